@@ -1,0 +1,123 @@
+import type { Freshness } from './journal.js';
+import type { Json } from './json.js';
+import type { WarehouseSummary } from './sink.js';
+
+/** The names by which workflows, signals and queries are known on the wire. They never change. */
+export const workflowNames = { enrichCsv: 'enrichCsv' } as const;
+export const signalNames = { pause: 'pause', resume: 'resume' } as const;
+export const queryNames = { progress: 'progress' } as const;
+
+export const DEFAULT_TASK_QUEUE = 'searchflow';
+
+/** Why a job waits: a person said so, credits ended, a budget is used up, the key was refused, or a block of more than an hour. */
+export type PauseReason = 'person' | 'credits' | 'budget' | 'key' | 'rate';
+
+export type JobPhase = 'planning' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
+
+/** Options of a contents job, as they reach the service (interface section 4.2). Unknown names pass through. */
+export type ContentsJobOptions = { readonly [name: string]: Json };
+
+/** Input of the `enrichCsv` workflow: plain JSON, usable from any Temporal SDK. */
+export interface EnrichCsvInput {
+  /** Path of the CSV file as the worker sees it, `.gz` allowed. */
+  readonly input: string;
+  /** Column that holds the URLs. */
+  readonly urlColumn: string;
+  /** DuckDB file to load into; default `out/<name>.duckdb` under the worker's directory. */
+  readonly into?: string;
+  /** Also write the enriched CSV here when done. */
+  readonly csv?: string;
+  /** Name of the job; default: the file's name without endings. */
+  readonly job?: string;
+  /** Contents options, such as `{ "text": true }`, which is the default. */
+  readonly options?: ContentsJobOptions;
+  readonly delimiter?: string;
+  /** URLs a request, 1–100; default 100. */
+  readonly batch?: number;
+  readonly freshness?: Freshness;
+  /** Set by whoever staged the rows already (the command does): see `StagedJob`. */
+  readonly staged?: StagedJob;
+}
+
+/** What staging found and wrote: the job's rows are in slices, its source is no longer needed. */
+export interface StagedJob {
+  readonly job: string;
+  readonly name: string;
+  readonly origin: string;
+  readonly operation: string;
+  readonly input: string;
+  readonly into: string;
+  readonly columns: readonly string[];
+  readonly unitColumn: string;
+  readonly options: ContentsJobOptions;
+  readonly batch: number;
+  readonly generation: string;
+  readonly rows: number;
+  readonly badRows: number;
+  readonly distinctUnits: number;
+  readonly slices: number;
+  /** Directory of the slices, as the worker sees it. */
+  readonly stageDir: string;
+}
+
+/** Input of the activity that brings one slice from rows to loaded. */
+export interface SliceInput {
+  readonly staged: StagedJob;
+  readonly slice: number;
+  readonly freshness?: Freshness;
+  /** Counts the times the job was resumed: a halt (401, 402) of an earlier epoch is over. */
+  readonly epoch: number;
+}
+
+export interface SliceResult {
+  /** False: time was up, the rest of the slice is handed back. */
+  readonly complete: boolean;
+  readonly rows: number;
+  readonly requests: number;
+  readonly bought: number;
+  readonly costMicros: number;
+  readonly unknownOutcomes: number;
+}
+
+/** Heartbeat details of a running slice. */
+export interface SliceHeartbeat {
+  readonly slice: number;
+  readonly units: number;
+  readonly landed: number;
+  readonly costMicros: number;
+  readonly waitingFor: string | null;
+}
+
+/** What the `progress` query answers. Amounts in micro-dollars, times Unix ms. */
+export interface JobProgress {
+  readonly phase: JobPhase;
+  readonly pausedFor: PauseReason | null;
+  /** One sentence for a person: why it is paused or failed, and the way out. */
+  readonly message: string | null;
+  readonly job: string;
+  readonly rows: number;
+  readonly rowsDone: number;
+  readonly slices: number;
+  readonly slicesDone: number;
+  readonly requests: number;
+  readonly costMicros: number;
+  readonly unknownOutcomes: number;
+  readonly startedAt: number;
+}
+
+/** Result of the `enrichCsv` workflow. */
+export interface JobSummary {
+  readonly job: string;
+  readonly name: string;
+  readonly phase: JobPhase;
+  readonly into: string;
+  readonly csv: string | null;
+  readonly warehouse: WarehouseSummary;
+  /** Bought in this run of the job. */
+  readonly requests: number;
+  readonly costMicros: number;
+  /** All that the journal holds for the job, over all its runs. */
+  readonly totalCostMicros: number;
+  readonly unknownOutcomes: number;
+  readonly seconds: number;
+}

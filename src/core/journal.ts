@@ -1,0 +1,139 @@
+import type { Json } from './json.js';
+
+/** How one unit of work ended: what the warehouse shows in `status`. */
+export type UnitStatus = 'success' | 'error';
+
+/** One unit's share of an answer. */
+export interface UnitOutcome {
+  readonly key: string;
+  /** The unit itself: a URL, a rendered query. */
+  readonly unit: string;
+  readonly status: UnitStatus;
+  /** Machine-readable reason of an error, such as `CRAWL_NOT_FOUND` (interface section 2.3). */
+  readonly errorTag: string | null;
+  readonly httpStatus: number | null;
+  /** Where the content came from (`cached`, `crawled`), if said. */
+  readonly source: string | null;
+  readonly costMicros: number;
+  /** The unit's result exactly as it came, unknown fields and all; `null` for none. */
+  readonly result: Json;
+}
+
+/**
+ * A line of a unit file (JSON lines), which sinks load as it is.
+ * `fetched_at` is ISO 8601 in UTC, `cost_micros` whole millionths of a dollar.
+ */
+export interface UnitRecord {
+  readonly key: string;
+  readonly unit: string;
+  readonly operation: string;
+  readonly request_id: string | null;
+  readonly fetched_at: string;
+  readonly cost_micros: number;
+  readonly status: UnitStatus;
+  readonly error_tag: string | null;
+  readonly http_status: number | null;
+  readonly source: string | null;
+  readonly result: Json;
+}
+
+/** Which landed answers still count. */
+export interface Freshness {
+  /** Unix ms; an answer fetched before is bought again. */
+  readonly freshAfter?: number;
+  /** Failed units with one of these tags, landed before `retryBefore` (Unix ms), are bought again. */
+  readonly retryTags?: readonly string[];
+  readonly retryBefore?: number;
+  /** Unix ms; answers whose body is gone from journal and warehouse are bought again if they landed before. */
+  readonly rebuyBefore?: number;
+}
+
+/** A landed unit, without its body. */
+export interface Landed {
+  readonly key: string;
+  readonly fetchedAt: number;
+  readonly status: UnitStatus;
+  readonly errorTag: string | null;
+  readonly costMicros: number;
+  readonly requestId: string | null;
+}
+
+/** Who may buy what. Each key asked for is in exactly one of the three. */
+export interface Claim {
+  readonly landed: readonly Landed[];
+  /** The caller's to buy; with the number of unknown outcomes each already had, where any. */
+  readonly mine: readonly { readonly key: string; readonly unknowns: number }[];
+  /** Being bought by a living owner; wait with `settled`. */
+  readonly theirs: readonly string[];
+}
+
+export interface Intent {
+  readonly owner: string;
+  /** The append-only file the purchase is written to: one a slice. */
+  readonly book: string;
+  readonly operation: string;
+  readonly keys: readonly string[];
+  readonly estimateMicros: number;
+  /** Unix ms by which an answer must have come. */
+  readonly deadline: number;
+}
+
+export interface LandedAnswer {
+  readonly requestId: string | null;
+  readonly fetchedAt: number;
+  readonly units: readonly UnitOutcome[];
+}
+
+/** A purchase whose answer never came: it may have been charged. */
+export interface UnknownOutcome {
+  readonly book: string;
+  readonly operation: string;
+  readonly keys: readonly string[];
+  readonly intendedAt: number;
+  readonly reason: string;
+  readonly estimateMicros: number;
+}
+
+/** What a group of books says. Amounts in micro-dollars. */
+export interface BookTotals {
+  readonly requests: number;
+  readonly unitsLanded: number;
+  readonly costMicros: number;
+  /** Sum of the estimates of intents that are still open. */
+  readonly openMicros: number;
+  readonly unknown: readonly UnknownOutcome[];
+}
+
+/**
+ * The record of what was bought: the only truth about it. An answer that landed here is never bought again.
+ * Every method that writes returns only after the write is durable.
+ */
+export interface Journal {
+  /** Divides keys into landed, mine and theirs, at once for all callers. Repeated keys are taken once. */
+  claim(keys: readonly string[], owner: string, freshness?: Freshness): Promise<Claim>;
+  /** Writes down what is about to be bought; answers with the id of the intent. */
+  intend(intent: Intent): Promise<string>;
+  /** Writes an answer down, and gives its units back: they are landed. */
+  land(intentId: string, answer: LandedAnswer): Promise<void>;
+  /** Closes an intent without an answer. `maybe` makes it an unknown outcome. */
+  miss(intentId: string, reason: string, charged: 'never' | 'maybe'): Promise<void>;
+  /** Ends units without a purchase of their own: refused input, or given up after unknown outcomes. */
+  settle(owner: string, book: string, operation: string, units: readonly UnitOutcome[]): Promise<void>;
+  /** Gives back every key that this owner claimed and did not land. Open intents of it become unknown outcomes. */
+  release(owner: string): Promise<void>;
+  /** Resolves when any of these keys has landed or been given back. */
+  settled(keys: readonly string[], signal?: AbortSignal): Promise<void>;
+  /** Landed ones among these keys (others are left out), claiming nothing. */
+  lookup(keys: readonly string[], freshness?: Freshness): Promise<readonly Landed[]>;
+  /**
+   * Paths of unit files (JSON lines of {@link UnitRecord}, a key may stand in more than one line: the newest counts) that
+   * together hold every one of these landed keys and perhaps more. `scratch` is a path the journal may write one to.
+   * Rejects naming the keys' number and the way out where bodies were pruned or fail their checksum.
+   */
+  unitFiles(book: string, keys: readonly string[], scratch: string): Promise<readonly string[]>;
+  /** The records of landed keys, by key. */
+  read(keys: readonly string[]): Promise<ReadonlyMap<string, UnitRecord>>;
+  /** Sums over every book whose name starts so. */
+  totals(bookPrefix: string): Promise<BookTotals>;
+  close(): Promise<void>;
+}

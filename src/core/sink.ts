@@ -1,0 +1,110 @@
+import type { Freshness, UnknownOutcome } from './journal.js';
+import type { Json } from './json.js';
+
+/** The facts of a row job that its warehouse keeps. */
+export interface JobRecord {
+  /** Stable id of the job, such as `brands-3f9a1c`. */
+  readonly job: string;
+  /** What a person calls it, and the name of its view: `brands`. */
+  readonly name: string;
+  /** Base URL of the service, or `sandbox`. */
+  readonly origin: string;
+  readonly operation: string;
+  /** Absolute path, URL or `-`: where the rows came from. */
+  readonly input: string;
+  /** Column names of the input, in order, unique. */
+  readonly columns: readonly string[];
+  /** Identifies content and options of this run of the job: other content is another generation. */
+  readonly generation: string;
+  readonly options: Json;
+  readonly rows: number;
+  readonly slices: number;
+}
+
+/**
+ * A line of a staged slice (gzip JSON lines). Short names, because a million of them are read twice.
+ * A row whose `k` is null can't be bought; `e` says why and `m` where.
+ */
+export interface StagedRow {
+  /** Row number, from 1, in the order of the input. */
+  readonly n: number;
+  /** 16 hex digits over the row's cells: the same row in an edited file has the same. */
+  readonly h: string;
+  /** Unit key, or null. */
+  readonly k: string | null;
+  /** The unit: a URL. */
+  readonly u: string | null;
+  /** Tag of a bad row: `INVALID_URL`, `MISSING_URL`, `CSV_RAGGED`, … */
+  readonly e: string | null;
+  /** For a bad row: line, column and what is wrong, in words. */
+  readonly m: string | null;
+  /** The cells as they came. */
+  readonly i: readonly string[];
+}
+
+/** One slice, ready to be loaded. */
+export interface LoadBatch {
+  readonly job: string;
+  readonly generation: string;
+  readonly slice: number;
+  /** Token of the attempt that loads: the ledger keeps the first. */
+  readonly attempt: string;
+  /** Path of the staged slice. */
+  readonly rowsFile: string;
+  /** Unit files that hold every unit of the slice, see `Journal.unitFiles`. */
+  readonly unitFiles: readonly string[];
+}
+
+/** Rows by how they ended. Keys of `tags` are error tags. Amounts in micro-dollars. */
+export interface WarehouseSummary {
+  readonly rows: number;
+  readonly success: number;
+  readonly error: number;
+  readonly invalid: number;
+  /** Rows of this generation that are not loaded yet. */
+  readonly missing: number;
+  /** Rows of earlier contents of the file that are no longer in it; kept, with `vanished_at`. */
+  readonly vanished: number;
+  readonly tags: Readonly<Record<string, number>>;
+}
+
+/**
+ * A warehouse for row jobs. Its ledger is the truth about what is loaded. A slice and its ledger line are one transaction;
+ * loading a slice twice is a no-op; rows are matched by number, hash and unit key, so nothing is ever doubled.
+ */
+export interface Sink {
+  /**
+   * Records the job and brings rows already loaded to the positions of the new generation, in one transaction: unchanged
+   * rows are kept, rows of vanished content are marked, the rest is to be loaded. Called again for the same generation it
+   * changes nothing. Answers with the numbers of the slices that have rows to load.
+   */
+  openJob(job: JobRecord, rowsFiles: readonly string[], freshness?: Freshness): Promise<readonly number[]>;
+  /** Numbers of slices of this generation in the ledger; `null` where the job or its warehouse does not exist. Never creates a file. */
+  loadedSlices(job: string, generation: string): Promise<readonly number[] | null>;
+  /** Unit keys of this slice whose rows the warehouse lacks or holds stale. Each once. */
+  pendingKeys(job: string, generation: string, slice: number, rowsFile: string, freshness?: Freshness): Promise<readonly string[]>;
+  load(batch: LoadBatch, freshness?: Freshness): Promise<{ readonly rows: number; readonly already: boolean }>;
+  /** Adds or updates unknown outcomes of the job; the same one twice is one row. */
+  recordUnknown(job: string, outcomes: readonly UnknownOutcome[]): Promise<void>;
+  summary(job: string): Promise<WarehouseSummary>;
+  /** Writes the enriched CSV: rows in their order, input columns untouched, result columns added. Replaces the file atomically. */
+  exportCsv(job: string, file: string): Promise<{ readonly rows: number; readonly bytes: number }>;
+  close(): Promise<void>;
+}
+
+/** The warehouse can't be used now because somebody else holds it: wait, then try again. */
+export class SinkBusy extends Error {
+  override readonly name = 'SinkBusy';
+  constructor(
+    message: string,
+    /** Process that holds it, where known. */
+    readonly pid: number | null,
+  ) {
+    super(message);
+  }
+}
+
+/** The warehouse can't be used until a person changes something: wrong table, no permission, disk full, damaged file. */
+export class SinkUnusable extends Error {
+  override readonly name = 'SinkUnusable';
+}
