@@ -1,0 +1,114 @@
+import type { JobProgress, JobSummary, SliceHeartbeat, StagedJob } from '../core/job.js';
+import type { UnknownOutcome } from '../core/journal.js';
+import type { LimiterView } from '../core/limiter.js';
+import type { Secret } from '../core/secret.js';
+
+/** Everything the runtime needs to know, validated and frozen; made by `readConfig` from flags and environment. */
+export interface RuntimeConfig {
+  /** `sandbox`: the local stand-in, its data never passes for real. */
+  readonly service: 'live' | 'sandbox';
+  /** Part of every key: the base URL of the service, or `sandbox`. */
+  readonly origin: string;
+  /** Where requests go. */
+  readonly baseUrl: string;
+  readonly apiKey: Secret | null;
+  /** Absolute; journal, stages, job registry, locks and the embedded server's database live here. Default `.searchflow`. */
+  readonly stateDir: string;
+  /** Units a second of the team's limit, or a named profile of `core/rate.ts`. */
+  readonly rate: { readonly qps: number } | { readonly profile: string };
+  /** Paid requests in flight at most; default enough to fill the limit at 5 s latency, at most 256. */
+  readonly concurrency: number;
+  /** Null: the embedded server, or what the Temporal environment configuration names. */
+  readonly temporalAddress: string | null;
+  readonly namespace: string;
+  readonly taskQueue: string;
+  /** Told in a sentence what takes long (starting the server, waiting for a lock). */
+  readonly say: (sentence: string) => void;
+}
+
+/** What a person asks of `searchflow enrich`. */
+export interface EnrichRequest {
+  /** Path of a CSV or `.csv.gz`, or `-` for standard input (then `job` is needed). */
+  readonly input: string;
+  readonly urlColumn: string | null;
+  readonly delimiter: string | null;
+  readonly job: string | null;
+  readonly into: string | null;
+  readonly csv: string | null;
+  /** Contents options as they reach the service; empty means `{ text: true }`. */
+  readonly options: StagedJob['options'];
+  readonly batch: number;
+  /** Buy again what is older than this many milliseconds. */
+  readonly refreshAfterMs: number | null;
+  readonly retryFailed: boolean;
+  readonly rebuy: boolean;
+}
+
+export interface BadRow {
+  readonly row: number;
+  readonly tag: string;
+  /** `line 12, column 2 ("url"): …` */
+  readonly message: string;
+}
+
+/** What a run of the job would do. Nothing was bought to make it. Amounts in micro-dollars. */
+export interface JobPlan {
+  readonly staged: StagedJob;
+  readonly request: EnrichRequest;
+  /** `new`, or where the job stands. `complete`: nothing to buy, nothing to load. */
+  readonly standing: 'new' | 'unfinished' | 'changed' | 'complete';
+  readonly alreadyBought: number;
+  readonly toBuy: number;
+  readonly requests: number;
+  readonly estimateMicros: number;
+  /** Seconds at the configured limit. */
+  readonly seconds: number;
+  readonly badRows: readonly BadRow[];
+  /** Sentences a person should read: other options, pruned bodies, a locked warehouse. */
+  readonly notes: readonly string[];
+}
+
+export interface JobHandle {
+  readonly job: string;
+  readonly workflowId: string;
+  /** From the workflow, with the running slices' heartbeats. */
+  progress(): Promise<{ readonly progress: JobProgress; readonly running: readonly SliceHeartbeat[] }>;
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  cancel(): Promise<void>;
+  /** Waits for the end. A failed job rejects with `JobFailed`. */
+  result(): Promise<JobSummary>;
+}
+
+/** The job ended without success; the message is one sentence with the way out. */
+export class JobFailed extends Error {
+  override readonly name = 'JobFailed';
+}
+
+/** Bad input of any kind: one clear sentence (or several lines), nothing was bought. The command ends with exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+export interface Runtime {
+  /** True where another process of this folder runs the worker and this one is a client only. */
+  readonly clientOnly: boolean;
+  /** Reads and stages the input, and says what a run would do. Starts no Temporal server, buys nothing. */
+  plan(request: EnrichRequest): Promise<JobPlan>;
+  /** Makes the job go on: starts it, or resumes it where paused, or attaches to it where it runs. Starts server and worker as needed. */
+  start(plan: JobPlan): Promise<JobHandle>;
+  /** A job by id or by name (where only one has it), for status, pause, resume and cancel. `worker: true` also runs it here. */
+  attach(job: string, options?: { readonly worker?: boolean }): Promise<JobHandle>;
+  /** Writes the enriched CSV of a job from its warehouse, without Temporal. */
+  export(job: string, csv: string): Promise<{ readonly rows: number; readonly bytes: number; readonly file: string }>;
+  /** Summary from warehouse and journal, without Temporal: for a job that is complete. */
+  summary(job: string): Promise<JobSummary>;
+  unknownOutcomes(job: string): Promise<readonly UnknownOutcome[]>;
+  limits(): Promise<LimiterView>;
+  /** Runs the worker until closed (`searchflow worker`, `searchflow dev`). */
+  runWorker(): Promise<void>;
+  /** `drain`: stop starting, let paid requests in flight land (10 s at most), give everything back. `now`: cut. */
+  close(mode: 'drain' | 'now'): Promise<void>;
+}
+
+export type OpenRuntime = (config: RuntimeConfig) => Promise<Runtime>;
