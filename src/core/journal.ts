@@ -54,8 +54,6 @@ export interface Landed {
   readonly fetchedAt: number;
   readonly status: UnitStatus;
   readonly errorTag: string | null;
-  readonly costMicros: number;
-  readonly requestId: string | null;
 }
 
 /** Who may buy what. Each key asked for is in exactly one of the three. */

@@ -50,20 +50,22 @@ export function book(ring: Ring, start: number, weight: number): void {
 }
 
 /**
- * Writes a late start back: the units planned for `planned` really started at `actual`. The order of the ring is kept,
- * so units granted in between move along with it.
+ * Writes a late start back: units planned for `planned` really started at `actual`. Units granted since that were planned
+ * earlier than `actual` move before them, so the ring stays in order.
  */
 export function late(ring: Ring, planned: number, actual: number, weight: number): void {
   const size = ring.times.length;
+  const at = (position: number) => (ring.head + position) % size;
   let left = Math.min(weight, size);
-  for (let back = 1; back <= size && left > 0; back++) {
-    const index = (ring.head - back + size) % size;
-    if (ring.times[index] === planned) {
-      ring.times[index] = actual;
-      left--;
+  for (let position = size - 1; position >= 0 && left > 0; position--) {
+    if (ring.times[at(position)] !== planned) continue;
+    let hole = position;
+    while (hole + 1 < size && (ring.times[at(hole + 1)] as number) < actual) {
+      ring.times[at(hole)] = ring.times[at(hole + 1)] as number;
+      hole++;
     }
+    ring.times[at(hole)] = actual;
+    left--;
   }
-  ring.times.set([...ring.times.slice(ring.head), ...ring.times.slice(0, ring.head)].sort((a, b) => a - b));
-  ring.head = 0;
   ring.last = Math.max(ring.last, actual);
 }

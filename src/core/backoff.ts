@@ -1,0 +1,5 @@
+/** A delay that doubles with each attempt (from 0), with jitter of a quarter either way. `random` is in [0, 1). */
+export function backoffMs(attempt: number, baseMs: number, maxMs: number, random: number): number {
+  const plain = Math.min(maxMs, baseMs * 2 ** Math.min(attempt, 30));
+  return Math.round(plain * (0.75 + random / 2));
+}
