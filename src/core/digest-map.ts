@@ -109,9 +109,9 @@ export class DigestMap {
 }
 
 function byteWord(key: Uint8Array, at: number): number {
-  return (
-    (((key[at] as number) << 24) | ((key[at + 1] as number) << 16) | ((key[at + 2] as number) << 8) | (key[at + 3] as number)) >>> 0
-  );
+  let word = 0;
+  for (let index = at; index < at + 4; index++) word = (word << 8) | (key[index] as number);
+  return word >>> 0;
 }
 
 function hexWord(key: string, at: number): number {
