@@ -1,0 +1,87 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { seconds } from './install.mjs';
+import { alone } from './lock.mjs';
+import { hashFiles, inRoot, root, textOf } from './root.mjs';
+
+const src = inRoot('src');
+const dist = inRoot('dist');
+const stamp = join(dist, '.build');
+const bundle = join(dist, 'worker', 'workflow-bundle.js');
+const bundleStamp = join(dist, '.bundle');
+
+const filesIn = (folder) =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+    .sort();
+
+const sourcesHash = () =>
+  hashFiles([...filesIn(src), ...['tsconfig.json', 'package-lock.json', 'scripts/build.mjs'].map((file) => inRoot(file))]);
+
+/** Whether `dist` was built from what `src` holds now. */
+export const upToDate = () => textOf(stamp) === sourcesHash();
+
+/** Builds `dist` from `src`: compiled TypeScript, its other files, and the workflow bundle. Throws a sentence on failure. */
+export function build(say) {
+  const started = Date.now();
+  const hash = sourcesHash();
+  say('Building …');
+  rmSync(stamp, { force: true });
+  const buildInfo = join(dist, '.tsbuildinfo');
+  if (!existsSync(join(dist, 'index.js'))) rmSync(buildInfo, { force: true });
+  run('The build failed.', [
+    inRoot('node_modules', 'typescript', 'bin', 'tsc'),
+    ...['-p', inRoot('tsconfig.json'), '--incremental', '--tsBuildInfoFile', buildInfo],
+  ]);
+  dropStale();
+  copyOthers();
+  bundleWorkflows();
+  writeFileSync(stamp, hash);
+  say(`Built in ${seconds(started)} s.`);
+}
+
+/** Compiler output whose source is gone: it would still be packed, and still be imported by accident. */
+function dropStale() {
+  for (const file of filesIn(dist)) {
+    const source = /^(.*)\.(?:js|js\.map|d\.ts)$/.exec(file.slice(dist.length))?.[1];
+    if (source !== undefined && file !== bundle && !existsSync(`${src}${source}.ts`)) rmSync(file);
+  }
+}
+
+/** SQL migrations and other files that travel beside the code. */
+function copyOthers() {
+  for (const file of filesIn(src).filter((name) => !name.endsWith('.ts'))) {
+    const target = join(dist, file.slice(src.length));
+    mkdirSync(dirname(target), { recursive: true });
+    copyFileSync(file, target);
+  }
+}
+
+/** The bundle is made ahead so that a worker starts without webpack; made anew only when a module in it may have changed. */
+function bundleWorkflows() {
+  const entry = join(dist, 'workflows', 'index.js');
+  if (!existsSync(entry)) return;
+  const inputs = ['workflows', 'core'].flatMap((folder) => filesIn(join(dist, folder))).filter((file) => file.endsWith('.js'));
+  const hash = hashFiles([...inputs, inRoot('package-lock.json'), inRoot('scripts', 'bundle-workflows.mjs')]);
+  if (textOf(bundleStamp) === hash && existsSync(bundle)) return;
+  run('The workflows could not be bundled.', [inRoot('scripts', 'bundle-workflows.mjs'), entry, bundle]);
+  writeFileSync(bundleStamp, hash);
+}
+
+function run(failure, args) {
+  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 2, 2] });
+  if (status !== 0) throw new Error(failure);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const say = (sentence) => process.stderr.write(`${sentence}\n`);
+  try {
+    alone(say, () => build(say));
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error));
+    process.exitCode = 1;
+  }
+}
