@@ -56,6 +56,10 @@ export interface StagedJob {
   readonly badRows: number;
   readonly distinctUnits: number;
   readonly slices: number;
+  /** Rows of every slice but the last. */
+  readonly rowsPerSlice: number;
+  /** Slices in flight at once: enough requests to fill the limit. */
+  readonly window: number;
   /** Directory of the slices, as the worker sees it. */
   readonly stageDir: string;
 }
@@ -65,8 +69,8 @@ export interface SliceInput {
   readonly staged: StagedJob;
   readonly slice: number;
   readonly freshness?: Freshness;
-  /** Counts the times the job was resumed: a halt (401, 402) of an earlier epoch is over. */
-  readonly epoch: number;
+  /** Unix ms of the job's start or last resume: a halt (401, 402) from before then is over. */
+  readonly resumedAt: number;
 }
 
 export interface SliceResult {
@@ -95,6 +99,7 @@ export interface JobProgress {
   /** One sentence for a person: why it is paused or failed, and the way out. */
   readonly message: string | null;
   readonly job: string;
+  /** Rows of the input, and those whose slice is loaded. */
   readonly rows: number;
   readonly rowsDone: number;
   readonly slices: number;

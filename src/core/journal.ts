@@ -135,3 +135,14 @@ export interface Journal {
   totals(bookPrefix: string): Promise<BookTotals>;
   close(): Promise<void>;
 }
+
+/** Bodies that were bought are gone (pruned, damaged). They are not bought again unless a person says so. */
+export class BodiesGone extends Error {
+  override readonly name = 'BodiesGone';
+  constructor(readonly keys: readonly string[]) {
+    super(
+      `${keys.length} bought answer(s) are no longer in the journal (pruned or damaged) and not in the warehouse; ` +
+        'nothing was bought again. Run the same command with --rebuy to buy them once more',
+    );
+  }
+}

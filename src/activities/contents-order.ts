@@ -1,0 +1,59 @@
+import { type ContentsRequest, contentsEndpoint } from '../api/contents.js';
+import { rateClassOf } from '../api/endpoint.js';
+import { matchContents } from '../api/match.js';
+import type { Json } from '../core/json.js';
+import { estimateContents } from '../core/prices.js';
+import { unitKeys } from '../core/unit-key.js';
+import type { ActivityDeps } from './deps.js';
+import type { Order, Unit } from './purchase.js';
+
+/** Name of the operation in keys and books. */
+export const CONTENTS = 'contents';
+
+export type ContentsOptions = Omit<ContentsRequest, 'urls' | 'ids'>;
+
+/** Key of each URL under these options. */
+export function contentsKeys(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, options: ContentsOptions): (url: string) => string {
+  return unitKeys(deps.sha256, deps.origin, CONTENTS, options);
+}
+
+/**
+ * An order for page contents (interface section 4.2): a unit is one URL, so that equal URLs are bought once whatever request
+ * they travel in. With `context` the answer belongs to all its URLs together: then the whole request is the unit, a JSON text.
+ */
+export function contentsOrder(
+  deps: Pick<ActivityDeps, 'transport' | 'timeoutMs'>,
+  what: Pick<Order, 'book' | 'owner' | 'units' | 'unitsPerRequest' | 'freshness' | 'resumedAt'> & {
+    readonly options: ContentsOptions;
+  },
+): Order {
+  const { options, ...order } = what;
+  const input = (units: readonly Unit[]): ContentsRequest => ({ ...options, urls: units.map((unit) => unit.unit) });
+  return {
+    ...order,
+    operation: CONTENTS,
+    refused: 'settle',
+    draw: { rateClass: rateClassOf(contentsEndpoint, input([])), weight: contentsEndpoint.weight },
+    timeoutMs: deps.timeoutMs,
+    estimateMicros: (units) => estimateContents(options as Record<string, Json>, units.length),
+    send: async (units, signal) => {
+      const answer = await deps.transport.send(contentsEndpoint, input(units), { signal });
+      const matched = matchContents(
+        units.map((unit) => unit.unit),
+        answer.data,
+      );
+      return {
+        requestId: answer.requestId,
+        costMicros: answer.costMicros,
+        units: matched.units.map((match, index) => ({
+          ...(units[index] as Unit),
+          status: match.status,
+          errorTag: match.errorTag,
+          httpStatus: match.httpStatus,
+          source: match.source,
+          result: match.result,
+        })),
+      };
+    },
+  };
+}

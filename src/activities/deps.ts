@@ -1,0 +1,26 @@
+import type { Transport } from '../api/transport.js';
+import type { Freshness, Journal } from '../core/journal.js';
+import type { EnrichCsvInput, StagedJob } from '../core/job.js';
+import type { Limiter } from '../core/limiter.js';
+import type { Sink } from '../core/sink.js';
+import type { Sha256 } from '../core/unit-key.js';
+import type { Purchase } from './purchase.js';
+
+/** What the activities need, each a small port; put together in `worker`. */
+export interface ActivityDeps {
+  readonly transport: Transport;
+  /** Part of every key: the base URL, or `sandbox`. */
+  readonly origin: string;
+  readonly journal: Journal;
+  readonly limiter: Limiter;
+  readonly purchase: Purchase;
+  readonly sha256: Sha256;
+  /** The warehouse of this address; the same one for the same address. */
+  sinkFor(into: string): Sink;
+  /** Where scratch files may be written. */
+  readonly scratchDir: string;
+  /** Reads and stages the input of a job that nobody staged yet. */
+  stage(input: EnrichCsvInput): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }>;
+  /** A call that takes longer than this is given up, in ms. */
+  readonly timeoutMs: number;
+}

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { CancelledFailure, Context } from '@temporalio/activity';
+import type { SliceHeartbeat, SliceInput, SliceResult } from '../core/job.js';
+import { readSlice, sliceFile } from '../rows/index.js';
+import { type ContentsOptions, contentsOrder } from './contents-order.js';
+import type { ActivityDeps } from './deps.js';
+import { toFailure, waiting } from './failure.js';
+import type { Order, Unit } from './purchase.js';
+import { heartbeatFrom, SLICE_MS, stopping } from './stopping.js';
+
+/** Book of a slice: named by job, content and number, so that every attempt finds what the others bought. */
+export function sliceBook(job: string, generation: string, slice: number): string {
+  return `${job}/${generation}/${String(slice).padStart(6, '0')}`;
+}
+
+/**
+ * `enrichSlice`: brings one slice from staged rows to loaded rows. Buys the units the warehouse lacks, then loads slice and
+ * ledger line in one transaction. Ends early after a minute with `complete: false`; run it again for the rest. Safe to run any
+ * number of times, also at once.
+ */
+export function createEnrichSlice(deps: ActivityDeps) {
+  return async function enrichSlice(input: SliceInput): Promise<SliceResult> {
+    const { staged, slice, freshness } = input;
+    const attempt = randomUUID();
+    const rowsFile = sliceFile(staged.stageDir, slice);
+    const book = sliceBook(staged.job, staged.generation, slice);
+    const sink = deps.sinkFor(staged.into);
+    let state: SliceHeartbeat = { slice, units: 0, landed: 0, costMicros: 0, waitingFor: null };
+    const control = stopping({
+      timeUpMs: SLICE_MS,
+      progress: (progress) => {
+        state = { ...state, ...progress };
+      },
+    });
+    const heart = heartbeatFrom(() => state);
+    try {
+      const keys = await sink.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness);
+      const units = await unitsOf(rowsFile, keys);
+      state = { ...state, units: units.length };
+      const order: Order = contentsOrder(deps, {
+        book,
+        owner: attempt,
+        units,
+        unitsPerRequest: staged.batch,
+        options: staged.options as ContentsOptions,
+        freshness,
+        resumedAt: input.resumedAt,
+      });
+      const receipt = await deps.purchase(order, control);
+      const result = {
+        requests: receipt.requests,
+        bought: receipt.bought,
+        costMicros: receipt.costMicros,
+        unknownOutcomes: receipt.unknownOutcomes,
+      };
+      if (!receipt.complete) {
+        if (Context.current().cancellationSignal.aborted) throw new CancelledFailure('cancelled, what was bought is in the journal');
+        if (receipt.waitMs > 0) throw waiting(receipt.waitMs, receipt.waitingFor);
+        return { ...result, complete: false, rows: 0 };
+      }
+      state = { ...state, landed: units.length, waitingFor: 'the warehouse' };
+      const scratch = join(deps.scratchDir, `${attempt}.jsonl`);
+      try {
+        const unitFiles = await deps.journal.unitFiles(book, keys, scratch);
+        const loaded = await sink.load(
+          { job: staged.job, generation: staged.generation, slice, attempt, rowsFile, unitFiles },
+          freshness,
+        );
+        return { ...result, complete: true, rows: loaded.rows };
+      } finally {
+        await rm(scratch, { force: true });
+      }
+    } catch (error) {
+      throw toFailure(error);
+    } finally {
+      heart.stop();
+      control.done();
+    }
+  };
+}
+
+async function unitsOf(rowsFile: string, keys: readonly string[]): Promise<Unit[]> {
+  const wanted = new Set(keys);
+  const units: Unit[] = [];
+  if (wanted.size === 0) return units;
+  for (const row of await readSlice(rowsFile)) {
+    if (row.k !== null && row.u !== null && wanted.delete(row.k)) units.push({ key: row.k, unit: row.u });
+  }
+  return units;
+}

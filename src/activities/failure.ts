@@ -1,0 +1,59 @@
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import { ApiError } from '../api/errors.js';
+import { BodiesGone } from '../core/journal.js';
+import { SinkBusy, SinkUnusable } from '../core/sink.js';
+
+export function isApiError(error: unknown): error is ApiError {
+  return error instanceof ApiError;
+}
+
+/** Types of failures that are not the service's. The workflow knows them by these names. */
+export const localFailures = {
+  sinkBusy: 'SinkBusy',
+  sinkUnusable: 'SinkUnusable',
+  bodiesGone: 'BodiesGone',
+  badInput: 'BadInput',
+  waiting: 'Waiting',
+} as const;
+
+/**
+ * The one map from what went wrong to a Temporal failure. Details hold facts for machines (status, tag, request id), never a
+ * key or a body.
+ */
+export function toFailure(error: unknown): unknown {
+  if (isApiError(error)) {
+    const { verdict, facts } = error;
+    return ApplicationFailure.create({
+      type: verdict.type,
+      message: error.message,
+      nonRetryable: !verdict.retry || verdict.type === 'RateLimited',
+      details: [{ status: facts.status, tag: facts.tag, requestId: error.requestId, retryAfterMs: facts.retryAfterMs }],
+    });
+  }
+  if (error instanceof SinkBusy) {
+    return ApplicationFailure.create({
+      type: localFailures.sinkBusy,
+      message: error.message,
+      category: ApplicationFailureCategory.BENIGN,
+      nextRetryDelay: 2000,
+      details: [{ pid: error.pid }],
+    });
+  }
+  if (error instanceof SinkUnusable) {
+    return ApplicationFailure.create({ type: localFailures.sinkUnusable, message: error.message, nonRetryable: true });
+  }
+  if (error instanceof BodiesGone) {
+    return ApplicationFailure.create({ type: localFailures.bodiesGone, message: error.message, nonRetryable: true });
+  }
+  return error;
+}
+
+/** A wait too long to sit through in the activity: Temporal wakes it again, and the wait counts as no failure. */
+export function waiting(ms: number, why: string | null): ApplicationFailure {
+  return ApplicationFailure.create({
+    type: localFailures.waiting,
+    message: `waiting ${Math.ceil(ms / 1000)} s: ${why ?? 'rate limit'}`,
+    category: ApplicationFailureCategory.BENIGN,
+    nextRetryDelay: Math.ceil(ms),
+  });
+}

@@ -1,0 +1,18 @@
+/**
+ * The worker's memory of a refused key or an empty account: nothing is sent after the first 401 or 402, until a job is
+ * started or resumed later than that.
+ */
+export class Halt {
+  #error: Error | null = null;
+  #at = 0;
+
+  trip(error: Error, at: number): void {
+    this.#error = error;
+    this.#at = at;
+  }
+
+  /** Throws the error that halted, where the job has not been resumed since. */
+  check(resumedAt: number): void {
+    if (this.#error && resumedAt <= this.#at) throw this.#error;
+  }
+}

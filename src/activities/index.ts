@@ -1,0 +1,27 @@
+import { createContentsActivity } from './contents.js';
+import type { ActivityDeps } from './deps.js';
+import { createEnrichSlice } from './enrich-slice.js';
+import { createJobActivities } from './job.js';
+import { createSearchActivity } from './search.js';
+
+export type { CallOptions, OperationResult, RequestShare } from './buy.js';
+export type { ContentsResult } from './contents.js';
+export type { ActivityDeps } from './deps.js';
+export { toFailure } from './failure.js';
+export { InFlight } from './in-flight.js';
+export { Halt } from './halt.js';
+export { type Control, createPurchase, type Order, type Purchase, type Receipt, type Unit } from './purchase.js';
+export { ServiceHealth } from './service-health.js';
+
+/** All activities, by the names under which workflows call them. */
+export function createActivities(deps: ActivityDeps) {
+  return {
+    getContents: createContentsActivity(deps),
+    search: createSearchActivity(deps),
+    enrichSlice: createEnrichSlice(deps),
+    ...createJobActivities(deps),
+  };
+}
+
+/** For `proxyActivities<Activities>()` in a workflow. */
+export type Activities = ReturnType<typeof createActivities>;

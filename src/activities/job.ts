@@ -1,0 +1,86 @@
+import type { EnrichCsvInput, JobSummary, StagedJob } from '../core/job.js';
+import type { Freshness } from '../core/journal.js';
+import type { JobRecord } from '../core/sink.js';
+import { sliceFile } from '../rows/index.js';
+import type { ActivityDeps } from './deps.js';
+import { toFailure } from './failure.js';
+import { heartbeatFrom } from './stopping.js';
+
+/** What `openJob` answers: the slices that still have rows to load. */
+export interface OpenedJob {
+  readonly slices: readonly number[];
+}
+
+/** What `finishJob` is told. */
+export interface FinishInput {
+  readonly staged: StagedJob;
+  readonly csv: string | null;
+  readonly startedAt: number;
+  readonly requests: number;
+  readonly costMicros: number;
+}
+
+export function jobRecord(staged: StagedJob): JobRecord {
+  const { job, name, origin, operation, input, columns, generation, options, rows, slices } = staged;
+  return { job, name, origin, operation, input, columns, generation, options, rows, slices };
+}
+
+/** The activities around the slices of a row job. */
+export function createJobActivities(deps: ActivityDeps) {
+  return {
+    /** `stageInput`: reads, checks and slices the input of a job that nobody staged yet. */
+    async stageInput(input: EnrichCsvInput): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }> {
+      return beating(() => deps.stage(input));
+    },
+
+    /** `openJob`: records the job in its warehouse and finds out which slices are to be loaded. */
+    async openJob(input: { readonly staged: StagedJob; readonly freshness?: Freshness }): Promise<OpenedJob> {
+      const { staged, freshness } = input;
+      return beating(async () => {
+        const files = Array.from({ length: staged.slices }, (_, slice) => sliceFile(staged.stageDir, slice));
+        return { slices: await deps.sinkFor(staged.into).openJob(jobRecord(staged), files, freshness) };
+      });
+    },
+
+    /** `finishJob`: writes down the unknown outcomes, the CSV where asked for, and sums the job up. */
+    async finishJob(input: FinishInput): Promise<JobSummary> {
+      return beating(() => summarize(deps, input));
+    },
+  };
+}
+
+/** Sums a job up from its warehouse and the journal; also records what is unknown, and exports. */
+export async function summarize(
+  deps: Pick<ActivityDeps, 'journal' | 'sinkFor'>,
+  input: FinishInput,
+): Promise<JobSummary> {
+  const { staged, csv } = input;
+  const sink = deps.sinkFor(staged.into);
+  const totals = await deps.journal.totals(`${staged.job}/`);
+  await sink.recordUnknown(staged.job, totals.unknown);
+  if (csv !== null) await sink.exportCsv(staged.job, csv);
+  return {
+    job: staged.job,
+    name: staged.name,
+    phase: 'done',
+    into: staged.into,
+    csv,
+    warehouse: await sink.summary(staged.job),
+    requests: input.requests,
+    costMicros: input.costMicros,
+    totalCostMicros: totals.costMicros,
+    unknownOutcomes: totals.unknown.length,
+    seconds: (Date.now() - input.startedAt) / 1000,
+  };
+}
+
+async function beating<T>(work: () => Promise<T>): Promise<T> {
+  const heart = heartbeatFrom(() => null, 2000);
+  try {
+    return await work();
+  } catch (error) {
+    throw toFailure(error);
+  } finally {
+    heart.stop();
+  }
+}

@@ -1,0 +1,43 @@
+import { Context } from '@temporalio/activity';
+import type { Control, Progress } from './purchase.js';
+
+/** How long paid calls in flight may take to land once their activity is cancelled. */
+export const LAND_MS = 10_000;
+/** A durable unit is bounded by time: a slice that takes longer hands its rest back. */
+export const SLICE_MS = 60_000;
+/** Waits above this are Temporal's. */
+export const YIELD_AFTER_MS = 30_000;
+
+/**
+ * The signals of one running activity. `stop` fires at its cancellation (a pause, a cancel, the worker's end) or when its time
+ * is up; `cut` ten seconds after a cancellation. `done` ends the timers.
+ */
+export function stopping(options: { readonly timeUpMs?: number; progress?(progress: Progress): void }): Control & { done(): void } {
+  const { cancellationSignal } = Context.current();
+  const timeUp = new AbortController();
+  const cut = new AbortController();
+  const timers: NodeJS.Timeout[] = [];
+  if (options.timeUpMs !== undefined) timers.push(setTimeout(() => timeUp.abort(new Error('time is up')), options.timeUpMs));
+  const onCancel = () => timers.push(setTimeout(() => cut.abort(new Error('cut: cancelled')), LAND_MS));
+  if (cancellationSignal.aborted) onCancel();
+  else cancellationSignal.addEventListener('abort', onCancel, { once: true });
+  return {
+    stop: AbortSignal.any([cancellationSignal, timeUp.signal]),
+    cut: cut.signal,
+    yieldAfterMs: YIELD_AFTER_MS,
+    ...(options.progress ? { progress: options.progress } : {}),
+    done: () => {
+      for (const timer of timers) clearTimeout(timer);
+      cancellationSignal.removeEventListener('abort', onCancel);
+    },
+  };
+}
+
+/** Heartbeats from a timer, so that a long wait or a big load is not taken for death; `details` is asked each time. */
+export function heartbeatFrom(details: () => unknown, everyMs = 1000): { stop(): void } {
+  const context = Context.current();
+  const beat = () => context.heartbeat(details());
+  beat();
+  const timer = setInterval(beat, everyMs);
+  return { stop: () => clearInterval(timer) };
+}

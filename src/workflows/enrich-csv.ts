@@ -1,0 +1,14 @@
+import { continueAsNew } from '@temporalio/workflow';
+import type { EnrichCsvInput, JobSummary } from '../core/job.js';
+import { rowJob, type RowJobState } from './row-job.js';
+
+/**
+ * `enrichCsv`: page contents for every row of a CSV file, into a warehouse (interface section 4.2).
+ *
+ * Start it by name with plain JSON, see `EnrichCsvInput`. Signals `pause` and `resume`, query `progress`; cancelling lets paid
+ * calls in flight land. Give it a stable workflow id: the same job started again buys only what is new.
+ * The second argument is its own, for continuing as new.
+ */
+export async function enrichCsv(input: EnrichCsvInput, state?: RowJobState): Promise<JobSummary> {
+  return rowJob(input, state, (nextInput, nextState) => continueAsNew<typeof enrichCsv>(nextInput, nextState));
+}

@@ -1,0 +1,1 @@
+export { enrichCsv } from './enrich-csv.js';

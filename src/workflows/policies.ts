@@ -1,0 +1,30 @@
+import type { ActivityOptions } from '@temporalio/workflow';
+
+/**
+ * How activities are retried. No policy sets `maximumAttempts`: waits count as attempts, and a job that waits for a limit or
+ * an outage must not run out of them. What no retry mends fails by its type instead.
+ */
+const patient = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' } as const;
+
+/** A slice ends itself after a minute; a worker that was killed is noticed by its heartbeat. */
+export const slicePolicy: ActivityOptions = {
+  startToCloseTimeout: '30 minutes',
+  heartbeatTimeout: '10s',
+  retry: patient,
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+};
+
+/** Staging, reconciling and exporting: as long as the file is large. */
+export const bulkPolicy: ActivityOptions = {
+  startToCloseTimeout: '6 hours',
+  heartbeatTimeout: '30s',
+  retry: patient,
+};
+
+/** One operation of the service: waits of up to an hour happen between attempts, not in them. */
+export const operationPolicy: ActivityOptions = {
+  startToCloseTimeout: '30 minutes',
+  heartbeatTimeout: '30s',
+  retry: patient,
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+};

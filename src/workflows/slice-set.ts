@@ -1,0 +1,44 @@
+/** Slice numbers in the order they are to be run, as ranges: a million rows are one pair of numbers in the state. */
+export type Ranges = readonly (readonly [from: number, to: number])[];
+
+/** Packs numbers (each once) into ascending ranges, ends included. */
+export function toRanges(numbers: readonly number[]): [number, number][] {
+  const ranges: [number, number][] = [];
+  for (const number of [...numbers].sort((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last && number === last[1] + 1) last[1] = number;
+    else ranges.push([number, number]);
+  }
+  return ranges;
+}
+
+/** Numbers still to run: takes from the front, and takes back what was not finished. */
+export class SliceQueue {
+  #ranges: [number, number][];
+
+  constructor(ranges: Ranges) {
+    this.#ranges = ranges.map(([from, to]) => [from, to]);
+  }
+
+  get ranges(): Ranges {
+    return this.#ranges;
+  }
+
+  get size(): number {
+    return this.#ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+  }
+
+  take(): number | undefined {
+    const first = this.#ranges[0];
+    if (!first) return undefined;
+    const number = first[0]++;
+    if (first[0] > first[1]) this.#ranges.shift();
+    return number;
+  }
+
+  putBack(number: number): void {
+    const [first] = this.#ranges;
+    if (first && first[0] === number + 1) first[0] = number;
+    else this.#ranges.unshift([number, number]);
+  }
+}
