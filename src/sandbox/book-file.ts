@@ -1,0 +1,109 @@
+import { closeSync, createReadStream, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { z } from 'zod';
+import type { Purchase } from './purchase-book.js';
+
+/** A line of the file: a purchase, a new balance, or the mark of a start. */
+const lineSchema = z.union([
+  z.object({
+    operation: z.string(),
+    options: z.string(),
+    units: z.array(z.string()),
+    failed: z.array(z.string()),
+    micros: z.number().int(),
+  }),
+  z.object({ credits: z.number().int().nullable() }),
+  z.object({ start: z.number().int() }),
+]);
+
+/** What an earlier process left in the file, told line by line. */
+export interface BookReader {
+  purchase(purchase: Purchase): void;
+  /** A balance set by hand, in micro-dollars; null is no limit. */
+  credits(micros: number | null): void;
+}
+
+/** The purchase book on disk: JSON lines, each written whole before its answer is sent, so it survives SIGKILL of this process. */
+export class BookFile {
+  readonly #fd: number;
+  /** How often the file was opened before. */
+  readonly starts: number;
+
+  private constructor(fd: number, starts: number) {
+    this.#fd = fd;
+    this.starts = starts;
+  }
+
+  /** Opens the file, made if absent, and tells what it holds. A torn last line is dropped; any other bad line is an error. */
+  static async open(path: string, reader: BookReader): Promise<BookFile> {
+    const fd = openSync(path, 'a+', 0o600);
+    try {
+      const { starts, end } = await readLines(path, reader);
+      ftruncateSync(fd, end);
+      const file = new BookFile(fd, starts);
+      file.#write({ start: starts + 1 });
+      return file;
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+  }
+
+  purchase({ operation, options, units, failed, micros }: Purchase): void {
+    this.#write({ operation, options, units, failed, micros });
+  }
+
+  credits(micros: number | null): void {
+    this.#write({ credits: micros });
+  }
+
+  reset(): void {
+    ftruncateSync(this.#fd, 0);
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+
+  #write(line: unknown): void {
+    const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
+    for (let done = 0; done < bytes.length; ) done += writeSync(this.#fd, bytes, done);
+  }
+}
+
+/** Reads whole lines only, in pieces: a book of a million units is larger than a string should be. */
+async function readLines(path: string, reader: BookReader): Promise<{ starts: number; end: number }> {
+  let rest = Buffer.alloc(0);
+  let end = 0;
+  let number = 0;
+  let starts = 0;
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
+    const bytes = Buffer.concat([rest, chunk as Buffer]);
+    let from = 0;
+    for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, from)) {
+      number += 1;
+      starts += readLine(bytes.toString('utf8', from, at), `${path}, line ${number}`, reader);
+      from = at + 1;
+    }
+    end += from;
+    rest = bytes.subarray(from);
+  }
+  return { starts, end };
+}
+
+/** Tells one line to the reader; answers 1 for the mark of a start, else 0. */
+function readLine(text: string, place: string, reader: BookReader): number {
+  const line = lineSchema.safeParse(parseJson(text));
+  if (!line.success) throw new Error(`${place}: not a line of a purchase book`);
+  if ('start' in line.data) return 1;
+  if ('credits' in line.data) reader.credits(line.data.credits);
+  else reader.purchase(line.data);
+  return 0;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

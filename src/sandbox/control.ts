@@ -1,0 +1,44 @@
+import { getRequestListener } from '@hono/node-server';
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { faultsSchema } from './fault.js';
+import type { Sandbox } from './sandbox.js';
+
+/** Paths below it belong to the sandbox itself, need no key, meet no limit and no fault, and stay out of the request log. */
+export const CONTROL_PATH = '/__sandbox';
+
+const creditsSchema = z.strictObject({ dollars: z.number().nonnegative().nullable() });
+const fromSchema = z.coerce.number().int().positive().catch(1);
+
+/** What the control paths work on. */
+export type Panel = Pick<Sandbox, 'bill' | 'log' | 'stats' | 'setFaults' | 'setCredits' | 'reset'>;
+
+/**
+ * The control paths as a request listener of `node:http`: `GET bill` (`?keys=0` leaves the units out), `GET log` (`?from=n`),
+ * `GET stats`, `POST faults` (a list), `POST credits` (`{"dollars": 5}`, null for no end), `POST reset`.
+ */
+export function createControl(panel: Panel): ReturnType<typeof getRequestListener> {
+  const app = new Hono().basePath(CONTROL_PATH);
+  app.get('/bill', (context) => context.json(panel.bill({ keys: context.req.query('keys') !== '0' })));
+  app.get('/log', (context) => context.json(panel.log(fromSchema.parse(context.req.query('from')))));
+  app.get('/stats', (context) => context.json(panel.stats()));
+  app.post('/faults', async (context) => {
+    panel.setFaults(faultsSchema.parse(await context.req.json()));
+    return context.json({ ok: true });
+  });
+  app.post('/credits', async (context) => {
+    panel.setCredits(creditsSchema.parse(await context.req.json()).dollars);
+    return context.json({ ok: true });
+  });
+  app.post('/reset', (context) => {
+    panel.reset();
+    return context.json({ ok: true });
+  });
+  app.notFound((context) => context.json({ error: `No ${context.req.method} ${context.req.path}` }, 404));
+  app.onError((error, context) => {
+    if (error instanceof z.ZodError) return context.json({ error: z.prettifyError(error) }, 400);
+    return context.json({ error: error.message }, error instanceof SyntaxError ? 400 : 500);
+  });
+  // The library would put its own Request and Response in the place of the process's, which isn't ours to change.
+  return getRequestListener(app.fetch, { overrideGlobalObjects: false });
+}

@@ -1,0 +1,126 @@
+import { z } from 'zod';
+
+const count = z.number().int().positive();
+const ms = z.number().nonnegative();
+const status = z.number().int().min(200).max(599);
+const headers = z.record(z.string(), z.string()).optional();
+
+const whenSchema = z
+  .strictObject({
+    nth: count.optional(),
+    every: count.optional(),
+    probability: z.number().min(0).max(1).optional(),
+    seed: z.number().int().optional(),
+    path: z.string().startsWith('/').optional(),
+    fromMs: ms.optional(),
+    untilMs: ms.optional(),
+  })
+  .refine(
+    (when) => [when.nth, when.every, when.probability].filter((one) => one !== undefined).length <= 1,
+    'take one of nth, every and probability',
+  );
+
+const doSchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('status'),
+    status,
+    tag: z.string().optional(),
+    retryAfter: z.string().optional(),
+    envelope: z.enum(['standard', 'agent', 'text']).optional(),
+    headers,
+    booked: z.boolean().optional(),
+  }),
+  z.strictObject({ kind: z.literal('reset'), moment: z.enum(['before', 'after']) }),
+  z.strictObject({
+    kind: z.literal('truncate'),
+    bytes: z.number().int().nonnegative().optional(),
+    fraction: z.number().min(0).max(1).optional(),
+    framing: z.enum(['length', 'chunked']).optional(),
+  }),
+  z.strictObject({ kind: z.literal('stall'), moment: z.enum(['headers', 'body']), ms }),
+  z.strictObject({
+    kind: z.literal('body'),
+    body: z.string(),
+    contentType: z.string().optional(),
+    status: status.optional(),
+    headers,
+    booked: z.boolean().optional(),
+  }),
+  z.strictObject({ kind: z.literal('drip'), bytes: count.optional(), everyMs: ms.optional() }),
+]);
+
+const faultSchema = z.strictObject({ when: whenSchema, do: doSchema, limit: count.optional() });
+
+/** What the `faults` option and `POST /__sandbox/faults` take. */
+export const faultsSchema = z.array(faultSchema);
+
+/**
+ * When a fault strikes. It looks only at requests that passed the key check and the rate limit, counts those with its `path`
+ * (all without one), and times from the moment the faults were set. `nth`: just that one; `every`: each multiple;
+ * `probability`: by a seeded draw per request, the same every time; none of the three: each request.
+ */
+export type FaultWhen = z.infer<typeof whenSchema>;
+
+/**
+ * What a fault does.
+ * - `status`: that status instead of an answer; `retryAfter` is sent as it is, but `date+3` becomes the HTTP-date three seconds ahead.
+ *   `booked: true` does the work and books it first: a charge without an answer.
+ * - `reset`: the connection is reset `before` any work, or `after` the work was done and booked.
+ * - `truncate`: booked; the body stops after `bytes`, or a `fraction` of it (half by default), and the connection ends. `framing`: under the
+ *   Content-Length of the whole, or as chunks without the last one.
+ * - `stall`: booked, then nothing for `ms` before the headers, or in the middle of the body.
+ * - `body`: this body instead (HTML by default), with status 200 unless told; booked only when told.
+ * - `drip`: booked; the body comes `bytes` (1) at a time every `everyMs` (1000).
+ */
+export type FaultDo = z.infer<typeof doSchema>;
+
+/** A fault, declared as data. `limit`: strikes at most so often. */
+export type Fault = z.infer<typeof faultSchema>;
+
+const whenNames = new Set(Object.keys(whenSchema.shape));
+
+/**
+ * Reads one fault from a command line: JSON, or words such as
+ * `every=20 kind=status status=429 retryAfter=3` and `probability=0.01 seed=7 kind=reset moment=after limit=5`.
+ * Throws an error whose message says what is wrong with which field.
+ */
+export function parseFault(text: string): Fault {
+  const parsed = faultSchema.safeParse(text.trimStart().startsWith('{') ? fromJson(text) : fromWords(text));
+  if (parsed.success) return parsed.data;
+  throw new Error(`not a fault: ${text}\n${z.prettifyError(parsed.error)}`);
+}
+
+function fromJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`not a fault: ${text}\n${(error as Error).message}`);
+  }
+}
+
+function fromWords(text: string): unknown {
+  const when: Record<string, unknown> = {};
+  const action: Record<string, unknown> = {};
+  const fault: Record<string, unknown> = { when, do: action };
+  for (const word of text.trim().split(/\s+/)) {
+    const equals = word.indexOf('=');
+    if (equals < 1) throw new Error(`not a fault: ${text}\n"${word}" is not name=value`);
+    const name = word.slice(0, equals);
+    const target = name === 'limit' ? fault : whenNames.has(name) ? when : action;
+    target[name] = fromWord(name, word.slice(equals + 1));
+  }
+  return fault;
+}
+
+/** Text fields stay text, however much they look like a number. */
+function fromWord(name: string, value: string): unknown {
+  if (name === 'retryAfter' || name === 'body' || name === 'tag') return value;
+  if (value === 'true' || value === 'false') return value === 'true';
+  return value !== '' && Number.isFinite(Number(value)) ? Number(value) : value;
+}
+
+/** Short name of what a fault does, for the request log: `status:503`, `reset:after`, `drip`. */
+export function faultLabel(action: FaultDo): string {
+  if (action.kind === 'status') return `status:${action.status}`;
+  return 'moment' in action ? `${action.kind}:${action.moment}` : action.kind;
+}

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { type Fault, faultsSchema } from './fault.js';
+
+export { type Fault, type FaultDo, type FaultWhen, parseFault } from './fault.js';
+
+/** How the sandbox behaves. Everything it answers follows from the seed, the request and the order of requests. */
+export interface SandboxOptions {
+  /** Port on 127.0.0.1; 0 takes a free one. Default 0. */
+  readonly port: number;
+  /** Changes every page, failure and draw. Default 1. */
+  readonly seed: number;
+  /** API keys that are accepted; null takes any. Default null. */
+  readonly keys: readonly string[] | null;
+  /** Answers `/search` and `/contents` without a key with the 402 payment challenge instead of 401 (section 5.4). Default false. */
+  readonly x402: boolean;
+  /** Dollars the team has; null is no end. Draws down with each purchase, kept across restarts by `bookFile`. Default null. */
+  readonly credits: number | null;
+  /** Requests in any sliding second, whole; null is no limit. Default null. */
+  readonly qps: number | null;
+  /** Form of the `Retry-After` header on the limit's own 429. Default `none`. */
+  readonly retryAfter: 'none' | 'seconds' | 'http-date';
+  /** Seconds that header asks for. Default 1. */
+  readonly retryAfterSeconds: number;
+  /** Milliseconds before the work is done and answered; a range is drawn from per request. Default 0. */
+  readonly latencyMs: number | { readonly min: number; readonly max: number };
+  /** Share of URLs that fail, by their hash. Default 0.03. */
+  readonly failureRate: number;
+  /** URLs that fail with the tag given, beside those. Default none. */
+  readonly failures: Readonly<Record<string, string>>;
+  /** How often a transient failure (`CRAWL_TIMEOUT`, `CRAWL_UNKNOWN_ERROR`) fails before it heals; null is for ever. Default null. */
+  readonly transientFailures: number | null;
+  /** Characters of a page's text, on average. Default 1000. */
+  readonly textBytes: number;
+  /**
+   * Glues answers to plain text requests together from pages made beforehand, for measuring a client: 256 different pages
+   * in all, chosen by the URL. Default false.
+   */
+  readonly prebuilt: boolean;
+  /** Faults, declared as data. Default none. */
+  readonly faults: readonly Fault[];
+  /** File of the purchase book, kept across restarts and SIGKILL; null keeps it in memory. Default null. */
+  readonly bookFile: string | null;
+  /** Requests the log holds. Default 200,000. */
+  readonly logEntries: number;
+  /** Beginning of the queue headers' names: `x-svc` as in the contract, `x-exa` as the public service has it. Default `x-svc`. */
+  readonly headerPrefix: string;
+}
+
+const nonNegative = z.number().nonnegative();
+
+const optionsSchema = z.strictObject({
+  port: z.number().int().min(0).max(65_535).default(0),
+  seed: z.number().int().default(1),
+  keys: z.array(z.string().min(1)).readonly().nullable().default(null),
+  x402: z.boolean().default(false),
+  credits: nonNegative.nullable().default(null),
+  qps: z.number().int().positive().nullable().default(null),
+  retryAfter: z.enum(['none', 'seconds', 'http-date']).default('none'),
+  retryAfterSeconds: z.number().int().nonnegative().default(1),
+  latencyMs: z
+    .union([
+      nonNegative,
+      z.strictObject({ min: nonNegative, max: nonNegative }).refine(({ min, max }) => min <= max, 'min is above max'),
+    ])
+    .default(0),
+  failureRate: z.number().min(0).max(1).default(0.03),
+  failures: z.record(z.string(), z.string()).default({}),
+  transientFailures: z.number().int().nonnegative().nullable().default(null),
+  textBytes: z.number().int().min(1).max(5_000_000).default(1000),
+  prebuilt: z.boolean().default(false),
+  faults: faultsSchema.default([]),
+  bookFile: z.string().min(1).nullable().default(null),
+  logEntries: z.number().int().positive().default(200_000),
+  headerPrefix: z.string().regex(/^[a-z][a-z0-9-]*$/).default('x-svc'),
+});
+
+/** Checks options and fills in the defaults. Throws one error that names every mistake. */
+export function parseOptions(options: Partial<SandboxOptions>): SandboxOptions {
+  const parsed = optionsSchema.safeParse(options);
+  if (!parsed.success) throw new Error(`sandbox options:\n${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}

@@ -1,0 +1,42 @@
+/** One second: the limit holds in any second, wherever it begins. */
+const windowMs = 1000;
+
+/**
+ * A strict sliding window: a request is admitted at `now` only if fewer than `limit` were admitted in the second before it
+ * (from `now - 1000 ms`, left out, to `now`). Requests turned away take no room. Times are of one monotonic clock.
+ */
+export class RateWindow {
+  readonly #limit: number | null;
+  #times: number[] = [];
+  #head = 0;
+  #max = 0;
+
+  /** `limit`: whole requests a second, or null for none; what was admitted is counted either way. */
+  constructor(limit: number | null) {
+    this.#limit = limit;
+  }
+
+  /** The most requests that were ever admitted in one second. */
+  get max(): number {
+    return this.#max;
+  }
+
+  admit(now: number): boolean {
+    while (this.#head < this.#times.length && now - (this.#times[this.#head] as number) >= windowMs) this.#head += 1;
+    if (this.#head > 4096 && this.#head * 2 > this.#times.length) {
+      this.#times = this.#times.slice(this.#head);
+      this.#head = 0;
+    }
+    const inWindow = this.#times.length - this.#head;
+    if (this.#limit !== null && inWindow >= this.#limit) return false;
+    this.#times.push(now);
+    this.#max = Math.max(this.#max, inWindow + 1);
+    return true;
+  }
+
+  reset(): void {
+    this.#times = [];
+    this.#head = 0;
+    this.#max = 0;
+  }
+}

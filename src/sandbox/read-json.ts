@@ -1,0 +1,24 @@
+import type { IncomingMessage } from 'node:http';
+import { Refusal } from './refusal.js';
+
+/** The most bytes of a request body. */
+export const BODY_LIMIT = 10 * 1024 * 1024;
+
+const unreadable = (why: string, status = 400) => new Refusal(status, 'INVALID_REQUEST_BODY', `Invalid request body: ${why}`);
+
+/** Reads a body as JSON. Refuses what is too large or malformed; rejects with the stream's error where the client goes away. */
+export async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > BODY_LIMIT) throw unreadable(`more than ${BODY_LIMIT} bytes`, 413);
+    chunks.push(chunk);
+  }
+  const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    throw unreadable('not JSON');
+  }
+}

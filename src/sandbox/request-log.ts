@@ -1,0 +1,86 @@
+/** One request to the service, as tests judge it. Times are milliseconds since the sandbox started, of a monotonic clock. */
+export interface RequestLogEntry {
+  /** Number of the request, from 1. */
+  readonly n: number;
+  /** When its headers were read: the time the rate limit goes by. */
+  readonly at: number;
+  /** When its answer was sent or its connection cut; null while it is open. */
+  readonly doneAt: number | null;
+  readonly method: string;
+  readonly path: string;
+  /** HTTP status that was sent; 0 for none. */
+  readonly status: number;
+  /** Units bought by it, whether or not its answer arrived. */
+  readonly units: number;
+  /** The fault that was done to it, such as `reset:after`. */
+  readonly fault: string | null;
+  /** Turned away by the rate limit (a declared fault with status 429 is not). */
+  readonly limited: boolean;
+}
+
+/** The entry of a request that is being served. */
+export type OpenEntry = { -readonly [Name in keyof RequestLogEntry]: RequestLogEntry[Name] };
+
+/** The last requests, in the order they came. */
+export class RequestLog {
+  readonly #keep: number;
+  readonly #now: () => number;
+  readonly #byStatus = new Map<number, number>();
+  #entries: OpenEntry[] = [];
+  #count = 0;
+  #limited = 0;
+
+  /** Holds at least `keep` entries; `now` gives the time of an entry. */
+  constructor(keep: number, now: () => number) {
+    this.#keep = keep;
+    this.#now = now;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get limited(): number {
+    return this.#limited;
+  }
+
+  /** How many requests ended with each status. */
+  byStatus(): Record<string, number> {
+    return Object.fromEntries([...this.#byStatus].sort(([left], [right]) => left - right));
+  }
+
+  open(method: string, path: string): OpenEntry {
+    this.#count += 1;
+    const at = this.#now();
+    const entry: OpenEntry = {
+      n: this.#count, at, doneAt: null, method, path, status: 0, units: 0, fault: null, limited: false,
+    };
+    this.#entries.push(entry);
+    // Trimmed a quarter at a time: shifting one by one would move the whole list for each request.
+    if (this.#entries.length > this.#keep * 1.25) this.#entries = this.#entries.slice(-this.#keep);
+    return entry;
+  }
+
+  /** Ends a request; the second end of the same one is ignored. */
+  done(entry: OpenEntry, status: number): void {
+    if (entry.doneAt !== null) return;
+    entry.doneAt = this.#now();
+    entry.status = status;
+    if (entry.limited) this.#limited += 1;
+    this.#byStatus.set(status, (this.#byStatus.get(status) ?? 0) + 1);
+  }
+
+  /** Entries from number `from` on, oldest first, at most the last `keep`. */
+  since(from = 1): readonly RequestLogEntry[] {
+    const first = this.#entries[0]?.n ?? 1;
+    const kept = Math.max(0, this.#entries.length - this.#keep);
+    return this.#entries.slice(Math.max(kept, from - first));
+  }
+
+  reset(): void {
+    this.#entries = [];
+    this.#count = 0;
+    this.#limited = 0;
+    this.#byStatus.clear();
+  }
+}

@@ -1,0 +1,45 @@
+import { choose, mix } from './hash.js';
+
+const subjects = [
+  'The workshop', 'Our archive', 'A small team', 'The Zürich office', 'The harbour authority', 'Every second order',
+  'The annual report', 'A naïve reading', 'The museum café', 'Their new catalogue', 'The repair guide', 'Nobody in town',
+  'The São Paulo branch', 'This page', 'The founder', 'An independent review',
+];
+const verbs = [
+  'describes', 'measured', 'quietly replaced', 'compares', 'still prefers', 'sells', 'documents', 'tested', 'questions',
+  'collected', 'ships', 'will publish',
+];
+const objects = [
+  'the older models', 'three kinds of paper', 'a map of the coast', 'parts for vintage radios', 'figures from 2019 to 2024',
+  'the price of copper wire', 'recipes from 東京', 'an open standard', 'twelve letters to the editor', 'a list of suppliers',
+  'the “long winter” edition', 'software for schools',
+];
+const endings = [
+  'without much fuss', 'in its second chapter', 'for about 40 € each', 'as readers had asked', 'before the rain came',
+  'and explains why – twice', 'with a margin of 2.5 %', 'on a quiet Tuesday 🙂', 'next to the station', 'in plain words',
+];
+
+/** How many sentences there are; prepared once, because making them anew for each page would cost the most. */
+const count = 1024;
+
+/** English-looking sentences, each with its full stop; some hold letters beyond ASCII. */
+export const sentences: readonly string[] = Array.from({ length: count }, (_, index) => {
+  const hash = mix(index, 17);
+  const words = [choose(subjects, hash, 1), choose(verbs, hash, 2), choose(objects, hash, 3), choose(endings, hash, 4)];
+  return `${words.join(' ')}.`;
+});
+
+const adjectives = ['Quiet', 'Northern', 'Practical', 'Complete', 'Second', 'Modern', 'Small', 'Honest'];
+const things = ['Guide', 'Catalogue', 'Review', 'Field Notes', 'Handbook', 'Index', 'Story', 'Überblick'];
+const people = ['Ada Lindqvist', 'José Ortega', 'Mei Tanaka', 'Sam O’Neill', 'Priya Raman', 'Łukasz Wójcik'];
+
+/** A page title. About one in twenty has quotes and a comma in it, which tables must survive. */
+export function titleOf(hash: number, host: string): string {
+  const title = `${choose(adjectives, hash, 31)} ${choose(things, hash, 32)} – ${host}`;
+  return mix(hash, 33) % 20 === 0 ? `"${title}", revised` : title;
+}
+
+/** An author, or none for one page in five. */
+export function authorOf(hash: number): string | undefined {
+  return mix(hash, 34) % 5 === 0 ? undefined : choose(people, hash, 35);
+}

@@ -1,0 +1,66 @@
+import { toDollars, toMicros } from '../core/money.js';
+import type { BookFile, BookReader } from './book-file.js';
+import type { Purchase, PurchaseBook } from './purchase-book.js';
+import { Refusal } from './refusal.js';
+
+/** Takes the money: the team's credits, the purchase book, and its file where there is one. */
+export class Till {
+  readonly #book: PurchaseBook;
+  readonly #firstMicros: number | null;
+  #balance: number | null;
+  #file: BookFile | null = null;
+
+  /** `credits`: dollars to begin with; null is no end. */
+  constructor(book: PurchaseBook, credits: number | null) {
+    this.#book = book;
+    this.#firstMicros = credits === null ? null : toMicros(credits);
+    this.#balance = this.#firstMicros;
+  }
+
+  /** Takes up what a file tells of earlier purchases; call before {@link keepIn}. */
+  get reader(): BookReader {
+    return { purchase: (purchase) => this.#take(purchase), credits: (micros) => { this.#balance = micros; } };
+  }
+
+  /** From now on every purchase is in the file before it counts as made. */
+  keepIn(file: BookFile): void {
+    this.#file = file;
+  }
+
+  /** Dollars left; null is no end. */
+  get credits(): number | null {
+    return this.#balance === null ? null : toDollars(this.#balance);
+  }
+
+  /** Sells, or refuses with 402 and books nothing where the credits don't cover it or are gone. */
+  sell(purchase: Purchase): void {
+    if (this.#balance !== null && (this.#balance <= 0 || purchase.micros > this.#balance)) {
+      throw new Refusal(402, 'NO_MORE_CREDITS', 'The credits of this team are used up');
+    }
+    this.#file?.purchase(purchase);
+    this.#take(purchase);
+  }
+
+  setCredits(dollars: number | null): void {
+    const micros = dollars === null ? null : toMicros(dollars);
+    if (dollars !== null && micros === null) throw new Error(`credits: not an amount of dollars: ${dollars}`);
+    this.#file?.credits(micros);
+    this.#balance = micros;
+  }
+
+  /** Empties the book and its file; the credits are those of the start. */
+  reset(): void {
+    this.#book.reset();
+    this.#file?.reset();
+    this.#balance = this.#firstMicros;
+  }
+
+  close(): void {
+    this.#file?.close();
+  }
+
+  #take(purchase: Purchase): void {
+    this.#book.add(purchase);
+    if (this.#balance !== null) this.#balance -= purchase.micros;
+  }
+}
