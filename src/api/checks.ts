@@ -1,0 +1,55 @@
+import { oneLine } from './redact.js';
+import type { LimitProblem, Range, ServiceLimits } from './limits.js';
+
+/** The first problem that any of the checks finds. Checks are functions, so that none runs in vain. */
+export function firstProblem(...checks: readonly (() => LimitProblem | null)[]): LimitProblem | null {
+  for (const check of checks) {
+    const problem = check();
+    if (problem) return problem;
+  }
+  return null;
+}
+
+/** `numResults is 101; at most 100 (profile contract)`. */
+export function problem(field: string, found: string, rule: string, limits: ServiceLimits): LimitProblem {
+  return { field, message: `${field} ${found}; ${rule} (profile ${limits.profile})` };
+}
+
+/** A value as an error may show it. Strings are cut short: they may be long, and may hold what others shouldn't read. */
+export function shown(value: unknown): string {
+  return typeof value === 'string' ? `"${oneLine(value, 40)}"` : oneLine(String(value), 40);
+}
+
+/** Checks one number against its range. Absent and null are for the service to judge. */
+export function checkRange(field: string, value: unknown, range: Range, limits: ServiceLimits): LimitProblem | null {
+  if (value === undefined || value === null) return null;
+  const found = `is ${shown(value)}`;
+  if (typeof value !== 'number' || Number.isNaN(value)) return problem(field, found, 'a number is needed', limits);
+  if (range.integer && !Number.isInteger(value)) return problem(field, found, 'a whole number is needed', limits);
+  if (value < range.min) return problem(field, found, `at least ${range.min}`, limits);
+  if (range.max !== null && value > range.max) return problem(field, found, `at most ${range.max}`, limits);
+  return null;
+}
+
+/** Checks how many entries an array has. */
+export function checkCount(
+  field: string,
+  list: readonly unknown[] | null | undefined,
+  min: number,
+  max: number | null,
+  limits: ServiceLimits,
+): LimitProblem | null {
+  if (!list) return null;
+  const found = `has ${list.length} entries`;
+  if (list.length < min) return problem(field, found, `at least ${min}`, limits);
+  return max !== null && list.length > max ? problem(field, found, `at most ${max}`, limits) : null;
+}
+
+const isoDate = /^\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:?\d\d)?)?$/;
+
+/** Checks an ISO 8601 date or date-time. */
+export function checkDate(field: string, value: string | null | undefined, limits: ServiceLimits): LimitProblem | null {
+  if (value === undefined || value === null) return null;
+  if (isoDate.test(value) && !Number.isNaN(Date.parse(value))) return null;
+  return problem(field, `is ${shown(value)}`, 'an ISO 8601 date or date-time is needed', limits);
+}

@@ -1,0 +1,55 @@
+/** The setting a person changes when the service can't be reached. */
+const SETTING = 'SEARCHFLOW_BASE_URL';
+
+const tls: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet (is the clock of this machine right?)',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate chain holds a self-signed one (a company proxy? then NODE_EXTRA_CA_CERTS)',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate chain is incomplete',
+  UNABLE_TO_GET_ISSUER_CERT: 'the issuer of its certificate is unknown',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the issuer of its certificate is unknown (NODE_EXTRA_CA_CERTS adds one)',
+  CERT_REVOKED: 'its certificate was revoked',
+  EPROTO: 'it does not speak TLS there (http instead of https?)',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS there (http instead of https?)',
+};
+
+const others: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'no such host in DNS',
+  EAI_AGAIN: 'DNS gives no answer now',
+  EAI_FAIL: 'DNS failed',
+  ECONNREFUSED: 'nothing listens there (connection refused)',
+  ECONNRESET: 'the connection was reset while it was being made',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'the network is unreachable',
+  ETIMEDOUT: 'the connection timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
+  EACCES: 'this machine forbids the connection',
+  EMFILE: 'this process has no file handles left',
+};
+
+/**
+ * Says why no connection to `host` came about, and which setting names it. Pure; `code` is of Node, OpenSSL or undici.
+ * Not sent in any of these cases, so never charged.
+ */
+export function connectProblem(code: string | null, host: string): string {
+  if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return 'not sent: the client is closed';
+  const known = code === null ? undefined : (tls[code] ?? others[code]);
+  const why = known ?? (code?.startsWith('ERR_SSL_') ? 'TLS failed' : 'the connection failed');
+  const shownCode = code === null ? '' : ` [${code}]`;
+  return `cannot reach ${host}: ${why}${shownCode}; the address is set by ${SETTING}`;
+}
+
+/** Adds the way out to statuses that speak of the address rather than of the request. */
+export function addressProblem(status: number, location: string | null, base: string): string | null {
+  if (status === 407) return `a proxy in front of the service asks for credentials; the address is set by ${SETTING}`;
+  if (status < 300 || status > 399) return null;
+  const host = location === null ? null : hostOf(location, base);
+  const where = host === null ? 'elsewhere' : `to host ${host}`;
+  return `a redirect ${where} was not followed; set ${SETTING} to the right address`;
+}
+
+function hostOf(location: string, base: string): string | null {
+  return URL.canParse(location, base) ? new URL(location, base).host || null : null;
+}

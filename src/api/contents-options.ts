@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { checkRange } from './checks.js';
+import type { LimitProblem, ServiceLimits } from './limits.js';
+
+const textOptions = z.looseObject({
+  maxCharacters: z.number().optional(),
+  includeHtmlTags: z.boolean().optional(),
+  verbosity: z.string().optional(),
+  includeSections: z.array(z.string()).optional(),
+  excludeSections: z.array(z.string()).optional(),
+});
+
+const highlightsOptions = z.looseObject({
+  query: z.string().optional(),
+  numSentences: z.number().optional(),
+  highlightsPerUrl: z.number().optional(),
+  maxCharacters: z.number().optional(),
+  verbosity: z.string().optional(),
+  dynamic: z.boolean().optional(),
+});
+
+const summaryOptions = z.looseObject({
+  query: z.string().optional(),
+  schema: z.looseObject({}).optional(),
+});
+
+const extrasOptions = z.looseObject({
+  links: z.number().optional(),
+  imageLinks: z.number().optional(),
+  richImageLinks: z.number().optional(),
+  richLinks: z.number().optional(),
+  codeBlocks: z.number().optional(),
+});
+
+/** Content options (interface section 4.2, public facts 3.2): at the top of a contents request, in `contents` of a search. Enums are open. */
+export const contentsOptions = {
+  text: z.union([z.boolean(), textOptions]).optional(),
+  highlights: z.union([z.boolean(), highlightsOptions]).optional(),
+  summary: z.union([z.boolean(), summaryOptions]).optional(),
+  livecrawl: z.string().optional(),
+  livecrawlTimeout: z.number().optional(),
+  maxAgeHours: z.number().optional(),
+  snapshotAsOf: z.string().optional(),
+  subpages: z.number().optional(),
+  subpageTarget: z.union([z.string(), z.array(z.string())]).optional(),
+  extras: extrasOptions.optional(),
+  filterEmptyResults: z.boolean().optional(),
+  context: z.union([z.boolean(), z.looseObject({ maxCharacters: z.number().optional() })]).optional(),
+};
+
+/** Checks the numbers among the content options. `prefix` is the path to them, such as `contents.`. */
+export function checkContentsOptions(options: object, prefix: string, limits: ServiceLimits): LimitProblem | null {
+  for (const [path, range] of Object.entries(limits.contents)) {
+    const found = checkRange(prefix + path, at(options, path), range, limits);
+    if (found) return found;
+  }
+  return null;
+}
+
+function at(options: object, path: string): unknown {
+  let value: unknown = options;
+  for (const name of path.split('.')) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = Object.getOwnPropertyDescriptor(value, name)?.value;
+  }
+  return value;
+}

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { checkCount, firstProblem, problem, shown } from './checks.js';
+import { checkContentsOptions, contentsOptions } from './contents-options.js';
+import type { Endpoint } from './endpoint.js';
+import type { LimitProblem, ServiceLimits } from './limits.js';
+import { commonAnswer } from './result.js';
+
+const contentsRequest = z.looseObject({
+  urls: z.array(z.string()).optional(),
+  /** Deprecated: ids of earlier searches. Never together with `urls`. */
+  ids: z.array(z.string()).optional(),
+  ...contentsOptions,
+  compliance: z.string().optional(),
+  userIdentifier: z.string().optional(),
+  flags: z.array(z.string()).optional(),
+});
+
+/** Request of `POST /contents` (interface section 4.2). Unknown fields reach the wire. */
+export type ContentsRequest = z.infer<typeof contentsRequest>;
+
+const contentStatus = z.looseObject({
+  id: z.string(),
+  status: z.string(),
+  source: z.string().nullish(),
+  error: z.looseObject({ tag: z.string().nullish(), httpStatusCode: z.number().nullish() }).nullish(),
+});
+
+const contentsResponse = z.looseObject({
+  ...commonAnswer,
+  statuses: z.array(contentStatus).nullish(),
+});
+
+/** Answer of `POST /contents` (interface sections 2.3 and 4.2). */
+export type ContentsResponse = z.infer<typeof contentsResponse>;
+
+const webUrl = /^https?:\/\/[^\s/?#]/i;
+
+function checkUrl(field: string, url: string, limits: ServiceLimits): LimitProblem | null {
+  if (url.length === 0) return problem(field, 'is empty', 'a URL is needed', limits);
+  if (url.length > limits.maxUrlLength) {
+    return problem(field, `has ${url.length} characters`, `at most ${limits.maxUrlLength}`, limits);
+  }
+  if (field.startsWith('ids') || webUrl.test(url)) return null;
+  // No more of it than the start: a URL can hold a password or a token.
+  return problem(field, `starts with ${shown(url.slice(0, 12))}`, 'an http or https URL is needed', limits);
+}
+
+function checkContents(input: ContentsRequest, limits: ServiceLimits): LimitProblem | null {
+  const { urls, ids, subpages } = input;
+  if (urls && ids) return problem('ids', 'is given together with urls', 'only one of them', limits);
+  const name = ids ? 'ids' : 'urls';
+  const list = urls ?? ids;
+  if (!list) return problem('urls', 'is missing', 'at least 1 URL is needed', limits);
+  return firstProblem(
+    () => checkCount(name, list, 1, limits.maxUrls, limits),
+    () => {
+      for (let index = 0; index < list.length; index++) {
+        const found = checkUrl(`${name}[${index}]`, list[index] ?? '', limits);
+        if (found) return found;
+      }
+      return null;
+    },
+    () => checkContentsOptions(input, '', limits),
+    () => checkSubpages(list.length, subpages ?? 0, limits),
+  );
+}
+
+/** The live service caps the subpages of a whole request, not just those of a page. */
+function checkSubpages(pages: number, each: number, limits: ServiceLimits): LimitProblem | null {
+  const max = limits.contents['subpages']?.max ?? null;
+  if (max === null || pages * each <= max) return null;
+  return problem('subpages', `is ${each} for each of ${pages} URLs, ${pages * each} in all`, `at most ${max}`, limits);
+}
+
+/** Page contents for up to 100 URLs: a URL that fails is a status in the answer, never an HTTP error. */
+export const contentsEndpoint: Endpoint<ContentsRequest, ContentsResponse> = {
+  name: 'contents',
+  method: 'POST',
+  path: '/contents',
+  section: '4.2',
+  paid: true,
+  creates: false,
+  weight: 1,
+  rateClass: 'contents',
+  request: contentsRequest,
+  check: checkContents,
+  response: contentsResponse,
+};

@@ -1,0 +1,87 @@
+/** A field that the service would refuse; `message` names field, value, limit and profile. */
+export interface LimitProblem {
+  /** Path of the field in the request, such as `contents.highlights.numSentences` or `urls[3]`. */
+  readonly field: string;
+  readonly message: string;
+}
+
+export interface Range {
+  readonly min: number;
+  readonly max: number | null;
+  readonly integer: boolean;
+}
+
+/** What the service refuses, as data: interface sections 4 and 8, and public facts 2 and 3. `null` is no limit. */
+export interface ServiceLimits {
+  readonly profile: string;
+  readonly numResults: Range;
+  readonly maxDomains: number;
+  readonly maxUrls: number;
+  readonly maxUrlLength: number;
+  /** Strings in `includeText` and `excludeText`, and words in each. */
+  readonly maxTextFilters: number;
+  readonly maxTextFilterWords: number | null;
+  /** Search types that take `additionalQueries`. */
+  readonly deepTypes: readonly string[];
+  readonly maxAdditionalQueries: number | null;
+  /** `userLocation` may also be an object with coordinates. */
+  readonly locationObjects: boolean;
+  /** Categories that refuse published-date filters and `excludeDomains`. */
+  readonly plainCategories: readonly string[];
+  /** Ranges of the content options, by path. */
+  readonly contents: Readonly<Record<string, Range>>;
+}
+
+const whole = (min: number, max: number | null): Range => ({ min, max, integer: true });
+
+const contract: ServiceLimits = {
+  profile: 'contract',
+  numResults: whole(1, 100),
+  maxDomains: 1200,
+  // The contract gives no cap on URLs; the public service refuses more, so neither profile sends them.
+  maxUrls: 100,
+  maxUrlLength: 2048,
+  maxTextFilters: 1,
+  maxTextFilterWords: 5,
+  deepTypes: ['deep'],
+  maxAdditionalQueries: null,
+  locationObjects: false,
+  plainCategories: [],
+  contents: {
+    'highlights.numSentences': whole(1, null),
+    'highlights.highlightsPerUrl': whole(1, null),
+    livecrawlTimeout: { min: 0, max: null, integer: false },
+    subpages: whole(0, null),
+  },
+};
+
+const count = whole(0, 1000);
+
+const live: ServiceLimits = {
+  ...contract,
+  profile: 'live',
+  maxTextFilters: 50,
+  maxTextFilterWords: null,
+  deepTypes: ['deep', 'deep-lite', 'deep-reasoning'],
+  maxAdditionalQueries: 10,
+  locationObjects: true,
+  plainCategories: ['company', 'people'],
+  contents: {
+    ...contract.contents,
+    // Sources give 10,000 and 1,000,000 for text: the larger one, so that nothing that works is refused here.
+    'text.maxCharacters': whole(1, 1_000_000),
+    'highlights.maxCharacters': whole(1, 10_000),
+    livecrawlTimeout: whole(1, 90_000),
+    maxAgeHours: whole(-1, 720),
+    subpages: whole(0, 100),
+    'extras.links': count,
+    'extras.imageLinks': count,
+    'extras.richImageLinks': count,
+    'extras.richLinks': count,
+    'extras.codeBlocks': count,
+  },
+};
+
+/** `contract` holds what the interface itself says, `live` what the public service takes today. */
+export const limitProfiles = { contract, live } as const;
+export type LimitProfile = keyof typeof limitProfiles;

@@ -1,0 +1,114 @@
+import type { Json } from '../core/json.js';
+import type { ContentsResponse } from './contents.js';
+
+/** What became of one URL of a contents request. */
+export interface MatchedUnit {
+  readonly url: string;
+  readonly status: 'success' | 'error';
+  readonly errorTag: string | null;
+  /** Of the page, not of the call. */
+  readonly httpStatus: number | null;
+  readonly source: string | null;
+  /** The result as it came, or null. */
+  readonly result: Json;
+}
+
+export interface MatchedContents {
+  /** One for each URL asked, in that order. */
+  readonly units: readonly MatchedUnit[];
+  /** Results that belong to no URL asked. */
+  readonly unmatched: readonly Json[];
+}
+
+type Answered = Pick<ContentsResponse, 'results' | 'statuses'>;
+type Result = Answered['results'][number];
+type Status = NonNullable<Answered['statuses']>[number];
+
+/** The service said nothing about this URL. */
+export const MISSING_FROM_RESPONSE = 'MISSING_FROM_RESPONSE';
+/** The service called it a success and sent no result, as it does with pages that are empty. Asking again brings no more. */
+export const NO_CONTENT = 'NO_CONTENT';
+/** A failure without a tag. */
+const UNTAGGED = 'CRAWL_UNKNOWN_ERROR';
+
+/**
+ * Matches a contents answer to the URLs asked: by `statuses[].id`, `results[].id`, `results[].url`, then by the same with
+ * URLs normalised; never by position. Of duplicates the first counts. The status decides between success and error, and
+ * an error keeps a result that came under its own id. Pure. (Interface sections 2.1 and 2.3.)
+ */
+export function matchContents(urls: readonly string[], data: Answered): MatchedContents {
+  const results = data.results;
+  const statusOf = lookup(data.statuses ?? [], (status: Status) => status.id);
+  const byId = lookup(results, (result: Result) => result.id);
+  const byUrl = lookup(results, (result: Result) => result.url);
+  const used = new Set<Result>();
+
+  const units = urls.map((url) => {
+    const status = statusOf(url);
+    const own = byId(url);
+    const result = own ?? (status?.status === 'error' ? undefined : byUrl(url));
+    if (result) used.add(result);
+    return toUnit(url, status, result);
+  });
+  if (used.size === results.length) return { units, unmatched: [] };
+
+  const asked = new Set(urls);
+  const askedLoosely = new Set(urls.map(normalise));
+  const belongs = (id: string | null | undefined): boolean =>
+    typeof id === 'string' && (asked.has(id) || askedLoosely.has(normalise(id)));
+  const unmatched = results.flatMap((result): Json[] => {
+    const known = used.has(result) || belongs(result.id) || belongs(result.url);
+    return !known && isJson(result) ? [result] : [];
+  });
+  return { units, unmatched };
+}
+
+function toUnit(url: string, status: Status | undefined, result: Result | undefined): MatchedUnit {
+  const kept = isJson(result) ? result : null;
+  const httpStatus = status?.error?.httpStatusCode ?? null;
+  const source = status?.source ?? null;
+  const tag = status?.error?.tag || null;
+  // A status this version doesn't know, with a result beside it, is as good as a success.
+  const failed = status?.status === 'error' || (status !== undefined && status.status !== 'success' && !result);
+  if (failed) return { url, status: 'error', errorTag: tag ?? UNTAGGED, httpStatus, source, result: kept };
+  if (result) return { url, status: 'success', errorTag: null, httpStatus, source, result: kept };
+  const errorTag = status ? NO_CONTENT : MISSING_FROM_RESPONSE;
+  return { url, status: 'error', errorTag, httpStatus, source, result: null };
+}
+
+/** Finds by exact text, and only if that fails by normalised URL: an ordinary answer never parses one. */
+function lookup<T>(items: readonly T[], idOf: (item: T) => string | null | undefined): (url: string) => T | undefined {
+  const exact = new Map<string, T>();
+  for (const item of items) {
+    const id = idOf(item);
+    if (typeof id === 'string' && !exact.has(id)) exact.set(id, item);
+  }
+  let loose: Map<string, T> | null = null;
+  return (url) => {
+    const found = exact.get(url);
+    if (found !== undefined || exact.size === 0) return found;
+    loose ??= normalised(exact);
+    return loose.get(normalise(url));
+  };
+}
+
+function normalised<T>(exact: ReadonlyMap<string, T>): Map<string, T> {
+  const loose = new Map<string, T>();
+  for (const [id, item] of exact) {
+    const key = normalise(id);
+    if (!loose.has(key)) loose.set(key, item);
+  }
+  return loose;
+}
+
+/** The same for URLs that differ in case of scheme and host, default port, trailing slash or fragment only. */
+function normalise(url: string): string {
+  if (!URL.canParse(url)) return url.trim();
+  const { protocol, username, password, host, pathname, search } = new URL(url);
+  return `${protocol}//${username}:${password}@${host}${pathname.replace(/\/+$/, '')}${search}`;
+}
+
+/** Whatever an answer holds came out of a JSON text. */
+function isJson(value: unknown): value is Json {
+  return value !== undefined;
+}

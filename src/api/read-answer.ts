@@ -1,0 +1,68 @@
+import { toMicros } from '../core/money.js';
+import { type AnswerHeaders, header } from './answer-headers.js';
+import { type CallContext, cutShort, unusable, type Unusable } from './call-failure.js';
+import { decodeBody, UnreadableBody } from './decode-body.js';
+import type { Endpoint } from './endpoint.js';
+import type { Exchange } from './exchange.js';
+import { readJson } from './read-json.js';
+import { oneLine } from './redact.js';
+import { isShape, shapeProblem } from './shape.js';
+
+/** A whole, well-formed answer. */
+export interface Answer<O> extends AnswerHeaders {
+  /** The very value that came, unknown fields and all. */
+  readonly data: O;
+  readonly status: number;
+  /** Cost of the request in micro-dollars, from `costDollars.total` (interface section 2.2). */
+  readonly costMicros: number | null;
+  /** Size of the body, decompressed. */
+  readonly bytes: number;
+}
+
+/** Reads a success of `endpoint`: decompressed, parsed, of the right shape; rejects with `ApiError` otherwise. */
+export async function readAnswer<I, O>(
+  endpoint: Endpoint<I, O>,
+  call: CallContext,
+  came: Exchange,
+  said: AnswerHeaders,
+  maxBytes: number,
+): Promise<Answer<O>> {
+  if (came.broken) throw cutShort(call, came, said, came.broken);
+  const fail = (wrong: Unusable) => unusable(call, came, said, wrong);
+
+  let body: Buffer;
+  try {
+    body = await decodeBody(came.body, header(came.headers, 'content-encoding'), maxBytes);
+  } catch (error) {
+    if (!(error instanceof UnreadableBody)) throw error;
+    throw fail({
+      kind: error.kind === 'refused' ? 'wrongShape' : 'truncated',
+      reason: error.message,
+      error: error.cause,
+      kept: came.body,
+    });
+  }
+
+  const framed = header(came.headers, 'content-length') !== null || header(came.headers, 'transfer-encoding') !== null;
+  const read = readJson(body, framed);
+  if (!('value' in read)) throw fail({ ...read, kept: body });
+  const { value } = read;
+  if (!isShape(endpoint.response, value)) {
+    const { field, message } = shapeProblem(endpoint.response, value);
+    const reason = `the answer has the wrong shape (section ${endpoint.section}): ${field || 'the whole'}: ${message}`;
+    throw fail({ kind: 'wrongShape', reason, kept: body });
+  }
+  const id = fieldOf(value, 'requestId');
+  return {
+    ...said,
+    requestId: said.requestId ?? (typeof id === 'string' ? oneLine(call.redact(id), 200) || null : null),
+    data: value,
+    status: came.status ?? 0,
+    costMicros: toMicros(fieldOf(fieldOf(value, 'costDollars'), 'total')),
+    bytes: body.length,
+  };
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
+}

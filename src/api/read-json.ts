@@ -1,0 +1,28 @@
+/** A JSON body, or what is wrong with it: `truncated` where the text just ends too early. */
+export type ReadJson =
+  | { readonly value: unknown }
+  | { readonly kind: 'wrongShape' | 'truncated'; readonly reason: string };
+
+/**
+ * Parses the body of a success. A text that starts as JSON and ends too early broke off, however well the transfer was
+ * framed (a proxy may frame half an answer); any other text that is no JSON is an answer of the wrong shape.
+ * `framed`: a length or chunks said where the body ends; else an empty body is one that was cut.
+ */
+export function readJson(bytes: Buffer, framed: boolean): ReadJson {
+  const raw = bytes.toString('utf8');
+  const text = raw.charCodeAt(0) === 0xfeff ? raw.slice(1) : raw;
+  try {
+    return { value: JSON.parse(text) };
+  } catch (error) {
+    const trimmed = text.trim();
+    if (trimmed === '') return { kind: framed ? 'wrongShape' : 'truncated', reason: 'the answer is empty' };
+    if (/^[{[]/.test(trimmed) && endsEarly(trimmed, error)) return { kind: 'truncated', reason: 'the answer broke off' };
+    return { kind: 'wrongShape', reason: 'the answer is not JSON' };
+  }
+}
+
+function endsEarly(text: string, error: unknown): boolean {
+  if (!/[}\]]$/.test(text)) return true;
+  const at = error instanceof Error ? /position (\d+)/.exec(error.message) : null;
+  return at === null || Number(at[1]) >= text.length;
+}

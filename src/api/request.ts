@@ -1,0 +1,86 @@
+import type { Json } from '../core/json.js';
+import type { Secret } from '../core/secret.js';
+import type { Endpoint } from './endpoint.js';
+import type { LimitProblem, ServiceLimits } from './limits.js';
+import { isShape, shapeProblem } from './shape.js';
+
+/** The base URL taken apart: `prefix` is its path without the last slash. Throws `TypeError` that never shows the URL. */
+export function resolveBase(baseUrl: string): { readonly url: URL; readonly prefix: string } {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new TypeError('the base URL (SEARCHFLOW_BASE_URL) is not an http or https URL');
+  }
+  if (url.username || url.password || url.search || url.hash) {
+    throw new TypeError('the base URL (SEARCHFLOW_BASE_URL) must have no user, password, query or fragment');
+  }
+  return { url, prefix: url.pathname.replace(/\/+$/, '') };
+}
+
+const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
+/** Visible ASCII, space and tab: what undici and every server take. */
+const headerValue = /^[\t\x20-\x7e]*$/;
+/** Set by us or by the connection; changing one breaks the call or sends the key elsewhere. */
+const reserved = new Set([
+  ...['accept-encoding', 'authorization', 'connection', 'content-length', 'expect', 'host', 'keep-alive'],
+  ...['proxy-authorization', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'x-api-key'],
+]);
+
+function headerProblem(name: string, value: string): string | null {
+  if (!token.test(name)) return 'is no header name';
+  if (reserved.has(name.toLowerCase())) return 'is set by the client itself';
+  return headerValue.test(value) ? null : 'has characters that no header can carry';
+}
+
+function lowerCase(headers: Readonly<Record<string, string>> | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** The headers of every request. Throws `TypeError` where key or headers can't be sent; never shows a value. */
+export function requestHeaders(
+  apiKey: Secret | null,
+  auth: 'x-api-key' | 'bearer',
+  acceptEncoding: string,
+  extra: Readonly<Record<string, string>> | undefined,
+): Record<string, string> {
+  const headers: Record<string, string> = { accept: 'application/json', 'content-type': 'application/json', ...lowerCase(extra) };
+  for (const [name, value] of Object.entries(lowerCase(extra))) {
+    const found = headerProblem(name, value);
+    if (found) throw new TypeError(`header ${JSON.stringify(name)} ${found}`);
+  }
+  headers['accept-encoding'] = acceptEncoding;
+  const key = apiKey?.reveal();
+  if (key === undefined) return headers;
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new TypeError('the API key is empty or has characters that no header can carry');
+  headers[auth === 'bearer' ? 'authorization' : 'x-api-key'] = auth === 'bearer' ? `Bearer ${key}` : key;
+  return headers;
+}
+
+export type EncodedRequest =
+  | { readonly body: string; readonly headers: Record<string, string> }
+  | { readonly problem: LimitProblem };
+
+/** Checks a request against types and limits and writes it down, or says which field is wrong. Costs nothing, sends nothing. */
+export function encodeRequest<I, O>(
+  endpoint: Endpoint<I, O>,
+  input: unknown,
+  limits: ServiceLimits,
+  extraBody: Readonly<Record<string, Json>> | undefined,
+  extraHeaders: Readonly<Record<string, string>> | undefined,
+): EncodedRequest {
+  if (!isShape(endpoint.request, input)) {
+    const { field, message } = shapeProblem(endpoint.request, input);
+    return { problem: { field, message: `${field || 'the request'}: ${message} (section ${endpoint.section})` } };
+  }
+  const wrong = endpoint.check(input, limits);
+  if (wrong) return { problem: { ...wrong, message: `${wrong.message}, section ${endpoint.section}` } };
+  const headers = lowerCase(extraHeaders);
+  for (const [name, value] of Object.entries(headers)) {
+    const found = headerProblem(name, value);
+    if (found) return { problem: { field: `extraHeaders.${name}`, message: `header ${JSON.stringify(name)} ${found}` } };
+  }
+  try {
+    return { body: JSON.stringify({ ...input, ...extraBody }), headers };
+  } catch {
+    return { problem: { field: '', message: 'the request holds something that JSON has no form for' } };
+  }
+}

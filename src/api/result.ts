@@ -1,0 +1,54 @@
+import { z } from 'zod';
+
+const text = z.string().nullish();
+
+/**
+ * A search result, and a page of contents (interface section 2.1, public facts 2.3). Any field may be absent or null, and
+ * what isn't named here stays: `entities`, `extras` and `subpages` change with the service, so they are kept as they come.
+ */
+export const searchResult = z.looseObject({
+  id: text,
+  url: text,
+  title: text,
+  publishedDate: text,
+  author: text,
+  image: text,
+  favicon: text,
+  score: z.number().nullish(),
+  text,
+  highlights: z.array(z.string()).nullish(),
+  highlightScores: z.array(z.number()).nullish(),
+  summary: text,
+  subpages: z.array(z.looseObject({ id: text, url: text })).nullish(),
+  entities: z.array(z.unknown()).nullish(),
+  snapshotAt: text,
+  extras: z.looseObject({ links: z.array(z.unknown()).nullish() }).nullish(),
+});
+export type SearchResult = z.infer<typeof searchResult>;
+
+/**
+ * What a call cost in dollars (interface section 2.2, public facts 1.5). The service has had several forms of the details,
+ * so only `total` is relied on.
+ */
+export const costDollars = z.looseObject({
+  total: z.number().nullish(),
+  search: z.unknown().optional(),
+  contents: z.unknown().optional(),
+  summary: z.unknown().optional(),
+  breakDown: z.unknown().optional(),
+  perRequestPrices: z.unknown().optional(),
+  perPagePrices: z.unknown().optional(),
+});
+
+const notice = z.looseObject({ code: text, path: text, message: text });
+
+/** Fields that the answers of search and contents share. */
+export const commonAnswer = {
+  requestId: text,
+  results: z.array(searchResult),
+  context: text,
+  costDollars: costDollars.nullish(),
+  searchTime: z.number().nullish(),
+  warnings: z.array(notice).nullish(),
+  notices: z.array(notice).nullish(),
+};

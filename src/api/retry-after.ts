@@ -1,0 +1,55 @@
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+const month = '(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)';
+const time = '([01]\\d|2[0-3]):([0-5]\\d):([0-5]\\d|60)';
+const shortDay = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
+const longDay = '(?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)';
+
+const imfFixdate = new RegExp(`^${shortDay}, (\\d\\d) ${month} (\\d{4}) ${time} GMT$`);
+const rfc850Date = new RegExp(`^${longDay}, (\\d\\d)-${month}-(\\d\\d) ${time} GMT$`);
+const asctimeDate = new RegExp(`^${shortDay} ${month} ([ \\d]\\d) ${time} (\\d{4})$`);
+
+/**
+ * Reads an HTTP-date in any of the three grammars of RFC 9110 section 5.6.7, to Unix milliseconds; `null` for anything else.
+ * `Date.parse` is no help here: it takes `3.5` and `1-2` for dates. `nowMs` settles the century of two-digit years.
+ */
+export function parseHttpDate(value: string, nowMs: number): number | null {
+  const text = value.trim();
+  let match = imfFixdate.exec(text);
+  if (match) return utc(Number(match[3]), match[2], match[1], match.slice(4));
+  match = rfc850Date.exec(text);
+  if (match) return utc(fullYear(Number(match[3]), nowMs), match[2], match[1], match.slice(4));
+  match = asctimeDate.exec(text);
+  if (match) return utc(Number(match[6]), match[1], match[2], match.slice(3));
+  return null;
+}
+
+/** A two-digit year that seems more than 50 years ahead is the latest past year with these digits (RFC 9110). */
+function fullYear(digits: number, nowMs: number): number {
+  const thisYear = new Date(nowMs).getUTCFullYear();
+  const year = thisYear - (thisYear % 100) + digits;
+  return year > thisYear + 50 ? year - 100 : year;
+}
+
+function utc(year: number, monthName: string | undefined, day: string | undefined, clock: readonly string[]): number | null {
+  const date = new Date(0);
+  date.setUTCFullYear(year, months.indexOf(monthName ?? ''), Number(day));
+  // 31 February would silently be a day in March.
+  if (date.getUTCDate() !== Number(day)) return null;
+  date.setUTCHours(Number(clock[0]), Number(clock[1]), Number(clock[2]));
+  return date.getTime();
+}
+
+/**
+ * Reads a `Retry-After` header (interface section 7, RFC 9110 section 10.2.3) to the milliseconds to wait from `nowMs`
+ * (Unix ms; the service's own `Date` where known, so that clocks that disagree don't matter).
+ * Digits are seconds, else one of the three HTTP-date grammars. Past is 0; absurdly far stays a large number, which the
+ * caller caps; nonsense is `null`, so that the caller's own backoff holds.
+ */
+export function parseRetryAfter(value: string | null | undefined, nowMs: number): number | null {
+  if (value === null || value === undefined) return null;
+  const text = value.trim();
+  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, Number.MAX_SAFE_INTEGER);
+  const date = parseHttpDate(text, nowMs);
+  return date === null ? null : Math.max(0, date - nowMs);
+}
