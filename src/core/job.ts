@@ -79,6 +79,8 @@ export interface SliceResult {
   readonly rows: number;
   readonly requests: number;
   readonly bought: number;
+  /** Units bought now that ended in an error. */
+  readonly failed?: number;
   readonly costMicros: number;
   readonly unknownOutcomes: number;
 }
@@ -88,6 +90,8 @@ export interface SliceHeartbeat {
   readonly slice: number;
   readonly units: number;
   readonly landed: number;
+  /** Units among `landed` that ended in an error. */
+  readonly failed?: number;
   readonly costMicros: number;
   readonly waitingFor: string | null;
 }
@@ -104,6 +108,8 @@ export interface JobProgress {
   readonly rowsDone: number;
   readonly slices: number;
   readonly slicesDone: number;
+  /** Units of the slices done that ended in an error, where they were bought in this run. */
+  readonly failed?: number;
   readonly requests: number;
   readonly costMicros: number;
   readonly unknownOutcomes: number;

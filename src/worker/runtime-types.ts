@@ -90,6 +90,15 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+/** A job that this state directory knows. */
+export interface JobListing {
+  readonly job: string;
+  readonly name: string;
+  readonly origin: string;
+  readonly input: string;
+  readonly into: string;
+}
+
 export interface Runtime {
   /** True where another process of this folder runs the worker and this one is a client only. */
   readonly clientOnly: boolean;
@@ -103,6 +112,10 @@ export interface Runtime {
   export(job: string, csv: string): Promise<{ readonly rows: number; readonly bytes: number; readonly file: string }>;
   /** Summary from warehouse and journal, without Temporal: for a job that is complete. */
   summary(job: string): Promise<JobSummary>;
+  /** The jobs of this state directory, newest first, without Temporal. */
+  jobs(): Promise<readonly JobListing[]>;
+  /** Paid requests of this process that were sent and have no answer yet. */
+  inFlight(): number;
   unknownOutcomes(job: string): Promise<readonly UnknownOutcome[]>;
   limits(): Promise<LimiterView>;
   /** Runs the worker until closed (`searchflow worker`, `searchflow dev`). */
