@@ -19,7 +19,10 @@ const filesIn = (folder) =>
     .sort();
 
 const sourcesHash = () =>
-  hashFiles([...filesIn(src), ...['tsconfig.json', 'package-lock.json', 'scripts/build.mjs'].map((file) => inRoot(file))]);
+  hashFiles([
+    ...filesIn(src),
+    ...['tsconfig.json', 'package-lock.json', 'scripts/build.mjs'].map((file) => inRoot(file)),
+  ]);
 
 /** Whether `dist` was built from what `src` holds now. */
 export const upToDate = () => textOf(stamp) === sourcesHash();
@@ -64,7 +67,9 @@ function copyOthers() {
 function bundleWorkflows() {
   const entry = join(dist, 'workflows', 'index.js');
   if (!existsSync(entry)) return;
-  const inputs = ['workflows', 'core'].flatMap((folder) => filesIn(join(dist, folder))).filter((file) => file.endsWith('.js'));
+  const inputs = ['workflows', 'core']
+    .flatMap((folder) => filesIn(join(dist, folder)))
+    .filter((file) => file.endsWith('.js'));
   const hash = hashFiles([...inputs, inRoot('package-lock.json'), inRoot('scripts', 'bundle-workflows.mjs')]);
   if (textOf(bundleStamp) === hash && existsSync(bundle)) return;
   run('The workflows could not be bundled.', [inRoot('scripts', 'bundle-workflows.mjs'), entry, bundle]);

@@ -5,7 +5,9 @@ import { readFileSync } from 'node:fs';
 function count(file) {
   try {
     const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(file, 'utf8'));
-    const broken = testResults.filter((suite) => suite.status === 'failed' && !suite.assertionResults.some((test) => test.status === 'failed'));
+    const broken = testResults.filter(
+      (suite) => suite.status === 'failed' && !suite.assertionResults.some((test) => test.status === 'failed'),
+    );
     return { passed: numPassedTests, failed: numFailedTests + broken.length };
   } catch {
     return { passed: 0, failed: 1 };

@@ -22,7 +22,9 @@ function matches(lockText, recordText) {
   const found = JSON.parse(recordText).packages;
   return Object.entries(wanted).every(([path, entry]) => {
     if (path === '') return true;
-    return found[path] === undefined ? entry.optional === true || entry.devOptional === true : found[path].version === entry.version;
+    return found[path] === undefined
+      ? entry.optional === true || entry.devOptional === true
+      : found[path].version === entry.version;
   });
 }
 
@@ -37,7 +39,8 @@ export function install(say) {
     stdio: ['ignore', 2, 2],
     shell: npm.shell,
   });
-  if (error || status !== 0) throw new Error(`npm ci failed${error ? `: ${error.message}` : ''}. Is the npm registry reachable?`);
+  if (error || status !== 0)
+    throw new Error(`npm ci failed${error ? `: ${error.message}` : ''}. Is the npm registry reachable?`);
   writeFileSync(stamp, hashFiles([lockFile]));
   say(`Installed in ${seconds(started)} s.`);
 }

@@ -11,7 +11,11 @@ export const inRoot = (...parts) => join(root, ...parts);
 /** Hex SHA-256 over the names and contents of files, in the order given. */
 export function hashFiles(files) {
   const hash = createHash('sha256');
-  for (const file of files) hash.update(`${file.slice(root.length)}\n`).update(readFileSync(file)).update('\n');
+  for (const file of files)
+    hash
+      .update(`${file.slice(root.length)}\n`)
+      .update(readFileSync(file))
+      .update('\n');
   return hash.digest('hex');
 }
 

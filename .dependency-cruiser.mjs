@@ -1,0 +1,74 @@
+// What may import what. A folder is a runtime: from the path you know what its code may touch.
+//
+// Two passes over two trees, because an import of a type and one of a value are different things and only the compiler
+// tells them apart: `src` holds every import, `dist` (compiled with verbatimModuleSyntax) exactly those of values.
+
+/** Our folders, plus `index`: whose values each may import beside its own, whose types besides, and what it never may. */
+const table = {
+  core: { values: [], never: ['node', 'zod', 'temporal'] },
+  api: { values: ['core'], never: ['temporal'] },
+  rows: { values: ['core'], never: ['temporal'] },
+  store: { values: ['core'], never: ['temporal'] },
+  sinks: { values: ['core'], never: ['temporal'] },
+  activities: { values: ['core', 'api', 'rows'], types: ['store', 'sinks'], never: ['drivers'] },
+  workflows: { values: ['core'], types: ['activities', 'api'], never: ['node', 'zod'] },
+  worker: { values: ['core', 'api', 'rows', 'store', 'sinks', 'activities', 'workflows', 'sandbox', 'index'] },
+  cli: { values: ['core', 'worker', 'sandbox'], types: 'all' },
+  sandbox: { values: ['core', 'api'], never: ['temporal'] },
+  index: { values: ['core', 'api', 'store/memory-limiter'], types: 'all', never: ['temporal'] },
+};
+
+export const folders = Object.keys(table).filter((name) => name !== 'index');
+
+const outside = {
+  node: { dependencyTypes: ['core'] },
+  zod: { path: 'node_modules/zod/' },
+  temporal: { path: 'node_modules/@temporalio/' },
+  drivers: { path: 'node_modules/(@duckdb|pg|pg-copy-streams)/' },
+};
+
+const pathOf = (tree, name) => (/^(index|.*\/.*)$/.test(name) ? `^${tree}/${name}\\.(ts|js)$` : `^${tree}/${name}/`);
+
+/**
+ * The rules over one tree as a rule set of dependency-cruiser.
+ * `kind`: `all` for every import in `src`, `values` for those left in `dist`.
+ */
+export function ruleSet(tree, kind) {
+  const forbidden = Object.entries(table).flatMap(([name, { values, types = [], never = [] }]) => {
+    const from = { path: pathOf(tree, name) };
+    const allowed = kind === 'all' ? (types === 'all' ? folders : [...values, ...types]) : values;
+    const ours = {
+      name: `${name}: ${kind === 'all' ? 'imports' : 'values'} of ours`,
+      severity: 'error',
+      from,
+      to: { path: `^${tree}/`, pathNot: [name, ...allowed].map((other) => pathOf(tree, other)) },
+    };
+    return [ours, ...never.map((what) => ({ name: `${name}: ${what}`, severity: 'error', from, to: outside[what] }))];
+  });
+  const lazy = {
+    name: 'drivers: on first use',
+    severity: 'error',
+    comment: 'A heavy driver is loaded by import() where it is needed, never because a module was loaded.',
+    from: { path: `^${tree}/` },
+    to: { ...outside.drivers, dynamic: false },
+  };
+  const circular = { name: 'circular', severity: 'error', from: {}, to: { circular: true } };
+  const examples = {
+    name: 'examples: the package name only',
+    severity: 'error',
+    from: { path: '^examples/' },
+    to: { path: '^(src|test|bench|scripts)/' },
+  };
+  return { forbidden: kind === 'values' ? [...forbidden, lazy, circular] : [...forbidden, examples] };
+}
+
+/** How both trees are read. TypeScript 7 has no API for dependency-cruiser, swc reads the same imports. */
+export const options = {
+  parser: 'swc',
+  doNotFollow: 'node_modules',
+  // Declarations are types again, and the bundle holds every workflow module once more.
+  exclude: '^dist/(.*\\.d\\.ts$|worker/workflow-bundle\\.js$)',
+  enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
+};
+
+export default { ...ruleSet('src', 'all'), options };
