@@ -39,7 +39,8 @@ export function checkAccess(
   options: { readonly keys: readonly string[] | null; readonly x402: boolean; readonly baseUrl: string },
 ): void {
   const key = keyOf(headers);
-  if (key === null && options.x402 && (path === '/search' || path === '/contents')) throw challenge(path, options.baseUrl);
+  if (key === null && options.x402 && (path === '/search' || path === '/contents'))
+    throw challenge(path, options.baseUrl);
   if (key !== null && (options.keys === null || options.keys.includes(key))) return;
   const tag = envelopeOf(path) === 'agent' ? 'TEAM_NOT_FOUND' : 'INVALID_API_KEY';
   throw new Refusal(401, tag, key === null ? 'The request has no API key' : 'The API key is not valid');

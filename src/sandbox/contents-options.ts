@@ -20,7 +20,10 @@ export const contentsOptionsSchema = z.looseObject({
     ])
     .optional(),
   summary: z
-    .union([z.boolean(), z.looseObject({ query: z.string().optional(), schema: z.record(z.string(), z.unknown()).optional() })])
+    .union([
+      z.boolean(),
+      z.looseObject({ query: z.string().optional(), schema: z.record(z.string(), z.unknown()).optional() }),
+    ])
     .optional(),
   livecrawl: z.enum(['never', 'fallback', 'always', 'preferred', 'auto']).optional(),
   livecrawlTimeout: z.number().positive().max(90_000).optional(),
@@ -42,12 +45,19 @@ export interface Wanted {
     readonly highlightsPerUrl?: number | undefined;
     readonly maxCharacters?: number | undefined;
   } | null;
-  readonly summary: { readonly query?: string | undefined; readonly schema?: Record<string, unknown> | undefined } | null;
+  readonly summary: {
+    readonly query?: string | undefined;
+    readonly schema?: Record<string, unknown> | undefined;
+  } | null;
 }
 
 /** `orText`: text is turned on where no kind of content was asked for, as `/contents` does. */
 export function wantedOf(options: ContentsOptions, orText: boolean): Wanted {
-  const asked = { text: whenAsked(options.text), highlights: whenAsked(options.highlights), summary: whenAsked(options.summary) };
+  const asked = {
+    text: whenAsked(options.text),
+    highlights: whenAsked(options.highlights),
+    summary: whenAsked(options.summary),
+  };
   const none = !asked.text && !asked.highlights && !asked.summary;
   return none && orText ? { ...asked, text: {} } : asked;
 }

@@ -21,7 +21,10 @@ export async function deliver(
   if (fault?.kind === 'stall' && fault.moment === 'headers') await timers.wait(fault.ms);
   if (timers.stopped || response.destroyed || response.socket?.destroyed) return cut(response);
   const chunked = fault?.kind === 'truncate' && fault.framing === 'chunked';
-  response.writeHead(reply.status, chunked ? reply.headers : { ...reply.headers, 'content-length': String(body.length) });
+  response.writeHead(
+    reply.status,
+    chunked ? reply.headers : { ...reply.headers, 'content-length': String(body.length) },
+  );
   if (fault?.kind === 'truncate') {
     const whole = fault.bytes ?? Math.floor(body.length * (fault.fraction ?? 0.5));
     await write(response, body.subarray(0, whole));

@@ -11,10 +11,18 @@ export function refusalReply(path: string, requestId: string, error: unknown): R
 }
 
 /** The answer that a fault puts in the place of the true one. */
-export function faultReply(path: string, requestId: string, fault: Extract<FaultDo, { kind: 'status' | 'body' }>): Reply {
+export function faultReply(
+  path: string,
+  requestId: string,
+  fault: Extract<FaultDo, { kind: 'status' | 'body' }>,
+): Reply {
   if (fault.kind === 'body') {
     const contentType = fault.contentType ?? 'text/html; charset=utf-8';
-    return toReply(fault.status ?? 200, { 'content-type': contentType, 'x-request-id': requestId, ...fault.headers }, fault.body);
+    return toReply(
+      fault.status ?? 200,
+      { 'content-type': contentType, 'x-request-id': requestId, ...fault.headers },
+      fault.body,
+    );
   }
   const { body, contentType } = errorBody(fault.envelope ?? envelopeOf(path), requestId, {
     status: fault.status,

@@ -11,8 +11,8 @@ import { readJson } from './read-json.js';
 import { envelopeOf, Refusal } from './refusal.js';
 import type { OpenEntry, RequestLog } from './request-log.js';
 import { retryAfterOf } from './retry-after.js';
-import type { Desk, Work } from './routes/route.js';
 import { routes } from './routes/index.js';
+import type { Desk, Work } from './routes/route.js';
 import type { Till } from './till.js';
 import type { Timers } from './timers.js';
 
@@ -30,7 +30,9 @@ export interface ExchangeParts {
 }
 
 /** One request, from its headers to its answer. In this order: log, key, rate limit, fault, body, latency, work, book, answer. */
-export function createExchange(parts: ExchangeParts): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+export function createExchange(
+  parts: ExchangeParts,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const { log, timers } = parts;
   return async (request, response) => {
     const path = (request.url ?? '/').split('?', 1)[0] as string;
@@ -68,7 +70,12 @@ async function answer(parts: ExchangeParts, seat: Seat): Promise<Reply | null> {
   if (fault?.kind === 'reset' && fault.moment === 'before') return null;
   if (fault && isReplacement(fault) && !fault.booked) return faultReply(path, requestId, fault);
   const route = routes.get(`${request.method} ${path}`);
-  if (!route) throw new Refusal(404, envelopeOf(path) === 'agent' ? 'RUN_NOT_FOUND' : 'NOT_FOUND', `No ${request.method} ${path}`);
+  if (!route)
+    throw new Refusal(
+      404,
+      envelopeOf(path) === 'agent' ? 'RUN_NOT_FOUND' : 'NOT_FOUND',
+      `No ${request.method} ${path}`,
+    );
   const work = route(await readJson(request), desk);
   await timers.wait(latencyOf(options, entry.n));
   if (timers.stopped) return null;
@@ -105,6 +112,6 @@ function workReply({ headerPrefix }: SandboxOptions, requestId: string, { body }
       [`${headerPrefix}-queued`]: 'false',
       [`${headerPrefix}-queue-ms`]: '0',
     },
-    body: Buffer.from(body, 'utf8'),
+    body,
   };
 }

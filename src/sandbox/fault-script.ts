@@ -28,7 +28,10 @@ export class FaultScript {
 
   /** Keeps the faults and begins their counts and times anew. */
   rewind(now: number): void {
-    this.set(this.#lines.map((line) => line.fault), now);
+    this.set(
+      this.#lines.map((line) => line.fault),
+      now,
+    );
   }
 
   next(path: string, now: number): Fault | null {

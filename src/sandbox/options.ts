@@ -71,7 +71,10 @@ const optionsSchema = z.strictObject({
   faults: faultsSchema.default([]),
   bookFile: z.string().min(1).nullable().default(null),
   logEntries: z.number().int().positive().default(200_000),
-  headerPrefix: z.string().regex(/^[a-z][a-z0-9-]*$/).default('x-svc'),
+  headerPrefix: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]*$/)
+    .default('x-svc'),
 });
 
 /** Checks options and fills in the defaults. Throws one error that names every mistake. */

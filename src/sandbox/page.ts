@@ -30,7 +30,8 @@ export function hostOf(url: string): string {
 export function textOf(hash: number, textBytes: number): string {
   const length = textBytes * (0.5 + fraction(hash, 41));
   const dress = mix(hash, 42) % 40;
-  let text = dress === 0 ? '=HYPERLINK("https://evil.example/","click") ' : dress === 1 ? '\u001b[31mSALE\u001b[0m ' : '';
+  let text =
+    dress === 0 ? '=HYPERLINK("https://evil.example/","click") ' : dress === 1 ? '\u001b[31mSALE\u001b[0m ' : '';
   for (let salt = 100; text.length < length; salt += 1) {
     text += `${sentences[mix(hash, salt) % sentences.length]}${salt % 5 === 4 ? '\n' : ' '}`;
   }

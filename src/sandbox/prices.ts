@@ -11,7 +11,11 @@ export interface PageCounts {
 export const MICROS_PER_PAGE = 1000;
 
 const searchMicros: Readonly<Record<string, number>> = {
-  instant: 4000, lite: 4000, 'deep-lite': 12_000, deep: 12_000, 'deep-reasoning': 15_000,
+  instant: 4000,
+  lite: 4000,
+  'deep-lite': 12_000,
+  deep: 12_000,
+  'deep-reasoning': 15_000,
 };
 
 /** Micro-dollars of a search: by its type, and 1,000 for each result above ten (public facts section 12). */
@@ -27,12 +31,19 @@ export function contentsPrice(pages: PageCounts): number {
  * The cost object of an answer, in dollars: `total`, the short form of today's service, and the contract's `breakDown`
  * (section 2.2). Only non-zero parts are sent.
  */
-export function costDollars(search: { readonly micros: number; readonly deep: boolean } | null, pages: PageCounts): unknown {
+export function costDollars(
+  search: { readonly micros: number; readonly deep: boolean } | null,
+  pages: PageCounts,
+): unknown {
   const contents = contentsPrice(pages);
   const short: Record<string, number> = {};
   const long: Record<string, number> = {};
   if (search) long[search.deep ? 'deepSearch' : 'neuralSearch'] = toDollars(search.micros);
-  for (const [kind, name] of [['text', 'contentText'], ['highlights', 'contentHighlight'], ['summary', 'contentSummary']] as const) {
+  for (const [kind, name] of [
+    ['text', 'contentText'],
+    ['highlights', 'contentHighlight'],
+    ['summary', 'contentSummary'],
+  ] as const) {
     if (pages[kind] === 0) continue;
     short[kind] = toDollars(pages[kind] * MICROS_PER_PAGE);
     long[name] = toDollars(pages[kind] * MICROS_PER_PAGE);

@@ -29,7 +29,10 @@ export interface Bill {
 
 /** Counts per unit, nested by operation and options so that a million units share their prefix and suffix. */
 class Tally {
-  readonly #groups = new Map<string, { readonly before: string; readonly after: string; readonly counts: Map<string, number> }>();
+  readonly #groups = new Map<
+    string,
+    { readonly before: string; readonly after: string; readonly counts: Map<string, number> }
+  >();
 
   add(operation: string, options: string, units: readonly string[]): void {
     if (units.length === 0) return;

@@ -4,7 +4,8 @@ import { Refusal } from './refusal.js';
 /** The most bytes of a request body. */
 export const BODY_LIMIT = 10 * 1024 * 1024;
 
-const unreadable = (why: string, status = 400) => new Refusal(status, 'INVALID_REQUEST_BODY', `Invalid request body: ${why}`);
+const unreadable = (why: string, status = 400) =>
+  new Refusal(status, 'INVALID_REQUEST_BODY', `Invalid request body: ${why}`);
 
 /** Reads a body as JSON. Refuses what is too large or malformed; rejects with the stream's error where the client goes away. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {

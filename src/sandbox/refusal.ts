@@ -55,8 +55,15 @@ export function errorBody(
 
 function usualTag(status: number): string {
   const tags: Readonly<Record<number, string>> = {
-    400: 'INVALID_REQUEST', 401: 'INVALID_API_KEY', 402: 'NO_MORE_CREDITS', 403: 'FEATURE_DISABLED', 404: 'NOT_FOUND',
-    422: 'FETCH_DOCUMENT_ERROR', 429: 'RATE_LIMIT_EXCEEDED', 500: 'INTERNAL_ERROR', 501: 'UNABLE_TO_GENERATE_RESPONSE',
+    400: 'INVALID_REQUEST',
+    401: 'INVALID_API_KEY',
+    402: 'NO_MORE_CREDITS',
+    403: 'FEATURE_DISABLED',
+    404: 'NOT_FOUND',
+    422: 'FETCH_DOCUMENT_ERROR',
+    429: 'RATE_LIMIT_EXCEEDED',
+    500: 'INTERNAL_ERROR',
+    501: 'UNABLE_TO_GENERATE_RESPONSE',
     503: 'SERVICE_OVERLOADED',
   };
   return tags[status] ?? 'DEFAULT_ERROR';

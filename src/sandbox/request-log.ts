@@ -53,7 +53,15 @@ export class RequestLog {
     this.#count += 1;
     const at = this.#now();
     const entry: OpenEntry = {
-      n: this.#count, at, doneAt: null, method, path, status: 0, units: 0, fault: null, limited: false,
+      n: this.#count,
+      at,
+      doneAt: null,
+      method,
+      path,
+      status: 0,
+      units: 0,
+      fault: null,
+      limited: false,
     };
     this.#entries.push(entry);
     // Trimmed a quarter at a time: shifting one by one would move the whole list for each request.

@@ -26,7 +26,11 @@ export function resultOf(url: string, wanted: Wanted, options: ContentsOptions, 
     favicon: page.favicon,
     ...contentOf(page, url, wanted, settings.seed),
     ...(subpages.length > 0
-      ? { subpages: subpages.map((one) => resultOf(one, wanted, { ...options, subpages: 0, extras: undefined }, settings)) }
+      ? {
+          subpages: subpages.map((one) =>
+            resultOf(one, wanted, { ...options, subpages: 0, extras: undefined }, settings),
+          ),
+        }
       : {}),
     ...(options.extras ? { extras: extrasOf(url, options.extras) } : {}),
   };
@@ -34,7 +38,11 @@ export function resultOf(url: string, wanted: Wanted, options: ContentsOptions, 
 
 /** Pages of each kind of content in some results, subpages counted as pages. */
 export function countPages(wanted: Wanted, pages: number): PageCounts {
-  return { text: wanted.text ? pages : 0, highlights: wanted.highlights ? pages : 0, summary: wanted.summary ? pages : 0 };
+  return {
+    text: wanted.text ? pages : 0,
+    highlights: wanted.highlights ? pages : 0,
+    summary: wanted.summary ? pages : 0,
+  };
 }
 
 /** How many pages a result stands for: itself and its subpages. */
@@ -63,7 +71,12 @@ function contentOf(page: Page, url: string, wanted: Wanted, seed: number): Recor
 }
 
 function sentencesOf(text: string): string[] {
-  return text.match(/[^.\n]+\.?/g)?.map((one) => one.trim()).filter((one) => one !== '') ?? [];
+  return (
+    text
+      .match(/[^.\n]+\.?/g)
+      ?.map((one) => one.trim())
+      .filter((one) => one !== '') ?? []
+  );
 }
 
 /** Snippets that share most words with the query come first; the scores only look like cosine similarities. */
@@ -72,7 +85,10 @@ function highlightsOf(text: string, options: NonNullable<Wanted['highlights']>, 
   const all = sentencesOf(text);
   const snippets: string[] = [];
   for (let from = 0; from < all.length; from += size) snippets.push(all.slice(from, from + size).join(' '));
-  const words = (options.query ?? '').toLowerCase().split(/\W+/).filter((word) => word.length > 2);
+  const words = (options.query ?? '')
+    .toLowerCase()
+    .split(/\W+/)
+    .filter((word) => word.length > 2);
   const hits = (snippet: string) => words.filter((word) => snippet.toLowerCase().includes(word)).length;
   const best = snippets
     .map((snippet) => ({ snippet, hits: hits(snippet) }))
@@ -89,7 +105,9 @@ const subpageLimit = 10;
 
 function subpageUrls(url: string, options: ContentsOptions): string[] {
   const target = options.subpageTarget ?? [];
-  const terms = (typeof target === 'string' ? target.split(',') : target).map((term) => term.trim()).filter((term) => term !== '');
+  const terms = (typeof target === 'string' ? target.split(',') : target)
+    .map((term) => term.trim())
+    .filter((term) => term !== '');
   const base = url.replace(/[?#].*$/, '').replace(/\/+$/, '');
   return Array.from({ length: pagesOf(options) - 1 }, (_, index) => {
     const term = terms[index % Math.max(1, terms.length)] ?? 'page';

@@ -67,7 +67,12 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
   let url = '';
 
   const exchange = createExchange({
-    options, log, window, script, till, timers,
+    options,
+    log,
+    window,
+    script,
+    till,
+    timers,
     desk: { pages, crawler, prebuilt: options.prebuilt ? new PrebuiltPages(pages) : null },
     baseUrl: () => url,
     nextRequestId: requestIds(options.seed, file?.starts ?? 0),
@@ -114,7 +119,10 @@ function requestIds(seed: number, starts: number): () => string {
   let serial = 0;
   return () => {
     serial += 1;
-    return [1, 2, 3].map((salt) => mix(mix(base, salt), serial).toString(16).padStart(8, '0')).join('') + serial.toString(16).padStart(8, '0');
+    return (
+      [1, 2, 3].map((salt) => mix(mix(base, salt), serial).toString(16).padStart(8, '0')).join('') +
+      serial.toString(16).padStart(8, '0')
+    );
   };
 }
 

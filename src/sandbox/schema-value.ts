@@ -21,7 +21,9 @@ export function schemaValue(schema: unknown, hash: number, depth = 0): unknown {
   const type = Array.isArray(schema['type']) ? schema['type'][0] : schema['type'];
   if (type === 'object' || isSchema(properties)) {
     const entries = Object.entries(isSchema(properties) ? properties : {});
-    return Object.fromEntries(entries.map(([name, one], index) => [name, schemaValue(one, mix(hash, index), depth + 1)]));
+    return Object.fromEntries(
+      entries.map(([name, one], index) => [name, schemaValue(one, mix(hash, index), depth + 1)]),
+    );
   }
   if (type === 'array') return [schemaValue(schema['items'] ?? { type: 'string' }, mix(hash, 72), depth + 1)];
   if (type === 'integer') return mix(hash, 73) % 1000;

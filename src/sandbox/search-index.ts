@@ -14,8 +14,14 @@ export interface SearchFilters {
 
 /** Hosts under the reserved top-level domain: nobody's. */
 const hosts = [
-  'harbour-review.example', 'northwind-labs.example', 'paper-and-ink.example', 'city-archive.example',
-  'open-catalogue.example', 'field-notes.example', 'radio-parts.example', 'long-winter.example',
+  'harbour-review.example',
+  'northwind-labs.example',
+  'paper-and-ink.example',
+  'city-archive.example',
+  'open-catalogue.example',
+  'field-notes.example',
+  'radio-parts.example',
+  'long-winter.example',
 ];
 
 /**
@@ -36,7 +42,10 @@ export function findUrls(filters: SearchFilters, asked: number, { seed, textByte
 }
 
 function slugOf(query: string): string {
-  const words = query.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '');
+  const words = query
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-|-$/g, '');
   // Cut by letters, not by code units: half of a surrogate pair can't be encoded.
   return encodeURIComponent([...words].slice(0, 60).join('')) || 'page';
 }

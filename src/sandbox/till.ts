@@ -19,7 +19,12 @@ export class Till {
 
   /** Takes up what a file tells of earlier purchases; call before {@link keepIn}. */
   get reader(): BookReader {
-    return { purchase: (purchase) => this.#take(purchase), credits: (micros) => { this.#balance = micros; } };
+    return {
+      purchase: (purchase) => this.#take(purchase),
+      credits: (micros) => {
+        this.#balance = micros;
+      },
+    };
   }
 
   /** From now on every purchase is in the file before it counts as made. */

@@ -14,10 +14,13 @@ export class Timers {
   async wait(ms: number): Promise<void> {
     if (ms <= 0 || this.#stopped) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => {
-        this.#waiting.delete(timer);
-        resolve();
-      }, Math.min(ms, longest));
+      const timer = setTimeout(
+        () => {
+          this.#waiting.delete(timer);
+          resolve();
+        },
+        Math.min(ms, longest),
+      );
       this.#waiting.set(timer, resolve);
     });
   }

@@ -1,9 +1,15 @@
 import { z } from 'zod';
-import { type ContentsOptions, contentsOptionsSchema, contextLimit, purchaseOptions, wantedOf } from '../contents-options.js';
+import {
+  type ContentsOptions,
+  contentsOptionsSchema,
+  contextLimit,
+  purchaseOptions,
+  wantedOf,
+} from '../contents-options.js';
 import type { Crawl } from '../crawl.js';
 import { hashText } from '../hash.js';
-import { contentsPrice, costDollars, MICROS_PER_PAGE, type PageCounts } from '../prices.js';
-import type { PrebuiltPages } from '../prebuilt.js';
+import { asciiJson, type PrebuiltPages } from '../prebuilt.js';
+import { contentsPrice, costDollars, type PageCounts } from '../prices.js';
 import { Refusal } from '../refusal.js';
 import { contextOf, countPages, pagesOf, type Result, resultOf } from '../result.js';
 import { checkInput, type Desk, type Route, type Work } from './route.js';
@@ -25,7 +31,8 @@ export const contents: Route = (input, desk) => {
 function urlsOf({ urls, ids, subpages }: z.infer<typeof schema>): readonly string[] {
   if (urls && ids) throw new Refusal(400, 'INVALID_REQUEST_BODY', 'Invalid request body: send urls or ids, not both');
   const asked = urls ?? ids ?? [];
-  if (asked.length === 0) throw new Refusal(400, 'INVALID_URLS', 'Invalid request body: urls: at least one URL is needed');
+  if (asked.length === 0)
+    throw new Refusal(400, 'INVALID_URLS', 'Invalid request body: urls: at least one URL is needed');
   if ((subpages ?? 0) * asked.length > 100) {
     throw new Refusal(400, 'SUBPAGES_LIMIT_EXCEEDED', 'Invalid request body: subpages: more than 100 in one request');
   }
@@ -53,7 +60,10 @@ function make(requestId: string, asked: readonly string[], body: ContentsOptions
     costDollars: costDollars(null, pages),
   };
   const units = results.map(({ url }) => url);
-  return { body: JSON.stringify(answer), purchase: { operation, options, units, failed, micros: contentsPrice(pages) } };
+  return {
+    body: Buffer.from(JSON.stringify(answer)),
+    purchase: { operation, options, units, failed, micros: contentsPrice(pages) },
+  };
 }
 
 function statusOf(url: string, crawl: Crawl): unknown {
@@ -61,30 +71,29 @@ function statusOf(url: string, crawl: Crawl): unknown {
   return { id: url, status: 'error', error: { tag: crawl.tag, httpStatusCode: crawl.httpStatusCode } };
 }
 
-/** The same answer for plain text, put together as text. */
+/** The same answer for plain text, glued together. */
 function glue(requestId: string, asked: readonly string[], { crawler, pages }: Desk, prebuilt: PrebuiltPages): Work {
-  let results = '';
+  const results = prebuilt.answer(requestId);
   let statuses = '';
   const units: string[] = [];
   const failed: string[] = [];
   for (const url of asked) {
     const hash = hashText(url, pages.seed);
-    const quoted = JSON.stringify(url);
+    const quoted = asciiJson(url);
     const crawl = crawler.crawl(url, {}, hash);
     if (statuses !== '') statuses += ',';
     if (crawl.status === 'success') {
       statuses += `{"id":${quoted},"status":"success","source":"${crawl.source}"}`;
-      results += (results === '' ? '' : ',') + prebuilt.result(quoted, hash);
+      results.add(quoted, hash);
       units.push(url);
     } else {
-      statuses += JSON.stringify(statusOf(url, crawl));
+      statuses += asciiJson(statusOf(url, crawl));
       failed.push(url);
     }
   }
   const counts: PageCounts = { text: units.length, highlights: 0, summary: 0 };
-  const cost = JSON.stringify(costDollars(null, counts));
   return {
-    body: `{"requestId":"${requestId}","results":[${results}],"statuses":[${statuses}],"costDollars":${cost}}`,
-    purchase: { operation, options: '', units, failed, micros: units.length * MICROS_PER_PAGE },
+    body: results.finish(`],"statuses":[${statuses}],"costDollars":${JSON.stringify(costDollars(null, counts))}}`),
+    purchase: { operation, options: '', units, failed, micros: contentsPrice(counts) },
   };
 }

@@ -14,7 +14,7 @@ export interface Desk {
 
 /** Work that was done: the body of its answer, and what it bought. */
 export interface Work {
-  readonly body: string;
+  readonly body: Buffer;
   readonly purchase: Purchase;
 }
 

@@ -21,7 +21,10 @@ const schema = z
     additionalQueries: z.array(z.string().min(1)).max(10).optional(),
     type: z.string().optional(),
     category: z.string().optional(),
-    userLocation: z.string().regex(/^[A-Za-z]{2}$/, 'a two-letter country code').optional(),
+    userLocation: z
+      .string()
+      .regex(/^[A-Za-z]{2}$/, 'a two-letter country code')
+      .optional(),
     numResults: z.number().int().min(1).optional(),
     includeDomains: domains,
     excludeDomains: domains,
@@ -39,10 +42,13 @@ const schema = z
     path: ['additionalQueries'],
     message: 'only with type deep',
   })
-  .refine((body) => !isEntity(body.category) || !(body.startPublishedDate ?? body.endPublishedDate ?? body.excludeDomains), {
-    path: ['category'],
-    message: 'takes neither published dates nor excludeDomains',
-  });
+  .refine(
+    (body) => !isEntity(body.category) || !(body.startPublishedDate ?? body.endPublishedDate ?? body.excludeDomains),
+    {
+      path: ['category'],
+      message: 'takes neither published dates nor excludeDomains',
+    },
+  );
 
 function isEntity(category: string | undefined): boolean {
   return category === 'company' || category === 'people';
@@ -77,6 +83,6 @@ export const search: Route = (input, desk) => {
       failed: [],
       micros: micros + contentsPrice(pages),
     };
-    return { body: JSON.stringify(answer), purchase };
+    return { body: Buffer.from(JSON.stringify(answer)), purchase };
   };
 };
