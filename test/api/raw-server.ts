@@ -1,0 +1,80 @@
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+
+/** A request as it stood on the wire. */
+export interface RawRequest {
+  readonly head: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly path: string;
+  readonly body: string;
+}
+
+export type Handler = (request: RawRequest, socket: Socket, nth: number) => void;
+
+export interface RawServer {
+  readonly url: string;
+  readonly port: number;
+  readonly requests: RawRequest[];
+  readonly sockets: Set<Socket>;
+  /** Connections made in all. */
+  connections(): number;
+  close(): Promise<void>;
+}
+
+/** A server that answers with whatever bytes the test wants. Listens on 127.0.0.1 only. */
+export async function rawServer(handler: Handler, port = 0): Promise<RawServer> {
+  const requests: RawRequest[] = [];
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  const server: Server = createServer((socket) => {
+    connections++;
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    let buffered = Buffer.alloc(0);
+    socket.on('data', (chunk) => {
+      buffered = Buffer.concat([buffered, chunk]);
+      for (;;) {
+        const end = buffered.indexOf('\r\n\r\n');
+        if (end < 0) return;
+        const head = buffered.subarray(0, end).toString('latin1');
+        const lines = head.split('\r\n');
+        const headers = Object.fromEntries(lines.slice(1).map((line) => {
+          const colon = line.indexOf(':');
+          return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+        }));
+        const total = end + 4 + Number(headers['content-length'] ?? 0);
+        if (buffered.length < total) return;
+        const body = buffered.subarray(end + 4, total).toString('utf8');
+        buffered = buffered.subarray(total);
+        const request = { head, headers, path: lines[0]?.split(' ')[1] ?? '', body };
+        requests.push(request);
+        handler(request, socket, requests.length);
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const address = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    port: address.port,
+    requests,
+    sockets,
+    connections: () => connections,
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+/** The bytes of an answer with a right Content-Length, unless the headers say otherwise. */
+export function answer(status: number, body: string | Buffer, headers: Readonly<Record<string, string>> = {}): Buffer {
+  const bytes = Buffer.from(body);
+  const all = { 'content-type': 'application/json', 'content-length': String(bytes.length), ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.concat([Buffer.from(`HTTP/1.1 ${status} Whatever\r\n${lines.join('')}\r\n`), bytes]);
+}
+
+export const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Buffer =>
+  answer(status, JSON.stringify(body), headers);
