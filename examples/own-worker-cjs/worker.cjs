@@ -1,0 +1,26 @@
+const { NativeConnection, Worker } = require('@temporalio/worker');
+const { SearchflowPlugin } = require('searchflow/worker');
+
+async function main() {
+  const connection = await NativeConnection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
+  const worker = await Worker.create({
+    connection,
+    taskQueue: 'own-worker',
+    workflowsPath: require.resolve('./workflows.cjs'),
+    plugins: [
+      new SearchflowPlugin({
+        apiKey: process.env.SEARCHFLOW_API_KEY,
+        baseUrl: process.env.SEARCHFLOW_BASE_URL,
+        stateDir: '.searchflow',
+        qps: 10,
+      }),
+    ],
+  });
+  await worker.run();
+  await connection.close();
+}
+
+main().catch((error) => {
+  console.error(error);
+  process.exitCode = 1;
+});

@@ -1,0 +1,17 @@
+import { resolve } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+
+const [input = 'examples/brands.csv', urlColumn = 'source'] = process.argv.slice(2);
+
+const connection = await Connection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
+const client = new Client({ connection });
+
+// By name and with plain JSON, so a client in any other language does the same. A stable workflow id: the job runs once.
+const handle = await client.workflow.start('enrichCsv', {
+  taskQueue: 'own-worker',
+  workflowId: 'enrich-brands',
+  args: [{ input: resolve(input), urlColumn, into: resolve('out/own-worker.duckdb'), csv: resolve('out/own-worker.csv') }],
+});
+console.log(`Started ${handle.workflowId}`);
+console.log(JSON.stringify(await handle.result(), null, 2));
+await connection.close();

@@ -1,0 +1,23 @@
+import { fileURLToPath } from 'node:url';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { SearchflowPlugin } from 'searchflow/worker';
+
+const connection = await NativeConnection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
+
+const worker = await Worker.create({
+  connection,
+  taskQueue: 'own-worker',
+  workflowsPath: fileURLToPath(new URL('./workflows.js', import.meta.url)),
+  plugins: [
+    new SearchflowPlugin({
+      apiKey: process.env.SEARCHFLOW_API_KEY,
+      baseUrl: process.env.SEARCHFLOW_BASE_URL,
+      stateDir: '.searchflow',
+      qps: 10,
+    }),
+  ],
+});
+
+// Ends on SIGINT and SIGTERM; paid calls in flight get time to land.
+await worker.run();
+await connection.close();
