@@ -4,11 +4,13 @@ import { readFileSync } from 'node:fs';
 
 function count(file) {
   try {
-    const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(file, 'utf8'));
+    const { numPassedTests, numFailedTests, testResults, success } = JSON.parse(readFileSync(file, 'utf8'));
     const broken = testResults.filter(
       (suite) => suite.status === 'failed' && !suite.assertionResults.some((test) => test.status === 'failed'),
     );
-    return { passed: numPassedTests, failed: numFailedTests + broken.length };
+    const failed = numFailedTests + broken.length;
+    // An error outside every test fails the run without failing a test.
+    return { passed: numPassedTests, failed: failed === 0 && success === false ? 1 : failed };
   } catch {
     return { passed: 0, failed: 1 };
   }

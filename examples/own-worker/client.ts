@@ -10,7 +10,9 @@ const client = new Client({ connection });
 const handle = await client.workflow.start('enrichCsv', {
   taskQueue: 'own-worker',
   workflowId: 'enrich-brands',
-  args: [{ input: resolve(input), urlColumn, into: resolve('out/own-worker.duckdb'), csv: resolve('out/own-worker.csv') }],
+  args: [
+    { input: resolve(input), urlColumn, into: resolve('out/own-worker.duckdb'), csv: resolve('out/own-worker.csv') },
+  ],
 });
 console.log(`Started ${handle.workflowId}`);
 console.log(JSON.stringify(await handle.result(), null, 2));
