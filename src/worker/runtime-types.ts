@@ -14,8 +14,15 @@ export interface RuntimeConfig {
   readonly apiKey: Secret | null;
   /** Absolute; journal, stages, job registry, locks and the embedded server's database live here. Default `.searchflow`. */
   readonly stateDir: string;
+  /**
+   * Where the user's limiters meet: a lock and the running block for each origin and key, so that two folders on one machine
+   * don't own one limit twice. Absolute.
+   */
+  readonly userStateDir: string;
   /** Units a second of the team's limit, or a named profile of `core/rate.ts`. */
   readonly rate: { readonly qps: number } | { readonly profile: string };
+  /** The rate was given for this process by name (`--qps`): a share beside others is meant. */
+  readonly rateIsShare: boolean;
   /** Paid requests in flight at most; default enough to fill the limit at 5 s latency, at most 256. */
   readonly concurrency: number;
   /** Null: the embedded server, or what the Temporal environment configuration names. */

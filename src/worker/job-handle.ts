@@ -1,0 +1,57 @@
+import { type Client, defaultPayloadConverter, type WorkflowHandle, WorkflowFailedError } from '@temporalio/client';
+import { CancelledFailure } from '@temporalio/common';
+import { type JobProgress, type JobSummary, queryNames, signalNames, type SliceHeartbeat } from '../core/job.js';
+import { type JobHandle, JobFailed } from './runtime-types.js';
+
+/** A living worker answers a query within this time. */
+const ANSWER_MS = 10_000;
+
+/** Workflow id of a job: one at a time for a job, whoever starts it. */
+export function workflowIdOf(job: string): string {
+  return `searchflow-${job}`;
+}
+
+/** What a person may do with a job that a workflow runs. */
+export function jobHandle(client: Client, job: string): JobHandle {
+  const workflowId = workflowIdOf(job);
+  const handle: WorkflowHandle = client.workflow.getHandle(workflowId);
+  return {
+    job,
+    workflowId,
+    progress: async () => {
+      const deadline = Date.now() + ANSWER_MS;
+      const [progress, running] = await Promise.all([
+        client.withDeadline(deadline, () => handle.query<JobProgress>(queryNames.progress)),
+        client.withDeadline(deadline, () => heartbeats(handle)),
+      ]);
+      return { progress, running };
+    },
+    pause: () => handle.signal(signalNames.pause),
+    resume: () => handle.signal(signalNames.resume),
+    cancel: async () => {
+      await handle.cancel();
+    },
+    result: async () => {
+      try {
+        return (await handle.result()) as JobSummary;
+      } catch (error) {
+        if (!(error instanceof WorkflowFailedError)) throw error;
+        const cause = error.cause;
+        if (cause instanceof CancelledFailure) throw new JobFailed('the job was cancelled; the same command makes it go on', { cause });
+        throw new JobFailed(cause instanceof Error ? cause.message : error.message, { cause });
+      }
+    },
+  };
+}
+
+/** Heartbeats of the slices that run now: what the workflow itself can't see. */
+async function heartbeats(handle: WorkflowHandle): Promise<SliceHeartbeat[]> {
+  const { raw } = await handle.describe();
+  const beats: SliceHeartbeat[] = [];
+  for (const activity of raw.pendingActivities ?? []) {
+    if (activity.activityType?.name !== 'enrichSlice') continue;
+    const payload = activity.heartbeatDetails?.payloads?.[0];
+    if (payload) beats.push(defaultPayloadConverter.fromPayload<SliceHeartbeat>(payload));
+  }
+  return beats;
+}

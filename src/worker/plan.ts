@@ -1,0 +1,101 @@
+import { DigestMap } from '../core/digest-map.js';
+import { canonicalJson } from '../core/json.js';
+import type { Freshness, Journal } from '../core/journal.js';
+import type { StagedJob } from '../core/job.js';
+import { transientTags } from '../core/failure.js';
+import { estimateContents } from '../core/prices.js';
+import { type Sink, SinkBusy } from '../core/sink.js';
+import { readSlice, type StageManifest, sliceFile } from '../rows/index.js';
+import type { JobEntry } from './job-registry.js';
+import type { EnrichRequest, JobPlan } from './runtime-types.js';
+
+/** What the request asks of answers that have landed already. */
+export function freshnessOf(request: EnrichRequest, now: number): Freshness | undefined {
+  const freshness: Freshness = {
+    ...(request.refreshAfterMs === null ? {} : { freshAfter: now - request.refreshAfterMs }),
+    ...(request.retryFailed ? { retryTags: transientTags, retryBefore: now } : {}),
+    ...(request.rebuy ? { rebuyBefore: now } : {}),
+  };
+  return Object.keys(freshness).length > 0 ? freshness : undefined;
+}
+
+interface PlanParts {
+  readonly staged: StagedJob;
+  readonly manifest: StageManifest;
+  readonly request: EnrichRequest;
+  readonly journal: Journal;
+  readonly sink: Sink;
+  readonly before: JobEntry | null;
+  readonly qps: number;
+  readonly now: number;
+}
+
+/** Says what a run of the job would do, from stage, journal and (where it can be read) warehouse. */
+export async function makePlan(parts: PlanParts): Promise<JobPlan> {
+  const { staged, manifest, request, before, now } = parts;
+  const notes = optionNotes(staged, before);
+  const freshness = freshnessOf(request, now);
+  const loaded = await loadedSlices(parts, notes);
+  const whole = loaded !== null && loaded.length === staged.slices;
+  const complete = whole && before?.completed === staged.generation && (freshness === undefined || onlyRebuy(freshness));
+  const count = complete
+    ? { toBuy: 0, landed: staged.distinctUnits, requests: 0 }
+    : await countUnits(parts, freshness, whole && freshness === undefined ? new Set(loaded) : new Set());
+  const standing =
+    complete ? 'complete' : before === null ? 'new' : before.staged.generation === staged.generation ? 'unfinished' : 'changed';
+  return {
+    staged,
+    request,
+    standing,
+    alreadyBought: count.landed,
+    toBuy: count.toBuy,
+    requests: count.requests,
+    estimateMicros: estimateContents(staged.options, count.toBuy),
+    seconds: count.requests / parts.qps,
+    badRows: manifest.firstBad,
+    notes,
+  };
+}
+
+function onlyRebuy(freshness: Freshness): boolean {
+  return freshness.freshAfter === undefined && freshness.retryTags === undefined;
+}
+
+async function loadedSlices({ sink, staged }: PlanParts, notes: string[]): Promise<readonly number[] | null> {
+  try {
+    return await sink.loadedSlices(staged.job, staged.generation);
+  } catch (error) {
+    if (!(error instanceof SinkBusy)) throw error;
+    notes.push(`${error.message}; planned from the journal alone`);
+    return null;
+  }
+}
+
+/** Distinct units of the staged rows by whether they have landed. Slices in `skip` are known to be whole. */
+async function countUnits(
+  { staged, journal }: PlanParts,
+  freshness: Freshness | undefined,
+  skip: ReadonlySet<number>,
+): Promise<{ toBuy: number; landed: number; requests: number }> {
+  const seen = new DigestMap(staged.distinctUnits);
+  const sums = { toBuy: 0, landed: 0, requests: 0 };
+  for (let slice = 0; slice < staged.slices; slice++) {
+    const keys: string[] = [];
+    for (const row of await readSlice(sliceFile(staged.stageDir, slice))) {
+      if (row.k !== null && seen.set(row.k, 0)) keys.push(row.k);
+    }
+    const landed = skip.has(slice) ? keys.length : (await journal.lookup(keys, freshness)).length;
+    sums.landed += landed;
+    sums.toBuy += keys.length - landed;
+    sums.requests += Math.ceil((keys.length - landed) / staged.batch);
+  }
+  return sums;
+}
+
+function optionNotes(staged: StagedJob, before: JobEntry | null): string[] {
+  if (!before || canonicalJson(before.staged.options) === canonicalJson(staged.options)) return [];
+  return [
+    `The options differ from those of the last run (${canonicalJson(before.staged.options)} then, ` +
+      `${canonicalJson(staged.options)} now): its answers don't serve, every row is bought anew.`,
+  ];
+}

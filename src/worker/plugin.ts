@@ -1,0 +1,104 @@
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { SimplePlugin } from '@temporalio/plugin';
+import type { WorkerOptions } from '@temporalio/worker';
+import { type Activities, createActivities } from '../activities/index.js';
+import { DEFAULT_TASK_QUEUE } from '../core/job.js';
+import { Secret } from '../core/secret.js';
+import { tryLock } from '../store/process-lock.js';
+import { DEFAULT_BASE_URL } from './config.js';
+import { openParts } from './parts.js';
+import { type RuntimeConfig, UsageError } from './runtime-types.js';
+import { workerDefaults } from './worker-host.js';
+
+export interface SearchflowPluginOptions {
+  /** Key of the service. Read it from your own configuration; it is sent to the service and goes nowhere else. */
+  readonly apiKey: string;
+  /** Default: the public service. */
+  readonly baseUrl?: string;
+  /** Part of every purchase's key. Default: the base URL; `sandbox` for a stand-in, whose address may change. */
+  readonly origin?: string;
+  /** Folder of journal and stages. One worker process at a time owns it. Default `.searchflow` in the working directory. */
+  readonly stateDir?: string;
+  /** Units a second of your team's limit that this worker may use, or a named profile. Default: the contract's 10. */
+  readonly qps?: number;
+  readonly rateProfile?: string;
+  /** Paid requests in flight at most. Default: enough to fill the limit at 5 s latency, at most 256. */
+  readonly concurrency?: number;
+  /** Told what takes long, in a sentence. Default: nobody. */
+  readonly say?: (sentence: string) => void;
+}
+
+/**
+ * searchflow in your own worker: `Worker.create({ plugins: [new SearchflowPlugin({ apiKey })], … })` adds the activities, opens
+ * journal, limiter and warehouse when the worker runs and closes them when it has stopped. Plugins can't ship workflows: your
+ * workflow file says `export * from 'searchflow/workflows'`.
+ */
+export class SearchflowPlugin extends SimplePlugin {
+  constructor(options: SearchflowPluginOptions) {
+    const config = toConfig(options);
+    const opened: { activities: Activities | null } = { activities: null };
+    super({
+      name: 'searchflow',
+      activities: forwarded(opened),
+      runContext: async (next) => {
+        const lock = tryLock(join(config.stateDir, 'worker.lock'));
+        if (!lock) throw new UsageError(`Another worker runs in ${config.stateDir}; give each its own stateDir and a share of the limit`);
+        try {
+          const parts = await openParts(config);
+          opened.activities = createActivities(parts.deps);
+          try {
+            await next();
+          } finally {
+            opened.activities = null;
+            await parts.close();
+          }
+        } finally {
+          lock.release();
+        }
+      },
+    });
+  }
+
+  /** Fills in what the worker's owner left open; what they chose stays. */
+  override configureWorker(options: WorkerOptions): WorkerOptions {
+    const { maxHeartbeatThrottleInterval, defaultHeartbeatThrottleInterval, shutdownForceTime } = workerDefaults;
+    return super.configureWorker({
+      maxHeartbeatThrottleInterval,
+      defaultHeartbeatThrottleInterval,
+      shutdownForceTime,
+      ...options,
+    });
+  }
+}
+
+const activityNames = ['getContents', 'search', 'enrichSlice', 'stageInput', 'openJob', 'finishJob'] as const satisfies readonly (keyof Activities)[];
+
+/** Activities under their names before the parts exist: a worker is told them when it is made, and opens them when it runs. */
+function forwarded(opened: { readonly activities: Activities | null }): Record<string, (...args: never[]) => Promise<unknown>> {
+  const call = (name: keyof Activities) => (...args: never[]) => {
+    if (!opened.activities) throw new Error('the worker is not running');
+    return (opened.activities[name] as (...args: never[]) => Promise<unknown>)(...args);
+  };
+  return Object.fromEntries(activityNames.map((name) => [name, call(name)]));
+}
+
+function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
+  const baseUrl = options.baseUrl ?? DEFAULT_BASE_URL;
+  const qps = options.qps ?? 10;
+  return {
+    service: options.origin === 'sandbox' ? 'sandbox' : 'live',
+    origin: options.origin ?? baseUrl.replace(/\/+$/, ''),
+    baseUrl,
+    apiKey: new Secret(options.apiKey),
+    stateDir: resolve(options.stateDir ?? '.searchflow'),
+    userStateDir: join(homedir(), '.local', 'state', 'searchflow'),
+    rate: options.rateProfile === undefined ? { qps } : { profile: options.rateProfile },
+    rateIsShare: options.qps !== undefined,
+    concurrency: options.concurrency ?? Math.min(256, qps * 5),
+    temporalAddress: null,
+    namespace: 'default',
+    taskQueue: DEFAULT_TASK_QUEUE,
+    say: options.say ?? (() => undefined),
+  };
+}

@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest';
+import type { Intent, Journal, UnitOutcome } from '../../src/core/journal.js';
+
+export const keyOf = (number: number): string => number.toString(16).padStart(16, '0').repeat(2);
+
+export function outcome(number: number, changes: Partial<UnitOutcome> = {}): UnitOutcome {
+  return {
+    key: keyOf(number),
+    unit: `https://example.com/${number}`,
+    status: 'success',
+    errorTag: null,
+    httpStatus: null,
+    source: 'cached',
+    costMicros: 1000,
+    result: { url: `https://example.com/${number}`, text: `page ${number} – ü\u0000`, unknown: { field: [1, null] } },
+    ...changes,
+  };
+}
+
+export function intent(owner: string, numbers: number[], book = 'job/gen/000000'): Intent {
+  const keys = numbers.map(keyOf);
+  return { owner, book, operation: 'contents', keys, estimateMicros: 1000 * keys.length, deadline: Date.now() + 60_000 };
+}
+
+/** What every journal must do. `reopen` gives a journal of the same store after the death of the process that held `previous`. */
+export function journalContract(name: string, open: () => Promise<{ journal: Journal; reopen(): Promise<Journal>; scratch: string }>): void {
+  async function buy(journal: Journal, owner: string, numbers: number[], book?: string): Promise<void> {
+    await journal.claim(numbers.map(keyOf), owner);
+    const id = await journal.intend(intent(owner, numbers, book));
+    await journal.land(id, { requestId: `req-${owner}`, fetchedAt: Date.now(), units: numbers.map((number) => outcome(number)) });
+    await journal.release(owner);
+  }
+
+  describe(`${name} as a journal`, () => {
+    it('gives each key to one owner at a time', async () => {
+      const { journal } = await open();
+      expect((await journal.claim([keyOf(1), keyOf(2), keyOf(2)], 'a')).mine).toHaveLength(2);
+      const second = await journal.claim([keyOf(2), keyOf(3)], 'b');
+      expect(second.theirs).toEqual([keyOf(2)]);
+      expect(second.mine.map((unit) => unit.key)).toEqual([keyOf(3)]);
+    });
+
+    it('never gives out a landed unit again, also after a restart', async () => {
+      const { journal, reopen } = await open();
+      await buy(journal, 'a', [1, 2]);
+      expect((await journal.claim([keyOf(1)], 'b')).landed.map((unit) => unit.key)).toEqual([keyOf(1)]);
+      const again = await reopen();
+      const claim = await again.claim([keyOf(1), keyOf(2), keyOf(3)], 'c');
+      expect(claim.landed.map((unit) => unit.key).sort()).toEqual([keyOf(1), keyOf(2)]);
+      expect(claim.mine).toEqual([{ key: keyOf(3), unknowns: 0 }]);
+    });
+
+    it('gives an owner’s keys back when it lets go, and tells who waits for them', async () => {
+      const { journal } = await open();
+      await journal.claim([keyOf(1)], 'a');
+      const waiting = journal.settled([keyOf(1)]);
+      await journal.release('a');
+      await waiting;
+      expect((await journal.claim([keyOf(1)], 'b')).mine).toHaveLength(1);
+    });
+
+    it('wakes who waits when the unit lands, and not for another’s unit', async () => {
+      const { journal } = await open();
+      await journal.claim([keyOf(1), keyOf(2)], 'a');
+      let woken = false;
+      const waiting = journal.settled([keyOf(1)]).then(() => {
+        woken = true;
+      });
+      const other = await journal.intend(intent('a', [2]));
+      await journal.land(other, { requestId: null, fetchedAt: 1, units: [outcome(2)] });
+      expect(woken).toBe(false);
+      const id = await journal.intend(intent('a', [1]));
+      await journal.land(id, { requestId: null, fetchedAt: 1, units: [outcome(1)] });
+      await waiting;
+      expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
+    });
+
+    it('stops waiting when told to', async () => {
+      const { journal } = await open();
+      await journal.claim([keyOf(1)], 'a');
+      const stop = new AbortController();
+      const waiting = journal.settled([keyOf(1)], stop.signal);
+      stop.abort(new Error('enough'));
+      await expect(waiting).rejects.toThrow('enough');
+    });
+
+    it('lists an intent whose process died as an unknown outcome, once, and counts it against its units', async () => {
+      const { journal, reopen } = await open();
+      await journal.claim([keyOf(1), keyOf(2)], 'a');
+      await journal.intend(intent('a', [1, 2]));
+      const again = await reopen();
+      expect((await again.totals('job/')).unknown).toMatchObject([{ keys: [keyOf(1), keyOf(2)], operation: 'contents', estimateMicros: 2000 }]);
+      expect((await again.claim([keyOf(1)], 'b')).mine).toEqual([{ key: keyOf(1), unknowns: 1 }]);
+    });
+
+    it('forgets an intent that was never sent, and keeps one that may have been charged', async () => {
+      const { journal, reopen } = await open();
+      await journal.miss(await journal.intend(intent('a', [1])), 'held back', 'never');
+      await journal.miss(await journal.intend(intent('a', [2])), 'connection reset', 'maybe');
+      expect((await (await reopen()).totals('job/')).unknown).toMatchObject([{ keys: [keyOf(2)], reason: 'connection reset' }]);
+    });
+
+    it('sums requests, units and money by book', async () => {
+      const { journal, reopen } = await open();
+      await buy(journal, 'a', [1, 2], 'job/gen/000000');
+      await buy(journal, 'b', [3], 'other/gen/000000');
+      await journal.claim([keyOf(4)], 'c');
+      await journal.intend(intent('c', [4], 'job/gen/000001'));
+      expect(await journal.totals('job/')).toMatchObject({ requests: 1, unitsLanded: 2, costMicros: 2000, openMicros: 1000 });
+      expect(await (await reopen()).totals('other/')).toMatchObject({ requests: 1, unitsLanded: 1, costMicros: 1000, openMicros: 0 });
+    });
+
+    it('ends units without a purchase and remembers how', async () => {
+      const { journal, reopen } = await open();
+      await journal.claim([keyOf(1)], 'a');
+      const refused = outcome(1, { status: 'error', errorTag: 'INVALID_URLS', httpStatus: 400, costMicros: 0, result: { error: 'no' } });
+      await journal.settle('a', 'job/gen/000000', 'contents', [refused]);
+      const landed = (await (await reopen()).claim([keyOf(1)], 'b')).landed;
+      expect(landed).toMatchObject([{ key: keyOf(1), status: 'error', errorTag: 'INVALID_URLS' }]);
+    });
+
+    it('buys again what is too old, and failed units with a tag to be tried again, if they landed before', async () => {
+      const { journal } = await open();
+      await journal.claim([keyOf(1), keyOf(2)], 'a');
+      const id = await journal.intend(intent('a', [1, 2]));
+      const failed = outcome(2, { status: 'error', errorTag: 'CRAWL_TIMEOUT' });
+      await journal.land(id, { requestId: null, fetchedAt: 1000, units: [outcome(1), failed] });
+      const mine = async (freshness: object) => {
+        const claim = await journal.claim([keyOf(1), keyOf(2)], 'b', freshness);
+        await journal.release('b');
+        return claim.mine.map((unit) => unit.key);
+      };
+      expect(await mine({})).toEqual([]);
+      expect(await mine({ freshAfter: 1001 })).toEqual([keyOf(1), keyOf(2)]);
+      expect(await mine({ freshAfter: 1000 })).toEqual([]);
+      expect(await mine({ retryTags: ['CRAWL_TIMEOUT'], retryBefore: 2000 })).toEqual([keyOf(2)]);
+      expect(await mine({ retryTags: ['CRAWL_TIMEOUT'], retryBefore: 1000 })).toEqual([]);
+      expect(await mine({ retryTags: ['OTHER'], retryBefore: 2000 })).toEqual([]);
+    });
+
+    it('keeps bodies as they came, in whatever book, and hands them to a sink as files', async () => {
+      const { journal, reopen, scratch } = await open();
+      await buy(journal, 'a', [1, 2], 'job/gen/000000');
+      await buy(journal, 'b', [3], 'earlier/gen/000000');
+      const again = await reopen();
+      const records = await again.read([keyOf(1), keyOf(3), keyOf(9)]);
+      expect([...records.keys()].sort()).toEqual([keyOf(1), keyOf(3)]);
+      expect(records.get(keyOf(1))).toMatchObject({ unit: 'https://example.com/1', request_id: 'req-a', cost_micros: 1000, result: outcome(1).result });
+      const { readFile } = await import('node:fs/promises');
+      const files = await again.unitFiles('job/gen/000000', [keyOf(1), keyOf(3)], scratch);
+      const lines = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('').trim().split('\n');
+      const keys = lines.map((line) => (JSON.parse(line) as { key: string }).key);
+      expect(keys).toEqual(expect.arrayContaining([keyOf(1), keyOf(3)]));
+    });
+  });
+}
