@@ -1,4 +1,5 @@
-import { isAbsolute, resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
 import { loadClientConfigProfile } from '@temporalio/envconfig';
 import { z } from 'zod';
 import { DEFAULT_TASK_QUEUE } from '../core/job.js';
@@ -119,14 +120,16 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
   const temporal = readTemporal();
   if (mistakes.length > 0) throw new UsageError(mistakes.join('\n'));
 
-  const stateDir = env.SEARCHFLOW_STATE_DIR || '.searchflow';
+  const stateDir = resolve(cwd, env.SEARCHFLOW_STATE_DIR || '.searchflow');
   return Object.freeze({
     service: live ? 'live' : 'sandbox',
     origin: live ? baseUrl : 'sandbox',
     baseUrl: live ? baseUrl : '',
     apiKey: live && keyFound !== null ? new Secret(keyFound.text) : null,
-    stateDir: isAbsolute(stateDir) ? stateDir : resolve(cwd, stateDir),
+    stateDir,
+    userStateDir: userStateDir(env),
     rate,
+    rateIsShare: flags.qps !== undefined,
     concurrency: concurrency ?? Math.min(MAX_CONCURRENCY, 5 * contentsQps(rate)),
     temporalAddress: temporal.address,
     namespace: temporal.namespace,
@@ -184,6 +187,12 @@ export function contentsQps(rate: RuntimeConfig['rate']): number {
   const buckets = rateProfiles[rate.profile]?.buckets ?? [];
   const mine = buckets.filter((bucket) => bucket.classes.some((drawn) => drawn === '*' || drawn === 'contents'));
   return Math.min(...mine.map((bucket) => bucket.qps), MAX_QPS);
+}
+
+/** The user's directory for state that outlives a project, by the XDG rules: relative paths in the variable are ignored. */
+function userStateDir(env: ConfigSources['env']): string {
+  const xdg = env.XDG_STATE_HOME;
+  return join(xdg && isAbsolute(xdg) ? xdg : join(env.HOME || homedir(), '.local', 'state'), 'searchflow');
 }
 
 function readBaseUrl(found: Found, env: ConfigSources['env'], mistakes: string[]): string {

@@ -1,0 +1,84 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Secret } from '../core/secret.js';
+import { contentsQps } from '../worker/config.js';
+import type { RuntimeConfig } from '../worker/runtime-types.js';
+
+/** What a sandbox says it sold; dollars in whole millionths. */
+export interface SandboxBill {
+  readonly micros: number;
+  readonly requests: number;
+}
+
+/** The sandbox that keyless commands of a folder work on: started here, or by another command that still runs. */
+export interface EmbeddedSandbox {
+  readonly url: string;
+  /** Null where the process that owns it has ended. */
+  bill(): Promise<SandboxBill | null>;
+  close(): Promise<void>;
+}
+
+/** Milliseconds an answer takes: enough to see a bar move, little enough not to wait. */
+const LATENCY_MS = 150;
+
+/** The sandbox takes any key but no request without one. */
+const sandboxKey = 'sandbox';
+
+/**
+ * Starts the sandbox of this state directory, strict about the configured limit, its book kept in `sandbox/book.jsonl`; or
+ * joins the one that another command here already runs, because two would keep two accounts in one book.
+ */
+export async function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbox> {
+  const folder = join(config.stateDir, 'sandbox');
+  const announced = join(folder, 'sandbox.json');
+  const running = readAnnounced(announced);
+  if (running !== null) {
+    const joined: EmbeddedSandbox = { url: running, bill: () => fetchBill(running), close: async () => undefined };
+    if ((await joined.bill()) !== null) return joined;
+  }
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { startSandbox } = await import('../sandbox/index.js');
+  const sandbox = await startSandbox({
+    bookFile: join(folder, 'book.jsonl'),
+    qps: contentsQps(config.rate),
+    latencyMs: LATENCY_MS,
+    retryAfter: 'seconds',
+  });
+  const draft = `${announced}.${process.pid}`;
+  writeFileSync(draft, JSON.stringify({ pid: process.pid, url: sandbox.url }), { mode: 0o600 });
+  renameSync(draft, announced);
+  return {
+    url: sandbox.url,
+    bill: async () => sandbox.bill({ keys: false }),
+    close: async () => {
+      if (readAnnounced(announced) === sandbox.url) rmSync(announced, { force: true });
+      await sandbox.close();
+    },
+  };
+}
+
+/** The same configuration, pointed at a sandbox. */
+export function onSandbox(config: RuntimeConfig, sandbox: EmbeddedSandbox): RuntimeConfig {
+  return Object.freeze({ ...config, baseUrl: sandbox.url, apiKey: new Secret(sandboxKey) });
+}
+
+function readAnnounced(path: string): string | null {
+  try {
+    const { url } = JSON.parse(readFileSync(path, 'utf8')) as { url?: unknown };
+    return typeof url === 'string' && url.startsWith('http://127.0.0.1:') ? url : null;
+  } catch {
+    // No file, or one that a dying process left half written: there is no sandbox to join.
+    return null;
+  }
+}
+
+async function fetchBill(url: string): Promise<SandboxBill | null> {
+  try {
+    const response = await fetch(`${url}/__sandbox/bill?keys=0`, { signal: AbortSignal.timeout(2000) });
+    const { micros, requests } = (await response.json()) as { micros?: unknown; requests?: unknown };
+    return typeof micros === 'number' && typeof requests === 'number' ? { micros, requests } : null;
+  } catch {
+    // Nobody answers, or somebody else has the port now.
+    return null;
+  }
+}

@@ -1,0 +1,38 @@
+const grouped = new Intl.NumberFormat('en-US');
+
+/** `3470` as `3,470`. */
+export const count = (amount: number): string => grouped.format(amount);
+
+/** `1 row`, `3,470 rows`. */
+export function some(amount: number, singular: string, plural = `${singular}s`): string {
+  return `${count(amount)} ${amount === 1 ? singular : plural}`;
+}
+
+/** Micro-dollars as dollars: cents, or as many of six decimals as a smaller part needs, so that no cost looks like none. */
+export function dollars(micros: number): string {
+  const exact = (Math.abs(micros) / 1e6).toFixed(6);
+  const [whole = '0', decimals = ''] = exact.split('.');
+  const kept = decimals.replace(/0+$/, '').padEnd(2, '0');
+  return `${micros < 0 ? '-' : ''}$${grouped.format(Number(whole))}.${kept}`;
+}
+
+/** Seconds as `4 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
+export function duration(seconds: number): string {
+  if (!Number.isFinite(seconds)) return 'an unknown time';
+  if (seconds < 10) return `${Math.max(0, Math.round(seconds * 10) / 10)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  const units = [
+    [86_400, 'd', 3600, 'h'],
+    [3600, 'h', 60, 'min'],
+    [60, 'min', 1, 's'],
+  ] as const;
+  for (const [size, name, smaller, smallerName] of units) {
+    if (whole < size) continue;
+    const rest = Math.floor((whole % size) / smaller);
+    return rest === 0
+      ? `${Math.floor(whole / size)} ${name}`
+      : `${Math.floor(whole / size)} ${name} ${rest} ${smallerName}`;
+  }
+  return `${whole} s`;
+}

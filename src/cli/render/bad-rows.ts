@@ -1,0 +1,16 @@
+import type { BadRow } from '../../worker/runtime-types.js';
+import { count, some } from './amounts.js';
+import { printable } from './printable.js';
+
+const SHOWN = 10;
+
+/** The first bad rows with line and column, then how many more there are. */
+export function badRowLines(rows: readonly BadRow[], total: number): string[] {
+  if (total === 0) return [];
+  const shown = rows.slice(0, SHOWN);
+  return [
+    `${some(total, 'bad row')}, kept in the result with what is wrong, not bought:`,
+    ...shown.map((row) => `  row ${count(row.row)}: ${printable(row.message)} [${printable(row.tag)}]`),
+    ...(total > shown.length ? [`  and ${count(total - shown.length)} more`] : []),
+  ];
+}

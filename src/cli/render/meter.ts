@@ -1,0 +1,73 @@
+import type { JobPhase, JobProgress, PauseReason, SliceHeartbeat } from '../../core/job.js';
+import type { LimiterView } from '../../core/limiter.js';
+
+/** What a look at a running job shows. Amounts in micro-dollars, times in Unix milliseconds. */
+export interface Sample {
+  readonly at: number;
+  readonly progress: JobProgress;
+  readonly running: readonly SliceHeartbeat[];
+  readonly limits: LimiterView | null;
+}
+
+/** What a progress line says. */
+export interface Reading {
+  readonly phase: JobPhase;
+  readonly pausedFor: PauseReason | null;
+  readonly done: number;
+  readonly total: number;
+  /** Rows a second over the last seconds; null until there is something to divide. */
+  readonly rowsPerSecond: number | null;
+  readonly etaSeconds: number | null;
+  readonly costMicros: number;
+  readonly failed: number;
+  readonly unknownOutcomes: number;
+  readonly waitingFor: string | null;
+}
+
+/** Rates are taken over this long: the retry of a slice or a big load must not make the ETA jump. */
+const WINDOW_MS = 15_000;
+
+/** Turns samples into readings. Counts never go backwards, though a slice that is handed over drops its heartbeat for a moment. */
+export class Meter {
+  readonly #points: { readonly at: number; readonly done: number }[] = [];
+  #done = 0;
+  #cost = 0;
+  #failed = 0;
+
+  read({ at, progress, running, limits }: Sample): Reading {
+    const landed = running.reduce((sum, slice) => sum + slice.landed, 0);
+    const cost = running.reduce((sum, slice) => sum + slice.costMicros, 0);
+    const failed = running.reduce((sum, slice) => sum + (slice.failed ?? 0), 0);
+    this.#done = Math.max(this.#done, Math.min(progress.rows, progress.rowsDone + landed));
+    this.#cost = Math.max(this.#cost, progress.costMicros + cost);
+    this.#failed = Math.max(this.#failed, (progress.failed ?? 0) + failed);
+    const rowsPerSecond = this.#rate(at);
+    const left = progress.rows - this.#done;
+    return {
+      phase: progress.phase,
+      pausedFor: progress.pausedFor,
+      done: this.#done,
+      total: progress.rows,
+      rowsPerSecond,
+      etaSeconds: rowsPerSecond === null || rowsPerSecond === 0 || progress.rows === 0 ? null : left / rowsPerSecond,
+      costMicros: this.#cost,
+      failed: this.#failed,
+      unknownOutcomes: progress.unknownOutcomes,
+      waitingFor: blockedText(limits, at) ?? running.find((slice) => slice.waitingFor !== null)?.waitingFor ?? null,
+    };
+  }
+
+  #rate(at: number): number | null {
+    this.#points.push({ at, done: this.#done });
+    // The newest point that is at least a window old stays, as the one to measure from.
+    while (this.#points.length > 2 && (this.#points[1] as { at: number }).at <= at - WINDOW_MS) this.#points.shift();
+    const first = this.#points[0] as { at: number; done: number };
+    return at - first.at < 500 ? null : ((this.#done - first.done) * 1000) / (at - first.at);
+  }
+}
+
+function blockedText(limits: LimiterView | null, now: number): string | null {
+  if (limits?.blockedUntil == null || limits.blockedUntil <= now) return null;
+  const seconds = Math.ceil((limits.blockedUntil - now) / 1000);
+  return `blocked for ${seconds} s${limits.blockReason ? `: ${limits.blockReason}` : ''}`;
+}

@@ -1,0 +1,120 @@
+import type { JobSummary } from '../../core/job.js';
+import type { UnknownOutcome } from '../../core/journal.js';
+import type { BadRow } from '../../worker/runtime-types.js';
+import type { SandboxBill } from '../embedded-sandbox.js';
+import { count, dollars, duration, some } from './amounts.js';
+import { badRowLines } from './bad-rows.js';
+import { printable } from './printable.js';
+
+/** All that the end of a job has to tell. */
+export interface Ending {
+  readonly summary: JobSummary;
+  readonly origin: string;
+  readonly badRows: readonly BadRow[];
+  readonly unknown: readonly UnknownOutcome[];
+  /** What the sandbox says it sold, where the job ran on one. */
+  readonly bill: SandboxBill | null;
+  /** The CSV written, where one was. */
+  readonly csv: string | null;
+}
+
+const SHOWN = 10;
+const headlines: Readonly<Record<string, string>> = {
+  done: 'Done',
+  cancelled: 'Cancelled',
+  failed: 'Failed',
+  paused: 'Paused',
+};
+
+/** The summary for a person. */
+export function summaryText(ending: Ending): string {
+  const { summary, bill } = ending;
+  const { warehouse } = summary;
+  const tags = Object.entries(warehouse.tags).sort(([, a], [, b]) => b - a);
+  return [
+    `${headlines[summary.phase] ?? summary.phase}: ${some(warehouse.rows, 'row')} of ${printable(summary.name)} in ${duration(summary.seconds)}.`,
+    ...statusLines(summary),
+    ...tags.map(([tag, rows]) => `    ${count(rows).padStart(9)}  ${printable(tag)}`),
+    ...badRowLines(ending.badRows, warehouse.invalid),
+    moneyLine(summary),
+    ...(bill === null ? [] : [billLine(summary, bill)]),
+    ...unknownLines(summary.unknownOutcomes, ending.unknown),
+    `Written: ${[summary.into, ending.csv]
+      .filter((file) => file !== null)
+      .map((file) => printable(file))
+      .join(', ')}`,
+  ].join('\n');
+}
+
+function statusLines({ warehouse }: JobSummary): string[] {
+  const counts: [string, number, string][] = [
+    ['success', warehouse.success, ''],
+    ['error', warehouse.error, ''],
+    ['invalid', warehouse.invalid, 'rows that could not be asked for'],
+    ['missing', warehouse.missing, 'not loaded yet'],
+    ['vanished', warehouse.vanished, 'no longer in the file, kept'],
+  ];
+  return counts
+    .filter(([name, rows]) => rows > 0 || name === 'success')
+    .map(([name, rows, note]) => `  ${count(rows).padStart(9)}  ${name}${note ? ` (${note})` : ''}`);
+}
+
+function moneyLine(summary: JobSummary): string {
+  const before = summary.totalCostMicros - summary.costMicros;
+  const total = before > 0 ? `; ${dollars(summary.totalCostMicros)} over all runs of the job` : '';
+  if (summary.requests === 0) return `No request was sent: nothing was left to buy${total}.`;
+  return `Bought with ${some(summary.requests, 'request')} for ${dollars(summary.costMicros)}${total}.`;
+}
+
+function billLine(summary: JobSummary, bill: SandboxBill): string {
+  if (bill.micros === summary.totalCostMicros)
+    return `The sandbox's own bill says the same: ${dollars(bill.micros)}, ${some(bill.requests, 'request')}.`;
+  return `The sandbox's own bill, over all jobs here and with answers that were lost: ${dollars(bill.micros)}, ${some(bill.requests, 'request')}.`;
+}
+
+function unknownLines(total: number, outcomes: readonly UnknownOutcome[]): string[] {
+  const all = Math.max(total, outcomes.length);
+  if (all === 0) return [];
+  const shown = outcomes.slice(0, SHOWN);
+  return [
+    `${some(all, 'unknown outcome')}: sent, answer lost, perhaps charged:`,
+    ...shown.map(
+      (one) =>
+        `  ${new Date(one.intendedAt).toISOString()} ${printable(one.operation)} of ${some(one.keys.length, 'URL')}, ` +
+        `at most ${dollars(one.estimateMicros)}: ${printable(one.reason, 160)}`,
+    ),
+    ...(all > shown.length ? [`  and ${count(all - shown.length)} more (table unknown_outcomes)`] : []),
+  ];
+}
+
+/** The summary for machines: one object; dollars as numbers, exact to six decimals. */
+export function summaryData(ending: Ending): object {
+  const { summary, bill } = ending;
+  const { rows, success, error, invalid, missing, vanished, tags } = summary.warehouse;
+  return {
+    kind: 'summary',
+    job: summary.job,
+    name: summary.name,
+    phase: summary.phase,
+    origin: ending.origin,
+    rows,
+    byStatus: { success, error, invalid, missing, vanished },
+    tags,
+    requests: summary.requests,
+    dollars: summary.costMicros / 1e6,
+    totalDollars: summary.totalCostMicros / 1e6,
+    sandboxBill: bill === null ? null : { dollars: bill.micros / 1e6, requests: bill.requests },
+    unknownOutcomes: Math.max(summary.unknownOutcomes, ending.unknown.length),
+    unknownOutcomeExamples: ending.unknown.slice(0, SHOWN).map((one) => ({
+      operation: one.operation,
+      urls: one.keys.length,
+      at: new Date(one.intendedAt).toISOString(),
+      dollarsAtMost: one.estimateMicros / 1e6,
+      reason: one.reason,
+    })),
+    badRowExamples: ending.badRows.slice(0, SHOWN),
+    into: summary.into,
+    csv: ending.csv,
+    seconds: summary.seconds,
+  };
+}
