@@ -77,7 +77,7 @@ export function purchaseOptions(input: Readonly<Record<string, unknown>>): strin
     if (!outside.has(name) && value !== false && value !== null) kept[name] = value;
   }
   const names = Object.keys(kept);
-  const plain = names.length === 0 || (names.length === 1 && kept['text'] === true);
+  const plain = names.length === 0 || (names.length === 1 && kept.text === true);
   return plain ? '' : canonicalJson(kept);
 }
 

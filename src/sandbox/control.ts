@@ -2,16 +2,13 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { z } from 'zod';
 import { faultsSchema } from './fault.js';
-import type { Sandbox } from './sandbox.js';
+import type { Panel } from './panel.js';
 
 /** Paths below it belong to the sandbox itself, need no key, meet no limit and no fault, and stay out of the request log. */
 export const CONTROL_PATH = '/__sandbox';
 
 const creditsSchema = z.strictObject({ dollars: z.number().nonnegative().nullable() });
 const fromSchema = z.coerce.number().int().positive().catch(1);
-
-/** What the control paths work on. */
-export type Panel = Pick<Sandbox, 'bill' | 'log' | 'stats' | 'setFaults' | 'setCredits' | 'reset'>;
 
 /**
  * The control paths as a request listener of `node:http`: `GET bill` (`?keys=0` leaves the units out), `GET log` (`?from=n`),

@@ -52,18 +52,18 @@ export function pagesOf(options: ContentsOptions): number {
 
 /** All texts in one, as `context` wants them. */
 export function contextOf(results: readonly Result[], limit: number): string {
-  const parts = results.map((one) => `Title: ${String(one['title'])}\nURL: ${one.url}\n${String(one['text'] ?? '')}`);
+  const parts = results.map((one) => `Title: ${String(one.title)}\nURL: ${one.url}\n${String(one.text ?? '')}`);
   return parts.join('\n\n').slice(0, limit);
 }
 
 function contentOf(page: Page, url: string, wanted: Wanted, seed: number): Record<string, unknown> {
   const content: Record<string, unknown> = {};
-  if (wanted.text) content['text'] = page.text.slice(0, wanted.text.maxCharacters ?? Number.POSITIVE_INFINITY);
+  if (wanted.text) content.text = page.text.slice(0, wanted.text.maxCharacters ?? Number.POSITIVE_INFINITY);
   if (wanted.highlights) Object.assign(content, highlightsOf(page.text, wanted.highlights, hashText(url, seed)));
   if (wanted.summary) {
     const { query, schema } = wanted.summary;
     const about = query === undefined ? '' : ` Asked about "${query}".`;
-    content['summary'] = schema
+    content.summary = schema
       ? JSON.stringify(schemaValue(schema, hashText(url + (query ?? ''), seed)))
       : `${page.title}: ${sentencesOf(page.text)[0] ?? ''}${about}`;
   }

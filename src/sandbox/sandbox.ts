@@ -4,45 +4,23 @@ import { BookFile } from './book-file.js';
 import { CONTROL_PATH, createControl } from './control.js';
 import { Crawler } from './crawl.js';
 import { createExchange } from './exchange.js';
-import { type Fault, faultsSchema } from './fault.js';
+import { faultsSchema } from './fault.js';
 import { FaultScript } from './fault-script.js';
 import { hashText, mix } from './hash.js';
 import { parseOptions, type SandboxOptions } from './options.js';
+import type { Panel } from './panel.js';
 import { PrebuiltPages } from './prebuilt.js';
-import { type Bill, PurchaseBook } from './purchase-book.js';
+import { PurchaseBook } from './purchase-book.js';
 import { RateWindow } from './rate-window.js';
-import { RequestLog, type RequestLogEntry } from './request-log.js';
+import { RequestLog } from './request-log.js';
 import { Till } from './till.js';
 import { Timers } from './timers.js';
 
-/** Counts over every request since the start or the last reset. */
-export interface SandboxStats {
-  readonly requests: number;
-  /** Requests by the status sent; `0` is a connection cut without one. */
-  readonly byStatus: Readonly<Record<string, number>>;
-  /** Turned away by the rate limit. */
-  readonly limited: number;
-  readonly dollars: number;
-  /** Most requests the limit let through in any one second. */
-  readonly maxInSlidingSecond: number;
-}
-
 /** A stand-in for the service, running in this process. */
-export interface Sandbox {
+export interface Sandbox extends Panel {
   /** Base URL, without a slash at the end. */
   readonly url: string;
   readonly port: number;
-  /** What was bought; `keys: false` leaves the units out. */
-  bill(options?: { readonly keys?: boolean }): Bill;
-  /** Requests from number `from` on (from the first one kept). */
-  log(from?: number): readonly RequestLogEntry[];
-  stats(): SandboxStats;
-  /** Empties book, log and limit, gives the first credits back, and begins the faults anew. */
-  reset(): void;
-  /** Replaces the faults; their counts and times begin now. */
-  setFaults(faults: readonly Fault[]): void;
-  /** Sets the team's credits; null is no end. */
-  setCredits(dollars: number | null): void;
   /** Cuts what is open and stops. Work not booked by then is not done. */
   close(): Promise<void>;
 }
@@ -77,9 +55,9 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
     baseUrl: () => url,
     nextRequestId: requestIds(options.seed, file?.starts ?? 0),
   });
-  const panel = {
-    bill: ({ keys = true }: { readonly keys?: boolean } = {}) => book.bill(keys),
-    log: (from?: number) => log.since(from),
+  const panel: Panel = {
+    bill: ({ keys = true } = {}) => book.bill(keys),
+    log: (from) => log.since(from),
     stats: () => ({
       requests: log.count,
       byStatus: log.byStatus(),
@@ -94,8 +72,8 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
       crawler.reset();
       script.rewind(now());
     },
-    setFaults: (faults: readonly Fault[]) => script.set(faultsSchema.parse(faults), now()),
-    setCredits: (dollars: number | null) => till.setCredits(dollars),
+    setFaults: (faults) => script.set(faultsSchema.parse(faults), now()),
+    setCredits: (dollars) => till.setCredits(dollars),
   };
   const control = createControl(panel);
   const server = createServer((request, response) => {
