@@ -2,6 +2,9 @@ const { NativeConnection, Worker } = require('@temporalio/worker');
 const { SearchflowPlugin } = require('searchflow/worker');
 
 async function main() {
+  const apiKey = process.env.SEARCHFLOW_API_KEY;
+  if (!apiKey) throw new Error('Set SEARCHFLOW_API_KEY.');
+
   const connection = await NativeConnection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
   const worker = await Worker.create({
     connection,
@@ -9,7 +12,7 @@ async function main() {
     workflowsPath: require.resolve('./workflows.cjs'),
     plugins: [
       new SearchflowPlugin({
-        apiKey: process.env.SEARCHFLOW_API_KEY,
+        apiKey,
         baseUrl: process.env.SEARCHFLOW_BASE_URL,
         stateDir: '.searchflow',
         qps: 10,

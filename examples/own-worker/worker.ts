@@ -2,6 +2,9 @@ import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { SearchflowPlugin } from 'searchflow/worker';
 
+const apiKey = process.env.SEARCHFLOW_API_KEY;
+if (!apiKey) throw new Error('Set SEARCHFLOW_API_KEY.');
+
 const connection = await NativeConnection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
 
 const worker = await Worker.create({
@@ -10,7 +13,7 @@ const worker = await Worker.create({
   workflowsPath: fileURLToPath(new URL('./workflows.js', import.meta.url)),
   plugins: [
     new SearchflowPlugin({
-      apiKey: process.env.SEARCHFLOW_API_KEY,
+      apiKey,
       baseUrl: process.env.SEARCHFLOW_BASE_URL,
       stateDir: '.searchflow',
       qps: 10,

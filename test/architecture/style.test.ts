@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
@@ -23,4 +24,15 @@ it('tests and examples hold under the compiler, not only the sources', () => {
 
 it('no export, file or dependency is left without a user', () => {
   expect(complaints('knip/bin/knip.js', '--no-progress')).toBe('');
+});
+
+it('environment, exit and console belong to the command and the worker', () => {
+  const files = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  const offenders = files.filter(
+    (file) =>
+      !/^(cli|worker)[\\/]/.test(file) &&
+      /\bprocess\.(env|exit|exitCode)\b|\bconsole\./.test(readFileSync(`${root}src/${file}`, 'utf8')),
+  );
+  expect(files.length).toBeGreaterThan(10);
+  expect(offenders).toEqual([]);
 });

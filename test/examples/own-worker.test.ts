@@ -1,0 +1,92 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
+import { ensureTemporalServer } from '../../src/worker/temporal-server.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const example = (...path: string[]) => join(root, 'examples', ...path);
+
+/** Every example that is a worker, and the file that starts it. */
+const workers = { 'own-worker': 'lib/worker.js', 'own-worker-cjs': 'worker.cjs' };
+
+const rows = Array.from({ length: 40 }, (_, row) => `"Brand, ${row}",https://brands.example/${row}`);
+
+let folder: string;
+let sandbox: Sandbox;
+let temporal: Awaited<ReturnType<typeof ensureTemporalServer>>;
+
+beforeAll(async () => {
+  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', example('own-worker')], {
+    stdio: ['ignore', 2, 2],
+  });
+  folder = mkdtempSync(join(tmpdir(), 'searchflow-examples-'));
+  sandbox = await startSandbox({ keys: ['key-of-the-example'], failureRate: 0 });
+  temporal = await ensureTemporalServer({
+    stateDir: join(folder, 'temporal'),
+    env: process.env,
+    say: () => undefined,
+    namespace: 'default',
+  });
+}, 600_000);
+
+afterAll(async () => {
+  await temporal?.detach();
+  await sandbox?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function start(script: string, args: readonly string[], cwd: string): ChildProcess {
+  return spawn(process.execPath, [script, ...args], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      PATH: process.env.PATH,
+      HOME: cwd,
+      TEMPORAL_ADDRESS: temporal.address,
+      SEARCHFLOW_API_KEY: 'key-of-the-example',
+      SEARCHFLOW_BASE_URL: sandbox.url,
+    },
+  });
+}
+
+async function output(child: ChildProcess): Promise<string> {
+  let text = '';
+  child.stdout?.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  await once(child, 'close');
+  return text;
+}
+
+it('every example is run here', () => {
+  const folders = readdirSync(example(), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  expect(folders.map(({ name }) => name).sort()).toEqual(Object.keys(workers).sort());
+});
+
+describe.each(Object.entries(workers))('examples/%s', (name, script) => {
+  it('enriches a file for the example client and ends in peace', async () => {
+    const cwd = mkdtempSync(join(folder, 'run-'));
+    writeFileSync(join(cwd, 'brands.csv'), `name,source\n${rows.join('\n')}\n`);
+    sandbox.reset();
+    const worker = start(example(name, script), [], cwd);
+    const workerEnded = output(worker);
+    try {
+      const said = await output(start(example('own-worker/lib/client.js'), ['brands.csv', 'source'], cwd));
+      const [, summary] = /^Started enrich-brands\n([\s\S]*)$/.exec(said) ?? [];
+      expect(JSON.parse(summary ?? 'null')).toMatchObject({ phase: 'done', warehouse: { rows: 40, success: 40 } });
+      const enriched = readFileSync(join(cwd, 'out', 'own-worker.csv'), 'utf8').split('\n');
+      expect(enriched[0]).toMatch(/^name,source,/);
+      expect(enriched.filter((line) => line.startsWith('"Brand, '))).toHaveLength(40);
+      expect(Object.values(sandbox.bill().keys)).toEqual(rows.map(() => 1));
+    } finally {
+      worker.kill('SIGTERM');
+      await workerEnded;
+    }
+    expect(worker.exitCode).toBe(0);
+  });
+});
