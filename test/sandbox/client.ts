@@ -37,7 +37,11 @@ export async function get(sandbox: Sandbox, path: string): Promise<Seen> {
 }
 
 /** Sends one request over a bare socket and gives the bytes that came, in the pieces they came in, and how the connection ended. */
-export function raw(sandbox: Sandbox, path: string, body: unknown): Promise<{ pieces: string[]; ended: 'end' | 'reset' }> {
+export function raw(
+  sandbox: Sandbox,
+  path: string,
+  body: unknown,
+): Promise<{ pieces: string[]; ended: 'end' | 'reset' }> {
   const json = JSON.stringify(body);
   return new Promise((resolve) => {
     const pieces: string[] = [];

@@ -21,7 +21,8 @@ test('a search gives ten distinct results without contents, and the same ones ea
 });
 
 test('results above ten, deep searches and summaries cost more; texts do not', async () => {
-  const priceOf = async (body: object) => (await post(sandbox, '/search', { query: 'q', ...body })).json.costDollars.total;
+  const priceOf = async (body: object) =>
+    (await post(sandbox, '/search', { query: 'q', ...body })).json.costDollars.total;
   expect(await priceOf({ numResults: 25 })).toBe(0.022);
   expect(await priceOf({ type: 'deep' })).toBe(0.012);
   expect(await priceOf({ contents: { text: true } })).toBe(0.007);
@@ -60,7 +61,11 @@ test.each([
 ])('%s is a 400 that names the field', async (_, body, field) => {
   const { status, json } = await post(sandbox, '/search', body);
   expect(status).toBe(400);
-  expect(json).toEqual({ requestId: expect.any(String), error: expect.stringContaining(field), tag: 'INVALID_REQUEST_BODY' });
+  expect(json).toEqual({
+    requestId: expect.any(String),
+    error: expect.stringContaining(field),
+    tag: 'INVALID_REQUEST_BODY',
+  });
 });
 
 test('more than a hundred results have a tag of their own', async () => {
@@ -72,5 +77,10 @@ test('the whole request is the unit, however its fields are ordered', async () =
   sandbox.reset();
   await post(sandbox, '/search', '{"query":"q","numResults":2}');
   await post(sandbox, '/search', '{"numResults":2,"query":"q"}');
-  expect(sandbox.bill()).toMatchObject({ dollars: 0.014, requests: 2, units: 2, keys: { 'search {"numResults":2,"query":"q"}': 2 } });
+  expect(sandbox.bill()).toMatchObject({
+    dollars: 0.014,
+    requests: 2,
+    units: 2,
+    keys: { 'search {"numResults":2,"query":"q"}': 2 },
+  });
 });
