@@ -1,0 +1,28 @@
+/** The input can't be read as a table: one clear sentence that names line and column. Nothing was staged. */
+export class CsvError extends Error {
+  override readonly name = 'CsvError';
+
+  constructor(
+    message: string,
+    /** Physical line, from 1; `null` where the trouble is with the file as a whole. */
+    readonly line: number | null = null,
+    /** Column of the table, from 1, where it is known. */
+    readonly column: number | null = null,
+  ) {
+    super(message);
+  }
+}
+
+/** `line 12, column 2 ("url")`, the way every message about a cell begins. */
+export function cellPlace(line: number, column: number, name: string | undefined): string {
+  return `line ${line}, column ${column}${name === undefined ? '' : ` (${quoted(name)})`}`;
+}
+
+/** A piece of somebody's data inside of a sentence: short, in quotes, with nothing in it that a terminal obeys. */
+export function quoted(text: string): string {
+  const piece = text.length > 80 ? `${text.slice(0, 77)}...` : text;
+  return JSON.stringify(piece).replace(
+    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

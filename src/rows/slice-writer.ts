@@ -1,0 +1,111 @@
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { sliceFile } from './stage-manifest.js';
+
+/** Rows a slice: `large` for a file of many rows, `small` so that a short one, too, is seen to move, or fat rows stay few. */
+export interface SliceSizes {
+  readonly large: number;
+  readonly small: number;
+}
+
+/** A file with more rows than this has large slices, unless its rows are fat. */
+export const MANY_ROWS = 20_000;
+/** Characters of the first rows that are held back until the size of a slice is known. */
+const PEEK_CHARS = 32 * 1024 * 1024;
+const WRITE_CHARS = 256 * 1024;
+
+/** Writes rows (lines of JSON) into slice files of one directory, in order, each file durable when it is closed. */
+export class SliceWriter {
+  #dir: string;
+  #sizes: SliceSizes;
+  #peek: string[] | null = [];
+  #peekChars = 0;
+  #size = 0;
+  #slices = 0;
+  #inSlice = 0;
+  #text = '';
+  #file: { write(text: string): Promise<void>; end(): Promise<void> } | null = null;
+
+  constructor(dir: string, sizes: SliceSizes) {
+    this.#dir = dir;
+    this.#sizes = sizes;
+  }
+
+  get slices(): number {
+    return this.#slices;
+  }
+
+  /** Rows of every slice but the last; known after `end`. */
+  get rowsPerSlice(): number {
+    return this.#size;
+  }
+
+  /** Adds one line (with its line feed). A promise only where something is written: await it before the next. */
+  add(line: string): Promise<void> | null {
+    if (this.#peek !== null) {
+      this.#peek.push(line);
+      this.#peekChars += line.length;
+      if (this.#peek.length > MANY_ROWS) return this.#decide(this.#sizes.large);
+      return this.#peekChars > PEEK_CHARS ? this.#decide(this.#sizes.small) : null;
+    }
+    this.#text += line;
+    this.#inSlice++;
+    if (this.#inSlice >= this.#size) return this.#endSlice();
+    return this.#text.length >= WRITE_CHARS ? this.#flush() : null;
+  }
+
+  /** Ends the last slice. */
+  async end(): Promise<void> {
+    if (this.#peek !== null) await this.#decide(this.#sizes.small);
+    if (this.#inSlice > 0) await this.#endSlice();
+  }
+
+  /** Closes what is open; the files are of no use any more. */
+  async abandon(): Promise<void> {
+    await this.#file?.end().catch(() => undefined);
+    this.#file = null;
+  }
+
+  async #decide(size: number): Promise<void> {
+    const held = this.#peek ?? [];
+    this.#peek = null;
+    this.#size = size;
+    for (const line of held) await this.add(line);
+  }
+
+  async #flush(): Promise<void> {
+    const text = this.#text;
+    this.#text = '';
+    this.#file ??= openGzip(sliceFile(this.#dir, this.#slices));
+    if (text !== '') await this.#file.write(text);
+  }
+
+  async #endSlice(): Promise<void> {
+    await this.#flush();
+    await this.#file?.end();
+    this.#file = null;
+    this.#slices++;
+    this.#inSlice = 0;
+  }
+}
+
+function openGzip(path: string) {
+  const gzip = createGzip({ level: 1 });
+  let failed: unknown;
+  const done = pipeline(gzip, createWriteStream(path, { mode: 0o600, flush: true }));
+  done.catch((error: unknown) => {
+    failed = error;
+  });
+  return {
+    async write(text: string): Promise<void> {
+      if (failed !== undefined) throw failed;
+      if (gzip.write(text)) return;
+      await Promise.race([new Promise<void>((resolve) => gzip.once('drain', resolve)), done]);
+    },
+    async end(): Promise<void> {
+      gzip.end();
+      await done;
+    },
+  };
+}

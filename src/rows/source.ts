@@ -1,0 +1,136 @@
+import { createHash, type Hash } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { CsvError } from './csv-error.js';
+
+const CHUNK = 256 * 1024;
+
+/** A file by its path, or a stream such as standard input. */
+export type RowSource = string | Readable;
+
+/** The bytes of a table, in pieces, with what is known of them while they are read. */
+export interface OpenedSource {
+  /** Bytes of the text, unpacked where they come as gzip (told by their content, not by their name). */
+  chunks(): AsyncGenerator<Buffer>;
+  /** Hex SHA-256 of the unpacked bytes read so far. */
+  contentHash(): string;
+  /** Bytes read so far and in all, as stored; in all `null` where nobody knows. */
+  progress(): { readonly bytes: number; readonly total: number | null };
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the input. Throws `CsvError` with one sentence for a missing, unreadable or wrong kind of file; `chunks` throws
+ * one for damaged gzip, and at its end for a file that changed while it was read.
+ */
+export async function openSource(source: RowSource): Promise<OpenedSource> {
+  const file = typeof source === 'string' ? await openFile(source) : null;
+  const name = typeof source === 'string' ? source : 'The input';
+  const before = file ? await file.stat() : null;
+  const size = before?.isFile() ? before.size : null;
+  const hash = createHash('sha256');
+  const counter = { bytes: 0 };
+  const raw = file ? fileChunks(file, name, counter) : streamChunks(source as Readable, counter);
+  return {
+    chunks: async function* () {
+      yield* hashed(await unpacked(raw, name), hash);
+      if (file && size !== null) checkUnchanged(before as Stats, await file.stat(), counter.bytes, name);
+    },
+    contentHash: () => hash.copy().digest('hex'),
+    progress: () => ({ bytes: counter.bytes, total: size }),
+    close: async () => {
+      await file?.close();
+    },
+  };
+}
+
+async function openFile(path: string): Promise<FileHandle> {
+  try {
+    const file = await open(path, 'r');
+    if ((await file.stat()).isDirectory()) {
+      await file.close();
+      throw new CsvError(`${path} is a directory, not a file of rows`);
+    }
+    return file;
+  } catch (error) {
+    if (error instanceof CsvError) throw error;
+    throw new CsvError(`${path} ${ioProblem(error)}`);
+  }
+}
+
+function ioProblem(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'ENOENT') return 'does not exist';
+  if (code === 'EACCES' || code === 'EPERM') return 'may not be read by this user';
+  if (code === 'EMFILE' || code === 'ENFILE') return 'could not be opened: too many files are open';
+  return `could not be read (${code ?? String(error)})`;
+}
+
+async function* fileChunks(file: FileHandle, name: string, counter: { bytes: number }): AsyncGenerator<Buffer> {
+  for (;;) {
+    const piece = await file.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK, null).catch((error: unknown) => {
+      throw new CsvError(`${name} ${ioProblem(error)} at byte ${counter.bytes}`);
+    });
+    if (piece.bytesRead === 0) return;
+    counter.bytes += piece.bytesRead;
+    yield piece.buffer.subarray(0, piece.bytesRead);
+  }
+}
+
+async function* streamChunks(stream: Readable, counter: { bytes: number }): AsyncGenerator<Buffer> {
+  for await (const piece of stream) {
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : (piece as Buffer);
+    counter.bytes += bytes.length;
+    yield bytes;
+  }
+}
+
+async function unpacked(raw: AsyncGenerator<Buffer>, name: string): Promise<AsyncIterable<Buffer>> {
+  const first: Buffer[] = [];
+  let length = 0;
+  while (length < 2) {
+    const next = await raw.next();
+    if (next.done) break;
+    first.push(next.value);
+    length += next.value.length;
+  }
+  const all = chain(first, raw);
+  const head = Buffer.concat(first.map((piece) => piece.subarray(0, 2)));
+  return head[0] === 0x1f && head[1] === 0x8b ? gunzipped(all, name) : all;
+}
+
+async function* chain(first: readonly Buffer[], rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  yield* first;
+  yield* rest;
+}
+
+async function* gunzipped(packed: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
+  let failure: unknown;
+  const gunzip = pipeline(Readable.from(packed, { objectMode: false }), createGunzip({ chunkSize: CHUNK }), (error) => {
+    failure = error;
+  });
+  try {
+    for await (const piece of gunzip) yield piece as Buffer;
+  } catch (error) {
+    const cause = failure ?? error;
+    if (cause instanceof CsvError) throw cause;
+    const code = (cause as NodeJS.ErrnoException).code;
+    if (code === 'Z_BUF_ERROR') throw new CsvError(`${name} is cut short: its gzip data ends in the middle`);
+    if (code?.startsWith('Z_')) throw new CsvError(`${name} is damaged: its gzip data can't be unpacked (${code})`);
+    throw cause;
+  }
+}
+
+async function* hashed(chunks: AsyncIterable<Buffer>, hash: Hash): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    yield chunk;
+  }
+}
+
+function checkUnchanged(before: Stats, after: Stats, read: number, name: string): void {
+  if (before.size === after.size && before.mtimeMs === after.mtimeMs && read === after.size) return;
+  throw new CsvError(`${name} changed while it was read; try again when it is whole`);
+}

@@ -1,0 +1,154 @@
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { DigestMap } from '../core/digest-map.js';
+import type { Sha256 } from '../core/unit-key.js';
+import { CsvError } from './csv-error.js';
+import { CsvRecords } from './csv-records.js';
+import { TextDecoding } from './decode.js';
+import { type Header, readHeader } from './header.js';
+import { type SliceSizes, SliceWriter } from './slice-writer.js';
+import { openSource, type RowSource } from './source.js';
+import { manifestFile, type StagedBadRow, type StageManifest } from './stage-manifest.js';
+import { stageRow } from './stage-row.js';
+
+const MAX_SHOWN = 1000;
+
+export interface StageOptions {
+  readonly source: RowSource;
+  /** Name of the column of URLs; null: the only one named so, see `urlColumnNames`. */
+  readonly urlColumn: string | null;
+  /** One character (or `\t` spelled out); null: the most frequent of `, ; tab |` in the first line. */
+  readonly delimiter: string | null;
+  readonly rowsPerSlice: SliceSizes;
+  /** Key of a unit, 32 hex digits, see `unitKeys`. */
+  readonly keyOf: (unit: string) => string;
+  readonly sha256: Sha256;
+  /** Directory of the stage. It must not exist; it appears whole or not at all. */
+  readonly outDir: string;
+  readonly signal?: AbortSignal;
+  /** Told after every piece read: bytes as stored, `total` null for a stream. */
+  readonly onProgress?: (progress: {
+    readonly bytes: number;
+    readonly total: number | null;
+    readonly rows: number;
+  }) => void;
+}
+
+/**
+ * Reads a CSV file once, checks every row, and writes them all to slices of gzip JSON lines, in constant memory.
+ * A row that can't be bought is kept with its tag and place. Throws `CsvError` (one sentence with line and column)
+ * for an input that is no table as a whole; then nothing is left behind.
+ */
+export async function stageCsv(options: StageOptions): Promise<StageManifest> {
+  const delimiter = checkDelimiter(options.delimiter);
+  const source = await openSource(options.source);
+  const draft = `${options.outDir}.part`;
+  try {
+    await rm(draft, { recursive: true, force: true });
+    await mkdir(draft, { recursive: true, mode: 0o700 });
+    const writer = new SliceWriter(draft, options.rowsPerSlice);
+    try {
+      const facts = await stageRows(options, delimiter, source, writer);
+      await writer.end();
+      const manifest: StageManifest = {
+        version: 1,
+        ...facts,
+        slices: writer.slices,
+        rowsPerSlice: writer.rowsPerSlice,
+        contentHash: source.contentHash(),
+      };
+      await writeDurably(manifestFile(draft), `${JSON.stringify(manifest)}\n`);
+      await syncDirectory(draft);
+      await rename(draft, options.outDir);
+      await syncDirectory(dirname(options.outDir));
+      return manifest;
+    } finally {
+      await writer.abandon();
+    }
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    throw error;
+  } finally {
+    await source.close();
+  }
+}
+
+type Facts = Omit<StageManifest, 'version' | 'slices' | 'rowsPerSlice' | 'contentHash'>;
+
+async function stageRows(
+  options: StageOptions,
+  delimiter: string | null,
+  source: Awaited<ReturnType<typeof openSource>>,
+  writer: SliceWriter,
+): Promise<Facts> {
+  const decoding = new TextDecoding();
+  const records = new CsvRecords(delimiter);
+  const units = new DigestMap(4096);
+  const firstBad: StagedBadRow[] = [];
+  let header: Header | null = null;
+  let rows = 0;
+  let badRows = 0;
+
+  const take = async (text: string, last: boolean) => {
+    for (const record of records.read(text, last)) {
+      if (header === null) {
+        header = readHeader(record, options.urlColumn);
+        continue;
+      }
+      rows++;
+      const { key, bad, line } = stageRow(record, rows, header, options);
+      if (key !== null) units.set(key, 0);
+      if (bad !== null && ++badRows <= MAX_SHOWN) firstBad.push(bad);
+      const written = writer.add(line);
+      if (written !== null) await written;
+    }
+  };
+
+  for await (const chunk of source.chunks()) {
+    options.signal?.throwIfAborted();
+    await take(decoding.decode(chunk, false), false);
+    options.onProgress?.({ ...source.progress(), rows });
+  }
+  await take(decoding.decode(Buffer.alloc(0), true), true);
+  const found = header as Header | null;
+  if (found === null) throw new CsvError('The input is empty: it has no header and no rows');
+  if (rows === 0) throw new CsvError('The input has a header, but no rows', 1);
+  return {
+    columns: found.columns,
+    unitColumn: found.columns[found.unitIndex] as string,
+    delimiter: records.delimiter as string,
+    rows,
+    badRows,
+    distinctUnits: units.size,
+    firstBad,
+  };
+}
+
+function checkDelimiter(delimiter: string | null): string | null {
+  const one = delimiter === '\\t' ? '\t' : delimiter;
+  if (one === null || (one.length === 1 && !/["\r\n\0]/.test(one))) return one;
+  throw new CsvError(
+    `The delimiter must be one character other than a quote or line break, not ${JSON.stringify(delimiter)}`,
+  );
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const file = await open(path, 'w', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } catch {
+    // Windows and some file systems can't sync a directory; the files themselves are durable.
+  } finally {
+    await directory.close();
+  }
+}

@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import type { StagedRow } from '../core/sink.js';
+
+/** A row that can't be bought, for a person to see. */
+export interface StagedBadRow {
+  /** Row number, from 1. */
+  readonly row: number;
+  readonly tag: string;
+  /** `line 12, column 2 ("url"): …` */
+  readonly message: string;
+}
+
+/** What a stage holds: the `manifest.json` beside its slices, written last. */
+export interface StageManifest {
+  readonly version: 1;
+  readonly columns: readonly string[];
+  readonly unitColumn: string;
+  readonly delimiter: string;
+  readonly rows: number;
+  readonly badRows: number;
+  /** Different units among the good rows. */
+  readonly distinctUnits: number;
+  readonly slices: number;
+  /** Rows of every slice but the last. */
+  readonly rowsPerSlice: number;
+  /** Hex SHA-256 of the input's bytes, unpacked where it came as gzip. */
+  readonly contentHash: string;
+  /** The first thousand. */
+  readonly firstBad: readonly StagedBadRow[];
+}
+
+const unzip = promisify(gunzip);
+
+/** Path of a slice: gzip JSON lines of `StagedRow`. */
+export function sliceFile(stageDir: string, slice: number): string {
+  return join(stageDir, `${String(slice).padStart(6, '0')}.jsonl.gz`);
+}
+
+export function manifestFile(stageDir: string): string {
+  return join(stageDir, 'manifest.json');
+}
+
+/** The manifest of a whole stage; `null` where there is none. */
+export async function readStage(stageDir: string): Promise<StageManifest | null> {
+  try {
+    return JSON.parse(await readFile(manifestFile(stageDir), 'utf8')) as StageManifest;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw new Error(`${manifestFile(stageDir)} can't be read; delete that directory and run the job again`, {
+      cause: error,
+    });
+  }
+}
+
+/** The rows of one slice. */
+export async function readSlice(rowsFile: string): Promise<readonly StagedRow[]> {
+  const text = (await unzip(await readFile(rowsFile))).toString('utf8');
+  const rows: StagedRow[] = [];
+  for (let from = 0; from < text.length; ) {
+    const end = text.indexOf('\n', from);
+    rows.push(JSON.parse(text.slice(from, end)) as StagedRow);
+    from = end + 1;
+  }
+  return rows;
+}
