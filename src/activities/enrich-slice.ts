@@ -27,7 +27,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
     const rowsFile = sliceFile(staged.stageDir, slice);
     const book = sliceBook(staged.job, staged.generation, slice);
     const sink = deps.sinkFor(staged.into);
-    let state: SliceHeartbeat = { slice, units: 0, landed: 0, costMicros: 0, waitingFor: null };
+    let state: SliceHeartbeat = { slice, units: 0, landed: 0, failed: 0, costMicros: 0, waitingFor: null };
     const control = stopping({
       timeUpMs: SLICE_MS,
       progress: (progress) => {
@@ -52,6 +52,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
       const result = {
         requests: receipt.requests,
         bought: receipt.bought,
+        failed: receipt.failed,
         costMicros: receipt.costMicros,
         unknownOutcomes: receipt.unknownOutcomes,
       };

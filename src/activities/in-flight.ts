@@ -1,5 +1,7 @@
 /** Bounds how many paid requests one worker process has in flight, first come first served. */
 export class InFlight {
+  /** Requests that were sent and have no answer on disk yet. */
+  sent = 0;
   #free: number;
   readonly #waiting: (() => void)[] = [];
 

@@ -56,6 +56,8 @@ export interface Control {
 
 export interface Progress {
   readonly landed: number;
+  /** Units bought now that ended in an error. */
+  readonly failed: number;
   readonly costMicros: number;
   readonly waitingFor: string | null;
 }
@@ -66,6 +68,7 @@ export interface Receipt {
   readonly complete: boolean;
   readonly requests: number;
   readonly bought: number;
+  readonly failed: number;
   readonly costMicros: number;
   readonly unknownOutcomes: number;
   /** Where not complete: nothing can go on before this many milliseconds. */
@@ -125,6 +128,7 @@ class Run {
   #landed = 0;
   #requests = 0;
   #bought = 0;
+  #failedUnits = 0;
   #costMicros = 0;
   #unknownOutcomes = 0;
   #refused = 0;
@@ -154,6 +158,7 @@ class Run {
       complete: this.#landed === this.#byKey.size,
       requests: this.#requests,
       bought: this.#bought,
+      failed: this.#failedUnits,
       costMicros: this.#costMicros,
       unknownOutcomes: this.#unknownOutcomes,
       waitMs: this.#waitMs,
@@ -247,6 +252,7 @@ class Run {
           return 'blocked';
         }
         this.#sending++;
+        inFlight.sent++;
         try {
           const bought = await order.send(batch, this.#control.cut);
           decided = true;
@@ -260,6 +266,7 @@ class Run {
           return error.verdict.type === 'ResponseShape' ? 'landed' : error;
         } finally {
           this.#sending--;
+          inFlight.sent--;
         }
       } finally {
         if (!decided) health.undecided(pass);
@@ -282,6 +289,7 @@ class Run {
     await this.#persist(() => this.#deps.journal.land(intent, { requestId: bought.requestId, fetchedAt: Date.now(), units }));
     this.#requests++;
     this.#bought += units.length;
+    this.#failedUnits += units.length - charged;
     this.#landed += units.length;
     this.#costMicros += total;
   }
@@ -370,6 +378,7 @@ class Run {
     const outcomes = units.map((unit) => ({ ...failed(unit, tag, httpStatus), result: { error: message }, costMicros: 0 }));
     await this.#deps.journal.settle(owner, book, operation, outcomes);
     this.#landed += units.length;
+    this.#failedUnits += units.length;
   }
 
   async #wait(ms: number, why: string): Promise<void> {
@@ -394,7 +403,12 @@ class Run {
       hold = first.until - now;
       why = first.why;
     }
-    this.#control.progress?.({ landed: this.#landed, costMicros: this.#costMicros, waitingFor: hold > 0 ? why : null });
+    this.#control.progress?.({
+      landed: this.#landed,
+      failed: this.#failedUnits,
+      costMicros: this.#costMicros,
+      waitingFor: hold > 0 ? why : null,
+    });
     if (hold > this.#control.yieldAfterMs && this.#sending === 0 && !this.#stop.aborted) {
       this.#waitMs = hold;
       this.#waitingFor = why;

@@ -80,7 +80,7 @@ export interface SliceResult {
   readonly requests: number;
   readonly bought: number;
   /** Units bought now that ended in an error. */
-  readonly failed?: number;
+  readonly failed: number;
   readonly costMicros: number;
   readonly unknownOutcomes: number;
 }
@@ -91,7 +91,7 @@ export interface SliceHeartbeat {
   readonly units: number;
   readonly landed: number;
   /** Units among `landed` that ended in an error. */
-  readonly failed?: number;
+  readonly failed: number;
   readonly costMicros: number;
   readonly waitingFor: string | null;
 }
@@ -109,7 +109,7 @@ export interface JobProgress {
   readonly slices: number;
   readonly slicesDone: number;
   /** Units of the slices done that ended in an error, where they were bought in this run. */
-  readonly failed?: number;
+  readonly failed: number;
   readonly requests: number;
   readonly costMicros: number;
   readonly unknownOutcomes: number;

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { StagedJob } from '../core/job.js';
@@ -45,11 +45,14 @@ export class JobRegistry {
     renameSync(draft, path);
   }
 
+  /** Longest untouched first. */
   all(): JobEntry[] {
     if (!existsSync(this.#dir)) return [];
     return readdirSync(this.#dir)
       .filter((file) => file.endsWith('.json'))
-      .sort()
+      .map((file) => ({ file, at: statSync(join(this.#dir, file)).mtimeMs }))
+      .sort((a, b) => a.at - b.at)
+      .map(({ file }) => file)
       .map((file) => this.get(file.slice(0, -'.json'.length)))
       .filter((entry) => entry !== null);
   }

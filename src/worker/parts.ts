@@ -15,6 +15,7 @@ import { stageEnrichment, toStageRequest } from './stage-job.js';
 export interface Parts {
   readonly deps: ActivityDeps;
   readonly transport: Transport;
+  readonly inFlight: InFlight;
   close(): Promise<void>;
 }
 
@@ -48,10 +49,11 @@ export async function openParts(config: RuntimeConfig): Promise<Parts> {
     const limiter = new MemoryLimiter(rateProfileOf(config.rate), owned?.memory ?? null);
     const transport = openTransport(config);
     const sinks = createDuckDbSinks({ say: config.say });
+    const inFlight = new InFlight(config.concurrency);
     const purchase = createPurchase({
       journal,
       limiter,
-      inFlight: new InFlight(config.concurrency),
+      inFlight,
       health: new ServiceHealth(),
       halt: new Halt(),
     });
@@ -75,6 +77,7 @@ export async function openParts(config: RuntimeConfig): Promise<Parts> {
     return {
       deps,
       transport,
+      inFlight,
       close: async () => {
         await transport.close();
         await limiter.close();

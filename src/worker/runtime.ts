@@ -125,6 +125,17 @@ class FolderRuntime implements Runtime {
     return { ...summary, csv };
   }
 
+  async jobs() {
+    return this.#registry
+      .all()
+      .reverse()
+      .map(({ staged: { job, name, origin, input, into } }) => ({ job, name, origin, input, into }));
+  }
+
+  inFlight(): number {
+    return this.#parts?.inFlight.sent ?? 0;
+  }
+
   async unknownOutcomes(job: string) {
     const { staged } = this.#registry.find(job);
     return (await (await this.#journal()).totals(`${staged.job}/`)).unknown;

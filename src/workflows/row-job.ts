@@ -38,6 +38,7 @@ export interface RowJobState {
   readonly startedAt: number;
   readonly resumedAt: number;
   readonly requests: number;
+  readonly failed: number;
   readonly costMicros: number;
   readonly unknownOutcomes: number;
 }
@@ -101,6 +102,7 @@ class RowJob {
       rowsDone: state && staged ? staged.rows - undone : 0,
       slices: staged?.slices ?? 0,
       slicesDone: state && staged ? staged.slices - this.#queue.size - this.#running.size : 0,
+      failed: state?.failed ?? 0,
       requests: state?.requests ?? 0,
       costMicros: state?.costMicros ?? 0,
       unknownOutcomes: state?.unknownOutcomes ?? 0,
@@ -158,6 +160,7 @@ class RowJob {
       startedAt: workflowInfo().startTime.getTime(),
       resumedAt: Date.now(),
       requests: 0,
+      failed: 0,
       costMicros: 0,
       unknownOutcomes: 0,
     };
@@ -216,6 +219,7 @@ class RowJob {
       const now = this.#state as RowJobState;
       this.#set({
         requests: now.requests + result.requests,
+        failed: now.failed + result.failed,
         costMicros: now.costMicros + result.costMicros,
         unknownOutcomes: now.unknownOutcomes + result.unknownOutcomes,
       });
