@@ -59,7 +59,12 @@ function lostReason({ timeouts }: CallContext, { by, error }: Broken): string {
  * The service answered with something other than success. The status line is an answer even where the body broke off:
  * a 429 is never charged, whatever became of its text.
  */
-export async function badStatus(call: CallContext, came: Exchange, status: number, said: AnswerHeaders): Promise<ApiError> {
+export async function badStatus(
+  call: CallContext,
+  came: Exchange,
+  status: number,
+  said: AnswerHeaders,
+): Promise<ApiError> {
   const encoding = header(came.headers, 'content-encoding');
   const body = await decodeBody(came.body, encoding, MAX_KEPT_BODY).catch(() => null);
   const envelope = readErrorEnvelope(call.redact(body?.toString('utf8') ?? ''));

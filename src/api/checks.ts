@@ -1,5 +1,5 @@
-import { oneLine } from './redact.js';
 import type { LimitProblem, Range, ServiceLimits } from './limits.js';
+import { oneLine } from './redact.js';
 
 /** The first problem that any of the checks finds. Checks are functions, so that none runs in vain. */
 export function firstProblem(...checks: readonly (() => LimitProblem | null)[]): LimitProblem | null {

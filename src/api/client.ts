@@ -1,11 +1,11 @@
 import type { Grant, Limiter } from '../core/limiter.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
 import { Secret } from '../core/secret.js';
-import { contentsEndpoint, type ContentsRequest, type ContentsResponse } from './contents.js';
+import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from './contents.js';
 import { type Endpoint, rateClassOf } from './endpoint.js';
 import { ApiError } from './errors.js';
 import type { Answer } from './read-answer.js';
-import { searchEndpoint, type SearchRequest, type SearchResponse } from './search.js';
+import { type SearchRequest, type SearchResponse, searchEndpoint } from './search.js';
 import { createTransport, type SendOptions, type TransportOptions } from './transport.js';
 
 /** The public service. */

@@ -6,7 +6,8 @@ const tls: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: 'its certificate is not valid yet (is the clock of this machine right?)',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate chain holds a self-signed one (a company proxy? then NODE_EXTRA_CA_CERTS)',
+  SELF_SIGNED_CERT_IN_CHAIN:
+    'its certificate chain holds a self-signed one (a company proxy? then NODE_EXTRA_CA_CERTS)',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate chain is incomplete',
   UNABLE_TO_GET_ISSUER_CERT: 'the issuer of its certificate is unknown',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the issuer of its certificate is unknown (NODE_EXTRA_CA_CERTS adds one)',

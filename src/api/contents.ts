@@ -67,7 +67,7 @@ function checkContents(input: ContentsRequest, limits: ServiceLimits): LimitProb
 
 /** The live service caps the subpages of a whole request, not just those of a page. */
 function checkSubpages(pages: number, each: number, limits: ServiceLimits): LimitProblem | null {
-  const max = limits.contents['subpages']?.max ?? null;
+  const max = limits.contents.subpages?.max ?? null;
   if (max === null || pages * each <= max) return null;
   return problem('subpages', `is ${each} for each of ${pages} URLs, ${pages * each} in all`, `at most ${max}`, limits);
 }

@@ -29,7 +29,10 @@ const CHUNK = 131_072;
 /** The refusal of a body above the cap, which a person can act upon. */
 export function tooLarge(maxBytes: number): UnreadableBody {
   const mib = Math.round((maxBytes / 1_048_576) * 100) / 100;
-  return new UnreadableBody('refused', `the answer is larger than ${mib} MiB; ask for fewer pages or characters a request`);
+  return new UnreadableBody(
+    'refused',
+    `the answer is larger than ${mib} MiB; ask for fewer pages or characters a request`,
+  );
 }
 
 /**

@@ -54,9 +54,9 @@ export function readErrorEnvelope(text: string): ErrorEnvelope {
   const { error } = body;
   const inner: Fields = isFields(error) ? error : body;
   return {
-    message: short(error, MAX_MESSAGE) ?? short(inner['message'], MAX_MESSAGE),
-    tag: short(body['tag'], MAX_NAME) ?? short(inner['code'], MAX_NAME),
-    requestId: short(body['requestId'], MAX_NAME) ?? short(inner['requestId'], MAX_NAME),
+    message: short(error, MAX_MESSAGE) ?? short(inner.message, MAX_MESSAGE),
+    tag: short(body.tag, MAX_NAME) ?? short(inner.code, MAX_NAME),
+    requestId: short(body.requestId, MAX_NAME) ?? short(inner.requestId, MAX_NAME),
     challenge: readChallenge(body),
   };
 }

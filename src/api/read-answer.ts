@@ -1,6 +1,6 @@
 import { toMicros } from '../core/money.js';
 import { type AnswerHeaders, header } from './answer-headers.js';
-import { type CallContext, cutShort, unusable, type Unusable } from './call-failure.js';
+import { type CallContext, cutShort, type Unusable, unusable } from './call-failure.js';
 import { decodeBody, UnreadableBody } from './decode-body.js';
 import type { Endpoint } from './endpoint.js';
 import type { Exchange } from './exchange.js';

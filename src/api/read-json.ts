@@ -16,13 +16,15 @@ export function readJson(bytes: Buffer, framed: boolean): ReadJson {
   } catch (error) {
     const trimmed = text.trim();
     if (trimmed === '') return { kind: framed ? 'wrongShape' : 'truncated', reason: 'the answer is empty' };
-    if (/^[{[]/.test(trimmed) && endsEarly(trimmed, error)) return { kind: 'truncated', reason: 'the answer broke off' };
+    if (/^[{[]/.test(trimmed) && endsEarly(trimmed, error))
+      return { kind: 'truncated', reason: 'the answer broke off' };
     return { kind: 'wrongShape', reason: 'the answer is not JSON' };
   }
 }
 
 function endsEarly(text: string, error: unknown): boolean {
   if (!/[}\]]$/.test(text)) return true;
-  const at = error instanceof Error ? /position (\d+)/.exec(error.message) : null;
-  return at === null || Number(at[1]) >= text.length;
+  const message = error instanceof Error ? error.message : '';
+  const at = /position (\d+)/.exec(message);
+  return at === null ? /\bend\b/.test(message) : Number(at[1]) >= text.length;
 }

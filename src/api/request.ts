@@ -42,7 +42,11 @@ export function requestHeaders(
   acceptEncoding: string,
   extra: Readonly<Record<string, string>> | undefined,
 ): Record<string, string> {
-  const headers: Record<string, string> = { accept: 'application/json', 'content-type': 'application/json', ...lowerCase(extra) };
+  const headers: Record<string, string> = {
+    accept: 'application/json',
+    'content-type': 'application/json',
+    ...lowerCase(extra),
+  };
   for (const [name, value] of Object.entries(lowerCase(extra))) {
     const found = headerProblem(name, value);
     if (found) throw new TypeError(`header ${JSON.stringify(name)} ${found}`);
@@ -50,7 +54,8 @@ export function requestHeaders(
   headers['accept-encoding'] = acceptEncoding;
   const key = apiKey?.reveal();
   if (key === undefined) return headers;
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new TypeError('the API key is empty or has characters that no header can carry');
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw new TypeError('the API key is empty or has characters that no header can carry');
   headers[auth === 'bearer' ? 'authorization' : 'x-api-key'] = auth === 'bearer' ? `Bearer ${key}` : key;
   return headers;
 }
@@ -76,7 +81,8 @@ export function encodeRequest<I, O>(
   const headers = lowerCase(extraHeaders);
   for (const [name, value] of Object.entries(headers)) {
     const found = headerProblem(name, value);
-    if (found) return { problem: { field: `extraHeaders.${name}`, message: `header ${JSON.stringify(name)} ${found}` } };
+    if (found)
+      return { problem: { field: `extraHeaders.${name}`, message: `header ${JSON.stringify(name)} ${found}` } };
   }
   try {
     return { body: JSON.stringify({ ...input, ...extraBody }), headers };

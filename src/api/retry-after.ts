@@ -31,7 +31,12 @@ function fullYear(digits: number, nowMs: number): number {
   return year > thisYear + 50 ? year - 100 : year;
 }
 
-function utc(year: number, monthName: string | undefined, day: string | undefined, clock: readonly string[]): number | null {
+function utc(
+  year: number,
+  monthName: string | undefined,
+  day: string | undefined,
+  clock: readonly string[],
+): number | null {
   const date = new Date(0);
   date.setUTCFullYear(year, months.indexOf(monthName ?? ''), Number(day));
   // 31 February would silently be a day in March.

@@ -49,7 +49,11 @@ const searchResponse = z.looseObject({
 /** Answer of `POST /search` (interface section 4.1, public facts 2.2). */
 export type SearchResponse = z.infer<typeof searchResponse>;
 
-function checkTextFilter(field: string, list: readonly string[] | undefined, limits: ServiceLimits): LimitProblem | null {
+function checkTextFilter(
+  field: string,
+  list: readonly string[] | undefined,
+  limits: ServiceLimits,
+): LimitProblem | null {
   const tooMany = checkCount(field, list, 0, limits.maxTextFilters, limits);
   if (tooMany || limits.maxTextFilterWords === null) return tooMany;
   const max = limits.maxTextFilterWords;
@@ -76,7 +80,13 @@ function checkAdditionalQueries(input: SearchRequest, limits: ServiceLimits): Li
     const rule = `only with type ${limits.deepTypes.join(', ')}`;
     return problem('additionalQueries', `is given with type ${shown(type ?? 'auto')}`, rule, limits);
   }
-  return checkCount('additionalQueries', additionalQueries, limits.maxAdditionalQueries === null ? 0 : 1, limits.maxAdditionalQueries, limits);
+  return checkCount(
+    'additionalQueries',
+    additionalQueries,
+    limits.maxAdditionalQueries === null ? 0 : 1,
+    limits.maxAdditionalQueries,
+    limits,
+  );
 }
 
 function checkCategory(input: SearchRequest, limits: ServiceLimits): LimitProblem | null {
@@ -105,7 +115,7 @@ function checkSearch(input: SearchRequest, limits: ServiceLimits): LimitProblem 
     () => checkCategory(input, limits),
     () => checkContentsOptions(input.contents ?? {}, 'contents.', limits),
     // The answer would come as an event stream, paid for and unreadable here.
-    () => (input['stream'] === true ? problem('stream', 'is true', 'this call reads a whole answer', limits) : null),
+    () => (input.stream === true ? problem('stream', 'is true', 'this call reads a whole answer', limits) : null),
   );
 }
 

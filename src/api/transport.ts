@@ -87,7 +87,12 @@ export function createTransport(options: TransportOptions): Transport {
     bodyTimeout: timeouts.bodyMs,
   });
 
-  const contextOf = (endpoint: CallContext['endpoint']): CallContext => ({ endpoint, base: base.url, timeouts, redact });
+  const contextOf = (endpoint: CallContext['endpoint']): CallContext => ({
+    endpoint,
+    base: base.url,
+    timeouts,
+    redact,
+  });
 
   const encode = <I, O>(endpoint: Endpoint<I, O>, input: unknown, { extraBody, extraHeaders }: SendOptions) => {
     const encoded = encodeRequest(endpoint, input, limits, extraBody, extraHeaders);
@@ -117,7 +122,7 @@ export function createTransport(options: TransportOptions): Transport {
       if (came.status > 299) throw await badStatus(call, came, came.status, said);
       return readAnswer(endpoint, call, came, said, maxBytes);
     },
-    warm: (connections) => connector.warm(connections - pool.stats.free),
+    warm: (connections) => connector.warm(connections - (pool.stats.connected - pool.stats.running)),
     async close() {
       connector.close();
       await pool.destroy();

@@ -21,7 +21,12 @@ const signs = ['end', 'close', 'error', 'readable'] as const;
  */
 export function createWarmConnector(base: URL, timeoutMs: number): WarmConnector {
   const connect = buildConnector({ timeout: timeoutMs });
-  const target = { hostname: base.hostname.replace(/^\[|\]$/g, ''), host: base.host, protocol: base.protocol, port: base.port };
+  const target = {
+    hostname: base.hostname.replace(/^\[|\]$/g, ''),
+    host: base.host,
+    protocol: base.protocol,
+    port: base.port,
+  };
   const ready: { readonly socket: Socket; readonly release: () => void }[] = [];
   let closed = false;
 
@@ -47,7 +52,8 @@ export function createWarmConnector(base: URL, timeoutMs: number): WarmConnector
       const entry = ready.shift();
       if (!entry) return connect(options, callback);
       entry.release();
-      callback(null, entry.socket);
+      // undici stalls when a connector calls back before it returned.
+      queueMicrotask(() => callback(null, entry.socket));
     },
     async warm(count) {
       const open = Math.max(0, count - ready.length);

@@ -45,7 +45,9 @@ describe('fault 9: results are matched by id, never by position', () => {
   });
 
   test('without statuses a result is a success', () => {
-    expect(matchContents(['https://a.example'], { results: [page('https://a.example')] }).units[0]?.status).toBe('success');
+    expect(matchContents(['https://a.example'], { results: [page('https://a.example')] }).units[0]?.status).toBe(
+      'success',
+    );
   });
 
   test('a status of an unknown name is a success with a result and an error without', () => {
@@ -127,7 +129,10 @@ describe('fault 9: results are matched by id, never by position', () => {
         const others = Array.from({ length: extra }, (_, index) => page(`https://nobody-asked.example/${index}`));
         const twice = [...asked, ...asked].map((url) => ({ id: url, url, mine: url }));
         const shuffle = <T>(items: readonly T[]): T[] =>
-          items.map((item) => ({ item, key: order.next().value ?? 0 })).sort((a, b) => a.key - b.key).map(({ item }) => item);
+          items
+            .map((item) => ({ item, key: order.next().value ?? 0 }))
+            .sort((a, b) => a.key - b.key)
+            .map(({ item }) => item);
         const { units, unmatched } = matchContents(asked, {
           results: shuffle([...twice, ...others]),
           statuses: shuffle(asked.map((url) => ok(url))),
@@ -139,7 +144,7 @@ describe('fault 9: results are matched by id, never by position', () => {
     );
   });
 
-  test('a URL whose result stays away is an error, and takes nobody else\'s', () => {
+  test("a URL whose result stays away is an error, and takes nobody else's", () => {
     const plain = fc.uniqueArray(fc.nat(1000), { minLength: 1, maxLength: 30 });
     fc.assert(
       fc.property(plain, fc.func(fc.boolean()), (numbers, stays) => {

@@ -1,4 +1,5 @@
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { EventEmitter, once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 
 /** A request as it stood on the wire. */
 export interface RawRequest {
@@ -17,6 +18,9 @@ export interface RawServer {
   readonly sockets: Set<Socket>;
   /** Connections made in all. */
   connections(): number;
+  onConnection(handler: (socket: Socket) => void): void;
+  /** Resolves when so many connections were made. */
+  connected(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -24,10 +28,12 @@ export interface RawServer {
 export async function rawServer(handler: Handler, port = 0): Promise<RawServer> {
   const requests: RawRequest[] = [];
   const sockets = new Set<Socket>();
+  const arrived = new EventEmitter();
   let connections = 0;
   const server: Server = createServer((socket) => {
     connections++;
     sockets.add(socket);
+    arrived.emit('connection');
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => socket.destroy());
     let buffered = Buffer.alloc(0);
@@ -38,10 +44,12 @@ export async function rawServer(handler: Handler, port = 0): Promise<RawServer> 
         if (end < 0) return;
         const head = buffered.subarray(0, end).toString('latin1');
         const lines = head.split('\r\n');
-        const headers = Object.fromEntries(lines.slice(1).map((line) => {
-          const colon = line.indexOf(':');
-          return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
-        }));
+        const headers = Object.fromEntries(
+          lines.slice(1).map((line) => {
+            const colon = line.indexOf(':');
+            return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+          }),
+        );
         const total = end + 4 + Number(headers['content-length'] ?? 0);
         if (buffered.length < total) return;
         const body = buffered.subarray(end + 4, total).toString('utf8');
@@ -60,6 +68,10 @@ export async function rawServer(handler: Handler, port = 0): Promise<RawServer> 
     requests,
     sockets,
     connections: () => connections,
+    onConnection: (onSocket) => void server.on('connection', onSocket),
+    async connected(count) {
+      while (connections < count) await once(arrived, 'connection');
+    },
     close: () =>
       new Promise((resolve) => {
         for (const socket of sockets) socket.destroy();

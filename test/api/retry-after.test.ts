@@ -63,7 +63,10 @@ describe('fault 1: Retry-After', () => {
 
   test('gives null or a finite wait of zero or more for any text whatever', () => {
     const word = fc.constantFrom('Sat', ', ', '21', ' ', 'Nov', '2026', '-', ':', 'GMT', '9', '0', '12:00:05', 'é');
-    const texts = fc.oneof(fc.string(), fc.array(word).map((words) => words.join('')));
+    const texts = fc.oneof(
+      fc.string(),
+      fc.array(word).map((words) => words.join('')),
+    );
     fc.assert(
       fc.property(texts, fc.integer({ min: 0, max: 4e12 }), (text, at) => {
         const wait = parseRetryAfter(text, at);
