@@ -1,0 +1,20 @@
+import type { ConfigFlags } from '../../worker/config.js';
+import type { Context, ExitCode } from '../context.js';
+import { type EnrichFlags, toEnrichRequest } from '../enrich-request.js';
+import { settings } from '../settings.js';
+import { runEnrich } from './run-enrich.js';
+
+export interface EnrichCommandFlags extends EnrichFlags, ConfigFlags {
+  readonly json?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+/** `searchflow enrich FILE`: page contents for every row, into a warehouse. The same command makes a stopped job go on. */
+export async function enrich(context: Context, file: string, flags: EnrichCommandFlags): Promise<ExitCode> {
+  const mistakes: string[] = [];
+  const request = toEnrichRequest(file, flags, context.cwd, mistakes);
+  const config = settings(context, flags, mistakes);
+  const { json = false, dryRun = false, yes = false } = flags;
+  return runEnrich(context, config, request, { json, dryRun, yes, asksAlways: false });
+}

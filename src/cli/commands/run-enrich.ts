@@ -1,0 +1,123 @@
+import type { BadRow, EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../../worker/runtime-types.js';
+import { UsageError } from '../../worker/runtime-types.js';
+import { askYesNo } from '../ask.js';
+import { type Context, type ExitCode, exitCodes } from '../context.js';
+import { follow } from '../follow.js';
+import { dollars, some } from '../render/amounts.js';
+import { planData, planText, serviceText } from '../render/plan.js';
+import { printable } from '../render/printable.js';
+import { ProgressView } from '../render/progress-view.js';
+import { summaryData, summaryText } from '../render/summary.js';
+import { resumeCommand } from '../resume-command.js';
+import { type Session, withRuntime } from '../session.js';
+
+export interface EnrichManner {
+  readonly json: boolean;
+  readonly dryRun: boolean;
+  /** Asks nothing. */
+  readonly yes: boolean;
+  /** Asks before it buys anything for real, however little. */
+  readonly asksAlways: boolean;
+}
+
+/** On a terminal, more than this for real is asked about first, in micro-dollars. */
+const ASK_ABOVE_MICROS = 10_000_000;
+
+/** Plans an enrichment, and unless that was all, runs it to its end. */
+export async function runEnrich(
+  context: Context,
+  config: RuntimeConfig,
+  request: EnrichRequest,
+  manner: EnrichManner,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  if (request.input === '-' && terminal.asks) terminal.say('Reading rows from the terminal; end with Ctrl-D.');
+  return withRuntime(context, config, { sends: !manner.dryRun }, async (session) => {
+    const plan = await session.runtime.plan(request);
+    if (manner.dryRun) {
+      if (manner.json) terminal.data(JSON.stringify(planData(plan, config)));
+      else terminal.data(planText(plan, config));
+      return exitCodes.ok;
+    }
+    terminal.say(announcement(plan, config));
+    for (const note of plan.notes) terminal.say(`Note: ${printable(note)}`);
+    if (plan.standing === 'complete') return finishComplete(context, config, session, plan, manner);
+    if (!(await agreed(context, config, plan, manner))) {
+      terminal.say('Nothing was bought.');
+      return exitCodes.failed;
+    }
+    session.working();
+    const handle = await session.runtime.start(plan);
+    return watchToEnd(context, config, session, handle, { json: manner.json, csv: request.csv, badRows: plan.badRows });
+  });
+}
+
+function announcement(plan: JobPlan, config: RuntimeConfig): string {
+  const { staged } = plan;
+  const buys =
+    plan.toBuy === 0
+      ? 'nothing to buy'
+      : `${some(plan.toBuy, 'URL')} to buy in ${some(plan.requests, 'request')} for about ${dollars(plan.estimateMicros)}`;
+  const bought = plan.alreadyBought > 0 ? `, ${some(plan.alreadyBought, 'URL')} already bought` : '';
+  const bad = staged.badRows > 0 ? `, ${some(staged.badRows, 'bad row')}` : '';
+  return `${printable(staged.name)}: ${some(staged.rows, 'row')}, ${buys}${bought}${bad}; on ${serviceText(config)}.`;
+}
+
+async function agreed(context: Context, config: RuntimeConfig, plan: JobPlan, manner: EnrichManner): Promise<boolean> {
+  if (config.service === 'sandbox' || manner.yes || plan.toBuy === 0) return true;
+  if (!manner.asksAlways && (plan.estimateMicros <= ASK_ABOVE_MICROS || !context.terminal.asks)) return true;
+  if (!context.terminal.asks) {
+    throw new UsageError('This spends real money and nobody can be asked here; give --yes to agree beforehand.');
+  }
+  return askYesNo(context, `Buy ${some(plan.toBuy, 'URL')} for about ${dollars(plan.estimateMicros)} of real money?`);
+}
+
+/** A job that is whole costs nothing; its CSV is written again where it was asked for, since it may be gone. */
+async function finishComplete(
+  context: Context,
+  config: RuntimeConfig,
+  session: Session,
+  plan: JobPlan,
+  { json }: EnrichManner,
+): Promise<ExitCode> {
+  const { runtime, sandbox } = session;
+  const { job } = plan.staged;
+  const csv = plan.request.csv === null ? null : (await runtime.export(job, plan.request.csv)).file;
+  const [summary, unknown] = await Promise.all([runtime.summary(job), runtime.unknownOutcomes(job)]);
+  const bill = sandbox ? await sandbox.bill() : null;
+  const ending = { summary, unknown, bill, csv, origin: config.origin, badRows: plan.badRows };
+  if (json) context.terminal.data(JSON.stringify(summaryData(ending)));
+  else context.terminal.say(summaryText(ending));
+  return exitCodes.ok;
+}
+
+/** Watches a job and tells how it ended; writes the CSV where the job itself did not. */
+export async function watchToEnd(
+  context: Context,
+  config: RuntimeConfig,
+  { runtime, sandbox, stopped }: Session,
+  handle: JobHandle,
+  { json, csv, badRows }: { readonly json: boolean; readonly csv: string | null; readonly badRows: readonly BadRow[] },
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const view = new ProgressView(terminal);
+  if (runtime.clientOnly) terminal.say('Another process of this folder runs the worker; this one watches.');
+  const followed = await follow(runtime, handle, view, { stopped });
+  view.end();
+  if (followed.kind === 'parked') {
+    const { pausedFor, message } = followed.progress;
+    terminal.say(
+      `Paused (${pausedFor}): ${printable(message ?? 'no reason was given')}\n` +
+        `Nothing is lost. When that is mended, go on: ${resumeCommand(context.args, context.env)}`,
+    );
+    return exitCodes.failed;
+  }
+  const { summary } = followed;
+  const written = summary.csv ?? (csv === null ? null : (await runtime.export(summary.job, csv)).file);
+  const unknown = await runtime.unknownOutcomes(summary.job);
+  const bill = sandbox ? await sandbox.bill() : null;
+  const ending = { summary, unknown, bill, csv: written, origin: config.origin, badRows };
+  if (json) terminal.data(JSON.stringify(summaryData(ending)));
+  else terminal.say(summaryText(ending));
+  return summary.phase === 'done' ? exitCodes.ok : exitCodes.failed;
+}

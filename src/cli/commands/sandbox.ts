@@ -1,0 +1,88 @@
+import type { Fault, SandboxOptions } from '../../sandbox/index.js';
+import { UsageError } from '../../worker/runtime-types.js';
+import type { Context, ExitCode } from '../context.js';
+import { dollars, some } from '../render/amounts.js';
+import { signalExitCodes } from '../signals.js';
+
+/** Flags of `searchflow sandbox`, as typed. */
+export interface SandboxFlags {
+  readonly port?: string;
+  readonly qps?: string;
+  readonly latencyMs?: string;
+  readonly errorRate?: string;
+  readonly retryAfter?: string;
+  readonly retryAfterSeconds?: string;
+  readonly fault?: readonly string[];
+  readonly book?: string;
+  readonly seed?: string;
+  readonly key?: readonly string[];
+  readonly credits?: string;
+  readonly textBytes?: string;
+  readonly x402?: boolean;
+  readonly prebuilt?: boolean;
+}
+
+/** `searchflow sandbox`: the stand-in for the service in a process of its own. Its URL is the one line on stdout. */
+export async function sandbox(context: Context, flags: SandboxFlags): Promise<ExitCode> {
+  const { parseFault, startSandbox } = await import('../../sandbox/index.js');
+  const options = toOptions(flags, parseFault);
+  const running = await startSandbox(options).catch((error: unknown) => {
+    // A system error (port, file) says enough itself; the rest is about the options.
+    if (error instanceof Error && !('code' in error)) throw new UsageError(error.message);
+    throw error;
+  });
+  context.terminal.data(running.url);
+  context.terminal.say(
+    `The sandbox runs until Ctrl-C. In another terminal: SEARCHFLOW_BASE_URL=${running.url} SEARCHFLOW_API_KEY=sandbox searchflow enrich …`,
+  );
+  const signal = await context.interrupts.first;
+  const { micros, requests } = running.bill({ keys: false });
+  await running.close();
+  context.terminal.say(`Ended; the bill: ${dollars(micros)} for ${some(requests, 'request')}.`);
+  return signalExitCodes[signal];
+}
+
+function toOptions(flags: SandboxFlags, parseFault: (text: string) => Fault): Partial<SandboxOptions> {
+  const mistakes: string[] = [];
+  const number = (text: string | undefined, flag: string): number | undefined => {
+    if (text === undefined) return undefined;
+    if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
+    mistakes.push(`${flag}: '${text}' is not a number.`);
+    return undefined;
+  };
+  const faults = (flags.fault ?? []).flatMap((text) => {
+    try {
+      return [parseFault(text)];
+    } catch (error) {
+      mistakes.push(`--fault: ${(error as Error).message}`);
+      return [];
+    }
+  });
+  const given: { [Name in keyof SandboxOptions]?: SandboxOptions[Name] | undefined } = {
+    port: number(flags.port, '--port'),
+    qps: number(flags.qps, '--qps'),
+    latencyMs: readLatency(flags.latencyMs, number),
+    failureRate: number(flags.errorRate, '--error-rate'),
+    retryAfter: flags.retryAfter as SandboxOptions['retryAfter'] | undefined,
+    retryAfterSeconds: number(flags.retryAfterSeconds, '--retry-after-seconds'),
+    seed: number(flags.seed, '--seed'),
+    credits: number(flags.credits, '--credits'),
+    textBytes: number(flags.textBytes, '--text-bytes'),
+    bookFile: flags.book,
+    keys: flags.key,
+    x402: flags.x402,
+    prebuilt: flags.prebuilt,
+    faults,
+  };
+  if (mistakes.length > 0) throw new UsageError(mistakes.join('\n'));
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+/** `200`, or a range `100-400` that is drawn from. */
+function readLatency(
+  text: string | undefined,
+  number: (text: string | undefined, flag: string) => number | undefined,
+): SandboxOptions['latencyMs'] | undefined {
+  const range = /^(\d+)-(\d+)$/.exec(text ?? '');
+  return range ? { min: Number(range[1]), max: Number(range[2]) } : number(text, '--latency-ms');
+}

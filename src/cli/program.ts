@@ -1,0 +1,144 @@
+import { Command, CommanderError, Option } from 'commander';
+import type { Context, ExitCode } from './context.js';
+
+type Action = (context: Context) => Promise<ExitCode>;
+
+/** `--flag VALUE` that may be given again. */
+const many = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+
+/**
+ * The command line. Nothing runs here: `chosen` gets what to run, and each command loads its own code, so that `--help` needs
+ * none of it.
+ */
+export function buildProgram(version: string, chosen: (action: Action) => void): Command {
+  const program = new Command('searchflow')
+    .description(
+      'A web-search service as durable ETL. Without a key (SEARCHFLOW_API_KEY or EXA_API_KEY) it works on a sandbox.',
+    )
+    .version(version, '-v, --version')
+    .showSuggestionAfterError()
+    .showHelpAfterError('(--help shows what there is)')
+    .helpCommand(false)
+    .exitOverride();
+
+  addEnrich(program, chosen);
+  program
+    .command('export')
+    .description('write the enriched CSV of a job, any time')
+    .argument('<job>', 'name or id of the job')
+    .requiredOption('--csv <file>', 'where to; - for stdout')
+    .action((job, flags) =>
+      chosen(async (context) => (await import('./commands/export.js')).exportJob(context, job, flags)),
+    );
+  program
+    .command('status')
+    .description('where a job stands')
+    .argument('<job>', 'name or id of the job')
+    .option('--json', 'one JSON object')
+    .action((job, flags) =>
+      chosen(async (context) => (await import('./commands/status.js')).status(context, job, flags)),
+    );
+  program
+    .command('pause')
+    .description('let paid requests in flight land, start no more')
+    .argument('<job>', 'name or id of the job')
+    .action((job) => chosen(async (context) => (await import('./commands/control.js')).pause(context, job)));
+  withRate(program.command('resume'))
+    .description('go on with a paused job, and watch it')
+    .argument('<job>', 'name or id of the job')
+    .option('--json', 'the summary as one JSON object on stdout')
+    .action((job, flags) =>
+      chosen(async (context) => (await import('./commands/control.js')).resume(context, job, flags)),
+    );
+  program
+    .command('cancel')
+    .description('end a job; what it bought stays bought')
+    .argument('<job>', 'name or id of the job')
+    .action((job) => chosen(async (context) => (await import('./commands/control.js')).cancel(context, job)));
+  program
+    .command('jobs')
+    .description('the jobs of this folder')
+    .option('--json', 'one JSON array')
+    .action((flags) => chosen(async (context) => (await import('./commands/lists.js')).jobs(context, flags)));
+  withRate(program.command('limits'))
+    .description('the rate limit that is kept')
+    .option('--json', 'one JSON object')
+    .action((flags) => chosen(async (context) => (await import('./commands/lists.js')).limits(context, flags)));
+  withRate(program.command('worker'))
+    .description('run a worker until Ctrl-C')
+    .action((flags) => chosen(async (context) => (await import('./commands/worker.js')).worker(context, flags)));
+  withRate(program.command('dev'))
+    .description('Temporal server, sandbox (without a key) and worker, until Ctrl-C')
+    .action((flags) => chosen(async (context) => (await import('./commands/worker.js')).worker(context, flags)));
+  program
+    .command('start')
+    .description('the demonstration of `npm start`: the example brands, on the sandbox')
+    .option('--live', 'on the real service, for real money; asks first')
+    .option('--yes', 'ask nothing')
+    .option('--qps <n>', 'requests a second')
+    .option('--dry-run', 'say what would be bought, buy nothing')
+    .option('--json', 'the summary as one JSON object on stdout')
+    .action((flags) => chosen(async (context) => (await import('./commands/start.js')).start(context, flags)));
+  addSandbox(program, chosen);
+  return program;
+}
+
+function addEnrich(program: Command, chosen: (action: Action) => void): void {
+  withRate(program.command('enrich'))
+    .description('page contents for every row of a CSV, into a DuckDB file; the same command makes a stopped job go on')
+    .argument('<file>', 'CSV or .csv.gz; - for standard input')
+    .option('--url-column <name>', 'column that holds the URLs (found where only one does)')
+    .option('--delimiter <char>', 'of the input; tab, semicolon, pipe or the character itself')
+    .option('--job <name>', "name of the job (default: the file's)")
+    .option('--into <file>', 'DuckDB file (default: out/<name>.duckdb)')
+    .option('--csv <file>', 'also write the enriched CSV here')
+    .option('--text', 'page text (the default where nothing else is asked for)')
+    .option('--highlights', 'snippets')
+    .option('--summary [question]', 'a summary, of what answers the question if one is given')
+    .option('--max-age-hours <n>', 'fetch pages anew that the service holds for longer; 0 always, -1 never')
+    .option('--option <name=json>', 'any other option of the service; may be repeated', many)
+    .option('--batch <n>', 'URLs a request, 1 to 100 (default: 100)')
+    .option('--refresh-after <duration>', 'buy again what is older, such as 30d')
+    .option('--retry-failed', 'buy again rows that failed for a passing reason')
+    .option('--rebuy', 'buy again what was bought but is gone from journal and warehouse')
+    .option('--dry-run', 'say what would be bought, for how much and how long; buy nothing')
+    .option('--yes', 'ask nothing')
+    .option('--json', 'the summary (or plan) as one JSON object on stdout')
+    .action((file, flags) =>
+      chosen(async (context) => (await import('./commands/enrich.js')).enrich(context, file, flags)),
+    );
+}
+
+function addSandbox(program: Command, chosen: (action: Action) => void): void {
+  program
+    .command('sandbox')
+    .description('a local stand-in for the service; prints its URL and runs until Ctrl-C')
+    .option('--port <n>', 'port on 127.0.0.1 (default: a free one)')
+    .option('--qps <n>', 'strict limit of requests a second (default: none)')
+    .option('--latency-ms <n>', 'time an answer takes, or a range such as 100-400')
+    .option('--error-rate <share>', 'share of URLs that fail, 0 to 1 (default: 0.03)')
+    .addOption(new Option('--retry-after <form>', 'header on its 429s').choices(['none', 'seconds', 'http-date']))
+    .option('--retry-after-seconds <n>', 'what that header asks for (default: 1)')
+    .option('--fault <fault>', "JSON, or words: 'every=20 kind=status status=429 retryAfter=3'; may be repeated", many)
+    .option('--book <file>', 'keep the purchase book here, across restarts')
+    .option('--key <key>', 'accept only this key; may be repeated (default: any)', many)
+    .option('--credits <dollars>', 'answer 402 when they are used up')
+    .option('--seed <n>', 'other pages and failures')
+    .option('--text-bytes <n>', "characters of a page's text (default: 1000)")
+    .option('--x402', 'answer a missing key with the 402 payment challenge')
+    .option('--prebuilt', 'answers from pages made beforehand, for measuring a client')
+    .action((flags) => chosen(async (context) => (await import('./commands/sandbox.js')).sandbox(context, flags)));
+}
+
+function withRate(command: Command): Command {
+  return command
+    .option('--qps <n>', "requests a second of the team's limit that are yours (default: 10)")
+    .option('--rate-profile <name>', 'contract, boost or public instead of --qps')
+    .option('--concurrency <n>', 'paid requests in flight at most');
+}
+
+/** Whether commander has already said all there is to say: help, version, or a usage error. */
+export function saidAlready(error: unknown): ExitCode | null {
+  if (!(error instanceof CommanderError)) return null;
+  return error.exitCode === 0 ? 0 : 2;
+}
