@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkAccess } from './access.js';
+import { changeResults } from './change-results.js';
 import { cut, deliver, type Reply } from './deliver.js';
 import { faultReply, refusalReply } from './error-reply.js';
 import { type FaultDo, faultLabel } from './fault.js';
@@ -12,7 +13,7 @@ import { envelopeOf, Refusal } from './refusal.js';
 import type { OpenEntry, RequestLog } from './request-log.js';
 import { retryAfterOf } from './retry-after.js';
 import { routes } from './routes/index.js';
-import type { Desk, Work } from './routes/route.js';
+import type { Desk } from './routes/route.js';
 import type { Till } from './till.js';
 import type { Timers } from './timers.js';
 
@@ -83,7 +84,8 @@ async function answer(parts: ExchangeParts, seat: Seat): Promise<Reply | null> {
   till.sell(done.purchase);
   entry.units = done.purchase.units.length;
   if (fault && isReplacement(fault)) return faultReply(path, requestId, fault);
-  return workReply(options, requestId, done);
+  const body = fault?.kind === 'results' ? changeResults(done.body, fault.change) : done.body;
+  return workReply(options, requestId, body);
 }
 
 function isReplacement(fault: FaultDo): fault is Extract<FaultDo, { kind: 'status' | 'body' }> {
@@ -103,7 +105,7 @@ function tooFast(options: SandboxOptions, entry: OpenEntry): Refusal {
   });
 }
 
-function workReply({ headerPrefix }: SandboxOptions, requestId: string, { body }: Work): Reply {
+function workReply({ headerPrefix }: SandboxOptions, requestId: string, body: Buffer): Reply {
   return {
     status: 200,
     headers: {

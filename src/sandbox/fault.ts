@@ -46,6 +46,10 @@ const doSchema = z.discriminatedUnion('kind', [
     headers,
     booked: z.boolean().optional(),
   }),
+  z.strictObject({
+    kind: z.literal('results'),
+    change: z.enum(['shuffle', 'repeat', 'lose', 'add', 'unknown']),
+  }),
   z.strictObject({ kind: z.literal('drip'), bytes: count.optional(), everyMs: ms.optional() }),
 ]);
 
@@ -70,6 +74,8 @@ export type FaultWhen = z.infer<typeof whenSchema>;
  *   Content-Length of the whole, or as chunks without the last one.
  * - `stall`: booked, then nothing for `ms` before the headers, or in the middle of the body.
  * - `body`: this body instead (HTML by default), with status 200 unless told; booked only when told.
+ * - `results`: booked, then the answer's `results` are shuffled (the `statuses` too), the first is repeated, the first is lost, one nobody
+ *   asked for is added, or unknown fields and an unknown status are put in.
  * - `drip`: booked; the body comes `bytes` (1) at a time every `everyMs` (1000).
  */
 export type FaultDo = z.infer<typeof doSchema>;
@@ -119,8 +125,9 @@ function fromWord(name: string, value: string): unknown {
   return value !== '' && Number.isFinite(Number(value)) ? Number(value) : value;
 }
 
-/** Short name of what a fault does, for the request log: `status:503`, `reset:after`, `drip`. */
+/** Short name of what a fault does, for the request log: `status:503`, `reset:after`, `results:lose`, `drip`. */
 export function faultLabel(action: FaultDo): string {
   if (action.kind === 'status') return `status:${action.status}`;
+  if (action.kind === 'results') return `results:${action.change}`;
   return 'moment' in action ? `${action.kind}:${action.moment}` : action.kind;
 }

@@ -46,11 +46,11 @@ test('a probability strikes by its seed, the same requests each time', async () 
 test('a time begins when the faults are set, and ends', async () => {
   await start();
   await ask();
-  sandbox.setFaults([{ when: { untilMs: 250 }, do: { kind: 'status', status: 503 } }]);
+  sandbox.setFaults([{ when: { untilMs: 600 }, do: { kind: 'status', status: 503 } }]);
   const set = performance.now();
   expect((await ask()).status).toBe(503);
   await expect.poll(async () => (await ask()).status, { interval: 20 }).toBe(200);
-  expect(performance.now() - set).toBeGreaterThan(245);
+  expect(performance.now() - set).toBeGreaterThan(595);
 });
 
 test('a status comes with tag, Retry-After, headers and envelope as declared', async () => {
@@ -163,6 +163,27 @@ test('another body comes with its type, booked only when told', async () => {
   expect(await ask()).toMatchObject({ text: 'null', headers: { 'content-type': 'application/json' } });
   expect(booked()).toBe(2);
   expect(await ask()).toMatchObject({ status: 200, text: '' });
+});
+
+test('results are shuffled, repeated, lost, added to, or hold what nobody knows', async () => {
+  await start();
+  const asked = urls(20);
+  const changed = async (change: 'shuffle' | 'repeat' | 'lose' | 'add' | 'unknown') => {
+    sandbox.setFaults([{ when: {}, do: { kind: 'results', change } }]);
+    const { json } = await post(sandbox, '/contents', { urls: asked });
+    return { json, found: json.results.map((one: { url: string }) => one.url) as string[] };
+  };
+  const shuffled = await changed('shuffle');
+  expect(shuffled.found).not.toEqual(asked);
+  expect(shuffled.found.toSorted()).toEqual(asked.toSorted());
+  expect(shuffled.json.statuses.map((one: { id: string }) => one.id)).not.toEqual(shuffled.found);
+  expect((await changed('repeat')).found).toEqual([...asked, asked[0]]);
+  expect((await changed('lose')).found).toEqual(asked.slice(1));
+  expect((await changed('add')).found).toHaveLength(21);
+  const { json } = await changed('unknown');
+  expect(json.results[0]).toHaveProperty('novelty');
+  expect(json.statuses.at(-1).status).toBe('deferred');
+  expect(booked()).toBe(100);
 });
 
 test('a body drips', async () => {

@@ -70,18 +70,12 @@ test('agent paths say 429 in their own envelope, and requests without a key take
   expect((await get(running, '/agent/runs')).json.error.type).toBe('RATE_LIMIT_ERROR');
 });
 
-test('latency is what was asked for, the same draws each time', async () => {
-  const took = async () => {
-    const running = await start({ latencyMs: { min: 30, max: 120 } });
-    await Promise.all(urls(6).map((url) => post(running, '/contents', { urls: [url] })));
-    const waits = running.log().map((one) => (one.doneAt ?? 0) - one.at);
-    await running.close();
-    return waits;
-  };
-  const [first, second] = [await took(), await took()];
-  for (const wait of first) expect(wait).toBeGreaterThan(29);
-  expect(new Set(first.map((wait) => Math.round(wait / 20))).size).toBeGreaterThan(1);
-  for (const [index, wait] of first.entries()) expect(Math.abs(wait - (second[index] as number))).toBeLessThan(60);
+test('latency is drawn from the range asked for', async () => {
+  const running = await start({ latencyMs: { min: 30, max: 120 } });
+  await Promise.all(urls(8).map((url) => post(running, '/contents', { urls: [url] })));
+  const waits = running.log().map((one) => (one.doneAt ?? 0) - one.at);
+  for (const wait of waits) expect(wait).toBeGreaterThan(29);
+  expect(Math.max(...waits) - Math.min(...waits)).toBeGreaterThan(15);
 });
 
 test('the log keeps the last requests and gives them from any number on', async () => {
