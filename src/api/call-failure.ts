@@ -67,7 +67,7 @@ export async function badStatus(
 ): Promise<ApiError> {
   const encoding = header(came.headers, 'content-encoding');
   const body = await decodeBody(came.body, encoding, MAX_KEPT_BODY).catch(() => null);
-  const envelope = readErrorEnvelope(call.redact(body?.toString('utf8') ?? ''));
+  const envelope = readErrorEnvelope(body?.toString('utf8') ?? '', call.redact);
   // The service's own clock, where it tells: a date is then right even if the two clocks disagree.
   const retryAfterMs = parseRetryAfter(header(came.headers, 'retry-after'), said.date ?? Date.now());
   return new ApiError({
@@ -98,7 +98,7 @@ export function unusable(call: CallContext, came: Exchange, said: AnswerHeaders,
     facts: { ...facts, [wrong.kind]: true },
     reason: wrong.reason,
     requestId: said.requestId,
-    body: call.redact(wrong.kept.subarray(0, MAX_KEPT_BODY).toString('utf8')),
+    body: call.redact(wrong.kept.subarray(0, MAX_KEPT_BODY + 4096).toString('utf8')),
     aborted: came.broken?.by === 'caller',
     cause: plainCause(wrong.error, call.redact),
   });

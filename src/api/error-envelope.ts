@@ -1,5 +1,5 @@
 import type { Json } from '../core/json.js';
-import { oneLine } from './redact.js';
+import { oneLine, type Redact } from './redact.js';
 
 /** What an error answer says, whichever envelope it came in. */
 export interface ErrorEnvelope {
@@ -44,11 +44,15 @@ function parse(text: string): Json | undefined {
  * Reads the body of an error answer (public facts 1.3). `error` is a text beside a `tag`, or an object with `message` and
  * `code`, on any route; a gateway may answer with no JSON at all. Never throws.
  */
-export function readErrorEnvelope(text: string): ErrorEnvelope {
-  const body = parse(text);
+export function readErrorEnvelope(text: string, redact: Redact): ErrorEnvelope {
+  const value = parse(text);
+  // Written anew, so that no other way to escape a character hides a key from `redact`.
+  const body = value === undefined ? undefined : parse(redact(JSON.stringify(value)));
   if (!isFields(body)) {
     // Markup says nothing to a person: its words do.
-    const words = text.slice(0, 100_000).replace(/<(script|style)\b[\s\S]*?(<\/\1>|$)|<[^<>]*>/gi, ' ');
+    const words = redact(text)
+      .slice(0, 100_000)
+      .replace(/<(script|style)\b[\s\S]*?(<\/\1>|$)|<[^<>]*>/gi, ' ');
     return { message: oneLine(words, MAX_MESSAGE) || null, tag: null, requestId: null, challenge: null };
   }
   const { error } = body;

@@ -178,6 +178,8 @@ describe('connections', () => {
     await transport.warm(3);
     await server.connected(3);
     await Promise.all([1, 2, 3].map(() => transport.send(contentsEndpoint, { urls })));
+    // A connection is free again when the event loop has turned.
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     await transport.send(contentsEndpoint, { urls });
     await transport.warm(3);
     expect(server.requests).toHaveLength(4);

@@ -1,0 +1,86 @@
+import { inspect } from 'node:util';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Client, type ClientOptions, createClient } from '../../src/api/client.js';
+import type { Draw, Limiter } from '../../src/core/limiter.js';
+import { type Handler, json, type RawServer, rawServer } from './raw-server.js';
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+async function service(
+  handler: Handler,
+  options: Partial<ClientOptions> = {},
+): Promise<{ server: RawServer; client: Client }> {
+  const server = await rawServer(handler);
+  const client = createClient({ apiKey: 'canary-7f3a9c-key', baseUrl: server.url, ...options });
+  open.push(server, client);
+  return { server, client };
+}
+
+/** A limiter that grants at once and writes down what it is asked. */
+function recordingLimiter(starts: ('go' | 'blocked')[] = []) {
+  const draws: Draw[] = [];
+  const blocks: number[] = [];
+  const limiter: Limiter = {
+    async acquire(draw, signal) {
+      signal?.throwIfAborted();
+      draws.push(draw);
+      return { draw, startAt: 0 };
+    },
+    start: async () => starts.shift() ?? 'go',
+    block: async (ms) => void blocks.push(ms),
+    view: async () => ({ profile: 'test', qps: 1, blockedUntil: null, blockReason: null, waiting: 0 }),
+    close: async () => undefined,
+  };
+  return { limiter, draws, blocks };
+}
+
+const ok: Handler = (_request, socket) => socket.write(json(200, { results: [{ title: 'x' }] }));
+
+describe('the plain client', () => {
+  test('offers each operation as a function, typed in and out', async () => {
+    const { server, client } = await service(ok);
+    const pages = await client.getContents({ urls: ['https://a.example'], text: true });
+    const found = await client.search({ query: 'q' });
+    expect(pages.data.results[0]?.title?.length).toBe(1);
+    expect(found.data.results).toHaveLength(1);
+    expect(server.requests.map(({ path }) => path)).toEqual(['/contents', '/search']);
+    expect(inspect(client, { depth: 9, showHidden: true })).not.toContain('canary');
+  });
+
+  test('takes a turn for each call, and another one where a block began meanwhile', async () => {
+    const { limiter, draws } = recordingLimiter(['blocked', 'go']);
+    const { server, client } = await service(ok, { limiter });
+    await client.search({ query: 'q', type: 'deep' });
+    expect(draws).toEqual(Array(2).fill({ rateClass: 'search.deep', weight: 1 }));
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('takes no turn for a request that is refused', async () => {
+    const { limiter, draws } = recordingLimiter();
+    const { client } = await service(ok, { limiter });
+    await expect(client.getContents({ urls: [] })).rejects.toThrow('urls has 0 entries');
+    expect(draws).toEqual([]);
+  });
+
+  test('makes everybody wait after a 429 that says how long, an hour at most, and tries once', async () => {
+    const { limiter, blocks } = recordingLimiter();
+    const waits = ['2', '999999', 'soon'];
+    const { server, client } = await service(
+      (_request, socket, nth) => socket.write(json(429, {}, { 'retry-after': waits[nth - 1] ?? '' })),
+      { limiter },
+    );
+    for (const _wait of waits) await expect(client.search({ query: 'q' })).rejects.toThrow('429');
+    expect(blocks).toEqual([2000, 3_600_000]);
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test('sends nothing once the signal has been given', async () => {
+    const { limiter } = recordingLimiter();
+    const { server, client } = await service(ok, { limiter });
+    await expect(client.search({ query: 'q' }, { signal: AbortSignal.abort() })).rejects.toThrow();
+    expect(server.connections()).toBe(0);
+  });
+});
