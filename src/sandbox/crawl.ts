@@ -38,6 +38,7 @@ export interface CrawlOptions {
 
 /** Names an http(s) URL, or a host without a scheme, as the service takes them. */
 function isSupported(url: string): boolean {
+  if (/^https?:\/\/\S+$/.test(url)) return true;
   const scheme = /^([a-z][a-z0-9+.-]*):(?!\d)/i.exec(url)?.[1]?.toLowerCase();
   return (scheme === undefined || scheme === 'http' || scheme === 'https') && !/\s/.test(url);
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Refusal } from './refusal.js';
 
 /** The most bytes of a request body. */
-export const BODY_LIMIT = 10 * 1024 * 1024;
+const BODY_LIMIT = 10 * 1024 * 1024;
 
 const unreadable = (why: string, status = 400) =>
   new Refusal(status, 'INVALID_REQUEST_BODY', `Invalid request body: ${why}`);
