@@ -67,13 +67,21 @@ export interface Transport {
   close(): Promise<void>;
 }
 
+/** The longest delay a timer can hold; a longer one would fire at once. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
+function readTimeouts(given: Partial<Timeouts> = {}): Timeouts {
+  const one = (name: keyof Timeouts): number => Math.min(given[name] ?? defaultTimeouts[name], MAX_DELAY_MS);
+  return { connectMs: one('connectMs'), headersMs: one('headersMs'), bodyMs: one('bodyMs'), totalMs: one('totalMs') };
+}
+
 /**
  * The way to the service: pooled connections with one request at a time each, no redirects, no retries.
  * Throws `TypeError` where base URL, key or headers can't be used.
  */
 export function createTransport(options: TransportOptions): Transport {
   const base = resolveBase(options.baseUrl);
-  const timeouts = { ...defaultTimeouts, ...options.timeouts };
+  const timeouts = readTimeouts(options.timeouts);
   const limits = limitProfiles[options.profile ?? 'contract'];
   const maxBytes = options.maxBodyBytes ?? 67_108_864;
   const redact = createRedact(options.apiKey);
