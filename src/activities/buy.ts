@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { ApplicationFailure } from '@temporalio/common';
 import { CancelledFailure, Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
 import { transientTags } from '../core/failure.js';
 import type { UnitRecord } from '../core/journal.js';
 import type { ActivityDeps } from './deps.js';
@@ -56,7 +56,10 @@ export function loneOrder(options: CallOptions = {}): Pick<Order, 'book' | 'owne
 }
 
 /** Buys what an activity of one operation needs, and answers with the records in the order of the units. */
-export async function buyNow(deps: ActivityDeps, order: Order): Promise<{ records: UnitRecord[]; requests: RequestShare[] }> {
+export async function buyNow(
+  deps: ActivityDeps,
+  order: Order,
+): Promise<{ records: UnitRecord[]; requests: RequestShare[] }> {
   const startedAt = Date.now();
   let waitingFor: string | null = null;
   const control = stopping({

@@ -13,7 +13,10 @@ export const CONTENTS = 'contents';
 export type ContentsOptions = Omit<ContentsRequest, 'urls' | 'ids'>;
 
 /** Key of each URL under these options. */
-export function contentsKeys(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, options: ContentsOptions): (url: string) => string {
+export function contentsKeys(
+  deps: Pick<ActivityDeps, 'origin' | 'sha256'>,
+  options: ContentsOptions,
+): (url: string) => string {
   return unitKeys(deps.sha256, deps.origin, CONTENTS, options);
 }
 
@@ -42,6 +45,8 @@ export function contentsOrder(
         units.map((unit) => unit.unit),
         answer.data,
       );
+      // What came for nobody is kept with the first that got nothing: nothing paid for is thrown away.
+      const empty = matched.unmatched.length > 0 ? matched.units.find((match) => match.result === null) : undefined;
       return {
         requestId: answer.requestId,
         costMicros: answer.costMicros,
@@ -51,7 +56,7 @@ export function contentsOrder(
           errorTag: match.errorTag,
           httpStatus: match.httpStatus,
           source: match.source,
-          result: match.result,
+          result: match === empty ? { unmatched: matched.unmatched } : match.result,
         })),
       };
     },

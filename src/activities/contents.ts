@@ -1,6 +1,6 @@
 import { type ContentsRequest, contentsEndpoint } from '../api/contents.js';
-import { estimateContents } from '../core/prices.js';
 import type { Json } from '../core/json.js';
+import { estimateContents } from '../core/prices.js';
 import { buyNow, type CallOptions, failUnlessSuccess, loneOrder, type OperationResult, packed } from './buy.js';
 import { contentsKeys, contentsOrder } from './contents-order.js';
 import type { ActivityDeps } from './deps.js';
@@ -14,7 +14,10 @@ export interface ContentsResult {
 
 /** `getContents`: page contents for a list of URLs (interface section 4.2). What has landed before is not bought again. */
 export function createContentsActivity(deps: ActivityDeps) {
-  return async function getContents(input: ContentsRequest, call?: CallOptions): Promise<OperationResult<ContentsResult | Json>> {
+  return async function getContents(
+    input: ContentsRequest,
+    call?: CallOptions,
+  ): Promise<OperationResult<ContentsResult | Json>> {
     const { urls, ids, ...options } = input;
     if (options.context || ids || !urls) {
       const estimate = estimateContents(options as Record<string, Json>, urls?.length ?? ids?.length ?? 1);

@@ -1,6 +1,6 @@
 import type { Transport } from '../api/transport.js';
-import type { Freshness, Journal } from '../core/journal.js';
 import type { EnrichCsvInput, StagedJob } from '../core/job.js';
+import type { Freshness, Journal } from '../core/journal.js';
 import type { Limiter } from '../core/limiter.js';
 import type { Sink } from '../core/sink.js';
 import type { Sha256 } from '../core/unit-key.js';

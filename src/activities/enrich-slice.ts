@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { CancelledFailure, Context } from '@temporalio/activity';
 import type { SliceHeartbeat, SliceInput, SliceResult } from '../core/job.js';
 import { readSlice, sliceFile } from '../rows/index.js';
@@ -57,7 +57,8 @@ export function createEnrichSlice(deps: ActivityDeps) {
         unknownOutcomes: receipt.unknownOutcomes,
       };
       if (!receipt.complete) {
-        if (Context.current().cancellationSignal.aborted) throw new CancelledFailure('cancelled, what was bought is in the journal');
+        if (Context.current().cancellationSignal.aborted)
+          throw new CancelledFailure('cancelled, what was bought is in the journal');
         if (receipt.waitMs > 0) throw waiting(receipt.waitMs, receipt.waitingFor);
         return { ...result, complete: false, rows: 0 };
       }

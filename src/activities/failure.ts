@@ -27,7 +27,7 @@ export function toFailure(error: unknown): unknown {
       type: verdict.type,
       message: error.message,
       nonRetryable: !verdict.retry || verdict.type === 'RateLimited',
-      details: [{ status: facts.status, tag: facts.tag, requestId: error.requestId, retryAfterMs: facts.retryAfterMs }],
+      details: [{ status: facts.status, tag: facts.tag, requestId: error.requestId, retryAfterMs: facts.retryAfterMs, challenge: error.details }],
     });
   }
   if (error instanceof SinkBusy) {

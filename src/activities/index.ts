@@ -8,8 +8,8 @@ export type { CallOptions, OperationResult, RequestShare } from './buy.js';
 export type { ContentsResult } from './contents.js';
 export type { ActivityDeps } from './deps.js';
 export { toFailure } from './failure.js';
-export { InFlight } from './in-flight.js';
 export { Halt } from './halt.js';
+export { InFlight } from './in-flight.js';
 export { type Control, createPurchase, type Order, type Purchase, type Receipt, type Unit } from './purchase.js';
 export { ServiceHealth } from './service-health.js';
 

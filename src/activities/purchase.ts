@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiError } from '../api/errors.js';
 import { backoffMs } from '../core/backoff.js';
@@ -141,6 +142,8 @@ class Run {
     this.#control = control;
     this.#byKey = new Map(order.units.map((unit) => [unit.key, unit]));
     this.#stop = AbortSignal.any([control.stop, this.#halted.signal]);
+    // As many listeners as there are requests of the order: no leak.
+    setMaxListeners(0, this.#stop, control.cut);
   }
 
   async toEnd(): Promise<Receipt> {
@@ -182,7 +185,8 @@ class Run {
         (unknowns > MAX_REBUYS ? hopeless : buyable).push(this.#unit(key));
       }
       if (hopeless.length > 0) await this.#giveUp(hopeless);
-      for (let from = 0; from < buyable.length; from += unitsPerRequest) this.#spawn(buyable.slice(from, from + unitsPerRequest));
+      for (let from = 0; from < buyable.length; from += unitsPerRequest)
+        this.#spawn(buyable.slice(from, from + unitsPerRequest));
       if (claim.theirs.length > 0) await journal.settled(claim.theirs, this.#stop);
       keys = claim.theirs;
     }
@@ -286,7 +290,9 @@ class Run {
       ...unit,
       costMicros: charged === 0 || unit.status === 'success' ? (shares[share++] ?? 0) : 0,
     }));
-    await this.#persist(() => this.#deps.journal.land(intent, { requestId: bought.requestId, fetchedAt: Date.now(), units }));
+    await this.#persist(() =>
+      this.#deps.journal.land(intent, { requestId: bought.requestId, fetchedAt: Date.now(), units }),
+    );
     this.#requests++;
     this.#bought += units.length;
     this.#failedUnits += units.length - charged;
@@ -370,12 +376,21 @@ class Run {
   }
 
   async #giveUp(units: readonly Unit[]): Promise<void> {
-    await this.#settle(units, 'UNKNOWN_OUTCOME', null, `no answer landed in ${MAX_REBUYS + 1} purchases, each perhaps charged`);
+    await this.#settle(
+      units,
+      'UNKNOWN_OUTCOME',
+      null,
+      `no answer landed in ${MAX_REBUYS + 1} purchases, each perhaps charged`,
+    );
   }
 
   async #settle(units: readonly Unit[], tag: string, httpStatus: number | null, message: string): Promise<void> {
     const { owner, book, operation } = this.#order;
-    const outcomes = units.map((unit) => ({ ...failed(unit, tag, httpStatus), result: { error: message }, costMicros: 0 }));
+    const outcomes = units.map((unit) => ({
+      ...failed(unit, tag, httpStatus),
+      result: { error: message },
+      costMicros: 0,
+    }));
     await this.#deps.journal.settle(owner, book, operation, outcomes);
     this.#landed += units.length;
     this.#failedUnits += units.length;

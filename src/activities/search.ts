@@ -8,7 +8,10 @@ import { wholeRequestOrder } from './whole-request-order.js';
 /** `search`: ranked results for a query (interface section 4.1). The same request is not bought twice. */
 export function createSearchActivity(deps: ActivityDeps) {
   return async function search(input: SearchRequest, call?: CallOptions): Promise<OperationResult<Json>> {
-    const order = wholeRequestOrder(deps, searchEndpoint, input, { ...loneOrder(call), estimate: estimateSearch(input) });
+    const order = wholeRequestOrder(deps, searchEndpoint, input, {
+      ...loneOrder(call),
+      estimate: estimateSearch(input),
+    });
     const { records, requests } = await buyNow(deps, order);
     return packed(failUnlessSuccess(records[0]).result, order, requests);
   };

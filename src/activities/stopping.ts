@@ -12,12 +12,16 @@ export const YIELD_AFTER_MS = 30_000;
  * The signals of one running activity. `stop` fires at its cancellation (a pause, a cancel, the worker's end) or when its time
  * is up; `cut` ten seconds after a cancellation. `done` ends the timers.
  */
-export function stopping(options: { readonly timeUpMs?: number; progress?(progress: Progress): void }): Control & { done(): void } {
+export function stopping(options: {
+  readonly timeUpMs?: number;
+  progress?(progress: Progress): void;
+}): Control & { done(): void } {
   const { cancellationSignal } = Context.current();
   const timeUp = new AbortController();
   const cut = new AbortController();
   const timers: NodeJS.Timeout[] = [];
-  if (options.timeUpMs !== undefined) timers.push(setTimeout(() => timeUp.abort(new Error('time is up')), options.timeUpMs));
+  if (options.timeUpMs !== undefined)
+    timers.push(setTimeout(() => timeUp.abort(new Error('time is up')), options.timeUpMs));
   const onCancel = () => timers.push(setTimeout(() => cut.abort(new Error('cut: cancelled')), LAND_MS));
   if (cancellationSignal.aborted) onCancel();
   else cancellationSignal.addEventListener('abort', onCancel, { once: true });

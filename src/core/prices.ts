@@ -26,7 +26,9 @@ const contentTypes = ['text', 'highlights', 'summary'] as const;
 
 /** How many content types a contents request asks for. None asked means text: the service turns it on and bills it. */
 export function contentTypesOf(options: { readonly [name: string]: Json | undefined }): number {
-  const asked = contentTypes.filter((name) => options[name] !== undefined && options[name] !== null && options[name] !== false);
+  const asked = contentTypes.filter(
+    (name) => options[name] !== undefined && options[name] !== null && options[name] !== false,
+  );
   return Math.max(1, asked.length);
 }
 

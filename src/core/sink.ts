@@ -82,7 +82,13 @@ export interface Sink {
   /** Numbers of slices of this generation in the ledger; `null` where the job or its warehouse does not exist. Never creates a file. */
   loadedSlices(job: string, generation: string): Promise<readonly number[] | null>;
   /** Unit keys of this slice whose rows the warehouse lacks or holds stale. Each once. */
-  pendingKeys(job: string, generation: string, slice: number, rowsFile: string, freshness?: Freshness): Promise<readonly string[]>;
+  pendingKeys(
+    job: string,
+    generation: string,
+    slice: number,
+    rowsFile: string,
+    freshness?: Freshness,
+  ): Promise<readonly string[]>;
   load(batch: LoadBatch, freshness?: Freshness): Promise<{ readonly rows: number; readonly already: boolean }>;
   /** Adds or updates unknown outcomes of the job; the same one twice is one row. */
   recordUnknown(job: string, outcomes: readonly UnknownOutcome[]): Promise<void>;

@@ -11,7 +11,12 @@ export type Sha256 = (text: string) => string;
  * nor the order of the rows, nor a new row changes what was bought. The origin (a base URL or
  * `sandbox`) is part of it: sandbox data never passes for real.
  */
-export function unitKeys(sha256: Sha256, origin: string, operation: string, options: unknown): (unit: string) => string {
+export function unitKeys(
+  sha256: Sha256,
+  origin: string,
+  operation: string,
+  options: unknown,
+): (unit: string) => string {
   const prefix = `${canonicalJson([origin, operation, options])}\n`;
   return (unit) => sha256(prefix + unit).slice(0, 32);
 }

@@ -27,8 +27,20 @@ export type BookLine =
       readonly est: number;
       readonly deadline: number;
     }
-  | { readonly t: 'answer'; readonly id: string; readonly at: number; readonly req: string | null; readonly units: readonly UnitEntry[] }
-  | { readonly t: 'miss'; readonly id: string; readonly at: number; readonly why: string; readonly charged: 'never' | 'maybe' }
+  | {
+      readonly t: 'answer';
+      readonly id: string;
+      readonly at: number;
+      readonly req: string | null;
+      readonly units: readonly UnitEntry[];
+    }
+  | {
+      readonly t: 'miss';
+      readonly id: string;
+      readonly at: number;
+      readonly why: string;
+      readonly charged: 'never' | 'maybe';
+    }
   | { readonly t: 'settle'; readonly at: number; readonly op: string; readonly units: readonly UnitEntry[] };
 
 const CRC_DIGITS = 8;

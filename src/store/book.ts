@@ -78,7 +78,10 @@ export class Book {
  * Reads a book's lines up to its last whole one. A line with a wrong checksum in between (a flipped bit) is passed over and
  * counted: what it acknowledged then counts as not landed, and shows as an unknown outcome.
  */
-export function readBook(path: string, each: (line: BookLine) => void): { readonly ends: BookEnds; readonly damaged: number } {
+export function readBook(
+  path: string,
+  each: (line: BookLine) => void,
+): { readonly ends: BookEnds; readonly damaged: number } {
   const data = readFileSync(path);
   let from = 0;
   let good = 0;

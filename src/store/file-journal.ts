@@ -4,17 +4,18 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
-import type {
-  BookTotals,
-  Claim,
-  Freshness,
-  Intent,
-  Journal,
-  Landed,
-  LandedAnswer,
-  UnitOutcome,
-  UnitRecord,
-  UnknownOutcome,
+import {
+  BodiesGone,
+  type BookTotals,
+  type Claim,
+  type Freshness,
+  type Intent,
+  type Journal,
+  type Landed,
+  type LandedAnswer,
+  type UnitOutcome,
+  type UnitRecord,
+  type UnknownOutcome,
 } from '../core/journal.js';
 import { Book, readBook } from './book.js';
 import type { BookLine, UnitEntry } from './book-lines.js';
@@ -25,17 +26,6 @@ const LINES = '.journal';
 const UNITS = '.units.jsonl';
 /** Books kept open for writing; the longest idle one is closed beyond it. */
 const MAX_WRITERS = 32;
-
-/** Bodies that were bought are gone (pruned, damaged). They are not bought again unless a person says so. */
-export class BodiesGone extends Error {
-  override readonly name = 'BodiesGone';
-  constructor(readonly keys: readonly string[]) {
-    super(
-      `${keys.length} bought answer(s) are no longer in the journal (pruned or damaged) and not in the warehouse; ` +
-        'nothing was bought again. Run the same command with --rebuy to buy them once more',
-    );
-  }
-}
 
 /**
  * The journal of one machine: a folder of books, each an append-only file of checked lines and a file of bodies. One process
@@ -271,7 +261,8 @@ export class FileJournal implements Journal {
     if (!entry || !freshness) return entry;
     const { freshAfter, retryTags, retryBefore, rebuyBefore } = freshness;
     if (freshAfter !== undefined && entry.at < freshAfter) return undefined;
-    if (entry.status === 'error' && retryTags?.includes(entry.tag ?? '') && entry.at < (retryBefore ?? 0)) return undefined;
+    if (entry.status === 'error' && retryTags?.includes(entry.tag ?? '') && entry.at < (retryBefore ?? 0))
+      return undefined;
     if (rebuyBefore !== undefined && entry.at < rebuyBefore && this.#bodyGone(key, entry)) return undefined;
     return entry;
   }
@@ -306,7 +297,11 @@ export class FileJournal implements Journal {
     for (const key of keys) this.#unknowns.set(key, (this.#unknowns.get(key) ?? 0) + 1);
   }
 
-  async #append(name: string, units: readonly UnitLine[], line: (entries: readonly UnitEntry[]) => BookLine): Promise<void> {
+  async #append(
+    name: string,
+    units: readonly UnitLine[],
+    line: (entries: readonly UnitEntry[]) => BookLine,
+  ): Promise<void> {
     const book = this.#book(name);
     let writer = this.#writers.get(name);
     if (!writer) {
@@ -342,7 +337,10 @@ export class FileJournal implements Journal {
   }
 
   /** Hands over the bodies of these units, checked, in the order they lie on disk; what is missing or damaged is reported together. */
-  async #eachBody(units: readonly [string, IndexEntry][], each: (key: string, body: Buffer) => Promise<void>): Promise<void> {
+  async #eachBody(
+    units: readonly [string, IndexEntry][],
+    each: (key: string, body: Buffer) => Promise<void>,
+  ): Promise<void> {
     const gone: string[] = [];
     const inOrder = [...units].sort(([, a], [, b]) => a.book - b.book || a.offset - b.offset);
     let file: FileHandle | null = null;
@@ -408,4 +406,3 @@ function bookPaths(dir: string): string[] {
     .sort()
     .map((path) => join(dir, path));
 }
-

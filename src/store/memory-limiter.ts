@@ -64,7 +64,7 @@ export class MemoryLimiter implements Limiter {
 
   acquire(draw: Draw, signal?: AbortSignal): Promise<Grant> {
     signal?.throwIfAborted();
-    const buckets = this.#bucketsOf(draw);
+    const buckets = draw.weight > 0 ? this.#bucketsOf(draw) : [];
     return new Promise((resolve, reject) => {
       const onAbort = () => {
         this.#queue = this.#queue.filter((other) => other !== waiter);
@@ -82,7 +82,7 @@ export class MemoryLimiter implements Limiter {
       };
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#queue.push(waiter);
-      if (this.#queue.length === 1 || draw.weight <= 1) this.#pump();
+      this.#pump();
     });
   }
 
@@ -144,41 +144,48 @@ export class MemoryLimiter implements Limiter {
 
   #startOf(waiter: Waiter, now: number): number {
     let start = Math.max(now, this.#blockedUntil);
-    if (waiter.draw.weight > 0) {
-      for (const bucket of waiter.buckets) start = Math.max(start, earliest(bucket.ring, bucket.rule, now, waiter.draw.weight));
-    }
+    for (const { ring, rule } of waiter.buckets) start = Math.max(start, earliest(ring, rule, now, waiter.draw.weight));
     return start;
   }
 
-  /** Grants whoever may start within the next 250 ms, in order; then sleeps until the next one may be granted. */
+  /**
+   * Grants whoever may start within the next 250 ms, then sleeps until the next one may be granted. First come first served
+   * among calls that draw from the same bucket.
+   */
   #pump(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (;;) {
-      const now = performance.now();
-      const head = this.#queue[0];
-      if (!head) return;
-      let start = this.#startOf(head, now);
-      let next = head;
-      if (head.draw.weight > 1 && head.passed < MAX_PASSED) {
-        // A lone unit fits into a gap that is still too narrow for the heavy call in front.
-        const single = this.#queue.find((waiter) => waiter.draw.weight === 1);
-        const singleStart = single ? this.#startOf(single, now) : start;
-        if (single && singleStart < start && singleStart - now <= GRANT_AHEAD_MS) {
-          head.passed++;
-          next = single;
-          start = singleStart;
+    const now = performance.now();
+    let wake = Number.POSITIVE_INFINITY;
+    /** Buckets that an earlier waiter waits for: shut, or open for lone units that pass a heavy call. */
+    const ahead = new Map<Bucket, Waiter | 'shut'>();
+    this.#queue = this.#queue.filter((waiter) => {
+      const before = waiter.buckets.flatMap((bucket) => ahead.get(bucket) ?? []);
+      const heavy = before.filter((other) => other !== 'shut');
+      const passes = heavy.length === before.length && (heavy.length === 0 || waiter.draw.weight === 1);
+      const start = this.#startOf(waiter, now);
+      if (passes && start - now <= GRANT_AHEAD_MS && heavy.every((other) => start < this.#startOf(other, now))) {
+        for (const bucket of waiter.buckets) book(bucket.ring, start, waiter.draw.weight);
+        for (const other of heavy) other.passed++;
+        waiter.resolve({ draw: waiter.draw, startAt: start });
+      } else {
+        if (passes) wake = Math.min(wake, start);
+        for (const bucket of waiter.buckets) {
+          // A bucket that is not what holds this call back stays open to others.
+          if (earliest(bucket.ring, bucket.rule, now, waiter.draw.weight) < start) continue;
+          const passable = waiter.draw.weight > 1 && waiter.passed < MAX_PASSED && !ahead.has(bucket);
+          ahead.set(bucket, passable ? waiter : 'shut');
         }
+        return true;
       }
-      if (start - now > GRANT_AHEAD_MS) {
-        const wait = Math.min(start - now - GRANT_AHEAD_MS, 2 ** 30);
-        this.#timer = setTimeout(() => this.#pump(), Math.max(1, Math.ceil(wait)));
-        return;
-      }
-      if (next === head) this.#queue.shift();
-      else this.#queue = this.#queue.filter((waiter) => waiter !== next);
-      for (const bucket of next.buckets) book(bucket.ring, start, next.draw.weight);
-      next.resolve({ draw: next.draw, startAt: start });
-    }
+      for (const [bucket, other] of ahead)
+        if (other !== 'shut' && other.passed >= MAX_PASSED) ahead.set(bucket, 'shut');
+      return false;
+    });
+    if (wake === Number.POSITIVE_INFINITY) return;
+    this.#timer = setTimeout(
+      () => this.#pump(),
+      Math.min(Math.max(1, Math.ceil(wake - now - GRANT_AHEAD_MS)), 2 ** 30),
+    );
   }
 }

@@ -1,7 +1,7 @@
-import { type Client, defaultPayloadConverter, type WorkflowHandle, WorkflowFailedError } from '@temporalio/client';
+import { type Client, defaultPayloadConverter, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { CancelledFailure } from '@temporalio/common';
-import { type JobProgress, type JobSummary, queryNames, signalNames, type SliceHeartbeat } from '../core/job.js';
-import { type JobHandle, JobFailed } from './runtime-types.js';
+import { type JobProgress, type JobSummary, queryNames, type SliceHeartbeat, signalNames } from '../core/job.js';
+import { JobFailed, type JobHandle } from './runtime-types.js';
 
 /** A living worker answers a query within this time. */
 const ANSWER_MS = 10_000;
@@ -37,7 +37,8 @@ export function jobHandle(client: Client, job: string): JobHandle {
       } catch (error) {
         if (!(error instanceof WorkflowFailedError)) throw error;
         const cause = error.cause;
-        if (cause instanceof CancelledFailure) throw new JobFailed('the job was cancelled; the same command makes it go on', { cause });
+        if (cause instanceof CancelledFailure)
+          throw new JobFailed('the job was cancelled; the same command makes it go on', { cause });
         throw new JobFailed(cause instanceof Error ? cause.message : error.message, { cause });
       }
     },

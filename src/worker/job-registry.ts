@@ -15,7 +15,13 @@ export interface JobEntry {
 }
 
 const entrySchema = z.object({
-  staged: z.looseObject({ job: z.string(), name: z.string(), input: z.string(), into: z.string(), generation: z.string() }),
+  staged: z.looseObject({
+    job: z.string(),
+    name: z.string(),
+    input: z.string(),
+    into: z.string(),
+    generation: z.string(),
+  }),
   named: z.boolean(),
   csv: z.string().nullable(),
   completed: z.string().nullable(),
@@ -33,7 +39,8 @@ export class JobRegistry {
     const path = this.#path(job);
     if (!existsSync(path)) return null;
     const parsed = entrySchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
-    if (!parsed.success) throw new UsageError(`${path} is damaged; remove it and run the job's command again (nothing is bought twice)`);
+    if (!parsed.success)
+      throw new UsageError(`${path} is damaged; remove it and run the job's command again (nothing is bought twice)`);
     return parsed.data as unknown as JobEntry;
   }
 
@@ -64,9 +71,13 @@ export class JobRegistry {
     if (found.length === 1) return found[0] as JobEntry;
     const known = all.map((entry) => entry.staged.job);
     if (found.length > 1) {
-      throw new UsageError(`More than one job is called ${job}: ${found.map((entry) => entry.staged.job).join(', ')}. Give one of these`);
+      throw new UsageError(
+        `More than one job is called ${job}: ${found.map((entry) => entry.staged.job).join(', ')}. Give one of these`,
+      );
     }
-    throw new UsageError(`There is no job ${job} in this folder${known.length > 0 ? `; there are ${known.join(', ')}` : ''}`);
+    throw new UsageError(
+      `There is no job ${job} in this folder${known.length > 0 ? `; there are ${known.join(', ')}` : ''}`,
+    );
   }
 
   #path(job: string): string {

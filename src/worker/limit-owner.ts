@@ -25,7 +25,10 @@ export interface LimitOwner {
  */
 export function ownLimit(dir: string, origin: string, apiKey: Secret | null, isShare: boolean): LimitOwner {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const name = createHash('sha256').update(`${origin}\n${fingerprint(apiKey)}`).digest('hex').slice(0, 24);
+  const name = createHash('sha256')
+    .update(`${origin}\n${fingerprint(apiKey)}`)
+    .digest('hex')
+    .slice(0, 24);
   const lockPath = join(dir, `${name}.lock`);
   const lock = tryLock(lockPath);
   if (!lock && !isShare) {

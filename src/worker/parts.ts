@@ -22,7 +22,8 @@ export interface Parts {
 export function rateProfileOf(rate: RuntimeConfig['rate']): RateProfile {
   if ('qps' in rate) return flatProfile(rate.qps);
   const profile = rateProfiles[rate.profile];
-  if (!profile) throw new UsageError(`There is no rate profile ${rate.profile}; there are ${Object.keys(rateProfiles).join(', ')}`);
+  if (!profile)
+    throw new UsageError(`There is no rate profile ${rate.profile}; there are ${Object.keys(rateProfiles).join(', ')}`);
   return profile;
 }
 
@@ -43,7 +44,9 @@ export async function openParts(config: RuntimeConfig): Promise<Parts> {
   mkdirSync(scratchDir, { recursive: true, mode: 0o700 });
   // Every sandbox is a service of its own: there is no team to share a limit with.
   const owned =
-    config.origin === 'sandbox' ? null : ownLimit(join(config.userStateDir, 'limits'), config.origin, config.apiKey, config.rateIsShare);
+    config.origin === 'sandbox'
+      ? null
+      : ownLimit(join(config.userStateDir, 'limits'), config.origin, config.apiKey, config.rateIsShare);
   try {
     const journal = await FileJournal.open(journalDir(config), { writes: true });
     const limiter = new MemoryLimiter(rateProfileOf(config.rate), owned?.memory ?? null);

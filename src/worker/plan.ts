@@ -1,8 +1,8 @@
 import { DigestMap } from '../core/digest-map.js';
-import { canonicalJson } from '../core/json.js';
-import type { Freshness, Journal } from '../core/journal.js';
-import type { StagedJob } from '../core/job.js';
 import { transientTags } from '../core/failure.js';
+import type { StagedJob } from '../core/job.js';
+import type { Freshness, Journal } from '../core/journal.js';
+import { canonicalJson } from '../core/json.js';
 import { estimateContents } from '../core/prices.js';
 import { type Sink, SinkBusy } from '../core/sink.js';
 import { readSlice, type StageManifest, sliceFile } from '../rows/index.js';
@@ -37,12 +37,18 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   const freshness = freshnessOf(request, now);
   const loaded = await loadedSlices(parts, notes);
   const whole = loaded !== null && loaded.length === staged.slices;
-  const complete = whole && before?.completed === staged.generation && (freshness === undefined || onlyRebuy(freshness));
+  const complete =
+    whole && before?.completed === staged.generation && (freshness === undefined || onlyRebuy(freshness));
   const count = complete
     ? { toBuy: 0, landed: staged.distinctUnits, requests: 0 }
     : await countUnits(parts, freshness, whole && freshness === undefined ? new Set(loaded) : new Set());
-  const standing =
-    complete ? 'complete' : before === null ? 'new' : before.staged.generation === staged.generation ? 'unfinished' : 'changed';
+  const standing = complete
+    ? 'complete'
+    : before === null
+      ? 'new'
+      : before.staged.generation === staged.generation
+        ? 'unfinished'
+        : 'changed';
   return {
     staged,
     request,

@@ -43,7 +43,10 @@ export class SearchflowPlugin extends SimplePlugin {
       activities: forwarded(opened),
       runContext: async (next) => {
         const lock = tryLock(join(config.stateDir, 'worker.lock'));
-        if (!lock) throw new UsageError(`Another worker runs in ${config.stateDir}; give each its own stateDir and a share of the limit`);
+        if (!lock)
+          throw new UsageError(
+            `Another worker runs in ${config.stateDir}; give each its own stateDir and a share of the limit`,
+          );
         try {
           const parts = await openParts(config);
           opened.activities = createActivities(parts.deps);
@@ -72,14 +75,25 @@ export class SearchflowPlugin extends SimplePlugin {
   }
 }
 
-const activityNames = ['getContents', 'search', 'enrichSlice', 'stageInput', 'openJob', 'finishJob'] as const satisfies readonly (keyof Activities)[];
+const activityNames = [
+  'getContents',
+  'search',
+  'enrichSlice',
+  'stageInput',
+  'openJob',
+  'finishJob',
+] as const satisfies readonly (keyof Activities)[];
 
 /** Activities under their names before the parts exist: a worker is told them when it is made, and opens them when it runs. */
-function forwarded(opened: { readonly activities: Activities | null }): Record<string, (...args: never[]) => Promise<unknown>> {
-  const call = (name: keyof Activities) => (...args: never[]) => {
-    if (!opened.activities) throw new Error('the worker is not running');
-    return (opened.activities[name] as (...args: never[]) => Promise<unknown>)(...args);
-  };
+function forwarded(opened: {
+  readonly activities: Activities | null;
+}): Record<string, (...args: never[]) => Promise<unknown>> {
+  const call =
+    (name: keyof Activities) =>
+    (...args: never[]) => {
+      if (!opened.activities) throw new Error('the worker is not running');
+      return (opened.activities[name] as (...args: never[]) => Promise<unknown>)(...args);
+    };
   return Object.fromEntries(activityNames.map((name) => [name, call(name)]));
 }
 

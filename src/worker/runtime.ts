@@ -76,7 +76,9 @@ class FolderRuntime implements Runtime {
     const handle = jobHandle(temporal.client, staged.job);
     const running = await this.#running(handle);
     if (running !== null && (freshness !== undefined || running !== staged.generation)) {
-      this.#config.say('An earlier run of this job with other contents or options is ended first; what it bought stays bought');
+      this.#config.say(
+        'An earlier run of this job with other contents or options is ended first; what it bought stays bought',
+      );
       await handle.cancel();
       await handle.result().catch(() => undefined);
     } else if (running !== null) {
@@ -144,13 +146,21 @@ class FolderRuntime implements Runtime {
   async limits() {
     if (this.#parts) return this.#parts.deps.limiter.view();
     const profile = rateProfileOf(this.#config.rate);
-    return { profile: profile.name, qps: profile.buckets[0]?.qps ?? 0, blockedUntil: null, blockReason: null, waiting: 0 };
+    return {
+      profile: profile.name,
+      qps: profile.buckets[0]?.qps ?? 0,
+      blockedUntil: null,
+      blockReason: null,
+      waiting: 0,
+    };
   }
 
   async runWorker(): Promise<void> {
     await this.#run();
     if (!this.#worker) {
-      throw new UsageError(`A worker of this folder runs already (PID ${lockHolder(this.#lockPath)?.pid ?? 'unknown'})`);
+      throw new UsageError(
+        `A worker of this folder runs already (PID ${lockHolder(this.#lockPath)?.pid ?? 'unknown'})`,
+      );
     }
     await this.#worker.ended;
   }
@@ -223,7 +233,8 @@ class FolderRuntime implements Runtime {
       result: async () => {
         const summary = await handle.result();
         const entry = this.#registry.get(staged.job);
-        if (entry?.staged.generation === staged.generation) this.#registry.put({ ...entry, completed: staged.generation });
+        if (entry?.staged.generation === staged.generation)
+          this.#registry.put({ ...entry, completed: staged.generation });
         return summary;
       },
     };
@@ -237,4 +248,3 @@ function refuseOtherInput(staged: StagedJob, before: JobEntry | null): void {
     `The job ${staged.name} is of ${before.staged.input}; ${staged.input} is another file. Give it a name of its own with --job`,
   );
 }
-

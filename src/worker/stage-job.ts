@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { contentsKeys } from '../activities/contents-order.js';
 import { contentsEndpoint } from '../api/contents.js';
 import type { Transport } from '../api/transport.js';
-import { canonicalJson } from '../core/json.js';
 import type { EnrichCsvInput, StagedJob } from '../core/job.js';
-import { contentsKeys } from '../activities/contents-order.js';
+import { canonicalJson } from '../core/json.js';
 import { type StageManifest, stageCsv } from '../rows/index.js';
-import { sha256 } from './sha256.js';
 import { UsageError } from './runtime-types.js';
+import { sha256 } from './sha256.js';
 
 /** Requests of a slice: a durable unit of about two seconds at ten a second. */
 const REQUESTS_PER_SLICE = 20;
@@ -103,7 +103,12 @@ function identify(context: StageContext, request: StageRequest): Pick<StagedJob,
 }
 
 function safe(name: string): string {
-  return name.replace(/[^\w-]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 60) || 'job';
+  return (
+    name
+      .replace(/[^\w-]+/g, '-')
+      .replace(/^-+|-+$/g, '')
+      .slice(0, 60) || 'job'
+  );
 }
 
 function forgetOld(stages: string, current: string): void {
@@ -126,4 +131,3 @@ export function toStageRequest(input: EnrichCsvInput): StageRequest {
     batch: input.batch ?? 100,
   };
 }
-

@@ -19,9 +19,13 @@ export async function connectTemporal(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Temporal> {
   const { say, stateDir, namespace } = config;
-  const embedded = config.temporalAddress === null ? await ensureTemporalServer({ stateDir, env, say, namespace }) : null;
+  const embedded =
+    config.temporalAddress === null ? await ensureTemporalServer({ stateDir, env, say, namespace }) : null;
   const loaded = embedded ? null : loadClientConnectConfig({ overrideEnvVars: definedOnly(env) });
-  const options = { ...(loaded?.connectionOptions ?? {}), address: embedded?.address ?? (config.temporalAddress as string) };
+  const options = {
+    ...(loaded?.connectionOptions ?? {}),
+    address: embedded?.address ?? (config.temporalAddress as string),
+  };
   const connection = await Connection.connect({ ...options, connectTimeout: '10s' }).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
     throw new UsageError(`No Temporal server answers at ${options.address} (TEMPORAL_ADDRESS): ${reason}`);

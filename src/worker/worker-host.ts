@@ -21,7 +21,9 @@ const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 /** The workflows: the bundle made at build time where there is one, else bundled when the worker starts. */
 export function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
   const bundle = here('./workflow-bundle.js');
-  return existsSync(bundle) ? { workflowBundle: { codePath: bundle } } : { workflowsPath: here('../workflows/index.js') };
+  return existsSync(bundle)
+    ? { workflowBundle: { codePath: bundle } }
+    : { workflowsPath: here('../workflows/index.js') };
 }
 
 const MAX_LOG_BYTES = 10_000_000;
@@ -54,7 +56,11 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
-export async function startWorker(config: RuntimeConfig, connection: NativeConnection, deps: ActivityDeps): Promise<RunningWorker> {
+export async function startWorker(
+  config: RuntimeConfig,
+  connection: NativeConnection,
+  deps: ActivityDeps,
+): Promise<RunningWorker> {
   const worker = await Worker.create({
     ...workerDefaults,
     ...workflowSource(),

@@ -1,6 +1,6 @@
 import { continueAsNew } from '@temporalio/workflow';
 import type { EnrichCsvInput, JobSummary } from '../core/job.js';
-import { rowJob, type RowJobState } from './row-job.js';
+import { type RowJobState, rowJob } from './row-job.js';
 
 /**
  * `enrichCsv`: page contents for every row of a CSV file, into a warehouse (interface section 4.2).

@@ -1,7 +1,7 @@
 import {
   ActivityFailure,
-  allHandlersFinished,
   ApplicationFailure,
+  allHandlersFinished,
   CancellationScope,
   condition,
   defineQuery,
@@ -20,8 +20,8 @@ import {
   type JobSummary,
   type PauseReason,
   queryNames,
-  signalNames,
   type StagedJob,
+  signalNames,
 } from '../core/job.js';
 import type { Freshness } from '../core/journal.js';
 import { bulkPolicy, slicePolicy } from './policies.js';
@@ -59,7 +59,11 @@ const { enrichSlice } = proxyActivities<Activities>(slicePolicy);
 const { stageInput, openJob, finishJob } = proxyActivities<Activities>(bulkPolicy);
 
 /** Runs a row job: stage, slices, load, export. One state machine, see {@link JobPhase}. */
-export async function rowJob(input: EnrichCsvInput, carried: RowJobState | undefined, again: AnotherRun): Promise<JobSummary> {
+export async function rowJob(
+  input: EnrichCsvInput,
+  carried: RowJobState | undefined,
+  again: AnotherRun,
+): Promise<JobSummary> {
   const job = new RowJob(input, again);
   setHandler(progressQuery, () => job.progress());
   setHandler(pauseSignal, () => job.pause('person', 'paused by a person'));
@@ -92,7 +96,10 @@ class RowJob {
   progress(): JobProgress {
     const state = this.#state;
     const staged = state?.staged ?? this.#input.staged ?? null;
-    const undone = [...this.#running, ...numbersIn(this.#queue.ranges)].reduce((sum, slice) => sum + rowsIn(staged, slice), 0);
+    const undone = [...this.#running, ...numbersIn(this.#queue.ranges)].reduce(
+      (sum, slice) => sum + rowsIn(staged, slice),
+      0,
+    );
     return {
       phase: this.#phase,
       pausedFor: state?.paused?.reason ?? null,
@@ -249,7 +256,8 @@ class RowJob {
 
   /** Live details in Temporal's web UI. */
   #show(): void {
-    const { job, phase, pausedFor, message, rows, rowsDone, costMicros, slices, slicesDone, unknownOutcomes } = this.progress();
+    const { job, phase, pausedFor, message, rows, rowsDone, costMicros, slices, slicesDone, unknownOutcomes } =
+      this.progress();
     setCurrentDetails(
       [
         `**${job}**: ${phase}${pausedFor ? ` (${pausedFor})` : ''}`,
@@ -286,4 +294,3 @@ function toWorkflowFailure(error: ActivityFailure): Error {
   if (!(cause instanceof ApplicationFailure)) return error;
   return ApplicationFailure.nonRetryable(cause.message, cause.type, ...(cause.details ?? []));
 }
-

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { type CallFacts, classify } from '../../src/core/failure.js';
 
-const answered = (status: number, tag: string | null = null): CallFacts => ({ phase: 'answer', status, tag, retryAfterMs: null });
+const answered = (status: number, tag: string | null = null): CallFacts => ({
+  phase: 'answer',
+  status,
+  tag,
+  retryAfterMs: null,
+});
 
 describe('what a failed call means', () => {
   it.each([
@@ -32,13 +37,25 @@ describe('what a failed call means', () => {
   });
 
   it('never counts a call as charged that did not reach the service', () => {
-    expect(classify({ phase: 'refused', status: null, tag: null, retryAfterMs: null })).toMatchObject({ retry: false, charged: 'never' });
-    expect(classify({ phase: 'connect', status: null, tag: null, retryAfterMs: null })).toMatchObject({ retry: true, charged: 'never' });
+    expect(classify({ phase: 'refused', status: null, tag: null, retryAfterMs: null })).toMatchObject({
+      retry: false,
+      charged: 'never',
+    });
+    expect(classify({ phase: 'connect', status: null, tag: null, retryAfterMs: null })).toMatchObject({
+      retry: true,
+      charged: 'never',
+    });
   });
 
   it('counts a call without a whole answer as perhaps charged', () => {
-    expect(classify({ phase: 'sent', status: null, tag: null, retryAfterMs: null })).toMatchObject({ retry: true, charged: 'maybe' });
-    expect(classify({ ...answered(200), truncated: true })).toMatchObject({ type: 'ServiceUnavailable', charged: 'maybe' });
+    expect(classify({ phase: 'sent', status: null, tag: null, retryAfterMs: null })).toMatchObject({
+      retry: true,
+      charged: 'maybe',
+    });
+    expect(classify({ ...answered(200), truncated: true })).toMatchObject({
+      type: 'ServiceUnavailable',
+      charged: 'maybe',
+    });
     expect(classify({ ...answered(200), wrongShape: true })).toMatchObject({ type: 'ResponseShape', retry: false });
   });
 });

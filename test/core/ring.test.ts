@@ -10,12 +10,36 @@ function ringOf(times: number[], last = Number.NEGATIVE_INFINITY): Ring {
 
 describe('the ring of unit times', () => {
   it.each([
-    { case: 'a full ring waits out the window and its margin', ring: ringOf([0, 0, 0, 0]), now: 0, weight: 1, start: 1010 },
+    {
+      case: 'a full ring waits out the window and its margin',
+      ring: ringOf([0, 0, 0, 0]),
+      now: 0,
+      weight: 1,
+      start: 1010,
+    },
     { case: 'an old ring starts at once', ring: ringOf([0, 1, 2, 3]), now: 5000, weight: 1, start: 5000 },
     { case: 'one freed unit starts one call', ring: ringOf([0, 500, 600, 700]), now: 1200, weight: 1, start: 1200 },
-    { case: 'a call of two waits for the second freed unit', ring: ringOf([0, 500, 600, 700]), now: 1200, weight: 2, start: 1510 },
-    { case: 'a call heavier than the limit takes all of it', ring: ringOf([0, 1, 2, 3]), now: 0, weight: 9, start: 1013 },
-    { case: 'two starts keep a gap of 0.6 of the average', ring: ringOf([0, 0, 0, 0], 5000), now: 5010, weight: 1, start: 5150 },
+    {
+      case: 'a call of two waits for the second freed unit',
+      ring: ringOf([0, 500, 600, 700]),
+      now: 1200,
+      weight: 2,
+      start: 1510,
+    },
+    {
+      case: 'a call heavier than the limit takes all of it',
+      ring: ringOf([0, 1, 2, 3]),
+      now: 0,
+      weight: 9,
+      start: 1013,
+    },
+    {
+      case: 'two starts keep a gap of 0.6 of the average',
+      ring: ringOf([0, 0, 0, 0], 5000),
+      now: 5010,
+      weight: 1,
+      start: 5150,
+    },
     { case: 'a call of no weight skips the meter', ring: ringOf([0, 0, 0, 0], 0), now: 7, weight: 0, start: 7 },
   ])('$case', ({ ring, now, weight, start }) => {
     expect(earliest(ring, rule, now, weight)).toBeCloseTo(start, 6);
@@ -32,9 +56,16 @@ describe('the ring of unit times', () => {
 
   property.prop([
     fc.integer({ min: 1, max: 30 }),
-    fc.array(fc.record({ weight: fc.integer({ min: 0, max: 4 }), idle: fc.integer({ min: 0, max: 400 }), lateBy: fc.integer({ min: 0, max: 300 }) }), {
-      maxLength: 200,
-    }),
+    fc.array(
+      fc.record({
+        weight: fc.integer({ min: 0, max: 4 }),
+        idle: fc.integer({ min: 0, max: 400 }),
+        lateBy: fc.integer({ min: 0, max: 300 }),
+      }),
+      {
+        maxLength: 200,
+      },
+    ),
   ])('never holds more than the limit in any sliding second, whatever the weights and delays', (limit, calls) => {
     const ring = fullRing(limit, 0);
     const starts: { at: number; weight: number }[] = [];

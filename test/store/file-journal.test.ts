@@ -88,9 +88,13 @@ describe('the file journal', () => {
     data[30] = (data[30] as number) ^ 1;
     writeFileSync(join(dir, UNITS), data);
     const journal = await openJournal(dir);
-    await expect(journal.unitFiles('job/gen/000000', [keyOf(1), keyOf(2)], join(root, 'x'))).rejects.toThrow(/1 bought answer.*--rebuy/);
+    await expect(journal.unitFiles('job/gen/000000', [keyOf(1), keyOf(2)], join(root, 'x'))).rejects.toThrow(
+      /1 bought answer.*--rebuy/,
+    );
     expect((await journal.claim([keyOf(1), keyOf(2)], 'b')).mine).toEqual([]);
-    expect((await journal.claim([keyOf(1), keyOf(2)], 'b', { rebuyBefore: Date.now() })).mine).toEqual([{ key: keyOf(1), unknowns: 0 }]);
+    expect((await journal.claim([keyOf(1), keyOf(2)], 'b', { rebuyBefore: Date.now() })).mine).toEqual([
+      { key: keyOf(1), unknowns: 0 },
+    ]);
   });
 
   it('knows that bodies were pruned, and buys them again only when told', async () => {
@@ -147,7 +151,10 @@ describe('the file journal', () => {
   it('takes the newest answer of a key, whatever book it is in', async () => {
     const dir = newDir();
     const journal = await openJournal(dir);
-    for (const [at, book] of [[2000, 'a/g/0'], [1000, 'z/g/0']] as const) {
+    for (const [at, book] of [
+      [2000, 'a/g/0'],
+      [1000, 'z/g/0'],
+    ] as const) {
       await journal.claim([keyOf(1)], 'a', { freshAfter: Number.MAX_SAFE_INTEGER });
       const id = await journal.intend(intent('a', [1], book));
       await journal.land(id, { requestId: String(at), fetchedAt: at, units: [outcome(1)] });
@@ -157,4 +164,3 @@ describe('the file journal', () => {
     expect((await again.read([keyOf(1)])).get(keyOf(1))?.request_id).toBe('2000');
   });
 });
-

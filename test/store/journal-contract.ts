@@ -19,15 +19,29 @@ export function outcome(number: number, changes: Partial<UnitOutcome> = {}): Uni
 
 export function intent(owner: string, numbers: number[], book = 'job/gen/000000'): Intent {
   const keys = numbers.map(keyOf);
-  return { owner, book, operation: 'contents', keys, estimateMicros: 1000 * keys.length, deadline: Date.now() + 60_000 };
+  return {
+    owner,
+    book,
+    operation: 'contents',
+    keys,
+    estimateMicros: 1000 * keys.length,
+    deadline: Date.now() + 60_000,
+  };
 }
 
 /** What every journal must do. `reopen` gives a journal of the same store after the death of the process that held `previous`. */
-export function journalContract(name: string, open: () => Promise<{ journal: Journal; reopen(): Promise<Journal>; scratch: string }>): void {
+export function journalContract(
+  name: string,
+  open: () => Promise<{ journal: Journal; reopen(): Promise<Journal>; scratch: string }>,
+): void {
   async function buy(journal: Journal, owner: string, numbers: number[], book?: string): Promise<void> {
     await journal.claim(numbers.map(keyOf), owner);
     const id = await journal.intend(intent(owner, numbers, book));
-    await journal.land(id, { requestId: `req-${owner}`, fetchedAt: Date.now(), units: numbers.map((number) => outcome(number)) });
+    await journal.land(id, {
+      requestId: `req-${owner}`,
+      fetchedAt: Date.now(),
+      units: numbers.map((number) => outcome(number)),
+    });
     await journal.release(owner);
   }
 
@@ -89,7 +103,9 @@ export function journalContract(name: string, open: () => Promise<{ journal: Jou
       await journal.claim([keyOf(1), keyOf(2)], 'a');
       await journal.intend(intent('a', [1, 2]));
       const again = await reopen();
-      expect((await again.totals('job/')).unknown).toMatchObject([{ keys: [keyOf(1), keyOf(2)], operation: 'contents', estimateMicros: 2000 }]);
+      expect((await again.totals('job/')).unknown).toMatchObject([
+        { keys: [keyOf(1), keyOf(2)], operation: 'contents', estimateMicros: 2000 },
+      ]);
       expect((await again.claim([keyOf(1)], 'b')).mine).toEqual([{ key: keyOf(1), unknowns: 1 }]);
     });
 
@@ -97,7 +113,9 @@ export function journalContract(name: string, open: () => Promise<{ journal: Jou
       const { journal, reopen } = await open();
       await journal.miss(await journal.intend(intent('a', [1])), 'held back', 'never');
       await journal.miss(await journal.intend(intent('a', [2])), 'connection reset', 'maybe');
-      expect((await (await reopen()).totals('job/')).unknown).toMatchObject([{ keys: [keyOf(2)], reason: 'connection reset' }]);
+      expect((await (await reopen()).totals('job/')).unknown).toMatchObject([
+        { keys: [keyOf(2)], reason: 'connection reset' },
+      ]);
     });
 
     it('sums requests, units and money by book', async () => {
@@ -106,14 +124,30 @@ export function journalContract(name: string, open: () => Promise<{ journal: Jou
       await buy(journal, 'b', [3], 'other/gen/000000');
       await journal.claim([keyOf(4)], 'c');
       await journal.intend(intent('c', [4], 'job/gen/000001'));
-      expect(await journal.totals('job/')).toMatchObject({ requests: 1, unitsLanded: 2, costMicros: 2000, openMicros: 1000 });
-      expect(await (await reopen()).totals('other/')).toMatchObject({ requests: 1, unitsLanded: 1, costMicros: 1000, openMicros: 0 });
+      expect(await journal.totals('job/')).toMatchObject({
+        requests: 1,
+        unitsLanded: 2,
+        costMicros: 2000,
+        openMicros: 1000,
+      });
+      expect(await (await reopen()).totals('other/')).toMatchObject({
+        requests: 1,
+        unitsLanded: 1,
+        costMicros: 1000,
+        openMicros: 0,
+      });
     });
 
     it('ends units without a purchase and remembers how', async () => {
       const { journal, reopen } = await open();
       await journal.claim([keyOf(1)], 'a');
-      const refused = outcome(1, { status: 'error', errorTag: 'INVALID_URLS', httpStatus: 400, costMicros: 0, result: { error: 'no' } });
+      const refused = outcome(1, {
+        status: 'error',
+        errorTag: 'INVALID_URLS',
+        httpStatus: 400,
+        costMicros: 0,
+        result: { error: 'no' },
+      });
       await journal.settle('a', 'job/gen/000000', 'contents', [refused]);
       const landed = (await (await reopen()).claim([keyOf(1)], 'b')).landed;
       expect(landed).toMatchObject([{ key: keyOf(1), status: 'error', errorTag: 'INVALID_URLS' }]);
@@ -145,7 +179,12 @@ export function journalContract(name: string, open: () => Promise<{ journal: Jou
       const again = await reopen();
       const records = await again.read([keyOf(1), keyOf(3), keyOf(9)]);
       expect([...records.keys()].sort()).toEqual([keyOf(1), keyOf(3)]);
-      expect(records.get(keyOf(1))).toMatchObject({ unit: 'https://example.com/1', request_id: 'req-a', cost_micros: 1000, result: outcome(1).result });
+      expect(records.get(keyOf(1))).toMatchObject({
+        unit: 'https://example.com/1',
+        request_id: 'req-a',
+        cost_micros: 1000,
+        result: outcome(1).result,
+      });
       const { readFile } = await import('node:fs/promises');
       const files = await again.unitFiles('job/gen/000000', [keyOf(1), keyOf(3)], scratch);
       const lines = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('').trim().split('\n');

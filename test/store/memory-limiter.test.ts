@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { flatProfile, rateProfiles } from '../../src/core/rate.js';
+import { MemoryLimiter } from '../../src/store/memory-limiter.js';
+import { limiterContract, pass } from './limiter-contract.js';
+
+limiterContract('MemoryLimiter', async () => new MemoryLimiter(flatProfile(20)));
+
+describe('the memory limiter', () => {
+  it('obeys after a restart the block that its predecessor was given', async () => {
+    let kept: { until: number; reason: string } | null = null;
+    const memory = {
+      load: () => kept,
+      save: (until: number, reason: string) => {
+        kept = { until, reason };
+      },
+    };
+    const first = new MemoryLimiter(flatProfile(20), memory);
+    await first.block(60_000, 'Retry-After: 60');
+    await first.close();
+    const second = new MemoryLimiter(flatProfile(20), memory);
+    expect(await second.view()).toMatchObject({ blockReason: 'Retry-After: 60' });
+    await second.close();
+  });
+
+  it('starts with a full ring: its predecessor may have used the whole window just now', async () => {
+    const limiter = new MemoryLimiter(flatProfile(20));
+    const made = performance.now();
+    expect((await pass(limiter)) - made).toBeGreaterThanOrEqual(1000);
+    await limiter.close();
+  });
+
+  it('draws from every bucket that names the class, and from the first where none does', async () => {
+    const limiter = new MemoryLimiter({
+      name: 'two',
+      buckets: [
+        { name: 'all', qps: 100, classes: ['search', 'search.deep'] },
+        { name: 'deep', qps: 1, classes: ['search.deep'] },
+      ],
+    });
+    await pass(limiter, { rateClass: 'search.deep', weight: 1 });
+    const free = new AbortController();
+    const second = pass(limiter, { rateClass: 'search.deep', weight: 1 }, free.signal);
+    await pass(limiter, { rateClass: 'unheard-of', weight: 1 });
+    free.abort();
+    await expect(second).rejects.toThrow();
+    await limiter.close();
+  });
+
+  it('has profiles whose every bucket allows at least one unit a second', () => {
+    for (const profile of Object.values(rateProfiles)) {
+      for (const bucket of profile.buckets) expect(bucket.qps).toBeGreaterThanOrEqual(1);
+    }
+  });
+});
