@@ -41,7 +41,7 @@ export async function runEnrich(
     }
     terminal.say(announcement(plan, config));
     for (const note of plan.notes) terminal.say(`Note: ${printable(note)}`);
-    if (plan.standing === 'complete') return finishComplete(context, config, session, plan, manner);
+    if (plan.standing === 'complete') return finishComplete(context, config, session, plan, request.csv, manner);
     if (!(await agreed(context, config, plan, manner))) {
       terminal.say('Nothing was bought.');
       return exitCodes.failed;
@@ -78,11 +78,12 @@ async function finishComplete(
   config: RuntimeConfig,
   session: Session,
   plan: JobPlan,
+  wanted: string | null,
   { json }: EnrichManner,
 ): Promise<ExitCode> {
   const { runtime, sandbox } = session;
   const { job } = plan.staged;
-  const csv = plan.request.csv === null ? null : (await runtime.export(job, plan.request.csv)).file;
+  const csv = wanted === null ? null : (await runtime.export(job, wanted)).file;
   const [summary, unknown] = await Promise.all([runtime.summary(job), runtime.unknownOutcomes(job)]);
   const bill = sandbox ? await sandbox.bill() : null;
   const ending = { summary, unknown, bill, csv, origin: config.origin, badRows: plan.badRows };

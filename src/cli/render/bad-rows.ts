@@ -8,8 +8,10 @@ const SHOWN = 10;
 export function badRowLines(rows: readonly BadRow[], total: number): string[] {
   if (total === 0) return [];
   const shown = rows.slice(0, SHOWN);
+  const head = `${some(total, 'bad row')}, kept in the result with what is wrong, not bought`;
+  if (shown.length === 0) return [`${head}.`];
   return [
-    `${some(total, 'bad row')}, kept in the result with what is wrong, not bought:`,
+    `${head}:`,
     ...shown.map((row) => `  row ${count(row.row)}: ${printable(row.message)} [${printable(row.tag)}]`),
     ...(total > shown.length ? [`  and ${count(total - shown.length)} more`] : []),
   ];
