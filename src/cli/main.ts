@@ -50,8 +50,12 @@ async function run(args: readonly string[]): Promise<ExitCode> {
   return (action as (context: Context) => Promise<ExitCode>)(context);
 }
 
-// A reader that left (`… | head`) is no failure of ours, and nobody is there to be told.
-stdout.on('error', () => process.exit(exitCodes.ok));
+// A reader that left (`… | head`) is no failure of ours; data that could not be written for another reason is.
+let lost: Error | null = null;
+stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') lost = error;
+});
+// Nobody is there to be told.
 stderr.on('error', () => undefined);
 // What nobody caught still must not print a key: Node's own report would show message and stack as they are.
 process.on('uncaughtException', (error) => process.exit(report(error) || exitCodes.failed));
@@ -59,4 +63,4 @@ process.on('unhandledRejection', (error) => process.exit(report(error) || exitCo
 
 const code = await run(argv.slice(2)).catch(report);
 // Native parts may keep the process alive after everything was closed; what was written must be out first.
-stdout.write('', () => stderr.write('', () => process.exit(code)));
+stdout.write('', () => stderr.write('', () => process.exit(lost === null ? code : report(lost))));

@@ -47,7 +47,7 @@ const summary: JobSummary = {
   unknownOutcomes: 0,
   seconds: 8.21,
 };
-const ending: Ending = { summary, origin: 'sandbox', badRows: [], unknown: [], bill: null, csv: null };
+const ending: Ending = { summary, origin: 'sandbox', badRows: [], unknown: [], bill: null, csv: null, ran: true };
 
 describe('amounts', () => {
   it.each([
@@ -239,6 +239,16 @@ describe('summary', () => {
     expect(text).toContain('11 unknown outcomes: sent, answer lost, perhaps charged:');
     expect(text).toContain('  1970-01-01T00:00:00.000Z contents of 2 URLs, at most $0.002: connection reset');
     expect(text).toContain('  and 1 more (table unknown_outcomes)');
+  });
+
+  it('says of a job that is only looked at where it stands', () => {
+    const looked = { ...ending, ran: false };
+    expect(summaryText(looked)).toContain('brands: complete, 103 rows.');
+    expect(summaryText(looked)).toContain('Bought in all: $0.097.');
+    const open = { ...looked, summary: { ...summary, warehouse: { ...summary.warehouse, missing: 7 } } };
+    expect(summaryText(open)).toContain(
+      'brands: nobody works on it now, 7 rows to load; its enrich command makes it go on.',
+    );
   });
 
   it('gives machines one object with dollars as exact numbers', () => {

@@ -1,3 +1,4 @@
+import { type Runtime, UsageError } from '../../worker/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { printable } from '../render/printable.js';
 import { withRuntime } from '../session.js';
@@ -22,6 +23,7 @@ export async function resume(
 ): Promise<ExitCode> {
   const config = settings(context, flags);
   return withRuntime(context, config, { sends: true }, async (session) => {
+    await refuseOtherService(session.runtime, job, config.origin);
     session.working();
     const handle = await session.runtime.attach(job, { worker: true });
     await handle.resume();
@@ -31,6 +33,18 @@ export async function resume(
     }
     return watchToEnd(context, config, session, handle, { json: flags.json ?? false, csv: null, badRows: [] });
   });
+}
+
+/** A job goes on where it began: its requests never go to another service because a key was set or unset meanwhile. */
+async function refuseOtherService(runtime: Runtime, job: string, origin: string): Promise<void> {
+  const mine = (await runtime.jobs()).filter((one) => one.job === job || one.name === job);
+  const [first] = mine;
+  if (!first || mine.some((one) => one.origin === origin)) return;
+  throw new UsageError(
+    first.origin === 'sandbox'
+      ? `The job ${first.job} is one of the sandbox; unset the key to go on with it.`
+      : `The job ${first.job} is one of ${first.origin}; set SEARCHFLOW_API_KEY (and SEARCHFLOW_BASE_URL) to go on with it.`,
+  );
 }
 
 /** `searchflow cancel JOB`: paid requests in flight land, then the job ends; what was bought stays bought. */

@@ -22,10 +22,17 @@ export async function exportJob(context: Context, job: string, flags: { readonly
     const scratch = join(folder, `export-${process.pid}.csv`);
     try {
       await runtime.export(job, scratch);
-      await pipeline(createReadStream(scratch), context.terminal.streams().stdout, { end: false });
+      await pipeline(createReadStream(scratch), context.terminal.streams().stdout, { end: false }).catch(
+        ignoreLostReader,
+      );
     } finally {
       rmSync(scratch, { force: true });
     }
     return exitCodes.ok;
   });
+}
+
+/** `… | head` has seen enough. */
+function ignoreLostReader(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
 }

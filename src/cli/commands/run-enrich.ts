@@ -86,7 +86,7 @@ async function finishComplete(
   const csv = wanted === null ? null : (await runtime.export(job, wanted)).file;
   const [summary, unknown] = await Promise.all([runtime.summary(job), runtime.unknownOutcomes(job)]);
   const bill = sandbox ? await sandbox.bill() : null;
-  const ending = { summary, unknown, bill, csv, origin: config.origin, badRows: plan.badRows };
+  const ending = { summary, unknown, bill, csv, origin: config.origin, badRows: plan.badRows, ran: true };
   if (json) context.terminal.data(JSON.stringify(summaryData(ending)));
   else context.terminal.say(summaryText(ending));
   return exitCodes.ok;
@@ -117,7 +117,7 @@ export async function watchToEnd(
   const written = summary.csv ?? (csv === null ? null : (await runtime.export(summary.job, csv)).file);
   const unknown = await runtime.unknownOutcomes(summary.job);
   const bill = sandbox ? await sandbox.bill() : null;
-  const ending = { summary, unknown, bill, csv: written, origin: config.origin, badRows };
+  const ending = { summary, unknown, bill, csv: written, origin: config.origin, badRows, ran: true };
   if (json) terminal.data(JSON.stringify(summaryData(ending)));
   else terminal.say(summaryText(ending));
   return summary.phase === 'done' ? exitCodes.ok : exitCodes.failed;

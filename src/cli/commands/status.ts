@@ -25,7 +25,7 @@ export async function status(context: Context, job: string, flags: { readonly js
       return exitCodes.ok;
     }
     const [summary, unknown] = await Promise.all([runtime.summary(job), runtime.unknownOutcomes(job)]);
-    const ending = { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [] };
+    const ending = { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };
     if (flags.json) terminal.data(JSON.stringify(summaryData(ending)));
     else terminal.data(summaryText(ending));
     return exitCodes.ok;

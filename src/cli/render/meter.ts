@@ -37,7 +37,7 @@ export class Meter {
   read({ at, progress, running, limits }: Sample): Reading {
     const landed = running.reduce((sum, slice) => sum + slice.landed, 0);
     const cost = running.reduce((sum, slice) => sum + slice.costMicros, 0);
-    const failed = running.reduce((sum, slice) => sum + (slice.failed), 0);
+    const failed = running.reduce((sum, slice) => sum + slice.failed, 0);
     this.#done = Math.max(this.#done, Math.min(progress.rows, progress.rowsDone + landed));
     this.#cost = Math.max(this.#cost, progress.costMicros + cost);
     this.#failed = Math.max(this.#failed, progress.failed + failed);

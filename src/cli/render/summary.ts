@@ -16,6 +16,8 @@ export interface Ending {
   readonly bill: SandboxBill | null;
   /** The CSV written, where one was. */
   readonly csv: string | null;
+  /** False: nothing was run, the job is only looked at. */
+  readonly ran: boolean;
 }
 
 const SHOWN = 10;
@@ -32,18 +34,27 @@ export function summaryText(ending: Ending): string {
   const { warehouse } = summary;
   const tags = Object.entries(warehouse.tags).sort(([, a], [, b]) => b - a);
   return [
-    `${headlines[summary.phase] ?? summary.phase}: ${some(warehouse.rows, 'row')} of ${printable(summary.name)} in ${duration(summary.seconds)}.`,
+    headline(ending),
     ...statusLines(summary),
     ...tags.map(([tag, rows]) => `    ${count(rows).padStart(9)}  ${printable(tag)}`),
     ...badRowLines(ending.badRows, warehouse.invalid),
-    moneyLine(summary),
+    ending.ran ? moneyLine(summary) : `Bought in all: ${dollars(summary.totalCostMicros)}.`,
     ...(bill === null ? [] : [billLine(summary, bill)]),
     ...unknownLines(summary.unknownOutcomes, ending.unknown),
-    `Written: ${[summary.into, ending.csv]
+    `${ending.ran ? 'Written' : 'Files'}: ${[summary.into, ending.csv]
       .filter((file) => file !== null)
       .map((file) => printable(file))
       .join(', ')}`,
   ].join('\n');
+}
+
+function headline({ summary, ran }: Ending): string {
+  const { rows, missing } = summary.warehouse;
+  const name = printable(summary.name);
+  if (ran)
+    return `${headlines[summary.phase] ?? summary.phase}: ${some(rows, 'row')} of ${name} in ${duration(summary.seconds)}.`;
+  if (missing === 0) return `${name}: complete, ${some(rows, 'row')}.`;
+  return `${name}: nobody works on it now, ${some(missing, 'row')} to load; its enrich command makes it go on.`;
 }
 
 function statusLines({ warehouse }: JobSummary): string[] {
