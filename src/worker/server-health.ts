@@ -1,0 +1,81 @@
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Connection, isGrpcServiceError } from '@temporalio/client';
+
+/** How long finished workflows can be looked at. The dev server's own default is one day. */
+const RETENTION_SECONDS = 7 * 24 * 3600;
+const NOT_FOUND = 5;
+const ALREADY_EXISTS = 6;
+
+export interface HealthCheck {
+  /** Host and port of the server. */
+  readonly address: string;
+  readonly namespace: string;
+  readonly withinMs: number;
+  /** Ends the check early: the server's process is gone. */
+  readonly gone: () => boolean;
+}
+
+/**
+ * Waits until a Temporal server answers and has the namespace, which is made where it is missing. Null when all is well, else
+ * the reason in words.
+ */
+export async function awaitServer({ address, namespace, withinMs, gone }: HealthCheck): Promise<string | null> {
+  const until = performance.now() + withinMs;
+  let reason = `no answer at ${address}`;
+  while (performance.now() < until && !gone()) {
+    // gRPC itself waits a second after a refused connection; a bare socket tells within a millisecond.
+    if (await accepts(address)) {
+      try {
+        return await prepareNamespace(address, namespace, until);
+      } catch (error) {
+        reason = error instanceof Error ? error.message : String(error);
+      }
+    }
+    await delay(20);
+  }
+  return gone() ? 'it ended' : reason;
+}
+
+async function prepareNamespace(address: string, namespace: string, until: number): Promise<null> {
+  const left = Math.max(1, until - performance.now());
+  const connection = await Connection.connect({ address, connectTimeout: left });
+  try {
+    await connection.withDeadline(Date.now() + left, async () => {
+      const service = connection.workflowService;
+      const workflowExecutionRetentionPeriod = { seconds: RETENTION_SECONDS } as never;
+      const found = await service.describeNamespace({ namespace }).catch((error: unknown) => {
+        if (isGrpcServiceError(error) && (error.code as number) === NOT_FOUND) return null;
+        throw error;
+      });
+      if (found === null) {
+        await service.registerNamespace({ namespace, workflowExecutionRetentionPeriod }).catch((error: unknown) => {
+          if (!isGrpcServiceError(error) || (error.code as number) !== ALREADY_EXISTS) throw error;
+        });
+        // The server learns of a new namespace with a delay: healthy is when it knows it.
+        throw new Error(`the namespace ${namespace} is being made`);
+      }
+      if (Number(found.config?.workflowExecutionRetentionTtl?.seconds ?? 0) < RETENTION_SECONDS) {
+        const config = { workflowExecutionRetentionTtl: workflowExecutionRetentionPeriod };
+        await service.updateNamespace({ namespace, config });
+      }
+    });
+    return null;
+  } finally {
+    await connection.close();
+  }
+}
+
+function accepts(address: string): Promise<boolean> {
+  const colon = address.lastIndexOf(':');
+  return new Promise((tell) => {
+    const socket = connect({ host: address.slice(0, colon), port: Number(address.slice(colon + 1)), timeout: 1_000 });
+    const end = (open: boolean) => {
+      socket.destroy();
+      tell(open);
+    };
+    socket.once('connect', () => end(true));
+    socket.once('error', () => end(false));
+    socket.once('timeout', () => end(false));
+  });
+}

@@ -1,0 +1,14 @@
+// The watcher's program: a node process of its own, detached, started by `keepWatcher` from the compiled file.
+// Arguments: state directory, linger in milliseconds, file descriptor of the inherited lock or `none`.
+import { serverFiles } from './server-files.js';
+import { watchServer } from './server-watch.js';
+
+const [stateDir, linger, lockFd] = process.argv.slice(2);
+// A terminal that closes, or a Ctrl-C meant for the command, must not take the server's keeper along.
+for (const signal of ['SIGHUP', 'SIGINT'] as const) process.on(signal, () => undefined);
+await watchServer({
+  files: serverFiles(stateDir as string),
+  lingerMs: Number(linger),
+  lockFd: lockFd === 'none' ? null : Number(lockFd),
+  env: process.env,
+});

@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { UsageError } from './runtime-types.js';
+import { installTemporal } from './temporal-install.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const program = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
+
+export interface TemporalBinary {
+  readonly path: string;
+  /** What `--version` answers. */
+  readonly version: string;
+}
+
+export interface BinaryLookup {
+  readonly env: Environment;
+  readonly say: (sentence: string) => void;
+  /** The project's cache is `bin` in it. */
+  readonly stateDir: string;
+  /** The user's cache, which later clones find; by default where the platform keeps caches. */
+  readonly cacheDir?: string;
+  /** Whether it may be installed where it isn't found; true by default. */
+  readonly allowDownload?: boolean;
+}
+
+/**
+ * Finds Temporal's command line program, which holds the server: `TEMPORAL_CLI`, `temporal` on PATH, the project's and the
+ * user's cache, Go's folders; else it is installed into the user's cache, once, by Go or by download, whichever answers.
+ * Throws a {@link UsageError} that names all of these ways.
+ */
+export async function findTemporalBinary(lookup: BinaryLookup): Promise<TemporalBinary> {
+  const { env, say } = lookup;
+  if (env.TEMPORAL_CLI) return named(resolve(env.TEMPORAL_CLI));
+  const caches = [join(lookup.stateDir, 'bin'), lookup.cacheDir ?? userCache(env)];
+  const found = await firstOf([...pathDirs(env), ...caches, ...goDirs(env)], say);
+  if (found !== null) return found;
+  const ways = waysOut(caches);
+  if (lookup.allowDownload === false) throw new UsageError(`There is no Temporal server on this machine. ${ways}`);
+  const problems: string[] = [];
+  // The user's cache serves later clones too; the project's is there where that can't be written.
+  for (const dir of caches.toReversed()) {
+    try {
+      return await installTemporal({ dir, program, env, say, check: checkBinary });
+    } catch (error) {
+      problems.push(error instanceof Error ? error.message : String(error));
+      if (!['EACCES', 'EPERM', 'EROFS', 'ENOSPC'].includes((error as NodeJS.ErrnoException).code ?? '')) break;
+    }
+  }
+  throw new UsageError(`The Temporal server could not be installed: ${problems.join('; ')}. ${ways}`);
+}
+
+/** The program at this path if it runs and is Temporal's, else null. */
+export async function checkBinary(path: string): Promise<TemporalBinary | null> {
+  try {
+    accessSync(path, constants.X_OK);
+    if (!statSync(path).isFile()) return null;
+    const { stdout } = await promisify(execFile)(path, ['--version'], { timeout: 20_000, windowsHide: true });
+    return /^temporal version/.test(stdout) ? { path, version: stdout.trim() } : null;
+  } catch {
+    return null;
+  }
+}
+
+async function named(path: string): Promise<TemporalBinary> {
+  const found = await checkBinary(path);
+  if (found === null)
+    throw new UsageError(`TEMPORAL_CLI names ${path}, which is not Temporal's program or does not run.`);
+  return found;
+}
+
+async function firstOf(dirs: readonly string[], say: BinaryLookup['say']): Promise<TemporalBinary | null> {
+  for (const dir of new Set(dirs)) {
+    const path = join(dir, program);
+    if (!statSync(path, { throwIfNoEntry: false })?.isFile()) continue;
+    const found = await checkBinary(path);
+    if (found !== null) return found;
+    say(`${path} does not run or is not Temporal's program: it is passed by.`);
+  }
+  return null;
+}
+
+const pathDirs = (env: Environment) => (env.PATH ?? env.Path ?? '').split(delimiter).filter(isAbsolute);
+
+function goDirs(env: Environment): string[] {
+  const paths = (env.GOPATH || join(home(env), 'go')).split(delimiter);
+  return [env.GOBIN ?? '', ...paths.map((path) => join(path, 'bin'))].filter(isAbsolute);
+}
+
+const home = (env: Environment) => env.HOME || env.USERPROFILE || homedir();
+
+function userCache(env: Environment): string {
+  const { platform } = process;
+  if (platform === 'win32' && env.LOCALAPPDATA) return join(env.LOCALAPPDATA, 'searchflow', 'bin');
+  if (platform === 'darwin') return join(home(env), 'Library', 'Caches', 'searchflow', 'bin');
+  // By the XDG rules a relative path in the variable is ignored.
+  const xdg = env.XDG_CACHE_HOME;
+  return join(xdg && isAbsolute(xdg) ? xdg : join(home(env), '.cache'), 'searchflow', 'bin');
+}
+
+function waysOut(caches: readonly string[]): string {
+  return [
+    'Each of these helps:',
+    '- TEMPORAL_ADDRESS=host:port, a Temporal server that runs elsewhere;',
+    "- TEMPORAL_CLI, the path of Temporal's program (https://docs.temporal.io/cli);",
+    '- the program `temporal` on PATH;',
+    `- the program in ${caches.join(' or ')};`,
+    '- Go on PATH with access to its modules, which builds it;',
+    '- access to https://temporal.download, from where it is fetched.',
+  ].join('\n');
+}

@@ -1,0 +1,143 @@
+import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { isAlive } from '../store/process-identity.js';
+import { withLock } from '../store/process-lock.js';
+import { freePort } from './free-port.js';
+import { keepWatcher } from './keep-watcher.js';
+import { enrol, readRecord, removeRecord, type ServerFiles, type ServerRecord, serverFiles } from './server-files.js';
+import { awaitServer } from './server-health.js';
+import { endProcess, startServer } from './server-process.js';
+import { findTemporalBinary } from './temporal-binary.js';
+
+const REUSE_WITHIN_MS = 10_000;
+const START_WITHIN_MS = 30_000;
+/** Somebody else may be building the server: minutes, once. */
+const LOCK_WAIT_MS = 30 * 60_000;
+const LINGER_MS = 30_000;
+const ATTEMPTS = 3;
+
+export interface TemporalServerOptions {
+  /** Absolute; the server's database, log and record live here. */
+  readonly stateDir: string;
+  /** Where `TEMPORAL_CLI`, `PATH` and, for tests, `SEARCHFLOW_SERVER_LINGER_MS` are read. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly say: (sentence: string) => void;
+  readonly namespace?: string;
+  /** Port of Temporal's web UI, or false for none; by default a free one. A server that runs already keeps its own. */
+  readonly ui?: number | false;
+}
+
+/** The embedded Temporal server, running. */
+export interface EmbeddedServer {
+  readonly address: string;
+  readonly pid: number;
+  /** It ran already. */
+  readonly reused: boolean;
+  readonly uiUrl: string | null;
+  /** This process needs it no longer: done before the call returns. It ends 30 s after its last user. */
+  detach(): Promise<void>;
+}
+
+/** The embedded server can't be had; the message names the reason and the way out. */
+export class TemporalServerFailed extends Error {
+  override readonly name = 'TemporalServerFailed';
+}
+
+/**
+ * The Temporal server of a state directory: the one that runs, if it answers, else a new one on the same database. Two
+ * processes that ask at once get the same. A watcher ends it when no process uses it any more. Throws
+ * {@link TemporalServerFailed}, or a usage error where no Temporal program can be had.
+ */
+export async function ensureTemporalServer(options: TemporalServerOptions): Promise<EmbeddedServer> {
+  const files = serverFiles(options.stateDir);
+  mkdirSync(files.stateDir, { recursive: true, mode: 0o700 });
+  // First of all: from here on no watcher ends a server that we may be about to reuse.
+  const leave = enrol(files);
+  try {
+    const { record, reused } = await withLock(files.lock, () => reuseOrStart(files, options), {
+      waitMs: LOCK_WAIT_MS,
+      say: options.say,
+    });
+    return {
+      address: addressOf(record),
+      pid: record.pid,
+      reused,
+      uiUrl: record.uiPort === null ? null : `http://127.0.0.1:${record.uiPort}`,
+      detach: async () => leave(),
+    };
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) {
+  const { env, say, namespace = 'default' } = options;
+  const linger = Number(env.SEARCHFLOW_SERVER_LINGER_MS || LINGER_MS);
+  const lingerMs = linger >= 0 ? linger : LINGER_MS;
+  const found = readRecord(files);
+  if (found !== null && isAlive(found.pid, found.startTime)) {
+    const wrong = await health(found, namespace, REUSE_WITHIN_MS);
+    if (wrong === null) {
+      keepWatcher(files, lingerMs, env);
+      return { record: found, reused: true };
+    }
+    say(`The Temporal server of ${files.stateDir} (PID ${found.pid}) is replaced: ${wrong}.`);
+    await endProcess(found);
+  }
+  removeRecord(files);
+  const { path: binary, version } = await findTemporalBinary({ env, say, stateDir: files.stateDir });
+  keepWatcher(files, lingerMs, env);
+  for (let attempt = 1; ; attempt++) {
+    const uiPort = options.ui === false ? null : (options.ui ?? (await freePort()));
+    const logged = statSync(files.log, { throwIfNoEntry: false })?.size ?? 0;
+    const record = await startServer(files, { binary, version, port: await freePort(), uiPort }, env);
+    const wrong = await health(record, namespace, START_WITHIN_MS);
+    if (wrong === null) {
+      chmodSync(files.database, 0o600);
+      return { record, reused: false };
+    }
+    await endProcess(record);
+    removeRecord(files);
+    const said = lastWords(files.log, logged);
+    // Somebody else took the port between our look and the server's start.
+    if (/address already in use|can't use.*port|bind:/i.test(said) && attempt < ATTEMPTS) continue;
+    throw new TemporalServerFailed(failure(files, wrong, said));
+  }
+}
+
+function health(record: ServerRecord, namespace: string, withinMs: number): Promise<string | null> {
+  const gone = () => !isAlive(record.pid, record.startTime);
+  return awaitServer({ address: addressOf(record), namespace, withinMs, gone });
+}
+
+const addressOf = (record: ServerRecord) => `127.0.0.1:${record.port}`;
+
+function failure(files: ServerFiles, wrong: string, said: string): string {
+  const damaged = /not a database|malformed|corrupt|disk image|no such table/i.test(said);
+  const wayOut = `${damaged ? 'Its database' : 'If its database'} ${files.database} is damaged${damaged ? '; move' : ', move'} the file away`;
+  return (
+    `The embedded Temporal server does not start (${wrong}). ${said === '' ? 'It said nothing' : `Its last words: ${said}`} ` +
+    `(log: ${files.log}). ${wayOut} and run the same command again: what was bought is in the journal and is not bought twice.`
+  );
+}
+
+/** The last messages that the server logged since it was started, in one line. */
+function lastWords(log: string, from: number): string {
+  const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+  if (size === 0) return '';
+  const lines = readFileSync(log)
+    .subarray(size >= from ? from : 0)
+    .toString('utf8')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  return lines.slice(-3).map(messageOf).join('; ').slice(-1_000);
+}
+
+function messageOf(line: string): string {
+  try {
+    const { msg, error, Error: cause } = JSON.parse(line) as Record<string, unknown>;
+    return [msg, error ?? cause].filter((part) => typeof part === 'string').join(': ');
+  } catch {
+    return line.trim();
+  }
+}
