@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+export const command = join(root, 'dist', 'cli', 'main.js');
+
+/** A folder for one run, removed at its end unless KEEP is set. */
+export function workFolder() {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-bench-'));
+  return { dir, remove: () => process.env.KEEP || rmSync(dir, { recursive: true, force: true }) };
+}
+
+/** Starts the sandbox as a process of its own; `url` and `stop`. */
+export async function sandboxProcess(options) {
+  const child = spawn(process.execPath, [join(root, 'bench', 'sandbox-process.mjs'), JSON.stringify(options)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    cwd: root,
+  });
+  const url = await new Promise((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`the sandbox ended with ${code}`)));
+    child.stdout.once('data', (data) => resolve(String(data).trim()));
+  });
+  const get = async (path) => (await fetch(`${url}/__sandbox/${path}`)).json();
+  return { url, get, pid: child.pid, stop: () => child.stdin.end() };
+}
+
+/** Writes a CSV of `rows` rows with distinct URLs. */
+export async function writeRows(path, rows) {
+  const file = createWriteStream(path);
+  file.write('id,name,url\n');
+  for (let from = 0; from < rows; from += 1000) {
+    let text = '';
+    for (let row = from; row < Math.min(rows, from + 1000); row++) {
+      text += `${row},"Company, number ${row}",https://site-${row % 9973}.example/company/${row}\n`;
+    }
+    if (!file.write(text)) await new Promise((resolve) => file.once('drain', resolve));
+  }
+  await new Promise((resolve) => file.end(resolve));
+}
+
+/** CPU seconds and peak memory (MB) of a process as the kernel counts them, polled while it lives. */
+function watch(pid) {
+  const seen = { cpu: 0, peakMb: 0 };
+  const look = () => {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      seen.cpu = (Number(fields[11]) + Number(fields[12])) / 100;
+      seen.peakMb = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+    } catch {
+      // It has ended: the last figures stand.
+    }
+  };
+  const timer = setInterval(look, 50);
+  return { seen, stop: () => clearInterval(timer) };
+}
+
+/** Runs node with these arguments to its end: seconds, CPU seconds and peak memory of that process alone. */
+export async function timed(args, { env = {}, cwd } = {}) {
+  const started = performance.now();
+  const child = spawn(process.execPath, args, {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const watched = watch(child.pid);
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (data) => (stdout += data));
+  child.stderr.on('data', (data) => (stderr += data));
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  watched.stop();
+  const seconds = (performance.now() - started) / 1000;
+  if (code !== 0) throw new Error(`node ${args.join(' ')} ended with ${code}\n${stderr.slice(-3000)}`);
+  return { seconds, cpu: watched.seen.cpu, peakMb: watched.seen.peakMb, stdout, stderr };
+}
+
+export function median(numbers) {
+  return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
+}
+
+/** Prints a figure beside its bar and says whether it is met. */
+export function bar(name, value, test, wanted) {
+  const met = test(value);
+  console.log(`${met ? 'met   ' : 'MISSED'} ${name}: ${value.toFixed(3)} (bar: ${wanted})`);
+  return met;
+}

@@ -1,0 +1,71 @@
+// What somebody would write in an afternoon: node bench/plain-enrich.mjs CSV URL DUCKDB. No durability, no limit, no retries.
+import { createReadStream } from 'node:fs';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { parse } from 'csv-parse';
+import { Pool } from 'undici';
+
+const [csv, base, file] = process.argv.slice(2);
+const CONCURRENCY = 32;
+const pool = new Pool(base, { connections: CONCURRENCY });
+const database = await DuckDBInstance.create(file);
+const connection = await database.connect();
+await connection.run(`create table pages (id varchar, name varchar, url varchar, status varchar, error_tag varchar,
+  title varchar, author varchar, published_date varchar, text varchar, request_id varchar, cost double, response varchar)`);
+const appender = await connection.createAppender('pages');
+
+async function enrich(rows) {
+  const { body } = await pool.request({
+    path: '/contents',
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': 'plain' },
+    body: JSON.stringify({ urls: rows.map((row) => row.url), text: true }),
+  });
+  const answer = await body.json();
+  const results = new Map(answer.results.map((result) => [result.id, result]));
+  const statuses = new Map(answer.statuses.map((status) => [status.id, status]));
+  const cost = answer.costDollars.total / rows.length;
+  for (const row of rows) {
+    const result = results.get(row.url);
+    const status = statuses.get(row.url);
+    for (const value of [
+      row.id,
+      row.name,
+      row.url,
+      status?.status,
+      status?.error?.tag,
+      result?.title,
+      result?.author,
+      result?.publishedDate,
+      result?.text,
+      answer.requestId,
+    ]) {
+      if (value === undefined || value === null) appender.appendNull();
+      else appender.appendVarchar(value);
+    }
+    appender.appendDouble(cost);
+    if (result) appender.appendVarchar(JSON.stringify(result));
+    else appender.appendNull();
+    appender.endRow();
+  }
+}
+
+const running = new Set();
+async function start(rows) {
+  while (running.size >= CONCURRENCY) await Promise.race(running);
+  const task = enrich(rows).finally(() => running.delete(task));
+  running.add(task);
+}
+let rows = [];
+for await (const row of createReadStream(csv).pipe(parse({ columns: true }))) {
+  rows.push(row);
+  if (rows.length === 100) {
+    await start(rows);
+    rows = [];
+  }
+}
+if (rows.length > 0) await start(rows);
+await Promise.all(running);
+appender.closeSync();
+connection.closeSync();
+database.closeSync();
+await pool.close();

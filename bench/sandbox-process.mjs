@@ -1,0 +1,7 @@
+// The sandbox in a process of its own: node bench/sandbox-process.mjs '{"qps":10}'. Prints its URL and waits for the end of its input.
+import { startSandbox } from 'searchflow/sandbox';
+
+const sandbox = await startSandbox(JSON.parse(process.argv[2] ?? '{}'));
+console.log(sandbox.url);
+process.stdin.resume();
+process.stdin.on('end', () => process.exit(0));

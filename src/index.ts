@@ -1,0 +1,38 @@
+/**
+ * searchflow without Temporal: every operation as a plain function, one attempt, typed in and out, and the limiter that
+ * activities and plain calls share.
+ */
+export {
+  type Answer,
+  ApiError,
+  type Client,
+  type ClientOptions,
+  type ContentsRequest,
+  type ContentsResponse,
+  createClient,
+  DEFAULT_BASE_URL,
+  type MatchedContents,
+  type MatchedUnit,
+  matchContents,
+  parseRetryAfter,
+  type SearchRequest,
+  type SearchResponse,
+  type SearchResult,
+  type SendOptions,
+} from './api/index.js';
+export { type CallFacts, classify, type FailureType, transientTags, type Verdict } from './core/failure.js';
+export {
+  DEFAULT_TASK_QUEUE,
+  type EnrichCsvInput,
+  type JobPhase,
+  type JobProgress,
+  type JobSummary,
+  type PauseReason,
+  queryNames,
+  signalNames,
+  workflowNames,
+} from './core/job.js';
+export type { Draw, Grant, Limiter, LimiterView } from './core/limiter.js';
+export { flatProfile, type RateBucket, type RateProfile, rateProfiles } from './core/rate.js';
+export { Secret } from './core/secret.js';
+export { MemoryLimiter } from './store/memory-limiter.js';
