@@ -35,11 +35,12 @@ export function build(say) {
   rmSync(stamp, { force: true });
   const buildInfo = join(dist, '.tsbuildinfo');
   if (!existsSync(join(dist, 'index.js'))) rmSync(buildInfo, { force: true });
-  run('The build failed.', [
+  const compiled = run([
     inRoot('node_modules', 'typescript', 'bin', 'tsc'),
     ...['-p', inRoot('tsconfig.json'), '--incremental', '--tsBuildInfoFile', buildInfo],
   ]);
   dropStale();
+  if (!compiled) throw new Error('The build failed.');
   copyOthers();
   bundleWorkflows();
   writeFileSync(stamp, hash);
@@ -72,13 +73,14 @@ function bundleWorkflows() {
     .filter((file) => file.endsWith('.js'));
   const hash = hashFiles([...inputs, inRoot('package-lock.json'), inRoot('scripts', 'bundle-workflows.mjs')]);
   if (textOf(bundleStamp) === hash && existsSync(bundle)) return;
-  run('The workflows could not be bundled.', [inRoot('scripts', 'bundle-workflows.mjs'), entry, bundle]);
+  if (!run([inRoot('scripts', 'bundle-workflows.mjs'), entry, bundle]))
+    throw new Error('The workflows could not be bundled.');
   writeFileSync(bundleStamp, hash);
 }
 
-function run(failure, args) {
-  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 2, 2] });
-  if (status !== 0) throw new Error(failure);
+/** Runs a script of ours or of a dependency, its words on stderr; whether it ended well. */
+function run(args) {
+  return spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 2, 2] }).status === 0;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
