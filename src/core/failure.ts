@@ -51,7 +51,7 @@ const verdict = (type: FailureType, retry: boolean, charged: 'never' | 'maybe' =
   blocks,
 });
 
-/** Maps the facts of a failed call to its meaning. Pure; every row of the table in `docs/failures.md` is a test case. */
+/** Maps the facts of a failed call to its meaning. Pure. */
 export function classify(facts: CallFacts, creates = false): Verdict {
   if (facts.phase === 'refused') return verdict('InvalidRequest', false);
   if (facts.phase === 'connect') return verdict('ServiceUnavailable', true);

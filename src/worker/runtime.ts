@@ -166,7 +166,8 @@ class FolderRuntime implements Runtime {
   }
 
   async close(mode: 'drain' | 'now'): Promise<void> {
-    if (mode === 'drain') await this.#worker?.stop();
+    // A worker that failed by itself has nothing left to drain.
+    if (mode === 'drain') await this.#worker?.stop().catch(() => undefined);
     const temporal = await this.#temporal?.catch(() => null);
     if (mode === 'drain') await this.#parts?.close();
     await temporal?.close().catch(() => undefined);

@@ -39,6 +39,8 @@ export function logToFile(stateDir: string): void {
   });
   Runtime.install({
     logger,
+    // Signals are the command's: it drains, and says what it does.
+    shutdownSignals: [],
     telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
   });
 }
