@@ -16,8 +16,9 @@ export interface Session {
   working(): void;
 }
 
-/** How long closing may take: ten seconds for paid requests to land, and a little to write things down. */
+/** How long closing may take: ten seconds for paid requests to land, and a little to write things down; without any, just that. */
 const DRAIN_MS = 15_000;
+const IDLE_DRAIN_MS = 5000;
 const CUT_MS = 3000;
 
 /**
@@ -66,13 +67,14 @@ export async function withRuntime(
     const open = runtime;
     runtime = null;
     if (open === null) return true;
+    const limitMs = open.inFlight() > 0 ? DRAIN_MS : IDLE_DRAIN_MS;
     const drained = open.close('drain').then(() => 'drained' as const);
     // A failure after a cut would have nobody to hear it.
     drained.catch(() => undefined);
     const how = await Promise.race([
       drained,
       interrupts.second.then(() => 'cut' as const),
-      after(DRAIN_MS, 'late' as const),
+      after(limitMs, 'late' as const),
     ]);
     if (how === 'drained') return true;
     await Promise.race([open.close('now').catch(() => undefined), after(CUT_MS, undefined)]);

@@ -39,7 +39,7 @@ export async function start(context: Context, flags: StartFlags): Promise<ExitCo
   );
   const config = settings(context, {
     service: live ? 'live' : 'sandbox',
-    qps: flags.qps ?? (live ? undefined : DEMO_QPS),
+    qps: flags.qps ?? (live || context.env.SEARCHFLOW_QPS ? undefined : DEMO_QPS),
   });
   const { yes = false, json = false, dryRun = false } = flags;
   return runEnrich(context, config, request, { json, dryRun, yes, asksAlways: live });
