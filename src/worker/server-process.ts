@@ -47,10 +47,10 @@ export async function startServer(
   }
 }
 
-/** Ends a process: asked first, killed after 10 s. Does nothing where its number now belongs to another process. */
-export async function endProcess({ pid, startTime }: ProcessIdentity): Promise<void> {
+/** Ends a process: asked first, killed after a while. Does nothing where its number now belongs to another process. */
+export async function endProcess({ pid, startTime }: ProcessIdentity, endGraceMs = END_GRACE_MS): Promise<void> {
   for (const [signal, graceMs] of [
-    ['SIGTERM', END_GRACE_MS],
+    ['SIGTERM', endGraceMs],
     ['SIGKILL', KILL_GRACE_MS],
   ] as const) {
     if (!isAlive(pid, startTime)) return;
@@ -93,21 +93,24 @@ function serverArguments(files: ServerFiles, plan: ServerPlan): string[] {
 }
 
 async function lockDatabase(files: ServerFiles): Promise<ProcessLock> {
-  for (let ended = 0; ; ended++) {
+  const until = performance.now() + END_GRACE_MS + KILL_GRACE_MS;
+  for (;;) {
     const lock = tryLock(files.databaseLock);
     if (lock !== null) return lock;
-    const holder = ended < 3 ? databaseHolder(files) : null;
-    if (holder === null) {
+    const holder = databaseHolder(files);
+    if (holder !== null) await endProcess(holder);
+    // A process that was ended keeps its locks until its last thread is gone.
+    else if (performance.now() < until) await delay(25);
+    else {
       throw new Error(
         `Another Temporal server works on ${files.database}; end it (a process named temporal), then run again.`,
       );
     }
-    await endProcess(holder);
   }
 }
 
-/** The server that holds the database: named in the lock file, or, if its starter was killed at once, known by its arguments. */
-function databaseHolder(files: ServerFiles): ProcessIdentity | null {
+/** The server that holds the database: named in the lock file, or, where that was not written or is gone, known by its arguments. */
+export function databaseHolder(files: ServerFiles): ProcessIdentity | null {
   try {
     const named = toIdentity(JSON.parse(readFileSync(files.databaseLock, 'utf8')));
     if (named !== null && isAlive(named.pid, named.startTime)) return named;

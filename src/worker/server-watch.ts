@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive } from '../store/process-identity.js';
 import { LockBusy, withLock } from '../store/process-lock.js';
 import { inUse, readRecord, removeRecord, type ServerFiles, type ServerRecord } from './server-files.js';
-import { boundLog, endProcess, endServer, startServer } from './server-process.js';
+import { boundLog, databaseHolder, endProcess, endServer, startServer } from './server-process.js';
 
 const POLL_MS = 2_000;
 const LOCK_WAIT_MS = 10 * 60_000;
@@ -45,7 +45,10 @@ export async function watchServer({ files, lingerMs, lockFd, env }: Watch): Prom
   for (;;) {
     await delay(pollMs);
     // The folder was deleted: the server works on a file that nobody will ever find again.
-    if (!existsSync(files.stateDir)) return known === null ? undefined : await endProcess(known);
+    if (!existsSync(files.stateDir)) {
+      for (const lost of [known, databaseHolder(files)]) if (lost !== null) await endProcess(lost);
+      return;
+    }
     const record = readRecord(files);
     if (known !== null && record !== null && record.pid !== known.pid) await endProcess(known);
     known = record ?? known;

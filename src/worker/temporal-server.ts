@@ -9,6 +9,8 @@ import { endProcess, startServer } from './server-process.js';
 import { findTemporalBinary } from './temporal-binary.js';
 
 const REUSE_WITHIN_MS = 10_000;
+/** One that does not answer will hardly end in order; its database survives a kill. */
+const HUNG_GRACE_MS = 2_000;
 const START_WITHIN_MS = 30_000;
 /** Somebody else may be building the server: minutes, once. */
 const LOCK_WAIT_MS = 30 * 60_000;
@@ -82,7 +84,7 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
       return { record: found, reused: true };
     }
     say(`The Temporal server of ${files.stateDir} (PID ${found.pid}) is replaced: ${wrong}.`);
-    await endProcess(found);
+    await endProcess(found, HUNG_GRACE_MS);
   }
   removeRecord(files);
   const { path: binary, version } = await findTemporalBinary({ env, say, stateDir: files.stateDir });
@@ -96,7 +98,7 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
       chmodSync(files.database, 0o600);
       return { record, reused: false };
     }
-    await endProcess(record);
+    await endProcess(record, HUNG_GRACE_MS);
     removeRecord(files);
     const said = lastWords(files.log, logged);
     // Somebody else took the port between our look and the server's start.
