@@ -134,7 +134,8 @@ function withRate(command: Command): Command {
   return command
     .option('--qps <n>', "requests a second of the team's limit that are yours (default: 10)")
     .option('--rate-profile <name>', 'contract, boost or public instead of --qps')
-    .option('--concurrency <n>', 'paid requests in flight at most');
+    .option('--concurrency <n>', 'paid requests in flight at most')
+    .option('--keep-landing <days>', 'how long bought answers stay in the journal beside the warehouse (default: 7)');
 }
 
 /** Whether commander has already said all there is to say: help, version, or a usage error. */

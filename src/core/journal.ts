@@ -131,6 +131,11 @@ export interface Journal {
   unitFiles(book: string, keys: readonly string[], scratch: string): Promise<readonly string[]>;
   /** The records of landed keys, by key. */
   read(keys: readonly string[]): Promise<ReadonlyMap<string, UnitRecord>>;
+  /**
+   * Forgets the bodies of every book whose name starts so and that was last written before then (Unix ms); what was bought
+   * stays known. The caller has seen that the warehouse holds their rows. Answers with the number of books.
+   */
+  prune(bookPrefix: string, before: number): Promise<number>;
   /** Sums over every book whose name starts so. */
   totals(bookPrefix: string): Promise<BookTotals>;
   close(): Promise<void>;

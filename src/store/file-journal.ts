@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createWriteStream, existsSync, readdirSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { createWriteStream, existsSync, readdirSync, statSync } from 'node:fs';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
@@ -42,6 +42,8 @@ export class FileJournal implements Journal {
   readonly #claimed = new Map<string, Set<string>>();
   readonly #unknowns = new Map<string, number>();
   readonly #damagedBodies = new Set<string>();
+  /** Numbers of books whose bodies are gone. */
+  readonly #pruned = new Set<number>();
   readonly #intents = new Map<string, { readonly book: string; readonly owner: string }>();
   readonly #watchers = new Set<() => void>();
   /** Lines that failed their checksum when the journal was read. */
@@ -62,6 +64,7 @@ export class FileJournal implements Journal {
       const book = journal.#book(name);
       const { ends, damaged } = readBook(path, (line) => journal.#take(book, line));
       journal.#ends.set(name, ends);
+      if (ends.units > 0 && !existsSync(journal.#path(name, UNITS))) journal.#pruned.add(book.number);
       journal.damagedLines += damaged;
       if (options.writes) {
         for (const id of [...book.open.keys()]) {
@@ -237,6 +240,20 @@ export class FileJournal implements Journal {
     return records;
   }
 
+  async prune(bookPrefix: string, before: number): Promise<number> {
+    let pruned = 0;
+    for (const [name, book] of this.#books) {
+      if (!name.startsWith(bookPrefix) || book.open.size > 0 || this.#writers.has(name)) continue;
+      const path = this.#path(name, UNITS);
+      const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+      if (written === undefined || written >= before) continue;
+      await rm(path);
+      this.#pruned.add(book.number);
+      pruned++;
+    }
+    return pruned;
+  }
+
   async totals(bookPrefix: string): Promise<BookTotals> {
     const unknown: UnknownOutcome[] = [];
     const sums = { requests: 0, unitsLanded: 0, costMicros: 0, openMicros: 0 };
@@ -268,9 +285,7 @@ export class FileJournal implements Journal {
   }
 
   #bodyGone(key: string, entry: IndexEntry): boolean {
-    if (this.#damagedBodies.has(key)) return true;
-    const book = this.#byNumber[entry.book];
-    return !book || !existsSync(this.#path(book.name, UNITS));
+    return this.#pruned.has(entry.book) || this.#damagedBodies.has(key);
   }
 
   #book(name: string): Book {

@@ -10,11 +10,16 @@ import { type RuntimeConfig, UsageError } from './runtime-types.js';
 /** The public service, used where a key is set and no other address is. */
 export const DEFAULT_BASE_URL = 'https://api.exa.ai';
 
+/** A week: long enough to notice that a warehouse was deleted. */
+export const DEFAULT_KEEP_LANDING_MS = 7 * 86_400_000;
+
 /** What a command line says of the settings; texts as typed, so that all mistakes are reported together. */
 export interface ConfigFlags {
   readonly qps?: string;
   readonly rateProfile?: string;
   readonly concurrency?: string;
+  /** Days. */
+  readonly keepLanding?: string;
   /** `sandbox` ignores key and base URL, `live` demands a key; by default the key decides. */
   readonly service?: 'live' | 'sandbox';
 }
@@ -34,6 +39,7 @@ const knownVariables = [
   'SEARCHFLOW_RATE_PROFILE',
   'SEARCHFLOW_CONCURRENCY',
   'SEARCHFLOW_STATE_DIR',
+  'SEARCHFLOW_KEEP_LANDING_DAYS',
   'SEARCHFLOW_TASK_QUEUE',
   'SEARCHFLOW_DEBUG',
 ] as const;
@@ -117,6 +123,11 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     name,
     'the name of a task queue (no white space, at most 200 characters)',
   );
+  const keepDays = check(
+    flag(flags.keepLanding, '--keep-landing') ?? variable('SEARCHFLOW_KEEP_LANDING_DAYS'),
+    wholeNumber(36_500),
+    'a whole number of days from 1',
+  );
   const temporal = readTemporal();
   if (mistakes.length > 0) throw new UsageError(mistakes.join('\n'));
 
@@ -131,6 +142,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     rate,
     rateIsShare: flags.qps !== undefined,
     concurrency: concurrency ?? Math.min(MAX_CONCURRENCY, 5 * contentsQps(rate)),
+    keepLandingMs: keepDays === null ? DEFAULT_KEEP_LANDING_MS : keepDays * 86_400_000,
     temporalAddress: temporal.address,
     namespace: temporal.namespace,
     taskQueue: taskQueue ?? DEFAULT_TASK_QUEUE,

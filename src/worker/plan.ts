@@ -40,8 +40,14 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   const complete =
     whole && before?.completed === staged.generation && (freshness === undefined || onlyRebuy(freshness));
   const count = complete
-    ? { toBuy: 0, landed: staged.distinctUnits, requests: 0 }
+    ? { toBuy: 0, landed: staged.distinctUnits, requests: 0, gone: 0 }
     : await countUnits(parts, freshness, whole && freshness === undefined ? new Set(loaded) : new Set());
+  if (count.gone > 0) {
+    notes.push(
+      `${count.gone} answers were bought before, but neither journal nor warehouse holds them any more; ` +
+        'give --rebuy to buy them once more.',
+    );
+  }
   const standing = complete
     ? 'complete'
     : before === null
@@ -79,18 +85,19 @@ async function loadedSlices({ sink, staged }: PlanParts, notes: string[]): Promi
 
 /** Distinct units of the staged rows by whether they have landed. Slices in `skip` are known to be whole. */
 async function countUnits(
-  { staged, journal }: PlanParts,
+  { staged, journal, now }: PlanParts,
   freshness: Freshness | undefined,
   skip: ReadonlySet<number>,
-): Promise<{ toBuy: number; landed: number; requests: number }> {
+): Promise<{ toBuy: number; landed: number; requests: number; gone: number }> {
   const seen = new DigestMap(staged.distinctUnits);
-  const sums = { toBuy: 0, landed: 0, requests: 0 };
+  const sums = { toBuy: 0, landed: 0, requests: 0, gone: 0 };
   for (let slice = 0; slice < staged.slices; slice++) {
     const keys: string[] = [];
     for (const row of await readSlice(sliceFile(staged.stageDir, slice))) {
       if (row.k !== null && seen.set(row.k, 0)) keys.push(row.k);
     }
     const landed = skip.has(slice) ? keys.length : (await journal.lookup(keys, freshness)).length;
+    if (!skip.has(slice)) sums.gone += landed - (await journal.lookup(keys, { ...freshness, rebuyBefore: now })).length;
     sums.landed += landed;
     sums.toBuy += keys.length - landed;
     sums.requests += Math.ceil((keys.length - landed) / staged.batch);

@@ -6,7 +6,7 @@ import { type Activities, createActivities } from '../activities/index.js';
 import { DEFAULT_TASK_QUEUE } from '../core/job.js';
 import { Secret } from '../core/secret.js';
 import { tryLock } from '../store/process-lock.js';
-import { DEFAULT_BASE_URL } from './config.js';
+import { DEFAULT_BASE_URL, DEFAULT_KEEP_LANDING_MS } from './config.js';
 import { openParts } from './parts.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { workerDefaults } from './worker-host.js';
@@ -110,6 +110,7 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
     rate: options.rateProfile === undefined ? { qps } : { profile: options.rateProfile },
     rateIsShare: options.qps !== undefined,
     concurrency: options.concurrency ?? Math.min(256, qps * 5),
+    keepLandingMs: DEFAULT_KEEP_LANDING_MS,
     temporalAddress: null,
     namespace: 'default',
     taskQueue: DEFAULT_TASK_QUEUE,

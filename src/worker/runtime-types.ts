@@ -25,6 +25,8 @@ export interface RuntimeConfig {
   readonly rateIsShare: boolean;
   /** Paid requests in flight at most; default enough to fill the limit at 5 s latency, at most 256. */
   readonly concurrency: number;
+  /** Bodies of answers stay in the journal for so many ms after the warehouse holds their rows (`--keep-landing`, 7 days). */
+  readonly keepLandingMs: number;
   /** Null: the embedded server, or what the Temporal environment configuration names. */
   readonly temporalAddress: string | null;
   readonly namespace: string;

@@ -203,8 +203,20 @@ class FolderRuntime implements Runtime {
     logToFile(this.#config.stateDir);
     this.#parts = await openParts(this.#config);
     await this.#reach(this.#parts);
+    await this.#prune(this.#parts);
     const temporal = await this.#connect();
     this.#worker = await startWorker(this.#config, await temporal.nativeConnection(), this.#parts.deps);
+  }
+
+  /** Forgets old bodies of jobs whose every row the warehouse holds: a reload of these is a copy of the file itself. */
+  async #prune({ deps }: Parts): Promise<void> {
+    const before = Date.now() - this.#config.keepLandingMs;
+    for (const { staged, completed } of this.#registry.all()) {
+      if (completed !== staged.generation) continue;
+      // A warehouse that is busy or gone is no reason to start later: there is a next time.
+      const loaded = await deps.sinkFor(staged.into).loadedSlices(staged.job, staged.generation).catch(() => null);
+      if (loaded?.length === staged.slices) await deps.journal.prune(`${staged.job}/`, before);
+    }
   }
 
   /** A service that can't be reached at all is told before a job waits for it. */

@@ -164,3 +164,16 @@ describe('the file journal', () => {
     expect((await again.read([keyOf(1)])).get(keyOf(1))?.request_id).toBe('2000');
   });
 });
+
+describe('pruning', () => {
+  it('forgets the bodies of old books only, and still knows what was bought', async () => {
+    const dir = newDir();
+    await bought(dir, [[1]]);
+    const journal = await openJournal(dir);
+    expect(await journal.prune('job/', Date.now() - 60_000)).toBe(0);
+    expect(await journal.prune('other/', Date.now() + 60_000)).toBe(0);
+    expect(await journal.prune('job/', Date.now() + 60_000)).toBe(1);
+    expect(existsSync(join(dir, UNITS))).toBe(false);
+    expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
+  });
+});
