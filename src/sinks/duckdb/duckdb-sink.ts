@@ -1,0 +1,54 @@
+import { resolve } from 'node:path';
+import type { Sink } from '../../core/sink.js';
+import { exportCsv } from './export-csv.js';
+import { loadSlice } from './load-slice.js';
+import { openJob } from './open-job.js';
+import { pendingKeys } from './pending.js';
+import { summarize, unknownJob } from './summarize.js';
+import { recordUnknown } from './unknown-outcomes.js';
+import { Warehouse } from './warehouse.js';
+
+/**
+ * A DuckDB file as a warehouse. It is opened for each use and closed when idle, because DuckDB lets one process at a time
+ * have it: held by another, every method rejects with `SinkBusy`. One sink a file and process: see `createDuckDbSinks`.
+ */
+export function createDuckDbSink(options: { readonly file: string }): Sink {
+  const warehouse = new Warehouse(resolve(options.file));
+  const existing = (job: string) => {
+    if (!warehouse.exists()) throw unknownJob(job, warehouse.file);
+    return warehouse;
+  };
+  return {
+    openJob: (job, rowsFiles, freshness) =>
+      warehouse.transaction((connection) => openJob(connection, job, rowsFiles, freshness)),
+
+    async loadedSlices(job, generation) {
+      if (!warehouse.exists()) return null;
+      return warehouse.use(async (connection) => {
+        const jobs = await connection.runAndReadAll('SELECT 1 FROM searchflow_jobs WHERE job = $job', { job });
+        if (jobs.currentRowCount === 0) return null;
+        const slices = await connection.runAndReadAll(
+          'SELECT slice FROM load_ledger WHERE job = $job AND generation = $generation ORDER BY slice',
+          { job, generation },
+        );
+        return slices.getRowsJson().map((row) => Number(row[0]));
+      });
+    },
+
+    pendingKeys: (job, _generation, _slice, rowsFile, freshness) =>
+      warehouse.use((connection) => pendingKeys(connection, job, rowsFile, freshness)),
+
+    load: (batch, freshness) => warehouse.transaction((connection) => loadSlice(connection, batch, freshness)),
+
+    async recordUnknown(job, outcomes) {
+      if (outcomes.length > 0) await warehouse.transaction((connection) => recordUnknown(connection, job, outcomes));
+    },
+
+    summary: async (job) => existing(job).use((connection) => summarize(connection, job, warehouse.file)),
+
+    exportCsv: async (job, file) =>
+      existing(job).use((connection) => exportCsv(connection, job, resolve(file), warehouse.file)),
+
+    close: () => warehouse.close(),
+  };
+}

@@ -1,0 +1,61 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { SinkUnusable } from '../../core/sink.js';
+import { migrations } from './migrations/index.js';
+
+const STORAGE = 'searchflow_migrations';
+
+/**
+ * Brings the warehouse to the newest tables. Quick where nothing is to do: the runner is loaded only for a migration.
+ * Throws `SinkUnusable` for a warehouse that a newer version made.
+ */
+export async function migrate(connection: DuckDBConnection, file: string): Promise<void> {
+  const done = await executed(connection);
+  const known = migrations.map(({ name }) => name);
+  const strange = done.filter((name) => !known.includes(name));
+  if (strange.length > 0) {
+    throw new SinkUnusable(
+      `${file} was made by a newer version of searchflow (it knows ${strange.join(', ')}); update searchflow, or load into another file`,
+    );
+  }
+  if (done.length === known.length) return;
+  const { Umzug } = await import('umzug');
+  const umzug = new Umzug({
+    migrations: migrations.map(({ name, sql }) => ({ name, up: () => inTransaction(connection, name, sql) })),
+    context: {},
+    storage: {
+      executed: () => executed(connection),
+      // Written in the migration's own transaction: a kill between the two would run it twice.
+      logMigration: async () => undefined,
+      unlogMigration: async () => undefined,
+    },
+    logger: undefined,
+  });
+  await umzug.up();
+}
+
+async function executed(connection: DuckDBConnection): Promise<string[]> {
+  const tables = await connection.runAndReadAll(
+    `SELECT 1 FROM duckdb_tables() WHERE schema_name = 'main' AND database_name = current_database() AND table_name = '${STORAGE}'`,
+  );
+  if (tables.currentRowCount === 0) return [];
+  const names = await connection.runAndReadAll(`SELECT name FROM ${STORAGE} ORDER BY name`);
+  return names.getRowsJson().map((row) => String(row[0]));
+}
+
+async function inTransaction(connection: DuckDBConnection, name: string, sql: string): Promise<void> {
+  await connection.run('BEGIN');
+  try {
+    await connection.run(
+      `CREATE TABLE IF NOT EXISTS ${STORAGE} (name VARCHAR PRIMARY KEY, executed_at TIMESTAMP NOT NULL)`,
+    );
+    await connection.run(sql);
+    await connection.run(`INSERT INTO ${STORAGE} VALUES ($name, make_timestamp_ms($now::BIGINT))`, {
+      name,
+      now: BigInt(Date.now()),
+    });
+    await connection.run('COMMIT');
+  } catch (error) {
+    await connection.run('ROLLBACK');
+    throw error;
+  }
+}

@@ -1,0 +1,45 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Freshness } from '../../core/journal.js';
+import { plainPaths, stagedKeys, stagedRows } from './read-files.js';
+import { stale, useFreshness } from './stale.js';
+
+/**
+ * Makes the temporary table `pending`: the staged rows of one slice that the job's rows don't have yet with the same place,
+ * content and unit, or have stale.
+ */
+export async function makePending(
+  connection: DuckDBConnection,
+  slice: { readonly job: string; readonly rowsFile: string; readonly cells: boolean },
+  freshness: Freshness | undefined,
+): Promise<void> {
+  const { listValue } = await import('@duckdb/node-api');
+  await useFreshness(connection, freshness);
+  await connection.run(
+    `CREATE OR REPLACE TEMP TABLE staged AS SELECT * EXCLUDE (filename) FROM ${slice.cells ? stagedRows : stagedKeys}`,
+    {
+      rows: listValue(plainPaths([slice.rowsFile])),
+    },
+  );
+  // The range lets DuckDB skip all parts of the table that other slices fill.
+  await connection.run(
+    `CREATE OR REPLACE TEMP TABLE pending AS
+     SELECT s.* FROM staged s ANTI JOIN (
+       SELECT row_number, row_hash, unit_key FROM enriched_rows e
+       WHERE e.job = $job AND e.row_number BETWEEN (SELECT min(n) FROM staged) AND (SELECT max(n) FROM staged)
+         AND NOT ${stale('e')}
+     ) r ON r.row_number = s.n AND r.row_hash = s.h AND r.unit_key IS NOT DISTINCT FROM s.k`,
+    { job: slice.job },
+  );
+}
+
+/** Unit keys of the slice that rows are missing for, each once. All of them where the job was never opened here. */
+export async function pendingKeys(
+  connection: DuckDBConnection,
+  job: string,
+  rowsFile: string,
+  freshness: Freshness | undefined,
+): Promise<readonly string[]> {
+  await makePending(connection, { job, rowsFile, cells: false }, freshness);
+  const reader = await connection.runAndReadAll('SELECT k FROM pending WHERE k IS NOT NULL GROUP BY k ORDER BY min(n)');
+  return reader.getRowsJson().map((row) => String(row[0]));
+}

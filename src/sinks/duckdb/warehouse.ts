@@ -1,0 +1,121 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { checkSchema } from './check-schema.js';
+import { migrate } from './migrate.js';
+import { sinkError } from './sink-error.js';
+
+/** While a warehouse is open no other process can even read it, so it is closed this soon after its last use. */
+const IDLE_MS = 250;
+
+/** Enough for every statement here; DuckDB's defaults (80% of the memory, all cores) are not for a guest in a worker. */
+const LIMITS = { memory_limit: '256MB', threads: '2' } as const;
+
+/**
+ * One DuckDB file: opened for its use, closed when idle, used by one caller at a time. Errors leave as `SinkBusy` and
+ * `SinkUnusable`.
+ */
+export class Warehouse {
+  readonly file: string;
+  #instance: DuckDBInstance | null = null;
+  #tail: Promise<unknown> = Promise.resolve();
+  #idle: NodeJS.Timeout | null = null;
+
+  /** `file`: absolute path. */
+  constructor(file: string) {
+    this.file = file;
+  }
+
+  exists(): boolean {
+    return existsSync(this.file);
+  }
+
+  /** Runs `work` when it is its turn. The connection is its own and ends with it. */
+  use<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+    return this.#inTurn(async () => {
+      if (this.#idle !== null) clearTimeout(this.#idle);
+      try {
+        this.#instance ??= await this.#open();
+        const connection = await this.#instance.connect();
+        try {
+          return await work(connection);
+        } finally {
+          connection.closeSync();
+        }
+      } catch (error) {
+        // After a fatal error DuckDB refuses all further use of the instance: the next use opens it anew.
+        if (/FATAL|has been invalidated/.test(String(error))) this.#drop();
+        throw sinkError(error, this.file);
+      } finally {
+        this.#idle = setTimeout(() => void this.close(), IDLE_MS);
+      }
+    });
+  }
+
+  /** The same, in one transaction. */
+  transaction<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+    return this.use(async (connection) => {
+      await connection.run('BEGIN');
+      try {
+        const result = await work(connection);
+        await connection.run('COMMIT');
+        return result;
+      } catch (error) {
+        // A failed statement may have ended the transaction already.
+        await connection.run('ROLLBACK').catch(() => undefined);
+        throw error;
+      }
+    });
+  }
+
+  /** Closes the file once what waits is done. A later use opens it again. */
+  close(): Promise<void> {
+    if (this.#idle !== null) clearTimeout(this.#idle);
+    return this.#inTurn(async () => {
+      if (this.#idle !== null) clearTimeout(this.#idle);
+      if (this.#instance === null) return;
+      // Closing checkpoints, too, but on the event loop. What can't be written now is safe in the write-ahead log.
+      const connection = await this.#instance.connect();
+      await connection.run('CHECKPOINT').catch(() => undefined);
+      connection.closeSync();
+      this.#drop();
+    });
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#tail.then(work);
+    this.#tail = turn.catch(() => undefined);
+    return turn;
+  }
+
+  #drop(): void {
+    this.#instance?.closeSync();
+    this.#instance = null;
+  }
+
+  async #open(): Promise<DuckDBInstance> {
+    const { DuckDBInstance } = await import('@duckdb/node-api');
+    mkdirSync(dirname(this.file), { recursive: true });
+    // From the process-wide cache, always: a second instance on one file in one process would take the lock away from
+    // the first, and both would write.
+    const instance = await DuckDBInstance.fromCache(this.file, {
+      ...LIMITS,
+      temp_directory: `${this.file}.tmp`,
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+    });
+    try {
+      const connection = await instance.connect();
+      try {
+        await migrate(connection, this.file);
+        await checkSchema(connection, this.file);
+      } finally {
+        connection.closeSync();
+      }
+      return instance;
+    } catch (error) {
+      instance.closeSync();
+      throw error;
+    }
+  }
+}
