@@ -78,7 +78,7 @@ export async function buyNow(
     const records = order.units.map((unit) => byKey.get(unit.key)).filter((record) => record !== undefined);
     return { records, requests: shares(records, startedAt) };
   } catch (error) {
-    throw toFailure(error);
+    throw toFailure(error, Context.current().info.attempt);
   } finally {
     heart.stop();
     control.done();

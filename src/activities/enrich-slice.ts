@@ -75,7 +75,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
         await rm(scratch, { force: true });
       }
     } catch (error) {
-      throw toFailure(error);
+      throw toFailure(error, Context.current().info.attempt);
     } finally {
       heart.stop();
       control.done();

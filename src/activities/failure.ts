@@ -1,4 +1,4 @@
-import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import { ApplicationFailure, ApplicationFailureCategory, TemporalFailure } from '@temporalio/common';
 import { ApiError } from '../api/errors.js';
 import { BodiesGone } from '../core/journal.js';
 import { SinkBusy, SinkUnusable } from '../core/sink.js';
@@ -16,18 +16,29 @@ export const localFailures = {
   waiting: 'Waiting',
 } as const;
 
+/** A failure that no table knows is tried so often, then ends the job with its reason: it must not hang without a word. */
+const MAX_UNEXPECTED = 10;
+
 /**
  * The one map from what went wrong to a Temporal failure. Details hold facts for machines (status, tag, request id), never a
  * key or a body.
  */
-export function toFailure(error: unknown): unknown {
+export function toFailure(error: unknown, attempt = 1): unknown {
   if (isApiError(error)) {
     const { verdict, facts } = error;
     return ApplicationFailure.create({
       type: verdict.type,
       message: error.message,
       nonRetryable: !verdict.retry || verdict.type === 'RateLimited',
-      details: [{ status: facts.status, tag: facts.tag, requestId: error.requestId, retryAfterMs: facts.retryAfterMs, challenge: error.details }],
+      details: [
+        {
+          status: facts.status,
+          tag: facts.tag,
+          requestId: error.requestId,
+          retryAfterMs: facts.retryAfterMs,
+          challenge: error.details,
+        },
+      ],
     });
   }
   if (error instanceof SinkBusy) {
@@ -44,6 +55,13 @@ export function toFailure(error: unknown): unknown {
   }
   if (error instanceof BodiesGone) {
     return ApplicationFailure.create({ type: localFailures.bodiesGone, message: error.message, nonRetryable: true });
+  }
+  if (error instanceof Error && !(error instanceof TemporalFailure) && attempt >= MAX_UNEXPECTED) {
+    return ApplicationFailure.create({
+      type: error.name,
+      message: `${error.message} (after ${attempt} attempts; the same command makes the job go on)`,
+      nonRetryable: true,
+    });
   }
   return error;
 }

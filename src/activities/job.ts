@@ -1,3 +1,4 @@
+import { Context } from '@temporalio/activity';
 import type { EnrichCsvInput, JobSummary, StagedJob } from '../core/job.js';
 import type { Freshness } from '../core/journal.js';
 import type { JobRecord } from '../core/sink.js';
@@ -79,7 +80,7 @@ async function beating<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw toFailure(error);
+    throw toFailure(error, Context.current().info.attempt);
   } finally {
     heart.stop();
   }

@@ -3,6 +3,9 @@ import { CancelledFailure } from '@temporalio/common';
 import { type JobProgress, type JobSummary, queryNames, type SliceHeartbeat, signalNames } from '../core/job.js';
 import { JobFailed, type JobHandle } from './runtime-types.js';
 
+/** State of an activity that waits for its next attempt, in Temporal's API. */
+const SCHEDULED = 1;
+
 /** A living worker answers a query within this time. */
 const ANSWER_MS = 10_000;
 
@@ -45,14 +48,17 @@ export function jobHandle(client: Client, job: string): JobHandle {
   };
 }
 
-/** Heartbeats of the slices that run now: what the workflow itself can't see. */
+/** Heartbeats of the slices that run now, and why those that wait for their next attempt do: what the workflow can't see. */
 async function heartbeats(handle: WorkflowHandle): Promise<SliceHeartbeat[]> {
   const { raw } = await handle.describe();
   const beats: SliceHeartbeat[] = [];
   for (const activity of raw.pendingActivities ?? []) {
     if (activity.activityType?.name !== 'enrichSlice') continue;
     const payload = activity.heartbeatDetails?.payloads?.[0];
-    if (payload) beats.push(defaultPayloadConverter.fromPayload<SliceHeartbeat>(payload));
+    if (!payload) continue;
+    const beat = defaultPayloadConverter.fromPayload<SliceHeartbeat>(payload);
+    const failed = activity.state === SCHEDULED ? activity.lastFailure?.message : null;
+    beats.push(failed ? { ...beat, waitingFor: failed } : beat);
   }
   return beats;
 }
