@@ -7,6 +7,8 @@ export interface ServerFiles {
   readonly stateDir: string;
   /** SQLite database of the Temporal server. */
   readonly database: string;
+  /** Stands while the database is being made: with it, there is nothing in the database yet. */
+  readonly unfinished: string;
   readonly log: string;
   readonly record: string;
   /** A file for each process that needs the server. */
@@ -24,6 +26,7 @@ export function serverFiles(stateDir: string): ServerFiles {
   return {
     stateDir,
     database: join(stateDir, 'temporal.db'),
+    unfinished: join(stateDir, 'temporal.db.unfinished'),
     log: join(stateDir, 'temporal.log'),
     record: join(stateDir, 'server.json'),
     users: join(stateDir, 'users'),

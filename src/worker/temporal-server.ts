@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { isAlive } from '../store/process-identity.js';
 import { withLock } from '../store/process-lock.js';
 import { freePort } from './free-port.js';
@@ -80,6 +80,7 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
   if (found !== null && isAlive(found.pid, found.startTime)) {
     const wrong = await health(found, namespace, REUSE_WITHIN_MS);
     if (wrong === null) {
+      databaseIsMade(files);
       keepWatcher(files, lingerMs, env);
       return { record: found, reused: true };
     }
@@ -95,7 +96,7 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
     const record = await startServer(files, { binary, version, port: await freePort(), uiPort }, env);
     const wrong = await health(record, namespace, START_WITHIN_MS);
     if (wrong === null) {
-      chmodSync(files.database, 0o600);
+      databaseIsMade(files);
       return { record, reused: false };
     }
     await endProcess(record, HUNG_GRACE_MS);
@@ -105,6 +106,12 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
     if (/address already in use|can't use.*port|bind:/i.test(said) && attempt < ATTEMPTS) continue;
     throw new TemporalServerFailed(failure(files, wrong, said));
   }
+}
+
+/** Before anybody is given the server: from now on its database holds something. */
+function databaseIsMade(files: ServerFiles): void {
+  chmodSync(files.database, 0o600);
+  rmSync(files.unfinished, { force: true });
 }
 
 function health(record: ServerRecord, namespace: string, withinMs: number): Promise<string | null> {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { expect, it, vi } from 'vitest';
@@ -152,10 +152,20 @@ it('a damaged database is named, with the reason and the way out, and nothing st
   await untilGone(users.watcherPid() as number);
 });
 
+it('31: a database whose making was cut short by a kill is made anew', async () => {
+  mkdirSync(users.stateDir, { recursive: true });
+  writeFileSync(files().database, randomBytes(20_000));
+  writeFileSync(files().unfinished, '');
+  const here = await users.here(LONG);
+  expect(here.reused).toBe(false);
+  expect(existsSync(files().unfinished)).toBe(false);
+});
+
 it('55: neither keys nor settings of ours reach the server, and its files are for their owner only', async () => {
   const canary = `canary-${randomBytes(8).toString('hex')}`;
   const here = await users.here(LONG, { ...process.env, SEARCHFLOW_API_KEY: canary, TEMPORAL_API_KEY: canary });
   const pids = [here.pid, users.watcherPid() as number];
+  for (const path of [files().database, files().log, files().record]) expect(statSync(path).mode & 0o077).toBe(0);
   if (process.platform !== 'linux') return;
   for (const pid of pids) expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain(canary);
 });
