@@ -14,6 +14,9 @@ const example = (...path: string[]) => join(root, 'examples', ...path);
 /** Every example that is a worker, and the file that starts it. */
 const workers = { 'own-worker': 'lib/worker.js', 'own-worker-cjs': 'worker.cjs' };
 
+/** Started here and perhaps left by a test that failed. */
+const children: ChildProcess[] = [];
+
 const rows = Array.from({ length: 40 }, (_, row) => `"Brand, ${row}",https://brands.example/${row}`);
 
 let folder: string;
@@ -35,15 +38,16 @@ beforeAll(async () => {
 }, 600_000);
 
 afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL');
   await temporal?.detach();
   await sandbox?.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
 function start(script: string, args: readonly string[], cwd: string): ChildProcess {
-  return spawn(process.execPath, [script, ...args], {
+  const child = spawn(process.execPath, [script, ...args], {
     cwd,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env.PATH,
       HOME: cwd,
@@ -52,15 +56,21 @@ function start(script: string, args: readonly string[], cwd: string): ChildProce
       SEARCHFLOW_BASE_URL: sandbox.url,
     },
   });
+  children.push(child);
+  return child;
 }
 
-async function output(child: ChildProcess): Promise<string> {
-  let text = '';
+/** What a process says until it ends. */
+async function output(child: ChildProcess): Promise<{ readonly out: string; readonly log: string }> {
+  const said = { out: '', log: '' };
   child.stdout?.on('data', (chunk: Buffer) => {
-    text += chunk.toString();
+    said.out += chunk.toString();
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    said.log += chunk.toString();
   });
   await once(child, 'close');
-  return text;
+  return said;
 }
 
 it('every example is run here', () => {
@@ -74,19 +84,22 @@ describe.each(Object.entries(workers))('examples/%s', (name, script) => {
     writeFileSync(join(cwd, 'brands.csv'), `name,source\n${rows.join('\n')}\n`);
     sandbox.reset();
     const worker = start(example(name, script), [], cwd);
+    const client = start(example('own-worker/lib/client.js'), ['brands.csv', 'source'], cwd);
     const workerEnded = output(worker);
-    try {
-      const said = await output(start(example('own-worker/lib/client.js'), ['brands.csv', 'source'], cwd));
-      const [, summary] = /^Started enrich-brands\n([\s\S]*)$/.exec(said) ?? [];
-      expect(JSON.parse(summary ?? 'null')).toMatchObject({ phase: 'done', warehouse: { rows: 40, success: 40 } });
-      const enriched = readFileSync(join(cwd, 'out', 'own-worker.csv'), 'utf8').split('\n');
-      expect(enriched[0]).toMatch(/^name,source,/);
-      expect(enriched.filter((line) => line.startsWith('"Brand, '))).toHaveLength(40);
-      expect(Object.values(sandbox.bill().keys)).toEqual(rows.map(() => 1));
-    } finally {
-      worker.kill('SIGTERM');
-      await workerEnded;
-    }
+    // Without a worker the client would wait for ever.
+    worker.once('exit', () => client.kill());
+    const { out, log } = await output(client);
+    worker.kill('SIGTERM');
+    const workerSaid = await workerEnded;
+    const [, summary] = /^Started enrich-brands\n([\s\S]*)$/.exec(out) ?? [];
+    expect(JSON.parse(summary ?? 'null'), `${log}${workerSaid.log}`).toMatchObject({
+      phase: 'done',
+      warehouse: { rows: 40, success: 40 },
+    });
+    const enriched = readFileSync(join(cwd, 'out', 'own-worker.csv'), 'utf8').split('\n');
+    expect(enriched[0]).toMatch(/^name,source,/);
+    expect(enriched.filter((line) => line.startsWith('"Brand, '))).toHaveLength(40);
+    expect(Object.values(sandbox.bill().keys)).toEqual(rows.map(() => 1));
     expect(worker.exitCode).toBe(0);
   });
 });
