@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { IllegalStateError } from '@temporalio/common';
 import { DefaultLogger, type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { type ActivityDeps, createActivities } from '../activities/index.js';
 import type { RuntimeConfig } from './runtime-types.js';
@@ -37,12 +38,17 @@ export function logToFile(stateDir: string): void {
     const at = new Date(Number(timestampNanos / 1_000_000n)).toISOString();
     appendFileSync(path, `${at} ${level} ${message} ${meta ? safeJson(meta) : ''}\n`, { mode: 0o600 });
   });
-  Runtime.install({
-    logger,
-    // Signals are the command's: it drains, and says what it does.
-    shutdownSignals: [],
-    telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
-  });
+  try {
+    Runtime.install({
+      logger,
+      // Signals are the command's: it drains, and says what it does.
+      shutdownSignals: [],
+      telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
+    });
+  } catch (error) {
+    // This process has a runtime already: an earlier worker's, with the same log, or its owner's, with theirs.
+    if (!(error instanceof IllegalStateError)) throw error;
+  }
 }
 
 function safeJson(value: unknown): string {
