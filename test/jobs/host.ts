@@ -1,0 +1,95 @@
+import { fileURLToPath } from 'node:url';
+import type { WorkflowHandleWithSignaledRunId } from '@temporalio/client';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { Worker, type WorkerOptions } from '@temporalio/worker';
+import { createActivities } from '../../src/activities/index.js';
+import {
+  type EnrichCsvInput,
+  type JobProgress,
+  type JobSummary,
+  queryNames,
+  signalNames,
+  workflowNames,
+} from '../../src/core/job.js';
+import { openParts, type Parts } from '../../src/worker/parts.js';
+import type { RuntimeConfig } from '../../src/worker/runtime-types.js';
+import { workerDefaults } from '../../src/worker/worker-host.js';
+import type { Folder } from './folder.js';
+
+const codePath = fileURLToPath(new URL('../../dist/worker/workflow-bundle.js', import.meta.url));
+
+/** A worker with real parts in this process. */
+export interface Host {
+  readonly parts: Parts;
+  /** Drains the worker and takes its parts apart. */
+  stop(): Promise<void>;
+}
+
+export async function startHost(
+  temporal: TestWorkflowEnvironment,
+  config: RuntimeConfig,
+  options: Partial<WorkerOptions> = {},
+): Promise<Host> {
+  const parts = await openParts(config);
+  const worker = await Worker.create({
+    ...workerDefaults,
+    workflowBundle: { codePath },
+    connection: temporal.nativeConnection,
+    taskQueue: config.taskQueue,
+    activities: createActivities(parts.deps),
+    ...options,
+  });
+  const ended = worker.run();
+  let stopping: Promise<void> | null = null;
+  const stop = async () => {
+    worker.shutdown();
+    await ended;
+    await parts.close();
+  };
+  return { parts, stop: () => (stopping ??= stop()) };
+}
+
+/** A running job, as a client in any language sees it. */
+export class Job {
+  constructor(
+    readonly handle: Pick<WorkflowHandleWithSignaledRunId, 'query' | 'signal' | 'cancel' | 'result' | 'workflowId'>,
+  ) {}
+
+  progress(): Promise<JobProgress> {
+    return this.handle.query<JobProgress>(queryNames.progress);
+  }
+
+  pause(): Promise<void> {
+    return this.handle.signal(signalNames.pause);
+  }
+
+  resume(): Promise<void> {
+    return this.handle.signal(signalNames.resume);
+  }
+
+  result(): Promise<JobSummary> {
+    return this.handle.result() as Promise<JobSummary>;
+  }
+}
+
+/** Starts the workflow by its name with plain JSON: the folder's input, 10 URLs a request, with a CSV at the end. */
+export async function startJob(
+  temporal: TestWorkflowEnvironment,
+  folder: Folder,
+  changes: Partial<EnrichCsvInput> = {},
+): Promise<Job> {
+  const input: EnrichCsvInput = {
+    input: folder.input,
+    urlColumn: 'url',
+    into: folder.into,
+    csv: folder.csv,
+    batch: 10,
+    ...changes,
+  };
+  const handle = await temporal.client.workflow.start(workflowNames.enrichCsv, {
+    workflowId: `enrich-${folder.dir}`,
+    taskQueue: folder.dir,
+    args: [input],
+  });
+  return new Job(handle as unknown as Job['handle']);
+}
