@@ -13,6 +13,9 @@ export const DEFAULT_BASE_URL = 'https://api.exa.ai';
 /** A week: long enough to notice that a warehouse was deleted. */
 export const DEFAULT_KEEP_LANDING_MS = 7 * 86_400_000;
 
+/** Port 1 of this machine: a command that plans without a sandbox must not meet another service by accident. */
+const NOWHERE = 'http://127.0.0.1:1';
+
 /** What a command line says of the settings; texts as typed, so that all mistakes are reported together. */
 export interface ConfigFlags {
   readonly qps?: string;
@@ -70,7 +73,7 @@ interface Found {
  * mistake, a line each, with the value and where it was found; never a key. Touches neither network nor disk, but for
  * Temporal's own configuration file where `TEMPORAL_CONFIG_FILE` or `TEMPORAL_PROFILE` asks for it.
  *
- * Without a key the service is the sandbox; its `baseUrl` is empty until whoever starts the sandbox fills it in.
+ * Without a key the service is the sandbox; `baseUrl` is a place where nothing listens until whoever starts it fills it in.
  */
 export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConfig {
   const mistakes: string[] = [];
@@ -135,7 +138,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
   return Object.freeze({
     service: live ? 'live' : 'sandbox',
     origin: live ? baseUrl : 'sandbox',
-    baseUrl: live ? baseUrl : '',
+    baseUrl: live ? baseUrl : NOWHERE,
     apiKey: live && keyFound !== null ? new Secret(keyFound.text) : null,
     stateDir,
     userStateDir: userStateDir(env),

@@ -26,7 +26,7 @@ describe('readConfig', () => {
     expect(config).toMatchObject({
       service: 'sandbox',
       origin: 'sandbox',
-      baseUrl: '',
+      baseUrl: 'http://127.0.0.1:1',
       apiKey: null,
       namespace: 'default',
     });

@@ -56,6 +56,6 @@ function factsOf(reading: Reading): string[] {
 }
 
 function waitText(reading: Reading): string | null {
-  if (reading.phase === 'running') return reading.waitingFor;
-  return idle[reading.phase] ?? null;
+  if (reading.phase === 'paused') return idle.paused ?? null;
+  return reading.waitingFor ?? idle[reading.phase] ?? null;
 }
