@@ -127,10 +127,18 @@ describe('Meter', () => {
   });
 
   it('says a block before anything else it waits for', () => {
-    const limits = { profile: 'contract', qps: 10, blockedUntil: 5_500, blockReason: 'Retry-After', waiting: 2 };
+    const limits = {
+      profile: 'contract',
+      qps: 10,
+      blockedUntil: 5_500,
+      blockReason: 'POST /contents: 429 Too Many Requests (request id 1, retry in 3 s)',
+      waiting: 2,
+    };
     const running = [beat, { ...beat, waitingFor: 'the warehouse' }];
     const meter = new Meter();
-    expect(meter.read({ at: 3_000, progress, running, limits }).waitingFor).toBe('blocked for 3 s: Retry-After');
+    expect(meter.read({ at: 3_000, progress, running, limits }).waitingFor).toBe(
+      'blocked for 3 s by POST /contents: 429 Too Many Requests',
+    );
     expect(meter.read({ at: 6_000, progress, running, limits }).waitingFor).toBe('the warehouse');
   });
 });

@@ -69,5 +69,7 @@ export class Meter {
 function blockedText(limits: LimiterView | null, now: number): string | null {
   if (limits?.blockedUntil == null || limits.blockedUntil <= now) return null;
   const seconds = Math.ceil((limits.blockedUntil - now) / 1000);
-  return `blocked for ${seconds} s${limits.blockReason ? `: ${limits.blockReason}` : ''}`;
+  // What follows in brackets (tag, request id, the delay itself) would not fit beside a bar; it is in the log.
+  const reason = limits.blockReason?.split(' (', 1)[0];
+  return `blocked for ${seconds} s${reason ? ` by ${reason}` : ''}`;
 }
