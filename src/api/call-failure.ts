@@ -44,7 +44,7 @@ function unsentReason({ base, timeouts }: CallContext, { by, error }: Broken): s
 }
 
 /** Why the answer did not come, or not to its end. */
-function lostReason({ timeouts }: CallContext, { by, error }: Broken): string {
+export function lostReason({ timeouts }: CallContext, { by, error }: Broken): string {
   if (by === 'caller') return 'cancelled before the answer had come';
   if (by === 'total') return `no whole answer within ${timeouts.totalMs / 1000} s`;
   const code = codeOf(error);

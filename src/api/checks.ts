@@ -53,3 +53,16 @@ export function checkDate(field: string, value: string | null | undefined, limit
   if (isoDate.test(value) && !Number.isNaN(Date.parse(value))) return null;
   return problem(field, `is ${shown(value)}`, 'an ISO 8601 date or date-time is needed', limits);
 }
+
+/** Checks that a text holds something, and no more than the service takes. */
+export function checkText(
+  field: string,
+  value: string | null | undefined,
+  max: number | null,
+  limits: ServiceLimits,
+): LimitProblem | null {
+  if (value === undefined || value === null) return null;
+  if (value.trim() === '') return problem(field, 'is empty', 'at least 1 character', limits);
+  const long = max !== null && value.length > max;
+  return long ? problem(field, `has ${value.length} characters`, `at most ${max}`, limits) : null;
+}

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checkCount, firstProblem, problem, shown } from './checks.js';
 import { checkContentsOptions, contentsOptions } from './contents-options.js';
-import type { Endpoint } from './endpoint.js';
+import { defineEndpoint } from './endpoint.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';
 import { commonAnswer } from './result.js';
 
@@ -73,16 +73,17 @@ function checkSubpages(pages: number, each: number, limits: ServiceLimits): Limi
 }
 
 /** Page contents for up to 100 URLs: a URL that fails is a status in the answer, never an HTTP error. */
-export const contentsEndpoint: Endpoint<ContentsRequest, ContentsResponse> = {
+export const contentsEndpoint = defineEndpoint<ContentsRequest, ContentsResponse>({
   name: 'contents',
   method: 'POST',
   path: '/contents',
   section: '4.2',
   paid: true,
-  creates: false,
-  weight: 1,
+  idempotent: false,
+  retry: 'rebuy',
   rateClass: 'contents',
   request: contentsRequest,
   check: checkContents,
   response: contentsResponse,
-};
+  deprecated: { ids: 'use urls' },
+});

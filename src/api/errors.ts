@@ -26,7 +26,7 @@ export interface ApiErrorParts {
  * Holds no key, no header and no full URL, in its message and down its causes.
  */
 export class ApiError extends Error {
-  override readonly name = 'ApiError';
+  override readonly name: string = 'ApiError';
   readonly facts: CallFacts;
   readonly verdict: Verdict;
   /** Name of the endpoint, such as `contents`. */
@@ -65,6 +65,21 @@ export class ApiError extends Error {
    */
   get body(): string | null {
     return this.#body;
+  }
+}
+
+/**
+ * A stream that broke off before its end: neither the service nor the connection said that it was over. What came of it is
+ * right; a run that it told of goes on. Go on with a replay from `lastEventId`, or by polling.
+ */
+export class StreamDropped extends ApiError {
+  override readonly name = 'StreamDropped';
+  constructor(
+    parts: ApiErrorParts,
+    /** Id of the latest event that had one. */
+    readonly lastEventId: string | null,
+  ) {
+    super(parts);
   }
 }
 

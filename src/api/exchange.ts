@@ -1,13 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { tooLarge } from './decode-body.js';
+import type { Method } from './endpoint.js';
 
 /** One request, ready for the wire. */
 export interface WireRequest {
-  readonly method: 'POST';
+  readonly method: Method;
   readonly path: string;
   readonly headers: Record<string, string>;
-  readonly body: string;
+  readonly body: string | null;
+  /** Silence within the body, in milliseconds, where it is not the pool's. */
+  readonly bodyTimeout?: number;
 }
 
 export interface ExchangeLimits {
@@ -18,13 +21,22 @@ export interface ExchangeLimits {
   readonly signal: AbortSignal | undefined;
 }
 
+/** Takes the body of an answer piece by piece instead of gathering it. */
+export interface BodySink {
+  /** `flow.pause` holds the connection back until `flow.resume`. */
+  push(chunk: Buffer, flow: { pause(): void; resume(): void }): void;
+}
+
+/** Asked when an answer begins: a sink for its body, or null to gather it. */
+export type ChooseSink = (status: number, headers: IncomingHttpHeaders) => BodySink | null;
+
 /** What one request brought, whole or not. */
 export interface Exchange {
   /** It was given to a connected socket: from here on the service may have read it. False is certain. */
   readonly started: boolean;
   readonly status: number | null;
   readonly headers: IncomingHttpHeaders;
-  /** What came of the body, still encoded. */
+  /** What came of the body, still encoded. Empty where a sink took it. */
   readonly body: Buffer;
   /** Null where the answer came whole. `size`: we stopped reading it. */
   readonly broken: { readonly by: 'caller' | 'total' | 'size' | 'wire'; readonly error: unknown } | null;
@@ -35,12 +47,18 @@ export interface Exchange {
  * undici tells the moment it takes a connected socket for the request (`onRequestStart`), just before it writes; that is
  * what makes "never sent" certain.
  */
-export function exchange(pool: Dispatcher, request: WireRequest, limits: ExchangeLimits): Promise<Exchange> {
+export function exchange(
+  pool: Dispatcher,
+  request: WireRequest,
+  limits: ExchangeLimits,
+  chooseSink: ChooseSink = () => null,
+): Promise<Exchange> {
   return new Promise((resolve) => {
     const { signal, totalMs } = limits;
     let controller: Dispatcher.DispatchController | null = null;
     let status: number | null = null;
     let headers: IncomingHttpHeaders = {};
+    let sink: BodySink | null = null;
     let room = 0;
     let open = true;
     const chunks: Buffer[] = [];
@@ -72,14 +90,16 @@ export function exchange(pool: Dispatcher, request: WireRequest, limits: Exchang
         if (code < 200) return;
         status = code;
         headers = fields;
+        sink = chooseSink(code, fields);
         room = code < 300 ? limits.maxBytes : limits.maxErrorBytes;
         if (code < 300 && Number(fields['content-length']) > room) cut('size', tooLarge(room));
       },
-      onResponseData(_given, chunk) {
+      onResponseData(given, chunk) {
         if (!open) return;
         room -= chunk.length;
         if (room < 0) return cut('size', tooLarge(limits.maxBytes));
-        chunks.push(chunk);
+        if (sink) sink.push(chunk, given);
+        else chunks.push(chunk);
       },
       onResponseEnd() {
         finish(null);

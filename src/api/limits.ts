@@ -11,7 +11,7 @@ export interface Range {
   readonly integer: boolean;
 }
 
-/** What the service refuses, as data: interface sections 4 and 8, and public facts 2 and 3. `null` is no limit. */
+/** What the service refuses, as data: interface sections 4 and 8, and public facts 2 to 8. `null` is no limit. */
 export interface ServiceLimits {
   readonly profile: string;
   readonly numResults: Range;
@@ -30,9 +30,42 @@ export interface ServiceLimits {
   readonly plainCategories: readonly string[];
   /** Ranges of the content options, by path. */
   readonly contents: Readonly<Record<string, Range>>;
+  readonly maxSubpageTarget: { readonly entries: number; readonly length: number } | null;
+  readonly maxObjective: number | null;
+  /** Properties in all and levels of objects that the `outputSchema` of a search may have. */
+  readonly maxOutputSchema: { readonly properties: number; readonly depth: number } | null;
+  /** Page sizes of the lists, by name of the operation. */
+  readonly pageSizes: Readonly<Record<string, Range>>;
+  readonly monitors: {
+    readonly maxName: number;
+    readonly maxFilterValue: number | null;
+    readonly batchLimit: Range;
+    /** A webhook is needed, at an HTTPS address. */
+    readonly webhook: boolean;
+    /** Periods are one whole number and one unit, of at least an hour. */
+    readonly periods: boolean;
+  };
+  readonly agents: {
+    readonly maxDataSources: number | null;
+    readonly previousRunId: { readonly pattern: RegExp; readonly maxLength: number } | null;
+    readonly budget: { readonly maxCostDollars: Range; readonly maxDurationSeconds: Range } | null;
+  };
+  readonly maxInstructions: number | null;
 }
 
 const whole = (min: number, max: number | null): Range => ({ min, max, integer: true });
+
+/** The contract's, and those that only the public service states: it refuses more, so neither profile sends them. */
+const pageSizes = {
+  listMonitors: whole(1, 100),
+  listMonitorRuns: whole(1, 100),
+  listAgentRuns: whole(1, 100),
+  listAgentRunEvents: whole(1, 100),
+  listEvents: whole(1, 200),
+  listWebsets: whole(1, 100),
+  listWebsetItems: whole(1, 100),
+  listResearchTasks: whole(1, 200),
+};
 
 const contract: ServiceLimits = {
   profile: 'contract',
@@ -53,6 +86,13 @@ const contract: ServiceLimits = {
     livecrawlTimeout: { min: 0, max: null, integer: false },
     subpages: whole(0, null),
   },
+  maxSubpageTarget: null,
+  maxObjective: null,
+  maxOutputSchema: null,
+  pageSizes,
+  monitors: { maxName: 250, maxFilterValue: null, batchLimit: whole(1, null), webhook: false, periods: false },
+  agents: { maxDataSources: null, previousRunId: null, budget: null },
+  maxInstructions: null,
 };
 
 const count = whole(0, 1000);
@@ -80,6 +120,19 @@ const live: ServiceLimits = {
     'extras.richLinks': count,
     'extras.codeBlocks': count,
   },
+  maxSubpageTarget: { entries: 100, length: 100 },
+  maxObjective: 4096,
+  maxOutputSchema: { properties: 10, depth: 2 },
+  monitors: { maxName: 250, maxFilterValue: 1000, batchLimit: whole(1, 500), webhook: true, periods: true },
+  agents: {
+    maxDataSources: 5,
+    previousRunId: { pattern: /^[A-Za-z0-9_.:-]+$/, maxLength: 200 },
+    budget: {
+      maxCostDollars: { min: 1, max: 100, integer: false },
+      maxDurationSeconds: { min: 300, max: 10_800, integer: false },
+    },
+  },
+  maxInstructions: 4096,
 };
 
 /** `contract` holds what the interface itself says, `live` what the public service takes today. */

@@ -1,16 +1,18 @@
 import { toMicros } from '../core/money.js';
+import { Secret } from '../core/secret.js';
 import { type AnswerHeaders, header } from './answer-headers.js';
 import { type CallContext, cutShort, type Unusable, unusable } from './call-failure.js';
 import { decodeBody, UnreadableBody } from './decode-body.js';
 import type { Endpoint } from './endpoint.js';
 import type { Exchange } from './exchange.js';
+import { fieldOf } from './field-of.js';
 import { readJson } from './read-json.js';
 import { oneLine } from './redact.js';
 import { isShape, shapeProblem } from './shape.js';
 
 /** A whole, well-formed answer. */
 export interface Answer<O> extends AnswerHeaders {
-  /** The very value that came, unknown fields and all. */
+  /** The very value that came, unknown fields and all; secrets are wrapped. */
   readonly data: O;
   readonly status: number;
   /** Cost of the request in micro-dollars, from `costDollars.total` (interface section 2.2). */
@@ -28,7 +30,10 @@ export async function readAnswer<I, O>(
   maxBytes: number,
 ): Promise<Answer<O>> {
   if (came.broken) throw cutShort(call, came, said, came.broken);
-  const fail = (wrong: Unusable) => unusable(call, came, said, wrong);
+  // A body that holds a secret is not kept.
+  const fail = (wrong: Unusable) => {
+    return unusable(call, came, said, endpoint.secrets ? { ...wrong, kept: Buffer.alloc(0) } : wrong);
+  };
 
   let body: Buffer;
   try {
@@ -44,9 +49,11 @@ export async function readAnswer<I, O>(
   }
 
   const framed = header(came.headers, 'content-length') !== null || header(came.headers, 'transfer-encoding') !== null;
-  const read = readJson(body, framed);
+  // What a deletion answers with isn't shown: nothing at all is fine.
+  const nothing = body.length === 0 && endpoint.method === 'DELETE';
+  const read = nothing ? { value: {} } : readJson(body, framed);
   if (!('value' in read)) throw fail({ ...read, kept: body });
-  const { value } = read;
+  const value = sealed(read.value, endpoint.secrets);
   if (!isShape(endpoint.response, value)) {
     const { field, message } = shapeProblem(endpoint.response, value);
     const reason = `the answer has the wrong shape (section ${endpoint.section}): ${field || 'the whole'}: ${message}`;
@@ -63,6 +70,12 @@ export async function readAnswer<I, O>(
   };
 }
 
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
+/** The value with its secrets wrapped, so that they print nowhere. */
+function sealed(value: unknown, names: readonly string[] = []): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const found = names.flatMap((name) => {
+    const secret = fieldOf(value, name);
+    return typeof secret === 'string' ? [[name, new Secret(secret)]] : [];
+  });
+  return found.length === 0 ? value : { ...value, ...Object.fromEntries(found) };
 }

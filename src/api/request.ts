@@ -1,6 +1,8 @@
 import type { Json } from '../core/json.js';
 import type { Secret } from '../core/secret.js';
+import { encodeQuery } from './encode-query.js';
 import type { Endpoint } from './endpoint.js';
+import { fillPath, pathFields } from './fill-path.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';
 import { isShape, shapeProblem } from './shape.js';
 
@@ -44,7 +46,6 @@ export function requestHeaders(
 ): Record<string, string> {
   const headers: Record<string, string> = {
     accept: 'application/json',
-    'content-type': 'application/json',
     ...lowerCase(extra),
   };
   for (const [name, value] of Object.entries(lowerCase(extra))) {
@@ -61,31 +62,53 @@ export function requestHeaders(
 }
 
 export type EncodedRequest =
-  | { readonly body: string; readonly headers: Record<string, string> }
+  | { readonly path: string; readonly body: string | null; readonly headers: Record<string, string> }
   | { readonly problem: LimitProblem };
+
+/** What a caller adds to one request, unchecked save for what no request can carry. */
+export interface RequestExtras {
+  readonly body?: Readonly<Record<string, Json>> | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
 
 /** Checks a request against types and limits and writes it down, or says which field is wrong. Costs nothing, sends nothing. */
 export function encodeRequest<I, O>(
   endpoint: Endpoint<I, O>,
   input: unknown,
   limits: ServiceLimits,
-  extraBody: Readonly<Record<string, Json>> | undefined,
-  extraHeaders: Readonly<Record<string, string>> | undefined,
+  extra: RequestExtras,
 ): EncodedRequest {
+  const section = `section ${endpoint.section}`;
   if (!isShape(endpoint.request, input)) {
     const { field, message } = shapeProblem(endpoint.request, input);
-    return { problem: { field, message: `${field || 'the request'}: ${message} (section ${endpoint.section})` } };
+    return { problem: { field, message: `${field || 'the request'}: ${message} (${section})` } };
   }
   const wrong = endpoint.check(input, limits);
-  if (wrong) return { problem: { ...wrong, message: `${wrong.message}, section ${endpoint.section}` } };
-  const headers = lowerCase(extraHeaders);
+  if (wrong) return { problem: { ...wrong, message: `${wrong.message}, ${section}` } };
+  const headers = lowerCase(extra.headers);
   for (const [name, value] of Object.entries(headers)) {
     const found = headerProblem(name, value);
     if (found)
       return { problem: { field: `extraHeaders.${name}`, message: `header ${JSON.stringify(name)} ${found}` } };
   }
+
+  const fields: Record<string, unknown> = Object.fromEntries(Object.entries(input as object));
+  const filled = fillPath(endpoint.path, fields);
+  if ('problem' in filled) return { problem: { ...filled.problem, message: `${filled.problem.message} (${section})` } };
+  for (const name of pathFields(endpoint.path)) delete fields[name];
+  if (endpoint.method === 'GET' || endpoint.method === 'DELETE') {
+    if (extra.body && Object.keys(extra.body).length > 0) {
+      return { problem: { field: 'extraBody', message: `extraBody: a ${endpoint.method} has no body` } };
+    }
+    const encoded = encodeQuery(fields);
+    if ('problem' in encoded) return encoded;
+    return { path: filled.path + encoded.query, body: null, headers };
+  }
+  const whole = { ...fields, ...extra.body };
+  // An action such as `cancel` has nothing to say: it goes without a body, as the contract has it.
+  if (endpoint.method === 'POST' && Object.keys(whole).length === 0) return { path: filled.path, body: null, headers };
   try {
-    return { body: JSON.stringify({ ...input, ...extraBody }), headers };
+    return { path: filled.path, body: JSON.stringify(whole), headers };
   } catch {
     return { problem: { field: '', message: 'the request holds something that JSON has no form for' } };
   }

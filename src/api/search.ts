@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checkCount, checkDate, checkRange, firstProblem, problem, shown } from './checks.js';
 import { checkContentsOptions, contentsOptions } from './contents-options.js';
-import type { Endpoint } from './endpoint.js';
+import { defineEndpoint } from './endpoint.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';
 import { commonAnswer } from './result.js';
 
@@ -123,16 +123,16 @@ function checkSearch(input: SearchRequest, limits: ServiceLimits): LimitProblem 
 const deep = /^deep/;
 
 /** Ranked results for a query, with their contents where asked for. */
-export const searchEndpoint: Endpoint<SearchRequest, SearchResponse> = {
+export const searchEndpoint = defineEndpoint<SearchRequest, SearchResponse>({
   name: 'search',
   method: 'POST',
   path: '/search',
   section: '4.1',
   paid: true,
-  creates: false,
-  weight: 1,
+  idempotent: false,
+  retry: 'rebuy',
   rateClass: (input) => (deep.test(input.type ?? '') ? 'search.deep' : 'search'),
   request: searchRequest,
   check: checkSearch,
   response: searchResponse,
-};
+});

@@ -1,0 +1,150 @@
+import type { CallFacts } from './failure.js';
+import { canonicalJson } from './json.js';
+
+/** The names under which the service's lists hold their records. The contract shows `data` only (interface section 4.8). */
+export const listNames = ['data', 'items', 'results', 'runs', 'monitors', 'tasks'] as const;
+
+/** The answer of a list operation in any of its envelopes (interface sections 2.6, 2.7, 4.8; public facts 7 to 10). */
+export type PageEnvelope<T> = { readonly [Name in (typeof listNames)[number]]?: readonly T[] | null } & {
+  readonly hasMore?: boolean | null;
+  readonly has_more?: boolean | null;
+  readonly nextCursor?: string | null;
+  readonly next_cursor?: string | null;
+};
+
+/** One page, whichever envelope it came in. `hasMore` is null where the service doesn't say. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly hasMore: boolean | null;
+  readonly cursor: string | null;
+}
+
+/** Reads a list's answer; `null` where it holds no list at all. */
+export function readPage<T>(answer: PageEnvelope<T>): Page<T> | null {
+  const name = listNames.find((one) => Array.isArray(answer[one]));
+  if (name === undefined) return null;
+  return {
+    items: answer[name] ?? [],
+    hasMore: answer.hasMore ?? answer.has_more ?? null,
+    cursor: answer.nextCursor || answer.next_cursor || null,
+  };
+}
+
+/**
+ * Where a walk stands: plain JSON of bounded size, to be kept across continue-as-new and in tables. Hashes stand for what was
+ * seen: 53 bits, of which fewer than a hundred are ever compared.
+ */
+export interface WalkState {
+  readonly v: 1;
+  /** Of the page to ask for next; null for the first. */
+  readonly cursor: string | null;
+  readonly done: boolean;
+  readonly pages: number;
+  readonly items: number;
+  /** Empty pages in a row. */
+  readonly empty: number;
+  /** Hashes of the latest cursors and pages. */
+  readonly cursors: readonly number[];
+  readonly seen: readonly number[];
+  /** One cursor from further back, moved at each power of two: so a circle of any length is found. */
+  readonly mark: number | null;
+}
+
+/** Latest cursors and pages that a new one is compared with. */
+const REMEMBERED = 32;
+/** An end that never comes is an error too. */
+const MAX_EMPTY = 1000;
+
+export type WalkProblem = 'no-list' | 'no-cursor' | 'repeated-cursor' | 'repeated-page' | 'no-end' | 'expired-cursor';
+
+/** A list that can't be walked on. `problem` says why; the message is one sentence with the way out. */
+export class WalkError extends Error {
+  override readonly name = 'WalkError';
+  constructor(
+    readonly problem: WalkProblem,
+    message: string,
+    /** Pages that were read before. */
+    readonly pages: number,
+  ) {
+    super(`${message} (after ${pages} page(s))`);
+  }
+}
+
+/** The state before the first page, or before the page of a cursor that was kept. */
+export function startWalk(cursor: string | null = null): WalkState {
+  return { v: 1, cursor, done: false, pages: 0, items: 0, empty: 0, cursors: [], seen: [], mark: null };
+}
+
+/** What a page brought, and where the walk stands behind it. */
+export interface WalkStep<T> {
+  readonly items: readonly T[];
+  readonly state: WalkState;
+}
+
+/**
+ * The pager of every list: takes the answer to a request with `state.cursor`. Pure. An empty page is passed over as long as
+ * there is a next one. Throws {@link WalkError} where going on would go in a circle or leave something out.
+ */
+export function next<T>(state: WalkState, answer: PageEnvelope<T>): WalkStep<T> {
+  const page = readPage(answer);
+  const fail = (problem: WalkProblem, message: string): WalkError => new WalkError(problem, message, state.pages);
+  if (page === null) throw fail('no-list', 'the answer of a list operation holds no list');
+  const { items, cursor } = page;
+
+  const fingerprint = items.length === 0 ? null : hash(canonicalJson(items.map(identity)));
+  if (fingerprint !== null && state.seen.includes(fingerprint)) {
+    throw fail('repeated-page', 'the service answered with a page that it gave before; start the walk anew');
+  }
+  const done = page.hasMore === false || (page.hasMore === null && cursor === null);
+  const empty = items.length === 0 ? state.empty + 1 : 0;
+  const read = { pages: state.pages + 1, items: state.items + items.length, empty };
+  if (done) return { items, state: { ...state, ...read, cursor: null, done } };
+
+  if (cursor === null) throw fail('no-cursor', 'the service says that there is more but gives no cursor to it');
+  if (empty > MAX_EMPTY) throw fail('no-end', `the service gave ${empty} empty pages in a row and no end`);
+  const asked = state.cursor === null ? [] : [hash(state.cursor)];
+  const mark = isPowerOfTwo(read.pages) ? (asked[0] ?? null) : state.mark;
+  const cursors = [...state.cursors, ...asked].slice(-REMEMBERED);
+  const given = hash(cursor);
+  if (cursors.includes(given) || given === mark) {
+    throw fail('repeated-cursor', 'the service gave a cursor that it gave before; start the walk anew');
+  }
+  const seen = fingerprint === null ? state.seen : [...state.seen, fingerprint].slice(-REMEMBERED);
+  return { items, state: { ...state, ...read, cursor, done, cursors, seen, mark } };
+}
+
+/**
+ * Tells a cursor that the service no longer takes from other refusals: the error to throw instead, or `null`. A list without a
+ * cursor that is refused is no expired cursor.
+ */
+export function expiredCursor(state: WalkState, facts: Pick<CallFacts, 'phase' | 'status'>): WalkError | null {
+  const refused = facts.phase === 'answer' && (facts.status === 400 || facts.status === 404 || facts.status === 410);
+  if (state.cursor === null || !refused) return null;
+  const message = `the service refused the cursor of the next page (${facts.status}): it expired, or the list is gone; start the walk anew`;
+  return new WalkError('expired-cursor', message, state.pages);
+}
+
+/** What makes a record the same one: its id where it has one. */
+function identity(item: unknown): unknown {
+  const id: unknown =
+    typeof item === 'object' && item !== null ? Object.getOwnPropertyDescriptor(item, 'id')?.value : undefined;
+  return typeof id === 'string' || typeof id === 'number' ? id : item;
+}
+
+function isPowerOfTwo(count: number): boolean {
+  return (count & (count - 1)) === 0;
+}
+
+/** A 53-bit hash (cyrb53): core has no `crypto`, and nobody gains by a collision here. */
+function hash(text: string): number {
+  let a = 0xdeadbeef;
+  let b = 0x41c6ce57;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    a = Math.imul(a ^ code, 2654435761);
+    b = Math.imul(b ^ code, 1597334677);
+  }
+  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
+  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
+  return 4294967296 * (2097151 & b) + (a >>> 0);
+}
