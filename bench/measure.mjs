@@ -49,7 +49,8 @@ function watch(pid) {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       seen.cpu = (Number(fields[11]) + Number(fields[12])) / 100;
-      seen.peakMb = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+      const peak = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+      if (peak) seen.peakMb = Number(peak) / 1024;
     } catch {
       // It has ended: the last figures stand.
     }

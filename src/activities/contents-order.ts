@@ -51,7 +51,8 @@ export function contentsOrder(
         requestId: answer.requestId,
         costMicros: answer.costMicros,
         units: matched.units.map((match, index) => ({
-          ...(units[index] as Unit),
+          key: (units[index] as Unit).key,
+          unit: match.url,
           status: match.status,
           errorTag: match.errorTag,
           httpStatus: match.httpStatus,

@@ -4,6 +4,8 @@ import { crc32 } from 'node:zlib';
 import type { UnitOutcome } from '../core/journal.js';
 import { type BookLine, encodeLine, type UnitEntry } from './book-lines.js';
 
+const NEWLINE = 10;
+
 /** A unit's outcome and the line of JSON that the unit file gets for it (without newline). */
 export interface UnitLine {
   readonly outcome: UnitOutcome;
@@ -87,26 +89,30 @@ export class BookWriter {
 
   async #write(batch: readonly Pending[]): Promise<BookLine[]> {
     this.#files ??= await this.#open();
-    const bodies: Buffer[] = [];
-    let offset = this.#ends.units;
+    // One buffer for all bodies: no text is more than three bytes a character.
+    let room = 0;
+    for (const item of batch) for (const unit of item.units) room += unit.json.length * 3 + 1;
+    const bodies = Buffer.allocUnsafe(room);
+    let used = 0;
     const lines = batch.map((item) => {
       const entries = item.units.map(({ outcome, json }): UnitEntry => {
-        const body = Buffer.from(`${json}\n`);
-        bodies.push(body);
-        const at = offset;
-        offset += body.length;
-        return [outcome.key, at, body.length, crc32(body), outcome.status, outcome.errorTag, outcome.costMicros];
+        const from = used;
+        used += bodies.write(json, used);
+        bodies[used++] = NEWLINE;
+        const length = used - from;
+        const crc = crc32(bodies.subarray(from, used));
+        return [outcome.key, this.#ends.units + from, length, crc, outcome.status, outcome.errorTag, outcome.costMicros];
       });
       return item.line(entries);
     });
-    if (bodies.length > 0) {
-      await writeAll(this.#files.units, Buffer.concat(bodies), this.#ends.units);
+    if (used > 0) {
+      await writeAll(this.#files.units, bodies.subarray(0, used), this.#ends.units);
       await this.#files.units.datasync();
     }
     const text = Buffer.from(lines.map(encodeLine).join(''));
     await writeAll(this.#files.lines, text, this.#ends.lines);
     await this.#files.lines.datasync();
-    this.#ends = { lines: this.#ends.lines + text.length, units: offset };
+    this.#ends = { lines: this.#ends.lines + text.length, units: this.#ends.units + used };
     return lines;
   }
 
