@@ -1,6 +1,9 @@
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { Secret } from '../core/secret.js';
+import type { SandboxOptions } from '../sandbox/index.js';
 import { contentsQps } from '../worker/config.js';
 import type { RuntimeConfig } from '../worker/runtime-types.js';
 
@@ -37,22 +40,38 @@ export async function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbo
     if ((await joined.bill()) !== null) return joined;
   }
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { startSandbox } = await import('../sandbox/index.js');
-  const sandbox = await startSandbox({
+  const { url, close } = await startThread({
     bookFile: join(folder, 'book.jsonl'),
     qps: contentsQps(config.rate),
     latencyMs: LATENCY_MS,
     retryAfter: 'seconds',
   });
   const draft = `${announced}.${process.pid}`;
-  writeFileSync(draft, JSON.stringify({ pid: process.pid, url: sandbox.url }), { mode: 0o600 });
+  writeFileSync(draft, JSON.stringify({ pid: process.pid, url }), { mode: 0o600 });
   renameSync(draft, announced);
   return {
-    url: sandbox.url,
-    bill: async () => sandbox.bill({ keys: false }),
+    url,
+    bill: () => fetchBill(url),
     close: async () => {
-      if (readAnnounced(announced) === sandbox.url) rmSync(announced, { force: true });
-      await sandbox.close();
+      if (readAnnounced(announced) === url) rmSync(announced, { force: true });
+      await close();
+    },
+  };
+}
+
+async function startThread(
+  options: Partial<SandboxOptions>,
+): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const thread = new Worker(new URL('./sandbox-thread.js', import.meta.url), { workerData: options });
+  const ended = once(thread, 'exit');
+  // `once` rejects with the thread's own error, should it end by one.
+  const [said] = (await once(thread, 'message')) as [{ readonly url?: string; readonly error?: string }];
+  if (said.url === undefined) throw new Error(`The sandbox could not be started: ${said.error}`);
+  return {
+    url: said.url,
+    close: async () => {
+      thread.postMessage('close');
+      await ended;
     },
   };
 }

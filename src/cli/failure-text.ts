@@ -19,6 +19,9 @@ const systemErrors: Readonly<Record<string, string>> = {
 /** An error as one clear sentence (several lines for several mistakes) and the exit code it means. */
 export function failureText(error: unknown): { readonly text: string; readonly code: ExitCode } {
   if (error instanceof UsageError) return { text: printableLines(error.message), code: exitCodes.usage };
+  // What is wrong with the input is told by whoever reads it, which is not ours to import.
+  if (error instanceof Error && error.name === 'CsvError')
+    return { text: printableLines(error.message), code: exitCodes.usage };
   if (error instanceof JobFailed) return { text: printableLines(error.message), code: exitCodes.failed };
   if (!(error instanceof Error)) return { text: printable(String(error)), code: exitCodes.failed };
   const { code, path, port } = error as NodeJS.ErrnoException & { port?: number };

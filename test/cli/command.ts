@@ -10,7 +10,7 @@ export interface Running {
   out(): string;
   err(): string;
   /** Resolves when the text was written to either stream; rejects when the process ended without it. */
-  says(text: string): Promise<void>;
+  says(text: string | RegExp): Promise<void>;
   /** Exit code. */
   readonly ended: Promise<number | null>;
 }
@@ -36,7 +36,8 @@ export function startCommand(
   child.stderr.on('data', collect('err'));
   child.stdin.on('error', () => undefined);
   const ended = once(child, 'close').then(([code]) => code as number | null);
-  const has = (text: string) => texts.out.includes(text) || texts.err.includes(text);
+  const has = (text: string | RegExp) =>
+    [texts.out, texts.err].some((said) => (typeof text === 'string' ? said.includes(text) : text.test(said)));
   return {
     child,
     out: () => texts.out,

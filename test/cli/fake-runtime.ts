@@ -1,4 +1,5 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import type { Context } from '../../src/cli/context.js';
 import { watchInterrupts } from '../../src/cli/signals.js';
 import type { JobProgress, JobSummary, StagedJob } from '../../src/core/job.js';
@@ -120,7 +121,7 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime:
       const value = target[name];
       if (typeof value !== 'function') return value;
       return (...args: unknown[]) => {
-        if (name !== 'limits') calls.push(name === 'close' ? `close ${String(args[0])}` : name);
+        if (name !== 'limits' && name !== 'inFlight') calls.push(name === 'close' ? `close ${String(args[0])}` : name);
         return (value as (...given: unknown[]) => unknown)(...args);
       };
     },
@@ -128,9 +129,19 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime:
   return { runtime, calls };
 }
 
+const service = { url: '' };
+
+/** Something that takes connections where the service should be; answers with its address and its end. */
+export async function listen(): Promise<{ readonly url: string; close(): void }> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  service.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url: service.url, close: () => server.close() };
+}
+
 /** A command's surroundings with a key set, so that nothing starts a sandbox; `press` sends a signal. */
 export function fakeContext(runtime: Runtime, options: { readonly tty?: boolean } = {}) {
-  const env = { SEARCHFLOW_API_KEY: 'canary-5f2e91c4' };
+  const env = { SEARCHFLOW_API_KEY: 'canary-5f2e91c4', SEARCHFLOW_BASE_URL: service.url };
   const { terminal, out, err } = fakeTerminal({ ...options, env });
   const signals = new EventEmitter();
   let clock = 0;

@@ -1,13 +1,21 @@
-import { EventEmitter } from 'node:events';
-import { describe, expect, it, vi } from 'vitest';
+import { EventEmitter, once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runEnrich } from '../../src/cli/commands/run-enrich.js';
 import type { Context } from '../../src/cli/context.js';
 import { failureText } from '../../src/cli/failure-text.js';
+import { checkReachable } from '../../src/cli/reach.js';
 import { settings } from '../../src/cli/settings.js';
 import { watchInterrupts } from '../../src/cli/signals.js';
 import { scrubber } from '../../src/cli/terminal.js';
 import { JobFailed, type Runtime, UsageError } from '../../src/worker/runtime-types.js';
-import { fakeContext, fakeHandle, fakeRuntime, plan, progress, request, summary } from './fake-runtime.js';
+import { fakeContext, fakeHandle, fakeRuntime, listen, plan, progress, request, summary } from './fake-runtime.js';
+
+let service: Awaited<ReturnType<typeof listen>>;
+beforeAll(async () => {
+  service = await listen();
+});
+afterAll(() => service.close());
 
 const manner = { json: false, dryRun: false, yes: false, asksAlways: false };
 const run = (context: Context, changes: Partial<typeof manner> = {}, csv: string | null = null) =>
@@ -23,7 +31,7 @@ describe('enrich', () => {
     expect(await run(context)).toBe(0);
     expect(out()).toBe('');
     expect(err()).toContain(
-      'brands: 200 rows, 200 URLs to buy in 2 requests for about $0.20; on the real service at https://api.exa.ai.',
+      `brands: 200 rows, 200 URLs to buy in 2 requests for about $0.20; on the real service at ${service.url}.`,
     );
     expect(err()).toContain('Done: 200 rows of brands');
     expect(calls).toEqual(['plan', 'start', 'unknownOutcomes', 'close drain']);
@@ -213,9 +221,38 @@ describe('Ctrl-C', () => {
   });
 });
 
+describe('reaching the service', () => {
+  it.each([
+    [
+      'http://127.0.0.1:9',
+      /127\.0\.0\.1:9 \(SEARCHFLOW_BASE_URL\) can't be reached: the connection is refused\. Nothing was bought\./,
+    ],
+    ['http://no-such-host.invalid', /can't be reached: (there is no such host|its name could not be looked up)/],
+  ])('tells in a sentence that %s is not there (fault 14)', async (baseUrl, sentence) => {
+    await expect(checkReachable({ service: 'live', baseUrl })).rejects.toThrow(sentence);
+  });
+
+  it('connects without sending anything, and not at all for the sandbox', async () => {
+    await expect(checkReachable({ service: 'live', baseUrl: service.url })).resolves.toBeUndefined();
+    await expect(checkReachable({ service: 'sandbox', baseUrl: 'http://127.0.0.1:9' })).resolves.toBeUndefined();
+  });
+
+  it('tells that a plain server is no https service', async () => {
+    const baseUrl = service.url.replace('http:', 'https:');
+    const hangUp = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')).listen(0, '127.0.0.1');
+    await once(hangUp, 'listening');
+    const { port } = hangUp.address() as AddressInfo;
+    await expect(checkReachable({ service: 'live', baseUrl: baseUrl.replace(/\d+$/, String(port)) })).rejects.toThrow(
+      /can't be reached/,
+    );
+    hangUp.close();
+  });
+});
+
 describe('errors', () => {
   it.each([
     [new UsageError('There is no column url.'), 'There is no column url.', 2],
+    [Object.assign(new Error('line 3, column 2: no'), { name: 'CsvError' }), 'line 3, column 2: no', 2],
     [new JobFailed('The service refuses the key.'), 'The service refuses the key.', 1],
     [
       Object.assign(new Error('ENOSPC: x'), { code: 'ENOSPC', path: '/data/out\u001b[2J' }),

@@ -1,5 +1,6 @@
 import { type Runtime, UsageError } from '../../worker/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
+import { checkReachable } from '../reach.js';
 import { printable } from '../render/printable.js';
 import { withRuntime } from '../session.js';
 import { settings } from '../settings.js';
@@ -24,6 +25,7 @@ export async function resume(
   const config = settings(context, flags);
   return withRuntime(context, config, { sends: true }, async (session) => {
     await refuseOtherService(session.runtime, job, config.origin);
+    await checkReachable(config);
     session.working();
     const handle = await session.runtime.attach(job, { worker: true });
     await handle.resume();

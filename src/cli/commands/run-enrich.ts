@@ -3,6 +3,7 @@ import { UsageError } from '../../worker/runtime-types.js';
 import { askYesNo } from '../ask.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { follow } from '../follow.js';
+import { checkReachable } from '../reach.js';
 import { dollars, some } from '../render/amounts.js';
 import { planData, planText, serviceText } from '../render/plan.js';
 import { printable } from '../render/printable.js';
@@ -46,6 +47,7 @@ export async function runEnrich(
       terminal.say('Nothing was bought.');
       return exitCodes.failed;
     }
+    if (plan.toBuy > 0) await checkReachable(config);
     session.working();
     const handle = await session.runtime.start(plan);
     return watchToEnd(context, config, session, handle, { json: manner.json, csv: request.csv, badRows: plan.badRows });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobProgress, SliceHeartbeat } from '../../core/job.js';
 import { JobFailed, type Runtime, UsageError } from '../../worker/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
@@ -7,6 +8,9 @@ import { progressText } from '../render/progress-line.js';
 import { summaryData, summaryText } from '../render/summary.js';
 import { withRuntime } from '../session.js';
 import { settings } from '../settings.js';
+
+/** A living worker answers within milliseconds; one that is gone never does. */
+const ANSWER_MS = 3000;
 
 interface Shown {
   readonly progress: JobProgress;
@@ -35,7 +39,8 @@ export async function status(context: Context, job: string, flags: { readonly js
 /** The workflow's own answer; null where nothing answers for it: it never ran on this server, or no worker lives. */
 async function ask(runtime: Runtime, job: string): Promise<Shown | null> {
   try {
-    return await (await runtime.attach(job)).progress();
+    const handle = await runtime.attach(job);
+    return await Promise.race([handle.progress(), sleep(ANSWER_MS, null, { ref: false })]);
   } catch (error) {
     if (error instanceof UsageError || error instanceof JobFailed) throw error;
     return null;
