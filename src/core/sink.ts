@@ -38,6 +38,8 @@ export interface StagedRow {
   readonly e: string | null;
   /** For a bad row: line, column and what is wrong, in words. */
   readonly m: string | null;
+  /** True where an earlier row of the input has the same unit: what it cost stands there. */
+  readonly d?: true;
   /** The cells as they came. */
   readonly i: readonly string[];
 }

@@ -89,6 +89,7 @@ async function stageRows(
   let rows = 0;
   let badRows = 0;
 
+  const isNew = (key: string) => units.set(key, 0);
   const take = async (text: string, last: boolean) => {
     for (const record of records.read(text, last)) {
       if (header === null) {
@@ -96,8 +97,7 @@ async function stageRows(
         continue;
       }
       rows++;
-      const { key, bad, line } = stageRow(record, rows, header, options);
-      if (key !== null) units.set(key, 0);
+      const { bad, line } = stageRow(record, rows, header, options, isNew);
       if (bad !== null && ++badRows <= MAX_SHOWN) firstBad.push(bad);
       const written = writer.add(line);
       if (written !== null) await written;

@@ -13,16 +13,19 @@ interface Problem {
 interface Staged {
   /** Line of a slice, with its line feed: a `StagedRow` as JSON. */
   readonly line: string;
-  readonly key: string | null;
   readonly bad: StagedBadRow | null;
 }
 
-/** One record as a staged row. The unit is the URL without white space around it; the cells stay as they came. */
+/**
+ * One record as a staged row. The unit is the URL without white space around it; the cells stay as they came.
+ * `isNew` is told each key, and says whether it had not been told it before.
+ */
 export function stageRow(
   record: CsvRecord,
   row: number,
   header: Header,
   digests: { readonly keyOf: (unit: string) => string; readonly sha256: Sha256 },
+  isNew: (key: string) => boolean,
 ): Staged {
   const cells = JSON.stringify(record.cells);
   const hash = digests.sha256(cells).slice(0, 16);
@@ -30,16 +33,15 @@ export function stageRow(
   const problem = problemOf(record, unit, header);
   if (problem === null) {
     const key = digests.keyOf(unit);
+    const again = isNew(key) ? '' : '"d":true,';
     return {
-      key,
       bad: null,
-      line: `{"n":${row},"h":"${hash}","k":"${key}","u":${JSON.stringify(unit)},"e":null,"m":null,"i":${cells}}\n`,
+      line: `{"n":${row},"h":"${hash}","k":"${key}","u":${JSON.stringify(unit)},"e":null,"m":null,${again}"i":${cells}}\n`,
     };
   }
   const { tag, message } = problem;
   const shown = unit === '' ? 'null' : JSON.stringify(unit);
   return {
-    key: null,
     bad: { row, tag, message },
     line: `{"n":${row},"h":"${hash}","k":null,"u":${shown},"e":"${tag}","m":${JSON.stringify(message)},"i":${cells}}\n`,
   };

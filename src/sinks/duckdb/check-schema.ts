@@ -6,11 +6,11 @@ const expected: Readonly<Record<string, string>> = {
   searchflow_jobs:
     'job VARCHAR, name VARCHAR, view_name VARCHAR, origin VARCHAR, operation VARCHAR, input VARCHAR, columns VARCHAR[], ' +
     'generation VARCHAR, options JSON, rows BIGINT, slices INTEGER, created_at TIMESTAMP, opened_at TIMESTAMP',
-  enriched_rows:
+  row_store:
     'job VARCHAR, origin VARCHAR, generation VARCHAR, slice INTEGER, row_number BIGINT, row_hash VARCHAR, unit_key VARCHAR, ' +
     'url VARCHAR, input VARCHAR[], status VARCHAR, error_tag VARCHAR, error_message VARCHAR, http_status INTEGER, ' +
-    'source VARCHAR, title VARCHAR, author VARCHAR, published_date VARCHAR, response JSON, text VARCHAR, summary VARCHAR, ' +
-    'highlights JSON, request_id VARCHAR, cost_micros BIGINT, cost_dollars DOUBLE, fetched_at TIMESTAMP, ' +
+    'source VARCHAR, title VARCHAR, author VARCHAR, published_date VARCHAR, response JSON, ' +
+    'request_id VARCHAR, cost_micros BIGINT, fetched_at TIMESTAMP, ' +
     'loaded_at TIMESTAMP, outdated_at TIMESTAMP, vanished_at TIMESTAMP',
   load_ledger: 'job VARCHAR, generation VARCHAR, slice INTEGER, rows BIGINT, attempt VARCHAR, loaded_at TIMESTAMP',
   unknown_outcomes:
@@ -26,7 +26,7 @@ export async function checkSchema(connection: DuckDBConnection, file: string): P
   const reader = await connection.runAndReadAll(
     `SELECT table_name, column_name, data_type, is_nullable, column_default FROM duckdb_columns()
      WHERE schema_name = 'main' AND database_name = current_database()
-       AND table_name IN ('searchflow_jobs', 'enriched_rows', 'load_ledger', 'unknown_outcomes')`,
+       AND table_name IN ('searchflow_jobs', 'row_store', 'load_ledger', 'unknown_outcomes')`,
   );
   const found = new Map<string, string>();
   const wrong: string[] = [];

@@ -19,24 +19,20 @@ export async function loadSlice(
   if (line.currentRowCount > 0) return { rows: Number(line.getRowsJson()[0]?.[0]), already: true };
   const origin = await currentOrigin(connection, batch);
   await makePending(connection, { job, rowsFile: batch.rowsFile, cells: true }, freshness);
-  await readUnits(connection, batch.unitFiles);
-  if ((await countMissing(connection)) > 0) {
-    await withMendedFiles(batch.unitFiles, (files) => readUnits(connection, files));
-    const missing = await countMissing(connection);
-    if (missing > 0)
-      throw new Error(
-        `${missing} unit(s) of slice ${slice} of ${job} are in none of its unit files; nothing was loaded`,
-      );
-  }
-  await connection.run('DELETE FROM enriched_rows WHERE job = $job AND row_number IN (SELECT n FROM pending)', { job });
-  const now = BigInt(Date.now());
-  await connection.run(insertRows, { job, origin, generation, slice, now });
   await connection.run(
-    `INSERT INTO load_ledger SELECT $job, $generation, $slice, (SELECT count(*) FROM staged), $attempt, make_timestamp_ms($now::BIGINT)`,
-    { job, generation, slice, attempt: batch.attempt, now },
+    `DELETE FROM row_store WHERE job = $job AND row_number IN (SELECT n FROM pending)
+       AND row_number BETWEEN (SELECT min(n) FROM pending) AND (SELECT max(n) FROM pending)`,
+    { job },
   );
-  const counted = await connection.runAndReadAll('SELECT count(*) FROM staged');
-  return { rows: Number(counted.getRowsJson()[0]?.[0]), already: false };
+  const row = { job, origin, generation, slice, now: BigInt(Date.now()) };
+  await connection.run(insertInvalid, row);
+  await loadUnits(connection, batch, row);
+  const loaded = await connection.runAndReadAll(
+    `INSERT INTO load_ledger SELECT $job, $generation, $slice, count(*), $attempt, make_timestamp_ms($now::BIGINT) FROM staged
+     RETURNING rows`,
+    { job, generation, slice, attempt: batch.attempt, now: row.now },
+  );
+  return { rows: Number(loaded.getRowsJson()[0]?.[0]), already: false };
 }
 
 /** Fences an attempt of another generation: its rows would land at places that now belong to other rows. */
@@ -52,44 +48,74 @@ async function currentOrigin(connection: DuckDBConnection, { job, generation }: 
   );
 }
 
-async function readUnits(connection: DuckDBConnection, files: readonly string[]): Promise<void> {
+type RowFacts = { job: string; origin: string; generation: string; slice: number; now: bigint };
+
+/**
+ * Inserts the pending rows that have a unit. The unit files are read once, straight into the table; only when that did not
+ * give exactly one line a row (a unit stands in two lines, or on a line that DuckDB can't read) they are read with more care.
+ */
+async function loadUnits(connection: DuckDBConnection, batch: LoadBatch, row: RowFacts): Promise<void> {
+  const wanted = await count(connection, 'SELECT count(k) FROM pending');
+  if (wanted === 0) return;
+  const whole = async () => {
+    const inserted = await count(
+      connection,
+      `SELECT CASE WHEN count(*) = count(DISTINCT row_number) THEN count(*) END FROM row_store
+       WHERE job = $job AND unit_key IS NOT NULL AND row_number BETWEEN (SELECT min(n) FROM pending) AND (SELECT max(n) FROM pending)
+         AND row_number IN (SELECT n FROM pending)`,
+      { job: row.job },
+    );
+    return inserted === wanted;
+  };
+  if (batch.unitFiles.length > 0) await insertUnits(connection, batch.unitFiles, row, unitRecords);
+  if (await whole()) return;
+  await removeUnits(connection, row.job);
+  await withMendedFiles(batch.unitFiles, async (files) => {
+    if (files.length > 0) await insertUnits(connection, files, row, newest);
+  });
+  if (await whole()) return;
+  throw new Error(
+    `Units of slice ${batch.slice} of ${batch.job} are in none of its unit files (${batch.unitFiles.length}); nothing was loaded`,
+  );
+}
+
+const newest = `(SELECT * FROM ${unitRecords} QUALIFY row_number() OVER (PARTITION BY key ORDER BY fetched_at DESC NULLS LAST) = 1)`;
+
+async function insertUnits(
+  connection: DuckDBConnection,
+  files: readonly string[],
+  row: RowFacts,
+  source: string,
+): Promise<void> {
   const { listValue } = await import('@duckdb/node-api');
-  // Without files there is nothing to read, but the table is needed all the same.
-  const source = files.length > 0 ? unitRecords : noUnits;
   await connection.run(
-    `CREATE OR REPLACE TEMP TABLE units AS
-     SELECT * FROM ${source} WHERE key IN (SELECT k FROM pending)
-     QUALIFY row_number() OVER (PARTITION BY key ORDER BY fetched_at DESC NULLS LAST) = 1`,
-    files.length > 0 ? { units: listValue(plainPaths(files)) } : {},
+    `INSERT INTO row_store (job, origin, generation, slice, row_number, row_hash, unit_key, url, input, status, error_tag,
+       http_status, source, title, author, published_date, response, request_id, cost_micros, fetched_at, loaded_at)
+     SELECT $job, $origin, $generation, $slice, n, h, key, u, i, status, error_tag,
+       http_status, source, facts[1], facts[2], facts[3], result, request_id,
+       -- What was bought once is counted once, on the first of its rows.
+       CASE WHEN d THEN 0 ELSE cost_micros END, fetched_at, make_timestamp_ms($now::BIGINT)
+     FROM (
+       SELECT r.*, p.n, p.h, p.u, p.i, p.d,
+         json_extract_string(r.result, ['$.title', '$.author', '$.publishedDate']) AS facts
+       FROM ${source} r JOIN pending p ON p.k = r.key)`,
+    { ...row, units: listValue(plainPaths(files)) },
   );
 }
 
-const noUnits = `(SELECT NULL::VARCHAR AS key, NULL::VARCHAR AS request_id, NULL::TIMESTAMP AS fetched_at, NULL::BIGINT AS cost_micros,
-  NULL::VARCHAR AS status, NULL::VARCHAR AS error_tag, NULL::INTEGER AS http_status, NULL::VARCHAR AS source, NULL::JSON AS result LIMIT 0)`;
-
-async function countMissing(connection: DuckDBConnection): Promise<number> {
-  const reader = await connection.runAndReadAll(
-    'SELECT count(DISTINCT k) FROM pending WHERE k IS NOT NULL AND k NOT IN (SELECT key FROM units)',
+async function removeUnits(connection: DuckDBConnection, job: string): Promise<void> {
+  await connection.run(
+    'DELETE FROM row_store WHERE job = $job AND unit_key IS NOT NULL AND row_number IN (SELECT n FROM pending)',
+    { job },
   );
-  return Number(reader.getRowsJson()[0]?.[0]);
 }
 
-const insertRows = `
-INSERT INTO enriched_rows (job, origin, generation, slice, row_number, row_hash, unit_key, url, input, status, error_tag,
-  error_message, http_status, source, title, author, published_date, response, request_id, cost_micros, fetched_at, loaded_at)
-SELECT $job, $origin, $generation, $slice, p.n, p.h, p.k, p.u, p.i,
-  CASE WHEN p.k IS NULL THEN 'invalid' ELSE u.status END,
-  CASE WHEN p.k IS NULL THEN p.e ELSE u.error_tag END,
-  p.m, u.http_status, u.source,
-  u.result->>'$.title', u.result->>'$.author', u.result->>'$.publishedDate', u.result, u.request_id,
-  -- What was bought once is counted once, whichever row of the job had it first.
-  CASE WHEN p.k IS NULL OR counted.unit_key IS NOT NULL OR row_number() OVER (PARTITION BY p.k ORDER BY p.n) > 1
-    THEN 0 ELSE u.cost_micros END,
-  u.fetched_at, make_timestamp_ms($now::BIGINT)
-FROM pending p
-LEFT JOIN units u ON u.key = p.k
-LEFT JOIN (
-  SELECT DISTINCT e.unit_key, e.fetched_at FROM enriched_rows e SEMI JOIN units c ON c.key = e.unit_key
-  WHERE e.job = $job AND e.cost_micros > 0
-) counted ON counted.unit_key = p.k AND counted.fetched_at = u.fetched_at
-ORDER BY p.n`;
+const insertInvalid = `
+INSERT INTO row_store (job, origin, generation, slice, row_number, row_hash, url, input, status, error_tag, error_message,
+  cost_micros, loaded_at)
+SELECT $job, $origin, $generation, $slice, n, h, u, i, 'invalid', e, m, 0, make_timestamp_ms($now::BIGINT)
+FROM pending WHERE k IS NULL`;
+
+async function count(connection: DuckDBConnection, sql: string, values: Record<string, string> = {}): Promise<number> {
+  return Number((await connection.runAndReadAll(sql, values)).getRowsJson()[0]?.[0]);
+}

@@ -23,10 +23,10 @@ export async function openJob(
     await record(connection, job, view, createdAt === undefined ? Date.now() : Number(createdAt));
     await makeView(connection, view, job.job, job.columns);
     if (generation !== undefined) await reconcile(connection, job, rowsFiles);
-  } else {
+  } else if (freshness !== undefined) {
     await connection.run(
       `DELETE FROM load_ledger WHERE job = $job AND slice IN (
-         SELECT DISTINCT e.slice FROM enriched_rows e WHERE e.job = $job AND e.row_number IS NOT NULL AND ${stale('e')})`,
+         SELECT DISTINCT e.slice FROM row_store e WHERE e.job = $job AND e.row_number IS NOT NULL AND ${stale('e')})`,
       { job: job.job },
     );
   }

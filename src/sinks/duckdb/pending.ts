@@ -24,7 +24,7 @@ export async function makePending(
   await connection.run(
     `CREATE OR REPLACE TEMP TABLE pending AS
      SELECT s.* FROM staged s ANTI JOIN (
-       SELECT row_number, row_hash, unit_key FROM enriched_rows e
+       SELECT row_number, row_hash, unit_key FROM row_store e
        WHERE e.job = $job AND e.row_number BETWEEN (SELECT min(n) FROM staged) AND (SELECT max(n) FROM staged)
          AND NOT ${stale('e')}
      ) r ON r.row_number = s.n AND r.row_hash = s.h AND r.unit_key IS NOT DISTINCT FROM s.k`,

@@ -6,7 +6,7 @@ const format = (name: string, columns: string, more = '') =>
 /** Staged rows of the files in parameter `rows`, with all their fields. */
 export const stagedRows = format(
   'rows',
-  `n: 'BIGINT', h: 'VARCHAR', k: 'VARCHAR', u: 'VARCHAR', e: 'VARCHAR', m: 'VARCHAR', i: 'VARCHAR[]'`,
+  `n: 'BIGINT', h: 'VARCHAR', k: 'VARCHAR', u: 'VARCHAR', e: 'VARCHAR', m: 'VARCHAR', d: 'BOOLEAN', i: 'VARCHAR[]'`,
   `, compression = 'gzip', filename = true`,
 );
 

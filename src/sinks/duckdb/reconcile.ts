@@ -35,7 +35,7 @@ export async function reconcile(
          e.unit_key IS NOT DISTINCT FROM known.k AND NOT ${stale('e')} AS good,
          row_number() OVER (PARTITION BY e.row_hash ORDER BY e.unit_key IS NOT DISTINCT FROM known.k DESC,
            e.vanished_at IS NULL DESC, e.row_number, e.rowid) AS occurrence
-       FROM enriched_rows e LEFT JOIN known ON known.h = e.row_hash WHERE e.job = $job)
+       FROM row_store e LEFT JOIN known ON known.h = e.row_hash WHERE e.job = $job)
      SELECT old.rid, old.good, s.n, s.slice, s.m, old.unit_key IS NULL AS bad,
        old.unit_key IS DISTINCT FROM s.k AND s.n IS NOT NULL AS outdated,
        s.n IS DISTINCT FROM old.row_number OR (s.n IS NOT NULL AND (s.slice <> old.slice OR old.vanished_at IS NOT NULL
@@ -44,7 +44,7 @@ export async function reconcile(
     { job: job.job },
   );
   await connection.run(
-    `UPDATE enriched_rows AS e SET row_number = m.n, slice = coalesce(m.slice, e.slice),
+    `UPDATE row_store AS e SET row_number = m.n, slice = coalesce(m.slice, e.slice),
        vanished_at = CASE WHEN m.n IS NULL THEN coalesce(e.vanished_at, make_timestamp_ms($now::BIGINT)) END,
        outdated_at = CASE WHEN m.outdated THEN coalesce(e.outdated_at, make_timestamp_ms($now::BIGINT)) END,
        error_message = CASE WHEN m.bad AND m.n IS NOT NULL THEN m.m ELSE e.error_message END
@@ -71,7 +71,7 @@ async function copyKnownAnswers(connection: DuckDBConnection, job: JobRecord, ro
      SELECT s.n, s.slice, s.h, s.k, donor.rid
      FROM staged s
      ANTI JOIN matched m ON m.n = s.n AND m.good
-     JOIN (SELECT unit_key, arg_max(rowid, fetched_at) AS rid FROM enriched_rows e
+     JOIN (SELECT unit_key, arg_max(rowid, fetched_at) AS rid FROM row_store e
            WHERE e.job = $job AND e.unit_key IS NOT NULL AND NOT ${stale('e')} GROUP BY unit_key) donor ON donor.unit_key = s.k`,
     { job: job.job },
   );
@@ -79,18 +79,16 @@ async function copyKnownAnswers(connection: DuckDBConnection, job: JobRecord, ro
   if (Number(reader.getRowsJson()[0]?.[0]) === 0) return;
   const { LIST, VARCHAR } = await import('@duckdb/node-api');
   await connection.run(
-    `INSERT INTO enriched_rows (job, origin, generation, slice, row_number, row_hash, unit_key, url, input, status, error_tag,
+    `INSERT INTO row_store (job, origin, generation, slice, row_number, row_hash, unit_key, url, input, status, error_tag,
        error_message, http_status, source, title, author, published_date, response, request_id, cost_micros, fetched_at, loaded_at)
      SELECT e.job, e.origin, $generation, c.slice, c.n, c.h, c.k, r.u, r.i, e.status, e.error_tag, NULL, e.http_status, e.source,
        e.title, e.author, e.published_date, e.response, e.request_id, 0, e.fetched_at, make_timestamp_ms($now::BIGINT)
-     FROM copied c JOIN enriched_rows e ON e.rowid = c.rid JOIN ${stagedRows} r ON r.n = c.n`,
+     FROM copied c JOIN row_store e ON e.rowid = c.rid JOIN ${stagedRows} r ON r.n = c.n`,
     { generation: job.generation, now: BigInt(Date.now()), rows: rows as never },
     { rows: LIST(VARCHAR) } as never,
   );
   // The answers to other options that stood there are replaced, as a load would.
-  await connection.run(
-    'DELETE FROM enriched_rows WHERE rowid IN (SELECT m.rid FROM matched m JOIN copied c ON c.n = m.n)',
-  );
+  await connection.run('DELETE FROM row_store WHERE rowid IN (SELECT m.rid FROM matched m JOIN copied c ON c.n = m.n)');
   await connection.run('DELETE FROM matched WHERE n IN (SELECT n FROM copied)');
   await connection.run('INSERT INTO matched (n, good) SELECT n, true FROM copied');
 }

@@ -6,7 +6,7 @@ export async function summarize(connection: DuckDBConnection, job: string, file:
   const rows = await jobRows(connection, job, file);
   const reader = await connection.runAndReadAll(
     `SELECT CASE WHEN vanished_at IS NULL THEN status ELSE 'vanished' END AS status, error_tag, count(*)
-     FROM enriched_rows WHERE job = $job AND (outdated_at IS NULL OR vanished_at IS NOT NULL) GROUP BY ALL ORDER BY 3 DESC, 2`,
+     FROM row_store WHERE job = $job AND (outdated_at IS NULL OR vanished_at IS NOT NULL) GROUP BY ALL ORDER BY 3 DESC, 2`,
     { job },
   );
   const counts: Record<string, number> = { success: 0, error: 0, invalid: 0, vanished: 0 };
