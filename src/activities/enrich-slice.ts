@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CancelledFailure, Context } from '@temporalio/activity';
+import { Context } from '@temporalio/activity';
 import type { SliceHeartbeat, SliceInput, SliceResult } from '../core/job.js';
 import { readSlice, sliceFile } from '../rows/index.js';
 import { type ContentsOptions, contentsOrder } from './contents-order.js';
@@ -57,9 +57,9 @@ export function createEnrichSlice(deps: ActivityDeps) {
         unknownOutcomes: receipt.unknownOutcomes,
       };
       if (!receipt.complete) {
-        if (Context.current().cancellationSignal.aborted)
-          throw new CancelledFailure('cancelled, what was bought is in the journal');
-        if (receipt.waitMs > 0) throw waiting(receipt.waitMs, receipt.waitingFor);
+        // Cancelled (a pause, a cancel, the worker's end) the slice still says what it bought, and hands back the rest.
+        const { aborted } = Context.current().cancellationSignal;
+        if (receipt.waitMs > 0 && !aborted) throw waiting(receipt.waitMs, receipt.waitingFor);
         return { ...result, complete: false, rows: 0 };
       }
       state = { ...state, landed: units.length, waitingFor: 'the warehouse' };

@@ -7,9 +7,16 @@ import type { ActivityDeps } from './deps.js';
 import { toFailure } from './failure.js';
 import { heartbeatFrom } from './stopping.js';
 
-/** What `openJob` answers: the slices that still have rows to load. */
+/** Requests answered and what they cost, in micro-dollars. */
+export interface Spent {
+  readonly requests: number;
+  readonly costMicros: number;
+}
+
+/** What `openJob` answers: the slices that still have rows to load, and what was bought for the job in earlier runs. */
 export interface OpenedJob {
   readonly slices: readonly number[];
+  readonly before: Spent;
 }
 
 /** What `finishJob` is told. */
@@ -17,8 +24,8 @@ export interface FinishInput {
   readonly staged: StagedJob;
   readonly csv: string | null;
   readonly startedAt: number;
-  readonly requests: number;
-  readonly costMicros: number;
+  /** What had been bought for the job before this run of it, which bought the rest; null: all of it. */
+  readonly before: Spent | null;
 }
 
 export function jobRecord(staged: StagedJob): JobRecord {
@@ -39,7 +46,9 @@ export function createJobActivities(deps: ActivityDeps) {
       const { staged, freshness } = input;
       return beating(async () => {
         const files = Array.from({ length: staged.slices }, (_, slice) => sliceFile(staged.stageDir, slice));
-        return { slices: await deps.sinkFor(staged.into).openJob(jobRecord(staged), files, freshness) };
+        const { requests, costMicros } = await deps.journal.totals(`${staged.job}/`);
+        const slices = await deps.sinkFor(staged.into).openJob(jobRecord(staged), files, freshness);
+        return { slices, before: { requests, costMicros } };
       });
     },
 
@@ -58,6 +67,8 @@ export async function summarize(
   const { staged, csv } = input;
   const sink = deps.sinkFor(staged.into);
   const totals = await deps.journal.totals(`${staged.job}/`);
+  // By the journal, not by what the slices reported: a slice that was killed or refused bought something, too.
+  const before = input.before ?? totals;
   await sink.recordUnknown(staged.job, totals.unknown);
   if (csv !== null) await sink.exportCsv(staged.job, csv);
   return {
@@ -67,8 +78,8 @@ export async function summarize(
     into: staged.into,
     csv,
     warehouse: await sink.summary(staged.job),
-    requests: input.requests,
-    costMicros: input.costMicros,
+    requests: totals.requests - before.requests,
+    costMicros: totals.costMicros - before.costMicros,
     totalCostMicros: totals.costMicros,
     unknownOutcomes: totals.unknown.length,
     seconds: (Date.now() - input.startedAt) / 1000,

@@ -123,7 +123,7 @@ class FolderRuntime implements Runtime {
   async summary(job: string): Promise<JobSummary> {
     const { staged, csv } = this.#registry.find(job);
     const deps = { journal: await this.#journal(), sinkFor: (into: string) => this.#sinks.open(into) };
-    const summary = await summarize(deps, { staged, csv: null, startedAt: Date.now(), requests: 0, costMicros: 0 });
+    const summary = await summarize(deps, { staged, csv: null, startedAt: Date.now(), before: null });
     return { ...summary, csv };
   }
 
@@ -214,7 +214,10 @@ class FolderRuntime implements Runtime {
     for (const { staged, completed } of this.#registry.all()) {
       if (completed !== staged.generation) continue;
       // A warehouse that is busy or gone is no reason to start later: there is a next time.
-      const loaded = await deps.sinkFor(staged.into).loadedSlices(staged.job, staged.generation).catch(() => null);
+      const loaded = await deps
+        .sinkFor(staged.into)
+        .loadedSlices(staged.job, staged.generation)
+        .catch(() => null);
       if (loaded?.length === staged.slices) await deps.journal.prune(`${staged.job}/`, before);
     }
   }

@@ -13,6 +13,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.js';
+import type { Spent } from '../activities/job.js';
 import {
   type EnrichCsvInput,
   type JobPhase,
@@ -37,6 +38,8 @@ export interface RowJobState {
   readonly paused: { readonly reason: PauseReason; readonly message: string } | null;
   readonly startedAt: number;
   readonly resumedAt: number;
+  /** What had been bought for the job before this run of it. */
+  readonly before: Spent;
   readonly requests: number;
   readonly failed: number;
   readonly costMicros: number;
@@ -139,8 +142,8 @@ class RowJob {
       this.#queue = new SliceQueue(this.#state.queue);
       await this.#runSlices();
       this.#phase = 'running';
-      const { staged, csv, startedAt, requests, costMicros } = this.#state;
-      const summary = await finishJob({ staged, csv, startedAt, requests, costMicros });
+      const { staged, csv, startedAt, before } = this.#state;
+      const summary = await finishJob({ staged, csv, startedAt, before });
       this.#phase = 'done';
       this.#show();
       return summary;
@@ -156,7 +159,7 @@ class RowJob {
     const { staged, freshness } = this.#input.staged
       ? { staged: this.#input.staged, freshness: this.#input.freshness }
       : await stageInput(this.#input);
-    const { slices } = await openJob(freshness ? { staged, freshness } : { staged });
+    const { slices, before } = await openJob(freshness ? { staged, freshness } : { staged });
     return {
       version: 1,
       staged,
@@ -166,6 +169,7 @@ class RowJob {
       paused: this.#early,
       startedAt: workflowInfo().startTime.getTime(),
       resumedAt: Date.now(),
+      before,
       requests: 0,
       failed: 0,
       costMicros: 0,
@@ -233,18 +237,20 @@ class RowJob {
       if (!result.complete) this.#queue.putBack(slice);
     } catch (error) {
       this.#queue.putBack(slice);
-      if (!isCancellation(error)) this.#failed(error);
+      if (!isCancellation(error) && !endedByCancel(error)) this.#failed(error, state.resumedAt);
     } finally {
       this.#running.delete(slice);
       this.#changes++;
     }
   }
 
-  #failed(error: unknown): void {
+  /** `resumedAt` is what the slice was started with. */
+  #failed(error: unknown, resumedAt: number): void {
     const reason = pauseReasons[typeOf(error)];
-    // A failure of a slice that began before the last resume has been answered by that resume.
-    if (reason) this.pause(reason, messageOf(error));
-    else {
+    if (reason) {
+      // A refusal from before the last resume has been answered by that resume.
+      if (resumedAt === this.#state?.resumedAt) this.pause(reason, messageOf(error));
+    } else {
       this.#fatal ??= error;
       this.#scope.cancel();
     }
@@ -281,6 +287,11 @@ function* numbersIn(ranges: Ranges): Iterable<number> {
 function typeOf(error: unknown): string {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   return cause instanceof ApplicationFailure ? (cause.type ?? '') : '';
+}
+
+/** The activity would have been tried again, had it not been cancelled meanwhile: nothing is wrong with it. */
+function endedByCancel(error: unknown): boolean {
+  return error instanceof ActivityFailure && error.retryState === 'CANCEL_REQUESTED';
 }
 
 function messageOf(error: unknown): string {
