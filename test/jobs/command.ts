@@ -1,6 +1,6 @@
 import { openRuntime } from '../../dist/worker/index.js';
+import type { EnrichRequest, JobPlan, RuntimeConfig } from '../../dist/worker/runtime-types.js';
 import type { JobSummary } from '../../src/core/job.js';
-import type { EnrichRequest, JobPlan, RuntimeConfig } from '../../src/worker/runtime-types.js';
 import type { Folder } from './folder.js';
 
 export interface Outcome {

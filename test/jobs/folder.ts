@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
-import { Secret } from '../../src/core/secret.js';
-import type { RuntimeConfig } from '../../src/worker/runtime-types.js';
+import { Secret } from '../../dist/core/secret.js';
+import type { RuntimeConfig } from '../../dist/worker/runtime-types.js';
 
 /** A row of the inputs here: an id, a name and a URL. */
 export type InputRow = readonly [id: string, name: string, url: string];

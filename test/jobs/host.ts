@@ -2,7 +2,10 @@ import { fileURLToPath } from 'node:url';
 import type { WorkflowHandleWithSignaledRunId } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker, type WorkerOptions } from '@temporalio/worker';
-import { createActivities } from '../../src/activities/index.js';
+import { createActivities } from '../../dist/activities/index.js';
+import { openParts, type Parts } from '../../dist/worker/parts.js';
+import type { RuntimeConfig } from '../../dist/worker/runtime-types.js';
+import { workerDefaults } from '../../dist/worker/worker-host.js';
 import {
   type EnrichCsvInput,
   type JobProgress,
@@ -11,9 +14,6 @@ import {
   signalNames,
   workflowNames,
 } from '../../src/core/job.js';
-import { openParts, type Parts } from '../../src/worker/parts.js';
-import type { RuntimeConfig } from '../../src/worker/runtime-types.js';
-import { workerDefaults } from '../../src/worker/worker-host.js';
 import type { Folder } from './folder.js';
 
 const codePath = fileURLToPath(new URL('../../dist/worker/workflow-bundle.js', import.meta.url));

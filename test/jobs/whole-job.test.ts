@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { EnrichRequest } from '../../dist/worker/runtime-types.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
-import type { EnrichRequest } from '../../src/worker/runtime-types.js';
 import { enrich } from './command.js';
 import { Folder, type InputRow, plainRows } from './folder.js';
 import { startTemporal } from './temporal.js';
