@@ -45,8 +45,9 @@ export function matchContents(urls: readonly string[], data: Answered): MatchedC
 
   const units = urls.map((url) => {
     const status = statusOf(url);
-    const own = byId(url);
-    const result = own ?? (status?.status === 'error' ? undefined : byUrl(url));
+    // What the service calls failed has no result, as a rule: looking for one by a normalised URL would cost more than the rest.
+    const failed = status?.status === 'error';
+    const result = byId(url, failed) ?? (failed ? undefined : byUrl(url));
     if (result) used.add(result);
     return toUnit(url, status, result);
   });
@@ -77,16 +78,19 @@ function toUnit(url: string, status: Status | undefined, result: Result | undefi
 }
 
 /** Finds by exact text, and only if that fails by normalised URL: an ordinary answer never parses one. */
-function lookup<T>(items: readonly T[], idOf: (item: T) => string | null | undefined): (url: string) => T | undefined {
+function lookup<T>(
+  items: readonly T[],
+  idOf: (item: T) => string | null | undefined,
+): (url: string, exactly?: boolean) => T | undefined {
   const exact = new Map<string, T>();
   for (const item of items) {
     const id = idOf(item);
     if (typeof id === 'string' && !exact.has(id)) exact.set(id, item);
   }
   let loose: Map<string, T> | null = null;
-  return (url) => {
+  return (url, exactly) => {
     const found = exact.get(url);
-    if (found !== undefined || exact.size === 0) return found;
+    if (found !== undefined || exactly || exact.size === 0) return found;
     loose ??= normalised(exact);
     return loose.get(normalise(url));
   };

@@ -105,7 +105,11 @@ export async function watchToEnd(
   const { terminal } = context;
   const view = new ProgressView(terminal);
   if (runtime.clientOnly) terminal.say('Another process of this folder runs the worker; this one watches.');
-  const followed = await follow(runtime, handle, view, { stopped });
+  const followed = await follow(runtime, handle, view, {
+    stopped,
+    // A bar must move; lines every few seconds need no more looks than that.
+    everyMs: terminal.live ? 250 : 1000,
+  });
   view.end();
   if (followed.kind === 'parked') {
     const { pausedFor, message } = followed.progress;
