@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { DEFAULT_TASK_QUEUE } from '../core/job.js';
 import { rateProfiles } from '../core/rate.js';
 import { Secret } from '../core/secret.js';
+import { misspeltVariables } from './misspelt-variables.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 
 /** The public service, used where a key is set and no other address is. */
@@ -33,19 +34,6 @@ export interface ConfigSources {
   readonly cwd: string;
   readonly say: RuntimeConfig['say'];
 }
-
-/** Variables that mean something; another one that begins with `SEARCHFLOW_` is warned of. */
-const knownVariables = [
-  'SEARCHFLOW_API_KEY',
-  'SEARCHFLOW_BASE_URL',
-  'SEARCHFLOW_QPS',
-  'SEARCHFLOW_RATE_PROFILE',
-  'SEARCHFLOW_CONCURRENCY',
-  'SEARCHFLOW_STATE_DIR',
-  'SEARCHFLOW_KEEP_LANDING_DAYS',
-  'SEARCHFLOW_TASK_QUEUE',
-  'SEARCHFLOW_DEBUG',
-] as const;
 
 const wholeNumber = (most: number) =>
   z
@@ -91,7 +79,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     return null;
   };
 
-  warnOfMisspelt(env, say);
+  for (const warning of misspeltVariables(env)) say(warning);
 
   const keyFound = variable('SEARCHFLOW_API_KEY') ?? variable('EXA_API_KEY');
   const baseFound = variable('SEARCHFLOW_BASE_URL');
@@ -235,30 +223,4 @@ function shown(text: string, env: ConfigSources['env']): string {
   if (secrets.some((secret) => secret && text.includes(secret))) return 'the value (not shown, it holds a key)';
   const flat = text.replace(/[\p{Cc}\p{Cf}]/gu, '?');
   return `'${flat.length > 80 ? `${flat.slice(0, 80)}…` : flat}'`;
-}
-
-function warnOfMisspelt(env: ConfigSources['env'], say: ConfigSources['say']): void {
-  for (const found of Object.keys(env)) {
-    if (!found.startsWith('SEARCHFLOW_') || (knownVariables as readonly string[]).includes(found)) continue;
-    const [closest] = knownVariables
-      .map((known) => ({ known, far: distance(found, known) }))
-      .sort((a, b) => a.far - b.far);
-    const hint =
-      closest && closest.far <= 4 ? `; did you mean ${closest.known}?` : `; there are ${knownVariables.join(', ')}.`;
-    say(`Warning: the variable ${shown(found, {}).slice(1, -1)} is not known and has no effect${hint}`);
-  }
-}
-
-/** Insertions and deletions from one text to the other; a replacement is both, so that `KEY` is nearer to `API_KEY` than to `QPS`. */
-function distance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= from.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j++) {
-      const replaced = (row[j - 1] as number) + (from[i - 1] === to[j - 1] ? 0 : 2);
-      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
-    }
-    row = next;
-  }
-  return row[to.length] as number;
 }
