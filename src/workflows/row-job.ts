@@ -67,11 +67,12 @@ export async function rowJob(
   carried: RowJobState | undefined,
   again: AnotherRun,
 ): Promise<JobSummary> {
-  const job = new RowJob(input, again);
+  // With its state in hand, because a signal may be waiting for its handler.
+  const job = new RowJob(input, carried, again);
   setHandler(progressQuery, () => job.progress());
   setHandler(pauseSignal, () => job.pause('person', 'paused by a person'));
   setHandler(resumeSignal, () => job.resume());
-  return job.toEnd(carried);
+  return job.toEnd();
 }
 
 /** Continues the job in a new run of its workflow. */
@@ -81,7 +82,7 @@ class RowJob {
   readonly #input: EnrichCsvInput;
   readonly #again: AnotherRun;
   #phase: JobPhase = 'planning';
-  #state: RowJobState | null = null;
+  #state: RowJobState | null;
   #queue = new SliceQueue([]);
   readonly #running = new Set<number>();
   #scope = new CancellationScope();
@@ -91,8 +92,9 @@ class RowJob {
   #early: RowJobState['paused'] = null;
   #changes = 0;
 
-  constructor(input: EnrichCsvInput, again: AnotherRun) {
+  constructor(input: EnrichCsvInput, carried: RowJobState | undefined, again: AnotherRun) {
     this.#input = input;
+    this.#state = carried ?? null;
     this.#again = again;
   }
 
@@ -136,9 +138,9 @@ class RowJob {
     if (this.#state?.paused) this.#set({ paused: null, resumedAt: Date.now() });
   }
 
-  async toEnd(carried: RowJobState | undefined): Promise<JobSummary> {
+  async toEnd(): Promise<JobSummary> {
     try {
-      this.#state = carried ?? (await this.#plan());
+      this.#state ??= await this.#plan();
       this.#queue = new SliceQueue(this.#state.queue);
       await this.#runSlices();
       this.#phase = 'running';
