@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { WorkflowHandleWithSignaledRunId } from '@temporalio/client';
+import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../../dist/activities/index.js';
@@ -51,9 +51,7 @@ export async function startHost(
 
 /** A running job, as a client in any language sees it. */
 export class Job {
-  constructor(
-    readonly handle: Pick<WorkflowHandleWithSignaledRunId, 'query' | 'signal' | 'cancel' | 'result' | 'workflowId'>,
-  ) {}
+  constructor(readonly handle: WorkflowHandleWithFirstExecutionRunId) {}
 
   progress(): Promise<JobProgress> {
     return this.handle.query<JobProgress>(queryNames.progress);
@@ -91,5 +89,5 @@ export async function startJob(
     taskQueue: folder.dir,
     args: [input],
   });
-  return new Job(handle as unknown as Job['handle']);
+  return new Job(handle);
 }
