@@ -55,7 +55,8 @@ async function inTransaction(connection: DuckDBConnection, name: string, sql: st
     });
     await connection.run('COMMIT');
   } catch (error) {
-    await connection.run('ROLLBACK');
+    // A failed statement may have ended the transaction already.
+    await connection.run('ROLLBACK').catch(() => undefined);
     throw error;
   }
 }

@@ -20,11 +20,11 @@ const cases: readonly { readonly when: RegExp; readonly say: (file: string) => s
     say: (file) => `${file} can't be written by this user: change its permissions, or load into another file`,
   },
   {
-    when: /Is a directory|No such file or directory|Cannot open file/i,
+    when: /Is a directory|Not a directory|No such file|Cannot open file|EEXIST|ENOTDIR|EISDIR|ENAMETOOLONG/i,
     say: (file) => `${file} can't be opened as a DuckDB file: name another one`,
   },
   {
-    when: /checksum|corrupt|Serialization Error|newer than the version|trying to read a database file/i,
+    when: /checksum|corrupt|Could not read enough bytes|Serialization Error|newer than the version|trying to read a database file/i,
     say: (file) =>
       `${file} is damaged, or was written by another version of DuckDB: move it away and run the job again, it is loaded anew from the journal and nothing is bought twice`,
   },
