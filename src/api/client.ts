@@ -1,12 +1,21 @@
 import type { Grant, Limiter } from '../core/limiter.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
 import { Secret } from '../core/secret.js';
-import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from './contents.js';
+import type { PageEnvelope } from '../core/walk.js';
+import { eachItem } from './each-item.js';
 import { type Endpoint, rateClassOf } from './endpoint.js';
 import { ApiError } from './errors.js';
+import type { EventStream } from './event-stream.js';
+import { listOperations, type Operations, operations, type Streams, streams } from './operations.js';
 import type { Answer } from './read-answer.js';
-import { type SearchRequest, type SearchResponse, searchEndpoint } from './search.js';
-import { createTransport, type SendOptions, type TransportOptions } from './transport.js';
+import type { StreamEndpoint } from './stream-endpoint.js';
+import {
+  createTransport,
+  type Input,
+  type SendOptions,
+  type StreamOptions,
+  type TransportOptions,
+} from './transport.js';
 
 /** The public service. */
 export const DEFAULT_BASE_URL = 'https://api.exa.ai';
@@ -20,46 +29,102 @@ export interface ClientOptions extends Omit<TransportOptions, 'apiKey' | 'baseUr
   readonly limiter?: Limiter;
 }
 
+/** One attempt at an operation. Rejects with `ApiError`, whatever went wrong. */
+type Call<E> =
+  E extends Endpoint<infer I, infer O> ? (input: Input<I>, options?: SendOptions) => Promise<Answer<O>> : never;
+
+/** An operation's answer as it comes; see {@link EventStream}. */
+type StreamCall<S> =
+  S extends StreamEndpoint<infer I, infer C> ? (input: Input<I>, options?: StreamOptions) => EventStream<C> : never;
+
+type ListName = (typeof listOperations)[number];
+type ItemOf<O> = O extends PageEnvelope<infer T> ? T : never;
+
+/** Every record of a list, page after page as they are needed. Rejects with `WalkError` where the list can't be walked on. */
+type EachCall<E> =
+  E extends Endpoint<infer I, infer O> ? (input: Input<I>, options?: SendOptions) => AsyncGenerator<ItemOf<O>> : never;
+
+/** The lists over all their pages: `for await (const monitor of client.each.listMonitors({}))`. */
+export type EachList = { readonly [Name in ListName]: EachCall<Operations[Name]> };
+
 /** Every operation as a plain function: one attempt, typed in and out, `ApiError` where it fails. */
-export interface Client {
-  /** Contents of up to 100 URLs (interface section 4.2). A page that fails is a status in the answer. */
-  getContents(input: ContentsRequest, options?: SendOptions): Promise<Answer<ContentsResponse>>;
-  /** Ranked results for a query (interface section 4.1). */
-  search(input: SearchRequest, options?: SendOptions): Promise<Answer<SearchResponse>>;
+export type Client = { readonly [Name in keyof Operations]: Call<Operations[Name]> } & {
+  readonly [Name in keyof Streams]: StreamCall<Streams[Name]>;
+} & {
+  readonly each: EachList;
   /** Cuts what is in flight and closes every connection. */
   close(): Promise<void>;
-}
+};
 
 /** Makes a client that needs no Temporal. Throws `TypeError` where key, base URL or headers can't be used. */
 export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...rest }: ClientOptions): Client {
   const key = typeof apiKey === 'string' ? new Secret(apiKey) : apiKey;
   const transport = createTransport({ ...rest, baseUrl, apiKey: key });
 
-  async function call<I, O>(endpoint: Endpoint<I, O>, input: I, options: SendOptions = {}): Promise<Answer<O>> {
+  /** The service's word holds for everybody who shares the limiter. */
+  async function obey(error: unknown): Promise<void> {
+    if (limiter && error instanceof ApiError && error.verdict.blocks && error.facts.retryAfterMs !== null) {
+      await limiter.block(Math.min(error.facts.retryAfterMs, MAX_BLOCK_MS), error.message);
+    }
+  }
+
+  async function call<I, O>(endpoint: Endpoint<I, O>, input: Input<I>, options: SendOptions = {}): Promise<Answer<O>> {
     transport.check(endpoint, input, options);
     if (limiter) await turn(limiter, endpoint, input, options.signal);
     try {
       return await transport.send(endpoint, input, options);
     } catch (error) {
-      // The service's word holds for everybody who shares the limiter.
-      if (limiter && error instanceof ApiError && error.verdict.blocks && error.facts.retryAfterMs !== null) {
-        await limiter.block(Math.min(error.facts.retryAfterMs, MAX_BLOCK_MS), error.message);
-      }
+      await obey(error);
       throw error;
     }
   }
 
+  function stream<I, C>(spec: StreamEndpoint<I, C>, input: Input<I>, options: StreamOptions = {}): EventStream<C> {
+    return transport.stream(spec, input, options, {
+      beforeSend: async () => (limiter ? turn(limiter, spec.endpoint, input, options.signal) : undefined),
+      onError: obey,
+    });
+  }
+
+  function each<I extends { readonly cursor?: string | null | undefined }, T>(
+    endpoint: Endpoint<I, PageEnvelope<T>>,
+    input: I,
+    options?: SendOptions,
+  ): AsyncGenerator<T> {
+    return eachItem(input.cursor ?? null, async (cursor) => (await call(endpoint, { ...input, cursor }, options)).data);
+  }
+
   return {
-    getContents: (input, options) => call(contentsEndpoint, input, options),
-    search: (input, options) => call(searchEndpoint, input, options),
+    ...bind<Pick<Client, keyof Operations>>(operations, call),
+    ...bind<Pick<Client, keyof Streams>>(streams, stream),
+    each: bind<EachList>(Object.fromEntries(listOperations.map((name) => [name, operations[name]])), each),
     close: () => transport.close(),
   };
 }
 
+/**
+ * Makes a function of each row of a table. The one place where types are claimed instead of proven: a mapped type can't be
+ * built row by row. `test/api/operations.test.ts` calls every function.
+ */
+function bind<F>(table: object, call: (row: never, input: never, options: never) => unknown): F {
+  const functions = Object.entries(table).map(([name, row]) => [
+    name,
+    (input: unknown, options: unknown) => call(row as never, input as never, options as never),
+  ]);
+  return Object.fromEntries(functions) as F;
+}
+
 /** Waits for a place on the meter and for its moment; a block that began meanwhile voids the place. */
-async function turn<I, O>(limiter: Limiter, endpoint: Endpoint<I, O>, input: I, signal?: AbortSignal): Promise<void> {
+async function turn<I, O>(
+  limiter: Limiter,
+  endpoint: Endpoint<I, O>,
+  input: Input<I>,
+  signal?: AbortSignal,
+): Promise<void> {
   let grant: Grant;
   do {
-    grant = await limiter.acquire({ rateClass: rateClassOf(endpoint, input), weight: endpoint.weight }, signal);
+    // Checked against the endpoint's types just before.
+    const rateClass = rateClassOf(endpoint, input as I);
+    grant = await limiter.acquire({ rateClass, weight: endpoint.weight }, signal);
   } while ((await limiter.start(grant, signal)) === 'blocked');
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { checkRange } from './checks.js';
+import { checkCount, checkRange, firstProblem, problem, shown } from './checks.js';
+import { fieldOf } from './field-of.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';
 
 const textOptions = z.looseObject({
@@ -22,6 +23,8 @@ const highlightsOptions = z.looseObject({
 const summaryOptions = z.looseObject({
   query: z.string().optional(),
   schema: z.looseObject({}).optional(),
+  /** Of monitors (public facts 7.1). */
+  maxTokens: z.number().optional(),
 });
 
 const extrasOptions = z.looseObject({
@@ -54,14 +57,27 @@ export function checkContentsOptions(options: object, prefix: string, limits: Se
     const found = checkRange(prefix + path, at(options, path), range, limits);
     if (found) return found;
   }
-  return null;
+  return checkSubpageTarget(options, prefix, limits);
+}
+
+function checkSubpageTarget(options: object, prefix: string, limits: ServiceLimits): LimitProblem | null {
+  const max = limits.maxSubpageTarget;
+  const given = at(options, 'subpageTarget');
+  if (max === null || given === undefined) return null;
+  const field = `${prefix}subpageTarget`;
+  const targets: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const long = targets.find((target) => typeof target === 'string' && target.length > max.length);
+  return firstProblem(
+    () => checkCount(field, targets, 0, max.entries, limits),
+    () =>
+      long === undefined ? null : problem(field, `holds ${shown(long)}`, `at most ${max.length} characters`, limits),
+  );
 }
 
 function at(options: object, path: string): unknown {
   let value: unknown = options;
   for (const name of path.split('.')) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    value = Object.getOwnPropertyDescriptor(value, name)?.value;
+    value = fieldOf(value, name);
   }
   return value;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { checkCount, firstProblem, problem, shown } from './checks.js';
+import { checkLength, checkUrl } from './check-url.js';
+import { checkCount, firstProblem, problem } from './checks.js';
 import { checkContentsOptions, contentsOptions } from './contents-options.js';
 import { defineEndpoint } from './endpoint.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';
@@ -33,29 +34,18 @@ const contentsResponse = z.looseObject({
 /** Answer of `POST /contents` (interface sections 2.3 and 4.2). */
 export type ContentsResponse = z.infer<typeof contentsResponse>;
 
-const webUrl = /^https?:\/\/[^\s/?#]/i;
-
-function checkUrl(field: string, url: string, limits: ServiceLimits): LimitProblem | null {
-  if (url.length === 0) return problem(field, 'is empty', 'a URL is needed', limits);
-  if (url.length > limits.maxUrlLength) {
-    return problem(field, `has ${url.length} characters`, `at most ${limits.maxUrlLength}`, limits);
-  }
-  if (field.startsWith('ids') || webUrl.test(url)) return null;
-  // No more of it than the start: a URL can hold a password or a token.
-  return problem(field, `starts with ${shown(url.slice(0, 12))}`, 'an http or https URL is needed', limits);
-}
-
 function checkContents(input: ContentsRequest, limits: ServiceLimits): LimitProblem | null {
   const { urls, ids, subpages } = input;
   if (urls && ids) return problem('ids', 'is given together with urls', 'only one of them', limits);
   const name = ids ? 'ids' : 'urls';
   const list = urls ?? ids;
+  const check = ids ? checkLength : checkUrl;
   if (!list) return problem('urls', 'is missing', 'at least 1 URL is needed', limits);
   return firstProblem(
     () => checkCount(name, list, 1, limits.maxUrls, limits),
     () => {
       for (let index = 0; index < list.length; index++) {
-        const found = checkUrl(`${name}[${index}]`, list[index] ?? '', limits);
+        const found = check(`${name}[${index}]`, list[index] ?? '', limits);
         if (found) return found;
       }
       return null;

@@ -1,8 +1,28 @@
+export {
+  type AgentRun,
+  type AgentRunEvent,
+  type AgentRunRequest,
+  isTerminal,
+} from './agent-run-schemas.js';
+export type { AgentRunEventFilter, AgentRunEventPage, AgentRunPage } from './agent-runs.js';
+export type { AnswerRequest, AnswerResponse } from './answer.js';
 export type { AnswerHeaders } from './answer-headers.js';
-export { type Client, type ClientOptions, createClient, DEFAULT_BASE_URL } from './client.js';
+export type { AnswerChunk, SearchChunk } from './answer-streams.js';
+export { type Client, type ClientOptions, createClient, DEFAULT_BASE_URL, type EachList } from './client.js';
 export { type ContentsRequest, type ContentsResponse, contentsEndpoint } from './contents.js';
-export { type Endpoint, rateClassOf } from './endpoint.js';
-export { ApiError } from './errors.js';
+export type { Deprecation } from './deprecations.js';
+export {
+  type AnyEndpoint,
+  type ById,
+  type Endpoint,
+  type Method,
+  type RetryClass,
+  rateClassOf,
+} from './endpoint.js';
+export { ApiError, StreamDropped } from './errors.js';
+export type { EventStream } from './event-stream.js';
+export type { EventFilter, EventPage, WebsetEvent } from './events.js';
+export type { FindSimilarRequest, FindSimilarResponse } from './find-similar.js';
 export { type LimitProblem, type LimitProfile, limitProfiles, type Range, type ServiceLimits } from './limits.js';
 export {
   type MatchedContents,
@@ -11,16 +31,40 @@ export {
   matchContents,
   NO_CONTENT,
 } from './match.js';
+export {
+  type MonitorBatchRequest,
+  type MonitorBatchResponse,
+  type MonitorBatchResult,
+  readMonitorBatch,
+} from './monitor-batch.js';
+export type { CreatedMonitor, Monitor, MonitorChanges, MonitorDefinition, MonitorRun } from './monitor-schemas.js';
+export type { MonitorFilter, MonitorPage, MonitorRunPage } from './monitors.js';
+export {
+  listOperations,
+  type OperationName,
+  type Operations,
+  operations,
+  operationTable,
+  type Streams,
+  streams,
+} from './operations.js';
+export type { PageRequest } from './page.js';
 export type { Answer } from './read-answer.js';
+export { type ResearchTask, type ResearchTaskRequest, researchIdOf } from './research.js';
 export type { SearchResult } from './result.js';
 export { parseHttpDate, parseRetryAfter } from './retry-after.js';
 export { type SearchRequest, type SearchResponse, searchEndpoint } from './search.js';
+export type { StreamEndpoint } from './stream-endpoint.js';
 export {
   createTransport,
   defaultTimeouts,
   type Input,
   type SendOptions,
+  type StreamHooks,
+  type StreamOptions,
   type Timeouts,
   type Transport,
   type TransportOptions,
 } from './transport.js';
+export type { Webset, WebsetItem } from './webset-schemas.js';
+export type { WebsetItemFilter, WebsetItemPage, WebsetPage, WebsetRequest } from './websets.js';

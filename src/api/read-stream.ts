@@ -119,7 +119,13 @@ export async function* readStream<I, C>(
   if (came.status > 299) throw await badStatus(call, came, came.status, said);
   if (!isEventStream(came.headers)) {
     // The service streams only where it has something to write; else it answers as without a stream.
-    const answer = await readAnswer<I, object>({ ...spec.endpoint, response: whole, variants: {} }, call, came, said, limits.maxBytes);
+    const answer = await readAnswer<I, object>(
+      { ...spec.endpoint, response: whole, variants: {} },
+      call,
+      came,
+      said,
+      limits.maxBytes,
+    );
     Object.assign(facts, { requestId: answer.requestId, costMicros: answer.costMicros });
     yield accept(spec.ofWhole(answer.data), JSON.stringify(answer.data));
     return;

@@ -1,37 +1,26 @@
 import { z } from 'zod';
-import { checkCount, checkDate, checkRange, firstProblem, problem, shown } from './checks.js';
-import { checkContentsOptions, contentsOptions } from './contents-options.js';
+import { checkCount, checkText, firstProblem, problem, shown } from './checks.js';
 import { defineEndpoint } from './endpoint.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';
+import { checkLocation, userLocation } from './location.js';
+import { checkOutputSchema, outputSchema, synthesised } from './output-schema.js';
 import { commonAnswer } from './result.js';
-
-const strings = z.array(z.string()).optional();
-const date = z.string().optional();
+import { checkFilters, searchFilters } from './search-filters.js';
 
 const searchRequest = z.looseObject({
   query: z.string(),
-  additionalQueries: strings,
+  /** Only with a deep `type`. */
+  additionalQueries: z.array(z.string()).optional(),
+  /** `auto` (default), `fast`, `neural`, `deep`, and whatever the service knows besides. */
   type: z.string().optional(),
-  category: z.string().optional(),
-  userLocation: z.union([z.string(), z.looseObject({})]).optional(),
-  numResults: z.number().optional(),
-  includeDomains: strings,
-  excludeDomains: strings,
-  startCrawlDate: date,
-  endCrawlDate: date,
-  startPublishedDate: date,
-  endPublishedDate: date,
-  includeText: strings,
-  excludeText: strings,
-  context: contentsOptions.context,
+  userLocation: userLocation.optional(),
+  ...searchFilters,
   moderation: z.boolean().optional(),
-  contents: z.looseObject(contentsOptions).optional(),
   systemPrompt: z.string().optional(),
-  outputSchema: z.looseObject({}).optional(),
+  outputSchema: outputSchema.optional(),
   compliance: z.string().optional(),
   objective: z.string().optional(),
   userIdentifier: z.string().optional(),
-  flags: strings,
 });
 
 /** Request of `POST /search` (interface section 4.1, public facts 2.1). Unknown fields reach the wire. */
@@ -42,36 +31,12 @@ const searchResponse = z.looseObject({
   /** What `auto` chose. The contract has both names, the live service perhaps neither. */
   searchType: z.string().nullish(),
   resolvedSearchType: z.string().nullish(),
-  output: z.looseObject({ content: z.unknown().optional(), grounding: z.array(z.unknown()).nullish() }).nullish(),
+  output: synthesised.nullish(),
   autoDate: z.string().nullish(),
 });
 
 /** Answer of `POST /search` (interface section 4.1, public facts 2.2). */
 export type SearchResponse = z.infer<typeof searchResponse>;
-
-function checkTextFilter(
-  field: string,
-  list: readonly string[] | undefined,
-  limits: ServiceLimits,
-): LimitProblem | null {
-  const tooMany = checkCount(field, list, 0, limits.maxTextFilters, limits);
-  if (tooMany || limits.maxTextFilterWords === null) return tooMany;
-  const max = limits.maxTextFilterWords;
-  for (const filter of list ?? []) {
-    const words = filter.split(/\s+/).filter((word) => word !== '').length;
-    if (words > max) return problem(field, `is ${shown(filter)} with ${words} words`, `at most ${max} words`, limits);
-  }
-  return null;
-}
-
-function checkLocation(location: SearchRequest['userLocation'], limits: ServiceLimits): LimitProblem | null {
-  if (location === undefined) return null;
-  const rule = 'a two-letter ISO country code is needed';
-  if (typeof location === 'string') {
-    return /^[a-z]{2}$/i.test(location) ? null : problem('userLocation', `is ${shown(location)}`, rule, limits);
-  }
-  return limits.locationObjects ? null : problem('userLocation', 'is an object', rule, limits);
-}
 
 function checkAdditionalQueries(input: SearchRequest, limits: ServiceLimits): LimitProblem | null {
   const { additionalQueries, type } = input;
@@ -89,34 +54,22 @@ function checkAdditionalQueries(input: SearchRequest, limits: ServiceLimits): Li
   );
 }
 
-function checkCategory(input: SearchRequest, limits: ServiceLimits): LimitProblem | null {
-  const { category } = input;
-  if (category === undefined || !limits.plainCategories.includes(category)) return null;
-  for (const field of ['startPublishedDate', 'endPublishedDate', 'excludeDomains'] as const) {
-    if (input[field] !== undefined) {
-      return problem(field, `is given with category ${shown(category)}`, 'that category refuses it', limits);
-    }
-  }
-  return null;
-}
-
 function checkSearch(input: SearchRequest, limits: ServiceLimits): LimitProblem | null {
-  const dates = ['startCrawlDate', 'endCrawlDate', 'startPublishedDate', 'endPublishedDate'] as const;
   return firstProblem(
-    () => (input.query.trim() === '' ? problem('query', 'is empty', 'at least 1 character', limits) : null),
-    () => checkRange('numResults', input.numResults, limits.numResults, limits),
-    () => checkCount('includeDomains', input.includeDomains, 0, limits.maxDomains, limits),
-    () => checkCount('excludeDomains', input.excludeDomains, 0, limits.maxDomains, limits),
-    () => checkTextFilter('includeText', input.includeText, limits),
-    () => checkTextFilter('excludeText', input.excludeText, limits),
+    () => checkText('query', input.query, null, limits),
     () => checkAdditionalQueries(input, limits),
     () => checkLocation(input.userLocation, limits),
-    ...dates.map((field) => () => checkDate(field, input[field], limits)),
-    () => checkCategory(input, limits),
-    () => checkContentsOptions(input.contents ?? {}, 'contents.', limits),
-    // The answer would come as an event stream, paid for and unreadable here.
-    () => (input.stream === true ? problem('stream', 'is true', 'this call reads a whole answer', limits) : null),
+    () => checkFilters(input, limits),
+    () => checkText('objective', input.objective, limits.maxObjective, limits),
+    () => checkOutputSchema(input.outputSchema, limits),
+    () => noStream(input, limits),
   );
+}
+
+/** The answer would come as an event stream, paid for and unreadable by a call that reads a whole answer. */
+export function noStream(input: { readonly [field: string]: unknown }, limits: ServiceLimits): LimitProblem | null {
+  const rule = 'this call reads a whole answer; use the streamed form';
+  return input['stream'] === true ? problem('stream', 'is true', rule, limits) : null;
 }
 
 /** Types that the public rate table meters as deep search (public facts 11). */

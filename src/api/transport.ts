@@ -208,7 +208,10 @@ export function createTransport(options: TransportOptions): Transport {
       };
       yield* readStream(
         spec,
-        { ...contextOf(endpoint), timeouts: { ...timeouts, bodyMs: timeouts.streamSilenceMs, totalMs: timeouts.streamMs } },
+        {
+          ...contextOf(endpoint),
+          timeouts: { ...timeouts, bodyMs: timeouts.streamSilenceMs, totalMs: timeouts.streamMs },
+        },
         { maxBytes, maxEvent: options.maxEventChars ?? 16_777_216 },
         facts,
         (choose) => exchange(pool, wire, { ...sizes, signal, totalMs: timeouts.streamMs }, choose),

@@ -65,8 +65,9 @@ export class WalkError extends Error {
     message: string,
     /** Pages that were read before. */
     readonly pages: number,
+    options?: ErrorOptions,
   ) {
-    super(`${message} (after ${pages} page(s))`);
+    super(`${message} (after ${pages} page(s))`, options);
   }
 }
 
@@ -117,11 +118,15 @@ export function next<T>(state: WalkState, answer: PageEnvelope<T>): WalkStep<T> 
  * Tells a cursor that the service no longer takes from other refusals: the error to throw instead, or `null`. A list without a
  * cursor that is refused is no expired cursor.
  */
-export function expiredCursor(state: WalkState, facts: Pick<CallFacts, 'phase' | 'status'>): WalkError | null {
+export function expiredCursor(
+  state: WalkState,
+  facts: Pick<CallFacts, 'phase' | 'status'>,
+  cause?: Error,
+): WalkError | null {
   const refused = facts.phase === 'answer' && (facts.status === 400 || facts.status === 404 || facts.status === 410);
   if (state.cursor === null || !refused) return null;
   const message = `the service refused the cursor of the next page (${facts.status}): it expired, or the list is gone; start the walk anew`;
-  return new WalkError('expired-cursor', message, state.pages);
+  return new WalkError('expired-cursor', message, state.pages, cause ? { cause } : undefined);
 }
 
 /** What makes a record the same one: its id where it has one. */

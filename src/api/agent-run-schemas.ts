@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { grounding, outputSchema } from './output-schema.js';
+
+const text = z.string().nullish();
+const number = z.number().nullish();
+const rows = z.array(z.looseObject({}));
+
+/** Request of `POST /agent/runs` (interface section 4.7, public facts 8.1). Unknown fields reach the wire. */
+export const agentRunRequest = z.looseObject({
+  query: z.string(),
+  systemPrompt: z.string().optional(),
+  input: z.looseObject({ data: rows.optional(), exclusion: rows.optional() }).optional(),
+  outputSchema: outputSchema.nullish(),
+  /** Default `auto`. */
+  effort: z.string().optional(),
+  /** Dollars, and seconds. */
+  budget: z
+    .looseObject({ maxCostDollars: z.number().optional(), maxDurationSeconds: z.number().optional() })
+    .optional(),
+  /** A completed run to go on from. */
+  previousRunId: z.string().optional(),
+  metadata: z.record(z.string(), z.string()).optional(),
+  dataSources: z.array(z.looseObject({ provider: z.string() })).optional(),
+  userIdentifier: z.string().optional(),
+});
+export type AgentRunRequest = z.infer<typeof agentRunRequest>;
+
+const perSource = z.record(z.string(), z.unknown()).nullish();
+
+/** An agent run (interface section 2.5, public facts 8.2). */
+export const agentRun = z.looseObject({
+  id: z.string(),
+  object: text,
+  /** `queued`, `running`, and terminal ones: `completed`, `failed`, `cancelled`, and whatever else comes. */
+  status: z.string(),
+  stopReason: text,
+  createdAt: text,
+  completedAt: text,
+  /** What the service made of the request. */
+  request: z.looseObject({}).nullish(),
+  output: z
+    .looseObject({ text, structured: z.unknown().optional(), grounding: z.array(grounding).nullish() })
+    .nullish(),
+  /** May be fractions where a budget cut a run. */
+  usage: z
+    .looseObject({
+      agentComputeUnits: number,
+      searches: number,
+      emails: number,
+      phoneNumbers: number,
+      dataSources: perSource,
+    })
+    .nullish(),
+  costDollars: z
+    .looseObject({
+      total: number,
+      agentCompute: number,
+      search: number,
+      emails: number,
+      phoneNumbers: number,
+      dataSources: perSource,
+    })
+    .nullish(),
+  error: z.unknown().optional(),
+});
+export type AgentRun = z.infer<typeof agentRun>;
+
+/** Whether a status is an end. Every status but these two is: the contract names no terminal one besides `completed`. */
+export function isTerminal(status: string): boolean {
+  return status !== 'queued' && status !== 'running';
+}
+
+/** An event of a run, stored (public facts 8.3) or streamed (interface section 6.2). `data` is the event's own. */
+export const agentRunEvent = z.looseObject({
+  /** Sequence number; text in a stream. */
+  id: z.union([z.string(), z.number()]).nullish(),
+  event: text,
+  data: z.unknown().optional(),
+  createdAt: z.union([z.string(), z.number()]).nullish(),
+});
+export type AgentRunEvent = z.infer<typeof agentRunEvent>;

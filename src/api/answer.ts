@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { checkText, firstProblem } from './checks.js';
+import { defineEndpoint } from './endpoint.js';
+import { checkLocation, userLocation } from './location.js';
+import { outputSchema } from './output-schema.js';
+import { costDollars } from './result.js';
+import { noStream } from './search.js';
+
+const answerRequest = z.looseObject({
+  query: z.string(),
+  /** Full text of the pages in the citations. */
+  text: z.boolean().optional(),
+  model: z.string().optional(),
+  systemPrompt: z.string().optional(),
+  userLocation: userLocation.nullish(),
+  outputSchema: outputSchema.optional(),
+  userIdentifier: z.string().optional(),
+});
+
+/** Request of `POST /answer` (interface section 4.3, public facts 4). Unknown fields reach the wire. */
+export type AnswerRequest = z.infer<typeof answerRequest>;
+
+const text = z.string().nullish();
+
+/** A source of an answer (interface section 2.4). */
+export const citation = z.looseObject({
+  id: text,
+  url: text,
+  title: text,
+  author: text,
+  publishedDate: text,
+  text,
+  image: text,
+  favicon: text,
+});
+
+const answerResponse = z.looseObject({
+  requestId: text,
+  /** A text, or an object after the `outputSchema`. */
+  answer: z.union([z.string(), z.looseObject({})]),
+  citations: z.array(citation).nullish(),
+  costDollars: costDollars.nullish(),
+});
+
+/** Answer of `POST /answer` (interface section 4.3). */
+export type AnswerResponse = z.infer<typeof answerResponse>;
+
+/** A direct answer or a summary, with its sources. */
+export const answerEndpoint = defineEndpoint<AnswerRequest, AnswerResponse>({
+  name: 'answer',
+  method: 'POST',
+  path: '/answer',
+  section: '4.3',
+  paid: true,
+  idempotent: false,
+  retry: 'rebuy',
+  rateClass: 'answer',
+  request: answerRequest,
+  check: (input, limits) =>
+    firstProblem(
+      () => checkText('query', input.query, null, limits),
+      () => checkLocation(input.userLocation, limits),
+      () => noStream(input, limits),
+    ),
+  response: answerResponse,
+});
