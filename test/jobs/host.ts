@@ -16,7 +16,7 @@ import {
 } from '../../src/core/job.js';
 import type { Folder } from './folder.js';
 
-const codePath = fileURLToPath(new URL('../../dist/worker/workflow-bundle.js', import.meta.url));
+export const codePath = fileURLToPath(new URL('../../dist/worker/workflow-bundle.js', import.meta.url));
 
 /** A worker with real parts in this process. */
 export interface Host {

@@ -1,0 +1,130 @@
+// node scripts/record-histories.mjs: records what the workflows do now, on a real Temporal server and the sandbox, into
+// test/fixtures/histories/<version>-<what>.bin (protobuf, because the JSON form does not replay). A released version's files are never recorded anew:
+// workflows that still run were started by them, and every later version must replay them.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from '@temporalio/client';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { createActivities } from '../dist/activities/index.js';
+import { Secret } from '../dist/core/secret.js';
+import { startSandbox } from '../dist/sandbox/index.js';
+import { openParts } from '../dist/worker/parts.js';
+import { findTemporalBinary } from '../dist/worker/temporal-binary.js';
+import { workerDefaults } from '../dist/worker/worker-host.js';
+import { History } from './history-proto.mjs';
+import { inRoot, textOf } from './root.mjs';
+
+const { version } = JSON.parse(textOf(inRoot('package.json')));
+const target = inRoot('test', 'fixtures', 'histories');
+// Nothing of the machine that records.
+const identity = 'recorder';
+const say = (sentence) => process.stderr.write(`${sentence}\n`);
+
+/** What a job meets, and what is done to it meanwhile. */
+const stories = [
+  { name: 'done', rows: 60 },
+  { name: 'continued-as-new', rows: 240 },
+  {
+    name: 'refused-and-resumed',
+    rows: 60,
+    faults: [{ when: { nth: 3 }, do: { kind: 'status', status: 401, tag: 'INVALID_API_KEY' } }],
+    meanwhile: async (handle) => {
+      await until(async () => (await handle.query('progress')).phase === 'paused');
+      await handle.signal('resume');
+    },
+  },
+  {
+    name: 'paused-and-resumed',
+    rows: 60,
+    latencyMs: 100,
+    meanwhile: async (handle, sandbox) => {
+      await until(() => sandbox.log().length > 1);
+      await handle.signal('pause');
+      await until(async () => (await handle.query('progress')).phase === 'paused');
+      await handle.signal('resume');
+    },
+  },
+  {
+    name: 'cancelled',
+    rows: 60,
+    latencyMs: 100,
+    meanwhile: async (handle, sandbox) => {
+      await until(() => sandbox.log().length > 1);
+      await handle.cancel();
+    },
+  },
+];
+
+async function until(met) {
+  while (!(await met())) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+Runtime.install({ logger: new DefaultLogger('ERROR') });
+const { path } = await findTemporalBinary({ env: process.env, say, stateDir: inRoot('.searchflow') });
+const extraArgs = ['--dynamic-config-value', 'limit.historyCount.suggestContinueAsNew=40'];
+const temporal = await TestWorkflowEnvironment.createLocal({
+  server: { executable: { type: 'existing-path', path }, extraArgs },
+});
+try {
+  mkdirSync(target, { recursive: true });
+  for (const story of stories) await record(story);
+} finally {
+  await temporal.teardown();
+}
+
+async function record({ name, rows, faults = [], latencyMs = 0, meanwhile }) {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-history-'));
+  const sandbox = await startSandbox({ latencyMs, faults, textBytes: 100 });
+  const parts = await openParts({
+    service: 'sandbox',
+    origin: 'sandbox',
+    baseUrl: sandbox.url,
+    apiKey: new Secret('key-of-the-recorder'),
+    stateDir: join(dir, 'state'),
+    userStateDir: join(dir, 'user'),
+    rate: { qps: 1000 },
+    concurrency: 4,
+    say,
+  });
+  try {
+    const input = join(dir, 'rows.csv');
+    writeFileSync(
+      input,
+      `url\n${Array.from({ length: rows }, (_, row) => `https://site-${row}.example/`).join('\n')}\n`,
+    );
+    const worker = await Worker.create({
+      ...workerDefaults,
+      workflowBundle: { codePath: inRoot('dist', 'worker', 'workflow-bundle.js') },
+      connection: temporal.nativeConnection,
+      identity,
+      taskQueue: name,
+      activities: createActivities(parts.deps),
+    });
+    await worker.runUntil(() => follow(name, dir, input, sandbox, meanwhile));
+  } finally {
+    await parts.close();
+    await sandbox.close();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+async function follow(name, dir, input, sandbox, meanwhile) {
+  const client = new Client({ connection: temporal.connection, identity });
+  const handle = await client.workflow.start('enrichCsv', {
+    workflowId: `enrich-${name}`,
+    taskQueue: name,
+    args: [{ input, urlColumn: 'url', into: join(dir, 'out.duckdb'), csv: join(dir, 'out.csv'), batch: 10 }],
+  });
+  await meanwhile?.(handle, sandbox);
+  await handle.result().catch((error) => say(`${name}: ${error.message}`));
+  let runId = handle.firstExecutionRunId;
+  for (let run = 1; runId; run++) {
+    const history = await client.workflow.getHandle(handle.workflowId, runId).fetchHistory();
+    const file = join(target, `${version}-${name}-${run}.bin`);
+    writeFileSync(file, History.encode(history).finish());
+    say(`${file}: ${history.events.length} events, ${readFileSync(file).length} bytes`);
+    runId = history.events.at(-1).workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
+  }
+}
