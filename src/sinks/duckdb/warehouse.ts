@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { SinkUnusable } from '../../core/sink.js';
 import { checkSchema } from './check-schema.js';
 import { migrate } from './migrate.js';
 import { sinkError } from './sink-error.js';
@@ -97,6 +98,11 @@ export class Warehouse {
   }
 
   async #open(): Promise<DuckDBInstance> {
+    if (this.file.includes('?')) {
+      throw new SinkUnusable(
+        `${this.file} has a question mark in its path, which DuckDB can't work with: name another file`,
+      );
+    }
     const { DuckDBInstance } = await import('@duckdb/node-api');
     mkdirSync(dirname(this.file), { recursive: true });
     // From the process-wide cache, always: a second instance on one file in one process would take the lock away from
