@@ -69,7 +69,7 @@ function checkSearch(input: SearchRequest, limits: ServiceLimits): LimitProblem 
 /** The answer would come as an event stream, paid for and unreadable by a call that reads a whole answer. */
 export function noStream(input: { readonly [field: string]: unknown }, limits: ServiceLimits): LimitProblem | null {
   const rule = 'this call reads a whole answer; use the streamed form';
-  return input['stream'] === true ? problem('stream', 'is true', rule, limits) : null;
+  return input.stream === true ? problem('stream', 'is true', rule, limits) : null;
 }
 
 /** Types that the public rate table meters as deep search (public facts 11). */
