@@ -1,8 +1,9 @@
 import { closeSync, createReadStream, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { z } from 'zod';
+import type { Fact } from './fact-log.js';
 import type { Purchase } from './purchase-book.js';
 
-/** A line of the file: a purchase, a new balance, or the mark of a start. */
+/** A line of the file: a purchase, a new balance, a change of state, or the mark of a start. */
 const lineSchema = z.union([
   z.object({
     operation: z.string(),
@@ -10,7 +11,9 @@ const lineSchema = z.union([
     units: z.array(z.string()),
     failed: z.array(z.string()),
     micros: z.number().int(),
+    run: z.string().optional(),
   }),
+  z.object({ fact: z.looseObject({ kind: z.string() }) }),
   z.object({ credits: z.number().int().nullable() }),
   z.object({ start: z.number().int() }),
 ]);
@@ -20,9 +23,11 @@ export interface BookReader {
   purchase(purchase: Purchase): void;
   /** A balance set by hand, in micro-dollars; null is no limit. */
   credits(micros: number | null): void;
+  /** A change of state. */
+  fact(fact: Fact): void;
 }
 
-/** The purchase book on disk: JSON lines, each written whole before its answer is sent, so it survives SIGKILL of this process. */
+/** The purchase book and the state on disk: JSON lines, each written whole before its answer is sent, so it survives SIGKILL of this process. */
 export class BookFile {
   readonly #fd: number;
   /** How often the file was opened before. */
@@ -48,8 +53,12 @@ export class BookFile {
     }
   }
 
-  purchase({ operation, options, units, failed, micros }: Purchase): void {
-    this.#write({ operation, options, units, failed, micros });
+  purchase({ operation, options, units, failed, micros, run }: Purchase): void {
+    this.#write({ operation, options, units, failed, micros, run });
+  }
+
+  fact(fact: Fact): void {
+    this.#write({ fact });
   }
 
   credits(micros: number | null): void {
@@ -95,7 +104,8 @@ function readLine(text: string, place: string, reader: BookReader): number {
   const line = lineSchema.safeParse(parseJson(text));
   if (!line.success) throw new Error(`${place}: not a line of a purchase book`);
   if ('start' in line.data) return 1;
-  if ('credits' in line.data) reader.credits(line.data.credits);
+  if ('fact' in line.data) reader.fact(line.data.fact);
+  else if ('credits' in line.data) reader.credits(line.data.credits);
   else reader.purchase(line.data);
   return 0;
 }

@@ -2,7 +2,8 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { z } from 'zod';
 import { faultsSchema } from './fault.js';
-import type { Panel } from './panel.js';
+import { type Panel, triggerSchema } from './panel.js';
+import { Refusal } from './refusal.js';
 
 /** Paths below it belong to the sandbox itself, need no key, meet no limit and no fault, and stay out of the request log. */
 export const CONTROL_PATH = '/__sandbox';
@@ -12,13 +13,18 @@ const fromSchema = z.coerce.number().int().positive().catch(1);
 
 /**
  * The control paths as a request listener of `node:http`: `GET bill` (`?keys=0` leaves the units out), `GET log` (`?from=n`),
- * `GET stats`, `POST faults` (a list), `POST credits` (`{"dollars": 5}`, null for no end), `POST reset`.
+ * `GET stats`, `GET state`, `POST trigger` (`{"event": "webset.idle", "count": 5}`, `{"monitorRun": id}`, `{"disableMonitor": id}`),
+ * `POST faults` (a list), `POST credits` (`{"dollars": 5}`, null for no end), `POST reset`.
  */
 export function createControl(panel: Panel): ReturnType<typeof getRequestListener> {
   const app = new Hono().basePath(CONTROL_PATH);
   app.get('/bill', (context) => context.json(panel.bill({ keys: context.req.query('keys') !== '0' })));
   app.get('/log', (context) => context.json(panel.log(fromSchema.parse(context.req.query('from')))));
   app.get('/stats', (context) => context.json(panel.stats()));
+  app.get('/state', (context) => context.json(panel.state()));
+  app.post('/trigger', async (context) =>
+    context.json({ ids: panel.trigger(triggerSchema.parse(await context.req.json())) }),
+  );
   app.post('/faults', async (context) => {
     panel.setFaults(faultsSchema.parse(await context.req.json()));
     return context.json({ ok: true });
@@ -33,6 +39,7 @@ export function createControl(panel: Panel): ReturnType<typeof getRequestListene
   });
   app.notFound((context) => context.json({ error: `No ${context.req.method} ${context.req.path}` }, 404));
   app.onError((error, context) => {
+    if (error instanceof Refusal) return context.json({ error: error.message }, error.status === 404 ? 404 : 400);
     if (error instanceof z.ZodError) return context.json({ error: z.prettifyError(error) }, 400);
     return context.json({ error: error.message }, error instanceof SyntaxError ? 400 : 500);
   });

@@ -41,6 +41,7 @@ export async function deliver(
   }
   if (fault?.kind === 'drip') {
     await drip(response, body, fault, timers);
+    response.end();
     return reply.status;
   }
   response.end(body);
@@ -53,7 +54,8 @@ export function cut(response: ServerResponse): number {
   return 0;
 }
 
-async function drip(
+/** Writes `bytes` at a time. The response stays open. */
+export async function drip(
   response: ServerResponse,
   body: Buffer,
   { bytes = 1, everyMs = 1000 }: { readonly bytes?: number; readonly everyMs?: number },
@@ -63,11 +65,10 @@ async function drip(
     if (from > 0) await timers.wait(everyMs);
     await write(response, body.subarray(from, from + bytes));
   }
-  response.end();
 }
 
 /** Writes and waits until it left this process, or the connection is gone. */
-async function write(response: ServerResponse, bytes: Buffer): Promise<void> {
+export async function write(response: ServerResponse, bytes: Buffer): Promise<void> {
   if (bytes.length === 0) {
     response.flushHeaders();
     return;

@@ -2,30 +2,34 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkAccess } from './access.js';
 import { changeResults } from './change-results.js';
 import { cut, deliver, type Reply } from './deliver.js';
+import { deliverStream } from './deliver-stream.js';
 import { faultReply, refusalReply } from './error-reply.js';
 import { type FaultDo, faultLabel } from './fault.js';
 import type { FaultScript } from './fault-script.js';
 import { fraction, mix } from './hash.js';
-import type { SandboxOptions } from './options.js';
+import type { Settings } from './options.js';
 import type { RateWindow } from './rate-window.js';
 import { readJson } from './read-json.js';
 import { envelopeOf, Refusal } from './refusal.js';
 import type { OpenEntry, RequestLog } from './request-log.js';
 import { retryAfterOf } from './retry-after.js';
 import { routes } from './routes/index.js';
-import type { Desk } from './routes/route.js';
+import type { Desk, Frames } from './routes/route.js';
+import type { FoundRoute } from './routes/router.js';
 import type { Till } from './till.js';
 import type { Timers } from './timers.js';
 
 /** The parts that serve a request. */
 export interface ExchangeParts {
-  readonly options: SandboxOptions;
+  readonly options: Settings;
   readonly log: RequestLog;
   readonly window: RateWindow;
   readonly script: FaultScript;
   readonly till: Till;
   readonly desk: Desk;
   readonly timers: Timers;
+  /** Does what has fallen due since the last request. */
+  readonly settle: () => void;
   readonly baseUrl: () => string;
   readonly nextRequestId: () => string;
 }
@@ -42,12 +46,30 @@ export function createExchange(
     const seat: Seat = { request, path, entry, requestId, fault: null };
     try {
       const reply = await answer(parts, seat).catch((error: unknown) => refusalReply(path, requestId, error));
-      log.done(entry, reply === null ? cut(response) : await deliver(response, reply, seat.fault, timers));
+      log.done(entry, await send(response, reply, seat.fault, timers));
     } catch {
       // The client is gone, or its connection can't be written to: nothing is left to be answered.
       log.done(entry, cut(response));
     }
   };
+}
+
+/** The answer of a stream: its head, and where its frames come from. */
+interface StreamReply extends Omit<Reply, 'body'> {
+  readonly body: Frames;
+}
+
+async function send(
+  response: ServerResponse,
+  reply: Reply | StreamReply | null,
+  fault: FaultDo | null,
+  timers: Timers,
+): Promise<number> {
+  if (reply === null) return cut(response);
+  const { body } = reply;
+  return typeof body === 'function'
+    ? deliverStream(response, reply, body, fault, timers)
+    : deliver(response, { ...reply, body }, fault, timers);
 }
 
 /** A request on its way through. */
@@ -60,44 +82,50 @@ interface Seat {
 }
 
 /** Answers null where the connection is to be cut. Throws a {@link Refusal} for what isn't served. */
-async function answer(parts: ExchangeParts, seat: Seat): Promise<Reply | null> {
+async function answer(parts: ExchangeParts, seat: Seat): Promise<Reply | StreamReply | null> {
   const { options, window, script, desk, till, timers } = parts;
   const { request, path, entry, requestId } = seat;
+  const method = request.method ?? 'GET';
+  const found = routes.find(method, path);
   checkAccess(request.headers, path, { keys: options.keys, x402: options.x402, baseUrl: parts.baseUrl() });
-  if (!window.admit(entry.at)) throw tooFast(options, entry);
-  const fault = script.next(path, entry.at)?.do ?? null;
+  if (!window.admit(entry.at, found?.weight)) throw tooFast(options, entry);
+  const fault = script.next(method, path, entry.at)?.do ?? null;
   seat.fault = fault;
   entry.fault = fault === null ? null : faultLabel(fault);
   if (fault?.kind === 'reset' && fault.moment === 'before') return null;
   if (fault && isReplacement(fault) && !fault.booked) return faultReply(path, requestId, fault);
-  const route = routes.get(`${request.method} ${path}`);
-  if (!route)
-    throw new Refusal(
-      404,
-      envelopeOf(path) === 'agent' ? 'RUN_NOT_FOUND' : 'NOT_FOUND',
-      `No ${request.method} ${path}`,
-    );
-  const work = route(await readJson(request), desk);
+  if (!found)
+    throw new Refusal(404, envelopeOf(path) === 'agent' ? 'RUN_NOT_FOUND' : 'NOT_FOUND', `No ${method} ${path}`);
+  const query = new URLSearchParams((request.url ?? '').split('?').slice(1).join('?'));
+  const call = { params: found.params, query, headers: request.headers };
+  const work = found.route(method === 'GET' ? undefined : await readJson(request), desk, call);
   await timers.wait(latencyOf(options, entry.n));
   if (timers.stopped) return null;
+  parts.settle();
   const done = work(requestId);
-  till.sell(done.purchase);
-  entry.units = done.purchase.units.length;
+  if (done.purchase) {
+    till.sell(done.purchase);
+    entry.units = done.purchase.units.length;
+  }
   if (fault && isReplacement(fault)) return faultReply(path, requestId, fault);
-  const body = fault?.kind === 'results' ? changeResults(done.body, fault.change) : done.body;
-  return workReply(options, requestId, body);
+  const head = { status: done.status ?? 200, headers: { ...headersOf(options, found, requestId), ...done.headers } };
+  const { body } = done;
+  if (typeof body === 'function') return { ...head, headers: { ...head.headers, ...streamHeaders }, body };
+  return { ...head, body: fault?.kind === 'results' ? changeResults(body, fault.change) : body };
 }
+
+const streamHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
 
 function isReplacement(fault: FaultDo): fault is Extract<FaultDo, { kind: 'status' | 'body' }> {
   return fault.kind === 'status' || fault.kind === 'body';
 }
 
-function latencyOf({ latencyMs, seed }: SandboxOptions, n: number): number {
+function latencyOf({ latencyMs, seed }: Settings, n: number): number {
   if (typeof latencyMs === 'number') return latencyMs;
   return latencyMs.min + fraction(mix(n, seed), 63) * (latencyMs.max - latencyMs.min);
 }
 
-function tooFast(options: SandboxOptions, entry: OpenEntry): Refusal {
+function tooFast(options: Settings, entry: OpenEntry): Refusal {
   entry.limited = true;
   const value = retryAfterOf(options.retryAfter, options.retryAfterSeconds);
   return new Refusal(429, 'RATE_LIMIT_EXCEEDED', `You have exceeded the limit of ${options.qps} requests per second`, {
@@ -105,15 +133,14 @@ function tooFast(options: SandboxOptions, entry: OpenEntry): Refusal {
   });
 }
 
-function workReply({ headerPrefix }: SandboxOptions, requestId: string, body: Buffer): Reply {
+function headersOf(
+  { headerPrefix }: Settings,
+  { queued }: FoundRoute,
+  requestId: string,
+): Readonly<Record<string, string>> {
   return {
-    status: 200,
-    headers: {
-      'content-type': 'application/json; charset=utf-8',
-      'x-request-id': requestId,
-      [`${headerPrefix}-queued`]: 'false',
-      [`${headerPrefix}-queue-ms`]: '0',
-    },
-    body,
+    'content-type': 'application/json; charset=utf-8',
+    'x-request-id': requestId,
+    ...(queued ? { [`${headerPrefix}-queued`]: 'false', [`${headerPrefix}-queue-ms`]: '0' } : {}),
   };
 }

@@ -15,6 +15,14 @@ function strikes(when: FaultWhen, seen: number): boolean {
   return true;
 }
 
+/** Whether a path is the one told; a segment `*` stands for any. */
+function isPath(pattern: string, path: string): boolean {
+  if (!pattern.includes('*')) return pattern === path;
+  const wanted = pattern.split('/');
+  const given = path.split('/');
+  return wanted.length === given.length && wanted.every((one, index) => one === '*' || one === given[index]);
+}
+
 /** Decides which fault a request meets. Every fault counts on its own; where several strike at once, the first declared is done. */
 export class FaultScript {
   #lines: Line[] = [];
@@ -34,12 +42,13 @@ export class FaultScript {
     );
   }
 
-  next(path: string, now: number): Fault | null {
+  next(method: string, path: string, now: number): Fault | null {
     const at = now - this.#since;
     let chosen: Line | null = null;
     for (const line of this.#lines) {
       const { when, limit } = line.fault;
-      if (when.path !== undefined && when.path !== path) continue;
+      if (when.method !== undefined && when.method !== method) continue;
+      if (when.path !== undefined && !isPath(when.path, path)) continue;
       if (at < (when.fromMs ?? 0) || at >= (when.untilMs ?? Number.POSITIVE_INFINITY)) continue;
       line.seen += 1;
       if (!chosen && line.struck < (limit ?? Number.POSITIVE_INFINITY) && strikes(when, line.seen)) chosen = line;

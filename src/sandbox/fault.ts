@@ -11,6 +11,7 @@ const whenSchema = z
     every: count.optional(),
     probability: z.number().min(0).max(1).optional(),
     seed: z.number().int().optional(),
+    method: z.enum(['GET', 'POST', 'PATCH', 'DELETE']).optional(),
     path: z.string().startsWith('/').optional(),
     fromMs: ms.optional(),
     untilMs: ms.optional(),
@@ -51,6 +52,24 @@ const doSchema = z.discriminatedUnion('kind', [
     change: z.enum(['shuffle', 'repeat', 'lose', 'add', 'unknown']),
   }),
   z.strictObject({ kind: z.literal('drip'), bytes: count.optional(), everyMs: ms.optional() }),
+  z.strictObject({
+    kind: z.literal('cut-stream'),
+    events: z.number().int().min(-1).optional(),
+    bytes: z.number().int().nonnegative().optional(),
+    insideCharacter: z.boolean().optional(),
+    how: z.enum(['end', 'reset', 'clean']).optional(),
+  }),
+  z.strictObject({
+    kind: z.literal('silent-stream'),
+    events: z.number().int().nonnegative().optional(),
+    ms,
+    comments: z.boolean().optional(),
+  }),
+  z.strictObject({
+    kind: z.literal('frames'),
+    change: z.enum(['duplicate', 'reorder', 'unknown', 'huge']),
+    bytes: count.optional(),
+  }),
 ]);
 
 const faultSchema = z.strictObject({ when: whenSchema, do: doSchema, limit: count.optional() });
@@ -59,8 +78,8 @@ const faultSchema = z.strictObject({ when: whenSchema, do: doSchema, limit: coun
 export const faultsSchema = z.array(faultSchema);
 
 /**
- * When a fault strikes. It looks only at requests that passed the key check and the rate limit, counts those with its `path`
- * (all without one), and times from the moment the faults were set. `nth`: just that one; `every`: each multiple;
+ * When a fault strikes. It looks only at requests that passed the key check and the rate limit, counts those with its `method`
+ * and `path` (all without them; a segment `*` of the path stands for any, as in `/agent/runs/*`), and times from the moment the faults were set. `nth`: just that one; `every`: each multiple;
  * `probability`: by a seeded draw per request, the same every time; none of the three: each request.
  */
 export type FaultWhen = z.infer<typeof whenSchema>;
@@ -74,9 +93,15 @@ export type FaultWhen = z.infer<typeof whenSchema>;
  *   Content-Length of the whole, or as chunks without the last one.
  * - `stall`: booked, then nothing for `ms` before the headers, or in the middle of the body.
  * - `body`: this body instead (HTML by default), with status 200 unless told; booked only when told.
- * - `results`: booked, then the answer's `results` are shuffled (the `statuses` too), the first is repeated, the first is lost, one nobody
+ * - `results`: booked, then the answer's `results` (or the `data` of a list) are shuffled (the `statuses` too), the first is repeated, the first is lost, one nobody
  *   asked for is added, or unknown fields and an unknown status are put in.
  * - `drip`: booked; the body comes `bytes` (1) at a time every `everyMs` (1000).
+ * - `cut-stream`: an event stream ends after so many `events` (1; -1: all but the last one, comments not counted) or `bytes`;
+ *   `insideCharacter`: at the next place inside a letter of several bytes. `how`: the connection ends (`end`) or is reset under the
+ *   stream, or the stream ends as if it were whole (`clean`).
+ * - `silent-stream`: after so many `events` (0) nothing comes for `ms`, or only `comments`.
+ * - `frames`: each frame of a stream comes twice, each pair in the wrong order, an unknown one before each, or first one of `bytes` (5 MB).
+ *   An answer that is no stream passes the last three unchanged; a stream takes `truncate`, `stall` and `drip` as far as they fit.
  */
 export type FaultDo = z.infer<typeof doSchema>;
 
@@ -125,9 +150,10 @@ function fromWord(name: string, value: string): unknown {
   return value !== '' && Number.isFinite(Number(value)) ? Number(value) : value;
 }
 
-/** Short name of what a fault does, for the request log: `status:503`, `reset:after`, `results:lose`, `drip`. */
+/** Short name of what a fault does, for the request log: `status:503`, `reset:after`, `results:lose`, `cut-stream`. */
 export function faultLabel(action: FaultDo): string {
   if (action.kind === 'status') return `status:${action.status}`;
+  if (action.kind === 'frames') return `frames:${action.change}`;
   if (action.kind === 'results') return `results:${action.change}`;
   return 'moment' in action ? `${action.kind}:${action.moment}` : action.kind;
 }

@@ -1,5 +1,16 @@
 import { z } from 'zod';
 import { type Fault, faultsSchema } from './fault.js';
+import {
+  type AgentRunOptions,
+  agentRunsSchema,
+  durationSchema,
+  type EventOptions,
+  eventsSchema,
+  type MonitorOptions,
+  monitorsSchema,
+  type ResearchOptions,
+  researchSchema,
+} from './state-options.js';
 
 export { type Fault, type FaultDo, type FaultWhen, parseFault } from './fault.js';
 
@@ -38,12 +49,26 @@ export interface SandboxOptions {
   readonly prebuilt: boolean;
   /** Faults, declared as data. Default none. */
   readonly faults: readonly Fault[];
-  /** File of the purchase book, kept across restarts and SIGKILL; null keeps it in memory. Default null. */
+  /** File of the purchase book and of the state (runs, tasks, monitors), kept across restarts and SIGKILL; null keeps them in memory. Default null. */
   readonly bookFile: string | null;
   /** Requests the log holds. Default 200,000. */
   readonly logEntries: number;
   /** Beginning of the queue headers' names: `x-svc` as in the contract, `x-exa` as the public service has it. Default `x-svc`. */
   readonly headerPrefix: string;
+  /** How many times faster than the clock on the wall the schedules of monitors go: with 3600 an hour is a second. Default 1. */
+  readonly monitorClock: number;
+  readonly agentRuns: Partial<AgentRunOptions>;
+  readonly research: Partial<ResearchOptions>;
+  readonly monitors: Partial<MonitorOptions>;
+  readonly events: Partial<EventOptions>;
+}
+
+/** The options with every default put in. */
+export interface Settings extends SandboxOptions {
+  readonly agentRuns: AgentRunOptions;
+  readonly research: ResearchOptions;
+  readonly monitors: MonitorOptions;
+  readonly events: EventOptions;
 }
 
 const nonNegative = z.number().nonnegative();
@@ -57,12 +82,7 @@ const optionsSchema = z.strictObject({
   qps: z.number().int().positive().nullable().default(null),
   retryAfter: z.enum(['none', 'seconds', 'http-date']).default('none'),
   retryAfterSeconds: z.number().int().nonnegative().default(1),
-  latencyMs: z
-    .union([
-      nonNegative,
-      z.strictObject({ min: nonNegative, max: nonNegative }).refine(({ min, max }) => min <= max, 'min is above max'),
-    ])
-    .default(0),
+  latencyMs: durationSchema.default(0),
   failureRate: z.number().min(0).max(1).default(0.03),
   failures: z.record(z.string(), z.string()).default({}),
   transientFailures: z.number().int().nonnegative().nullable().default(null),
@@ -75,10 +95,15 @@ const optionsSchema = z.strictObject({
     .string()
     .regex(/^[a-z][a-z0-9-]*$/)
     .default('x-svc'),
+  monitorClock: z.number().positive().default(1),
+  agentRuns: agentRunsSchema.prefault({}),
+  research: researchSchema.prefault({}),
+  monitors: monitorsSchema.prefault({}),
+  events: eventsSchema.prefault({}),
 });
 
 /** Checks options and fills in the defaults. Throws one error that names every mistake. */
-export function parseOptions(options: Partial<SandboxOptions>): SandboxOptions {
+export function parseOptions(options: Partial<SandboxOptions>): Settings {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw new Error(`sandbox options:\n${z.prettifyError(parsed.error)}`);
   return parsed.data;

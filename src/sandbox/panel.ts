@@ -1,6 +1,9 @@
+import { z } from 'zod';
 import type { Fault } from './fault.js';
+import type { Delivery } from './monitors/webhooks.js';
 import type { Bill } from './purchase-book.js';
 import type { RequestLogEntry } from './request-log.js';
+import { eventTypes } from './websets/story.js';
 
 /** Counts over every request since the start or the last reset. */
 export interface SandboxStats {
@@ -10,9 +13,42 @@ export interface SandboxStats {
   /** Turned away by the rate limit. */
   readonly limited: number;
   readonly dollars: number;
-  /** Most requests the limit let through in any one second. */
+  /** Most requests, by weight, that the limit let through in any one second. */
   readonly maxInSlidingSecond: number;
 }
+
+/** What is there now, as tests judge it. */
+export interface SandboxState {
+  readonly agentRuns: {
+    readonly inProgress: number;
+    /** The most that were ever in progress at once. */
+    readonly maxInProgress: number;
+    readonly byStatus: Readonly<Record<string, number>>;
+  };
+  readonly research: { readonly count: number; readonly inProgress: number; readonly maxInProgress: number };
+  readonly monitors: {
+    readonly byStatus: Readonly<Record<string, number>>;
+    readonly runsByStatus: Readonly<Record<string, number>>;
+  };
+  /** Events of monitors on their way to webhooks, and the last attempts. */
+  readonly webhooks: {
+    readonly delivered: number;
+    readonly failed: number;
+    readonly waiting: number;
+    readonly attempts: readonly Delivery[];
+  };
+  /** Webset events that have happened; of them `triggered` by hand. */
+  readonly events: { readonly count: number; readonly triggered: number };
+}
+
+export const triggerSchema = z.union([
+  z.strictObject({ event: z.enum(eventTypes), count: z.number().int().min(1).max(10_000).optional() }),
+  z.strictObject({ monitorRun: z.string().min(1) }),
+  z.strictObject({ disableMonitor: z.string().min(1) }),
+]);
+
+/** Something to happen now: webset events of a type, the run of a monitor, or the service disabling a monitor. */
+export type Trigger = z.infer<typeof triggerSchema>;
 
 /** What a test or a person may ask of a running sandbox and change about it; the same by HTTP under `/__sandbox/`. */
 export interface Panel {
@@ -21,7 +57,10 @@ export interface Panel {
   /** Requests from number `from` on (from the first one kept). */
   log(from?: number): readonly RequestLogEntry[];
   stats(): SandboxStats;
-  /** Empties book, log and limit, gives the first credits back, and begins the faults anew. */
+  state(): SandboxState;
+  /** Makes something happen; answers with the ids of what did. Throws where there is no such monitor. */
+  trigger(what: Trigger): readonly string[];
+  /** Empties book, log, limit and state, gives the first credits back, and begins the faults anew. */
   reset(): void;
   /** Replaces the faults; their counts and times begin now. Throws where one is malformed. */
   setFaults(faults: readonly Fault[]): void;

@@ -1,8 +1,8 @@
 import { toDollars } from '../core/money.js';
 
-/** What one answered request bought. */
+/** What one answered request bought, or what a run cost that a request had started. */
 export interface Purchase {
-  /** `contents`, `search`. */
+  /** `contents`, `search`, `answer`, `findSimilar`, `createAgentRun`, `createResearchTask`, `monitorRun`. */
   readonly operation: string;
   /** Canonical options that change what is bought; empty for the default ones. */
   readonly options: string;
@@ -11,6 +11,8 @@ export interface Purchase {
   /** Units that were asked for and failed: free, but written down. */
   readonly failed: readonly string[];
   readonly micros: number;
+  /** Id of the run that this is the charge for: it is billed at its end, when the request that bought it is long answered. */
+  readonly run?: string | undefined;
 }
 
 /** Everything that was bought here. */
@@ -74,7 +76,7 @@ export class PurchaseBook {
     this.#bought.add(purchase.operation, purchase.options, purchase.units);
     this.#failed.add(purchase.operation, purchase.options, purchase.failed);
     this.#micros += purchase.micros;
-    this.#requests += 1;
+    if (purchase.run === undefined) this.#requests += 1;
     this.#units += purchase.units.length;
   }
 

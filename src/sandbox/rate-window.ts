@@ -16,21 +16,23 @@ export class RateWindow {
     this.#limit = limit;
   }
 
-  /** The most requests that were ever admitted in one second. */
+  /** The most requests, by weight, that were ever admitted in one second. */
   get max(): number {
     return this.#max;
   }
 
-  admit(now: number): boolean {
+  /** `weight`: requests it counts as; one that weighs more than the limit counts as the limit. */
+  admit(now: number, weight = 1): boolean {
     while (this.#head < this.#times.length && now - (this.#times[this.#head] as number) >= windowMs) this.#head += 1;
     if (this.#head > 4096 && this.#head * 2 > this.#times.length) {
       this.#times = this.#times.slice(this.#head);
       this.#head = 0;
     }
     const inWindow = this.#times.length - this.#head;
-    if (this.#limit !== null && inWindow >= this.#limit) return false;
-    this.#times.push(now);
-    this.#max = Math.max(this.#max, inWindow + 1);
+    const units = Math.min(weight, this.#limit ?? weight);
+    if (this.#limit !== null && inWindow + units > this.#limit) return false;
+    for (let unit = 0; unit < units; unit += 1) this.#times.push(now);
+    this.#max = Math.max(this.#max, inWindow + units);
     return true;
   }
 

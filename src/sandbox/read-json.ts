@@ -7,7 +7,7 @@ const BODY_LIMIT = 10 * 1024 * 1024;
 const unreadable = (why: string, status = 400) =>
   new Refusal(status, 'INVALID_REQUEST_BODY', `Invalid request body: ${why}`);
 
-/** Reads a body as JSON. Refuses what is too large or malformed; rejects with the stream's error where the client goes away. */
+/** Reads a body as JSON; undefined where there is none. Refuses what is too large or malformed; rejects with the stream's error where the client goes away. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -16,6 +16,7 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
     if (size > BODY_LIMIT) throw unreadable(`more than ${BODY_LIMIT} bytes`, 413);
     chunks.push(chunk);
   }
+  if (size === 0) return undefined;
   const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
   try {
     return JSON.parse(body.toString('utf8'));

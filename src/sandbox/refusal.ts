@@ -49,7 +49,7 @@ export function errorBody(
     return { body: JSON.stringify({ requestId, error: message, tag: tag ?? usualTag(status), ...extra }), contentType };
   }
   const [type, usual] = agentKind(status);
-  const code = tag === null || tag === 'INVALID_REQUEST_BODY' ? usual : tag;
+  const code = tag === null || /^INVALID_REQUEST_/.test(tag) ? usual : tag;
   return { body: JSON.stringify({ error: { type, code, message, ...extra } }), contentType };
 }
 

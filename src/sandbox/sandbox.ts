@@ -4,11 +4,13 @@ import { BookFile } from './book-file.js';
 import { CONTROL_PATH, createControl } from './control.js';
 import { Crawler } from './crawl.js';
 import { createExchange } from './exchange.js';
+import type { Fact } from './fact-log.js';
 import { faultsSchema } from './fault.js';
 import { FaultScript } from './fault-script.js';
-import { hashText, mix } from './hash.js';
+import { idsOf } from './ids.js';
+import { openState } from './open-state.js';
 import { parseOptions, type SandboxOptions } from './options.js';
-import type { Panel } from './panel.js';
+import { type Panel, triggerSchema } from './panel.js';
 import { PrebuiltPages } from './prebuilt.js';
 import { PurchaseBook } from './purchase-book.js';
 import { RateWindow } from './rate-window.js';
@@ -30,7 +32,9 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
   const options = parseOptions(given);
   const book = new PurchaseBook();
   const till = new Till(book, options.credits);
-  const file = options.bookFile === null ? null : await BookFile.open(options.bookFile, till.reader);
+  const facts: Fact[] = [];
+  const reader = { ...till.reader, fact: (fact: Fact) => void facts.push(fact) };
+  const file = options.bookFile === null ? null : await BookFile.open(options.bookFile, reader);
   if (file) till.keepIn(file);
 
   const began = performance.now();
@@ -42,6 +46,8 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
   const crawler = new Crawler(options);
   const timers = new Timers();
   const pages = { seed: options.seed, textBytes: options.textBytes };
+  const starts = file?.starts ?? 0;
+  const state = openState({ options, pages, till, timers, write: (fact) => file?.fact(fact), starts }, facts);
   let url = '';
 
   const exchange = createExchange({
@@ -51,22 +57,28 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
     script,
     till,
     timers,
-    desk: { pages, crawler, prebuilt: options.prebuilt ? new PrebuiltPages(pages) : null },
+    desk: { ...state, pages, crawler, timers, prebuilt: options.prebuilt ? new PrebuiltPages(pages) : null },
+    settle: state.settle,
     baseUrl: () => url,
-    nextRequestId: requestIds(options.seed, file?.starts ?? 0),
+    nextRequestId: idsOf(options.seed, starts),
   });
   const panel: Panel = {
-    bill: ({ keys = true } = {}) => book.bill(keys),
+    bill: ({ keys = true } = {}) => {
+      state.settle();
+      return book.bill(keys);
+    },
     log: (from) => log.since(from),
-    stats: () => ({
-      requests: log.count,
-      byStatus: log.byStatus(),
-      limited: log.limited,
-      dollars: book.bill(false).dollars,
-      maxInSlidingSecond: window.max,
-    }),
+    stats: () => {
+      state.settle();
+      const { dollars } = book.bill(false);
+      const { count: requests, limited } = log;
+      return { requests, byStatus: log.byStatus(), limited, dollars, maxInSlidingSecond: window.max };
+    },
+    state: state.view,
+    trigger: (what) => state.trigger(triggerSchema.parse(what)),
     reset: () => {
       till.reset();
+      state.reset();
       log.reset();
       window.reset();
       crawler.reset();
@@ -86,22 +98,10 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
     till.close();
     throw error;
   });
+  void state.monitors.keepTime();
   url = `http://127.0.0.1:${port}`;
   let closing: Promise<void> | null = null;
   return { ...panel, url, port, close: () => (closing ??= close(server, timers).then(() => till.close())) };
-}
-
-/** Ids that look random and follow from seed, start and order; starts are counted by the book file. */
-function requestIds(seed: number, starts: number): () => string {
-  const base = hashText(`start ${starts}`, seed);
-  let serial = 0;
-  return () => {
-    serial += 1;
-    return (
-      [1, 2, 3].map((salt) => mix(mix(base, salt), serial).toString(16).padStart(8, '0')).join('') +
-      serial.toString(16).padStart(8, '0')
-    );
-  };
 }
 
 async function listen(server: Server, port: number): Promise<number> {

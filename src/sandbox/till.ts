@@ -9,6 +9,8 @@ export class Till {
   readonly #firstMicros: number | null;
   #balance: number | null;
   #file: BookFile | null = null;
+  /** Runs that an earlier process charged. */
+  readonly #charged = new Set<string>();
 
   /** `credits`: dollars to begin with; null is no end. */
   constructor(book: PurchaseBook, credits: number | null) {
@@ -18,9 +20,12 @@ export class Till {
   }
 
   /** Takes up what a file tells of earlier purchases; call before {@link keepIn}. */
-  get reader(): BookReader {
+  get reader(): Omit<BookReader, 'fact'> {
     return {
-      purchase: (purchase) => this.#take(purchase),
+      purchase: (purchase) => {
+        if (purchase.run !== undefined) this.#charged.add(purchase.run);
+        this.#take(purchase);
+      },
       credits: (micros) => {
         this.#balance = micros;
       },
@@ -40,10 +45,23 @@ export class Till {
   /** Sells, or refuses with 402 and books nothing where the credits don't cover it or are gone. */
   sell(purchase: Purchase): void {
     if (this.#balance !== null && (this.#balance <= 0 || purchase.micros > this.#balance)) {
-      throw new Refusal(402, 'NO_MORE_CREDITS', 'The credits of this team are used up');
+      throw outOfCredits();
     }
     this.#file?.purchase(purchase);
     this.#take(purchase);
+  }
+
+  /** Charges for a run at its end, which nobody can refuse: the credits may go below nothing. Once for each run. */
+  charge(operation: string, run: string, micros: number): void {
+    if (this.#charged.delete(run)) return;
+    const purchase = { operation, options: '', units: [], failed: [], micros, run };
+    this.#file?.purchase(purchase);
+    this.#take(purchase);
+  }
+
+  /** Refuses with 402 where the credits are gone: for what costs only later. */
+  checkCredits(): void {
+    if (this.#balance !== null && this.#balance <= 0) throw outOfCredits();
   }
 
   setCredits(dollars: number | null): void {
@@ -68,4 +86,8 @@ export class Till {
     this.#book.add(purchase);
     if (this.#balance !== null) this.#balance -= purchase.micros;
   }
+}
+
+function outOfCredits(): Refusal {
+  return new Refusal(402, 'NO_MORE_CREDITS', 'The credits of this team are used up');
 }

@@ -4,33 +4,36 @@ const longest = 2 ** 31 - 1;
 /** Waits that all end at once when the sandbox closes. */
 export class Timers {
   readonly #waiting = new Map<NodeJS.Timeout, () => void>();
-  #stopped = false;
+  readonly #closed = new AbortController();
 
   /** True from the close on: whoever waited must drop what it was about to do. */
   get stopped(): boolean {
-    return this.#stopped;
+    return this.#closed.signal.aborted;
   }
 
-  async wait(ms: number): Promise<void> {
-    if (ms <= 0 || this.#stopped) return;
+  /** Aborted by the close. */
+  get closed(): AbortSignal {
+    return this.#closed.signal;
+  }
+
+  /** Waits so many milliseconds, or until `wake` is aborted, or the close. */
+  async wait(ms: number, wake?: AbortSignal): Promise<void> {
+    if (ms <= 0 || this.stopped || wake?.aborted) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(
-        () => {
-          this.#waiting.delete(timer);
-          resolve();
-        },
-        Math.min(ms, longest),
-      );
-      this.#waiting.set(timer, resolve);
+      const end = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(timer);
+        wake?.removeEventListener('abort', end);
+        resolve();
+      };
+      const timer = setTimeout(end, Math.min(ms, longest));
+      this.#waiting.set(timer, end);
+      wake?.addEventListener('abort', end);
     });
   }
 
   stop(): void {
-    this.#stopped = true;
-    for (const [timer, resolve] of this.#waiting) {
-      clearTimeout(timer);
-      resolve();
-    }
-    this.#waiting.clear();
+    this.#closed.abort();
+    for (const end of [...this.#waiting.values()]) end();
   }
 }

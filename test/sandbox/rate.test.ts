@@ -66,8 +66,20 @@ test.each([
 test('agent paths say 429 in their own envelope, and requests without a key take no room', async () => {
   const running = await start({ qps: 1 });
   await post(running, '/search', { query: 'q' }, {});
-  expect((await get(running, '/agent/runs')).status).toBe(404);
-  expect((await get(running, '/agent/runs')).json.error.type).toBe('RATE_LIMIT_ERROR');
+  expect((await post(running, '/agent/runs', {})).status).toBe(400);
+  expect((await post(running, '/agent/runs', {})).json.error.type).toBe('RATE_LIMIT_ERROR');
+});
+
+test('the start of an agent run counts as two requests, polling one as none', async () => {
+  const running = await start({ qps: 3 });
+  const { json } = await post(running, '/agent/runs', { query: 'q' });
+  expect((await post(running, '/agent/runs', { query: 'q' })).status).toBe(429);
+  expect((await post(running, '/search', { query: 'q' })).status).toBe(200);
+  for (const path of ['', `/${json.id}`, `/${json.id}/events`]) {
+    expect((await get(running, `/agent/runs${path}`)).status).toBe(200);
+  }
+  expect((await get(running, '/monitors')).status).toBe(429);
+  expect(running.stats().maxInSlidingSecond).toBe(3);
 });
 
 test('latency is drawn from the range asked for', async () => {

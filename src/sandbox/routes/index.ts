@@ -1,11 +1,62 @@
-import { agentRuns } from './agent-runs.js';
+import { listAgentRunEvents } from './agent-run-stream.js';
+import {
+  cancelAgentRun,
+  createAgentRun,
+  deleteAgentRun,
+  getAgentRun,
+  listAgentRuns,
+  stopAgentRun,
+} from './agent-runs.js';
+import { answer } from './answer.js';
 import { contents } from './contents.js';
-import type { Route } from './route.js';
+import { findSimilar } from './find-similar.js';
+import { batchMonitors } from './monitor-batch.js';
+import { getMonitorRun, listMonitorRuns, triggerMonitor } from './monitor-runs.js';
+import { createMonitor, deleteMonitor, getMonitor, listMonitors, updateMonitor } from './monitors.js';
+import { createResearchTask, createResearchTaskV0, getResearchTask, listResearchTasks } from './research.js';
+import { createResearchV1, getResearchV1, listResearchV1 } from './research-v1.js';
+import { Router } from './router.js';
 import { search } from './search.js';
+import { getEvent, listEvents } from './webset-events.js';
+import { getWebset, getWebsetItem, listWebsetItems, listWebsets } from './websets.js';
 
-/** The operations known, by method and path. */
-export const routes: ReadonlyMap<string, Route> = new Map([
-  ['POST /agent/runs', agentRuns],
-  ['POST /contents', contents],
-  ['POST /search', search],
-]);
+const queued = { queued: true };
+const polling = { weight: 0 };
+
+/** The operations known, by method and path (section 4, and the public paths beside it). */
+export const routes = new Router()
+  .add('POST /search', search, queued)
+  .add('POST /contents', contents, queued)
+  .add('POST /answer', answer, queued)
+  .add('POST /findSimilar', findSimilar, queued)
+  .add('POST /research/tasks', createResearchTask)
+  .add('GET /research/tasks', listResearchTasks)
+  .add('GET /research/tasks/:id', getResearchTask)
+  .add('POST /research/v0/tasks', createResearchTaskV0)
+  .add('GET /research/v0/tasks', listResearchTasks)
+  .add('GET /research/v0/tasks/:id', getResearchTask)
+  .add('POST /research/v1', createResearchV1)
+  .add('GET /research/v1', listResearchV1)
+  .add('GET /research/v1/:id', getResearchV1)
+  .add('POST /monitors', createMonitor)
+  .add('GET /monitors', listMonitors)
+  .add('POST /monitors/batch', batchMonitors)
+  .add('GET /monitors/:id', getMonitor)
+  .add('PATCH /monitors/:id', updateMonitor)
+  .add('DELETE /monitors/:id', deleteMonitor)
+  .add('POST /monitors/:id/trigger', triggerMonitor)
+  .add('GET /monitors/:id/runs', listMonitorRuns)
+  .add('GET /monitors/:id/runs/:runId', getMonitorRun)
+  .add('POST /agent/runs', createAgentRun, { weight: 2 })
+  .add('GET /agent/runs', listAgentRuns, polling)
+  .add('GET /agent/runs/:id', getAgentRun, polling)
+  .add('DELETE /agent/runs/:id', deleteAgentRun)
+  .add('POST /agent/runs/:id/cancel', cancelAgentRun)
+  .add('POST /agent/runs/:id/stop', stopAgentRun)
+  .add('GET /agent/runs/:id/events', listAgentRunEvents, polling)
+  .add('GET /websets/v0/events', listEvents)
+  .add('GET /websets/v0/events/:id', getEvent)
+  .add('GET /websets/v0/websets', listWebsets)
+  .add('GET /websets/v0/websets/:id', getWebset)
+  .add('GET /websets/v0/websets/:id/items', listWebsetItems)
+  .add('GET /websets/v0/websets/:id/items/:itemId', getWebsetItem);

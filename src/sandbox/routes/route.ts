@@ -1,30 +1,75 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
+import type { AgentRuns } from '../agents/agent-runs.js';
 import type { Crawler } from '../crawl.js';
+import type { Monitors } from '../monitors/monitors.js';
 import type { PrebuiltPages } from '../prebuilt.js';
 import type { Purchase } from '../purchase-book.js';
 import { Refusal } from '../refusal.js';
+import type { ResearchTasks } from '../research/research-tasks.js';
 import type { PageSettings } from '../result.js';
+import type { Timers } from '../timers.js';
+import type { EventHistory } from '../websets/event-history.js';
 
 /** What a route works with. */
 export interface Desk {
   readonly pages: PageSettings;
   readonly crawler: Crawler;
   readonly prebuilt: PrebuiltPages | null;
+  readonly timers: Timers;
+  readonly agentRuns: AgentRuns;
+  readonly research: ResearchTasks;
+  readonly monitors: Monitors;
+  readonly history: EventHistory;
 }
 
-/** Work that was done: the body of its answer, and what it bought. */
+/** A request as a route sees it, beside its body. */
+export interface Call {
+  /** The parts of the path that its pattern leaves open, decoded, by name. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** Frames of an event stream, each whole. `gone` is aborted where the client went away or the sandbox closes. */
+export type Frames = (gone: AbortSignal) => AsyncIterable<string> | Iterable<string>;
+
+/** Work that was done: its answer, and what it bought where it cost something. */
 export interface Work {
-  readonly body: Buffer;
-  readonly purchase: Purchase;
+  /** Status of the answer; 200 unless told. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The body, or the frames of a stream. */
+  readonly body: Buffer | Frames;
+  readonly purchase?: Purchase;
 }
 
 /** Checks a request's JSON (throws a {@link Refusal}) and answers with the work, which is done later: after the latency. */
-export type Route = (input: unknown, desk: Desk) => (requestId: string) => Work;
+export type Route = (input: unknown, desk: Desk, call: Call) => (requestId: string) => Work;
+
+/** Work whose answer is JSON. */
+export function jsonWork(value: unknown, more: Omit<Work, 'body'> = {}): Work {
+  return { ...more, body: Buffer.from(JSON.stringify(value)) };
+}
 
 /** Checks a body against a schema; the refusal names the first few fields that are wrong. */
 export function checkInput<T>(schema: z.ZodType<T>, input: unknown): T {
+  return check(schema, input, 'INVALID_REQUEST_BODY', 'Invalid request body');
+}
+
+/** Checks the query of a GET; `lists` names the parameters that may be given more than once. */
+export function checkQuery<T>(schema: z.ZodType<T>, query: URLSearchParams, lists: readonly string[] = []): T {
+  const given: Record<string, unknown> = {};
+  for (const name of new Set(query.keys())) {
+    const plain = name.replace(/\[\]$/, '');
+    given[plain] = lists.includes(plain) ? [...query.getAll(plain), ...query.getAll(`${plain}[]`)] : query.get(name);
+  }
+  return check(schema, given, 'INVALID_REQUEST_QUERY', 'Invalid query');
+}
+
+function check<T>(schema: z.ZodType<T>, input: unknown, tag: string, what: string): T {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
   const told = parsed.error.issues.slice(0, 5).map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`);
-  throw new Refusal(400, 'INVALID_REQUEST_BODY', `Invalid request body: ${told.join('; ')}`);
+  throw new Refusal(400, tag, `${what}: ${told.join('; ')}`);
 }

@@ -1,42 +1,27 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../core/json.js';
-import { contentsOptionsSchema, contextLimit, wantedOf } from '../contents-options.js';
+import { contextLimit, wantedOf } from '../contents-options.js';
 import { hashText } from '../hash.js';
 import { contentsPrice, costDollars, searchPrice } from '../prices.js';
 import { Refusal } from '../refusal.js';
 import { contextOf, countPages, pagesOf, resultOf } from '../result.js';
 import { findUrls } from '../search-index.js';
-import { checkInput, type Route } from './route.js';
-
-const domains = z.array(z.string().min(1)).max(1200).optional();
-const date = z.iso.datetime({ offset: true }).or(z.iso.date()).optional();
-const phrase = z
-  .array(z.string().refine((text) => text.trim().split(/\s+/).length <= 5, 'at most 5 words'))
-  .max(1)
-  .optional();
+import { checkOutputSchema, groundingOf, outputSchemaSchema, writeAbout } from '../synthesis.js';
+import { checkInput, type Desk, jsonWork, type Route } from './route.js';
+import { searchFilters, userLocationSchema } from './search-filters.js';
+import { searchFrames } from './search-stream.js';
 
 const schema = z
   .looseObject({
     query: z.string().min(1),
     additionalQueries: z.array(z.string().min(1)).max(10).optional(),
     type: z.string().optional(),
-    category: z.string().optional(),
-    userLocation: z
-      .string()
-      .regex(/^[A-Za-z]{2}$/, 'a two-letter country code')
-      .optional(),
-    numResults: z.number().int().min(1).optional(),
-    includeDomains: domains,
-    excludeDomains: domains,
-    startCrawlDate: date,
-    endCrawlDate: date,
-    startPublishedDate: date,
-    endPublishedDate: date,
-    includeText: phrase,
-    excludeText: phrase,
-    context: contentsOptionsSchema.shape.context,
-    moderation: z.boolean().optional(),
-    contents: contentsOptionsSchema.optional(),
+    userLocation: userLocationSchema,
+    ...searchFilters,
+    systemPrompt: z.string().optional(),
+    objective: z.string().max(4096).optional(),
+    outputSchema: outputSchemaSchema.optional(),
+    stream: z.boolean().optional(),
   })
   .refine((body) => body.additionalQueries === undefined || body.type?.startsWith('deep'), {
     path: ['additionalQueries'],
@@ -54,35 +39,65 @@ function isEntity(category: string | undefined): boolean {
   return category === 'company' || category === 'people';
 }
 
-/** `POST /search` (section 4.1): the whole request is one unit. Finds pages that follow from the query. */
+/**
+ * `POST /search` (section 4.1): the whole request is one unit, streamed or not. Finds pages that follow from the query; with
+ * `outputSchema` it also writes what was asked for, as a stream where `stream` says so.
+ */
 export const search: Route = (input, desk) => {
   const body = checkInput(schema, input);
+  checkOutputSchema(body.outputSchema);
   const asked = body.numResults ?? 10;
   if (asked > 100) throw new Refusal(400, 'INVALID_NUM_RESULTS', 'Invalid request body: numResults: at most 100');
   return (requestId) => {
-    const contents = body.contents ?? {};
-    const wanted = wantedOf(contents, false);
-    const results = findUrls(body, asked, desk.pages).map((url) => resultOf(url, wanted, contents, desk.pages));
-    const pages = { ...countPages(wanted, results.length * pagesOf(contents)), text: 0, highlights: 0 };
+    const found = findPages(body, body, desk);
     const deep = body.type?.startsWith('deep') ?? false;
-    const micros = searchPrice(body.type ?? 'auto', results.length);
-    const limit = contextLimit(body.context ?? contents.context);
+    const micros = searchPrice(body.type ?? 'auto', found.results.length);
+    const content = body.outputSchema && writeAbout(body.query, body.outputSchema, desk.pages.seed);
+    const ignored = (['startCrawlDate', 'endCrawlDate'] as const).filter((name) => body[name] !== undefined);
     const answer = {
       requestId,
       searchType: deep ? 'deep' : 'neural',
       resolvedSearchType: deep ? 'deep' : 'neural',
-      results,
-      ...(limit === null ? {} : { context: contextOf(results, limit) }),
+      results: found.results,
+      ...(content === undefined ? {} : { output: { content, grounding: groundingOf(content, found.results) } }),
+      ...found.context,
       searchTime: 50 + (hashText(body.query, desk.pages.seed) % 500),
-      costDollars: costDollars({ micros, deep }, pages),
+      costDollars: costDollars({ micros, deep }, found.pages),
+      ...(ignored.length > 0 ? { warnings: ignored.map(ignoredWarning) } : {}),
     };
+    const { stream: _, ...unit } = input as Record<string, unknown>;
     const purchase = {
       operation: 'search',
       options: '',
-      units: [canonicalJson(input)],
+      units: [canonicalJson(unit)],
       failed: [],
-      micros: micros + contentsPrice(pages),
+      micros: micros + contentsPrice(found.pages),
     };
-    return { body: Buffer.from(JSON.stringify(answer)), purchase };
+    if (body.stream && answer.output) return { body: searchFrames({ ...answer, output: answer.output }), purchase };
+    return jsonWork(answer, { purchase });
   };
 };
+
+function ignoredWarning(name: string): unknown {
+  return { code: 'IGNORED_FIELD', path: `/${name}`, message: `${name} is ignored` };
+}
+
+interface PageWishes {
+  readonly numResults?: number | undefined;
+  readonly contents?: z.infer<typeof searchFilters.contents>;
+  readonly context?: z.infer<typeof searchFilters.context>;
+}
+
+/** Finds the results for some filters, with the contents asked for, and the pages that cost. */
+export function findPages(filters: Parameters<typeof findUrls>[0], wishes: PageWishes, desk: Desk) {
+  const contents = wishes.contents ?? {};
+  const wanted = wantedOf(contents, false);
+  const urls = findUrls(filters, wishes.numResults ?? 10, desk.pages);
+  const results = urls.map((url) => resultOf(url, wanted, contents, desk.pages));
+  const limit = contextLimit(wishes.context ?? contents.context);
+  return {
+    results,
+    context: limit === null ? {} : { context: contextOf(results, limit) },
+    pages: { ...countPages(wanted, results.length * pagesOf(contents)), text: 0, highlights: 0 },
+  };
+}

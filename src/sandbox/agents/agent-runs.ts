@@ -1,0 +1,226 @@
+import { z } from 'zod';
+import type { RestoreFact, WriteFact } from '../fact-log.js';
+import { fraction, hashText } from '../hash.js';
+import type { NextId } from '../ids.js';
+import { Refusal } from '../refusal.js';
+import { type AgentRunOptions, drawMs } from '../state-options.js';
+import type { Till } from '../till.js';
+import { isTerminalAt, type Run, statusAt, storedRunSchema } from './run.js';
+import { isMetered, type RunInput } from './run-input.js';
+import { usageOf } from './run-usage.js';
+
+const factSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('agent-run'), run: storedRunSchema }),
+  z.object({
+    kind: z.literal('agent-run-ended'),
+    id: z.string(),
+    how: z.enum(['cancelled', 'stopped']),
+    at: z.number(),
+  }),
+  z.object({ kind: z.literal('agent-run-deleted'), id: z.string() }),
+]);
+
+export interface AgentRunsParts {
+  readonly options: AgentRunOptions;
+  readonly seed: number;
+  readonly nextId: NextId;
+  readonly till: Till;
+  readonly write: WriteFact;
+  /** Milliseconds of the wall clock. */
+  readonly now: () => number;
+}
+
+/** The agent runs of the team, by id and in order. Nothing ticks: a run's state follows from the time it is looked at. */
+export class AgentRuns {
+  readonly #parts: AgentRunsParts;
+  readonly #runs = new Map<string, Run>();
+  /** Numbers of all runs ever made, deleted ones too: a cursor may name one that is gone. */
+  readonly #serials = new Map<string, number>();
+  readonly #inProgress = new Set<Run>();
+  #wakeNext = new AbortController();
+  #maxInProgress = 0;
+
+  constructor(parts: AgentRunsParts) {
+    this.#parts = parts;
+  }
+
+  get options(): AgentRunOptions {
+    return this.#parts.options;
+  }
+
+  get now(): number {
+    return this.#parts.now();
+  }
+
+  /** Runs that take one of the slots now. */
+  get inProgress(): number {
+    this.settle();
+    return this.#inProgress.size;
+  }
+
+  /** The most that ever took one at once. */
+  get maxInProgress(): number {
+    return this.#maxInProgress;
+  }
+
+  /** All runs, the newest first; from after a cursor on, where one is given. Throws where it names no run. */
+  newestFirst(cursor?: string): Run[] {
+    const before = cursor === undefined ? Number.POSITIVE_INFINITY : this.#serials.get(cursor);
+    if (before === undefined) throw new Refusal(400, 'INVALID_REQUEST', 'Invalid query: cursor: no such run');
+    return [...this.#runs.values()].reverse().filter(({ serial }) => serial < before);
+  }
+
+  find(id: string): Run | null {
+    return this.#runs.get(id) ?? null;
+  }
+
+  /** Throws 404 where there is no such run. */
+  get(id: string): Run {
+    const run = this.#runs.get(id);
+    if (!run) throw new Refusal(404, 'RUN_NOT_FOUND', `There is no agent run ${id}`);
+    return run;
+  }
+
+  /** Starts a run. Refuses where the credits are gone, where all slots are taken, or where the previous run is none to go on from. */
+  create(request: RunInput): Run {
+    this.#checkPrevious(request.previousRunId);
+    this.#parts.till.checkCredits();
+    const { options, now, nextId } = this.#parts;
+    if (this.inProgress >= options.maxInProgress) {
+      const why = `${options.maxInProgress} agent runs are in progress, which is the most there may be`;
+      throw new Refusal(429, 'CONCURRENCY_LIMIT_REACHED', why);
+    }
+    const id = `agent_run_${nextId()}`;
+    const hash = hashText(id, this.#parts.seed);
+    const createdAt = now();
+    const startsAt = createdAt + drawMs(options.queuedMs, fraction(hash, 121));
+    const endsAt = startsAt + drawMs(options.durationMs, fraction(hash, 122));
+    const stored = { id, createdAt, startsAt, endsAt, ...this.#outcome(hash, request), request };
+    this.#parts.write({ kind: 'agent-run', run: stored });
+    const run = this.#add(stored);
+    this.#maxInProgress = Math.max(this.#maxInProgress, this.#inProgress.size);
+    return run;
+  }
+
+  /** Ends a run that goes on, without its results; another one stays as it is. */
+  cancel(id: string): Run {
+    return this.#end(this.get(id), 'cancelled');
+  }
+
+  /** Ends a run of the long efforts early, with the results so far. */
+  stop(id: string): Run {
+    const run = this.get(id);
+    if (run.request.effort !== 'max' && run.request.effort !== 'ultra') {
+      throw new Refusal(400, 'INVALID_REQUEST', 'Only runs of effort max and ultra can be stopped');
+    }
+    return this.#end(run, 'stopped');
+  }
+
+  delete(id: string): void {
+    const run = this.get(id);
+    this.settle();
+    if (this.#inProgress.has(run)) this.#end(run, 'cancelled');
+    this.settle();
+    this.#parts.write({ kind: 'agent-run-deleted', id });
+    this.#runs.delete(id);
+  }
+
+  /** Charges the runs that have ended since, and frees their slots. */
+  settle(): void {
+    const now = this.#parts.now();
+    for (const run of this.#inProgress) {
+      if (!isTerminalAt(run, now)) continue;
+      this.#inProgress.delete(run);
+      this.#parts.till.charge('createAgentRun', run.id, usageOf(run, this.#parts.seed).micros);
+    }
+  }
+
+  /** Aborted when somebody ends a run next: what waits for a run's end looks again. */
+  nextWake(): AbortSignal {
+    return this.#wakeNext.signal;
+  }
+
+  statuses(): Record<string, number> {
+    const now = this.#parts.now();
+    const counts: Record<string, number> = {};
+    for (const run of this.#runs.values()) {
+      const status = statusAt(run, now);
+      counts[status] = (counts[status] ?? 0) + 1;
+    }
+    return counts;
+  }
+
+  readonly restore: RestoreFact = (given) => {
+    const fact = factSchema.safeParse(given).data;
+    if (!fact) return false;
+    if (fact.kind === 'agent-run') this.#add(fact.run);
+    else if (fact.kind === 'agent-run-deleted') this.#remove(fact.id);
+    else this.#replace(this.get(fact.id), { how: fact.how, at: fact.at });
+    return true;
+  };
+
+  reset(): void {
+    this.#runs.clear();
+    this.#inProgress.clear();
+    this.#serials.clear();
+    this.#maxInProgress = 0;
+    this.#wake();
+  }
+
+  #outcome(hash: number, request: RunInput): { status: string; stopReason: string | null } {
+    const { failureRate, budgetRate, unknownStatusRate, unknownStopReasonRate } = this.#parts.options;
+    if (fraction(hash, 123) < failureRate) return { status: 'failed', stopReason: 'error' };
+    if (fraction(hash, 124) < unknownStatusRate) return { status: 'archived', stopReason: null };
+    if (fraction(hash, 125) < unknownStopReasonRate) return { status: 'completed', stopReason: 'evidence_exhausted' };
+    const isOver = isMetered(request.effort ?? 'auto') && fraction(hash, 126) < budgetRate;
+    return { status: 'completed', stopReason: isOver ? 'budget_reached' : 'schema_satisfied' };
+  }
+
+  #checkPrevious(id: string | undefined): void {
+    if (id === undefined) return;
+    const run = this.#runs.get(id);
+    if (!run) throw new Refusal(400, 'PREVIOUS_RUN_NOT_FOUND', `previousRunId: there is no agent run ${id}`);
+    if (statusAt(run, this.now) !== 'completed') {
+      throw new Refusal(400, 'PREVIOUS_RUN_NOT_COMPLETED', `previousRunId: the agent run ${id} is not completed`);
+    }
+  }
+
+  #add(stored: z.infer<typeof storedRunSchema>): Run {
+    const run: Run = { ...stored, serial: this.#serials.size + 1, ended: null };
+    this.#runs.set(run.id, run);
+    this.#serials.set(run.id, run.serial);
+    this.#inProgress.add(run);
+    return run;
+  }
+
+  #end(run: Run, how: 'cancelled' | 'stopped'): Run {
+    const at = this.#parts.now();
+    if (isTerminalAt(run, at)) return run;
+    this.#parts.write({ kind: 'agent-run-ended', id: run.id, how, at });
+    const ended = this.#replace(run, { how, at });
+    this.settle();
+    this.#wake();
+    return ended;
+  }
+
+  #replace(run: Run, ended: Run['ended']): Run {
+    const next = { ...run, ended };
+    // In its old place, because the order of the map is the order of the list.
+    this.#runs.set(run.id, next);
+    if (this.#inProgress.delete(run)) this.#inProgress.add(next);
+    return next;
+  }
+
+  #remove(id: string): void {
+    const run = this.#runs.get(id);
+    this.#runs.delete(id);
+    // Its charge is in the book, written before the deletion was.
+    if (run) this.#inProgress.delete(run);
+  }
+
+  #wake(): void {
+    const wake = this.#wakeNext;
+    this.#wakeNext = new AbortController();
+    wake.abort();
+  }
+}

@@ -1,0 +1,22 @@
+import { hashText, mix } from './hash.js';
+
+/** Makes ids that look random and follow from seed, start and order. No two starts of one book file share any. */
+export type NextId = () => string;
+
+/** `starts`: how often the book file was opened before. Gives 32 hexadecimal digits. */
+export function idsOf(seed: number, starts: number, kind = ''): NextId {
+  const base = hashText(`start ${starts}${kind}`, seed);
+  let serial = 0;
+  return () => {
+    serial += 1;
+    return (
+      [1, 2, 3].map((salt) => mix(mix(base, salt), serial).toString(16).padStart(8, '0')).join('') +
+      serial.toString(16).padStart(8, '0')
+    );
+  };
+}
+
+/** 32 hexadecimal digits in the form of a UUID. */
+export function toUuid(digits: string): string {
+  return digits.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-4$3-a$4-$5');
+}

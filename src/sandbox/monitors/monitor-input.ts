@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { checkInput } from '../routes/route.js';
+import { checkOutputSchema, outputSchemaSchema } from '../synthesis.js';
+import { type Monitor, metadataSchema, nameSchema, searchSchema, triggerSchema, webhookSchema } from './monitor.js';
+
+const createSchema = z.looseObject({
+  name: nameSchema.nullable().optional(),
+  search: searchSchema,
+  trigger: triggerSchema.nullable().optional(),
+  outputSchema: outputSchemaSchema.nullable().optional(),
+  metadata: metadataSchema.nullable().optional(),
+  webhook: webhookSchema,
+});
+
+const updateSchema = z.looseObject({
+  name: nameSchema.nullable().optional(),
+  status: z.enum(['active', 'paused']).optional(),
+  search: searchSchema.partial().optional(),
+  trigger: triggerSchema.nullable().optional(),
+  outputSchema: outputSchemaSchema.nullable().optional(),
+  metadata: metadataSchema.nullable().optional(),
+  webhook: webhookSchema.partial().optional(),
+});
+
+/** What a caller decides about a monitor. */
+export type MonitorWishes = Pick<Monitor, 'name' | 'search' | 'trigger' | 'outputSchema' | 'metadata' | 'webhook'>;
+
+/** Checks the body of `POST /monitors` (public facts section 7.1). */
+export function checkMonitor(input: unknown): MonitorWishes {
+  const {
+    name = null,
+    search,
+    trigger = null,
+    outputSchema = null,
+    metadata = null,
+    webhook,
+  } = checkInput(createSchema, input);
+  checkOutputSchema(outputSchema);
+  return { name, search, trigger, outputSchema, metadata, webhook };
+}
+
+/** The monitor that a checked body of `PATCH /monitors/{id}` makes of one: `search` and `webhook` are merged, null clears. */
+export function checkUpdate(input: unknown): (monitor: Monitor) => Monitor {
+  const change = checkInput(updateSchema, input);
+  checkOutputSchema(change.outputSchema);
+  return (monitor) => ({
+    ...monitor,
+    name: orKept(change.name, monitor.name),
+    status: change.status ?? monitor.status,
+    search: { ...monitor.search, ...given(change.search) },
+    trigger: orKept(change.trigger, monitor.trigger),
+    outputSchema: orKept(change.outputSchema, monitor.outputSchema),
+    metadata: orKept(change.metadata, monitor.metadata),
+    webhook: { ...monitor.webhook, ...given(change.webhook) },
+  });
+}
+
+function orKept<T>(change: T | undefined, kept: T): T {
+  return change === undefined ? kept : change;
+}
+
+function given<T extends object>(change: T | undefined): { [Name in keyof T]: NonNullable<T[Name]> } {
+  const entries = Object.entries(change ?? {}).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [Name in keyof T]: NonNullable<T[Name]> };
+}

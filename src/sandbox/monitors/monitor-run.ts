@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { wantedOf } from '../contents-options.js';
+import { MICROS_PER_PAGE } from '../prices.js';
+import { type PageSettings, resultOf } from '../result.js';
+import { findUrls } from '../search-index.js';
+import { groundingOf, writeAbout } from '../synthesis.js';
+import type { Monitor } from './monitor.js';
+
+/** A run of a monitor as it is kept: its end is settled when it begins. Times are milliseconds of the wall clock. */
+export const storedRunSchema = z.object({
+  id: z.string(),
+  monitorId: z.string(),
+  serial: z.number(),
+  createdAt: z.number(),
+  startsAt: z.number(),
+  endsAt: z.number(),
+  failReason: z.string().nullable(),
+  cancelledAt: z.number().nullable(),
+  /** Begun by the schedule, not by a person. */
+  scheduled: z.boolean(),
+  /** What the monitor asked for when the run began. */
+  asked: z.object({ search: z.looseObject({ query: z.string() }), outputSchema: z.looseObject({}).nullable() }),
+});
+
+export type MonitorRun = z.infer<typeof storedRunSchema>;
+
+export function runStatus(run: MonitorRun, now: number): 'pending' | 'running' | 'completed' | 'failed' | 'cancelled' {
+  if (run.cancelledAt !== null && now >= run.cancelledAt) return 'cancelled';
+  if (now < run.startsAt) return 'pending';
+  if (now < run.endsAt) return 'running';
+  return run.failReason === null ? 'completed' : 'failed';
+}
+
+/** Micro-dollars of a run (public facts section 12): 15,000, results above ten and summaries more. Only a completed one costs. */
+export function runMicros({ failReason, cancelledAt, asked }: MonitorRun): number {
+  if (failReason !== null || cancelledAt !== null) return 0;
+  const { numResults = 10, contents } = asked.search as Partial<Monitor['search']>;
+  const summaries = contents?.summary ? numResults : 0;
+  return 15_000 + (Math.max(0, numResults - 10) + summaries) * MICROS_PER_PAGE;
+}
+
+/** The run as the wire has it; `output` is filled for a completed one where `full` asks for it (section 4.6). */
+export function monitorRunRecord(run: MonitorRun, now: number, pages: PageSettings): Record<string, unknown> {
+  const status = runStatus(run, now);
+  const when = (at: number | null, is: boolean) => (is && at !== null ? new Date(at).toISOString() : null);
+  const ended = status === 'cancelled' ? run.cancelledAt : now >= run.endsAt ? run.endsAt : null;
+  const latest = ended ?? (status === 'running' ? run.startsAt : run.createdAt);
+  const isStarted = (ended ?? now) >= run.startsAt;
+  return {
+    id: run.id,
+    monitorId: run.monitorId,
+    status,
+    output: status === 'completed' ? outputOf(run, pages) : null,
+    failReason: status === 'failed' ? run.failReason : null,
+    startedAt: when(run.startsAt, isStarted),
+    completedAt: when(run.endsAt, status === 'completed'),
+    failedAt: when(run.endsAt, status === 'failed'),
+    cancelledAt: when(run.cancelledAt, status === 'cancelled'),
+    durationMs: ended === null || !isStarted ? null : ended - run.startsAt,
+    createdAt: new Date(run.createdAt).toISOString(),
+    updatedAt: new Date(latest).toISOString(),
+  };
+}
+
+/** Every run finds pages of its own: what was told before is left out. */
+function outputOf({ asked, serial }: MonitorRun, pages: PageSettings): unknown {
+  const { query, numResults = 10, contents = {}, includeDomains, excludeDomains } = asked.search as Monitor['search'];
+  const fresh = { query: `${query} ${serial}`, includeDomains, excludeDomains };
+  const wanted = wantedOf(contents, false);
+  const results = findUrls(fresh, numResults, pages).map((url) => resultOf(url, wanted, contents, pages));
+  const content = writeAbout(fresh.query, asked.outputSchema, pages.seed);
+  return { results, content, grounding: groundingOf(content, results) };
+}

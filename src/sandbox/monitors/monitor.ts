@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { contentsOptionsSchema } from '../contents-options.js';
+import { outputSchemaSchema } from '../synthesis.js';
+
+const domains = z.array(z.string().min(1)).max(1200).optional();
+
+/** What webhooks of monitors tell of (public facts section 7.1). */
+export const monitorEvents = [
+  'monitor.created',
+  'monitor.updated',
+  'monitor.deleted',
+  'monitor.run.created',
+  'monitor.run.completed',
+] as const;
+
+export type MonitorEvent = (typeof monitorEvents)[number];
+
+const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/** Milliseconds of a period such as `1h`; null for what is none. */
+export function periodMs(period: string): number | null {
+  const found = /^([1-9]\d{0,5})([mhdw])$/.exec(period);
+  return found ? Number(found[1]) * (unitMs[found[2] as string] as number) : null;
+}
+
+export const nameSchema = z.string().max(250);
+export const metadataSchema = z.record(z.string(), z.string().max(1000));
+export const searchSchema = z.looseObject({
+  query: z.string().min(1),
+  numResults: z.number().int().min(1).max(100).optional(),
+  includeDomains: domains,
+  excludeDomains: domains,
+  contents: contentsOptionsSchema.optional(),
+});
+export const triggerSchema = z.looseObject({
+  type: z.literal('interval'),
+  period: z.string().refine((text) => (periodMs(text) ?? 0) >= 3_600_000, 'one unit, at least 1h'),
+});
+export const webhookSchema = z.looseObject({
+  url: z.string().refine(isDeliverable, 'an https URL (http only on this machine)'),
+  events: z.array(z.enum(monitorEvents)).min(1).optional(),
+});
+
+/** A monitor as it is kept. Times are milliseconds of the wall clock. */
+export const storedMonitorSchema = z.object({
+  id: z.string(),
+  serial: z.number(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  name: nameSchema.nullable(),
+  status: z.enum(['active', 'paused', 'disabled']),
+  search: searchSchema,
+  trigger: triggerSchema.nullable(),
+  outputSchema: outputSchemaSchema.nullable(),
+  metadata: metadataSchema.nullable(),
+  webhook: webhookSchema,
+  secret: z.string(),
+  /** Runs in a row that failed for the key. */
+  keyFailures: z.number(),
+});
+
+export type Monitor = z.infer<typeof storedMonitorSchema>;
+
+/** The monitor as the wire has it (section 2.6); the secret is not part of it. `nextRunAt`: milliseconds, or null. */
+export function monitorRecord(monitor: Monitor, nextRunAt: number | null): Record<string, unknown> {
+  const { id, name, status, search, trigger, outputSchema, metadata, webhook, createdAt, updatedAt } = monitor;
+  return {
+    id,
+    name,
+    status,
+    search,
+    trigger,
+    outputSchema,
+    metadata,
+    webhook,
+    nextRunAt: nextRunAt === null ? null : new Date(nextRunAt).toISOString(),
+    createdAt: new Date(createdAt).toISOString(),
+    updatedAt: new Date(updatedAt).toISOString(),
+  };
+}
+
+/** Whether a webhook may point there: https, or plain http to this machine, which is where tests listen. */
+function isDeliverable(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  return new URL(text).protocol === 'https:' || isLoopback(text);
+}
+
+/** Whether deliveries are really made to a URL: nothing leaves this machine. */
+export function isLoopback(text: string): boolean {
+  const { protocol, hostname } = new URL(text);
+  return protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+}

@@ -1,0 +1,98 @@
+import { createHmac } from 'node:crypto';
+import type { NextId } from '../ids.js';
+import type { MonitorOptions } from '../state-options.js';
+import type { Timers } from '../timers.js';
+import { isLoopback, type Monitor, type MonitorEvent } from './monitor.js';
+
+/** One attempt to deliver an event. */
+export interface Delivery {
+  readonly eventId: string;
+  readonly type: string;
+  readonly url: string;
+  readonly attempt: number;
+  /** HTTP status of the answer; 0 for none. */
+  readonly status: number;
+}
+
+/** Attempts that are remembered. */
+const KEPT = 1000;
+
+/** The signature of a delivery (public facts section 7.3): HMAC-SHA256 over `<unix seconds>.<raw body>`. */
+export function signatureOf(secret: string, seconds: number, body: string): string {
+  return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
+}
+
+/** Delivers the events of monitors to webhooks on this machine; those to anywhere else are dropped. */
+export class Webhooks {
+  readonly #options: MonitorOptions;
+  readonly #timers: Timers;
+  readonly #nextId: NextId;
+  readonly #deliveries: Delivery[] = [];
+  #delivered = 0;
+  #failed = 0;
+  #waiting = 0;
+
+  constructor(options: MonitorOptions, timers: Timers, nextId: NextId) {
+    this.#options = options;
+    this.#timers = timers;
+    this.#nextId = nextId;
+  }
+
+  /** Events delivered, given up, and still being tried. */
+  get counts(): { readonly delivered: number; readonly failed: number; readonly waiting: number } {
+    return { delivered: this.#delivered, failed: this.#failed, waiting: this.#waiting };
+  }
+
+  /** The last attempts, oldest first. */
+  get deliveries(): readonly Delivery[] {
+    return this.#deliveries;
+  }
+
+  /** Sends an event on its way; what becomes of it is in {@link counts}. */
+  send(monitor: Monitor, type: MonitorEvent, data: unknown, at: number): void {
+    const { url, events } = monitor.webhook;
+    if ((events && !events.includes(type)) || !isLoopback(url)) return;
+    const id = `event_${this.#nextId()}`;
+    const body = JSON.stringify({ id, object: 'event', type, data, createdAt: new Date(at).toISOString() });
+    for (let time = 0; time < this.#options.webhookRepeat; time += 1) {
+      void this.#deliver({ eventId: id, type, url }, monitor.secret, body);
+    }
+  }
+
+  reset(): void {
+    this.#deliveries.length = 0;
+    this.#delivered = 0;
+    this.#failed = 0;
+  }
+
+  async #deliver(event: Pick<Delivery, 'eventId' | 'type' | 'url'>, secret: string, body: string): Promise<void> {
+    this.#waiting += 1;
+    const { webhookAttempts, webhookRetryMs } = this.#options;
+    let delivered = false;
+    for (let attempt = 1; attempt <= webhookAttempts && !delivered && !this.#timers.stopped; attempt += 1) {
+      if (attempt > 1) await this.#timers.wait(webhookRetryMs);
+      const status = await this.#post(event.url, secret, body);
+      this.#deliveries.push({ ...event, attempt, status });
+      if (this.#deliveries.length > KEPT) this.#deliveries.shift();
+      delivered = status >= 200 && status < 300;
+    }
+    this.#waiting -= 1;
+    if (delivered) this.#delivered += 1;
+    else this.#failed += 1;
+  }
+
+  async #post(url: string, secret: string, body: string): Promise<number> {
+    const { signatureHeader, webhookTimeoutMs } = this.#options;
+    const signal = AbortSignal.any([this.#timers.closed, AbortSignal.timeout(webhookTimeoutMs)]);
+    const seconds = Math.floor(Date.now() / 1000);
+    const headers = { 'content-type': 'application/json', [signatureHeader]: signatureOf(secret, seconds, body) };
+    try {
+      const response = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'manual' });
+      await response.body?.cancel();
+      return response.status;
+    } catch {
+      // Refused, reset or too slow: an attempt that failed, which is counted as such.
+      return 0;
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import { AgentRuns } from './agents/agent-runs.js';
+import type { Fact, WriteFact } from './fact-log.js';
+import { idsOf } from './ids.js';
+import { Monitors } from './monitors/monitors.js';
+import { Webhooks } from './monitors/webhooks.js';
+import type { Settings } from './options.js';
+import type { SandboxState, Trigger } from './panel.js';
+import { ResearchTasks } from './research/research-tasks.js';
+import type { PageSettings } from './result.js';
+import type { Till } from './till.js';
+import type { Timers } from './timers.js';
+import { EventHistory } from './websets/event-history.js';
+import { idOf } from './websets/scene.js';
+
+export interface StateParts {
+  readonly options: Settings;
+  readonly pages: PageSettings;
+  readonly till: Till;
+  readonly timers: Timers;
+  readonly write: WriteFact;
+  /** How often the book file was opened before. */
+  readonly starts: number;
+}
+
+/** Everything the sandbox remembers beside money and requests. */
+export interface State {
+  readonly agentRuns: AgentRuns;
+  readonly research: ResearchTasks;
+  readonly monitors: Monitors;
+  readonly history: EventHistory;
+  /** Does what has fallen due: ends of runs, charges, schedules. */
+  settle(): void;
+  view(): SandboxState;
+  trigger(what: Trigger): readonly string[];
+  reset(): void;
+}
+
+/** Opens the stores and takes up `facts`, which an earlier process wrote down. Throws where one can't be read. */
+export function openState(parts: StateParts, facts: readonly Fact[]): State {
+  const { options, pages, till, timers, write, starts } = parts;
+  const { seed } = options;
+  const now = () => Date.now();
+  const ids = (kind: string) => idsOf(seed, starts, kind);
+  const shared = { seed, till, write, now };
+  const agentRuns = new AgentRuns({ ...shared, options: options.agentRuns, nextId: ids('agent') });
+  const research = new ResearchTasks({ ...shared, options: options.research, nextId: ids('research') });
+  const webhooks = new Webhooks(options.monitors, timers, ids('webhook'));
+  const monitorParts = { ...shared, options: options.monitors, clock: options.monitorClock, pages, timers, webhooks };
+  const monitors = new Monitors({ ...monitorParts, nextId: ids('monitor') });
+  const history = new EventHistory({ options: options.events, seed, write, now });
+  const stores = [agentRuns, research, monitors, history];
+  for (const fact of facts) {
+    if (!stores.some((store) => store.restore(fact)))
+      throw new Error(`the state holds what nobody knows: ${fact.kind}`);
+  }
+  // The history's times count from the first start, not from the first look at it.
+  void history.timeline;
+  const settle = () => {
+    agentRuns.settle();
+    research.settle();
+    monitors.settle();
+  };
+  return {
+    agentRuns,
+    research,
+    monitors,
+    history,
+    settle,
+    view: () => {
+      settle();
+      const counts = monitors.counts();
+      return {
+        agentRuns: {
+          inProgress: agentRuns.inProgress,
+          maxInProgress: agentRuns.maxInProgress,
+          byStatus: agentRuns.statuses(),
+        },
+        research: { count: research.count, inProgress: research.inProgress, maxInProgress: research.maxInProgress },
+        monitors: { byStatus: counts.monitors, runsByStatus: counts.runs },
+        webhooks: { ...webhooks.counts, attempts: [...webhooks.deliveries] },
+        events: { count: history.length + history.triggered.length, triggered: history.triggered.length },
+      };
+    },
+    trigger: (what) => {
+      if ('monitorRun' in what) return [monitors.trigger(what.monitorRun).id];
+      if ('disableMonitor' in what) {
+        return [monitors.update(what.disableMonitor, (monitor) => ({ ...monitor, status: 'disabled' })).id];
+      }
+      return Array.from({ length: what.count ?? 1 }, () => idOf('event', seed, history.trigger(what.event)));
+    },
+    reset: () => {
+      for (const store of stores) store.reset();
+      webhooks.reset();
+      void history.timeline;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { toDollars } from '../../core/money.js';
+import { hashText, mix } from '../hash.js';
+import { pageOf } from '../page.js';
+import type { PageSettings } from '../result.js';
+import { schemaValue } from '../schema-value.js';
+import { findUrls } from '../search-index.js';
+import { sentences } from '../sentences.js';
+
+export const taskSchema = z.object({
+  id: z.string(),
+  /** Times are milliseconds of the wall clock. */
+  createdAt: z.number(),
+  endsAt: z.number(),
+  failed: z.boolean(),
+  instructions: z.string(),
+  model: z.string(),
+  outputSchema: z.record(z.string(), z.unknown()).nullable(),
+});
+
+/** A research task (section 4.5), however it was created. What it will come to follows from its id. */
+export type ResearchTask = z.infer<typeof taskSchema>;
+
+export function taskStatus(task: ResearchTask, now: number): 'running' | 'completed' | 'failed' {
+  if (now < task.endsAt) return 'running';
+  return task.failed ? 'failed' : 'completed';
+}
+
+/** What a finished task cost: USD 5 a thousand searches, pages and thousand thousand tokens, as the retired service had it. */
+export function taskCost({ id, failed }: ResearchTask): { micros: number; costDollars: Record<string, number> } {
+  const hash = hashText(id, 0);
+  const numSearches = failed ? 1 : 4 + (mix(hash, 1) % 12);
+  const numPages = failed ? 0 : 3 + (mix(hash, 2) % 20);
+  const reasoningTokens = failed ? 1000 : 5000 + (mix(hash, 3) % 40_000);
+  const micros = numSearches * 5000 + numPages * 5000 + reasoningTokens * 5;
+  return { micros, costDollars: { total: toDollars(micros), numSearches, numPages, reasoningTokens } };
+}
+
+export interface Findings {
+  readonly content: string;
+  readonly parsed: unknown;
+  readonly citations: Readonly<Record<string, readonly unknown[]>>;
+}
+
+/** What a finished task found: as text, or as a value that fits its schema, with citations by field. */
+export function findingsOf({ id, instructions, outputSchema }: ResearchTask, pages: PageSettings): Findings {
+  const hash = hashText(id, pages.seed);
+  const parsed = outputSchema ? schemaValue(outputSchema, hash) : null;
+  const report = [1, 2, 3, 4].map((salt) => sentences[mix(hash, salt) % sentences.length]).join(' ');
+  const urls = findUrls({ query: instructions }, 4, pages);
+  const cite = (url: string) => {
+    const page = pageOf(url, pages.seed, 100);
+    return { id: url, url, title: page.title, snippet: page.text.slice(0, 120) };
+  };
+  const fields = typeof parsed === 'object' && parsed !== null ? Object.keys(parsed) : ['report'];
+  return {
+    content: parsed === null ? report : JSON.stringify(parsed),
+    parsed,
+    citations: Object.fromEntries(
+      fields.map((field, index) => [field, urls.slice(index % 2, (index % 2) + 2).map(cite)]),
+    ),
+  };
+}

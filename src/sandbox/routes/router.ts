@@ -1,0 +1,69 @@
+import type { Route } from './route.js';
+
+/** A route in the table, with what the exchange must know of it before it runs. */
+export interface RouteEntry {
+  readonly route: Route;
+  /** Requests it counts as in the rate limit: 2 for the start of an agent run, 0 for polling one (section 8). */
+  readonly weight: number;
+  /** Whether its answers carry the queue headers (section 4). */
+  readonly queued: boolean;
+}
+
+export interface FoundRoute extends RouteEntry {
+  readonly params: Readonly<Record<string, string>>;
+}
+
+interface Line extends RouteEntry {
+  readonly segments: readonly string[];
+}
+
+/** Finds the route of a request. Patterns such as `GET /agent/runs/:id`; a literal segment goes before an open one. */
+export class Router {
+  readonly #lines = new Map<string, Line[]>();
+
+  add(pattern: string, route: Route, { weight = 1, queued = false }: Partial<Omit<RouteEntry, 'route'>> = {}): this {
+    const [method, path] = pattern.split(' ') as [string, string];
+    const segments = path.split('/').slice(1);
+    const key = `${method} ${segments.length}`;
+    const lines = [...(this.#lines.get(key) ?? []), { segments, route, weight, queued }];
+    lines.sort((left, right) => openOf(left) - openOf(right));
+    this.#lines.set(key, lines);
+    return this;
+  }
+
+  find(method: string, path: string): FoundRoute | null {
+    const segments = path.split('/').slice(1);
+    for (const line of this.#lines.get(`${method} ${segments.length}`) ?? []) {
+      const params = match(line.segments, segments);
+      if (params) return { route: line.route, weight: line.weight, queued: line.queued, params };
+    }
+    return null;
+  }
+}
+
+function openOf({ segments }: Line): number {
+  return segments.filter((one) => one.startsWith(':')).length;
+}
+
+function match(pattern: readonly string[], segments: readonly string[]): Record<string, string> | null {
+  const params: Record<string, string> = {};
+  for (const [index, wanted] of pattern.entries()) {
+    const given = segments[index] as string;
+    if (!wanted.startsWith(':')) {
+      if (wanted !== given) return null;
+      continue;
+    }
+    const value = decode(given);
+    if (value === null || value === '') return null;
+    params[wanted.slice(1)] = value;
+  }
+  return params;
+}
+
+function decode(segment: string): string | null {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return null;
+  }
+}

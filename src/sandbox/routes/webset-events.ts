@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { Refusal } from '../refusal.js';
+import { eventPage } from '../websets/event-list.js';
+import { eventTypes } from '../websets/story.js';
+import { listQueryOf } from './list-query.js';
+import { checkQuery, jsonWork, type Route } from './route.js';
+
+const time = z.iso
+  .datetime({ offset: true })
+  .transform((text) => Date.parse(text))
+  .optional();
+const listQuery = listQueryOf(200, 25, {
+  types: z.array(z.enum(eventTypes)).optional(),
+  createdAfter: time,
+  createdBefore: time,
+});
+
+/** `GET /websets/v0/events` (section 4.8): a page of the history; types may be repeated, both times are included. */
+export const listEvents: Route = (_input, { history }, { query }) => {
+  const { limit, cursor, types, createdAfter, createdBefore } = checkQuery(listQuery, query, ['types']);
+  return () => {
+    const { events, nextCursor } = eventPage(history, {
+      limit,
+      cursor,
+      types: types ? new Set(types) : null,
+      after: createdAfter ?? Number.NEGATIVE_INFINITY,
+      before: createdBefore ?? Number.MAX_SAFE_INTEGER,
+    });
+    const data = events.map((event) => history.record(event));
+    return jsonWork({ data, hasMore: nextCursor !== null, nextCursor });
+  };
+};
+
+/** `GET /websets/v0/events/{id}` (public facts section 10.1). */
+export const getEvent: Route =
+  (_input, { history }, { params }) =>
+  () => {
+    const event = history.find(params.id as string);
+    if (event === null) throw new Refusal(404, 'NOT_FOUND', `There is no event ${params.id}`);
+    return jsonWork(history.record(event));
+  };

@@ -1,0 +1,11 @@
+/** A frame of an event stream that carries JSON; `id` and `event` where they are given. */
+export function sseFrame(data: unknown, { id, event }: { readonly id?: string; readonly event?: string } = {}): string {
+  const lines = [...(id === undefined ? [] : [`id: ${id}`]), ...(event === undefined ? [] : [`event: ${event}`])];
+  return `${[...lines, `data: ${JSON.stringify(data)}`].join('\n')}\n\n`;
+}
+
+/** The frame that ends a streamed search or answer (public facts section 2.5). */
+export const DONE_FRAME = 'data: [DONE]\n\n';
+
+/** A comment, which keeps a silent connection open and means nothing. */
+export const KEEP_ALIVE_FRAME = ': keep-alive\n\n';

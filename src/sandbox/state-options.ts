@@ -1,0 +1,98 @@
+import { z } from 'zod';
+
+const ms = z.number().nonnegative();
+const share = z.number().min(0).max(1);
+const count = z.number().int().positive();
+
+/** Milliseconds, or a range that a value is drawn from by the seed. */
+export const durationSchema = z.union([
+  ms,
+  z.strictObject({ min: ms, max: ms }).refine(({ min, max }) => min <= max, 'min is above max'),
+]);
+
+/** Milliseconds, or a range that a value is drawn from by the seed. */
+export type Duration = z.infer<typeof durationSchema>;
+
+/** The milliseconds that a draw from 0 to 1 makes of a duration. */
+export function drawMs(duration: Duration, draw: number): number {
+  return typeof duration === 'number' ? duration : Math.round(duration.min + draw * (duration.max - duration.min));
+}
+
+export const agentRunsSchema = z.strictObject({
+  queuedMs: durationSchema.default(0),
+  durationMs: durationSchema.default({ min: 500, max: 2000 }),
+  maxInProgress: count.default(50),
+  failureRate: share.default(0),
+  budgetRate: share.default(0.05),
+  unknownStatusRate: share.default(0),
+  unknownStopReasonRate: share.default(0),
+  progressEvents: z.number().int().min(0).max(1000).default(3),
+  keepAliveMs: count.default(15_000),
+  replay: z.enum(['full', 'refuse', 'forget']).default('full'),
+});
+
+/**
+ * How agent runs go (section 3.1). `queuedMs` (0) and `durationMs` (500 to 2000) from creation on; `maxInProgress` (50), then 429;
+ * shares of runs, by their number: `failureRate` ends failed, `budgetRate` (0.05) of the metered ones reaches its budget,
+ * `unknownStatusRate` and `unknownStopReasonRate` end with a value nobody knows. `progressEvents` (3) a run; a comment every
+ * `keepAliveMs` (15,000) of a stream; `replay` of stored events: `full`, or a `Last-Event-ID` is refused with 400, or forgotten.
+ */
+export type AgentRunOptions = z.infer<typeof agentRunsSchema>;
+
+export const researchSchema = z.strictObject({
+  durationMs: durationSchema.default({ min: 500, max: 2000 }),
+  maxInProgress: count.default(15),
+  failureRate: share.default(0),
+});
+
+/** How research tasks go: `durationMs` (500 to 2000), `maxInProgress` (15) and then 429, `failureRate` (0). */
+export type ResearchOptions = z.infer<typeof researchSchema>;
+
+export const monitorsSchema = z.strictObject({
+  durationMs: durationSchema.default({ min: 200, max: 800 }),
+  failureRate: share.default(0),
+  failReason: z.string().min(1).nullable().default(null),
+  signatureHeader: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
+    .default('Exa-Signature'),
+  webhookAttempts: count.default(3),
+  webhookRetryMs: ms.default(1000),
+  webhookTimeoutMs: count.default(5000),
+  webhookRepeat: count.default(1),
+});
+
+/**
+ * How monitor runs and their webhooks go (section 4.6). `durationMs` (200 to 800) of a run; `failureRate` (0) of the runs fail, with
+ * `failReason` or a drawn one. Deliveries carry `signatureHeader` (`Exa-Signature`), are tried `webhookAttempts` (3) times
+ * `webhookRetryMs` (1000) apart, wait `webhookTimeoutMs` (5000), and each is sent `webhookRepeat` (1) times.
+ */
+export type MonitorOptions = z.infer<typeof monitorsSchema>;
+
+const time = z.iso.datetime({ offset: true });
+
+export const eventsSchema = z
+  .strictObject({
+    count: z.number().int().min(0).max(100_000_000).default(1000),
+    from: time.optional(),
+    to: time.optional(),
+    order: z.enum(['newest', 'oldest']).default('newest'),
+    sameTimestamp: count.default(1),
+    late: share.default(0),
+    lateMs: durationSchema.default({ min: 60_000, max: 3_600_000 }),
+    arrivingPerSecond: z.number().nonnegative().default(0),
+    paging: z.enum(['position', 'offset']).default('position'),
+    cursorTtlMs: count.nullable().default(null),
+  })
+  .refine(({ from, to }) => !from || !to || Date.parse(from) <= Date.parse(to), {
+    path: ['from'],
+    message: 'is after `to`',
+  });
+
+/**
+ * The history of webset events (section 6.1): `count` (1000) of them between `from` (30 days before `to`) and `to` (the start), as many
+ * to a time stamp as `sameTimestamp` (1) says, listed in `order` (`newest` first). `late` is the share that shows up only `lateMs`
+ * (a minute to an hour) after its time; `arrivingPerSecond` (0) come anew. `paging`: by `position`, which new events don't move, or by
+ * `offset`, which they do. A cursor is refused after `cursorTtlMs` (never).
+ */
+export type EventOptions = z.infer<typeof eventsSchema>;

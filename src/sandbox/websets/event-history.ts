@@ -1,0 +1,169 @@
+import { z } from 'zod';
+import type { RestoreFact, WriteFact } from '../fact-log.js';
+import { fraction, mix } from '../hash.js';
+import { drawMs, type EventOptions } from '../state-options.js';
+import { idOf, numberOf, type Scene } from './scene.js';
+import { type EventType, eventTypes, Stories, stepOf, TRIGGERED } from './story.js';
+import { Timeline } from './timeline.js';
+import { eventData, typeOf } from './webset.js';
+
+const thirtyDaysMs = 30 * 86_400_000;
+
+const factSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('events-start'), at: z.number() }),
+  z.object({ kind: z.literal('event'), type: z.enum(eventTypes), at: z.number() }),
+]);
+
+/** An event that somebody triggered: it tells of a webset of its own. */
+interface Triggered {
+  readonly type: EventType;
+  readonly at: number;
+}
+
+export interface EventHistoryParts {
+  readonly options: EventOptions;
+  readonly seed: number;
+  readonly write: WriteFact;
+  readonly now: () => number;
+}
+
+/**
+ * The history of webset events: any number of them, none kept. Each follows from its number; numbers grow with time. Triggered
+ * events are kept, and have numbers from {@link TRIGGERED} on.
+ */
+export class EventHistory {
+  readonly #parts: EventHistoryParts;
+  readonly stories: Stories;
+  readonly #triggered: Triggered[] = [];
+  #start: number | null = null;
+  #timeline: Timeline | null = null;
+
+  constructor(parts: EventHistoryParts) {
+    this.#parts = parts;
+    this.stories = new Stories(parts.options.count);
+  }
+
+  get options(): EventOptions {
+    return this.#parts.options;
+  }
+
+  get seed(): number {
+    return this.#parts.seed;
+  }
+
+  get now(): number {
+    return this.#parts.now();
+  }
+
+  /** Fixes the times of the history; an earlier process may have done so. */
+  get timeline(): Timeline {
+    if (this.#timeline) return this.#timeline;
+    const { options, write, now } = this.#parts;
+    if (this.#start === null) {
+      this.#start = now();
+      write({ kind: 'events-start', at: this.#start });
+    }
+    const to = options.to === undefined ? this.#start : Date.parse(options.to);
+    const from = options.from === undefined ? to - thirtyDaysMs : Date.parse(options.from);
+    this.#timeline = new Timeline({ ...options, from, to, start: this.#start });
+    return this.#timeline;
+  }
+
+  /** Events that have happened, late ones not seen yet among them; without those that were triggered. */
+  get length(): number {
+    return this.timeline.countAt(this.now);
+  }
+
+  /** Triggered events in the order of their times, each with its number. */
+  get triggered(): readonly { readonly event: number; readonly at: number }[] {
+    return this.#triggered.map(({ at }, index) => ({ event: TRIGGERED + index, at }));
+  }
+
+  /** When an event happened; null for a number that is none. */
+  timeOf(event: number): number | null {
+    if (event >= TRIGGERED) return this.#triggered[event - TRIGGERED]?.at ?? null;
+    return event < this.length ? this.timeline.timeOf(event) : null;
+  }
+
+  /** Whether an event that has happened can be seen: a late one shows up only some time after. */
+  isSeen(event: number, at: number, now: number): boolean {
+    const { late, lateMs } = this.options;
+    if (late === 0 || event >= TRIGGERED) return true;
+    const hash = mix(event, this.seed);
+    return fraction(hash, 161) >= late || at + drawMs(lateMs, fraction(hash, 162)) <= now;
+  }
+
+  typeOf(event: number): EventType {
+    const { story, step } = this.#locate(event);
+    return typeOf(story, step);
+  }
+
+  /** The event as the wire has it (section 2.8). */
+  record(event: number): Record<string, unknown> {
+    const { story, step } = this.#locate(event);
+    const scene = this.sceneAt(story, step);
+    return {
+      id: idOf('event', this.seed, event),
+      object: 'event',
+      type: typeOf(story, step),
+      data: eventData(scene, this.seed),
+      createdAt: scene.iso(step),
+    };
+  }
+
+  /** The number of an event that can be seen, by its id; null where there is none. */
+  find(id: string): number | null {
+    const event = numberOf('event', this.seed, id);
+    const at = event === null ? null : this.timeOf(event);
+    return event !== null && at !== null && this.isSeen(event, at, this.now) ? event : null;
+  }
+
+  sceneAt(story: number, step: number): Scene {
+    const iso =
+      story >= TRIGGERED
+        ? () => new Date((this.#triggered[story - TRIGGERED] as Triggered).at).toISOString()
+        : (of: number) => new Date(this.timeline.timeOf(this.stories.indexOf(story, of))).toISOString();
+    return { story, step, hash: mix(story, this.seed + 7), iso };
+  }
+
+  /** The last step of a webset that has happened; -1 where it has not begun. */
+  stepOf(story: number): number {
+    if (story < TRIGGERED) return this.stories.stepBefore(story, this.length);
+    const triggered = this.#triggered[story - TRIGGERED];
+    return triggered ? stepOf(triggered.type) : -1;
+  }
+
+  /** Numbers of the websets that have begun, the newest first. */
+  *newestWebsets(): Iterable<number> {
+    for (let index = this.#triggered.length - 1; index >= 0; index -= 1) yield TRIGGERED + index;
+    for (let story = this.stories.countBefore(this.length) - 1; story >= 0; story -= 1) yield story;
+  }
+
+  /** Makes an event happen now; answers with its number. */
+  trigger(type: EventType): number {
+    const at = this.now;
+    this.#parts.write({ kind: 'event', type, at });
+    this.#triggered.push({ type, at });
+    return TRIGGERED + this.#triggered.length - 1;
+  }
+
+  readonly restore: RestoreFact = (given) => {
+    const fact = factSchema.safeParse(given).data;
+    if (!fact) return false;
+    if (fact.kind === 'events-start') this.#start = fact.at;
+    else this.#triggered.push({ type: fact.type, at: fact.at });
+    return true;
+  };
+
+  reset(): void {
+    this.#triggered.length = 0;
+    this.#timeline = null;
+    this.#start = null;
+  }
+
+  #locate(event: number): { readonly story: number; readonly step: number } {
+    if (event < TRIGGERED) return this.stories.locate(event);
+    const { type } = this.#triggered[event - TRIGGERED] as Triggered;
+    return { story: event, step: stepOf(type) };
+  }
+}

@@ -1,0 +1,51 @@
+import { choose, mix } from '../hash.js';
+
+/** A webset at a step of its life. */
+export interface Scene {
+  /** Number of the webset. */
+  readonly story: number;
+  readonly step: number;
+  readonly hash: number;
+  /** Time of a step, as the wire has it. */
+  readonly iso: (step: number) => string;
+}
+
+const kinds = ['webset', 'wsearch', 'import', 'wenrich', 'witem', 'wmonitor', 'wrun', 'wexport', 'event'] as const;
+type Kind = (typeof kinds)[number];
+
+const salts = new Map<string, number>(kinds.map((kind, index) => [kind, 200 + index]));
+
+/** An id that looks random and tells what it is about: the number of the webset (or event), and which of its kind. */
+export function idOf(kind: Kind, seed: number, number: number, n?: number): string {
+  const digits = mix(mix(number, salts.get(kind) as number), seed + (n ?? 0))
+    .toString(16)
+    .padStart(8, '0');
+  return n === undefined ? `${kind}_${digits}${number.toString(36)}` : `${kind}_${digits}${number.toString(36)}-${n}`;
+}
+
+/** The number an id is about; null where it is none that {@link idOf} gives. */
+export function numberOf(kind: Kind, seed: number, id: string): number | null {
+  const found = /^([a-z]+)_[0-9a-f]{8}([0-9a-z]{1,9})$/.exec(id);
+  const number = found?.[1] === kind ? Number.parseInt(found[2] as string, 36) : null;
+  return number !== null && idOf(kind, seed, number) === id ? number : null;
+}
+
+const subjects = ['ceramics', 'tide power', 'night trains', 'bookbinding', 'seed banks', 'radio parts', 'map making'];
+const places = ['Lisbon', 'Zürich', 'Kraków', 'São Paulo', '東京', 'Aarhus', 'Montréal'];
+const entities = ['company', 'person', 'article', 'research_paper', 'custom'] as const;
+
+/** What stays the same in all of a webset's life. */
+export interface Theme {
+  readonly entity: { readonly type: string; readonly description?: string };
+  readonly subject: string;
+  readonly place: string;
+  readonly query: string;
+}
+
+export function themeOf({ story, hash }: Scene): Theme {
+  const type = entities[story % entities.length] as string;
+  const subject = choose(subjects, hash, 211);
+  const place = choose(places, hash, 212);
+  const entity = type === 'custom' ? { type, description: `anything about ${subject}` } : { type };
+  return { entity, subject, place, query: `${type.replace('_', ' ')} about ${subject} in ${place}` };
+}

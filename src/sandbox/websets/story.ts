@@ -1,0 +1,116 @@
+/** The event types of section 6.1. */
+export const eventTypes = [
+  'webset.created',
+  'webset.deleted',
+  'webset.paused',
+  'webset.idle',
+  'webset.search.created',
+  'webset.search.canceled',
+  'webset.search.completed',
+  'webset.search.updated',
+  'import.created',
+  'import.completed',
+  'webset.item.created',
+  'webset.item.enriched',
+  'monitor.created',
+  'monitor.updated',
+  'monitor.deleted',
+  'monitor.run.created',
+  'monitor.run.completed',
+  'webset.export.created',
+  'webset.export.completed',
+] as const;
+
+export type EventType = (typeof eventTypes)[number];
+
+/** A step of a webset's life: an event, and which of its kind it is about. */
+export interface Step {
+  readonly type: EventType;
+  readonly n: number;
+}
+
+const items = (type: 'webset.item.created' | 'webset.item.enriched', from: number, count: number): Step[] =>
+  Array.from({ length: count }, (_, index) => ({ type, n: from + index }));
+const one = (type: EventType, n = 0): Step => ({ type, n });
+
+/** The life that every webset leads, each with other contents. It holds every type of event. */
+export const steps: readonly Step[] = [
+  one('webset.created'),
+  one('import.created'),
+  one('webset.search.created', 0),
+  one('import.completed'),
+  ...items('webset.item.created', 0, 3),
+  one('webset.search.updated', 0),
+  ...items('webset.item.created', 3, 5),
+  ...items('webset.item.enriched', 0, 4),
+  one('webset.search.completed', 0),
+  ...items('webset.item.enriched', 4, 4),
+  one('webset.idle', 0),
+  one('monitor.created'),
+  one('monitor.run.created'),
+  ...items('webset.item.created', 8, 3),
+  ...items('webset.item.enriched', 8, 3),
+  one('monitor.run.completed'),
+  one('monitor.updated'),
+  one('webset.export.created'),
+  one('webset.export.completed'),
+  one('webset.search.created', 1),
+  one('webset.paused'),
+  one('webset.search.canceled', 1),
+  one('monitor.deleted'),
+  one('webset.deleted'),
+];
+
+const stepIndex = new Map(steps.map(({ type, n }, index) => [`${type} ${n}`, index]));
+
+/** The step at which something happens. */
+export function stepOf(type: EventType, n = 0): number {
+  const index = stepIndex.get(`${type} ${n}`);
+  if (index === undefined) throw new Error(`no step ${type} ${n}`);
+  return index;
+}
+
+/** Numbers of websets and events that somebody triggered begin here: far beyond any that a history has. */
+export const TRIGGERED = 2 ** 40;
+
+/** Items that a webset has in the end. */
+export const ITEMS = steps.filter(({ type }) => type === 'webset.item.created').length;
+
+/** Websets that live at the same time. */
+const ABREAST = 8;
+
+/** Which event of the history tells which step of which webset. Some websets are told abreast, so that their events mix. */
+export class Stories {
+  readonly #abreast: number;
+
+  /** `count`: events of the history; a small one tells few websets, so that each type comes up. */
+  constructor(count: number) {
+    this.#abreast = Math.min(ABREAST, Math.max(1, Math.floor(count / steps.length)));
+  }
+
+  locate(event: number): { readonly story: number; readonly step: number } {
+    const block = Math.floor(event / (this.#abreast * steps.length));
+    const rest = event - block * this.#abreast * steps.length;
+    return { story: block * this.#abreast + (rest % this.#abreast), step: Math.floor(rest / this.#abreast) };
+  }
+
+  indexOf(story: number, step: number): number {
+    const block = Math.floor(story / this.#abreast);
+    return block * this.#abreast * steps.length + step * this.#abreast + (story % this.#abreast);
+  }
+
+  /** Websets of which the first `events` events tell anything. */
+  countBefore(events: number): number {
+    if (events <= 0) return 0;
+    const block = Math.floor((events - 1) / (this.#abreast * steps.length));
+    const rest = events - block * this.#abreast * steps.length;
+    return block * this.#abreast + Math.min(this.#abreast, rest);
+  }
+
+  /** The last step of a webset that the first `events` events tell; -1 for none. */
+  stepBefore(story: number, events: number): number {
+    const first = this.indexOf(story, 0);
+    if (first >= events) return -1;
+    return Math.min(steps.length - 1, Math.floor((events - 1 - first) / this.#abreast));
+  }
+}

@@ -1,0 +1,82 @@
+import { idOf, type Scene, themeOf } from './scene.js';
+import { type EventType, stepOf, steps, TRIGGERED } from './story.js';
+import { enrichments, itemAt } from './webset-item.js';
+import { monitorAt, monitorRunAt } from './webset-monitor.js';
+import { enrichmentAt, importAt, searchAt } from './webset-parts.js';
+
+const idle = stepOf('webset.idle', 0);
+const paused = stepOf('webset.paused');
+const deleted = stepOf('webset.deleted');
+const monitorCreated = stepOf('monitor.created');
+const monitorDeleted = stepOf('monitor.deleted');
+const searches = [stepOf('webset.search.created', 0), stepOf('webset.search.created', 1)];
+
+/** Every third webset is deleted at the end; the others go idle once more, so that there is something to list. */
+export function isDeletedAt(story: number, step: number): boolean {
+  return step >= deleted && (story % 3 === 0 || story >= TRIGGERED);
+}
+
+/** The type of the event that tells a step of a webset. */
+export function typeOf(story: number, step: number): EventType {
+  if (step === deleted && !isDeletedAt(story, step)) return 'webset.idle';
+  return (steps[step] as (typeof steps)[number]).type;
+}
+
+/** The id of its own that the owner gave a webset; none for every second one. */
+export function externalIdOf(story: number): string | null {
+  return story % 2 === 0 ? `external-${story}` : null;
+}
+
+/** The webset as it was (section 2.8), with what is embedded in it. */
+export function websetAt(scene: Scene, seed: number): Record<string, unknown> {
+  const { story, step, iso } = scene;
+  const { subject, place } = themeOf(scene);
+  const hasMonitor = step >= monitorCreated && step < monitorDeleted;
+  return {
+    id: idOf('webset', seed, story),
+    object: 'webset',
+    status: statusAt(step),
+    externalId: externalIdOf(story),
+    title: `${subject} in ${place}`,
+    searches: searches.flatMap((created, n) => (step >= created ? [searchAt(scene, n, seed)] : [])),
+    imports: step >= stepOf('import.created') ? [importAt(scene, seed)] : [],
+    enrichments: enrichments.map((_, n) => enrichmentAt(scene, n, seed)),
+    monitors: hasMonitor ? [monitorAt(scene, seed)] : [],
+    excludes: [{ source: 'import', id: idOf('import', seed, story) }],
+    metadata: { team: `team-${story % 7}` },
+    createdAt: iso(0),
+    updatedAt: iso(step),
+  };
+}
+
+function statusAt(step: number): string {
+  if (step === 0) return 'pending';
+  if (step < idle) return 'running';
+  return step >= paused && step < deleted ? 'paused' : 'idle';
+}
+
+/** What an event carries: the resource it is about, as it was then (public facts section 10.2). */
+export function eventData(scene: Scene, seed: number): Record<string, unknown> {
+  const { type, n } = steps[scene.step] as (typeof steps)[number];
+  if (type.startsWith('webset.search.')) return searchAt(scene, n, seed);
+  if (type.startsWith('webset.item.')) return itemAt(scene, n, seed);
+  if (type.startsWith('webset.export.')) return exportAt(scene, seed);
+  if (type.startsWith('import.')) return importAt(scene, seed);
+  if (type.startsWith('monitor.run.')) return monitorRunAt(scene, seed);
+  return type.startsWith('monitor.') ? monitorAt(scene, seed) : websetAt(scene, seed);
+}
+
+/** No public schema has the payload of exports; this one is made up. */
+function exportAt({ story, step, iso }: Scene, seed: number): Record<string, unknown> {
+  const [created, completed] = [stepOf('webset.export.created'), stepOf('webset.export.completed')];
+  return {
+    id: idOf('wexport', seed, story),
+    object: 'webset_export',
+    status: step >= completed ? 'completed' : 'pending',
+    format: 'csv',
+    websetId: idOf('webset', seed, story),
+    url: step >= completed ? 'https://exports.example/file.csv' : null,
+    createdAt: iso(created),
+    updatedAt: iso(step >= completed ? completed : created),
+  };
+}
