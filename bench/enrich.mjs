@@ -45,7 +45,10 @@ export async function run({ rows = 100_000, runs = 3 }) {
       const plainRun = await timed([join(root, 'bench', 'plain-enrich.mjs'), csv, sandbox.url, file], { cwd: root });
       rmSync(file);
       const state = join(dir, `turn-${turn}`);
-      const ourRun = await timed(enrichArgs(csv, state, `bench${turn}`), { cwd: dir, env: enrichEnv(sandbox.url, state) });
+      const ourRun = await timed(enrichArgs(csv, state, `bench${turn}`), {
+        cwd: dir,
+        env: enrichEnv(sandbox.url, state),
+      });
       if (existsSync(state)) rmSync(state, { recursive: true, force: true });
       const note = turn === 0 ? ' (warm-up, not counted)' : '';
       console.log(

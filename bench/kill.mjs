@@ -43,7 +43,18 @@ export async function run({ rows = 100_000, kills = 20, qps = 50, seed = 1, maxG
   try {
     const csv = join(dir, 'rows.csv');
     await writeRows(csv, Number(rows));
-    const args = [command, 'enrich', csv, '--into', join(dir, 'out.duckdb'), '--csv', join(dir, 'out.csv'), '--qps', String(qps), '--json'];
+    const args = [
+      command,
+      'enrich',
+      csv,
+      '--into',
+      join(dir, 'out.duckdb'),
+      '--csv',
+      join(dir, 'out.csv'),
+      '--qps',
+      String(qps),
+      '--json',
+    ];
     let done = false;
     let killed = 0;
     let inFlight = 0;
@@ -83,15 +94,20 @@ export async function run({ rows = 100_000, kills = 20, qps = 50, seed = 1, maxG
     const database = await DuckDBInstance.create(join(dir, 'out.duckdb'));
     const connection = await database.connect();
     const [row] = (
-      await connection.runAndReadAll(`select count(*)::int rows, count(distinct row_number)::int numbers, min(row_number)::int low,
-        max(row_number)::int high, count(*) filter (error_tag = 'UNKNOWN_OUTCOME')::int given_up,
-        (select coalesce(sum(len(keys)), 0)::int from unknown_outcomes) unknown_units from enriched_rows`)
+      await connection.runAndReadAll(`select count(*)::int as total, count(distinct row_number)::int as numbers, min(row_number)::int as low,
+        max(row_number)::int as high, count(*) filter (error_tag = 'UNKNOWN_OUTCOME')::int as given_up,
+        (select coalesce(sum(len(unit_keys)), 0)::int from unknown_outcomes) as unknown_units from enriched_rows`)
     ).getRowObjectsJson();
     connection.closeSync();
     database.closeSync();
     const extra = Object.values(bill.keys).reduce((sum, times) => sum + times - 1, 0);
     console.log({ kills: killed, inFlightAtKills: inFlight, ...row, extraBought: extra });
-    const met = row.rows === Number(rows) && row.numbers === Number(rows) && row.low === 1 && row.high === Number(rows) && extra <= row.unknown_units;
+    const met =
+      row.total === Number(rows) &&
+      row.numbers === Number(rows) &&
+      row.low === 1 &&
+      row.high === Number(rows) &&
+      extra <= row.unknown_units;
     console.log(met ? 'met' : 'MISSED');
     return met;
   } finally {

@@ -12,9 +12,14 @@ export async function run({ small = 300_000, large = 1_000_000 }) {
       const csv = join(dir, `rows-${rows}.csv`);
       await writeRows(csv, rows);
       const state = join(dir, `run-${rows}`);
-      const result = await timed(enrichArgs(csv, state, `memory${rows}`), { cwd: dir, env: enrichEnv(sandbox.url, state) });
+      const result = await timed(enrichArgs(csv, state, `memory${rows}`), {
+        cwd: dir,
+        env: enrichEnv(sandbox.url, state),
+      });
       sandbox.stop();
-      console.log(`${rows} rows: ${result.seconds.toFixed(1)} s, ${(rows / result.seconds).toFixed(0)} rows/s, ${result.peakMb.toFixed(0)} MB`);
+      console.log(
+        `${rows} rows: ${result.seconds.toFixed(1)} s, ${(rows / result.seconds).toFixed(0)} rows/s, ${result.peakMb.toFixed(0)} MB`,
+      );
       peaks.push(result.peakMb);
     }
     const met = [

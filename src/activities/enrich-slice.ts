@@ -36,8 +36,12 @@ export function createEnrichSlice(deps: ActivityDeps) {
     });
     const heart = heartbeatFrom(() => state);
     try {
-      const keys = await sink.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness);
-      const units = await unitsOf(rowsFile, keys);
+      // A warehouse that held nothing of the job when it was opened lacks whatever the ledger doesn't name.
+      const wanted = input.carried
+        ? new Set(await sink.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))
+        : null;
+      const units = await unitsOf(rowsFile, wanted);
+      const keys = units.map((unit) => unit.key);
       state = { ...state, units: units.length };
       const order: Order = contentsOrder(deps, {
         book,
@@ -83,12 +87,15 @@ export function createEnrichSlice(deps: ActivityDeps) {
   };
 }
 
-async function unitsOf(rowsFile: string, keys: readonly string[]): Promise<Unit[]> {
-  const wanted = new Set(keys);
+/** The distinct units of a slice that are wanted (null: all), in the order of its rows. */
+async function unitsOf(rowsFile: string, wanted: Set<string> | null): Promise<Unit[]> {
   const units: Unit[] = [];
-  if (wanted.size === 0) return units;
-  for (const row of await readSlice(rowsFile)) {
-    if (row.k !== null && row.u !== null && wanted.delete(row.k)) units.push({ key: row.k, unit: row.u });
+  if (wanted?.size === 0) return units;
+  const seen = new Set<string>();
+  for (const { k, u } of await readSlice(rowsFile)) {
+    if (k === null || u === null || seen.has(k) || wanted?.has(k) === false) continue;
+    seen.add(k);
+    units.push({ key: k, unit: u });
   }
   return units;
 }

@@ -17,6 +17,8 @@ export interface Spent {
 export interface OpenedJob {
   readonly slices: readonly number[];
   readonly before: Spent;
+  /** The warehouse held rows of the job already: each slice asks it which of its own are missing. */
+  readonly carried: boolean;
 }
 
 /** What `finishJob` is told. */
@@ -47,8 +49,10 @@ export function createJobActivities(deps: ActivityDeps) {
       return beating(async () => {
         const files = Array.from({ length: staged.slices }, (_, slice) => sliceFile(staged.stageDir, slice));
         const { requests, costMicros } = await deps.journal.totals(`${staged.job}/`);
-        const slices = await deps.sinkFor(staged.into).openJob(jobRecord(staged), files, freshness);
-        return { slices, before: { requests, costMicros } };
+        const sink = deps.sinkFor(staged.into);
+        const carried = await sink.holdsRows(staged.job);
+        const slices = await sink.openJob(jobRecord(staged), files, freshness);
+        return { slices, carried, before: { requests, costMicros } };
       });
     },
 

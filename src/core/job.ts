@@ -69,6 +69,8 @@ export interface SliceInput {
   readonly staged: StagedJob;
   readonly slice: number;
   readonly freshness?: Freshness;
+  /** Whether the warehouse may hold some of the slice's rows already. */
+  readonly carried: boolean;
   /** Unix ms of the job's start or last resume: a halt (401, 402) from before then is over. */
   readonly resumedAt: number;
 }

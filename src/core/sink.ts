@@ -81,6 +81,8 @@ export interface Sink {
    * changes nothing. Answers with the numbers of the slices that have rows to load.
    */
   openJob(job: JobRecord, rowsFiles: readonly string[], freshness?: Freshness): Promise<readonly number[]>;
+  /** Whether any row of the job is loaded, of whatever generation. Never creates a file. */
+  holdsRows(job: string): Promise<boolean>;
   /** Numbers of slices of this generation in the ledger; `null` where the job or its warehouse does not exist. Never creates a file. */
   loadedSlices(job: string, generation: string): Promise<readonly number[] | null>;
   /** Unit keys of this slice whose rows the warehouse lacks or holds stale. Each once. */

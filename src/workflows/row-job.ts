@@ -37,6 +37,8 @@ export interface RowJobState {
   readonly queue: Ranges;
   readonly paused: { readonly reason: PauseReason; readonly message: string } | null;
   readonly startedAt: number;
+  /** The warehouse held rows of the job when this run of it began. */
+  readonly carried: boolean;
   readonly resumedAt: number;
   /** What had been bought for the job before this run of it. */
   readonly before: Spent;
@@ -161,7 +163,7 @@ class RowJob {
     const { staged, freshness } = this.#input.staged
       ? { staged: this.#input.staged, freshness: this.#input.freshness }
       : await stageInput(this.#input);
-    const { slices, before } = await openJob(freshness ? { staged, freshness } : { staged });
+    const { slices, before, carried } = await openJob(freshness ? { staged, freshness } : { staged });
     return {
       version: 1,
       staged,
@@ -172,6 +174,7 @@ class RowJob {
       startedAt: workflowInfo().startTime.getTime(),
       resumedAt: Date.now(),
       before,
+      carried,
       requests: 0,
       failed: 0,
       costMicros: 0,
@@ -225,6 +228,7 @@ class RowJob {
         enrichSlice({
           staged: state.staged,
           slice,
+          carried: state.carried,
           resumedAt: state.resumedAt,
           ...(state.freshness ? { freshness: state.freshness } : {}),
         }),

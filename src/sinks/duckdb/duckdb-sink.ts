@@ -12,15 +12,28 @@ import { Warehouse } from './warehouse.js';
  * A DuckDB file as a warehouse. It is opened for each use and closed when idle, because DuckDB lets one process at a time
  * have it: held by another, every method rejects with `SinkBusy`. One sink a file and process: see `createDuckDbSinks`.
  */
-export function createDuckDbSink(options: { readonly file: string }): Sink {
+export function createDuckDbSink(options: {
+  readonly file: string;
+  /** Told in a sentence what takes long. */
+  readonly say?: (sentence: string) => void;
+}): Sink {
   const warehouse = new Warehouse(resolve(options.file));
+  const say = options.say ?? (() => undefined);
   const existing = (job: string) => {
     if (!warehouse.exists()) throw unknownJob(job, warehouse.file);
     return warehouse;
   };
   return {
     openJob: (job, rowsFiles, freshness) =>
-      warehouse.transaction((connection) => openJob(connection, job, rowsFiles, freshness)),
+      warehouse.transaction((connection) => openJob(connection, job, rowsFiles, freshness, say)),
+
+    async holdsRows(job) {
+      if (!warehouse.exists()) return false;
+      return warehouse.use(async (connection) => {
+        const found = await connection.runAndReadAll('SELECT 1 FROM row_store WHERE job = $job LIMIT 1', { job });
+        return found.currentRowCount > 0;
+      });
+    },
 
     async loadedSlices(job, generation) {
       if (!warehouse.exists()) return null;

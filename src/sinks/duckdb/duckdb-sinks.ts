@@ -9,12 +9,12 @@ export interface Sinks {
   close(): Promise<void>;
 }
 
-export function createDuckDbSinks(_options: { readonly say?: (sentence: string) => void } = {}): Sinks {
+export function createDuckDbSinks(options: { readonly say?: (sentence: string) => void } = {}): Sinks {
   const sinks = new Map<string, Sink>();
   return {
     open(file) {
       const path = resolve(file);
-      const sink = sinks.get(path) ?? createDuckDbSink({ file: path });
+      const sink = sinks.get(path) ?? createDuckDbSink({ ...options, file: path });
       sinks.set(path, sink);
       return sink;
     },

@@ -18,12 +18,10 @@ export async function loadSlice(
   );
   if (line.currentRowCount > 0) return { rows: Number(line.getRowsJson()[0]?.[0]), already: true };
   const origin = await currentOrigin(connection, batch);
-  await makePending(connection, { job, rowsFile: batch.rowsFile, cells: true }, freshness);
-  await connection.run(
-    `DELETE FROM row_store WHERE job = $job AND row_number IN (SELECT n FROM pending)
-       AND row_number BETWEEN (SELECT min(n) FROM pending) AND (SELECT max(n) FROM pending)`,
-    { job },
-  );
+  const { occupied } = await makePending(connection, { job, rowsFile: batch.rowsFile, cells: true }, freshness);
+  if (occupied) {
+    await connection.run('DELETE FROM row_store WHERE job = $job AND row_number IN (SELECT n FROM pending)', { job });
+  }
   const row = { job, origin, generation, slice, now: BigInt(Date.now()) };
   await connection.run(insertInvalid, row);
   await loadUnits(connection, batch, row);

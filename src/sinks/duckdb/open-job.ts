@@ -11,6 +11,7 @@ export async function openJob(
   job: JobRecord,
   rowsFiles: readonly string[],
   freshness: Freshness | undefined,
+  say: (sentence: string) => void,
 ): Promise<readonly number[]> {
   const reader = await connection.runAndReadAll(
     'SELECT generation, epoch_ms(created_at), view_name FROM searchflow_jobs WHERE job = $job',
@@ -22,7 +23,7 @@ export async function openJob(
     const view = viewName === undefined ? await chooseViewName(connection, job.name) : String(viewName);
     await record(connection, job, view, createdAt === undefined ? Date.now() : Number(createdAt));
     await makeView(connection, view, job.job, job.columns);
-    if (generation !== undefined) await reconcile(connection, job, rowsFiles);
+    if (generation !== undefined) await reconcile(connection, job, rowsFiles, say);
   } else if (freshness !== undefined) {
     await connection.run(
       `DELETE FROM load_ledger WHERE job = $job AND slice IN (

@@ -4,32 +4,39 @@ import { plainPaths, stagedKeys, stagedRows } from './read-files.js';
 import { stale, useFreshness } from './stale.js';
 
 /**
- * Makes the temporary table `pending`: the staged rows of one slice that the job's rows don't have yet with the same place,
- * content and unit, or have stale.
+ * Makes `pending`, a temporary relation: the staged rows of one slice that the job's rows don't have yet with the same place,
+ * content and unit, or have stale. Answers whether the job has rows at these places at all; mostly it has none, and then
+ * all rows are pending and nothing needs to be compared. Once a connection.
  */
 export async function makePending(
   connection: DuckDBConnection,
   slice: { readonly job: string; readonly rowsFile: string; readonly cells: boolean },
   freshness: Freshness | undefined,
-): Promise<void> {
+): Promise<{ readonly occupied: boolean }> {
   const { listValue } = await import('@duckdb/node-api');
-  await useFreshness(connection, freshness);
+  const { job } = slice;
   await connection.run(
-    `CREATE OR REPLACE TEMP TABLE staged AS SELECT * EXCLUDE (filename) FROM ${slice.cells ? stagedRows : stagedKeys}`,
+    `CREATE TEMP TABLE staged AS SELECT * EXCLUDE (filename) FROM ${slice.cells ? stagedRows : stagedKeys}`,
     {
       rows: listValue(plainPaths([slice.rowsFile])),
     },
   );
   // The range lets DuckDB skip all parts of the table that other slices fill.
+  const here = 'e.job = $job AND e.row_number BETWEEN (SELECT min(n) FROM staged) AND (SELECT max(n) FROM staged)';
+  const found = await connection.runAndReadAll(`SELECT 1 FROM row_store e WHERE ${here} LIMIT 1`, { job });
+  if (found.currentRowCount === 0) {
+    await connection.run('CREATE TEMP VIEW pending AS SELECT * FROM staged');
+    return { occupied: false };
+  }
+  await useFreshness(connection, freshness);
   await connection.run(
-    `CREATE OR REPLACE TEMP TABLE pending AS
+    `CREATE TEMP TABLE pending AS
      SELECT s.* FROM staged s ANTI JOIN (
-       SELECT row_number, row_hash, unit_key FROM row_store e
-       WHERE e.job = $job AND e.row_number BETWEEN (SELECT min(n) FROM staged) AND (SELECT max(n) FROM staged)
-         AND NOT ${stale('e')}
+       SELECT row_number, row_hash, unit_key FROM row_store e WHERE ${here} AND NOT ${stale('e')}
      ) r ON r.row_number = s.n AND r.row_hash = s.h AND r.unit_key IS NOT DISTINCT FROM s.k`,
-    { job: slice.job },
+    { job },
   );
+  return { occupied: true };
 }
 
 /** Unit keys of the slice that rows are missing for, each once. All of them where the job was never opened here. */

@@ -3,6 +3,9 @@ import type { JobRecord } from '../../core/sink.js';
 import { plainPaths, stagedKeys, stagedRows } from './read-files.js';
 import { stale } from './stale.js';
 
+/** Rows from which on it is worth saying what takes so long. */
+const MANY = 100_000;
+
 /**
  * Brings the rows of a job to a new content or new options of its input, inside of the caller's transaction. A row is known
  * by its cells; of equal rows the first is the first. After it, each visible row stands at its place in the new input, each
@@ -12,7 +15,9 @@ export async function reconcile(
   connection: DuckDBConnection,
   job: JobRecord,
   rowsFiles: readonly string[],
+  say: (sentence: string) => void,
 ): Promise<void> {
+  if (job.rows >= MANY) say(`Comparing the ${job.rows} rows of ${job.name} with what the warehouse holds …`);
   const { listValue } = await import('@duckdb/node-api');
   const rows = listValue(plainPaths(rowsFiles));
   const files = listValue([...rowsFiles]);
@@ -20,7 +25,7 @@ export async function reconcile(
   // Places have changed: what earlier contents had loaded says nothing about the slices of this one.
   await connection.run('DELETE FROM load_ledger WHERE job = $job', { job: job.job });
   await connection.run(
-    `CREATE OR REPLACE TEMP TABLE staged AS
+    `CREATE TEMP TABLE staged AS
      SELECT n, h, k, m, (list_position($files::VARCHAR[], filename) - 1)::INTEGER AS slice,
        row_number() OVER (PARTITION BY h ORDER BY n) AS occurrence
      FROM ${stagedKeys}`,
@@ -28,7 +33,7 @@ export async function reconcile(
   );
   // Equal cells have equal keys within one run. The row with the right answer is preferred, then a visible one.
   await connection.run(
-    `CREATE OR REPLACE TEMP TABLE matched AS
+    `CREATE TEMP TABLE matched AS
      WITH known AS (SELECT h, any_value(k) AS k FROM staged GROUP BY h),
      old AS (
        SELECT e.rowid AS rid, e.row_hash, e.unit_key, e.row_number, e.slice, e.vanished_at, e.outdated_at,
@@ -67,7 +72,7 @@ export async function reconcile(
  */
 async function copyKnownAnswers(connection: DuckDBConnection, job: JobRecord, rows: unknown): Promise<void> {
   await connection.run(
-    `CREATE OR REPLACE TEMP TABLE copied AS
+    `CREATE TEMP TABLE copied AS
      SELECT s.n, s.slice, s.h, s.k, donor.rid
      FROM staged s
      ANTI JOIN matched m ON m.n = s.n AND m.good

@@ -9,7 +9,7 @@ export async function useFreshness(connection: DuckDBConnection, freshness: Fres
   const { listValue, VARCHAR, LIST, BIGINT } = await import('@duckdb/node-api');
   const bigint = (ms: number | undefined) => (ms === undefined ? null : BigInt(Math.trunc(ms)));
   await connection.run(
-    `CREATE OR REPLACE TEMP TABLE freshness AS SELECT make_timestamp_ms($after::BIGINT) AS fresh_after,
+    `CREATE TEMP TABLE freshness AS SELECT make_timestamp_ms($after::BIGINT) AS fresh_after,
        $tags::VARCHAR[] AS retry_tags, make_timestamp_ms($before::BIGINT) AS retry_before`,
     {
       after: bigint(freshness?.freshAfter),
@@ -20,7 +20,7 @@ export async function useFreshness(connection: DuckDBConnection, freshness: Fres
   );
 }
 
-/** Condition: the answer in a row of `enriched_rows` under this alias no longer counts. */
+/** Condition: the answer in a row of `row_store` under this alias no longer counts. */
 export function stale(alias: string): string {
   return `(${alias}.unit_key IS NOT NULL AND EXISTS (FROM freshness f WHERE ${alias}.fetched_at < f.fresh_after
     OR (${alias}.status = 'error' AND ${alias}.fetched_at < f.retry_before AND list_contains(f.retry_tags, ${alias}.error_tag))))`;
