@@ -23,7 +23,8 @@ export async function loadSlice(
     await connection.run('DELETE FROM row_store WHERE job = $job AND row_number IN (SELECT n FROM pending)', { job });
   }
   const row = { job, origin, generation, slice, now: BigInt(Date.now()) };
-  await connection.run(insertInvalid, row);
+  const invalid = await count(connection, 'SELECT count(*) FROM pending WHERE k IS NULL');
+  if (invalid > 0) await connection.run(insertInvalid, row);
   await loadUnits(connection, batch, row);
   const loaded = await connection.runAndReadAll(
     `INSERT INTO load_ledger SELECT $job, $generation, $slice, count(*), $attempt, make_timestamp_ms($now::BIGINT) FROM staged
