@@ -6,7 +6,14 @@ import { eachItem } from './each-item.js';
 import { type Endpoint, rateClassOf } from './endpoint.js';
 import { ApiError } from './errors.js';
 import type { EventStream } from './event-stream.js';
-import { listOperations, type Operations, operations, type Streams, streams } from './operations.js';
+import {
+  type ListOperation,
+  listOperations,
+  type Operations,
+  operations,
+  type Streams,
+  streams,
+} from './operations.js';
 import type { Answer } from './read-answer.js';
 import type { StreamEndpoint } from './stream-endpoint.js';
 import {
@@ -37,7 +44,6 @@ type Call<E> =
 type StreamCall<S> =
   S extends StreamEndpoint<infer I, infer C> ? (input: Input<I>, options?: StreamOptions) => EventStream<C> : never;
 
-type ListName = (typeof listOperations)[number];
 type ItemOf<O> = O extends PageEnvelope<infer T> ? T : never;
 
 /** Every record of a list, page after page as they are needed. Rejects with `WalkError` where the list can't be walked on. */
@@ -45,7 +51,7 @@ type EachCall<E> =
   E extends Endpoint<infer I, infer O> ? (input: Input<I>, options?: SendOptions) => AsyncGenerator<ItemOf<O>> : never;
 
 /** The lists over all their pages: `for await (const monitor of client.each.listMonitors({}))`. */
-export type EachList = { readonly [Name in ListName]: EachCall<Operations[Name]> };
+export type EachList = { readonly [Name in ListOperation]: EachCall<Operations[Name]> };
 
 /** Every operation as a plain function: one attempt, typed in and out, `ApiError` where it fails. */
 export type Client = { readonly [Name in keyof Operations]: Call<Operations[Name]> } & {

@@ -40,6 +40,7 @@ export {
 export type { CreatedMonitor, Monitor, MonitorChanges, MonitorDefinition, MonitorRun } from './monitor-schemas.js';
 export type { MonitorFilter, MonitorPage, MonitorRunPage } from './monitors.js';
 export {
+  type ListOperation,
   listOperations,
   type OperationName,
   type Operations,

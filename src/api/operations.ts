@@ -133,5 +133,7 @@ export const listOperations = [
   'listWebsetItems',
 ] as const satisfies readonly OperationName[];
 
+export type ListOperation = (typeof listOperations)[number];
+
 /** The table by name, for code that goes through it. */
 export const operationTable: Readonly<Record<OperationName, AnyEndpoint>> = operations;

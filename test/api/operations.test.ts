@@ -62,7 +62,8 @@ describe.each(names)('%s', (name) => {
     await call(name)(example.input);
     const { line, body } = onWire();
     expect(line).toBe(example.wire);
-    const action = endpoint.method !== 'PATCH' && Object.keys(example.input).every((key) => endpoint.path.includes(key));
+    const action =
+      endpoint.method !== 'PATCH' && Object.keys(example.input).every((key) => endpoint.path.includes(key));
     if (action || endpoint.method === 'GET') expect(body).toBe('');
   });
 
@@ -120,10 +121,15 @@ describe.each(names)('%s', (name) => {
     expect(error.verdict.blocks).toBe(status === 429 && !JSON.stringify(body).includes('CONCURRENCY'));
   });
 
-  test.each(['null', '[]', '"text"', '<html></html>'])('refuses an answer of %s, unless it says nothing at all', async (body) => {
-    reply = answer(200, body);
-    await expect(call(name)(example.input)).rejects.toMatchObject({ verdict: { type: 'ResponseShape', retry: false } });
-  });
+  test.each(['null', '[]', '"text"', '<html></html>'])(
+    'refuses an answer of %s, unless it says nothing at all',
+    async (body) => {
+      reply = answer(200, body);
+      await expect(call(name)(example.input)).rejects.toMatchObject({
+        verdict: { type: 'ResponseShape', retry: false },
+      });
+    },
+  );
 });
 
 test('each operation draws from the rate as the contract has it', () => {
