@@ -26,7 +26,7 @@ test('no sliding second holds more than the limit, and none is refused without n
   const admitted = log.filter((one) => !one.limited).map((one) => one.at);
   expect(mostInOneSecond(admitted)).toBe(40);
   expect(running.stats()).toMatchObject({ maxInSlidingSecond: 40, limited: log.length - admitted.length });
-  expect(log.length).toBeGreaterThan(200);
+  expect(log.length).toBeGreaterThan(admitted.length);
   const needless = log.filter(
     (one: RequestLogEntry) => one.limited && admitted.filter((at) => at > one.at - 1000 && at <= one.at).length < 40,
   );
