@@ -513,6 +513,8 @@ export function sinkContract(make: (dir: string) => SinkUnderTest): void {
       await sink.exportCsv('brands-1', out);
       expect(readdirSync(join(dir, 'new'))).toEqual(['out.csv']);
       expect(existsSync(`${out}.part`)).toBe(false);
+      await expect(sink.exportCsv('brands-1', join(out, 'below.csv'))).rejects.toThrow(SinkUnusable);
+      expect(readFileSync(out).length).toBe(first.bytes);
     });
 
     it('exports more rows than it sorts at a time, in their order', async () => {

@@ -6,6 +6,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { addedColumns, exportQuery } from './export-query.js';
 import { freeName } from './job-view.js';
 import { literal } from './quote.js';
+import { sinkError } from './sink-error.js';
 import { unknownJob } from './summarize.js';
 
 /** Rows sorted and written at a time: what bounds the memory of an export. */
@@ -25,8 +26,8 @@ export async function exportCsv(
   const added = addedColumns(options);
   const whole = `${file}.part`;
   const piece = `${file}.rows.part`;
-  await mkdir(dirname(file), { recursive: true });
   try {
+    await mkdir(dirname(file), { recursive: true });
     await writeHeader(whole, columns, added);
     let rows = 0;
     for (let from = 1; from <= last; from += ROWS_AT_ONCE) {
@@ -38,9 +39,11 @@ export async function exportCsv(
       await pipeline(createReadStream(piece, { highWaterMark: 1 << 20 }), createWriteStream(whole, { flags: 'a' }));
     }
     return { rows, bytes: await moveDurably(whole, file) };
+  } catch (error) {
+    // A full disk or a missing permission is here the CSV's, not the warehouse's.
+    throw sinkError(error, file);
   } finally {
-    await rm(whole, { force: true });
-    await rm(piece, { force: true });
+    await Promise.allSettled([rm(whole, { force: true }), rm(piece, { force: true })]);
   }
 }
 

@@ -21,7 +21,7 @@ const cases: readonly { readonly when: RegExp; readonly say: (file: string) => s
   },
   {
     when: /Is a directory|Not a directory|No such file|Cannot open file|EEXIST|ENOTDIR|EISDIR|ENAMETOOLONG/i,
-    say: (file) => `${file} can't be opened as a DuckDB file: name another one`,
+    say: (file) => `${file} can't be opened there: name another file`,
   },
   {
     when: /checksum|corrupt|Could not read enough bytes|Serialization Error|newer than the version|trying to read a database file/i,
