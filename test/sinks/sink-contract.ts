@@ -471,6 +471,7 @@ export function sinkContract(make: (dir: string) => SinkUnderTest): void {
     it('says null for a job or warehouse that is not there, and makes none', async () => {
       const before = readdirSync(dir);
       expect(await sink.loadedSlices('nobody', 'x')).toBeNull();
+      expect(await sink.holdsRows('nobody')).toBe(false);
       await expect(sink.summary('nobody')).rejects.toThrow(/no job nobody/);
       await expect(sink.exportCsv('nobody', join(dir, 'x.csv'))).rejects.toThrow(/no job nobody/);
       expect(readdirSync(dir)).toEqual(before);
@@ -481,6 +482,8 @@ export function sinkContract(make: (dir: string) => SinkUnderTest): void {
       const two = await stageText(dir, csv('z,https://a.com/'), { job: 'other-1', name: 'brands' });
       await runJob(dir, sink, one, service);
       await runJob(dir, sink, two, service);
+      expect(await sink.holdsRows('other-1')).toBe(true);
+      expect(await sink.holdsRows('third-1')).toBe(false);
       expect(names(await exported(dir, sink, 'other-1'))).toBe('z');
       expect(names(await exported(dir, sink))).toBe('abcdefgh');
       expect(await sink.summary('other-1')).toMatchObject({ rows: 1, success: 1 });
