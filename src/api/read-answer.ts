@@ -29,11 +29,10 @@ export async function readAnswer<I, O>(
   said: AnswerHeaders,
   maxBytes: number,
 ): Promise<Answer<O>> {
-  if (came.broken) throw cutShort(call, came, said, came.broken);
   // A body that holds a secret is not kept.
-  const fail = (wrong: Unusable) => {
-    return unusable(call, came, said, endpoint.secrets ? { ...wrong, kept: Buffer.alloc(0) } : wrong);
-  };
+  const kept = (body: Buffer): Buffer => (endpoint.secrets ? Buffer.alloc(0) : body);
+  if (came.broken) throw cutShort(call, { ...came, body: kept(came.body) }, said, came.broken);
+  const fail = (wrong: Unusable) => unusable(call, came, said, { ...wrong, kept: kept(wrong.kept) });
 
   let body: Buffer;
   try {
