@@ -9,7 +9,7 @@ export interface Outcome {
   readonly summary: JobSummary | null;
 }
 
-/** What `searchflow enrich` does, from opening the runtime to closing it, 10 URLs a request. */
+/** What `searchflow enrich` does, from opening the runtime to closing it, 20 URLs a request. */
 export async function enrich(
   folder: Folder,
   config: RuntimeConfig,
@@ -25,7 +25,7 @@ export async function enrich(
       into: folder.into,
       csv: folder.csv,
       options: {},
-      batch: 10,
+      batch: 20,
       refreshAfterMs: null,
       retryFailed: false,
       rebuy: false,

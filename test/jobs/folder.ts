@@ -68,6 +68,11 @@ export class Folder {
     return parse(readFileSync(this.csv), { columns: true });
   }
 
+  /** The cells that were given and the status, of each record of the enriched CSV. */
+  outcomes(): (readonly [InputRow, string])[] {
+    return this.enriched().map(({ id = '', name = '', url = '', status = '' }) => [[id, name, url], status]);
+  }
+
   /** What an SQL statement answers from the warehouse, which nobody else may hold now. */
   async query<Row>(sql: string): Promise<Row[]> {
     const instance = await DuckDBInstance.create(this.into, { access_mode: 'READ_ONLY' });

@@ -14,6 +14,7 @@ import {
   signalNames,
   workflowNames,
 } from '../../src/core/job.js';
+import type { BookTotals } from '../../src/core/journal.js';
 import type { Folder } from './folder.js';
 
 export const codePath = fileURLToPath(new URL('../../dist/worker/workflow-bundle.js', import.meta.url));
@@ -51,7 +52,25 @@ export async function startHost(
 
 /** A running job, as a client in any language sees it. */
 export class Job {
-  constructor(readonly handle: WorkflowHandleWithFirstExecutionRunId) {}
+  private constructor(
+    readonly folder: Folder,
+    readonly handle: WorkflowHandleWithFirstExecutionRunId,
+    readonly again: () => Promise<Job>,
+  ) {}
+
+  /** Starts the workflow by its name with plain JSON: the folder's input, 10 URLs a request, with a CSV at the end. */
+  static async start(
+    temporal: TestWorkflowEnvironment,
+    taskQueue: string,
+    folder: Folder,
+    changes: Partial<EnrichCsvInput> = {},
+  ): Promise<Job> {
+    const { input, into, csv } = folder;
+    const args: [EnrichCsvInput] = [{ input, urlColumn: 'url', into, csv, batch: 10, ...changes }];
+    const workflowId = `enrich-${folder.dir}`;
+    const handle = await temporal.client.workflow.start(workflowNames.enrichCsv, { workflowId, taskQueue, args });
+    return new Job(folder, handle, () => Job.start(temporal, taskQueue, folder, changes));
+  }
 
   progress(): Promise<JobProgress> {
     return this.handle.query<JobProgress>(queryNames.progress);
@@ -68,26 +87,9 @@ export class Job {
   result(): Promise<JobSummary> {
     return this.handle.result() as Promise<JobSummary>;
   }
-}
 
-/** Starts the workflow by its name with plain JSON: the folder's input, 10 URLs a request, with a CSV at the end. */
-export async function startJob(
-  temporal: TestWorkflowEnvironment,
-  folder: Folder,
-  changes: Partial<EnrichCsvInput> = {},
-): Promise<Job> {
-  const input: EnrichCsvInput = {
-    input: folder.input,
-    urlColumn: 'url',
-    into: folder.into,
-    csv: folder.csv,
-    batch: 10,
-    ...changes,
-  };
-  const handle = await temporal.client.workflow.start(workflowNames.enrichCsv, {
-    workflowId: `enrich-${folder.dir}`,
-    taskQueue: folder.dir,
-    args: [input],
-  });
-  return new Job(handle);
+  /** What the journal of this worker says of the job. */
+  async totals(host: Host): Promise<BookTotals> {
+    return host.parts.deps.journal.totals(`${(await this.progress()).job}/`);
+  }
 }

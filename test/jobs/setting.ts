@@ -3,48 +3,37 @@ import type { WorkerOptions } from '@temporalio/worker';
 import { onTestFinished } from 'vitest';
 import type { RuntimeConfig } from '../../dist/worker/runtime-types.js';
 import type { EnrichCsvInput } from '../../src/core/job.js';
-import type { BookTotals } from '../../src/core/journal.js';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.js';
+import { type Fault, type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.js';
 import { Folder, type InputRow } from './folder.js';
-import { type Host, type Job, startHost, startJob } from './host.js';
+import { type Host, Job, startHost } from './host.js';
 
-/** A folder with rows, a sandbox and a worker of its own, taken apart when the test ends. */
+/** A sandbox and a worker, for one job after the other. */
 export interface Setting {
-  readonly folder: Folder;
+  readonly temporal: TestWorkflowEnvironment;
   readonly sandbox: Sandbox;
   readonly config: RuntimeConfig;
   /** The worker that runs now. */
   host(): Host;
-  /** Drains the worker that runs and starts another on the same folder. */
+  /** Drains the worker that runs and starts another on the same state. */
   anotherHost(): Promise<Host>;
-  start(changes?: Partial<EnrichCsvInput>): Promise<Job>;
-  /** What the journal says of all jobs of the folder. */
-  totals(): Promise<BookTotals>;
-  /** Drains the worker: now the warehouse can be read. */
-  stop(): Promise<void>;
+  /** Empties the sandbox's book and log, gives it these faults, and starts a job of these rows in a folder of its own. */
+  begin(rows: readonly InputRow[], changes?: Partial<EnrichCsvInput>, faults?: readonly Fault[]): Promise<Job>;
+  close(): Promise<void>;
 }
 
-export async function openSetting(
-  temporal: TestWorkflowEnvironment,
-  rows: readonly InputRow[],
-  options: {
-    readonly sandbox?: Partial<SandboxOptions>;
-    readonly config?: Partial<RuntimeConfig>;
-    readonly worker?: Partial<WorkerOptions>;
-  } = {},
-): Promise<Setting> {
-  const folder = new Folder();
-  folder.write(rows);
+export interface SettingOptions {
+  readonly sandbox?: Partial<SandboxOptions>;
+  readonly config?: Partial<RuntimeConfig>;
+  readonly worker?: Partial<WorkerOptions>;
+}
+
+export async function openSetting(temporal: TestWorkflowEnvironment, options: SettingOptions = {}): Promise<Setting> {
+  const home = new Folder();
   const sandbox = await startSandbox({ failureRate: 0, textBytes: 100, ...options.sandbox });
-  const config = folder.config(sandbox.url, options.config);
+  const config = home.config(sandbox.url, options.config);
   let host = await startHost(temporal, config, options.worker);
-  onTestFinished(async () => {
-    await host.stop();
-    await sandbox.close();
-    folder.remove();
-  });
   return {
-    folder,
+    temporal,
     sandbox,
     config,
     host: () => host,
@@ -53,9 +42,19 @@ export async function openSetting(
       host = await startHost(temporal, config, options.worker);
       return host;
     },
-    start: (changes) => startJob(temporal, folder, changes),
-    totals: () => host.parts.deps.journal.totals(''),
-    stop: () => host.stop(),
+    begin: async (rows, changes, faults = []) => {
+      const folder = new Folder();
+      onTestFinished(() => folder.remove());
+      folder.write(rows);
+      sandbox.reset();
+      sandbox.setFaults(faults);
+      return Job.start(temporal, config.taskQueue, folder, changes);
+    },
+    close: async () => {
+      await host.stop();
+      await sandbox.close();
+      home.remove();
+    },
   };
 }
 

@@ -10,10 +10,10 @@ import { startTemporal } from './temporal.js';
 const transient = ['https://site-11.example/about', 'https://site-77.example/about'];
 const gone = 'https://site-42.example/about';
 
-/** 240 rows with URLs of their own, and among them equal URLs, cells with line breaks and quotes, and rows that can't be bought. */
-const rows: InputRow[] = plainRows(240).flatMap((row, index): InputRow[] => {
-  if (index % 40 === 7) return [row, [`${index}b`, 'Same page\nagain, "quoted"', 'https://site-3.example/about']];
-  if (index % 60 === 9)
+/** 120 rows with URLs of their own, and among them equal URLs, cells with line breaks and quotes, and rows that can't be bought. */
+const rows: InputRow[] = plainRows(120).flatMap((row, index): InputRow[] => {
+  if (index % 20 === 7) return [row, [`${index}b`, 'Same page\nagain, "quoted"', 'https://site-3.example/about']];
+  if (index % 30 === 9)
     return [row, [`${index}c`, 'No page', ['', 'not a url', 'ftp://files.example/x', '   '][index % 4] as string]];
   return [row];
 });
