@@ -6,13 +6,14 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { enrichEnv } from './enrich.mjs';
 import { command, sandboxProcess, workFolder, writeRows } from './measure.mjs';
 
-/** Processes of this run: whose environment names its state directory. */
+/** Processes of this run: its state directory is in the command's environment, and among the arguments of server and watcher. */
 function processesOf(dir) {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .filter((pid) => {
       try {
-        return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`SEARCHFLOW_STATE_DIR=${dir}`);
+        const read = (file) => readFileSync(`/proc/${pid}/${file}`, 'utf8');
+        return read('environ').includes(`SEARCHFLOW_STATE_DIR=${dir}`) || read('cmdline').includes(dir);
       } catch {
         return false;
       }
