@@ -1,0 +1,30 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Ids of the processes that were started for this state directory, the server and its watcher among them (Linux). */
+export function processesOf(stateDir: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .map(Number)
+    .filter((pid) => isOf(pid, stateDir));
+}
+
+/** Kills them all at once, as a machine that loses its power would. */
+export function killAllOf(stateDir: string): void {
+  for (const pid of processesOf(stateDir)) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended by itself.
+    }
+  }
+}
+
+function isOf(pid: number, stateDir: string): boolean {
+  try {
+    const read = (file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8');
+    return read('environ').includes(`SEARCHFLOW_STATE_DIR=${stateDir}\0`) || read('cmdline').includes(stateDir);
+  } catch {
+    // It has ended, or is somebody else's.
+    return false;
+  }
+}
