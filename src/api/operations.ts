@@ -136,4 +136,4 @@ export const listOperations = [
 export type ListOperation = (typeof listOperations)[number];
 
 /** The table by name, for code that goes through it. */
-export const operationTable: Readonly<Record<OperationName, AnyEndpoint>> = operations;
+export const operationTable: Readonly<Record<OperationName, AnyEndpoint>> = { ...operations };
