@@ -83,4 +83,42 @@ describe('the plain client', () => {
     await expect(client.search({ query: 'q' }, { signal: AbortSignal.abort() })).rejects.toThrow();
     expect(server.connections()).toBe(0);
   });
+
+  test('takes two units for an agent start and none for polling, which waits for its moment all the same', async () => {
+    const { limiter, draws } = recordingLimiter(['go', 'blocked', 'go', 'go']);
+    const run = json(200, { id: 'agent_run_1', status: 'running', data: [] });
+    const { server, client } = await service((_request, socket) => socket.write(run), { limiter });
+    await client.createAgentRun({ query: 'q' });
+    await client.getAgentRun({ id: 'agent_run_1' });
+    await client.listAgentRuns({});
+    expect(draws.map(({ rateClass, weight }) => [rateClass, weight])).toEqual([
+      ['agent', 2],
+      ['agent', 0],
+      ['agent', 0],
+      ['agent', 0],
+    ]);
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test('takes a turn for a stream when it is read, and makes everybody wait after its 429', async () => {
+    const { limiter, draws, blocks } = recordingLimiter();
+    const { client } = await service((_request, socket) => socket.write(json(429, {}, { 'retry-after': '4' })), {
+      limiter,
+    });
+    const stream = client.streamAgentRun({ query: 'q' });
+    expect(draws).toEqual([]);
+    await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({ verdict: { type: 'RateLimited' } });
+    expect([draws, blocks]).toEqual([[{ rateClass: 'agent', weight: 2 }], [4000]]);
+  });
+
+  test('takes a turn for each page of a list', async () => {
+    const { limiter, draws } = recordingLimiter();
+    const { client } = await service(
+      (_request, socket, nth) =>
+        socket.write(json(200, { data: [], hasMore: nth < 3, nextCursor: nth < 3 ? `${nth}` : null })),
+      { limiter },
+    );
+    for await (const _monitor of client.each.listMonitors({}));
+    expect(draws).toEqual(Array(3).fill({ rateClass: 'default', weight: 1 }));
+  });
 });
