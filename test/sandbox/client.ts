@@ -30,8 +30,28 @@ export async function post(
   return { status: response.statusCode, headers: response.headers, text, json: parse(text) };
 }
 
-export async function get(sandbox: Sandbox, path: string): Promise<Seen> {
-  const response = await request(sandbox.url + path, { dispatcher: agent, headers: { 'x-api-key': 'test-key' } });
+export async function get(
+  sandbox: Pick<Sandbox, 'url'>,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<Seen> {
+  return send(sandbox, 'GET', path, undefined, headers);
+}
+
+/** Any request with a key; no body where none is given. */
+export async function send(
+  sandbox: Pick<Sandbox, 'url'>,
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Seen> {
+  const response = await request(sandbox.url + path, {
+    method,
+    dispatcher: agent,
+    headers: { 'x-api-key': 'test-key', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
   const text = await response.body.text();
   return { status: response.statusCode, headers: response.headers, text, json: parse(text) };
 }
