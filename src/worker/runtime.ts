@@ -201,6 +201,8 @@ class FolderRuntime implements Runtime {
     // The reading journal's index is not needed beside the writing one's.
     this.#reading = null;
     logToFile(this.#config.stateDir);
+    // The server takes a second to start: meanwhile the journal is read.
+    this.#connect().catch(() => undefined);
     this.#parts = await openParts(this.#config);
     await this.#reach(this.#parts);
     await this.#prune(this.#parts);

@@ -10,10 +10,11 @@ import { sinkError } from './sink-error.js';
 const IDLE_MS = 250;
 
 /**
- * Enough for every statement here; DuckDB's defaults (80% of the memory, all cores) are not for a guest in a worker.
+ * Enough for every statement here; DuckDB's defaults (80% of the memory, all cores) are not for a guest in a worker. One thread:
+ * a slice is too small to share, and a second thread spends its time waiting for the first, awake (loads took 1.6 times the CPU).
  * Rarer checkpoints halve the cost of loading; a log of 64 MB is replayed in well under a second.
  */
-const LIMITS = { memory_limit: '256MB', threads: '2', checkpoint_threshold: '64MB' } as const;
+const LIMITS = { memory_limit: '256MB', threads: '1', checkpoint_threshold: '64MB' } as const;
 
 /**
  * One DuckDB file: opened for its use, closed when idle, used by one caller at a time. Errors leave as `SinkBusy` and
