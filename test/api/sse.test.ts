@@ -20,7 +20,7 @@ const wanted: SseEvent[] = [
 ];
 
 describe('an event stream', () => {
-  test('is the same split at every byte', () => {
+  test('fault 17: is the same split at every byte', () => {
     for (let at = 0; at <= stream.length; at++) {
       expect(read([stream.subarray(0, at), stream.subarray(at)]), `split at ${at}`).toEqual(wanted);
     }

@@ -50,7 +50,7 @@ const delta = { type: 'text-delta', delta: 'Grüße ' };
 const done = { type: 'done', output: { content: 'x', grounding: [] }, searchTime: 5, costDollars: { total: 0.012 } };
 
 describe('a streamed search', () => {
-  test('gives every chunk as it came, unknown ones too, and ends with [DONE]', async () => {
+  test('fault 19: gives every chunk as it came, unknown ones too, and ends with [DONE]', async () => {
     const chunks = [delta, { type: 'stream-reset', streamReset: true }, { type: 'new', x: [1, null] }, done];
     const texts = [': keep-alive\n\n', 'retry: 5\n\n', ...chunks.map(data), 'data: [DONE]\n\n', data(delta)];
     const { server, client } = await service(streaming(texts, 'open'));
@@ -66,7 +66,7 @@ describe('a streamed search', () => {
     expect(request?.headers).toMatchObject({ accept: 'text/event-stream', 'accept-encoding': 'identity' });
   });
 
-  test('that broke off is no stream that ended', async () => {
+  test('fault 17: that broke off is no stream that ended', async () => {
     for (const how of ['end', 'cut'] as const) {
       const { client } = await service(streaming([data(delta), 'data: {"type":"text-d'], how));
       const { chunks, error } = await all(client.streamSearch({ query: 'q' }));
@@ -174,7 +174,7 @@ describe('a streamed agent run', () => {
     expect((await all(client.streamAgentRun({ query: 'q' }))).error).toBeNull();
   });
 
-  test('that broke off tells the last id, from where a replay goes on', async () => {
+  test('faults 17 and 18: that broke off tells the last id, from where a replay goes on', async () => {
     const { client } = await service(streaming([created, trace], 'cut'));
     const { error } = await all(client.streamAgentRun({ query: 'q' }));
     expect(error).toBeInstanceOf(StreamDropped);
@@ -220,7 +220,7 @@ describe('a streamed agent run', () => {
 });
 
 describe('a stream', () => {
-  test('in pieces of one byte, within characters, is the same stream', async () => {
+  test('fault 17: in pieces of one byte, within characters, is the same stream', async () => {
     const text = Buffer.from(`${data(delta)}${data(done)}data: [DONE]\n\n`);
     const pieces = [...text].map((byte) => Buffer.from([byte]));
     const { client } = await service(streaming(pieces));
@@ -232,7 +232,7 @@ describe('a stream', () => {
     expect(await all(client.streamSearch({ query: 'q' }))).toEqual({ chunks: [delta], error: null });
   });
 
-  test('is bounded: an event, and all of it', async () => {
+  test('fault 19: is bounded, an event and all of it', async () => {
     const large = data({ type: 'text-delta', delta: 'x'.repeat(200_000) });
     const one = await service(streaming([large, 'data: [DONE]\n\n']), { maxEventChars: 100_000 });
     const { error } = await all(one.client.streamSearch({ query: 'q' }));
@@ -245,7 +245,7 @@ describe('a stream', () => {
     expect(String(came.error)).toContain('the stream is larger than 1000000 bytes');
   });
 
-  test('that falls silent broke off; one that keeps alive goes on', async () => {
+  test('fault 19: that falls silent broke off; one that keeps alive goes on, to an end', async () => {
     const { client } = await service(streaming([data(delta)], 'open'), { timeouts: { streamSilenceMs: 300 } });
     const { chunks, error } = await all(client.streamSearch({ query: 'q' }));
     expect(chunks).toEqual([delta]);

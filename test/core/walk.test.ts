@@ -67,7 +67,7 @@ describe('a walk', () => {
     );
   });
 
-  it('finds a circle of cursors of any length, each page being another', () => {
+  it('fault 52: finds a circle of cursors of any length, each page being another', () => {
     for (const length of [1, 2, 5, 33, 100, 1000]) {
       for (const before of [0, 3, 70]) {
         let id = 0;
@@ -81,7 +81,7 @@ describe('a walk', () => {
     }
   });
 
-  it('refuses the first page again, and any of the latest pages', () => {
+  it('fault 52: refuses the first page again, and any of the latest pages', () => {
     let state = next(startWalk(), page(['a', 'b'], 'c1')).state;
     state = next(state, page(['c'], 'c2')).state;
     expect(problemOf(() => next(state, page(['a', 'b'], 'c3')))).toBe('repeated-page');
@@ -104,7 +104,7 @@ describe('a walk', () => {
     expect(count).toBe(1001);
   });
 
-  it('tells an expired cursor from other refusals', () => {
+  it('fault 52: tells an expired cursor from other refusals', () => {
     const refused = (status: number) => ({ phase: 'answer' as const, status });
     const { state } = next(startWalk(), page([1], 'c'));
     for (const status of [400, 404, 410]) {
