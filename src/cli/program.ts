@@ -110,7 +110,7 @@ function addEnrich(program: Command, chosen: (action: Action) => void): void {
 }
 
 function addSandbox(program: Command, chosen: (action: Action) => void): void {
-  program
+  const sandbox = program
     .command('sandbox')
     .description('a local stand-in for the service; prints its URL and runs until Ctrl-C')
     .option('--port <n>', 'port on 127.0.0.1 (default: a free one)')
@@ -127,7 +127,22 @@ function addSandbox(program: Command, chosen: (action: Action) => void): void {
     .option('--text-bytes <n>', "characters of a page's text (default: 1000)")
     .option('--x402', 'answer a missing key with the 402 payment challenge')
     .option('--prebuilt', 'answers from pages made beforehand, for measuring a client')
+    .option('--agent-run-ms <n>', 'time an agent run takes, or a range (default: 500-2000)')
+    .option('--monitor-clock <n>', 'how much faster schedules go than the clock: 3600 makes an hour a second')
+    .option('--events <n>', 'webset events in the history (default: 1000)')
+    .option('--events-per-second <n>', 'new ones that arrive (default: 0)')
+    .option('--set <name=json>', 'any other option, such as agentRuns.failureRate=0.1; may be repeated', many)
     .action((flags) => chosen(async (context) => (await import('./commands/sandbox.js')).sandbox(context, flags)));
+  sandbox
+    .command('trigger')
+    .description('make something happen in a running sandbox; prints the ids of it')
+    .argument('<what>', 'a type of webset event such as webset.idle, or monitor-run or disable-monitor')
+    .argument('[id]', 'of the monitor')
+    .option('--url <url>', 'where the sandbox is (default: SEARCHFLOW_BASE_URL)')
+    .option('--count <n>', 'how many events')
+    .action((what, id, flags) =>
+      chosen(async (context) => (await import('./commands/sandbox-trigger.js')).trigger(context, what, id, flags)),
+    );
 }
 
 function withRate(command: Command): Command {

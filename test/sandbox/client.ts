@@ -15,7 +15,7 @@ export interface Seen {
 
 /** Posts JSON with a key and reads the whole answer; rejects where the connection breaks. */
 export async function post(
-  sandbox: Sandbox,
+  sandbox: Pick<Sandbox, 'url'>,
   path: string,
   body: unknown,
   headers: Record<string, string> = { 'x-api-key': 'test-key' },

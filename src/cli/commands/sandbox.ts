@@ -20,6 +20,11 @@ export interface SandboxFlags {
   readonly textBytes?: string;
   readonly x402?: boolean;
   readonly prebuilt?: boolean;
+  readonly agentRunMs?: string;
+  readonly monitorClock?: string;
+  readonly events?: string;
+  readonly eventsPerSecond?: string;
+  readonly set?: readonly string[];
 }
 
 /** `searchflow sandbox`: the stand-in for the service in a process of its own. Its URL is the one line on stdout. */
@@ -61,7 +66,7 @@ function toOptions(flags: SandboxFlags, parseFault: (text: string) => Fault): Pa
   const given: { [Name in keyof SandboxOptions]?: SandboxOptions[Name] | undefined } = {
     port: number(flags.port, '--port'),
     qps: number(flags.qps, '--qps'),
-    latencyMs: readLatency(flags.latencyMs, number),
+    latencyMs: readRange(flags.latencyMs, '--latency-ms', number),
     failureRate: number(flags.errorRate, '--error-rate'),
     retryAfter: flags.retryAfter as SandboxOptions['retryAfter'] | undefined,
     retryAfterSeconds: number(flags.retryAfterSeconds, '--retry-after-seconds'),
@@ -73,16 +78,49 @@ function toOptions(flags: SandboxFlags, parseFault: (text: string) => Fault): Pa
     x402: flags.x402,
     prebuilt: flags.prebuilt,
     faults,
+    agentRuns: group({ durationMs: readRange(flags.agentRunMs, '--agent-run-ms', number) }),
+    monitorClock: number(flags.monitorClock, '--monitor-clock'),
+    events: group({
+      count: number(flags.events, '--events'),
+      arrivingPerSecond: number(flags.eventsPerSecond, '--events-per-second'),
+    }),
   };
   if (mistakes.length > 0) throw new UsageError(mistakes.join('\n'));
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const options: Record<string, unknown> = group(given) ?? {};
+  for (const text of flags.set ?? []) setOption(options, text);
+  return options;
 }
 
 /** `200`, or a range `100-400` that is drawn from. */
-function readLatency(
+function readRange(
   text: string | undefined,
+  flag: string,
   number: (text: string | undefined, flag: string) => number | undefined,
 ): SandboxOptions['latencyMs'] | undefined {
   const range = /^(\d+)-(\d+)$/.exec(text ?? '');
-  return range ? { min: Number(range[1]), max: Number(range[2]) } : number(text, '--latency-ms');
+  return range ? { min: Number(range[1]), max: Number(range[2]) } : number(text, flag);
+}
+
+/** A group of options of which something was given; undefined where nothing was. */
+function group<T extends object>(options: T): T | undefined {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return given.length > 0 ? (Object.fromEntries(given) as T) : undefined;
+}
+
+/** Puts `name=value` or `group.name=value` into the options; the value is JSON, or text where it is none. */
+function setOption(options: Record<string, unknown>, text: string): void {
+  const [, path, value] = /^([a-zA-Z.]+)=(.*)$/s.exec(text) ?? [];
+  if (path === undefined || value === undefined) throw new UsageError(`--set: '${text}' is not name=value.`);
+  const [first, second, ...more] = path.split('.') as [string, ...string[]];
+  if (more.length > 0) throw new UsageError(`--set: there is no option ${path}.`);
+  if (second === undefined) options[first] = readValue(value);
+  else options[first] = { ...(options[first] as object | undefined), [second]: readValue(value) };
+}
+
+function readValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import type { RestoreFact, WriteFact } from '../fact-log.js';
 import { fraction, mix } from '../hash.js';
 import { drawMs, type EventOptions } from '../state-options.js';
+import { EventTexts } from './event-text.js';
 import { idOf, numberOf, type Scene } from './scene.js';
-import { type EventType, eventTypes, Stories, stepOf, TRIGGERED } from './story.js';
+import { DESIGNS, type EventType, eventTypes, Stories, stepOf, TRIGGERED } from './story.js';
 import { Timeline } from './timeline.js';
 import { eventData, typeOf } from './webset.js';
 
@@ -35,11 +36,14 @@ export class EventHistory {
   readonly #parts: EventHistoryParts;
   readonly stories: Stories;
   readonly #triggered: Triggered[] = [];
+  readonly #texts: EventTexts;
+  readonly #isoTexts = new Map<number, string>();
   #start: number | null = null;
   #timeline: Timeline | null = null;
 
   constructor(parts: EventHistoryParts) {
     this.#parts = parts;
+    this.#texts = new EventTexts(parts.seed);
     this.stories = new Stories(parts.options.count);
   }
 
@@ -111,6 +115,14 @@ export class EventHistory {
     };
   }
 
+  /** The same as JSON, in ASCII. */
+  text(event: number): string {
+    const { story, step } = this.#locate(event);
+    const scene = this.sceneAt(story, step);
+    const head = `{"id":"${idOf('event', this.seed, event)}","object":"event","type":"${typeOf(story, step)}"`;
+    return `${head},"data":${this.#texts.dataOf(scene)},"createdAt":"${scene.iso(step)}"}`;
+  }
+
   /** The number of an event that can be seen, by its id; null where there is none. */
   find(id: string): number | null {
     const event = numberOf('event', this.seed, id);
@@ -119,11 +131,10 @@ export class EventHistory {
   }
 
   sceneAt(story: number, step: number): Scene {
-    const iso =
-      story >= TRIGGERED
-        ? () => new Date((this.#triggered[story - TRIGGERED] as Triggered).at).toISOString()
-        : (of: number) => new Date(this.timeline.timeOf(this.stories.indexOf(story, of))).toISOString();
-    return { story, step, hash: mix(story, this.seed + 7), iso };
+    const triggered = story >= TRIGGERED ? (this.#triggered[story - TRIGGERED] as Triggered).at : null;
+    const iso = (of: number, laterMs = 0) =>
+      this.#iso((triggered ?? this.timeline.timeOf(this.stories.indexOf(story, of))) + laterMs);
+    return { story, step, hash: mix(story % DESIGNS, this.seed + 7), iso };
   }
 
   /** The last step of a webset that has happened; -1 where it has not begun. */
@@ -159,6 +170,16 @@ export class EventHistory {
     this.#triggered.length = 0;
     this.#timeline = null;
     this.#start = null;
+  }
+
+  /** Neighbours share their times, and to write one takes longer than to look it up. */
+  #iso(time: number): string {
+    const known = this.#isoTexts.get(time);
+    if (known !== undefined) return known;
+    if (this.#isoTexts.size > 10_000) this.#isoTexts.clear();
+    const text = new Date(time).toISOString();
+    this.#isoTexts.set(time, text);
+    return text;
   }
 
   #locate(event: number): { readonly story: number; readonly step: number } {

@@ -6,18 +6,29 @@ export interface Scene {
   readonly story: number;
   readonly step: number;
   readonly hash: number;
-  /** Time of a step, as the wire has it. */
-  readonly iso: (step: number) => string;
+  /** Time of a step, or so many milliseconds later, as the wire has it. */
+  readonly iso: (step: number, laterMs?: number) => string;
 }
 
-const kinds = ['webset', 'wsearch', 'import', 'wenrich', 'witem', 'wmonitor', 'wrun', 'wexport', 'event'] as const;
-type Kind = (typeof kinds)[number];
+const salts = {
+  webset: 200,
+  wsearch: 201,
+  import: 202,
+  wenrich: 203,
+  witem: 204,
+  wmonitor: 205,
+  wrun: 206,
+  wexport: 207,
+  wpage: 208,
+  event: 209,
+};
 
-const salts = new Map<string, number>(kinds.map((kind, index) => [kind, 200 + index]));
+/** What has an id. */
+export type Kind = keyof typeof salts;
 
 /** An id that looks random and tells what it is about: the number of the webset (or event), and which of its kind. */
 export function idOf(kind: Kind, seed: number, number: number, n?: number): string {
-  const digits = mix(mix(number, salts.get(kind) as number), seed + (n ?? 0))
+  const digits = mix(mix(number, salts[kind]), seed + (n ?? 0))
     .toString(16)
     .padStart(8, '0');
   return n === undefined ? `${kind}_${digits}${number.toString(36)}` : `${kind}_${digits}${number.toString(36)}-${n}`;

@@ -61,14 +61,18 @@ export const steps: readonly Step[] = [
   one('webset.deleted'),
 ];
 
-const stepIndex = new Map(steps.map(({ type, n }, index) => [`${type} ${n}`, index]));
+const stepIndex = new Map<EventType, number[]>(eventTypes.map((type) => [type, []]));
+for (const [index, { type, n }] of steps.entries()) (stepIndex.get(type) as number[])[n] = index;
 
 /** The step at which something happens. */
 export function stepOf(type: EventType, n = 0): number {
-  const index = stepIndex.get(`${type} ${n}`);
+  const index = stepIndex.get(type)?.[n];
   if (index === undefined) throw new Error(`no step ${type} ${n}`);
   return index;
 }
+
+/** Websets with different contents; the others differ from these in ids, addresses and times. Divides by all that contents go by. */
+export const DESIGNS = 210;
 
 /** Numbers of websets and events that somebody triggered begin here: far beyond any that a history has. */
 export const TRIGGERED = 2 ** 40;

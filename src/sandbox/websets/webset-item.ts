@@ -25,7 +25,7 @@ export function itemAt(scene: Scene, n: number, seed: number): Record<string, un
   const enriched = stepOf('webset.item.enriched', n);
   const isEnriched = step >= enriched;
   const theme = themeOf(scene);
-  const url = `https://${theme.entity.type.replace('_', '-')}-${hash.toString(36)}.example/${n}`;
+  const url = `https://${theme.entity.type.replace('_', '-')}-${hash.toString(36)}.example/${idOf('wpage', seed, story, n)}`;
   const source = n === 0 ? 'import' : 'search';
   return {
     id: idOf('witem', seed, story, n),

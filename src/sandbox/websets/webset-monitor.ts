@@ -20,7 +20,7 @@ export function monitorAt(scene: Scene, seed: number): Record<string, unknown> {
       config: { count: 3, query, criteria: [{ description: `is about ${subject}` }], entity, behavior: 'append' },
     },
     lastRun: step >= stepOf('monitor.run.created') ? monitorRunAt(scene, seed) : null,
-    nextRunAt: step >= deleted ? null : new Date(Date.parse(iso(created)) + 86_400_000).toISOString(),
+    nextRunAt: step >= deleted ? null : iso(created, 86_400_000),
     metadata: {},
     createdAt: iso(created),
     updatedAt: iso(step >= deleted ? deleted : isUpdated ? updated : created),

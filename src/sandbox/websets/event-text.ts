@@ -1,0 +1,93 @@
+import { asciiJson } from '../prebuilt.js';
+import { idOf, type Kind, type Scene } from './scene.js';
+import { DESIGNS } from './story.js';
+import { eventData } from './webset.js';
+
+/** What differs between two websets of one design: ids, times, and the number in the owner's own id. */
+type Slot = (scene: Scene) => string;
+
+/** The data of an event with gaps: a piece of text, a slot, a piece of text, … */
+interface Template {
+  readonly pieces: readonly string[];
+  readonly slots: readonly Slot[];
+}
+
+/** A number with the same design as `design` that no webset has, so that what comes of it is found in a text. */
+const standIn = (design: number) => DESIGNS * 2 ** 31 + design;
+
+/**
+ * The data of events as JSON in ASCII, from templates that are made as they are needed: to serialise each event anew would take most of
+ * the time of a page. The same text as that of the record, but for escapes.
+ */
+export class EventTexts {
+  readonly #seed: number;
+  readonly #templates = new Map<number, Template>();
+  /** Ids of the websets that were told of last: all events of one name the same few. */
+  readonly #ids = new Map<number, string[]>();
+  readonly #keys = new Map<string, number>();
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  dataOf(scene: Scene): string {
+    const { pieces, slots } = this.#templateOf(scene);
+    let text = pieces[0] as string;
+    for (let index = 0; index < slots.length; index += 1) {
+      text += (slots[index] as Slot)(scene) + (pieces[index + 1] as string);
+    }
+    return text;
+  }
+
+  #templateOf(scene: Scene): Template {
+    const design = scene.story % DESIGNS;
+    const key = design * 256 + scene.step;
+    const known = this.#templates.get(key);
+    if (known) return known;
+    const story = standIn(design);
+    const iso = (step: number, laterMs = 0) => `~${step}+${laterMs}~`;
+    const text = asciiJson(eventData({ ...scene, story, iso }, this.#seed));
+    const template = this.#split(text, story);
+    this.#templates.set(key, template);
+    return template;
+  }
+
+  #split(text: string, story: number): Template {
+    const seed = this.#seed;
+    const gap = new RegExp(
+      `~(\\d+)\\+(\\d+)~|([a-z]+)_[0-9a-f]{8}${story.toString(36)}(?:-(\\d+))?|external-${story}`,
+      'g',
+    );
+    const pieces: string[] = [];
+    const slots: Slot[] = [];
+    let from = 0;
+    for (const found of text.matchAll(gap)) {
+      pieces.push(text.slice(from, found.index));
+      from = found.index + found[0].length;
+      const [, step, laterMs, kind, n] = found;
+      if (step !== undefined) slots.push((scene) => scene.iso(Number(step), Number(laterMs)));
+      else if (kind === undefined) slots.push((scene) => `external-${scene.story}`);
+      else {
+        const index = n === undefined ? undefined : Number(n);
+        const key = this.#keyOf(`${kind} ${n}`);
+        slots.push(({ story }) => (this.#idsOf(story)[key] ??= idOf(kind as Kind, seed, story, index)));
+      }
+    }
+    return { pieces: [...pieces, text.slice(from)], slots };
+  }
+
+  #keyOf(name: string): number {
+    const key = this.#keys.get(name) ?? this.#keys.size;
+    this.#keys.set(name, key);
+    return key;
+  }
+
+  #idsOf(story: number): string[] {
+    const known = this.#ids.get(story);
+    if (known) return known;
+    if (this.#ids.size > 256) this.#ids.clear();
+    const ids: string[] = [];
+    this.#ids.set(story, ids);
+    return ids;
+  }
+}
