@@ -65,7 +65,7 @@ test('structured output fits the schema, a row for each row of the input, its va
 });
 
 test('a run is queued as long as told; its stream tells every event once, and the stored events are the same', async () => {
-  await start({ queuedMs: 30, durationMs: 60, progressEvents: 2, keepAliveMs: 10 });
+  await start({ queuedMs: 300, durationMs: 200, progressEvents: 2, keepAliveMs: 20 });
   const streamed = await readStream(sandbox, '/agent/runs', { body: { query: 'q' } });
   expect(streamed.events.map(({ event }) => event)).toEqual([
     'agent_run.created',

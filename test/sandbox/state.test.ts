@@ -11,7 +11,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sandbox-state-'));
   options = {
     bookFile: join(folder, 'book.jsonl'),
-    agentRuns: { durationMs: 300 },
+    agentRuns: { durationMs: 2000 },
     research: { durationMs: 0 },
     monitors: { durationMs: 0 },
     events: { count: 100, arrivingPerSecond: 50 },

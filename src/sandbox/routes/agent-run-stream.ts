@@ -4,7 +4,7 @@ import { eventsOf, nextEventAt, type RunEvent, runEventFrame } from '../agents/r
 import { badCursor, pageOfList } from '../page-of-list.js';
 import { Refusal } from '../refusal.js';
 import { KEEP_ALIVE_FRAME } from '../sse.js';
-import { agentListQuery, wantsStream } from './agent-runs.js';
+import { agentListQuery, wantsStream } from './agent-requests.js';
 import { checkQuery, type Desk, type Frames, jsonWork, type Route } from './route.js';
 
 /** The events of a run as they come, until its end; comments where long nothing comes. Ends early where the run is deleted. */

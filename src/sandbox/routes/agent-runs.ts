@@ -3,16 +3,9 @@ import type { Run } from '../agents/run.js';
 import { checkRunInput } from '../agents/run-input.js';
 import { runRecord } from '../agents/run-record.js';
 import { pageOfList } from '../page-of-list.js';
+import { agentListQuery, wantsStream } from './agent-requests.js';
 import { liveFrames } from './agent-run-stream.js';
-import { listQueryOf } from './list-query.js';
 import { checkQuery, type Desk, jsonWork, type Route } from './route.js';
-
-export const agentListQuery = listQueryOf(100, 20, {});
-
-/** Whether the caller wants events as they come (section 4.7). */
-export function wantsStream(accept: string | undefined): boolean {
-  return accept?.includes('text/event-stream') ?? false;
-}
 
 /** `POST /agent/runs` (section 4.7): the run as it is at its creation, or its events until it has ended. */
 export const createAgentRun: Route = (input, desk, { headers }) => {
