@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.js';
 import { get, post, send } from './client.js';
+import { eventually } from './eventually.js';
 import { readStream } from './stream.js';
 
 let sandbox: Sandbox;
@@ -13,7 +14,7 @@ afterEach(() => sandbox.close());
 const create = (body: object = { query: 'q' }, headers = {}) => send(sandbox, 'POST', '/agent/runs', body, headers);
 const run = async (id: string) => (await get(sandbox, `/agent/runs/${id}`)).json;
 const finished = async (id: string) => {
-  await expect.poll(async () => (await run(id)).completedAt, { interval: 5 }).not.toBeNull();
+  await eventually(async () => (await run(id)).completedAt).not.toBeNull();
   return run(id);
 };
 
@@ -105,7 +106,7 @@ test('a cancelled run keeps no output and costs what it used; cancelled again it
   await start({ durationMs: 60_000, progressEvents: 0 });
   const { json } = await create({ query: 'q', effort: 'xhigh' });
   const stream = readStream(sandbox, '/agent/runs', { body: { query: 'other' } });
-  await expect.poll(() => sandbox.state().agentRuns.inProgress).toBe(2);
+  await eventually(() => sandbox.state().agentRuns.inProgress).toBe(2);
   const cancel = () => send(sandbox, 'POST', `/agent/runs/${json.id}/cancel`);
   const cancelled = (await cancel()).json;
   expect(cancelled).toMatchObject({

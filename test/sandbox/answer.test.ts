@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { get, post } from './client.js';
+import { eventually } from './eventually.js';
 import { readStream } from './stream.js';
 
 let sandbox: Sandbox;
@@ -118,7 +119,7 @@ test('a research task of each path runs to its end, shows in every list, and is 
     id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/),
   });
   const path = `/research/tasks/${contract.json.id}`;
-  await expect.poll(async () => (await get(sandbox, path)).json.status).toBe('completed');
+  await eventually(async () => (await get(sandbox, path)).json.status).toBe('completed');
   const { json } = await get(sandbox, path);
   expect(json).toMatchObject({ instructions: 'a', schema, data: { total: expect.any(Number) } });
   expect(json.citations.total[0]).toMatchObject({ url: expect.any(String), snippet: expect.any(String) });
@@ -128,7 +129,7 @@ test('a research task of each path runs to its end, shows in every list, and is 
   expect((await get(sandbox, `/research/v0/tasks?cursor=${page.nextCursor}`)).json.data).toMatchObject([
     { instructions: 'a' },
   ]);
-  await expect.poll(() => sandbox.state().research.inProgress).toBe(0);
+  await eventually(() => sandbox.state().research.inProgress).toBe(0);
   expect(sandbox.bill()).toMatchObject({ requests: 3, units: 3 });
   expect(sandbox.bill().dollars).toBeGreaterThan(0.1);
   const wrong = [{ instructions: 'a' }, { input: {} }, { input: { instructions: 'x'.repeat(4097) } }];

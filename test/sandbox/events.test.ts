@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.js';
 import { get, post } from './client.js';
+import { eventually } from './eventually.js';
 
 let sandbox: Sandbox;
 const from = '2025-01-01T00:00:00.000Z';
@@ -120,7 +121,7 @@ test('what events tell of one resource agrees over time, and with the websets as
 test('new events arrive while a walk goes on, and move no page of it', async () => {
   await start({ arrivingPerSecond: 500 });
   const first = await page('limit=200');
-  await expect.poll(async () => (await page('limit=1')).data[0].id, { interval: 10 }).not.toBe(first.data[0].id);
+  await eventually(async () => (await page('limit=1')).data[0].id).not.toBe(first.data[0].id);
   const second = await page(`limit=200&cursor=${first.nextCursor}`);
   const ids = new Set([...first.data, ...second.data].map(({ id }: Event) => id));
   expect(ids.size).toBe(400);
@@ -130,7 +131,7 @@ test('new events arrive while a walk goes on, and move no page of it', async () 
 test('paged by offset, arriving events push known ones onto the next page', async () => {
   await start({ arrivingPerSecond: 500, paging: 'offset' });
   const first = await page('limit=100');
-  await expect.poll(async () => (await page('limit=1')).data[0].id, { interval: 10 }).not.toBe(first.data[0].id);
+  await eventually(async () => (await page('limit=1')).data[0].id).not.toBe(first.data[0].id);
   const second = await page(`limit=100&cursor=${first.nextCursor}`);
   const ids = new Set([...first.data, ...second.data].map(({ id }: Event) => id));
   expect(ids.size).toBeLessThan(200);
@@ -142,7 +143,7 @@ test('late events show up after their time, in their place', async () => {
   await start({ ...recent, late: 0.3, lateMs: { min: 700, max: 900 } });
   const early = await walk();
   expect(early.length).toBeLessThan(90);
-  await expect.poll(async () => (await walk()).length, { interval: 50, timeout: 5000 }).toBe(100);
+  await eventually(async () => (await walk()).length).toBe(100);
   const all = await walk();
   const known = new Set(early.map(({ id }) => id));
   const late = all.filter(({ id }) => !known.has(id));
@@ -152,7 +153,7 @@ test('late events show up after their time, in their place', async () => {
 test('a cursor expires, and one of another list or of nothing is refused', async () => {
   await start({ cursorTtlMs: 30 });
   const { nextCursor } = await page('limit=10');
-  await expect.poll(async () => (await page(`limit=10&cursor=${nextCursor}`)).error).toContain('expired');
+  await eventually(async () => (await page(`limit=10&cursor=${nextCursor}`)).error).toContain('expired');
   const other = (await get(sandbox, '/websets/v0/websets?limit=1')).json.nextCursor;
   for (const query of [
     `cursor=${other}`,

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { Exa, type ExaError } from 'exa-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
+import { eventually } from './eventually.js';
 import { listen } from './listen.js';
 
 let sandbox: Sandbox;
@@ -113,9 +114,7 @@ test('the vendor’s client keeps monitors: create, list, update, trigger, runs,
   expect(changed).toMatchObject({ search: { query: 'news', numResults: 3 }, trigger: null, nextRunAt: null });
   expect(changed).not.toHaveProperty('webhookSecret');
   expect(await exa.monitors.trigger(created.id)).toEqual({ triggered: true });
-  await expect
-    .poll(async () => (await exa.monitors.runs.list(created.id)).data[0]?.status, { interval: 10 })
-    .toBe('completed');
+  await eventually(async () => (await exa.monitors.runs.list(created.id)).data[0]?.status).toBe('completed');
   const [run] = await exa.monitors.runs.getAll(created.id);
   const full = await exa.monitors.runs.get(created.id, run?.id as string);
   expect(full.output?.results).toHaveLength(3);

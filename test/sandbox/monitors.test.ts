@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.js';
 import { get, post, send } from './client.js';
+import { eventually } from './eventually.js';
 import { type Listener, startListener } from './webhook-listener.js';
 
 let sandbox: Sandbox;
@@ -108,9 +109,9 @@ test('a triggered run goes from pending to completed, finds pages of its own, an
   const { id } = await create({ outputSchema: { type: 'object', properties: { news: { type: 'string' } } } });
   expect((await send(sandbox, 'POST', `/monitors/${id}/trigger`)).json).toEqual({ triggered: true });
   expect(['pending', 'running']).toContain((await statusesOf(id))[0]);
-  await expect.poll(() => statusesOf(id), { interval: 10 }).toEqual(['completed']);
+  await eventually(() => statusesOf(id)).toEqual(['completed']);
   await send(sandbox, 'POST', `/monitors/${id}/trigger`);
-  await expect.poll(() => statusesOf(id), { interval: 10 }).toEqual(['completed', 'completed']);
+  await eventually(() => statusesOf(id)).toEqual(['completed', 'completed']);
   const [second, first] = (await runsOf(id)).data;
   const run = (await get(sandbox, `/monitors/${id}/runs/${first.id}`)).json;
   expect(run).toMatchObject({
@@ -163,14 +164,14 @@ test('a batch previews by default, acts on the first ones that pass, and says wh
 test('on a fast clock a schedule runs by itself; a run that is still going is cancelled by the next', async () => {
   await start({ monitorClock: 3_600_000 / 60, monitors: { durationMs: 5 } });
   const { id } = await create({ trigger: { type: 'interval', period: '1h' } });
-  await expect.poll(async () => (await statusesOf(id)).filter((one) => one === 'completed').length).toBeGreaterThan(3);
+  await eventually(async () => (await statusesOf(id)).filter((one) => one === 'completed').length).toBeGreaterThan(3);
   const times = (await runsOf(id)).data.map(({ createdAt }: { createdAt: string }) => Date.parse(createdAt)).reverse();
   expect(times[1] - times[0]).toBe(60);
   await send(sandbox, 'PATCH', `/monitors/${id}`, { status: 'paused' });
   await sandbox.close();
   await start({ monitorClock: 3_600_000 / 60, monitors: { durationMs: 90 } });
   const slow = await create({ trigger: { type: 'interval', period: '1h' } });
-  await expect.poll(() => statusesOf(slow.id)).toContain('cancelled');
+  await eventually(() => statusesOf(slow.id)).toContain('cancelled');
   expect(
     (await runsOf(slow.id)).data.find((one: { status: string }) => one.status === 'cancelled').cancelledAt,
   ).not.toBeNull();
@@ -183,13 +184,11 @@ test('deliveries are signed, tell runs and monitors, and come only for the event
   const { id, webhookSecret } = await create({ webhook: { url: listener.url }, metadata: { row: '1' } });
   await send(sandbox, 'POST', `/monitors/${id}/trigger`);
   const received = () => listener?.received ?? [];
-  await expect
-    .poll(() =>
-      received()
-        .map(({ json }) => json.type)
-        .toSorted(),
-    )
-    .toEqual(['monitor.created', 'monitor.run.completed', 'monitor.run.created']);
+  await eventually(() =>
+    received()
+      .map(({ json }) => json.type)
+      .toSorted(),
+  ).toEqual(['monitor.created', 'monitor.run.completed', 'monitor.run.created']);
   for (const { headers, raw, json } of received()) {
     const [, time, signature] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['x-svc-signature'])) ?? [];
     expect(createHmac('sha256', webhookSecret).update(`${time}.${raw}`).digest('hex')).toBe(signature);
@@ -203,9 +202,9 @@ test('deliveries are signed, tell runs and monitors, and come only for the event
   expect(done).toMatchObject({ monitorId: id, status: 'completed', metadata: { row: '1' } });
   await send(sandbox, 'PATCH', `/monitors/${id}`, { webhook: { events: ['monitor.deleted'] } });
   await send(sandbox, 'POST', `/monitors/${id}/trigger`);
-  await expect.poll(() => statusesOf(id)).toEqual(['completed', 'completed']);
+  await eventually(() => statusesOf(id)).toEqual(['completed', 'completed']);
   await send(sandbox, 'DELETE', `/monitors/${id}`);
-  await expect.poll(() => received().at(-1)?.json.type).toBe('monitor.deleted');
+  await eventually(() => received().at(-1)?.json.type).toBe('monitor.deleted');
   expect(received()).toHaveLength(4);
 });
 
@@ -213,7 +212,7 @@ test('a delivery is tried again, sent twice where told, and given up in the end'
   await start({ monitors: { webhookAttempts: 2, webhookRetryMs: 5, webhookRepeat: 2 } });
   listener = await startListener([500, 500, 200, 503]);
   await create({ webhook: { url: listener.url, events: ['monitor.created'] } });
-  await expect.poll(() => sandbox.state().webhooks).toMatchObject({ delivered: 1, failed: 1, waiting: 0 });
+  await eventually(() => sandbox.state().webhooks).toMatchObject({ delivered: 1, failed: 1, waiting: 0 });
   expect(
     sandbox
       .state()

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.js';
 import { get, post, send } from './client.js';
+import { eventually } from './eventually.js';
 
 let folder: string;
 let options: Partial<SandboxOptions>;
@@ -40,7 +41,7 @@ test('runs, tasks, monitors and events survive a restart; what ended meanwhile i
 
   const second = await startSandbox(options);
   const runNow = async () => (await get(second, `/agent/runs/${run.id}`)).json;
-  await expect.poll(async () => (await runNow()).status, { interval: 20 }).toBe('completed');
+  await eventually(async () => (await runNow()).status).toBe('completed');
   expect((await get(second, `/agent/runs/${stopped.id}`)).json).toEqual(atStop);
   expect((await get(second, `/agent/runs/${gone.id}`)).status).toBe(404);
   expect((await get(second, `/research/tasks/${task.id}`)).json.status).toBe('completed');

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { type FaultDo, type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { get } from './client.js';
+import { eventually } from './eventually.js';
 import { readStream } from './stream.js';
 
 let sandbox: Sandbox;
@@ -75,7 +76,7 @@ test('a stream is silent for a time, or says nothing but comments', async () => 
   expect(bytes.toString().split(': keep-alive').length).toBeGreaterThan(3);
   sandbox.setFaults([{ when: {}, do: { kind: 'silent-stream', ms: 1e12 } }]);
   const endless = read();
-  await expect.poll(() => sandbox.log().length).toBe(2);
+  await eventually(() => sandbox.log().length).toBe(2);
   await sandbox.close();
   expect((await endless).ended).toBe('cut');
 });

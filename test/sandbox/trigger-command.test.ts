@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCommand, startCommand } from '../cli/command.js';
 import { get, post } from './client.js';
+import { eventually } from './eventually.js';
 
 const cwd = tmpdir();
 let command: ReturnType<typeof startCommand>;
@@ -44,7 +45,7 @@ test('the command makes events and monitor runs happen in a running sandbox', as
 
 test('the flags reach the options, and mistakes are told in a sentence', async () => {
   const run = (await post(sandbox, '/agent/runs', { query: 'q' })).json;
-  await expect.poll(async () => (await get(sandbox, `/agent/runs/${run.id}`)).json.status).toBe('failed');
+  await eventually(async () => (await get(sandbox, `/agent/runs/${run.id}`)).json.status).toBe('failed');
   const wrong = [
     ['trigger', 'webset.burned', '--url', sandbox.url],
     ['trigger', 'monitor-run', '--url', sandbox.url],
