@@ -15,7 +15,7 @@ export const MAX_INLINE_BYTES = 256 * 1024;
 export type OperationResult<T> =
   | { readonly data: T; readonly requests: readonly RequestShare[]; readonly costDollars: number }
   | {
-      /** Keys under which the journal holds the answer: `readLanded` gives it back. */
+      /** Keys under which the journal holds the answer: `SearchflowPlugin.readLanded` gives it back. */
       readonly landed: readonly string[];
       readonly bytes: number;
       /** First characters of the result as JSON. */

@@ -6,6 +6,7 @@ export class Halt {
   #error: Error | null = null;
   #at = 0;
 
+  /** `at`: when the refused request began; whoever resumed since then knows more than it. */
   trip(error: Error, at: number): void {
     this.#error = error;
     this.#at = at;

@@ -215,10 +215,11 @@ class Run {
   /** Buys one batch to its end: landed, split, given up, or stopped. */
   async #buy(batch: readonly Unit[]): Promise<void> {
     for (let attempt = 0; ; attempt++) {
+      const askedAt = Date.now();
       const failure = await this.#attempt(batch);
       if (failure === 'landed') return;
       if (failure === 'blocked') continue;
-      const next = await this.#afterFailure(batch, failure, attempt);
+      const next = await this.#afterFailure(batch, failure, attempt, askedAt);
       if (next === null) return;
       if (next > 0) await this.#wait(next, failure.verdict.blocks ? 'rate limit' : failure.message);
     }
@@ -336,7 +337,12 @@ class Run {
   }
 
   /** Decides how a failed request goes on: after so many milliseconds, or not (null). */
-  async #afterFailure(batch: readonly Unit[], error: ApiError, attempt: number): Promise<number | null> {
+  async #afterFailure(
+    batch: readonly Unit[],
+    error: ApiError,
+    attempt: number,
+    askedAt: number,
+  ): Promise<number | null> {
     const { verdict, facts } = error;
     const random = this.#deps.random?.() ?? Math.random();
     if (!verdict.retry) {
@@ -344,7 +350,7 @@ class Run {
         await this.#refuse(batch, error);
         return null;
       }
-      if (verdict.type !== 'NotFound') this.#deps.halt.trip(error, Date.now());
+      if (verdict.type !== 'NotFound') this.#deps.halt.trip(error, askedAt);
       throw error;
     }
     if (verdict.blocks) {

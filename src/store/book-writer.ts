@@ -35,6 +35,7 @@ export class BookWriter {
   #ends: BookEnds;
   #files: { readonly lines: FileHandle; readonly units: FileHandle } | null = null;
   #pending: Pending[] = [];
+  #bodies: Buffer = Buffer.alloc(0);
   #flushing: Promise<void> | null = null;
 
   constructor(linesPath: string, unitsPath: string, ends: BookEnds) {
@@ -65,6 +66,7 @@ export class BookWriter {
     await this.#flushing;
     const files = this.#files;
     this.#files = null;
+    this.#bodies = Buffer.alloc(0);
     await Promise.all([files?.lines.close(), files?.units.close()]);
   }
 
@@ -89,10 +91,11 @@ export class BookWriter {
 
   async #write(batch: readonly Pending[]): Promise<BookLine[]> {
     this.#files ??= await this.#open();
-    // One buffer for all bodies: no text is more than three bytes a character.
     let room = 0;
-    for (const item of batch) for (const unit of item.units) room += unit.json.length * 3 + 1;
-    const bodies = Buffer.allocUnsafe(room);
+    for (const item of batch) for (const unit of item.units) room += Buffer.byteLength(unit.json) + 1;
+    // Kept from write to write: a fresh one of this size is new memory from the kernel each time.
+    if (this.#bodies.length < room) this.#bodies = Buffer.allocUnsafeSlow(room);
+    const bodies = this.#bodies;
     let used = 0;
     const lines = batch.map((item) => {
       const entries = item.units.map(({ outcome, json }): UnitEntry => {
@@ -101,7 +104,15 @@ export class BookWriter {
         bodies[used++] = NEWLINE;
         const length = used - from;
         const crc = crc32(bodies.subarray(from, used));
-        return [outcome.key, this.#ends.units + from, length, crc, outcome.status, outcome.errorTag, outcome.costMicros];
+        return [
+          outcome.key,
+          this.#ends.units + from,
+          length,
+          crc,
+          outcome.status,
+          outcome.errorTag,
+          outcome.costMicros,
+        ];
       });
       return item.line(entries);
     });

@@ -4,6 +4,7 @@ import { SimplePlugin } from '@temporalio/plugin';
 import type { WorkerOptions } from '@temporalio/worker';
 import { type Activities, createActivities } from '../activities/index.js';
 import { DEFAULT_TASK_QUEUE } from '../core/job.js';
+import type { Journal, UnitRecord } from '../core/journal.js';
 import { Secret } from '../core/secret.js';
 import { tryLock } from '../store/process-lock.js';
 import { DEFAULT_BASE_URL, DEFAULT_KEEP_LANDING_MS } from './config.js';
@@ -35,9 +36,11 @@ export interface SearchflowPluginOptions {
  * workflow file says `export * from 'searchflow/workflows'`.
  */
 export class SearchflowPlugin extends SimplePlugin {
+  readonly #opened: Opened;
+
   constructor(options: SearchflowPluginOptions) {
     const config = toConfig(options);
-    const opened: { activities: Activities | null } = { activities: null };
+    const opened: Opened = { activities: null, journal: null };
     super({
       name: 'searchflow',
       activities: forwarded(opened),
@@ -50,10 +53,12 @@ export class SearchflowPlugin extends SimplePlugin {
         try {
           const parts = await openParts(config);
           opened.activities = createActivities(parts.deps);
+          opened.journal = parts.deps.journal;
           try {
             await next();
           } finally {
             opened.activities = null;
+            opened.journal = null;
             await parts.close();
           }
         } finally {
@@ -61,6 +66,17 @@ export class SearchflowPlugin extends SimplePlugin {
         }
       },
     });
+    this.#opened = opened;
+  }
+
+  /**
+   * Answers that were too large for a workflow's history, by the keys of their reference (`landed`). For activities of your own
+   * in the same worker; rejects while it does not run.
+   */
+  async readLanded(keys: readonly string[]): Promise<readonly UnitRecord[]> {
+    if (!this.#opened.journal) throw new Error('the worker is not running');
+    const found = await this.#opened.journal.read(keys);
+    return keys.flatMap((key) => found.get(key) ?? []);
   }
 
   /** Fills in what the worker's owner left open; what they chose stays. */
@@ -75,6 +91,12 @@ export class SearchflowPlugin extends SimplePlugin {
   }
 }
 
+/** What exists only while the worker runs. */
+interface Opened {
+  activities: Activities | null;
+  journal: Journal | null;
+}
+
 const activityNames = [
   'getContents',
   'search',
@@ -85,9 +107,7 @@ const activityNames = [
 ] as const satisfies readonly (keyof Activities)[];
 
 /** Activities under their names before the parts exist: a worker is told them when it is made, and opens them when it runs. */
-function forwarded(opened: {
-  readonly activities: Activities | null;
-}): Record<string, (...args: never[]) => Promise<unknown>> {
+function forwarded(opened: Readonly<Opened>): Record<string, (...args: never[]) => Promise<unknown>> {
   const call =
     (name: keyof Activities) =>
     (...args: never[]) => {

@@ -25,7 +25,7 @@ export function createDuckDbSink(options: {
   };
   return {
     openJob: (job, rowsFiles, freshness) =>
-      warehouse.transaction((connection) => openJob(connection, job, rowsFiles, freshness, say)),
+      warehouse.transaction((connection) => openJob(connection, job, rowsFiles, freshness, say), true),
 
     async holdsRows(job) {
       if (!warehouse.exists()) return false;
@@ -57,10 +57,10 @@ export function createDuckDbSink(options: {
       if (outcomes.length > 0) await warehouse.transaction((connection) => recordUnknown(connection, job, outcomes));
     },
 
-    summary: async (job) => existing(job).use((connection) => summarize(connection, job, warehouse.file)),
+    summary: async (job) => existing(job).useWhole((connection) => summarize(connection, job, warehouse.file)),
 
     exportCsv: async (job, file) =>
-      existing(job).use((connection) => exportCsv(connection, job, resolve(file), warehouse.file)),
+      existing(job).useWhole((connection) => exportCsv(connection, job, resolve(file), warehouse.file)),
 
     close: () => warehouse.close(),
   };

@@ -14,7 +14,10 @@ const IDLE_MS = 250;
  * a slice is too small to share, and a second thread spends its time waiting for the first, awake (loads took 1.6 times the CPU).
  * Rarer checkpoints halve the cost of loading; a log of 64 MB is replayed in well under a second.
  */
-const LIMITS = { memory_limit: '256MB', threads: '1', checkpoint_threshold: '64MB' } as const;
+const LIMITS = { memory_limit: '128MB', threads: '1', checkpoint_threshold: '64MB' } as const;
+
+/** For work on a whole job, which sorts and joins all its rows: with less it spills more, or fails. */
+const WHOLE_JOB_MEMORY = '256MB';
 
 /**
  * One DuckDB file: opened for its use, closed when idle, used by one caller at a time. Errors leave as `SinkBusy` and
@@ -57,9 +60,21 @@ export class Warehouse {
     });
   }
 
-  /** The same, in one transaction. */
-  transaction<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+  /** The same, with the memory for work on a whole job. */
+  useWhole<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     return this.use(async (connection) => {
+      await connection.run(`SET GLOBAL memory_limit = '${WHOLE_JOB_MEMORY}'`);
+      try {
+        return await work(connection);
+      } finally {
+        await connection.run(`SET GLOBAL memory_limit = '${LIMITS.memory_limit}'`);
+      }
+    });
+  }
+
+  /** The same as `use`, in one transaction. `whole`: with the memory for work on a whole job. */
+  transaction<T>(work: (connection: DuckDBConnection) => Promise<T>, whole = false): Promise<T> {
+    return (whole ? this.useWhole.bind(this) : this.use.bind(this))(async (connection) => {
       await connection.run('BEGIN');
       try {
         const result = await work(connection);
