@@ -1,9 +1,13 @@
 import { z } from 'zod';
 import { Refusal } from '../refusal.js';
+import { AsciiWriter } from '../websets/ascii-writer.js';
 import { eventPage } from '../websets/event-list.js';
 import { eventTypes } from '../websets/story.js';
 import { listQueryOf } from './list-query.js';
 import { checkQuery, jsonWork, type Route } from './route.js';
+
+/** A little more than an event takes on average. */
+const BYTES_AN_EVENT = 2000;
 
 const time = z.iso
   .datetime({ offset: true })
@@ -26,9 +30,13 @@ export const listEvents: Route = (_input, { history }, { query }) => {
       after: createdAfter ?? Number.NEGATIVE_INFINITY,
       before: createdBefore ?? Number.MAX_SAFE_INTEGER,
     });
-    const data = events.map((event) => history.text(event)).join(',');
-    const rest = `"hasMore":${nextCursor !== null},"nextCursor":${JSON.stringify(nextCursor)}`;
-    return { body: Buffer.from(`{"data":[${data}],${rest}}`, 'latin1') };
+    const answer = new AsciiWriter(1000 + events.length * BYTES_AN_EVENT);
+    answer.write('{"data":[');
+    for (const [index, event] of events.entries()) {
+      answer.write(index > 0 ? `,${history.text(event)}` : history.text(event));
+    }
+    answer.write(`],"hasMore":${nextCursor !== null},"nextCursor":${JSON.stringify(nextCursor)}}`);
+    return { body: answer.finish() };
   };
 };
 

@@ -119,8 +119,8 @@ export class EventHistory {
   text(event: number): string {
     const { story, step } = this.#locate(event);
     const scene = this.sceneAt(story, step);
-    const head = `{"id":"${idOf('event', this.seed, event)}","object":"event","type":"${typeOf(story, step)}"`;
-    return `${head},"data":${this.#texts.dataOf(scene)},"createdAt":"${scene.iso(step)}"}`;
+    const head = `{"id":"${idOf('event', this.seed, event)}","object":"event","type":"${typeOf(story, step)}","data":`;
+    return `${head}${this.#texts.dataOf(scene)},"createdAt":"${scene.iso(step)}"}`;
   }
 
   /** The number of an event that can be seen, by its id; null where there is none. */

@@ -42,7 +42,7 @@ export function itemAt(scene: Scene, n: number, seed: number): Record<string, un
         references: [{ title: `${theme.subject} – ${theme.place}`, snippet: choose(sentences, hash, 303), url }],
       },
     ],
-    enrichments: isEnriched ? enrichments.map((_, index) => resultOf(index, hash, url, story, seed)) : null,
+    enrichments: isEnriched ? enrichments.map((_, index) => resultOf(index, hash, url, story, seed)) : [],
     createdAt: scene.iso(created),
     updatedAt: scene.iso(isEnriched ? enriched : created),
   };

@@ -37,6 +37,7 @@ export function websetAt(scene: Scene, seed: number): Record<string, unknown> {
     object: 'webset',
     status: statusAt(step),
     externalId: externalIdOf(story),
+    dashboardUrl: `https://dashboard.example/${idOf('webset', seed, story)}`,
     title: `${subject} in ${place}`,
     searches: searches.flatMap((created, n) => (step >= created ? [searchAt(scene, n, seed)] : [])),
     imports: step >= stepOf('import.created') ? [importAt(scene, seed)] : [],
