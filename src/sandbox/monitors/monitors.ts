@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { RestoreFact, WriteFact } from '../fact-log.js';
-import { choose, fraction, hashText } from '../hash.js';
 import type { NextId } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import type { PageSettings } from '../result.js';
-import { drawMs, type MonitorOptions } from '../state-options.js';
+import type { MonitorOptions } from '../state-options.js';
 import type { Till } from '../till.js';
 import type { Timers } from '../timers.js';
 import { type Monitor, type MonitorEvent, monitorRecord, storedMonitorSchema } from './monitor.js';
 import type { MonitorWishes } from './monitor-input.js';
 import { type MonitorRun, monitorRunRecord, runMicros, storedRunSchema } from './monitor-run.js';
+import { planRun } from './plan-run.js';
 import { endOf, RunShelf } from './run-shelf.js';
 import { Schedule } from './schedule.js';
 import type { Webhooks } from './webhooks.js';
@@ -23,7 +23,6 @@ const factSchema = z.discriminatedUnion('kind', [
 
 /** Runs in a row that fail for the key, after which the service disables a monitor (public facts section 7.2). */
 const KEY_FAILURES = 10;
-const failReasons = ['rate_limited', 'source_not_available', 'search_unavailable', 'search_failed', 'internal_error'];
 
 export interface MonitorsParts {
   readonly options: MonitorOptions;
@@ -187,33 +186,12 @@ export class Monitors {
   }
 
   #begin(monitor: Monitor, at: number, scheduled: boolean): MonitorRun {
-    const { options, nextId, pages } = this.#parts;
-    const id = `monitor_run_${nextId()}`;
-    const hash = hashText(id, pages.seed);
-    const duration = drawMs(options.durationMs, fraction(hash, 151));
-    const { search, outputSchema } = monitor;
-    const run: MonitorRun = {
-      id,
-      monitorId: monitor.id,
-      serial: this.#runs.nextSerial,
-      createdAt: at,
-      startsAt: at + Math.round(duration / 5),
-      endsAt: at + duration,
-      failReason: this.#failReason(hash),
-      cancelledAt: null,
-      scheduled,
-      asked: { search, outputSchema },
-    };
+    const { options, nextId, pages, till } = this.#parts;
+    const plan = { id: `monitor_run_${nextId()}`, serial: this.#runs.nextSerial, at, scheduled, seed: pages.seed };
+    const run = planRun(monitor, { ...plan, isPaid: till.credits === null || till.credits > 0 }, options);
     this.#saveRun(run);
     this.#tellRun(run, 'monitor.run.created', at);
     return run;
-  }
-
-  #failReason(hash: number): string | null {
-    const { options, till } = this.#parts;
-    if (till.credits !== null && till.credits <= 0) return 'insufficient_credits';
-    if (fraction(hash, 152) >= options.failureRate) return null;
-    return options.failReason ?? choose(failReasons, hash, 153);
   }
 
   #finish(run: MonitorRun): void {
