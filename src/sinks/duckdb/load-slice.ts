@@ -3,7 +3,7 @@ import type { Freshness } from '../../core/journal.js';
 import { type LoadBatch, SinkUnusable } from '../../core/sink.js';
 import { withMendedFiles } from './mend-surrogates.js';
 import { makePending } from './pending.js';
-import { plainPaths, unitRecords } from './read-files.js';
+import { largest, plainPaths, unitRecords, upTo } from './read-files.js';
 
 /** Loads one slice inside of the caller's transaction: rows and ledger line, or neither. */
 export async function loadSlice(
@@ -66,7 +66,9 @@ async function loadUnits(connection: DuckDBConnection, batch: LoadBatch, row: Ro
     );
     return inserted === wanted;
   };
-  if (batch.unitFiles.length > 0) await insertUnits(connection, batch.unitFiles, row, unitRecords);
+  if (batch.unitFiles.length > 0) {
+    await insertUnits(connection, batch.unitFiles, row, upTo(unitRecords, await largest(batch.unitFiles)));
+  }
   if (await whole()) return;
   await removeUnits(connection, row.job);
   await withMendedFiles(batch.unitFiles, async (files) => {

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Freshness } from '../../core/journal.js';
-import { plainPaths, stagedKeys, stagedRows } from './read-files.js';
+import { plainPaths, stagedKeys, stagedRows, unpackedSize, upTo } from './read-files.js';
 import { stale, useFreshness } from './stale.js';
 
 /**
@@ -15,8 +15,9 @@ export async function makePending(
 ): Promise<{ readonly occupied: boolean }> {
   const { listValue } = await import('@duckdb/node-api');
   const { job } = slice;
+  const size = await unpackedSize(slice.rowsFile);
   await connection.run(
-    `CREATE TEMP TABLE staged AS SELECT * EXCLUDE (filename) FROM ${slice.cells ? stagedRows : stagedKeys}`,
+    `CREATE TEMP TABLE staged AS SELECT * EXCLUDE (filename) FROM ${upTo(slice.cells ? stagedRows : stagedKeys, size)}`,
     {
       rows: listValue(plainPaths([slice.rowsFile])),
     },

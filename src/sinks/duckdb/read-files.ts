@@ -1,3 +1,4 @@
+import { open, stat } from 'node:fs/promises';
 import { plainPath } from './quote.js';
 
 const format = (name: string, columns: string, more = '') =>
@@ -27,6 +28,38 @@ export const unitRecords = format(
    error_tag: 'VARCHAR', http_status: 'INTEGER', source: 'VARCHAR', result: 'JSON'`,
   `, compression = 'uncompressed', ignore_errors = true`,
 );
+
+const MIN_OBJECT = 65_536;
+const MAX_OBJECT = 16_777_216;
+
+/**
+ * A reading function told how large a line may be. DuckDB reads into buffers of twice that size: its default of 16 MiB, for
+ * files of 3 MB, is 32 MB of new memory at every load. A longer line counts as one that can't be read.
+ */
+export function upTo(source: string, bytes: number): string {
+  return source.replace(
+    /\)$/,
+    `, maximum_object_size = ${Math.min(MAX_OBJECT, Math.max(MIN_OBJECT, Math.ceil(bytes)))})`,
+  );
+}
+
+/** Size of the largest of these files: no line is longer. */
+export async function largest(files: readonly string[]): Promise<number> {
+  return Math.max(0, ...(await Promise.all(files.map(async (file) => (await stat(file)).size))));
+}
+
+/** Size of a gzip file unpacked, as its last four bytes say. */
+export async function unpackedSize(file: string): Promise<number> {
+  const handle = await open(file);
+  try {
+    const { size } = await handle.stat();
+    const end = Buffer.alloc(4);
+    await handle.read(end, 0, 4, Math.max(0, size - 4));
+    return end.readUInt32LE();
+  } finally {
+    await handle.close();
+  }
+}
 
 /** Paths as the reading functions want them. */
 export function plainPaths(paths: readonly string[]): string[] {
