@@ -20,11 +20,3 @@ export const bulkPolicy: ActivityOptions = {
   heartbeatTimeout: '30s',
   retry: patient,
 };
-
-/** One operation of the service: waits of up to an hour happen between attempts, not in them. */
-export const operationPolicy: ActivityOptions = {
-  startToCloseTimeout: '30 minutes',
-  heartbeatTimeout: '30s',
-  retry: patient,
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-};
