@@ -1,7 +1,13 @@
-import { type Client, defaultPayloadConverter, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
+import {
+  type Client,
+  defaultPayloadConverter,
+  WorkflowFailedError,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import { CancelledFailure } from '@temporalio/common';
 import { type JobProgress, type JobSummary, queryNames, type SliceHeartbeat, signalNames } from '../core/job.js';
-import { JobFailed, type JobHandle } from './runtime-types.js';
+import { JobFailed, type JobHandle, UsageError } from './runtime-types.js';
 
 /** State of an activity that waits for its next attempt, in Temporal's API. */
 const SCHEDULED = 1;
@@ -28,11 +34,9 @@ export function jobHandle(client: Client, job: string): JobHandle {
       const running = await client.withDeadline(deadline, () => heartbeats(handle));
       return { progress, running };
     },
-    pause: () => handle.signal(signalNames.pause),
-    resume: () => handle.signal(signalNames.resume),
-    cancel: async () => {
-      await handle.cancel();
-    },
+    pause: () => whileItRuns(job, () => handle.signal(signalNames.pause)),
+    resume: () => whileItRuns(job, () => handle.signal(signalNames.resume)),
+    cancel: () => whileItRuns(job, () => handle.cancel()),
     result: async () => {
       try {
         return (await handle.result()) as JobSummary;
@@ -45,6 +49,18 @@ export function jobHandle(client: Client, job: string): JobHandle {
       }
     },
   };
+}
+
+/** A signal to a job that has ended, or was never started on this server, is a person's mistake with a way out. */
+async function whileItRuns(job: string, work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+    throw new UsageError(
+      `${job} does not run now (it is done, cancelled or failed); its enrich command makes it go on`,
+    );
+  }
 }
 
 /** Heartbeats of the slices that run now, and why those that wait for their next attempt do: what the workflow can't see. */
