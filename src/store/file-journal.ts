@@ -24,6 +24,7 @@ import { type IndexEntry, UnitIndex } from './unit-index.js';
 
 const LINES = '.journal';
 const UNITS = '.units.jsonl';
+const ORPHANED = 'the process ended before an answer landed';
 /** Books kept open for writing; the longest idle one is closed beyond it. */
 const MAX_WRITERS = 32;
 
@@ -54,11 +55,16 @@ export class FileJournal implements Journal {
   }
 
   /**
-   * Opens the journal in a folder. `writes`: the caller holds the folder's lock, so every open intent is of a dead process and
-   * its outcome unknown; without it, open intents are somebody's calls in flight.
+   * Opens the journal in a folder. `writes`: the caller holds the folder's lock, so every open intent is of a dead process, and
+   * is written down as an unknown outcome. `alone`: the caller only reads, but nobody holds the lock: open intents count as
+   * unknown. Without either, open intents are somebody's calls in flight.
    */
-  static async open(dir: string, options: { readonly writes: boolean }): Promise<FileJournal> {
+  static async open(
+    dir: string,
+    options: { readonly writes: boolean; readonly alone?: boolean },
+  ): Promise<FileJournal> {
     const journal = new FileJournal(dir);
+    const orphans: { readonly book: Book; readonly id: string }[] = [];
     for (const path of bookPaths(dir)) {
       const name = relative(dir, path).slice(0, -LINES.length).split(sep).join('/');
       const book = journal.#book(name);
@@ -66,13 +72,14 @@ export class FileJournal implements Journal {
       journal.#ends.set(name, ends);
       if (ends.units > 0 && !existsSync(journal.#path(name, UNITS))) journal.#pruned.add(book.number);
       journal.damagedLines += damaged;
-      if (options.writes) {
-        for (const id of [...book.open.keys()]) {
-          journal.#count(book.lose(id, 'the process ended before an answer landed'));
-        }
-      }
+      for (const id of book.open.keys()) orphans.push({ book, id });
       // A big journal must not hold up the process's signals while it is read.
       await new Promise(setImmediate);
+    }
+    for (const { book, id } of options.writes || options.alone ? orphans : []) {
+      const line: BookLine = { t: 'miss', id, at: Date.now(), why: ORPHANED, charged: 'maybe' };
+      if (options.writes) await journal.#append(book.name, [], () => line);
+      else journal.#take(book, line);
     }
     return journal;
   }

@@ -183,7 +183,10 @@ class FolderRuntime implements Runtime {
   /** The journal of the worker in this process; else a reading one. */
   #journal(): Promise<Journal> {
     if (this.#parts) return Promise.resolve(this.#parts.deps.journal);
-    this.#reading ??= FileJournal.open(journalDir(this.#config), { writes: false });
+    this.#reading ??= FileJournal.open(journalDir(this.#config), {
+      writes: false,
+      alone: lockHolder(this.#lockPath) === null,
+    });
     return this.#reading;
   }
 
@@ -236,7 +239,7 @@ class FolderRuntime implements Runtime {
       const found = client.workflow.getHandle(handle.workflowId);
       const description = await found.describe();
       if (description.status.name !== 'RUNNING') return null;
-      const generation = description.memo?.['generation'];
+      const generation = description.memo?.generation;
       return typeof generation === 'string' ? generation : '';
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return null;
