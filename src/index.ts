@@ -11,14 +11,18 @@ export {
   type ContentsResponse,
   createClient,
   DEFAULT_BASE_URL,
+  isTerminal,
   type MatchedContents,
   type MatchedUnit,
   matchContents,
   parseRetryAfter,
+  readMonitorBatch,
+  researchIdOf,
   type SearchRequest,
   type SearchResponse,
   type SearchResult,
   type SendOptions,
+  StreamDropped,
 } from './api/index.js';
 export { type CallFacts, classify, type FailureType, transientTags, type Verdict } from './core/failure.js';
 export {
@@ -35,4 +39,5 @@ export {
 export type { Draw, Grant, Limiter, LimiterView } from './core/limiter.js';
 export { flatProfile, type RateBucket, type RateProfile, rateProfiles } from './core/rate.js';
 export { Secret } from './core/secret.js';
+export { WalkError } from './core/walk.js';
 export { MemoryLimiter } from './store/memory-limiter.js';

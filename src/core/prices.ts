@@ -34,13 +34,13 @@ export function contentTypesOf(options: { readonly [name: string]: Json | undefi
 
 /** Estimate of a contents request in micro-dollars. */
 export function estimateContents(options: { readonly [name: string]: Json | undefined }, urls: number): number {
-  const subpages = typeof options['subpages'] === 'number' ? options['subpages'] : 0;
+  const subpages = typeof options.subpages === 'number' ? options.subpages : 0;
   return Math.round(prices.contentsPage * 1e6) * contentTypesOf(options) * urls * (1 + subpages);
 }
 
 /** Estimate of a search request in micro-dollars. */
 export function estimateSearch(request: { readonly [name: string]: unknown }): number {
-  const base = prices.searchBase[String(request['type'])] ?? prices.searchDefault;
-  const results = typeof request['numResults'] === 'number' ? request['numResults'] : 10;
+  const base = prices.searchBase[String(request.type)] ?? prices.searchDefault;
+  const results = typeof request.numResults === 'number' ? request.numResults : 10;
   return Math.round((base + Math.max(0, results - 10) * prices.searchResult) * 1e6);
 }

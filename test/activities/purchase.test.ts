@@ -21,7 +21,8 @@ let count = 0;
 
 const keyOf = (url: string) => Buffer.from(url.padEnd(16, '.')).toString('hex').slice(0, 32);
 const unit = (name: string): Unit => ({ key: keyOf(name), unit: name });
-const units = (number: number, from = 0): Unit[] => Array.from({ length: number }, (_, index) => unit(`u${from + index}`));
+const units = (number: number, from = 0): Unit[] =>
+  Array.from({ length: number }, (_, index) => unit(`u${from + index}`));
 
 const answered = (status: number, tag: string | null = null, retryAfterMs: number | null = null): CallFacts => ({
   phase: 'answer',
@@ -29,7 +30,8 @@ const answered = (status: number, tag: string | null = null, retryAfterMs: numbe
   tag,
   retryAfterMs,
 });
-const failure = (facts: CallFacts, serverMessage = '') => new ApiError({ endpoint: contentsEndpoint, facts, serverMessage });
+const failure = (facts: CallFacts, serverMessage = '') =>
+  new ApiError({ endpoint: contentsEndpoint, facts, serverMessage });
 const cutOff: CallFacts = { phase: 'sent', status: null, tag: null, retryAfterMs: null };
 
 function success(batch: readonly Unit[], costMicros: number | null = batch.length * 1000): Bought {
@@ -98,7 +100,10 @@ async function setting(dir = join(root, String(++count))): Promise<Setting> {
 describe('purchase', () => {
   it('buys each unit once, in requests of the size asked', async () => {
     const s = await setting();
-    const receipt = await createPurchase(s)(s.order(async (batch) => success(batch), { units: units(5), unitsPerRequest: 2 }), s.control);
+    const receipt = await createPurchase(s)(
+      s.order(async (batch) => success(batch), { units: units(5), unitsPerRequest: 2 }),
+      s.control,
+    );
     expect(receipt).toMatchObject({ complete: true, requests: 3, bought: 5, costMicros: 5000, unknownOutcomes: 0 });
     expect(s.sent).toEqual([['u0', 'u1'], ['u2', 'u3'], ['u4']]);
   });
@@ -106,8 +111,14 @@ describe('purchase', () => {
   it('buys nothing that has landed, and only what is new beside it', async () => {
     const s = await setting();
     const purchase = createPurchase(s);
-    await purchase(s.order(async (batch) => success(batch)), s.control);
-    const again = await purchase(s.order(async (batch) => success(batch), { units: units(4) }), s.control);
+    await purchase(
+      s.order(async (batch) => success(batch)),
+      s.control,
+    );
+    const again = await purchase(
+      s.order(async (batch) => success(batch), { units: units(4) }),
+      s.control,
+    );
     expect(again).toMatchObject({ complete: true, bought: 1 });
     expect(s.sent).toEqual([['u0', 'u1', 'u2'], ['u3']]);
   });
@@ -126,8 +137,11 @@ describe('purchase', () => {
       }),
       s.control,
     );
-    const second = purchase(s.order(async (batch) => success(batch), { units: units(4) }), s.control);
-    await expect.poll(() => s.sent.length).toBe(2);
+    const second = purchase(
+      s.order(async (batch) => success(batch), { units: units(4) }),
+      s.control,
+    );
+    await expect.poll(() => s.sent.length, { timeout: 20_000 }).toBe(2);
     release?.();
     await expect(first).rejects.toThrow('404');
     expect(await second).toMatchObject({ complete: true, bought: 4 });
@@ -145,7 +159,10 @@ describe('purchase', () => {
     expect(receipt).toMatchObject({ complete: true, requests: 0, unknownOutcomes: 4 });
     expect(s.sent).toHaveLength(4);
     expect((await s.journal.totals('job/')).unknown).toHaveLength(4);
-    expect((await s.journal.read([keyOf('u0')])).get(keyOf('u0'))).toMatchObject({ status: 'error', error_tag: 'UNKNOWN_OUTCOME' });
+    expect((await s.journal.read([keyOf('u0')])).get(keyOf('u0'))).toMatchObject({
+      status: 'error',
+      error_tag: 'UNKNOWN_OUTCOME',
+    });
   });
 
   it('goes on and on through answers that can not have been charged', async () => {
@@ -207,7 +224,9 @@ describe('purchase', () => {
       throw failure(answered(401, 'INVALID_API_KEY'));
     };
     await expect(purchase(s.order(refused), s.control)).rejects.toMatchObject({ verdict: { type: 'Unauthorized' } });
-    await expect(purchase(s.order(refused, { units: units(3, 10) }), s.control)).rejects.toMatchObject({ verdict: { type: 'Unauthorized' } });
+    await expect(purchase(s.order(refused, { units: units(3, 10) }), s.control)).rejects.toMatchObject({
+      verdict: { type: 'Unauthorized' },
+    });
     expect(s.sent).toHaveLength(1);
     const resumed = s.order(async (batch) => success(batch), { resumedAt: Date.now() + 1 });
     expect(await purchase(resumed, s.control)).toMatchObject({ complete: true });
@@ -246,10 +265,19 @@ describe('purchase', () => {
     const s = await setting();
     const purchase = createPurchase(s);
     const order = s.order(async () => {
-      throw new ApiError({ endpoint: contentsEndpoint, facts: { ...answered(200), wrongShape: true }, body: '{"not":"it"}' });
+      throw new ApiError({
+        endpoint: contentsEndpoint,
+        facts: { ...answered(200), wrongShape: true },
+        body: '{"not":"it"}',
+      });
     });
     expect(await purchase(order, s.control)).toMatchObject({ complete: true, failed: 3 });
-    expect(await purchase(s.order(async (batch) => success(batch)), s.control)).toMatchObject({ complete: true, bought: 0 });
+    expect(
+      await purchase(
+        s.order(async (batch) => success(batch)),
+        s.control,
+      ),
+    ).toMatchObject({ complete: true, bought: 0 });
     expect(JSON.stringify((await s.journal.read([keyOf('u0')])).get(keyOf('u0'))?.result)).toContain('not');
   });
 
@@ -295,7 +323,12 @@ describe('purchase', () => {
     await createPurchase(s)(
       s.order(async (batch) => {
         const bought = success(batch, 2003);
-        return { ...bought, units: bought.units.map((one, index) => (index === 1 ? { ...one, status: 'error', errorTag: 'CRAWL_TIMEOUT' } : one)) };
+        return {
+          ...bought,
+          units: bought.units.map((one, index) =>
+            index === 1 ? { ...one, status: 'error', errorTag: 'CRAWL_TIMEOUT' } : one,
+          ),
+        };
       }),
       s.control,
     );
@@ -309,13 +342,19 @@ describe('purchase', () => {
     const s = await setting(dir);
     let calls = 0;
     void createPurchase(s)(
-      s.order((batch) => (++calls === 2 ? new Promise(() => undefined) : Promise.resolve(success(batch))), { units: units(4), unitsPerRequest: 2 }),
+      s.order((batch) => (++calls === 2 ? new Promise(() => undefined) : Promise.resolve(success(batch))), {
+        units: units(4),
+        unitsPerRequest: 2,
+      }),
       s.control,
     );
-    await expect.poll(async () => (await s.journal.totals('')).unitsLanded).toBe(2);
-    await expect.poll(() => s.sent.length).toBe(2);
+    await expect.poll(async () => (await s.journal.totals('')).unitsLanded, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => s.sent.length, { timeout: 20_000 }).toBe(2);
     const next = await setting(dir);
-    const receipt = await createPurchase(next)(next.order(async (batch) => success(batch), { units: units(4) }), next.control);
+    const receipt = await createPurchase(next)(
+      next.order(async (batch) => success(batch), { units: units(4) }),
+      next.control,
+    );
     expect(receipt).toMatchObject({ complete: true, bought: 2 });
     expect((await next.journal.totals('')).unknown).toHaveLength(1);
   });
