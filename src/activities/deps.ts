@@ -2,6 +2,7 @@ import type { Transport } from '../api/transport.js';
 import type { EnrichCsvInput, StagedJob } from '../core/job.js';
 import type { Freshness, Journal } from '../core/journal.js';
 import type { Limiter } from '../core/limiter.js';
+import type { SecretStore } from '../core/secret-store.js';
 import type { Sink } from '../core/sink.js';
 import type { Sha256 } from '../core/unit-key.js';
 import type { Purchase } from './purchase.js';
@@ -17,6 +18,8 @@ export interface ActivityDeps {
   readonly sha256: Sha256;
   /** The warehouse of this address; the same one for the same address. */
   sinkFor(into: string): Sink;
+  /** Where a secret goes that the service tells once; null: what needs one refuses before it sends. */
+  readonly secrets: SecretStore | null;
   /** Where scratch files may be written. */
   readonly scratchDir: string;
   /** Reads and stages the input of a job that nobody staged yet. */

@@ -43,6 +43,8 @@ export interface Order {
   readonly resumedAt: number;
   /** A unit that the service refuses: write it down as failed and go on, or fail the whole order. */
   readonly refused: 'settle' | 'throw';
+  /** How often a lost answer is bought again; default {@link MAX_REBUYS}. 0 for what starts something. */
+  readonly maxRebuys?: number | undefined;
 }
 
 export interface Control {
@@ -120,6 +122,7 @@ class Run {
   /** Ends the run early: the caller's stop, a fatal failure, or a wait too long to sit through. */
   readonly #halted = new AbortController();
   readonly #stop: AbortSignal;
+  readonly #maxRebuys: number;
   readonly #unknowns = new Map<string, number>();
   readonly #tasks = new Set<Promise<void>>();
   /** When each waiting request wakes (Unix ms) and why it waits. */
@@ -140,6 +143,7 @@ class Run {
     this.#deps = deps;
     this.#order = order;
     this.#control = control;
+    this.#maxRebuys = order.maxRebuys ?? MAX_REBUYS;
     this.#byKey = new Map(order.units.map((unit) => [unit.key, unit]));
     this.#stop = AbortSignal.any([control.stop, this.#halted.signal]);
     // As many listeners as there are requests of the order: no leak.
@@ -182,7 +186,7 @@ class Run {
       const buyable: Unit[] = [];
       for (const { key, unknowns } of claim.mine) {
         this.#unknowns.set(key, unknowns);
-        (unknowns > MAX_REBUYS ? hopeless : buyable).push(this.#unit(key));
+        (unknowns > this.#maxRebuys ? hopeless : buyable).push(this.#unit(key));
       }
       if (hopeless.length > 0) await this.#giveUp(hopeless);
       for (let from = 0; from < buyable.length; from += unitsPerRequest)
@@ -359,8 +363,8 @@ class Run {
       if (ms > MAX_BLOCK_MS) throw error;
       return 0;
     }
-    if (verdict.charged === 'maybe' && (this.#unknowns.get((batch[0] as Unit).key) ?? 0) > MAX_REBUYS) {
-      const [hopeless, rest] = partition(batch, (unit) => (this.#unknowns.get(unit.key) ?? 0) > MAX_REBUYS);
+    if (verdict.charged === 'maybe' && (this.#unknowns.get((batch[0] as Unit).key) ?? 0) > this.#maxRebuys) {
+      const [hopeless, rest] = partition(batch, (unit) => (this.#unknowns.get(unit.key) ?? 0) > this.#maxRebuys);
       await this.#giveUp(hopeless);
       if (rest.length > 0) this.#spawn(rest);
       return null;
@@ -386,7 +390,7 @@ class Run {
       units,
       'UNKNOWN_OUTCOME',
       null,
-      `no answer landed in ${MAX_REBUYS + 1} purchases, each perhaps charged`,
+      `no answer landed in ${this.#maxRebuys + 1} purchases, each perhaps charged`,
     );
   }
 

@@ -5,6 +5,7 @@ import { createTransport, defaultTimeouts, type Transport } from '../api/transpo
 import { flatProfile, type RateProfile, rateProfiles } from '../core/rate.js';
 import { createDuckDbSinks } from '../sinks/index.js';
 import { FileJournal } from '../store/file-journal.js';
+import { FileSecrets } from '../store/file-secrets.js';
 import { MemoryLimiter } from '../store/memory-limiter.js';
 import { ownLimit } from './limit-owner.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
@@ -69,6 +70,7 @@ export async function openParts(config: RuntimeConfig): Promise<Parts> {
       purchase,
       sha256,
       sinkFor: (into) => sinks.open(into),
+      secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,
       scratchDir,
       timeoutMs: defaultTimeouts.totalMs,
       stage: async (input) => {

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { WorkerOptions } from '@temporalio/worker';
 import { type Activities, createActivities } from '../activities/index.js';
+import { type OperationName, operationTable } from '../api/operations.js';
 import { DEFAULT_TASK_QUEUE } from '../core/job.js';
 import type { Journal, UnitRecord } from '../core/journal.js';
 import { Secret } from '../core/secret.js';
@@ -26,6 +27,8 @@ export interface SearchflowPluginOptions {
   readonly rateProfile?: string;
   /** Paid requests in flight at most. Default: enough to fill the limit at 5 s latency, at most 256. */
   readonly concurrency?: number;
+  /** File (mode 0600) for secrets that the service tells once, such as a monitor's webhook secret; `createMonitor` needs it. */
+  readonly secretFile?: string;
   /** Told what takes long, in a sentence. Default: nobody. */
   readonly say?: (sentence: string) => void;
 }
@@ -97,14 +100,13 @@ interface Opened {
   journal: Journal | null;
 }
 
-const activityNames = [
-  'getContents',
-  'search',
+const activityNames: readonly (keyof Activities)[] = [
+  ...(Object.keys(operationTable) as OperationName[]),
   'enrichSlice',
   'stageInput',
   'openJob',
   'finishJob',
-] as const satisfies readonly (keyof Activities)[];
+];
 
 /** Activities under their names before the parts exist: a worker is told them when it is made, and opens them when it runs. */
 function forwarded(opened: Readonly<Opened>): Record<string, (...args: never[]) => Promise<unknown>> {
@@ -131,6 +133,7 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
     rateIsShare: options.qps !== undefined,
     concurrency: options.concurrency ?? Math.min(256, qps * 5),
     keepLandingMs: DEFAULT_KEEP_LANDING_MS,
+    secretFile: options.secretFile === undefined ? null : resolve(options.secretFile),
     temporalAddress: null,
     namespace: 'default',
     taskQueue: DEFAULT_TASK_QUEUE,

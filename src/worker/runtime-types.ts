@@ -27,6 +27,8 @@ export interface RuntimeConfig {
   readonly concurrency: number;
   /** Bodies of answers stay in the journal for so many ms after the warehouse holds their rows (`--keep-landing`, 7 days). */
   readonly keepLandingMs: number;
+  /** File of secrets that the service tells once, mode 0600; none: operations that need it refuse. Absolute. */
+  readonly secretFile?: string | null;
   /** Null: the embedded server, or what the Temporal environment configuration names. */
   readonly temporalAddress: string | null;
   readonly namespace: string;
