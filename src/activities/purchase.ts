@@ -386,12 +386,9 @@ class Run {
   }
 
   async #giveUp(units: readonly Unit[]): Promise<void> {
-    await this.#settle(
-      units,
-      'UNKNOWN_OUTCOME',
-      null,
-      `no answer landed in ${this.#maxRebuys + 1} purchases, each perhaps charged`,
-    );
+    const tries = this.#maxRebuys + 1;
+    const message = `no answer landed in ${tries} ${tries === 1 ? 'purchase' : 'purchases'}, perhaps charged all the same`;
+    await this.#settle(units, 'UNKNOWN_OUTCOME', null, message);
   }
 
   async #settle(units: readonly Unit[], tag: string, httpStatus: number | null, message: string): Promise<void> {
