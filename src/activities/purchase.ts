@@ -135,7 +135,8 @@ class Run {
   #failedUnits = 0;
   #costMicros = 0;
   #unknownOutcomes = 0;
-  #refused = 0;
+  /** Units refused on their own, until it is known that it was not the request as a whole. */
+  readonly #refusals: { readonly unit: Unit; readonly error: ApiError }[] = [];
   #waitMs = 0;
   #waitingFor: string | null = null;
 
@@ -161,6 +162,8 @@ class Run {
       clearInterval(ticker);
     }
     if (this.#fatal) throw this.#fatal;
+    // A service that refused everything may have been the wrong one: then the units are asked for again.
+    if (this.#requests > 0 || !this.#stop.aborted) await this.#settleRefusals();
     return {
       complete: this.#landed === this.#byKey.size,
       requests: this.#requests,
@@ -381,8 +384,14 @@ class Run {
       return;
     }
     if (this.#order.refused === 'throw') throw error;
-    if (++this.#refused >= REFUSALS_TO_FAIL && this.#requests === 0) throw error;
-    await this.#settle(batch, error.facts.tag ?? 'INVALID_REQUEST', error.facts.status, error.message);
+    for (const unit of batch) this.#refusals.push({ unit, error });
+    if (this.#refusals.length >= REFUSALS_TO_FAIL && this.#requests === 0) throw error;
+  }
+
+  async #settleRefusals(): Promise<void> {
+    for (const { unit, error } of this.#refusals) {
+      await this.#settle([unit], error.facts.tag ?? 'INVALID_REQUEST', error.facts.status, error.message);
+    }
   }
 
   async #giveUp(units: readonly Unit[]): Promise<void> {

@@ -58,6 +58,8 @@ export function classify(facts: CallFacts, creates = false): Verdict {
   const { status, tag } = facts;
   if (facts.wrongShape) return verdict('ResponseShape', false, 'maybe');
   if (status === null || facts.truncated) return verdict('ServiceUnavailable', true, 'maybe');
+  // A redirect is never followed, and never about what was asked: the service is not at this address.
+  if (status >= 300 && status < 400) return verdict('NotFound', false);
   switch (status) {
     case 401:
     case 403:
@@ -83,7 +85,10 @@ export function classify(facts: CallFacts, creates = false): Verdict {
   return verdict('InvalidRequest', false);
 }
 
-/** Tags of failed rows that may go better another time: `--retry-failed` buys these again, nothing else. */
+/**
+ * Tags of failed rows that may go better another time: `--retry-failed` asks for these again, nothing else. A refused request
+ * cost nothing, and what refused it may have been mended.
+ */
 export const transientTags: readonly string[] = [
   'CRAWL_TIMEOUT',
   'CRAWL_LIVECRAWL_TIMEOUT',
@@ -95,4 +100,8 @@ export const transientTags: readonly string[] = [
   'CRAWL_HTTP_504',
   'MISSING_FROM_RESPONSE',
   'UNKNOWN_OUTCOME',
+  'INVALID_REQUEST',
+  'INVALID_REQUEST_BODY',
+  'INVALID_URLS',
+  'DEFAULT_ERROR',
 ];

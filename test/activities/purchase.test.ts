@@ -259,6 +259,8 @@ describe('purchase', () => {
       { units: units(32) },
     );
     await expect(createPurchase(s)(order, s.control)).rejects.toMatchObject({ verdict: { type: 'InvalidRequest' } });
+    // Nothing of it is written down as ended: once the service is itself again, all of it is bought.
+    expect(await s.journal.totals('')).toMatchObject({ unitsLanded: 0 });
   });
 
   it('keeps a paid answer of the wrong shape and never buys it again', async () => {

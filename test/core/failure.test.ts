@@ -10,6 +10,7 @@ const answered = (status: number, tag: string | null = null): CallFacts => ({
 
 describe('what a failed call means', () => {
   it.each([
+    [301, null, 'NotFound', false, 'never', false],
     [400, null, 'InvalidRequest', false, 'never', false],
     [401, 'INVALID_API_KEY', 'Unauthorized', false, 'never', false],
     [402, 'NO_MORE_CREDITS', 'PaymentRequired', false, 'never', false],

@@ -89,7 +89,7 @@ describe('a DuckDB file', () => {
     expect(error).toBeInstanceOf(SinkBusy);
     expect(error).toMatchObject({
       pid: child.pid,
-      message: `${file} is open in process ${child.pid}: waiting until it is closed there`,
+      message: `${file} is open in process ${child.pid}: it can be used once it is closed there`,
     });
     await expect(sink.loadedSlices('brands-1', 'x')).rejects.toThrow(SinkBusy);
     child.kill('SIGKILL');

@@ -40,7 +40,11 @@ async function currentOrigin(connection: DuckDBConnection, { job, generation }: 
     job,
   });
   const [current, origin] = jobs.getRowsJson()[0] ?? [];
-  if (current === undefined) throw new Error(`the job ${job} was not opened in this warehouse`);
+  if (current === undefined) {
+    throw new SinkUnusable(
+      `The warehouse of ${job} was deleted or replaced while the job ran; the same command loads it again from the journal`,
+    );
+  }
   if (current === generation) return String(origin);
   throw new SinkUnusable(
     `The job ${job} has meanwhile been started with other content or options; this run of it can't load any more`,

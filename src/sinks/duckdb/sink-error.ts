@@ -47,7 +47,7 @@ export function sinkError(error: unknown, file: string): unknown {
     const pid = /\(PID (\d+)\)/.exec(message)?.[1] ?? null;
     const who = pid === null ? 'another process' : `process ${pid}`;
     return new SinkBusy(
-      `${file} is open in ${who}: waiting until it is closed there`,
+      `${file} is open in ${who}: it can be used once it is closed there`,
       pid === null ? null : Number(pid),
     );
   }
