@@ -75,9 +75,12 @@ class FolderRuntime implements Runtime {
     const freshness = freshnessOf(request, Date.now());
     const handle = jobHandle(temporal.client, staged.job);
     const running = await this.#running(handle);
-    if (running !== null && (freshness !== undefined || running !== staged.generation)) {
+    const homeless = running !== null && (await this.#warehouseGone(staged));
+    if (running !== null && (freshness !== undefined || running !== staged.generation || homeless)) {
       this.#config.say(
-        'An earlier run of this job with other contents or options is ended first; what it bought stays bought',
+        homeless
+          ? 'The warehouse of this job is gone: it is made anew from the journal, what was bought stays bought'
+          : 'An earlier run of this job with other contents or options is ended first; what it bought stays bought',
       );
       await handle.cancel();
       await handle.result().catch(() => undefined);
@@ -230,6 +233,17 @@ class FolderRuntime implements Runtime {
   /** A service that can't be reached at all is told before a job waits for it. */
   async #reach(parts: Parts): Promise<void> {
     await parts.transport.warm(Math.min(8, this.#config.concurrency));
+  }
+
+  /** Whether the warehouse of a running job was deleted. Only whoever runs the worker can tell: elsewhere it may be about to be made. */
+  async #warehouseGone(staged: StagedJob): Promise<boolean> {
+    if (this.#clientOnly) return false;
+    try {
+      return (await this.#sinks.open(staged.into).loadedSlices(staged.job, staged.generation)) === null;
+    } catch {
+      // Busy or unusable is not gone; the job itself says what is wrong.
+      return false;
+    }
   }
 
   /** Generation of the run that goes on now, or null. */
