@@ -10,7 +10,6 @@ export {
   type ContentsRequest,
   type ContentsResponse,
   createClient,
-  DEFAULT_BASE_URL,
   isTerminal,
   type MatchedContents,
   type MatchedUnit,
@@ -39,5 +38,6 @@ export {
 export type { Draw, Grant, Limiter, LimiterView } from './core/limiter.js';
 export { flatProfile, type RateBucket, type RateProfile, rateProfiles } from './core/rate.js';
 export { Secret } from './core/secret.js';
+export { DEFAULT_BASE_URL } from './core/service.js';
 export { WalkError } from './core/walk.js';
 export { MemoryLimiter } from './store/memory-limiter.js';

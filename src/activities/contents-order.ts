@@ -1,5 +1,5 @@
 import { type ContentsRequest, contentsEndpoint } from '../api/contents.js';
-import { rateClassOf } from '../api/endpoint.js';
+import { drawOf } from '../api/endpoint.js';
 import { matchContents } from '../api/match.js';
 import type { Json } from '../core/json.js';
 import { estimateContents } from '../core/prices.js';
@@ -36,7 +36,7 @@ export function contentsOrder(
     ...order,
     operation: CONTENTS,
     refused: 'settle',
-    draw: { rateClass: rateClassOf(contentsEndpoint, input([])), weight: contentsEndpoint.weight },
+    draw: drawOf(contentsEndpoint, input([])),
     timeoutMs: deps.timeoutMs,
     estimateMicros: (units) => estimateContents(options as Record<string, Json>, units.length),
     send: async (units, signal) => {

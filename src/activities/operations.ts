@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { type AnyEndpoint, type Endpoint, rateClassOf } from '../api/endpoint.js';
+import { type AnyEndpoint, drawOf, type Endpoint } from '../api/endpoint.js';
 import { type OperationName, operationTable } from '../api/operations.js';
 import { canonicalJson, type Json } from '../core/json.js';
+import { takeTurn } from '../core/limiter.js';
 import { prices } from '../core/prices.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
 import { Secret } from '../core/secret.js';
@@ -71,8 +72,8 @@ async function sendFree(deps: ActivityDeps, endpoint: AnyCall, input: Input): Pr
     const { blockedUntil, blockReason } = await deps.limiter.view();
     if (blockedUntil !== null && blockedUntil - Date.now() > YIELD_AFTER_MS)
       throw waiting(blockedUntil - Date.now(), blockReason);
-    const draw = { rateClass: rateClassOf(endpoint, input), weight: endpoint.weight };
-    while ((await deps.limiter.start(await deps.limiter.acquire(draw, control.stop), control.stop)) === 'blocked');
+    const draw = drawOf(endpoint, input);
+    await takeTurn(deps.limiter, draw, control.stop);
     // Nothing is paid for: a cancelled call is cut at once.
     return (await deps.transport.send(endpoint, input, { signal: control.stop })).data;
   } catch (error) {

@@ -1,4 +1,4 @@
-import { type Endpoint, rateClassOf } from '../api/endpoint.js';
+import { drawOf, type Endpoint } from '../api/endpoint.js';
 import { canonicalJson, type Json } from '../core/json.js';
 import { unitKeys } from '../core/unit-key.js';
 import type { ActivityDeps } from './deps.js';
@@ -18,7 +18,7 @@ export function wholeRequestOrder<I extends object, O>(
     ...order,
     operation: endpoint.name,
     refused: 'throw',
-    draw: { rateClass: rateClassOf(endpoint, input), weight: endpoint.weight },
+    draw: drawOf(endpoint, input),
     units: [{ key, unit }],
     unitsPerRequest: 1,
     timeoutMs: deps.timeoutMs,

@@ -1,9 +1,10 @@
-import type { Grant, Limiter } from '../core/limiter.js';
+import { type Limiter, takeTurn } from '../core/limiter.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
 import { Secret } from '../core/secret.js';
+import { DEFAULT_BASE_URL } from '../core/service.js';
 import type { PageEnvelope } from '../core/walk.js';
 import { eachItem } from './each-item.js';
-import { type Endpoint, rateClassOf } from './endpoint.js';
+import { drawOf, type Endpoint } from './endpoint.js';
 import { ApiError } from './errors.js';
 import type { EventStream } from './event-stream.js';
 import {
@@ -23,9 +24,6 @@ import {
   type StreamOptions,
   type TransportOptions,
 } from './transport.js';
-
-/** The public service. */
-export const DEFAULT_BASE_URL = 'https://api.exa.ai';
 
 export interface ClientOptions extends Omit<TransportOptions, 'apiKey' | 'baseUrl'> {
   /** Null calls without a key. A plain text is wrapped, so that it prints nowhere. */
@@ -76,7 +74,8 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
 
   async function call<I, O>(endpoint: Endpoint<I, O>, input: Input<I>, options: SendOptions = {}): Promise<Answer<O>> {
     transport.check(endpoint, input, options);
-    if (limiter) await turn(limiter, endpoint, input, options.signal);
+    // Checked against the endpoint's types just before.
+    if (limiter) await takeTurn(limiter, drawOf(endpoint, input as I), options.signal);
     try {
       return await transport.send(endpoint, input, options);
     } catch (error) {
@@ -87,7 +86,8 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
 
   function stream<I, C>(spec: StreamEndpoint<I, C>, input: Input<I>, options: StreamOptions = {}): EventStream<C> {
     return transport.stream(spec, input, options, {
-      beforeSend: async () => (limiter ? turn(limiter, spec.endpoint, input, options.signal) : undefined),
+      beforeSend: async () =>
+        limiter ? takeTurn(limiter, drawOf(spec.endpoint, input as I), options.signal) : undefined,
       onError: obey,
     });
   }
@@ -118,19 +118,4 @@ function bind<F>(table: object, call: (row: never, input: never, options: never)
     (input: unknown, options: unknown) => call(row as never, input as never, options as never),
   ]);
   return Object.fromEntries(functions) as F;
-}
-
-/** Waits for a place on the meter and for its moment; a block that began meanwhile voids the place. */
-async function turn<I, O>(
-  limiter: Limiter,
-  endpoint: Endpoint<I, O>,
-  input: Input<I>,
-  signal?: AbortSignal,
-): Promise<void> {
-  let grant: Grant;
-  do {
-    // Checked against the endpoint's types just before.
-    const rateClass = rateClassOf(endpoint, input as I);
-    grant = await limiter.acquire({ rateClass, weight: endpoint.weight }, signal);
-  } while ((await limiter.start(grant, signal)) === 'blocked');
 }

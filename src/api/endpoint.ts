@@ -1,4 +1,5 @@
 import { type ZodType, z } from 'zod';
+import type { Draw } from '../core/limiter.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -74,6 +75,11 @@ export type ById = z.infer<typeof byId>;
 /** Rate class of one call. */
 export function rateClassOf<I, O>(endpoint: Endpoint<I, O>, input: I): string {
   return typeof endpoint.rateClass === 'string' ? endpoint.rateClass : endpoint.rateClass(input);
+}
+
+/** What one call draws from the team's rate. */
+export function drawOf<I, O>(endpoint: Endpoint<I, O>, input: I): Draw {
+  return { rateClass: rateClassOf(endpoint, input), weight: endpoint.weight };
 }
 
 /** The endpoint in one of its other forms; `null` where it has none of that name. */

@@ -8,7 +8,7 @@ export type { AgentRunEventFilter, AgentRunEventPage, AgentRunPage } from './age
 export type { AnswerRequest, AnswerResponse } from './answer.js';
 export type { AnswerHeaders } from './answer-headers.js';
 export type { AnswerChunk, SearchChunk } from './answer-streams.js';
-export { type Client, type ClientOptions, createClient, DEFAULT_BASE_URL, type EachList } from './client.js';
+export { type Client, type ClientOptions, createClient, type EachList } from './client.js';
 export { type ContentsRequest, type ContentsResponse, contentsEndpoint } from './contents.js';
 export type { Deprecation } from './deprecations.js';
 export {

@@ -38,3 +38,11 @@ export interface Limiter {
   view(): Promise<LimiterView>;
   close(): Promise<void>;
 }
+
+/** Waits for a place on the meter and for its moment; a block that begins meanwhile voids the place, and another is taken. */
+export async function takeTurn(limiter: Limiter, draw: Draw, signal?: AbortSignal): Promise<void> {
+  let grant: Grant;
+  do {
+    grant = await limiter.acquire(draw, signal);
+  } while ((await limiter.start(grant, signal)) === 'blocked');
+}

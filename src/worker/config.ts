@@ -5,11 +5,9 @@ import { z } from 'zod';
 import { DEFAULT_TASK_QUEUE } from '../core/job.js';
 import { rateProfiles } from '../core/rate.js';
 import { Secret } from '../core/secret.js';
+import { DEFAULT_BASE_URL } from '../core/service.js';
 import { misspeltVariables } from './misspelt-variables.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
-
-/** The public service, used where a key is set and no other address is. */
-export const DEFAULT_BASE_URL = 'https://api.exa.ai';
 
 /** A week: long enough to notice that a warehouse was deleted. */
 export const DEFAULT_KEEP_LANDING_MS = 7 * 86_400_000;

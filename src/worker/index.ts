@@ -1,4 +1,5 @@
-export { type ConfigFlags, type ConfigSources, DEFAULT_BASE_URL, readConfig } from './config.js';
+export { DEFAULT_BASE_URL } from '../core/service.js';
+export { type ConfigFlags, type ConfigSources, readConfig } from './config.js';
 export { SearchflowPlugin, type SearchflowPluginOptions } from './plugin.js';
 export { openRuntime } from './runtime.js';
 export {

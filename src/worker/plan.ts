@@ -97,7 +97,8 @@ async function countUnits(
       if (row.k !== null && seen.set(row.k, 0)) keys.push(row.k);
     }
     const landed = skip.has(slice) ? keys.length : (await journal.lookup(keys, freshness)).length;
-    if (!skip.has(slice)) sums.gone += landed - (await journal.lookup(keys, { ...freshness, rebuyBefore: now })).length;
+    if (!skip.has(slice) && landed > 0)
+      sums.gone += landed - (await journal.lookup(keys, { ...freshness, rebuyBefore: now })).length;
     sums.landed += landed;
     sums.toBuy += keys.length - landed;
     sums.requests += Math.ceil((keys.length - landed) / staged.batch);

@@ -100,7 +100,8 @@ async function setting(dir = join(root, String(++count))): Promise<Setting> {
 describe('purchase', () => {
   it('buys each unit once, in requests of the size asked', async () => {
     const s = await setting();
-    const receipt = await createPurchase(s)(
+    // One at a time, so that the order of sending is the order of the units.
+    const receipt = await createPurchase({ ...s, inFlight: new InFlight(1) })(
       s.order(async (batch) => success(batch), { units: units(5), unitsPerRequest: 2 }),
       s.control,
     );
