@@ -1,4 +1,5 @@
 import type { Json } from './json.js';
+import type { SpendCap } from './spend.js';
 
 /** How one unit of work ended: what the warehouse shows in `status`. */
 export type UnitStatus = 'success' | 'error';
@@ -74,6 +75,8 @@ export interface Intent {
   readonly estimateMicros: number;
   /** Unix ms by which an answer must have come. */
   readonly deadline: number;
+  /** Refuses the intent with `OverBudget` where it would pass this, as it does where it would pass the team's own caps. */
+  readonly cap?: SpendCap;
 }
 
 export interface LandedAnswer {

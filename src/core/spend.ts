@@ -1,0 +1,75 @@
+/** A bound on what some books may cost together: a job's `--max-cost`. */
+export interface SpendCap {
+  /** Counts every book whose name starts so. */
+  readonly bookPrefix: string;
+  /** Landed at actual, open intents and unknown outcomes at their estimate. */
+  readonly limitMicros: number;
+}
+
+/** The team's own bounds, by days and months of UTC; null: none. */
+export interface SpendCaps {
+  readonly dayMicros: number | null;
+  readonly monthMicros: number | null;
+}
+
+/** What was spent in a period. Amounts in micro-dollars. */
+export interface PeriodSpend {
+  /** Unix ms. */
+  readonly since: number;
+  readonly landedMicros: number;
+  /** Estimates of intents that are still open. */
+  readonly openMicros: number;
+  /** Estimates of unknown outcomes: they may have been charged. */
+  readonly unknownMicros: number;
+}
+
+export type UsageGroup = 'job' | 'operation' | 'day';
+
+/** One line of a team's usage. Amounts in micro-dollars. */
+export interface UsageLine {
+  /** Job id (`calls` for lone calls), operation, or day (`2026-11-21`, UTC), by what was asked. */
+  readonly group: string;
+  readonly requests: number;
+  readonly units: number;
+  readonly landedMicros: number;
+  readonly openMicros: number;
+  readonly unknownOutcomes: number;
+  readonly unknownMicros: number;
+}
+
+/**
+ * What the team has spent, as the journal says: no crash can make the two disagree. `Journal.intend` holds the caps, in the
+ * same write that says what is about to be bought.
+ */
+export interface Spend {
+  caps(): Promise<SpendCaps>;
+  setCaps(caps: SpendCaps): Promise<void>;
+  /** The current day and month. */
+  spent(): Promise<{ readonly day: PeriodSpend; readonly month: PeriodSpend }>;
+  /** Sums by group, `since` and `until` in Unix ms (default: all), ordered by group. */
+  usage(by: UsageGroup, since?: number, until?: number): Promise<readonly UsageLine[]>;
+}
+
+/**
+ * An intent would pass a cap; nothing was written down. Where `openMicros` is not 0 some of the money may come back when what
+ * is in flight has landed for less than its estimate.
+ */
+export class OverBudget extends Error {
+  override readonly name = 'OverBudget';
+  constructor(
+    readonly scope: 'job' | 'day' | 'month',
+    readonly capMicros: number,
+    /** What the cap leaves now, at least 0. */
+    readonly remainingMicros: number,
+    /** Part of what is taken that is still in flight. */
+    readonly openMicros: number,
+    /** Unix ms when a new day or month begins; null for a job. */
+    readonly resetsAt: number | null,
+  ) {
+    super(
+      scope === 'job'
+        ? `the job's budget of $${capMicros / 1e6} is used up`
+        : `the team's budget of $${capMicros / 1e6} a ${scope} is used up until ${new Date(resetsAt ?? 0).toISOString()}`,
+    );
+  }
+}
