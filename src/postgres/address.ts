@@ -1,0 +1,35 @@
+/** An address of a PostgreSQL database, taken apart. */
+export interface PostgresAddress {
+  /** For the driver: with user and password where given, without our own parameters. */
+  readonly connectionString: string;
+  readonly schema: string;
+  /** Host, port, database and schema: fit to be printed, stored and compared. Never a user or password. */
+  readonly shown: string;
+}
+
+export function isPostgresUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\//i.test(text);
+}
+
+/**
+ * Reads `postgres://user:password@host:port/database?schema=name&sslmode=require`. `schema` is ours, every other parameter the
+ * driver's. Throws an `Error` that does not quote the address, which may hold a password.
+ */
+export function parseAddress(url: string, defaultSchema: string): PostgresAddress {
+  if (!isPostgresUrl(url) || !URL.canParse(url))
+    throw new Error('is not an address such as postgres://user@host:5432/database');
+  const address = new URL(url);
+  const schema = address.searchParams.get('schema') || defaultSchema;
+  if (schema.length > 63 || schema.includes('\0')) throw new Error('names a schema that PostgreSQL would not take');
+  address.searchParams.delete('schema');
+  const database = decodeURIComponent(address.pathname.slice(1));
+  if (database === '') throw new Error('names no database (postgres://host:5432/database)');
+  const host = address.hostname || address.searchParams.get('host') || 'localhost';
+  const port = address.port || '5432';
+  const own = schema === defaultSchema ? '' : `?schema=${encodeURIComponent(schema)}`;
+  return {
+    connectionString: address.href,
+    schema,
+    shown: `postgres://${host}:${port}/${encodeURIComponent(database)}${own}`,
+  };
+}

@@ -1,0 +1,5 @@
+export { isPostgresUrl, type PostgresAddress, parseAddress } from './address.js';
+export { identifier } from './identifier.js';
+export { type Migration, migrate } from './migrate.js';
+export { openPostgres, type PgTransaction, type Postgres, type PostgresOptions } from './postgres.js';
+export { PostgresAway, PostgresRefused, problemOf } from './problem.js';

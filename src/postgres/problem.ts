@@ -1,0 +1,49 @@
+/** The database can't be reached now: wait, then try again. */
+export class PostgresAway extends Error {
+  override readonly name = 'PostgresAway';
+}
+
+/** The database refuses until a person changes something: password, permission, a name that is missing. */
+export class PostgresRefused extends Error {
+  override readonly name = 'PostgresRefused';
+  constructor(
+    message: string,
+    /** SQLSTATE, where the server gave one. */
+    readonly code: string | null,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** What a failure calls for: `away` the same again later, `again` the transaction again at once, `other` neither. */
+export type Problem = 'away' | 'again' | 'refused' | 'other';
+
+const lost = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+]);
+/** Sentences of the driver about a connection that broke; it gives these no code. */
+const lostSaid =
+  /connection terminated|connection ended|client has encountered a connection error|timeout (exceeded|expired)/i;
+
+/** Sorts a failure of the driver or the server by what to do about it. */
+export function problemOf(error: unknown): Problem {
+  if (!(error instanceof Error)) return 'other';
+  const code = (error as { code?: unknown }).code;
+  if (error instanceof AggregateError && error.errors.length > 0) return problemOf(error.errors[0]);
+  if (typeof code !== 'string') return lostSaid.test(error.message) ? 'away' : 'other';
+  if (lost.has(code)) return 'away';
+  // Shutting down, starting up, too many connections, a standby that was promoted away: classes 08, 53, 57P.
+  if (/^(08|53[034]|57P)/.test(code) || code === '25006') return 'away';
+  if (code === '40001' || code === '40P01' || code === '55P03') return 'again';
+  if (/^28/.test(code) || code === '3D000' || code === '42501') return 'refused';
+  return 'other';
+}
