@@ -38,6 +38,10 @@ export interface CallOptions {
    * though never twice within one activity, however often it is retried.
    */
   readonly refreshAfterMs?: number;
+  /** Another form of the operation: `v0` or `v1` of research (public facts 6). */
+  readonly variant?: string;
+  /** Tokens of beta features (interface section 9). */
+  readonly beta?: readonly string[];
 }
 
 /** Fields of an order that a lone activity gives by itself: a book a day, a token for this attempt. */

@@ -1,10 +1,9 @@
-import { type ContentsRequest, contentsEndpoint } from '../api/contents.js';
+import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../api/contents.js';
 import type { Json } from '../core/json.js';
-import { estimateContents } from '../core/prices.js';
-import { buyNow, type CallOptions, failUnlessSuccess, loneOrder, type OperationResult, packed } from './buy.js';
+import { buyNow, type CallOptions, loneOrder, type OperationResult, packed } from './buy.js';
 import { contentsKeys, contentsOrder } from './contents-order.js';
 import type { ActivityDeps } from './deps.js';
-import { wholeRequestOrder } from './whole-request-order.js';
+import { buyWhole } from './whole-request-order.js';
 
 /** Result of `getContents`: the fields of interface section 4.2, put together in the order asked. */
 export interface ContentsResult {
@@ -17,14 +16,10 @@ export function createContentsActivity(deps: ActivityDeps) {
   return async function getContents(
     input: ContentsRequest,
     call?: CallOptions,
-  ): Promise<OperationResult<ContentsResult | Json>> {
+  ): Promise<OperationResult<ContentsResult | ContentsResponse>> {
     const { urls, ids, ...options } = input;
-    if (options.context || ids || !urls) {
-      const estimate = estimateContents(options as Record<string, Json>, urls?.length ?? ids?.length ?? 1);
-      const order = wholeRequestOrder(deps, contentsEndpoint, input, { ...loneOrder(call), estimate });
-      const { records, requests } = await buyNow(deps, order);
-      return packed(failUnlessSuccess(records[0]).result, order, requests);
-    }
+    const shared = urls && !ids && !options.context && !call?.beta && !call?.variant;
+    if (!shared) return buyWhole(deps, contentsEndpoint, input, call);
     const keyOf = contentsKeys(deps, options);
     const units = [...new Set(urls)].map((unit) => ({ key: keyOf(unit), unit }));
     const order = contentsOrder(deps, { ...loneOrder(call), options, units, unitsPerRequest: 100 });

@@ -1,6 +1,8 @@
 import { ApplicationFailure, ApplicationFailureCategory, TemporalFailure } from '@temporalio/common';
 import { ApiError } from '../api/errors.js';
+import { backoffMs } from '../core/backoff.js';
 import { BodiesGone } from '../core/journal.js';
+import { MAX_BLOCK_MS } from '../core/rate.js';
 import { SinkBusy, SinkUnusable } from '../core/sink.js';
 
 export function isApiError(error: unknown): error is ApiError {
@@ -26,10 +28,16 @@ const MAX_UNEXPECTED = 10;
 export function toFailure(error: unknown, attempt = 1): unknown {
   if (isApiError(error)) {
     const { verdict, facts } = error;
+    const waits = verdict.type === 'RateLimited' || verdict.type === 'ConcurrencyLimited';
+    const tooLong = waits && (facts.retryAfterMs ?? 0) > MAX_BLOCK_MS;
+    const delay = facts.retryAfterMs ?? (waits ? backoffMs(attempt - 1, 1000, 60_000, Math.random()) : null);
     return ApplicationFailure.create({
       type: verdict.type,
       message: error.message,
-      nonRetryable: !verdict.retry || verdict.type === 'RateLimited',
+      nonRetryable: !verdict.retry || tooLong,
+      // A wait that the service asked for is no failure of anybody's.
+      ...(waits && !tooLong ? { category: ApplicationFailureCategory.BENIGN } : {}),
+      ...(verdict.retry && !tooLong && delay !== null ? { nextRetryDelay: Math.min(delay, MAX_BLOCK_MS) } : {}),
       details: [
         {
           status: facts.status,

@@ -3,7 +3,6 @@ import type { ActivityDeps } from './deps.js';
 import { createEnrichSlice } from './enrich-slice.js';
 import { createJobActivities } from './job.js';
 import { createOperationActivities } from './operations.js';
-import { createSearchActivity } from './search.js';
 
 export type { CallOptions, OperationResult, RequestShare } from './buy.js';
 export type { ContentsResult } from './contents.js';
@@ -18,7 +17,6 @@ export { ServiceHealth } from './service-health.js';
 export function createActivities(deps: ActivityDeps) {
   return {
     getContents: createContentsActivity(deps),
-    search: createSearchActivity(deps),
     enrichSlice: createEnrichSlice(deps),
     ...createJobActivities(deps),
     ...createOperationActivities(deps),

@@ -1,30 +1,64 @@
 import { drawOf, type Endpoint } from '../api/endpoint.js';
+import type { Input, SendOptions } from '../api/transport.js';
 import { canonicalJson, type Json } from '../core/json.js';
 import { unitKeys } from '../core/unit-key.js';
+import { buyNow, type CallOptions, failUnlessSuccess, loneOrder, type OperationResult, packed } from './buy.js';
 import type { ActivityDeps } from './deps.js';
+import { toFailure } from './failure.js';
 import type { Order } from './purchase.js';
 
-/** An order whose unit is a whole request: a search, or contents with `context`. The unit's text is its canonical JSON. */
-export function wholeRequestOrder<I extends object, O>(
-  deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'origin' | 'sha256'>,
+/**
+ * Buys the answer of a whole request: a search, an agent run, contents with `context`. The unit is the request as canonical JSON,
+ * so the same one is not bought twice. A request that the service would refuse is refused before anything is written down.
+ */
+export async function buyWhole<I, O>(
+  deps: ActivityDeps,
   endpoint: Endpoint<I, O>,
-  input: I,
-  what: Pick<Order, 'book' | 'owner' | 'freshness' | 'resumedAt'> & { readonly estimate: number },
+  input: Input<NoInfer<I>>,
+  call: CallOptions = {},
+): Promise<OperationResult<O>> {
+  const send = sendOptions(call);
+  try {
+    deps.transport.check(endpoint, input, send);
+  } catch (error) {
+    throw toFailure(error);
+  }
+  const order = wholeRequestOrder(deps, endpoint, input, call, send);
+  const { records, requests } = await buyNow(deps, order);
+  // What landed was checked against the endpoint's schema when it came.
+  return packed(failUnlessSuccess(records[0]).result as O, order, requests);
+}
+
+/** What of a call's options goes on the wire. */
+export function sendOptions({ variant, beta }: CallOptions): Pick<SendOptions, 'variant' | 'beta'> {
+  return { ...(variant === undefined ? {} : { variant }), ...(beta === undefined ? {} : { beta }) };
+}
+
+function wholeRequestOrder<I, O>(
+  deps: ActivityDeps,
+  endpoint: Endpoint<I, O>,
+  input: Input<NoInfer<I>>,
+  call: CallOptions,
+  send: SendOptions,
 ): Order {
   const unit = canonicalJson(input);
-  const key = unitKeys(deps.sha256, deps.origin, endpoint.name, {})(unit);
-  const { estimate, ...order } = what;
+  // Another form, or another beta feature, is another answer.
+  const key = unitKeys(deps.sha256, deps.origin, endpoint.name, send)(unit);
+  // Checked against the endpoint's types before.
+  const known = input as I;
   return {
-    ...order,
+    ...loneOrder(call),
     operation: endpoint.name,
     refused: 'throw',
-    draw: drawOf(endpoint, input),
+    draw: drawOf(endpoint, known),
     units: [{ key, unit }],
     unitsPerRequest: 1,
     timeoutMs: deps.timeoutMs,
-    estimateMicros: () => estimate,
+    // What was started must not be started twice: a lost answer is for a person to look at.
+    maxRebuys: endpoint.retry === 'adopt' ? 0 : undefined,
+    estimateMicros: () => endpoint.estimate(known),
     send: async (units, signal) => {
-      const answer = await deps.transport.send(endpoint, input, { signal });
+      const answer = await deps.transport.send(endpoint, input, { ...send, signal });
       return {
         requestId: answer.requestId,
         costMicros: answer.costMicros,

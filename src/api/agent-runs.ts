@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { estimateAgentRun } from '../core/prices.js';
 import { type AgentRun, type AgentRunRequest, agentRun, agentRunEvent, agentRunRequest } from './agent-run-schemas.js';
 import { checkCount, checkRange, checkText, firstProblem, problem, shown } from './checks.js';
 import { type ById, byId, defineEndpoint } from './endpoint.js';
@@ -37,6 +38,7 @@ export const createAgentRunEndpoint = defineEndpoint<AgentRunRequest, AgentRun>(
   weight: 2,
   rateClass: 'agent',
   retry: 'adopt',
+  estimate: ({ effort, budget }) => estimateAgentRun(effort, budget?.maxCostDollars),
   request: agentRunRequest,
   check: (input, limits) =>
     firstProblem(

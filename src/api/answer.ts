@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { prices } from '../core/prices.js';
 import { checkText, firstProblem } from './checks.js';
 import { defineEndpoint } from './endpoint.js';
 import { checkLocation, userLocation } from './location.js';
@@ -54,6 +55,7 @@ export const answerEndpoint = defineEndpoint<AnswerRequest, AnswerResponse>({
   paid: true,
   idempotent: false,
   retry: 'rebuy',
+  estimate: () => Math.round(prices.answer * 1e6),
   rateClass: 'answer',
   request: answerRequest,
   check: (input, limits) =>

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { estimateContents } from '../core/prices.js';
 import { checkLength, checkUrl } from './check-url.js';
 import { checkCount, firstProblem, problem } from './checks.js';
 import { checkContentsOptions, contentsOptions } from './contents-options.js';
@@ -71,6 +72,7 @@ export const contentsEndpoint = defineEndpoint<ContentsRequest, ContentsResponse
   paid: true,
   idempotent: false,
   retry: 'rebuy',
+  estimate: ({ urls, ids, ...options }) => estimateContents(options, urls?.length ?? ids?.length ?? 1),
   rateClass: 'contents',
   request: contentsRequest,
   check: checkContents,

@@ -31,6 +31,8 @@ export interface Endpoint<I, O> {
   /** Which buckets of the rate profile a call draws from. */
   readonly rateClass: string | ((input: I) => string);
   readonly retry: RetryClass;
+  /** What a paid call is taken to cost until the service says, in micro-dollars (interface section 4, public facts 12). */
+  readonly estimate: (input: I) => number;
   /**
    * Types of the fields that are known; unknown fields reach the wire. What the path doesn't take is the body of a POST or
    * PATCH, else the query.
@@ -63,6 +65,7 @@ export function defineEndpoint<I, O>(said: Said<I, O>): Endpoint<I, O> {
     weight: 1,
     rateClass: 'default',
     retry: 'repeat',
+    estimate: () => 0,
     check: () => null,
     ...said,
   };

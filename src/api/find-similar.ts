@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { estimateSearch } from '../core/prices.js';
 import { checkUrl } from './check-url.js';
 import { firstProblem } from './checks.js';
 import { defineEndpoint } from './endpoint.js';
@@ -26,6 +27,7 @@ export const findSimilarEndpoint = defineEndpoint<FindSimilarRequest, FindSimila
   paid: true,
   idempotent: false,
   retry: 'rebuy',
+  estimate: ({ numResults }) => estimateSearch({ numResults }),
   request: findSimilarRequest,
   check: (input, limits) =>
     firstProblem(

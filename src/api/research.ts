@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { prices } from '../core/prices.js';
 import { checkText, problem } from './checks.js';
 import { type ById, byId, defineEndpoint } from './endpoint.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';
@@ -83,6 +84,7 @@ export const createResearchTaskEndpoint = defineEndpoint<ResearchTaskRequest, Re
   paid: true,
   idempotent: false,
   retry: 'adopt',
+  estimate: () => Math.round(prices.research * 1e6),
   request: researchRequest,
   check: contractCheck,
   response: createdTask,

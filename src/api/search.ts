@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { estimateSearch } from '../core/prices.js';
 import { checkCount, checkText, firstProblem, problem, shown } from './checks.js';
 import { defineEndpoint } from './endpoint.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';
@@ -84,6 +85,7 @@ export const searchEndpoint = defineEndpoint<SearchRequest, SearchResponse>({
   paid: true,
   idempotent: false,
   retry: 'rebuy',
+  estimate: estimateSearch,
   rateClass: (input) => (deep.test(input.type ?? '') ? 'search.deep' : 'search'),
   request: searchRequest,
   check: checkSearch,

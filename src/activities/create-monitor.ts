@@ -1,0 +1,68 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ApplicationFailure } from '@temporalio/common';
+import type { Endpoint } from '../api/endpoint.js';
+import type { SendOptions } from '../api/transport.js';
+import type { Json } from '../core/json.js';
+import { Secret } from '../core/secret.js';
+import type { SecretStore } from '../core/secret-store.js';
+import type { ActivityDeps } from './deps.js';
+import { sendFree } from './free-call.js';
+
+/** How often, and how far apart (ms), a secret in hand is offered to its store. */
+const TRIES = 5;
+const RETRY_MS = 200;
+
+/**
+ * `createMonitor` (interface section 4.6): the secret that is told once goes to the secret store before anything else. A store
+ * that is missing or can't be used is found out before the monitor is made; one that fails afterwards ends the activity for
+ * good, naming the monitor, for another attempt would make another one.
+ */
+export async function createMonitor<I>(
+  deps: ActivityDeps,
+  endpoint: Endpoint<I, unknown>,
+  input: I & { readonly [field: string]: Json },
+  options: SendOptions,
+): Promise<unknown> {
+  const secrets = await usable(deps.secrets);
+  const record = (await sendFree(deps, endpoint, input, options)) as {
+    readonly id?: unknown;
+    readonly webhookSecret?: unknown;
+  };
+  if (record.webhookSecret instanceof Secret) await keep(secrets, String(record.id), record.webhookSecret);
+  return record;
+}
+
+async function usable(secrets: SecretStore | null): Promise<SecretStore> {
+  const needed = 'createMonitor needs a secret store for the webhook secret, which the service tells only once';
+  if (secrets === null) throw refused(`${needed} (option secretFile); nothing was sent`);
+  try {
+    await secrets.names();
+    return secrets;
+  } catch (error) {
+    throw refused(`${needed}; nothing was sent: ${messageOf(error)}`);
+  }
+}
+
+async function keep(secrets: SecretStore, id: string, secret: Secret): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await secrets.put(`webhook/${id}`, secret);
+    } catch (error) {
+      if (attempt === TRIES) {
+        throw ApplicationFailure.nonRetryable(
+          `monitor ${id} was made, but its webhook secret could not be kept and is lost: ${messageOf(error)}; mend the store, delete the monitor and make it again`,
+          'SecretLost',
+        );
+      }
+      await delay(RETRY_MS * attempt);
+    }
+  }
+}
+
+function refused(message: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, 'InvalidRequest');
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,72 @@
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { drawOf, type Endpoint } from '../api/endpoint.js';
+import type { ApiError } from '../api/errors.js';
+import type { Input, SendOptions } from '../api/transport.js';
+import { backoffMs } from '../core/backoff.js';
+import { type Draw, type Limiter, takeTurn } from '../core/limiter.js';
+import { MAX_BLOCK_MS } from '../core/rate.js';
+import type { ActivityDeps } from './deps.js';
+import { isApiError, toFailure, waiting } from './failure.js';
+import { heartbeatFrom, stopping, YIELD_AFTER_MS } from './stopping.js';
+
+/**
+ * Makes one free call, once, in its turn of the team's rate. Rejects with the Temporal failure of design's one map: what may
+ * pass is retried by Temporal, after the delay that the service asked for; a call that acts each time and whose answer was lost
+ * is not sent again (`UnknownOutcome`).
+ */
+export async function sendFree<I, O>(
+  deps: Pick<ActivityDeps, 'transport' | 'limiter'>,
+  endpoint: Endpoint<I, O>,
+  input: Input<NoInfer<I>>,
+  options: SendOptions = {},
+): Promise<O> {
+  const { transport, limiter } = deps;
+  const { info, cancellationSignal } = Context.current();
+  const control = stopping({});
+  const heart = heartbeatFrom(() => null);
+  try {
+    transport.check(endpoint, input, options);
+    // Checked against the endpoint's types just before.
+    await turnOrYield(limiter, drawOf(endpoint, input as I), control.stop);
+    // What acts each time may finish what it began; anything else is cut at once, for nothing is paid for.
+    const signal = endpoint.retry === 'look' ? control.cut : control.stop;
+    return (await transport.send(endpoint, input, { ...options, signal })).data;
+  } catch (error) {
+    if (!isApiError(error)) throw toFailure(error, info.attempt);
+    if (error.verdict.retry && error.verdict.charged === 'maybe' && endpoint.retry === 'look') throw lost(error);
+    if (error.aborted) throw cancellationSignal.reason;
+    const { verdict, facts } = error;
+    if (!verdict.blocks) throw toFailure(error, info.attempt);
+    const ms = facts.retryAfterMs ?? backoffMs(info.attempt - 1, 300, 60_000, Math.random());
+    await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message);
+    throw toFailure(error, info.attempt);
+  } finally {
+    heart.stop();
+    control.done();
+  }
+}
+
+/** A short block is sat out here, a long one is Temporal's to wait for, also one that begins meanwhile. */
+async function turnOrYield(limiter: Limiter, draw: Draw, stop: AbortSignal): Promise<void> {
+  const long = new AbortController();
+  const look = async (): Promise<void> => {
+    const { blockedUntil, blockReason } = await limiter.view();
+    const ms = blockedUntil === null ? 0 : blockedUntil - Date.now();
+    if (ms > YIELD_AFTER_MS) long.abort(waiting(ms, blockReason));
+  };
+  await look();
+  const timer = setInterval(() => void look(), 1000);
+  try {
+    await takeTurn(limiter, draw, AbortSignal.any([stop, long.signal]));
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+function lost(error: ApiError): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(
+    `${error.message}: it may have been done; look before it is done again`,
+    'UnknownOutcome',
+  );
+}
