@@ -4,6 +4,7 @@ import type { Freshness, Journal } from '../core/journal.js';
 import type { Limiter } from '../core/limiter.js';
 import type { SecretStore } from '../core/secret-store.js';
 import type { Sink } from '../core/sink.js';
+import type { Stages } from '../core/stages.js';
 import type { Sha256 } from '../core/unit-key.js';
 import type { Purchase } from './purchase.js';
 
@@ -16,8 +17,9 @@ export interface ActivityDeps {
   readonly limiter: Limiter;
   readonly purchase: Purchase;
   readonly sha256: Sha256;
-  /** The warehouse of this address; the same one for the same address. */
-  sinkFor(into: string): Sink;
+  readonly stages: Stages;
+  /** The warehouse of a job; the same one for the same address. Throws `SinkBusy` where only another machine can reach it. */
+  sinkFor(staged: Pick<StagedJob, 'into' | 'host'>): Sink;
   /** Where a secret goes that the service tells once; null: what needs one refuses before it sends. */
   readonly secrets: SecretStore | null;
   /** Where scratch files may be written. */

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Context } from '@temporalio/activity';
 import type { SliceHeartbeat, SliceInput, SliceResult } from '../core/job.js';
-import { readSlice, sliceFile } from '../rows/index.js';
+import { readSlice } from '../rows/index.js';
 import { type ContentsOptions, contentsOrder } from './contents-order.js';
 import type { ActivityDeps } from './deps.js';
 import { toFailure, waiting } from './failure.js';
@@ -24,9 +24,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
   return async function enrichSlice(input: SliceInput): Promise<SliceResult> {
     const { staged, slice, freshness } = input;
     const attempt = randomUUID();
-    const rowsFile = sliceFile(staged.stageDir, slice);
     const book = sliceBook(staged.job, staged.generation, slice);
-    const sink = deps.sinkFor(staged.into);
     let state: SliceHeartbeat = { slice, units: 0, landed: 0, failed: 0, costMicros: 0, waitingFor: null };
     const control = stopping({
       timeUpMs: SLICE_MS,
@@ -36,6 +34,8 @@ export function createEnrichSlice(deps: ActivityDeps) {
     });
     const heart = heartbeatFrom(() => state);
     try {
+      const sink = deps.sinkFor(staged);
+      const rowsFile = await deps.stages.slice(staged, slice);
       // A warehouse that held nothing of the job when it was opened lacks whatever the ledger doesn't name.
       const wanted = input.carried
         ? new Set(await sink.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))

@@ -2,7 +2,6 @@ import { Context } from '@temporalio/activity';
 import type { EnrichCsvInput, JobSummary, StagedJob } from '../core/job.js';
 import type { Freshness } from '../core/journal.js';
 import type { JobRecord } from '../core/sink.js';
-import { sliceFile } from '../rows/index.js';
 import type { ActivityDeps } from './deps.js';
 import { toFailure } from './failure.js';
 import { heartbeatFrom } from './stopping.js';
@@ -47,9 +46,10 @@ export function createJobActivities(deps: ActivityDeps) {
     async openJob(input: { readonly staged: StagedJob; readonly freshness?: Freshness }): Promise<OpenedJob> {
       const { staged, freshness } = input;
       return beating(async () => {
-        const files = Array.from({ length: staged.slices }, (_, slice) => sliceFile(staged.stageDir, slice));
+        const sink = deps.sinkFor(staged);
+        const files: string[] = [];
+        for (let slice = 0; slice < staged.slices; slice++) files.push(await deps.stages.slice(staged, slice));
         const { requests, costMicros } = await deps.journal.totals(`${staged.job}/`);
-        const sink = deps.sinkFor(staged.into);
         const carried = await sink.holdsRows(staged.job);
         const slices = await sink.openJob(jobRecord(staged), files, freshness);
         return { slices, carried, before: { requests, costMicros } };
@@ -69,7 +69,7 @@ export async function summarize(
   input: FinishInput,
 ): Promise<JobSummary> {
   const { staged, csv } = input;
-  const sink = deps.sinkFor(staged.into);
+  const sink = deps.sinkFor(staged);
   const totals = await deps.journal.totals(`${staged.job}/`);
   // By the journal, not by what the slices reported: a slice that was killed or refused bought something, too.
   const before = input.before ?? totals;

@@ -60,8 +60,10 @@ export interface StagedJob {
   readonly rowsPerSlice: number;
   /** Slices in flight at once: enough requests to fill the limit. */
   readonly window: number;
-  /** Directory of the slices, as the worker sees it. */
+  /** Directory of the slices, on the machine that staged them; see the port `Stages`. */
   readonly stageDir: string;
+  /** Where workers on several machines share a store and the warehouse is a file: name of the machine that has the file. */
+  readonly host?: string;
 }
 
 /** Input of the activity that brings one slice from rows to loaded. */

@@ -7,6 +7,7 @@ import { createDuckDbSinks } from '../sinks/index.js';
 import { FileJournal } from '../store/file-journal.js';
 import { FileSecrets } from '../store/file-secrets.js';
 import { MemoryLimiter } from '../store/memory-limiter.js';
+import { folderStages } from './folder-stages.js';
 import { ownLimit } from './limit-owner.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
@@ -69,7 +70,8 @@ export async function openParts(config: RuntimeConfig): Promise<Parts> {
       limiter,
       purchase,
       sha256,
-      sinkFor: (into) => sinks.open(into),
+      stages: folderStages,
+      sinkFor: ({ into }) => sinks.open(into),
       secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,
       scratchDir,
       timeoutMs: defaultTimeouts.totalMs,

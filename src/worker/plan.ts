@@ -1,12 +1,12 @@
 import { DigestMap } from '../core/digest-map.js';
 import { transientTags } from '../core/failure.js';
 import type { StagedJob } from '../core/job.js';
+import type { JobEntry } from '../core/job-entries.js';
 import type { Freshness, Journal } from '../core/journal.js';
 import { canonicalJson } from '../core/json.js';
 import { estimateContents } from '../core/prices.js';
 import { type Sink, SinkBusy } from '../core/sink.js';
 import { readSlice, type StageManifest, sliceFile } from '../rows/index.js';
-import type { JobEntry } from './job-registry.js';
 import type { EnrichRequest, JobPlan } from './runtime-types.js';
 
 /** What the request asks of answers that have landed already. */

@@ -3,12 +3,14 @@ import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@te
 import { summarize } from '../activities/job.js';
 import type { EnrichCsvInput, JobSummary, StagedJob } from '../core/job.js';
 import { workflowNames } from '../core/job.js';
+import type { JobEntries, JobEntry } from '../core/job-entries.js';
 import type { Journal } from '../core/journal.js';
 import { createDuckDbSinks } from '../sinks/index.js';
 import { FileJournal } from '../store/file-journal.js';
 import { lockHolder, type ProcessLock, tryLock } from '../store/process-lock.js';
+import { findJob } from './find-job.js';
+import { FolderJobs } from './folder-jobs.js';
 import { jobHandle, workflowIdOf } from './job-handle.js';
-import { type JobEntry, JobRegistry } from './job-registry.js';
 import { journalDir, openParts, openTransport, type Parts, rateProfileOf } from './parts.js';
 import { freshnessOf, makePlan } from './plan.js';
 import type { EnrichRequest, JobHandle, JobPlan, OpenRuntime, Runtime, RuntimeConfig } from './runtime-types.js';
@@ -25,7 +27,7 @@ export const openRuntime: OpenRuntime = async (config) => new FolderRuntime(conf
 
 class FolderRuntime implements Runtime {
   readonly #config: RuntimeConfig;
-  readonly #registry: JobRegistry;
+  readonly #entries: JobEntries;
   readonly #sinks;
   #reading: Promise<Journal> | null = null;
   #lock: ProcessLock | null = null;
@@ -36,7 +38,7 @@ class FolderRuntime implements Runtime {
 
   constructor(config: RuntimeConfig) {
     this.#config = config;
-    this.#registry = new JobRegistry(join(config.stateDir, 'jobs'));
+    this.#entries = new FolderJobs(join(config.stateDir, 'jobs'));
     this.#sinks = createDuckDbSinks({ say: config.say });
   }
 
@@ -50,7 +52,7 @@ class FolderRuntime implements Runtime {
     try {
       const context = { stateDir, origin, cwd: process.cwd(), concurrency, transport, say };
       const { staged, manifest } = await stageEnrichment(context, request);
-      const before = this.#registry.get(staged.job);
+      const before = await this.#entries.get(staged.job);
       refuseOtherInput(staged, before);
       return await makePlan({
         staged,
@@ -69,7 +71,7 @@ class FolderRuntime implements Runtime {
 
   async start(plan: JobPlan): Promise<JobHandle> {
     const { staged, request } = plan;
-    const before = this.#registry.get(staged.job);
+    const before = await this.#entries.get(staged.job);
     await this.#run();
     const temporal = await this.#connect();
     const freshness = freshnessOf(request, Date.now());
@@ -89,7 +91,7 @@ class FolderRuntime implements Runtime {
       return this.#completing(handle, staged);
     }
     const csv = request.csv === null ? null : resolve(request.csv);
-    this.#registry.put({ staged, named: request.job !== null, csv, completed: before?.completed ?? null });
+    await this.#entries.put({ staged, named: request.job !== null, csv, completed: before?.completed ?? null });
     const input: EnrichCsvInput = {
       input: staged.input,
       urlColumn: staged.unitColumn,
@@ -112,27 +114,29 @@ class FolderRuntime implements Runtime {
   }
 
   async attach(job: string, options: { readonly worker?: boolean } = {}): Promise<JobHandle> {
-    const { staged } = this.#registry.find(job);
+    const { staged } = await findJob(this.#entries, job);
     if (options.worker) await this.#run();
     return this.#completing(jobHandle((await this.#connect()).client, staged.job), staged);
   }
 
   async export(job: string, csv: string): Promise<{ rows: number; bytes: number; file: string }> {
-    const { staged } = this.#registry.find(job);
+    const { staged } = await findJob(this.#entries, job);
     const file = resolve(csv);
     return { ...(await this.#sinks.open(staged.into).exportCsv(staged.job, file)), file };
   }
 
   async summary(job: string): Promise<JobSummary> {
-    const { staged, csv } = this.#registry.find(job);
-    const deps = { journal: await this.#journal(), sinkFor: (into: string) => this.#sinks.open(into) };
+    const { staged, csv } = await findJob(this.#entries, job);
+    const deps = {
+      journal: await this.#journal(),
+      sinkFor: ({ into }: Pick<StagedJob, 'into'>) => this.#sinks.open(into),
+    };
     const summary = await summarize(deps, { staged, csv: null, startedAt: Date.now(), before: null });
     return { ...summary, csv };
   }
 
   async jobs() {
-    return this.#registry
-      .all()
+    return [...(await this.#entries.all())]
       .reverse()
       .map(({ staged: { job, name, origin, input, into } }) => ({ job, name, origin, input, into }));
   }
@@ -142,7 +146,7 @@ class FolderRuntime implements Runtime {
   }
 
   async unknownOutcomes(job: string) {
-    const { staged } = this.#registry.find(job);
+    const { staged } = await findJob(this.#entries, job);
     return (await (await this.#journal()).totals(`${staged.job}/`)).unknown;
   }
 
@@ -219,11 +223,11 @@ class FolderRuntime implements Runtime {
   /** Forgets old bodies of jobs whose every row the warehouse holds: a reload of these is a copy of the file itself. */
   async #prune({ deps }: Parts): Promise<void> {
     const before = Date.now() - this.#config.keepLandingMs;
-    for (const { staged, completed } of this.#registry.all()) {
+    for (const { staged, completed } of await this.#entries.all()) {
       if (completed !== staged.generation) continue;
       // A warehouse that is busy or gone is no reason to start later: there is a next time.
       const loaded = await deps
-        .sinkFor(staged.into)
+        .sinkFor(staged)
         .loadedSlices(staged.job, staged.generation)
         .catch(() => null);
       if (loaded?.length === staged.slices) await deps.journal.prune(`${staged.job}/`, before);
@@ -267,9 +271,9 @@ class FolderRuntime implements Runtime {
       ...handle,
       result: async () => {
         const summary = await handle.result();
-        const entry = this.#registry.get(staged.job);
+        const entry = await this.#entries.get(staged.job);
         if (entry?.staged.generation === staged.generation)
-          this.#registry.put({ ...entry, completed: staged.generation });
+          await this.#entries.put({ ...entry, completed: staged.generation });
         return summary;
       },
     };

@@ -1,18 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { StagedJob } from '../core/job.js';
+import type { JobEntries, JobEntry } from '../core/job-entries.js';
 import { UsageError } from './runtime-types.js';
-
-/** What the folder remembers of a job between commands. Nothing in it is a truth of its own: it only leads to them. */
-export interface JobEntry {
-  readonly staged: StagedJob;
-  /** The job's name was given by `--job`: then the name, not the path, is its identity. */
-  readonly named: boolean;
-  readonly csv: string | null;
-  /** Generation whose rows were all loaded when its workflow ended; null before that. */
-  readonly completed: string | null;
-}
 
 const entrySchema = z.object({
   staged: z.looseObject({
@@ -28,14 +18,14 @@ const entrySchema = z.object({
 });
 
 /** The jobs of a folder: a small JSON file each. */
-export class JobRegistry {
+export class FolderJobs implements JobEntries {
   readonly #dir: string;
 
   constructor(dir: string) {
     this.#dir = dir;
   }
 
-  get(job: string): JobEntry | null {
+  async get(job: string): Promise<JobEntry | null> {
     const path = this.#path(job);
     if (!existsSync(path)) return null;
     const parsed = entrySchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
@@ -44,7 +34,7 @@ export class JobRegistry {
     return parsed.data as unknown as JobEntry;
   }
 
-  put(entry: JobEntry): void {
+  async put(entry: JobEntry): Promise<void> {
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
     const path = this.#path(entry.staged.job);
     const draft = `${path}.${process.pid}`;
@@ -52,32 +42,14 @@ export class JobRegistry {
     renameSync(draft, path);
   }
 
-  /** Longest untouched first. */
-  all(): JobEntry[] {
+  async all(): Promise<JobEntry[]> {
     if (!existsSync(this.#dir)) return [];
-    return readdirSync(this.#dir)
+    const files = readdirSync(this.#dir)
       .filter((file) => file.endsWith('.json'))
       .map((file) => ({ file, at: statSync(join(this.#dir, file)).mtimeMs }))
-      .sort((a, b) => a.at - b.at)
-      .map(({ file }) => file)
-      .map((file) => this.get(file.slice(0, -'.json'.length)))
-      .filter((entry) => entry !== null);
-  }
-
-  /** By id, or by name where only one job has it. */
-  find(job: string): JobEntry {
-    const all = this.all();
-    const found = all.filter((entry) => entry.staged.job === job || entry.staged.name === job);
-    if (found.length === 1) return found[0] as JobEntry;
-    const known = all.map((entry) => entry.staged.job);
-    if (found.length > 1) {
-      throw new UsageError(
-        `More than one job is called ${job}: ${found.map((entry) => entry.staged.job).join(', ')}. Give one of these`,
-      );
-    }
-    throw new UsageError(
-      `There is no job ${job} in this folder${known.length > 0 ? `; there are ${known.join(', ')}` : ''}`,
-    );
+      .sort((a, b) => a.at - b.at);
+    const entries = await Promise.all(files.map(({ file }) => this.get(file.slice(0, -'.json'.length))));
+    return entries.filter((entry) => entry !== null);
   }
 
   #path(job: string): string {

@@ -1,0 +1,23 @@
+import type { StagedJob } from './job.js';
+
+/** What is remembered of a job between commands. Nothing in it is a truth of its own: it only leads to them. */
+export interface JobEntry {
+  readonly staged: StagedJob;
+  /** The job's name was given by `--job`: then the name, not the path, is its identity. */
+  readonly named: boolean;
+  readonly csv: string | null;
+  /** Generation whose rows were all loaded when its workflow ended; null before that. */
+  readonly completed: string | null;
+}
+
+/**
+ * The jobs that a folder, or a store that many workers share, knows. Keyed by the job's id alone, whoever's key it runs with:
+ * a job outlives a key that is changed.
+ */
+export interface JobEntries {
+  get(job: string): Promise<JobEntry | null>;
+  /** Adds or replaces the entry of `staged.job`; durable when it returns. */
+  put(entry: JobEntry): Promise<void>;
+  /** Longest untouched first. */
+  all(): Promise<readonly JobEntry[]>;
+}
