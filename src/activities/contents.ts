@@ -1,6 +1,7 @@
 import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../api/contents.js';
+import type { UnitRecord } from '../core/journal.js';
 import type { Json } from '../core/json.js';
-import { buyNow, type CallOptions, loneOrder, type OperationResult, packed } from './buy.js';
+import { buyNow, type CallOptions, failUnlessSuccess, loneOrder, type OperationResult, packed } from './buy.js';
 import { contentsKeys, contentsOrder } from './contents-order.js';
 import type { ActivityDeps } from './deps.js';
 import { buyWhole } from './whole-request-order.js';
@@ -24,6 +25,8 @@ export function createContentsActivity(deps: ActivityDeps) {
     const units = [...new Set(urls)].map((unit) => ({ key: keyOf(unit), unit }));
     const order = contentsOrder(deps, { ...loneOrder(call), options, units, unitsPerRequest: 100 });
     const { records, requests } = await buyNow(deps, order);
+    // Where the service answered for none of the URLs, the call as a whole failed.
+    if (records.every(unanswered)) failUnlessSuccess(records[0]);
     const data: ContentsResult = {
       results: records.filter((record) => record.status === 'success').map((record) => record.result),
       statuses: records.map((record) => ({
@@ -35,4 +38,10 @@ export function createContentsActivity(deps: ActivityDeps) {
     };
     return packed(data, order, requests);
   };
+}
+
+/** What stands in the record is ours, not the service's: refused, unreadable, or lost too often. */
+function unanswered({ status, error_tag: tag, result }: UnitRecord): boolean {
+  const told = typeof result === 'object' && result !== null && 'error' in result;
+  return status === 'error' && (tag === 'UNKNOWN_OUTCOME' || tag === 'RESPONSE_SHAPE' || told);
 }

@@ -1,79 +1,27 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { MockActivityEnvironment } from '@temporalio/testing';
+import { readFileSync, statSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type Activities,
-  type ActivityDeps,
-  createActivities,
-  createPurchase,
-  Halt,
-  InFlight,
-  ServiceHealth,
-} from '../../src/activities/index.js';
+import { type ActivityDeps, createActivities } from '../../src/activities/index.js';
 import { type OperationName, operationTable } from '../../src/api/operations.js';
-import { createTransport } from '../../src/api/transport.js';
-import type { Json } from '../../src/core/json.js';
-import { flatProfile } from '../../src/core/rate.js';
-import { Secret } from '../../src/core/secret.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
-import { FileJournal } from '../../src/store/file-journal.js';
-import { FileSecrets } from '../../src/store/file-secrets.js';
-import { MemoryLimiter } from '../../src/store/memory-limiter.js';
-import { sha256 } from '../../src/worker/sha256.js';
-import { silence } from '../jobs/temporal.js';
+import { ActivitySetting, type Fields, runActivity } from './activity-setting.js';
 
-type Fields = Record<string, Json>;
-type Result = { readonly data: Fields; readonly costDollars: number };
-
-const root = mkdtempSync(join(tmpdir(), 'searchflow-operations-'));
-const secretFile = join(root, 'secrets.json');
 let sandbox: Sandbox;
+let setting: ActivitySetting;
 let deps: ActivityDeps;
 
 beforeAll(async () => {
-  silence();
   sandbox = await startSandbox({ failureRate: 0, agentRuns: { durationMs: 200 }, events: { count: 50 } });
-  const journal = await FileJournal.open(join(root, 'journal'), { writes: true });
-  const limiter = new MemoryLimiter(flatProfile(1000));
-  deps = {
-    transport: createTransport({ baseUrl: sandbox.url, apiKey: new Secret('canary-key') }),
-    origin: 'sandbox',
-    journal,
-    limiter,
-    purchase: createPurchase({
-      journal,
-      limiter,
-      inFlight: new InFlight(10),
-      health: new ServiceHealth(),
-      halt: new Halt(),
-    }),
-    sha256,
-    sinkFor: () => {
-      throw new Error('no operation loads anything');
-    },
-    secrets: new FileSecrets(secretFile),
-    scratchDir: root,
-    stage: async () => {
-      throw new Error('no operation stages anything');
-    },
-    timeoutMs: 5000,
-  };
+  setting = await ActivitySetting.open();
+  deps = setting.worker({ baseUrl: sandbox.url });
 });
 
 afterAll(async () => {
-  await deps.transport.close();
-  await deps.journal.close();
+  await setting.close();
   await sandbox.close();
-  rmSync(root, { recursive: true, force: true });
 });
 
-async function run(name: OperationName, input: Fields, changes: Partial<ActivityDeps> = {}): Promise<Result> {
-  const activities: Activities = createActivities({ ...deps, ...changes });
-  const activity = activities[name] as unknown as (input: Fields) => Promise<Result>;
-  return new MockActivityEnvironment().run(activity, input);
-}
+const run = (name: OperationName, input: Fields, changes: Partial<ActivityDeps> = {}) =>
+  runActivity({ ...deps, ...changes }, name, input);
 
 const monitor = (name: string): Fields => ({
   name,
@@ -127,11 +75,11 @@ describe('the activities of the operations table', () => {
     expect(data).not.toHaveProperty('webhookSecret');
     const secret = (await deps.secrets?.get(`webhook/${id}`))?.reveal() ?? '';
     expect(secret.length).toBeGreaterThan(8);
-    expect(statSync(secretFile).mode & 0o777).toBe(0o600);
+    expect(statSync(setting.secretFile).mode & 0o777).toBe(0o600);
     for (const name of ['getMonitor', 'triggerMonitor', 'listMonitorRuns', 'deleteMonitor'] as const) {
       expect(JSON.stringify(await run(name, { id }))).not.toContain(secret);
     }
-    expect(readFileSync(secretFile, 'utf8')).toContain(secret);
+    expect(readFileSync(setting.secretFile, 'utf8')).toContain(secret);
   });
 
   it('refuse to create a monitor where its secret would be lost, before anything is sent', async () => {
