@@ -1,7 +1,14 @@
+import type { WireOptions } from '../api/transport.js';
 import type { JobProgress, JobSummary, SliceHeartbeat, StagedJob } from '../core/job.js';
 import type { UnknownOutcome } from '../core/journal.js';
 import type { LimiterView } from '../core/limiter.js';
 import type { Secret } from '../core/secret.js';
+
+/** Address of a database. `shown` names host, port, database and schema; user and password are in `url` alone. */
+export interface DatabaseAddress {
+  readonly url: Secret;
+  readonly shown: string;
+}
 
 /** Everything the runtime needs to know, validated and frozen; made by `readConfig` from flags and environment. */
 export interface RuntimeConfig {
@@ -14,6 +21,16 @@ export interface RuntimeConfig {
   readonly apiKey: Secret | null;
   /** Absolute; journal, stages, job registry, locks and the embedded server's database live here. Default `.searchflow`. */
   readonly stateDir: string;
+  /** PostgreSQL that journal, limit, slots, stages and job entries are in, shared by many workers; none: the folder holds them. */
+  readonly store?: DatabaseAddress | null;
+  /** Name that joins the keys of a team; none: each key is a team of its own. */
+  readonly team?: string | null;
+  /** A process of the store that was not heard of for so many ms is dead; default 15 s. */
+  readonly deadAfterMs?: number;
+  /** A PostgreSQL warehouse with the credentials that jobs and histories don't hold. */
+  readonly warehouse?: DatabaseAddress | null;
+  /** `host:port` where Prometheus finds the metrics; none: nowhere. */
+  readonly metricsAddress?: string | null;
   /**
    * Where the user's limiters meet: a lock and the running block for each origin and key, so that two folders on one machine
    * don't own one limit twice. Absolute.
@@ -21,6 +38,8 @@ export interface RuntimeConfig {
   readonly userStateDir: string;
   /** Units a second of the team's limit, or a named profile of `core/rate.ts`. */
   readonly rate: { readonly qps: number } | { readonly profile: string };
+  /** Units a second that this key alone may use of the team's limit; none: all of it. */
+  readonly keyQps?: number | null;
   /** The rate was given for this process by name (`--qps`): a share beside others is meant. */
   readonly rateIsShare: boolean;
   /** Paid requests in flight at most; default enough to fill the limit at 5 s latency, at most 256. */
@@ -29,6 +48,8 @@ export interface RuntimeConfig {
   readonly keepLandingMs: number;
   /** File of secrets that the service tells once, mode 0600; none: operations that need it refuse. Absolute. */
   readonly secretFile?: string | null;
+  /** How requests stand on the wire and which limits they are checked against, where not by the defaults. */
+  readonly wire?: WireOptions;
   /** Null: the embedded server, or what the Temporal environment configuration names. */
   readonly temporalAddress: string | null;
   readonly namespace: string;

@@ -139,6 +139,42 @@ describe('readConfig', () => {
     expect(config).toMatchObject({ temporalAddress: 'temporal.internal:7233', namespace: 'etl' });
   });
 
+  it('takes the store, the team and the warehouse from the environment and never prints their passwords', () => {
+    const { config } = read({
+      SEARCHFLOW_STORE: 'postgres://ann:canary-store@db.internal/etl',
+      SEARCHFLOW_WAREHOUSE_URL: 'postgresql://bob:canary-house@db.internal:6432/dw?schema=raw',
+      SEARCHFLOW_TEAM: 'growth',
+      SEARCHFLOW_KEY_QPS: '4',
+      SEARCHFLOW_METRICS: '127.0.0.1:9464',
+    });
+    expect(config).toMatchObject({ team: 'growth', keyQps: 4, metricsAddress: '127.0.0.1:9464', deadAfterMs: 15_000 });
+    expect(config.store?.shown).toBe('postgres://db.internal:5432/etl');
+    expect(config.warehouse?.shown).toBe('postgres://db.internal:6432/dw?schema=raw');
+    expect(config.store?.url.reveal()).toContain('canary-store');
+    expect(inspect(config, { depth: 5 }) + JSON.stringify(config)).not.toContain('canary');
+  });
+
+  it('reports every mistake of the store together, without the address', () => {
+    const text = mistakes({
+      SEARCHFLOW_STORE: 'mysql://ann:canary-store@db.internal/etl',
+      SEARCHFLOW_WAREHOUSE_URL: 'postgres://bob:canary-house@db.internal',
+      SEARCHFLOW_TEAM: 'our team',
+      SEARCHFLOW_KEY_QPS: '0',
+      SEARCHFLOW_METRICS: '9464',
+      SEARCHFLOW_DEAD_AFTER_SECONDS: '1',
+    });
+    expect(text.split('\n').map((line) => line.split(':', 1)[0])).toEqual([
+      'SEARCHFLOW_KEY_QPS',
+      'SEARCHFLOW_TEAM',
+      'SEARCHFLOW_DEAD_AFTER_SECONDS',
+      'SEARCHFLOW_STORE',
+      'SEARCHFLOW_WAREHOUSE_URL',
+      'SEARCHFLOW_METRICS',
+    ]);
+    expect(text).not.toContain('canary');
+    expect(text).toContain('names no database');
+  });
+
   it('names the missing Temporal configuration file', () => {
     expect(mistakes({ TEMPORAL_CONFIG_FILE: '/nowhere/temporal.toml', TEMPORAL_PROFILE: 'p' })).toMatch(
       /TEMPORAL_(PROFILE|CONFIG_FILE)/,

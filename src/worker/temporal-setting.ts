@@ -1,0 +1,41 @@
+import { loadClientConfigProfile } from '@temporalio/envconfig';
+import { z } from 'zod';
+import type { Environment, Found, SettingsReader } from './settings-reader.js';
+
+/** `host:port`, as Temporal and Prometheus endpoints are given. */
+export const hostPort = z
+  .string()
+  .regex(/^(\[[0-9a-f:.]+\]|[^\s:/@]+):\d{1,5}$/i)
+  .refine((text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535);
+
+/** A name on Temporal's side: a task queue, a namespace. */
+export const temporalName = z.string().regex(/^[^\s\p{Cc}]{1,200}$/u);
+
+/** Address and namespace of Temporal, by its own environment configuration; null: the embedded server. */
+export function readTemporal(
+  reader: SettingsReader,
+  env: Environment,
+): { readonly address: string | null; readonly namespace: string } {
+  const asked = ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE']
+    .map((name) => reader.variable(name))
+    .find((found) => found !== null);
+  let address: Found | null = null;
+  let namespace = reader.variable('TEMPORAL_NAMESPACE');
+  if (asked) {
+    const overrides = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    try {
+      const profile = loadClientConfigProfile({ overrideEnvVars: Object.fromEntries(overrides) });
+      const where = `${asked.name} in the environment`;
+      if (profile.address) address = { text: profile.address, name: 'Temporal address', where };
+      if (profile.namespace) namespace = { text: profile.namespace, name: 'Temporal namespace', where };
+    } catch (error) {
+      // Only the first line: a parser's second one may quote the file, which may hold a Temporal key.
+      const reason = String(error instanceof Error ? error.message : error).split('\n', 1)[0];
+      reader.wrong(asked, `can't be used: ${reason}`);
+    }
+  }
+  return {
+    address: reader.check(address, hostPort, 'an address such as localhost:7233'),
+    namespace: reader.check(namespace, temporalName, 'the name of a namespace') ?? 'default',
+  };
+}
