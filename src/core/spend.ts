@@ -1,6 +1,6 @@
 /** A bound on what some books may cost together: a job's `--max-cost`. */
 export interface SpendCap {
-  /** Counts every book whose name starts so. */
+  /** The job, as the beginning of its books' names: `<job>/`. Whoever's money it was. */
   readonly bookPrefix: string;
   /** Landed at actual, open intents and unknown outcomes at their estimate. */
   readonly limitMicros: number;
@@ -12,7 +12,7 @@ export interface SpendCaps {
   readonly monthMicros: number | null;
 }
 
-/** What was spent in a period. Amounts in micro-dollars. */
+/** What was asked for in a period, landed in it or later. Amounts in micro-dollars. */
 export interface PeriodSpend {
   /** Unix ms. */
   readonly since: number;
@@ -29,6 +29,7 @@ export type UsageGroup = 'job' | 'operation' | 'day';
 export interface UsageLine {
   /** Job id (`calls` for lone calls), operation, or day (`2026-11-21`, UTC), by what was asked. */
   readonly group: string;
+  /** Purchases whose answer landed, and the units it brought. */
   readonly requests: number;
   readonly units: number;
   readonly landedMicros: number;
@@ -46,12 +47,12 @@ export interface Spend {
   setCaps(caps: SpendCaps): Promise<void>;
   /** The current day and month. */
   spent(): Promise<{ readonly day: PeriodSpend; readonly month: PeriodSpend }>;
-  /** Sums by group, `since` and `until` in Unix ms (default: all), ordered by group. */
+  /** Sums by group, ordered by its name, over whole days of UTC: the one that holds `since` to the last that begins before `until` (Unix ms). */
   usage(by: UsageGroup, since?: number, until?: number): Promise<readonly UsageLine[]>;
 }
 
 /**
- * An intent would pass a cap; nothing was written down. Where `openMicros` is not 0 some of the money may come back when what
+ * An intent would pass a cap (of several the one that leaves least); nothing was written down. Where `openMicros` is not 0 some of the money may come back when what
  * is in flight has landed for less than its estimate.
  */
 export class OverBudget extends Error {

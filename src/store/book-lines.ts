@@ -26,6 +26,8 @@ export type BookLine =
       readonly keys: readonly string[];
       readonly est: number;
       readonly deadline: number;
+      /** Whose money it is; absent in lines of the first version, and where nobody said. */
+      readonly team?: string;
     }
   | {
       readonly t: 'answer';

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { UnknownOutcome } from '../core/journal.js';
 import { type BookLine, decodeLine, type UnitEntry } from './book-lines.js';
 import type { BookEnds } from './book-writer.js';
+import type { SpendSums } from './spend-sums.js';
 
 type IntentLine = Extract<BookLine, { t: 'intent' }>;
 
@@ -16,10 +17,14 @@ export class Book {
   readonly unknown: UnknownOutcome[] = [];
   /** All its bodies were written by this process, and need no second look. */
   writtenHere = false;
+  readonly #sums: SpendSums;
+  /** Team of the newest intent: an answer whose own intent can't be read is taken for its. */
+  #team = '';
 
-  constructor(name: string, number: number) {
+  constructor(name: string, number: number, sums: SpendSums) {
     this.name = name;
     this.number = number;
+    this.#sums = sums;
   }
 
   /** Takes a line in; answers with the units that it landed and the keys whose outcome it made unknown. */
@@ -27,16 +32,31 @@ export class Book {
     switch (line.t) {
       case 'intent':
         this.open.set(line.id, line);
+        this.#team = line.team ?? '';
+        this.#sums.opened(line.id, {
+          team: this.#team,
+          book: this.name,
+          operation: line.op,
+          at: line.at,
+          estimateMicros: line.est,
+        });
         return { landed: [], unknown: [] };
       case 'answer':
         this.open.delete(line.id);
         this.requests++;
-        this.#count(line.units);
+        this.#sums.landed(line.id, this.#count(line.units), line.units.length, {
+          team: this.#team,
+          book: this.name,
+          operation: 'unknown',
+          at: line.at,
+          estimateMicros: 0,
+        });
         return { landed: line.units, unknown: [] };
       case 'settle':
         this.#count(line.units);
         return { landed: line.units, unknown: [] };
       case 'miss':
+        this.#sums.missed(line.id, line.charged);
         return { landed: [], unknown: line.charged === 'maybe' ? this.lose(line.id, line.why) : this.#forget(line.id) };
     }
   }
@@ -68,9 +88,12 @@ export class Book {
     return [];
   }
 
-  #count(units: readonly UnitEntry[]): void {
+  /** Answers with what the units cost. */
+  #count(units: readonly UnitEntry[]): number {
+    const micros = units.reduce((sum, unit) => sum + unit[6], 0);
     this.unitsLanded += units.length;
-    for (const unit of units) this.costMicros += unit[6];
+    this.costMicros += micros;
+    return micros;
   }
 }
 

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream, existsSync, readdirSync, statSync } from 'node:fs';
-import { type FileHandle, open, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { crc32 } from 'node:zlib';
 import {
   BodiesGone,
   type BookTotals,
@@ -17,9 +16,15 @@ import {
   type UnitRecord,
   type UnknownOutcome,
 } from '../core/journal.js';
+import type { Spend, SpendCaps, UsageGroup, UsageLine } from '../core/spend.js';
 import { Book, readBook } from './book.js';
+import { eachBody } from './book-bodies.js';
 import type { BookLine, UnitEntry } from './book-lines.js';
 import { type BookEnds, BookWriter, type UnitLine } from './book-writer.js';
+import { passed } from './budget.js';
+import { Claims } from './claims.js';
+import { FileCaps } from './file-caps.js';
+import { SpendSums } from './spend-sums.js';
 import { type IndexEntry, UnitIndex } from './unit-index.js';
 
 const LINES = '.journal';
@@ -28,42 +33,50 @@ const ORPHANED = 'the process ended before an answer landed';
 /** Books kept open for writing; the longest idle one is closed beyond it. */
 const MAX_WRITERS = 32;
 
+export interface FileJournalOptions {
+  /** The caller holds the folder's lock: every open intent is of a dead process, and is written down as an unknown outcome. */
+  readonly writes: boolean;
+  /** The caller only reads, but nobody holds the lock: open intents count as unknown. Else they are somebody's calls in flight. */
+  readonly alone?: boolean;
+  /** Whose money is spent: caps and usage are this team's, others' purchases in the folder never count. */
+  readonly team?: string;
+  /** Unix ms; days and months of caps are told by it. */
+  readonly now?: () => number;
+}
+
 /**
  * The journal of one machine: a folder of books, each an append-only file of checked lines and a file of bodies. One process
  * writes (whoever opens it holds the lock of the folder); others may read.
  */
-export class FileJournal implements Journal {
+export class FileJournal implements Journal, Spend {
   readonly #dir: string;
+  readonly #team: string;
+  readonly #now: () => number;
+  readonly #caps: FileCaps;
+  readonly #sums = new SpendSums();
   readonly #index = new UnitIndex();
   readonly #books = new Map<string, Book>();
   readonly #byNumber: Book[] = [];
   readonly #ends = new Map<string, BookEnds>();
   readonly #writers = new Map<string, BookWriter>();
-  readonly #claims = new Map<string, string>();
-  readonly #claimed = new Map<string, Set<string>>();
+  readonly #claims = new Claims();
   readonly #unknowns = new Map<string, number>();
   readonly #damagedBodies = new Set<string>();
   /** Numbers of books whose bodies are gone. */
   readonly #pruned = new Set<number>();
   readonly #intents = new Map<string, { readonly book: string; readonly owner: string }>();
-  readonly #watchers = new Set<() => void>();
   /** Lines that failed their checksum when the journal was read. */
   damagedLines = 0;
 
-  private constructor(dir: string) {
+  private constructor(dir: string, { team = '', now = Date.now }: FileJournalOptions) {
     this.#dir = dir;
+    this.#team = team;
+    this.#now = now;
+    this.#caps = new FileCaps(join(dir, 'caps.json'));
   }
 
-  /**
-   * Opens the journal in a folder. `writes`: the caller holds the folder's lock, so every open intent is of a dead process, and
-   * is written down as an unknown outcome. `alone`: the caller only reads, but nobody holds the lock: open intents count as
-   * unknown. Without either, open intents are somebody's calls in flight.
-   */
-  static async open(
-    dir: string,
-    options: { readonly writes: boolean; readonly alone?: boolean },
-  ): Promise<FileJournal> {
-    const journal = new FileJournal(dir);
+  static async open(dir: string, options: FileJournalOptions): Promise<FileJournal> {
+    const journal = new FileJournal(dir, options);
     const orphans: { readonly book: Book; readonly id: string }[] = [];
     for (const path of bookPaths(dir)) {
       const name = relative(dir, path).slice(0, -LINES.length).split(sep).join('/');
@@ -77,7 +90,7 @@ export class FileJournal implements Journal {
       await new Promise(setImmediate);
     }
     for (const { book, id } of options.writes || options.alone ? orphans : []) {
-      const line: BookLine = { t: 'miss', id, at: Date.now(), why: ORPHANED, charged: 'maybe' };
+      const line: BookLine = { t: 'miss', id, at: journal.#now(), why: ORPHANED, charged: 'maybe' };
       if (options.writes) await journal.#append(book.name, [], () => line);
       else journal.#take(book, line);
     }
@@ -88,9 +101,8 @@ export class FileJournal implements Journal {
     const landed: Landed[] = [];
     const mine: { key: string; unknowns: number }[] = [];
     const theirs: string[] = [];
-    let owned = this.#claimed.get(owner);
     for (const key of new Set(keys)) {
-      const holder = this.#claims.get(key);
+      const holder = this.#claims.ownerOf(key);
       if (holder !== undefined && holder !== owner) {
         theirs.push(key);
         continue;
@@ -100,33 +112,37 @@ export class FileJournal implements Journal {
         landed.push(toLanded(key, entry));
         continue;
       }
-      if (!owned) {
-        owned = new Set();
-        this.#claimed.set(owner, owned);
-      }
-      owned.add(key);
-      this.#claims.set(key, owner);
+      this.#claims.take(key, owner);
       mine.push({ key, unknowns: this.#unknowns.get(key) ?? 0 });
     }
     return { landed, mine, theirs };
   }
 
   async intend(intent: Intent): Promise<string> {
+    const { owner, book, operation, keys, estimateMicros, deadline } = intent;
+    const at = this.#now();
+    const team = this.#team;
+    const over = passed(this.#sums, this.#caps.get(team), team, intent, at);
+    if (over) throw over;
     const id = randomUUID();
-    this.#intents.set(id, { book: intent.book, owner: intent.owner });
+    // Counted before it is written: what is asked meanwhile must find this money taken.
+    this.#sums.opened(id, { team, book, operation, at, estimateMicros });
+    this.#intents.set(id, { book, owner });
     try {
-      await this.#append(intent.book, [], () => ({
+      await this.#append(book, [], () => ({
         t: 'intent',
         id,
-        at: Date.now(),
-        owner: intent.owner,
-        op: intent.operation,
-        keys: intent.keys,
-        est: intent.estimateMicros,
-        deadline: intent.deadline,
+        at,
+        owner,
+        op: operation,
+        keys,
+        est: estimateMicros,
+        deadline,
+        ...(team === '' ? {} : { team }),
       }));
     } catch (error) {
       this.#intents.delete(id);
+      this.#sums.missed(id, 'never');
       throw error;
     }
     return id;
@@ -145,7 +161,7 @@ export class FileJournal implements Journal {
       units: entries,
     }));
     this.#intents.delete(intentId);
-    this.#giveBack(
+    this.#claims.giveBack(
       intent.owner,
       answer.units.map((unit) => unit.key),
     );
@@ -154,15 +170,15 @@ export class FileJournal implements Journal {
   async miss(intentId: string, reason: string, charged: 'never' | 'maybe'): Promise<void> {
     const intent = this.#intents.get(intentId);
     if (!intent) return;
-    await this.#append(intent.book, [], () => ({ t: 'miss', id: intentId, at: Date.now(), why: reason, charged }));
+    await this.#append(intent.book, [], () => ({ t: 'miss', id: intentId, at: this.#now(), why: reason, charged }));
     this.#intents.delete(intentId);
   }
 
   async settle(owner: string, book: string, operation: string, units: readonly UnitOutcome[]): Promise<void> {
-    const at = Date.now();
+    const at = this.#now();
     const lines = units.map((outcome) => toLine(outcome, operation, null, at));
     await this.#append(book, lines, (entries) => ({ t: 'settle', at, op: operation, units: entries }));
-    this.#giveBack(
+    this.#claims.giveBack(
       owner,
       units.map((unit) => unit.key),
     );
@@ -174,30 +190,12 @@ export class FileJournal implements Journal {
         if (intent.owner === owner) await this.miss(id, 'given up before an answer landed', 'maybe');
       }
     } finally {
-      this.#giveBack(owner, [...(this.#claimed.get(owner) ?? [])]);
+      this.#claims.giveBack(owner, this.#claims.of(owner));
     }
   }
 
   settled(keys: readonly string[], signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const done = () => {
-        this.#watchers.delete(look);
-        signal?.removeEventListener('abort', onAbort);
-      };
-      const onAbort = () => {
-        done();
-        reject(signal?.reason);
-      };
-      const look = () => {
-        if (keys.length > 0 && keys.every((key) => this.#claims.has(key))) return;
-        done();
-        resolve();
-      };
-      if (signal?.aborted) return onAbort();
-      signal?.addEventListener('abort', onAbort, { once: true });
-      this.#watchers.add(look);
-      look();
-    });
+    return this.#claims.settled(keys, signal);
   }
 
   async lookup(keys: readonly string[], freshness?: Freshness): Promise<readonly Landed[]> {
@@ -275,6 +273,23 @@ export class FileJournal implements Journal {
     return { ...sums, unknown };
   }
 
+  async caps(): Promise<SpendCaps> {
+    return this.#caps.get(this.#team);
+  }
+
+  setCaps(caps: SpendCaps): Promise<void> {
+    return this.#caps.set(this.#team, caps);
+  }
+
+  async spent() {
+    const now = this.#now();
+    return { day: this.#sums.day(this.#team, now), month: this.#sums.month(this.#team, now) };
+  }
+
+  async usage(by: UsageGroup, since?: number, until?: number): Promise<readonly UsageLine[]> {
+    return this.#sums.usage(this.#team, by, since, until);
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#writers.values()].map((writer) => writer.close()));
     this.#writers.clear();
@@ -298,7 +313,7 @@ export class FileJournal implements Journal {
   #book(name: string): Book {
     let book = this.#books.get(name);
     if (!book) {
-      book = new Book(name, this.#byNumber.length);
+      book = new Book(name, this.#byNumber.length, this.#sums);
       this.#books.set(name, book);
       this.#byNumber.push(book);
     }
@@ -348,40 +363,12 @@ export class FileJournal implements Journal {
     }
   }
 
-  #giveBack(owner: string, keys: readonly string[]): void {
-    const owned = this.#claimed.get(owner);
-    for (const key of keys) {
-      if (this.#claims.get(key) === owner) this.#claims.delete(key);
-      owned?.delete(key);
-    }
-    if (owned?.size === 0) this.#claimed.delete(owner);
-    for (const look of [...this.#watchers]) look();
-  }
-
-  /** Hands over the bodies of these units, checked, in the order they lie on disk; what is missing or damaged is reported together. */
+  /** The bodies of these units, checked; what is missing or damaged is reported together. */
   async #eachBody(
     units: readonly [string, IndexEntry][],
     each: (key: string, body: Buffer) => Promise<void>,
   ): Promise<void> {
-    const gone: string[] = [];
-    const inOrder = [...units].sort(([, a], [, b]) => a.book - b.book || a.offset - b.offset);
-    let file: FileHandle | null = null;
-    let opened = -1;
-    try {
-      for (const [key, entry] of inOrder) {
-        if (entry.book !== opened) {
-          await file?.close();
-          file = await openIfThere(this.#path((this.#byNumber[entry.book] as Book).name, UNITS));
-          opened = entry.book;
-        }
-        const body = Buffer.alloc(entry.length);
-        const read = file ? (await file.read(body, 0, entry.length, entry.offset)).bytesRead : 0;
-        if (read === entry.length && crc32(body) === entry.crc) await each(key, body);
-        else gone.push(key);
-      }
-    } finally {
-      await file?.close();
-    }
+    const gone = await eachBody(units, (number) => this.#path((this.#byNumber[number] as Book).name, UNITS), each);
     for (const key of gone) this.#damagedBodies.add(key);
     if (gone.length > 0) throw new BodiesGone(gone);
   }
@@ -410,15 +397,6 @@ function toLine(outcome: UnitOutcome, operation: string, requestId: string | nul
     result: outcome.result,
   };
   return { outcome, json: JSON.stringify(record) };
-}
-
-async function openIfThere(path: string): Promise<FileHandle | null> {
-  try {
-    return await open(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
 }
 
 function bookPaths(dir: string): string[] {

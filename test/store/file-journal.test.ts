@@ -2,8 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { FileJournal } from '../../src/store/file-journal.js';
+import { FileJournal, type FileJournalOptions } from '../../src/store/file-journal.js';
 import { intent, journalContract, keyOf, outcome } from './journal-contract.js';
+import { spendContract } from './spend-contract.js';
 
 const root = mkdtempSync(join(tmpdir(), 'searchflow-journal-'));
 const open: FileJournal[] = [];
@@ -11,8 +12,8 @@ afterAll(async () => {
   for (const journal of open) await journal.close();
   rmSync(root, { recursive: true, force: true });
 });
-async function openJournal(dir: string): Promise<FileJournal> {
-  const journal = await FileJournal.open(dir, { writes: true });
+async function openJournal(dir: string, options: Partial<FileJournalOptions> = {}): Promise<FileJournal> {
+  const journal = await FileJournal.open(dir, { writes: true, ...options });
   open.push(journal);
   return journal;
 }
@@ -26,6 +27,14 @@ journalContract('FileJournal', async () => {
     // The old one is left as a killed process leaves it: open files, no goodbye.
     reopen: () => openJournal(dir),
     scratch: join(root, `scratch-${++count}.jsonl`),
+  };
+});
+
+spendContract('FileJournal', async () => {
+  const dir = newDir();
+  return {
+    books: await openJournal(dir, { team: 'team' }),
+    reopen: (team = 'team') => openJournal(dir, { team }),
   };
 });
 
@@ -192,5 +201,58 @@ describe('pruning', () => {
     expect(await journal.prune('job/', Date.now() + 60_000)).toBe(1);
     expect(existsSync(join(dir, UNITS))).toBe(false);
     expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
+  });
+
+  it('begins a day and a month anew at midnight of UTC, and counts an answer for the day it was asked on', async () => {
+    const dir = newDir();
+    let now = Date.UTC(2026, 10, 30, 23, 59, 59);
+    const journal = await openJournal(dir, { team: 'team', now: () => now });
+    await journal.setCaps({ dayMicros: 1000, monthMicros: 2000 });
+    const asked = await journal.intend(intent('a', [1]));
+    const refused = journal.intend(intent('a', [2]));
+    await expect(refused).rejects.toMatchObject({ scope: 'day', resetsAt: Date.UTC(2026, 11, 1) });
+    now += 2000;
+    await journal.intend(intent('a', [2]));
+    await journal.land(asked, { requestId: null, fetchedAt: now, units: [outcome(1)] });
+    expect(await journal.usage('day')).toMatchObject([
+      { group: '2026-11-30', landedMicros: 1000, openMicros: 0 },
+      { group: '2026-12-01', landedMicros: 0, openMicros: 1000 },
+    ]);
+    now = Date.UTC(2026, 11, 2);
+    await journal.intend(intent('a', [3]));
+    now = Date.UTC(2026, 11, 3);
+    await expect(journal.intend(intent('a', [4]))).rejects.toMatchObject({
+      scope: 'month',
+      resetsAt: Date.UTC(2027, 0, 1),
+    });
+  });
+
+  it('heeds caps that another process sets, keeps them to their owner, and spends nothing on damaged ones', async () => {
+    const dir = newDir();
+    const journal = await openJournal(dir, { team: 'team' });
+    const other = await FileJournal.open(dir, { writes: false, team: 'team' });
+    await journal.intend(intent('a', [1]));
+    await other.setCaps({ dayMicros: 1500, monthMicros: null });
+    await expect(journal.intend(intent('a', [2]))).rejects.toMatchObject({ scope: 'day', remainingMicros: 500 });
+    const file = join(dir, 'caps.json');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    writeFileSync(file, '{"team":{"dayMicros":"much"}}');
+    await expect(journal.intend(intent('a', [2]))).rejects.toThrow(/caps\.json.*damaged/);
+    rmSync(file);
+    await journal.intend(intent('a', [2]));
+  });
+
+  it('counts an answer whose intent can not be read any more, and lines of before there were teams for nobody', async () => {
+    const dir = newDir();
+    await bought(dir, [[1], [2]]);
+    const data = readFileSync(join(dir, LINES));
+    data[40] = (data[40] as number) ^ 1;
+    writeFileSync(join(dir, LINES), data);
+    const journal = await openJournal(dir);
+    expect(await journal.usage('operation')).toMatchObject([
+      { group: 'contents', requests: 1, landedMicros: 1000 },
+      { group: 'unknown', requests: 1, landedMicros: 1000 },
+    ]);
+    expect(await (await openJournal(dir, { team: 'team' })).usage('job')).toEqual([]);
   });
 });

@@ -1,0 +1,58 @@
+/** Who buys which units now, in one process: each key has one owner at a time. */
+export class Claims {
+  readonly #owners = new Map<string, string>();
+  readonly #keys = new Map<string, Set<string>>();
+  readonly #watchers = new Set<() => void>();
+
+  ownerOf(key: string): string | undefined {
+    return this.#owners.get(key);
+  }
+
+  take(key: string, owner: string): void {
+    let keys = this.#keys.get(owner);
+    if (!keys) {
+      keys = new Set();
+      this.#keys.set(owner, keys);
+    }
+    keys.add(key);
+    this.#owners.set(key, owner);
+  }
+
+  of(owner: string): readonly string[] {
+    return [...(this.#keys.get(owner) ?? [])];
+  }
+
+  /** Takes these from their owner, and wakes who waits for any of them. */
+  giveBack(owner: string, keys: readonly string[]): void {
+    const owned = this.#keys.get(owner);
+    for (const key of keys) {
+      if (this.#owners.get(key) === owner) this.#owners.delete(key);
+      owned?.delete(key);
+    }
+    if (owned?.size === 0) this.#keys.delete(owner);
+    for (const look of [...this.#watchers]) look();
+  }
+
+  /** Resolves when any of these keys has no owner; at once where there are none. */
+  settled(keys: readonly string[], signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const done = () => {
+        this.#watchers.delete(look);
+        signal?.removeEventListener('abort', onAbort);
+      };
+      const onAbort = () => {
+        done();
+        reject(signal?.reason);
+      };
+      const look = () => {
+        if (keys.length > 0 && keys.every((key) => this.#owners.has(key))) return;
+        done();
+        resolve();
+      };
+      if (signal?.aborted) return onAbort();
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#watchers.add(look);
+      look();
+    });
+  }
+}
