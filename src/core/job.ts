@@ -3,9 +3,9 @@ import type { Json } from './json.js';
 import type { WarehouseSummary } from './sink.js';
 
 /** The names by which workflows, signals and queries are known on the wire. They never change. */
-export const workflowNames = { enrichCsv: 'enrichCsv' } as const;
+export const workflowNames = { enrichCsv: 'enrichCsv', workerPresence: 'workerPresence' } as const;
 export const signalNames = { pause: 'pause', resume: 'resume' } as const;
-export const queryNames = { progress: 'progress' } as const;
+export const queryNames = { progress: 'progress', holder: 'holder' } as const;
 
 export const DEFAULT_TASK_QUEUE = 'searchflow';
 

@@ -1,1 +1,2 @@
 export { enrichCsv } from './enrich-csv.js';
+export { workerPresence } from './worker-presence.js';

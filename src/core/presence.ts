@@ -1,0 +1,9 @@
+/** Who a worker process is, for the one that finds it. */
+export interface WorkerHolder {
+  readonly host: string;
+  readonly pid: number;
+  /** Tells this process from a later one of its number, where the system can. */
+  readonly startTime: string | null;
+  /** Unix ms. */
+  readonly since: number;
+}

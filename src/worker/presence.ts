@@ -1,0 +1,121 @@
+import { hostname } from 'node:os';
+import { type Client, isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { queryNames, workflowNames } from '../core/job.js';
+import type { WorkerHolder } from '../core/presence.js';
+import { isAlive, ownIdentity } from '../store/process-identity.js';
+import { UsageError } from './runtime-types.js';
+
+/** A living worker answers within this time. */
+const ANSWER_MS = 5000;
+/** gRPC: nobody answered in time, or the server knows that nobody polls. */
+const UNANSWERED = [4, 9];
+
+/** Something that only one worker without a shared store may have. */
+export interface Place {
+  /** Workflow id of its presence. */
+  readonly id: string;
+  /** What another worker does that has it, and what to do then. */
+  readonly taken: string;
+  readonly wayOut: string;
+}
+
+const share = 'let both share a PostgreSQL (SEARCHFLOW_STORE=postgres://…)';
+
+/** A task queue: two workers there, each with a journal of its own, would buy the same rows twice. */
+export function queuePlace(taskQueue: string): Place {
+  return {
+    id: `searchflow-worker-of-${taskQueue}`,
+    taken: `works on the task queue ${taskQueue}, and two with a journal each would buy the same rows twice`,
+    wayOut: `End that one, give this one a queue of its own (SEARCHFLOW_TASK_QUEUE), or ${share}`,
+  };
+}
+
+/** A team's whole rate limit. `team`: a name that tells nothing about its key. */
+export function limitPlace(origin: string, team: string): Place {
+  return {
+    id: `searchflow-limit-of-${team}`,
+    taken: `uses the whole rate limit of this key at ${origin}`,
+    wayOut: `Wait for it, give each its share with --qps, or ${share}`,
+  };
+}
+
+/**
+ * Takes places for this worker. Throws a `UsageError` that names the other where a living one has one of them; what a dead one
+ * left is taken over. Call it right before the worker runs on `taskQueue`, because it is the running worker that answers for it.
+ */
+export async function takePlaces(
+  client: Client,
+  taskQueue: string,
+  places: readonly Place[],
+): Promise<{ leave(): Promise<void> }> {
+  const me: WorkerHolder = { host: hostname(), ...ownIdentity(), since: Date.now() };
+  const taken: (() => Promise<void>)[] = [];
+  const leave = async () => {
+    for (const end of taken.splice(0)) await end();
+  };
+  try {
+    for (const place of places) taken.push(await take(client, taskQueue, place, me));
+  } catch (error) {
+    await leave();
+    throw error;
+  }
+  return { leave };
+}
+
+async function take(client: Client, taskQueue: string, place: Place, me: WorkerHolder): Promise<() => Promise<void>> {
+  for (;;) {
+    try {
+      const { firstExecutionRunId } = await client.workflow.start(workflowNames.workerPresence, {
+        workflowId: place.id,
+        taskQueue,
+        args: [me],
+        memo: { holder: me },
+        workflowIdConflictPolicy: 'FAIL',
+      });
+      return () => end(client, place.id, firstExecutionRunId, 'the worker has ended');
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    }
+    const other = await holderOf(client, place.id);
+    if (other === null) continue;
+    if (await lives(client, place.id, other.holder)) {
+      const { pid, host, since } = other.holder;
+      const who = `PID ${pid} on ${host}, since ${new Date(since).toISOString()}`;
+      throw new UsageError(`Another worker (${who}) ${place.taken}. ${place.wayOut}`);
+    }
+    await end(client, place.id, other.runId, 'its worker is gone; another takes its place');
+  }
+}
+
+async function holderOf(client: Client, workflowId: string): Promise<{ runId: string; holder: WorkerHolder } | null> {
+  try {
+    const { runId, memo, status } = await client.workflow.getHandle(workflowId).describe();
+    return status.name === 'RUNNING' ? { runId, holder: memo?.holder as WorkerHolder } : null;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null;
+    throw error;
+  }
+}
+
+async function lives(client: Client, workflowId: string, { host, pid, startTime }: WorkerHolder): Promise<boolean> {
+  // On this machine its process can be looked for: after a crash nobody waits for an answer that can't come.
+  if (host === hostname() && !isAlive(pid, startTime)) return false;
+  try {
+    const handle = client.workflow.getHandle(workflowId);
+    await client.withDeadline(Date.now() + ANSWER_MS, () => handle.query(queryNames.holder));
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    // Any other answer, a refusal too, is a living worker's.
+    return !(isGrpcServiceError(error) && UNANSWERED.includes(error.code as number));
+  }
+}
+
+async function end(client: Client, workflowId: string, runId: string, reason: string): Promise<void> {
+  try {
+    await client.workflow.getHandle(workflowId, runId).terminate(reason);
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+}
