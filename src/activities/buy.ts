@@ -24,7 +24,7 @@ export type OperationResult<T> =
       readonly costDollars: number;
     };
 
-/** One purchase that a result was put together from. `bought`: by this call; else it had landed before. */
+/** One request that a result was put together from. `bought`: paid for by this call; else it had landed before, or is free. */
 export interface RequestShare {
   readonly requestId: string | null;
   readonly costDollars: number;
@@ -42,6 +42,7 @@ export interface CallOptions {
   readonly variant?: string;
   /** Tokens of beta features (interface section 9). */
   readonly beta?: readonly string[];
+  readonly extraHeaders?: Readonly<Record<string, string>>;
 }
 
 /** Fields of an order that a lone activity gives by itself: a book a day, a token for this attempt. */
@@ -107,15 +108,30 @@ export function packed<T>(data: T, order: Order, requests: readonly RequestShare
   return { landed: order.units.map((unit) => unit.key), bytes, preview: json.slice(0, 500), requests, costDollars };
 }
 
-/** A unit that ended without an answer (refused, given up) fails the activity: there is nothing to return. */
-export function failUnlessSuccess(record: UnitRecord | undefined): UnitRecord {
+/**
+ * A unit that ended without an answer (refused, given up, unreadable) fails the activity: there is nothing to return. `shape` is
+ * the failure of an unreadable answer where this very call had it.
+ */
+export function failUnlessSuccess(record: UnitRecord | undefined, shape: Error | null = null): UnitRecord {
   if (record?.status === 'success') return record;
   const tag = record?.error_tag ?? 'UNKNOWN_OUTCOME';
+  const anew = 'call it with { refreshAfterMs: 0 } to buy it anew';
   const told = record?.result as { error?: unknown } | null | undefined;
+  const reason = typeof told?.error === 'string' ? told.error : `ended with ${tag}`;
+  const requestId = record?.request_id ?? null;
+  const [type, message] =
+    tag === 'UNKNOWN_OUTCOME'
+      ? ['UnknownOutcome', `${record?.operation}: ${reason}; look for what it may have done, or ${anew}`]
+      : tag === 'RESPONSE_SHAPE'
+        ? [
+            'ResponseShape',
+            `${shape?.message ?? `${record?.operation}: the answer was not what the interface describes (request id ${requestId})`}; it was paid for and is kept in the journal; ${anew}`,
+          ]
+        : ['InvalidRequest', reason];
   throw ApplicationFailure.create({
-    type: tag === 'UNKNOWN_OUTCOME' ? 'UnknownOutcome' : tag === 'RESPONSE_SHAPE' ? 'ResponseShape' : 'InvalidRequest',
-    message: typeof told?.error === 'string' ? told.error : `ended with ${tag}`,
+    type,
+    message,
     nonRetryable: true,
-    details: [{ tag, key: record?.key ?? null }],
+    details: [{ tag, key: record?.key ?? null, requestId }],
   });
 }

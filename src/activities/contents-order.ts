@@ -1,4 +1,4 @@
-import { type ContentsRequest, contentsEndpoint } from '../api/contents.js';
+import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../api/contents.js';
 import { drawOf } from '../api/endpoint.js';
 import { matchContents } from '../api/match.js';
 import type { Json } from '../core/json.js';
@@ -28,9 +28,11 @@ export function contentsOrder(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs'>,
   what: Pick<Order, 'book' | 'owner' | 'units' | 'unitsPerRequest' | 'freshness' | 'resumedAt'> & {
     readonly options: ContentsOptions;
+    /** Told of each answer as it came, before it lands. */
+    readonly onAnswer?: (answer: ContentsResponse) => void;
   },
 ): Order {
-  const { options, ...order } = what;
+  const { options, onAnswer, ...order } = what;
   const input = (units: readonly Unit[]): ContentsRequest => ({ ...options, urls: units.map((unit) => unit.unit) });
   return {
     ...order,
@@ -41,6 +43,7 @@ export function contentsOrder(
     estimateMicros: (units) => estimateContents(options as Record<string, Json>, units.length),
     send: async (units, signal) => {
       const answer = await deps.transport.send(contentsEndpoint, input(units), { signal });
+      onAnswer?.(answer.data);
       const matched = matchContents(
         units.map((unit) => unit.unit),
         answer.data,

@@ -4,40 +4,69 @@ import type { Json } from '../core/json.js';
 import { buyNow, type CallOptions, failUnlessSuccess, loneOrder, type OperationResult, packed } from './buy.js';
 import { contentsKeys, contentsOrder } from './contents-order.js';
 import type { ActivityDeps } from './deps.js';
-import { buyWhole } from './whole-request-order.js';
+import { isApiError, toFailure } from './failure.js';
+import { buyWhole, sendOptions } from './whole-request-order.js';
+
+/** Most URLs of one request. */
+const PER_REQUEST = 100;
 
 /** Result of `getContents`: the fields of interface section 4.2, put together in the order asked. */
 export interface ContentsResult {
   readonly results: readonly Json[];
-  readonly statuses: readonly { readonly id: string; readonly status: string; readonly [name: string]: Json }[];
+  readonly statuses: readonly { readonly id: string; readonly status: string; readonly [name: string]: unknown }[];
+  /** What else the answer held, where this call bought all of it with one request. */
+  readonly [name: string]: unknown;
 }
 
 /** `getContents`: page contents for a list of URLs (interface section 4.2). What has landed before is not bought again. */
 export function createContentsActivity(deps: ActivityDeps) {
   return async function getContents(
     input: ContentsRequest,
-    call?: CallOptions,
+    call: CallOptions = {},
   ): Promise<OperationResult<ContentsResult | ContentsResponse>> {
     const { urls, ids, ...options } = input;
-    const shared = urls && !ids && !options.context && !call?.beta && !call?.variant;
+    const shared = urls && !ids && !options.context && Object.keys(sendOptions(call)).length === 0;
     if (!shared) return buyWhole(deps, contentsEndpoint, input, call);
+    refuseBad(deps, input, urls);
     const keyOf = contentsKeys(deps, options);
     const units = [...new Set(urls)].map((unit) => ({ key: keyOf(unit), unit }));
-    const order = contentsOrder(deps, { ...loneOrder(call), options, units, unitsPerRequest: 100 });
+    const answers: ContentsResponse[] = [];
+    const onAnswer = (answer: ContentsResponse) => void answers.push(answer);
+    const order = contentsOrder(deps, { ...loneOrder(call), options, units, unitsPerRequest: PER_REQUEST, onAnswer });
     const { records, requests } = await buyNow(deps, order);
     // Where the service answered for none of the URLs, the call as a whole failed.
     if (records.every(unanswered)) failUnlessSuccess(records[0]);
+    const whole = requests.length === 1 && requests[0]?.bought ? answers[0] : undefined;
     const data: ContentsResult = {
+      ...whole,
       results: records.filter((record) => record.status === 'success').map((record) => record.result),
-      statuses: records.map((record) => ({
-        id: record.unit,
-        status: record.status,
-        ...(record.source === null ? {} : { source: record.source }),
-        ...(record.status === 'error' ? { error: { tag: record.error_tag, httpStatusCode: record.http_status } } : {}),
-      })),
+      statuses: statusesOf(records, answers),
     };
     return packed(data, order, requests);
   };
+}
+
+/** Refuses the request where not just some of its URLs are wrong: those are told in their statuses. */
+function refuseBad({ transport }: ActivityDeps, input: ContentsRequest, urls: readonly string[]): void {
+  for (let from = 0; from === 0 || from < urls.length; from += PER_REQUEST) {
+    try {
+      transport.check(contentsEndpoint, { ...input, urls: urls.slice(from, from + PER_REQUEST) });
+    } catch (error) {
+      if (!isApiError(error) || !error.field?.startsWith('urls[')) throw toFailure(error);
+    }
+  }
+}
+
+/** The statuses as they came with the answers of this call, or as the journal has them. */
+function statusesOf(records: readonly UnitRecord[], answers: readonly ContentsResponse[]): ContentsResult['statuses'] {
+  const came = new Map(answers.flatMap(({ statuses }) => statuses ?? []).map((status) => [status.id, status]));
+  return records.map(({ unit, status, source, error_tag: tag, http_status: httpStatusCode }) => ({
+    id: unit,
+    status,
+    ...(source === null ? {} : { source }),
+    ...(status === 'error' ? { error: { tag, httpStatusCode } } : {}),
+    ...came.get(unit),
+  }));
 }
 
 /** What stands in the record is ours, not the service's: refused, unreadable, or lost too often. */

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Endpoint } from '../api/endpoint.js';
+import { fieldOf } from '../api/field-of.js';
+import type { Answer } from '../api/read-answer.js';
 import type { SendOptions } from '../api/transport.js';
 import type { Json } from '../core/json.js';
 import { Secret } from '../core/secret.js';
@@ -22,14 +24,12 @@ export async function createMonitor<I>(
   endpoint: Endpoint<I, unknown>,
   input: I & { readonly [field: string]: Json },
   options: SendOptions,
-): Promise<unknown> {
+): Promise<Answer<unknown>> {
   const secrets = await usable(deps.secrets);
-  const record = (await sendFree(deps, endpoint, input, options)) as {
-    readonly id?: unknown;
-    readonly webhookSecret?: unknown;
-  };
-  if (record.webhookSecret instanceof Secret) await keep(secrets, String(record.id), record.webhookSecret);
-  return record;
+  const answer = await sendFree(deps, endpoint, input, options);
+  const secret = fieldOf(answer.data, 'webhookSecret');
+  if (secret instanceof Secret) await keep(secrets, String(fieldOf(answer.data, 'id')), secret);
+  return answer;
 }
 
 async function usable(secrets: SecretStore | null): Promise<SecretStore> {

@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { drawOf, type Endpoint } from '../api/endpoint.js';
 import type { ApiError } from '../api/errors.js';
+import type { Answer } from '../api/read-answer.js';
 import type { Input, SendOptions } from '../api/transport.js';
 import { backoffMs } from '../core/backoff.js';
 import { type Draw, type Limiter, takeTurn } from '../core/limiter.js';
@@ -20,7 +21,7 @@ export async function sendFree<I, O>(
   endpoint: Endpoint<I, O>,
   input: Input<NoInfer<I>>,
   options: SendOptions = {},
-): Promise<O> {
+): Promise<Answer<O>> {
   const { transport, limiter } = deps;
   const { info, cancellationSignal } = Context.current();
   const control = stopping({});
@@ -31,7 +32,7 @@ export async function sendFree<I, O>(
     await turnOrYield(limiter, drawOf(endpoint, input as I), control.stop);
     // What acts each time may finish what it began; anything else is cut at once, for nothing is paid for.
     const signal = endpoint.retry === 'look' ? control.cut : control.stop;
-    return (await transport.send(endpoint, input, { ...options, signal })).data;
+    return await transport.send(endpoint, input, { ...options, signal });
   } catch (error) {
     if (!isApiError(error)) throw toFailure(error, info.attempt);
     if (error.verdict.retry && error.verdict.charged === 'maybe' && endpoint.retry === 'look') throw lost(error);

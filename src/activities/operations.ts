@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AnyEndpoint, Endpoint } from '../api/endpoint.js';
 import { type OperationName, type Operations, operationTable } from '../api/operations.js';
+import type { Answer } from '../api/read-answer.js';
 import type { Input } from '../api/transport.js';
 import { canonicalJson, type Json } from '../core/json.js';
 import { Secret } from '../core/secret.js';
@@ -46,12 +47,13 @@ async function packFree(
   deps: ActivityDeps,
   endpoint: AnyCall,
   input: Fields,
-  answer: unknown,
+  { data: answer, requestId }: Answer<unknown>,
 ): Promise<OperationResult<Json>> {
   const data = withoutSecrets(answer, endpoint.secrets ?? []);
+  const requests = [{ requestId, costDollars: 0, bought: false }];
   const json = JSON.stringify(data);
   const bytes = Buffer.byteLength(json);
-  if (bytes <= MAX_INLINE_BYTES) return { data, requests: [], costDollars: 0 };
+  if (bytes <= MAX_INLINE_BYTES) return { data, requests, costDollars: 0 };
   const { book, owner } = loneOrder();
   const unit = canonicalJson([input, randomUUID()]);
   const key = unitKeys(deps.sha256, deps.origin, endpoint.name, {})(unit);
@@ -66,7 +68,7 @@ async function packFree(
     result: data,
   } as const;
   await deps.journal.settle(owner, book, endpoint.name, [outcome]);
-  return { landed: [key], bytes, preview: json.slice(0, 500), requests: [], costDollars: 0 };
+  return { landed: [key], bytes, preview: json.slice(0, 500), requests, costDollars: 0 };
 }
 
 function withoutSecrets(answer: unknown, names: readonly string[]): Json {

@@ -1,5 +1,6 @@
 import { drawOf, type Endpoint } from '../api/endpoint.js';
 import type { Input, SendOptions } from '../api/transport.js';
+import { transientTags } from '../core/failure.js';
 import { canonicalJson, type Json } from '../core/json.js';
 import { unitKeys } from '../core/unit-key.js';
 import { buyNow, type CallOptions, failUnlessSuccess, loneOrder, type OperationResult, packed } from './buy.js';
@@ -23,15 +24,18 @@ export async function buyWhole<I, O>(
   } catch (error) {
     throw toFailure(error);
   }
-  const order = wholeRequestOrder(deps, endpoint, input, call, send);
+  let shape: Error | null = null;
+  const order = wholeRequestOrder(deps, endpoint, input, call, send, (error) => {
+    shape = error;
+  });
   const { records, requests } = await buyNow(deps, order);
   // What landed was checked against the endpoint's schema when it came.
-  return packed(failUnlessSuccess(records[0]).result as O, order, requests);
+  return packed(failUnlessSuccess(records[0], shape).result as O, order, requests);
 }
 
 /** What of a call's options goes on the wire. */
-export function sendOptions({ variant, beta }: CallOptions): Pick<SendOptions, 'variant' | 'beta'> {
-  return { ...(variant === undefined ? {} : { variant }), ...(beta === undefined ? {} : { beta }) };
+export function sendOptions({ variant, beta, extraHeaders }: CallOptions): SendOptions {
+  return { ...(variant && { variant }), ...(beta && { beta }), ...(extraHeaders && { extraHeaders }) };
 }
 
 function wholeRequestOrder<I, O>(
@@ -40,25 +44,34 @@ function wholeRequestOrder<I, O>(
   input: Input<NoInfer<I>>,
   call: CallOptions,
   send: SendOptions,
+  onFailure: (error: Error) => void,
 ): Order {
   const unit = canonicalJson(input);
   // Another form, or another beta feature, is another answer.
   const key = unitKeys(deps.sha256, deps.origin, endpoint.name, send)(unit);
   // Checked against the endpoint's types before.
   const known = input as I;
+  const lone = loneOrder(call);
+  const starts = endpoint.retry === 'adopt';
   return {
-    ...loneOrder(call),
+    ...lone,
+    // A start whose answer was lost may run: another call doesn't start it anew either, unless it says so by `refreshAfterMs`.
+    ...(starts && {
+      freshness: { ...lone.freshness, retryTags: transientTags.filter((tag) => tag !== 'UNKNOWN_OUTCOME') },
+    }),
     operation: endpoint.name,
     refused: 'throw',
     draw: drawOf(endpoint, known),
     units: [{ key, unit }],
     unitsPerRequest: 1,
     timeoutMs: deps.timeoutMs,
-    // What was started must not be started twice: a lost answer is for a person to look at.
-    maxRebuys: endpoint.retry === 'adopt' ? 0 : undefined,
+    maxRebuys: starts ? 0 : undefined,
     estimateMicros: () => endpoint.estimate(known),
     send: async (units, signal) => {
-      const answer = await deps.transport.send(endpoint, input, { ...send, signal });
+      const answer = await deps.transport.send(endpoint, input, { ...send, signal }).catch((error: Error) => {
+        onFailure(error);
+        throw error;
+      });
       return {
         requestId: answer.requestId,
         costMicros: answer.costMicros,

@@ -29,6 +29,8 @@ const form = {
   ask: {},
   chunk: agentRunEvent,
   toChunk: ({ id, event }: SseEvent, data: unknown): unknown => ({ id, event, data }),
+  knows: () => true,
+  ofUnknown: ({ id, event }: SseEvent, data: unknown): AgentRunEvent => ({ id, event, data }),
   ofWhole: (data: object): unknown => ({ id: null, event: 'response', data }),
   ending,
   failure,

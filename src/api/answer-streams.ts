@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { type AnswerRequest, answerEndpoint, citation } from './answer.js';
+import { fieldOf } from './field-of.js';
 import { grounding, synthesised } from './output-schema.js';
 import { costDollars, searchResult } from './result.js';
 import { type SearchRequest, searchEndpoint } from './search.js';
+import type { SseEvent } from './sse.js';
 import type { StreamEndpoint, StreamFailure } from './stream-endpoint.js';
 
 const text = z.string().nullish();
@@ -22,8 +24,14 @@ const shared = {
   requestId: text,
 };
 
+/** Of chunks whose `type` is `unknown`: the event that we know nothing of. */
+const unknownKind = { event: text, data: z.unknown().optional() };
+
 const searchChunk = z.looseObject({
-  /** `text-delta`, `grounding`, `results`, `stream-reset`, `done`; `response` where the service did not stream. */
+  /**
+   * `text-delta`, `grounding`, `results`, `stream-reset`, `done`; `response` where the service did not stream; `unknown` for what
+   * we can't read, such as an event of a new kind.
+   */
   type: text,
   ...shared,
   delta: text,
@@ -34,7 +42,8 @@ const searchChunk = z.looseObject({
   output: synthesised.nullish(),
   searchTime: z.number().nullish(),
   warnings: z.array(z.unknown()).nullish(),
-  error: failure.nullish(),
+  error: z.union([z.string(), failure]).nullish(),
+  ...unknownKind,
 });
 /** A chunk of a streamed search (public facts 2.5), exactly as it came. */
 export type SearchChunk = z.infer<typeof searchChunk>;
@@ -48,6 +57,7 @@ const answerChunk = z.looseObject({
   tag: text,
   payload: z.looseObject({ error: failure.nullish(), requestId: text }).nullish(),
   error: z.union([z.string(), failure]).nullish(),
+  ...unknownKind,
 });
 /** A chunk of a streamed answer (public facts 4), exactly as it came. */
 export type AnswerChunk = z.infer<typeof answerChunk>;
@@ -64,6 +74,16 @@ function toFailure(error: z.infer<typeof failure> | string | null | undefined): 
 
 const asked = { stream: true };
 const toChunk = (_event: unknown, data: unknown): unknown => data;
+const ofUnknown = ({ event }: SseEvent, data: unknown) => ({ type: 'unknown', event, data });
+/** Chunks without a `type` are those of the OpenAI style. */
+const ofKinds =
+  (...kinds: readonly string[]) =>
+  (chunk: unknown): boolean => {
+    const type = fieldOf(chunk, 'type');
+    return type === undefined || type === null
+      ? typeof chunk === 'object' && chunk !== null && !Array.isArray(chunk)
+      : typeof type === 'string' && kinds.includes(type);
+  };
 const ofWhole = (body: object): unknown => ({ ...body, type: 'response' });
 
 /** `streamSearch`: the service streams only with an `outputSchema`; else the one chunk is the whole answer. */
@@ -74,10 +94,12 @@ export const searchStream: StreamEndpoint<SearchRequest, SearchChunk> = {
   ask: asked,
   chunk: searchChunk,
   toChunk,
+  knows: ofKinds('text-delta', 'grounding', 'results', 'stream-reset', 'done', 'error', 'response'),
+  ofUnknown,
   ofWhole,
   ending: ({ type }) => (type === 'done' || type === 'response' ? 'complete' : null),
   endsWithConnection: false,
-  failure: ({ type, error }) => (type === 'error' ? toFailure(error) : null),
+  failure: ({ type, error }) => (type === 'error' || (!type && error) ? toFailure(error) : null),
 };
 
 /** `streamAnswer`. Whether `[DONE]` ends it is not said: a cost or a `finish_reason` and an orderly end will do. */
@@ -88,6 +110,8 @@ export const answerStream: StreamEndpoint<AnswerRequest, AnswerChunk> = {
   ask: asked,
   chunk: answerChunk,
   toChunk,
+  knows: ofKinds('response'),
+  ofUnknown,
   ofWhole,
   ending: ({ type, costDollars: cost, choices }) => {
     if (type === 'response') return 'complete';

@@ -3,6 +3,7 @@ import type { CallContext } from './call-failure.js';
 import { ApiError, type ApiErrorParts } from './errors.js';
 import type { StreamFacts } from './event-stream.js';
 import { fieldOf } from './field-of.js';
+import { nestsDeeper } from './nesting.js';
 import { oneLine } from './redact.js';
 import { isShape, shapeProblem } from './shape.js';
 import { createSseReader, EventTooLarge, type SseEvent } from './sse.js';
@@ -57,9 +58,18 @@ export class ChunkReader<I, C> {
     for (const event of events) {
       if (event.id !== null) this.#facts.lastEventId = event.id;
       if (isDone(event.data)) this.ending = 'now';
-      else yield this.#accept(this.#spec.toChunk(event, parsed(event.data)), () => event.data);
+      else if (event.data !== '') yield this.#chunkOf(event);
       if (this.ending === 'now') return;
     }
+  }
+
+  /** An event as a chunk. One of a kind that isn't known is passed on, whatever its shape. */
+  #chunkOf(event: SseEvent): C {
+    const { toChunk, chunk: schema, knows, ofUnknown } = this.#spec;
+    const data = parsed(event.data);
+    const chunk = toChunk(event, data);
+    if (!knows(chunk) && !isShape(schema, chunk)) return ofUnknown(event, data);
+    return this.#accept(chunk, () => event.data);
   }
 
   /** A chunk of the right shape, told to the facts; throws what the chunk says went wrong. */
@@ -92,6 +102,7 @@ function isDone(data: string): boolean {
 }
 
 function parsed(data: string): unknown {
+  if (nestsDeeper(data)) return data;
   try {
     return JSON.parse(data);
   } catch {

@@ -1,4 +1,5 @@
 import type { Json } from '../core/json.js';
+import { nestsDeeper } from './nesting.js';
 import { oneLine, type Redact } from './redact.js';
 
 /** What an error answer says, whichever envelope it came in. */
@@ -32,6 +33,7 @@ function readChallenge(body: Fields): Json {
 }
 
 function parse(text: string): Json | undefined {
+  if (nestsDeeper(text)) return undefined;
   try {
     const value: Json = JSON.parse(text);
     return value;

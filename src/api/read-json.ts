@@ -1,3 +1,5 @@
+import { MAX_NESTING, nestsDeeper } from './nesting.js';
+
 /** A JSON body, or what is wrong with it: `truncated` where the text just ends too early. */
 export type ReadJson =
   | { readonly value: unknown }
@@ -11,6 +13,7 @@ export type ReadJson =
 export function readJson(bytes: Buffer, framed: boolean): ReadJson {
   const raw = bytes.toString('utf8');
   const text = raw.charCodeAt(0) === 0xfeff ? raw.slice(1) : raw;
+  if (nestsDeeper(text)) return { kind: 'wrongShape', reason: `the answer has more than ${MAX_NESTING} levels` };
   try {
     return { value: JSON.parse(text) };
   } catch (error) {

@@ -29,6 +29,10 @@ export interface StreamEndpoint<I, C> {
   readonly chunk: ZodType<C>;
   /** Makes a chunk of an event; `data` is parsed where it is JSON, else its text. */
   readonly toChunk: (event: SseEvent, data: unknown) => unknown;
+  /** Whether a chunk is of a kind that is known: then it must have the shape. */
+  readonly knows: (chunk: unknown) => boolean;
+  /** Makes a chunk of an event of another kind whose fields don't fit. */
+  readonly ofUnknown: (event: SseEvent, data: unknown) => C;
   /** Makes the one chunk of a service that answered with a whole JSON body instead of a stream. */
   readonly ofWhole: (body: object) => unknown;
   readonly ending: (chunk: C) => Ending | null;

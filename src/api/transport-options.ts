@@ -54,6 +54,9 @@ export interface TransportOptions {
   readonly profile?: LimitProfile;
 }
 
+/** What a worker's owner may choose about the wire. */
+export type WireOptions = Pick<TransportOptions, 'auth' | 'headers' | 'beta' | 'betaHeader' | 'profile'>;
+
 export interface SendOptions {
   /** Cuts the call at once. */
   readonly signal?: AbortSignal;

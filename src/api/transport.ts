@@ -31,6 +31,7 @@ export {
   type StreamOptions,
   type Timeouts,
   type TransportOptions,
+  type WireOptions,
 } from './transport-options.js';
 
 export interface Transport {

@@ -1,6 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ActivityDeps, createPurchase, Halt, InFlight, ServiceHealth } from '../activities/index.js';
+import {
+  type ActivityDeps,
+  createPurchase,
+  Halt,
+  InFlight,
+  ServiceHealth,
+  warnInActivity,
+} from '../activities/index.js';
 import { createTransport, defaultTimeouts, type Transport } from '../api/transport.js';
 import { flatProfile, type RateProfile, rateProfiles } from '../core/rate.js';
 import { createDuckDbSinks } from '../sinks/index.js';
@@ -30,7 +37,12 @@ export function rateProfileOf(rate: RuntimeConfig['rate']): RateProfile {
 }
 
 export function openTransport(config: RuntimeConfig): Transport {
-  return createTransport({ baseUrl: config.baseUrl, apiKey: config.apiKey, connections: config.concurrency });
+  const { baseUrl, apiKey, concurrency, say, wire } = config;
+  const warn = ({ message }: { readonly message: string }) => {
+    say(message);
+    warnInActivity(message);
+  };
+  return createTransport({ ...wire, baseUrl, apiKey, connections: concurrency, warn });
 }
 
 export function journalDir(config: RuntimeConfig): string {

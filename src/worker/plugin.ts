@@ -4,6 +4,7 @@ import { SimplePlugin } from '@temporalio/plugin';
 import type { WorkerOptions } from '@temporalio/worker';
 import { type Activities, createActivities } from '../activities/index.js';
 import { type OperationName, operationTable } from '../api/operations.js';
+import type { WireOptions } from '../api/transport.js';
 import { DEFAULT_TASK_QUEUE } from '../core/job.js';
 import type { Journal, UnitRecord } from '../core/journal.js';
 import { Secret } from '../core/secret.js';
@@ -14,7 +15,7 @@ import { openParts } from './parts.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { workerDefaults } from './worker-host.js';
 
-export interface SearchflowPluginOptions {
+export interface SearchflowPluginOptions extends WireOptions {
   /** Key of the service. Read it from your own configuration; it is sent to the service and goes nowhere else. */
   readonly apiKey: string;
   /** Default: the public service. */
@@ -135,9 +136,21 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
     concurrency: options.concurrency ?? Math.min(256, qps * 5),
     keepLandingMs: DEFAULT_KEEP_LANDING_MS,
     secretFile: options.secretFile === undefined ? null : resolve(options.secretFile),
+    wire: wireOf(options),
     temporalAddress: null,
     namespace: 'default',
     taskQueue: DEFAULT_TASK_QUEUE,
     say: options.say ?? (() => undefined),
+  };
+}
+
+/** The options of the wire among them, those that were given. */
+function wireOf({ auth, headers, beta, betaHeader, profile }: WireOptions): WireOptions {
+  return {
+    ...(auth && { auth }),
+    ...(headers && { headers }),
+    ...(beta && { beta }),
+    ...(betaHeader && { betaHeader }),
+    ...(profile && { profile }),
   };
 }

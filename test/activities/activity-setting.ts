@@ -16,6 +16,7 @@ import {
 import type { OperationName } from '../../src/api/operations.js';
 import { createTransport, type TransportOptions } from '../../src/api/transport.js';
 import type { Json } from '../../src/core/json.js';
+import type { Limiter } from '../../src/core/limiter.js';
 import { flatProfile } from '../../src/core/rate.js';
 import { Secret } from '../../src/core/secret.js';
 import { FileJournal } from '../../src/store/file-journal.js';
@@ -44,8 +45,11 @@ export class ActivitySetting {
   }
 
   /** Parts of a worker of their own: limiter, purchase, connections. `origin` keeps its purchases apart. */
-  worker(options: Pick<TransportOptions, 'baseUrl'> & Partial<TransportOptions>, origin = 'sandbox'): ActivityDeps {
-    const limiter = new MemoryLimiter(flatProfile(1000));
+  worker(
+    options: Pick<TransportOptions, 'baseUrl'> & Partial<TransportOptions>,
+    origin = 'sandbox',
+    limiter: Limiter = new MemoryLimiter(flatProfile(1000)),
+  ): ActivityDeps {
     const { journal } = this;
     const [inFlight, health, halt] = [new InFlight(10), new ServiceHealth(), new Halt()];
     const deps: ActivityDeps = {
@@ -100,5 +104,8 @@ export async function runActivity(
 
 /** Failures are meant here: they needn't be in the output. */
 export function quiet(): MockActivityEnvironment {
-  return new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR', () => undefined) });
+  return new MockActivityEnvironment(
+    { scheduledTimestampMs: Date.now() },
+    { logger: new DefaultLogger('ERROR', () => undefined) },
+  );
 }

@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Client, type ClientOptions, createClient } from '../../src/api/client.js';
-import type { Draw, Limiter } from '../../src/core/limiter.js';
+import { type Draw, idleView, type Limiter } from '../../src/core/limiter.js';
+import { flatProfile } from '../../src/core/rate.js';
 import { type Handler, json, type RawServer, rawServer } from './raw-server.js';
 
 const open: { close(): Promise<void> }[] = [];
@@ -27,11 +28,12 @@ function recordingLimiter(starts: ('go' | 'blocked')[] = []) {
     async acquire(draw, signal) {
       signal?.throwIfAborted();
       draws.push(draw);
-      return { draw, startAt: 0 };
+      return { draw, startAt: 0, bookedAt: 0 };
     },
     start: async () => starts.shift() ?? 'go',
     block: async (ms) => void blocks.push(ms),
-    view: async () => ({ profile: 'test', qps: 1, blockedUntil: null, blockReason: null, waiting: 0 }),
+    queued: () => undefined,
+    view: async () => idleView(flatProfile(1)),
     close: async () => undefined,
   };
   return { limiter, draws, blocks };

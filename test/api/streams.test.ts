@@ -93,6 +93,8 @@ describe('a streamed search', () => {
   test.each<[unknown, string, string]>([
     [{ type: 'error', error: { message: 'no  words canary-7f3a9c' } }, 'ServiceUnavailable', 'no words [redacted]'],
     [{ type: 'error' }, 'ServiceUnavailable', 'ended with an error'],
+    [{ type: 'error', error: 'no words' }, 'ServiceUnavailable', 'no words'],
+    [{ error: 'no words' }, 'ServiceUnavailable', 'no words'],
     [{ type: 'error', error: { message: 'slow down', code: 429 } }, 'RateLimited', '429'],
   ])('with the chunk %j fails', async (failure, type, message) => {
     const { client } = await service(streaming([data(delta), data(failure), 'data: [DONE]\n\n']));
@@ -105,10 +107,35 @@ describe('a streamed search', () => {
   });
 
   test('with a chunk of the wrong shape is refused, and the chunk kept', async () => {
-    for (const text of ['data: {"type":7}\n\n', 'data: words\n\n', 'data: null\n\n']) {
+    for (const text of ['data: {"type":"results","results":7}\n\n', 'data: {"choices":{}}\n\n']) {
       const { client } = await service(streaming([text]));
       const { error } = await all(client.streamSearch({ query: 'q' }));
       expect(error).toMatchObject({ verdict: { type: 'ResponseShape' }, body: text.slice(6).trim() });
+    }
+  });
+
+  test('fault 19: passes on what it does not know, whatever its shape, and comes to its end', async () => {
+    const deep = '['.repeat(100_000);
+    const odd = ['keep-alive', 'null', '[1]', '{"type":"progress","choices":5}', '{"type":7}', deep];
+    const texts = [
+      data(delta),
+      'event: ping\ndata:\n\n',
+      ...odd.map((text) => `event: e\ndata: ${text}\n\n`),
+      data(done),
+    ];
+    for (const [kind, last] of [
+      ['streamSearch', done],
+      ['streamAnswer', { costDollars: { total: 0.005 } }],
+    ] as const) {
+      const { client } = await service(streaming([...texts.slice(0, -1), data(last)]));
+      const { chunks, error } = await all<unknown>(client[kind]({ query: 'q' }));
+      expect(error).toBeNull();
+      const unknown = (value: unknown) => ({ type: 'unknown', event: 'e', data: value });
+      expect(chunks).toEqual([
+        delta,
+        ...['keep-alive', null, [1], { type: 'progress', choices: 5 }, { type: 7 }, deep].map(unknown),
+        last,
+      ]);
     }
   });
 

@@ -228,6 +228,7 @@ describe('fault 9: a whole answer that is not what the interface describes', () 
     ['a title that is a number', '{"results":[{"title":5}]}'],
     ['a status without id', '{"results":[],"statuses":[{"status":"success"}]}'],
     ['no JSON, though it looks like it', '{"results": NaN}'],
+    ['lists in lists without end', `{"results":[],"x":${'['.repeat(9999)}${']'.repeat(9999)}}`],
   ])('%s is not tried again, and kept', async (_name, body) => {
     const { failed } = await service(replying(answer(200, body)));
     const error = await failed();
