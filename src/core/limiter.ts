@@ -1,3 +1,5 @@
+import type { RateProfile } from './rate.js';
+
 /** What a call draws from the team's rate limit. */
 export interface Draw {
   /** Rate class of the operation, such as `contents`; the profile says which buckets it draws from. */
@@ -10,14 +12,30 @@ export interface Draw {
 export interface Grant {
   readonly draw: Draw;
   readonly startAt: number;
+  /** The same moment in the clock of whoever holds the meter. */
+  readonly bookedAt: number;
+}
+
+/** One bucket of the rate profile as it is now, in units a second. */
+export interface BucketView {
+  readonly name: string;
+  readonly qps: number;
+  /** What is left of it by margins, and by going slower while the service queues our calls. */
+  readonly effectiveQps: number;
+  /** Units that started within the last second, whoever started them. */
+  readonly used: number;
 }
 
 /** What a limiter shows of itself. Times are Unix milliseconds. */
 export interface LimiterView {
   readonly profile: string;
+  /** Of the first bucket; all of them are in `buckets`. */
   readonly qps: number;
+  readonly effectiveQps: number;
+  readonly buckets: readonly BucketView[];
   readonly blockedUntil: number | null;
   readonly blockReason: string | null;
+  /** Calls that wait for a place, in every process that shares the limit. */
   readonly waiting: number;
 }
 
@@ -35,8 +53,25 @@ export interface Limiter {
   start(grant: Grant, signal?: AbortSignal): Promise<'go' | 'blocked'>;
   /** Holds back every call of the team for `ms` from now. A shorter block never ends a longer one. */
   block(ms: number, reason: string): Promise<void>;
+  /** Says that an answer had waited in the service's own queue: calls that draw from the same buckets go slower for a while. */
+  queued(draw: Draw): void;
   view(): Promise<LimiterView>;
   close(): Promise<void>;
+}
+
+/** What a limiter that nobody uses would show. */
+export function idleView(profile: RateProfile): LimiterView {
+  const buckets = profile.buckets.map(({ name, qps }) => ({ name, qps, effectiveQps: qps, used: 0 }));
+  const qps = buckets[0]?.qps ?? 0;
+  return {
+    profile: profile.name,
+    qps,
+    effectiveQps: qps,
+    buckets,
+    blockedUntil: null,
+    blockReason: null,
+    waiting: 0,
+  };
 }
 
 /** Waits for a place on the meter and for its moment; a block that begins meanwhile voids the place, and another is taken. */

@@ -8,6 +8,8 @@ export interface RateBucket {
   readonly qps: number;
   /** Rate classes that draw from it; `*` is all. */
   readonly classes: readonly string[];
+  /** Whose it is: the team's, over all its keys (the default), or one key's own. */
+  readonly of?: 'team' | 'key';
 }
 
 export interface RateProfile {
@@ -18,6 +20,23 @@ export interface RateProfile {
 /** One bucket for everything, as the contract has it. */
 export function flatProfile(qps: number): RateProfile {
   return { name: `flat-${qps}`, buckets: [{ name: 'all', qps, classes: ['*'] }] };
+}
+
+/** A profile within which one key has a lower limit of its own (interface section 5.2): its calls draw from both. */
+export function withKeyLimit(profile: RateProfile, qps: number): RateProfile {
+  const own: RateBucket = { name: 'key', qps, classes: ['*'], of: 'key' };
+  return { name: `${profile.name}+key-${qps}`, buckets: [...profile.buckets, own] };
+}
+
+/** The buckets that a call of this class draws from. A class that none of the team's names draws from the first: better slow than refused. */
+export function bucketsFor({ buckets }: RateProfile, rateClass: string): readonly RateBucket[] {
+  const named = buckets.filter(({ classes }) => classes.includes('*') || classes.includes(rateClass));
+  return named.some(({ of }) => of !== 'key') ? named : [...buckets.slice(0, 1), ...named];
+}
+
+/** Whole units a second, at least one. */
+export function limitOf({ qps }: RateBucket): number {
+  return Math.max(1, Math.floor(qps));
 }
 
 /** The contract's default, its higher rate, and the public per-endpoint table. */

@@ -1,52 +1,68 @@
 /**
- * The meter: a ring of the last N unit times. A unit may start one second (and a margin) after the oldest of them,
- * so no sliding second ever holds more than N units, whatever their weights; a token bucket or GCRA can't promise that
- * and still use the limit. Pure: the clock is the caller's, so memory and PostgreSQL share the same table of cases.
+ * The meter of a rate: the start times of the last units in milliseconds, oldest first. A unit may start one second (and a
+ * margin) after the one that started `limit` units before it, so no sliding second ever holds more than `limit` units, whatever
+ * their weights; a token bucket or GCRA can't promise that and still use the limit.
+ *
+ * Pure: the clock is the caller's. PostgreSQL has the same functions in SQL; one table of cases holds both to the rule.
  */
-export interface Ring {
-  /** Start times of the last `limit` units in milliseconds, oldest at `head`. */
-  readonly times: Float64Array;
-  head: number;
-  /** Planned start of the last grant. */
-  last: number;
-}
+export type Ring = number[];
 
 export interface RingRule {
   /** Units a second. */
   readonly limit: number;
-  /** Part of a second kept free at the end of each window, against jitter on the way to the service. */
+  /** Part of a second added to each window, against jitter on the way to the service. */
   readonly margin: number;
 }
 
-/** A ring that holds back for a full window: whoever ran before may have used all of it just now. */
-export function fullRing(limit: number, now: number): Ring {
-  return { times: new Float64Array(limit).fill(now), head: 0, last: Number.NEGATIVE_INFINITY };
+/** What goes before a call. */
+export interface Ahead {
+  readonly calls: number;
+  readonly units: number;
 }
+
+const nobody: Ahead = { calls: 0, units: 0 };
 
 /** Smallest time between two starts: spreads a burst, and is short enough to catch up after a late one. */
 const GAP = 0.6;
+/** The clock went back where a start lies further ahead than this. */
+const FAR_MS = 1000;
+
+/** A ring that holds back for a full window: whoever ran before may have used all of it just now. */
+export function fullRing(limit: number, now: number): Ring {
+  return new Array<number>(limit).fill(now);
+}
 
 /**
- * The earliest start of a call of `weight` units, in the clock of `now`. Changes nothing.
- * A call heavier than the whole limit takes all of it, else it could never start.
+ * Makes the ring fit a limit and a clock. What was before its first unit is unknown, so for a larger limit it is taken as full of
+ * units that started with that one. It stays longer than the limit while somebody may still ask for the larger one.
  */
-export function earliest(ring: Ring, rule: RingRule, now: number, weight: number): number {
+export function resize(ring: Ring, limit: number, now: number): void {
+  for (let at = ring.length - 1; at >= 0 && (ring[at] as number) > now + FAR_MS; at--) ring[at] = now;
+  const first = ring[0] ?? now;
+  while (ring.length < limit) ring.unshift(first);
+  while (ring.length > limit && (ring[1] as number) < now - 2 * FAR_MS) ring.shift();
+}
+
+/**
+ * The earliest start of a call of `weight` units, in the clock of `now`; behind others that have not started it is an estimate.
+ * Changes nothing. A call heavier than the whole limit takes all of it, else it could never start.
+ */
+export function earliest(ring: Ring, rule: RingRule, now: number, weight: number, ahead: Ahead = nobody): number {
   if (weight <= 0) return now;
-  const size = ring.times.length;
-  const units = Math.min(weight, size);
-  const freed = ring.times[(ring.head + units - 1) % size] as number;
-  return Math.max(now, freed + 1000 * (1 + rule.margin), ring.last + (GAP * 1000) / rule.limit);
+  const before = Math.min(weight, rule.limit) + ahead.units - 1;
+  const freed = ring[ring.length - rule.limit + (before % rule.limit)] as number;
+  const window = 1000 * (1 + rule.margin);
+  const newest = ring[ring.length - 1] as number;
+  const gap = (GAP * 1000) / rule.limit;
+  return Math.max(now, freed + window * (1 + Math.floor(before / rule.limit)), newest + gap * (1 + ahead.calls));
 }
 
 /** Books a call of `weight` units at `start`; `start` comes from {@link earliest}. */
-export function book(ring: Ring, start: number, weight: number): void {
-  if (weight <= 0) return;
-  const size = ring.times.length;
-  for (let unit = 0; unit < Math.min(weight, size); unit++) {
-    ring.times[ring.head] = start;
-    ring.head = (ring.head + 1) % size;
+export function book(ring: Ring, limit: number, start: number, weight: number): void {
+  for (let unit = 0; unit < Math.min(weight, limit); unit++) {
+    ring.shift();
+    ring.push(start);
   }
-  ring.last = start;
 }
 
 /**
@@ -54,18 +70,12 @@ export function book(ring: Ring, start: number, weight: number): void {
  * earlier than `actual` move before them, so the ring stays in order.
  */
 export function late(ring: Ring, planned: number, actual: number, weight: number): void {
-  const size = ring.times.length;
-  const at = (position: number) => (ring.head + position) % size;
-  let left = Math.min(weight, size);
-  for (let position = size - 1; position >= 0 && left > 0; position--) {
-    if (ring.times[at(position)] !== planned) continue;
-    let hole = position;
-    while (hole + 1 < size && (ring.times[at(hole + 1)] as number) < actual) {
-      ring.times[at(hole)] = ring.times[at(hole + 1)] as number;
-      hole++;
-    }
-    ring.times[at(hole)] = actual;
-    left--;
+  for (let unit = 0; unit < weight; unit++) {
+    const at = ring.lastIndexOf(planned);
+    if (at < 0) return;
+    ring.splice(at, 1);
+    let place = ring.length;
+    while (place > at && (ring[place - 1] as number) > actual) place--;
+    ring.splice(place, 0, actual);
   }
-  ring.last = Math.max(ring.last, actual);
 }

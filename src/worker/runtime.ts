@@ -5,6 +5,7 @@ import type { EnrichCsvInput, JobSummary, StagedJob } from '../core/job.js';
 import { workflowNames } from '../core/job.js';
 import type { JobEntries, JobEntry } from '../core/job-entries.js';
 import type { Journal } from '../core/journal.js';
+import { idleView } from '../core/limiter.js';
 import { createDuckDbSinks } from '../sinks/index.js';
 import { FileJournal } from '../store/file-journal.js';
 import { lockHolder, type ProcessLock, tryLock } from '../store/process-lock.js';
@@ -152,14 +153,7 @@ class FolderRuntime implements Runtime {
 
   async limits() {
     if (this.#parts) return this.#parts.deps.limiter.view();
-    const profile = rateProfileOf(this.#config.rate);
-    return {
-      profile: profile.name,
-      qps: profile.buckets[0]?.qps ?? 0,
-      blockedUntil: null,
-      blockReason: null,
-      waiting: 0,
-    };
+    return idleView(rateProfileOf(this.#config.rate));
   }
 
   async runWorker(): Promise<void> {

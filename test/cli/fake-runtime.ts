@@ -3,6 +3,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import type { Context } from '../../src/cli/context.js';
 import { watchInterrupts } from '../../src/cli/signals.js';
 import type { JobProgress, JobSummary, StagedJob } from '../../src/core/job.js';
+import { idleView } from '../../src/core/limiter.js';
+import { flatProfile } from '../../src/core/rate.js';
 import type { EnrichRequest, JobHandle, JobPlan, Runtime } from '../../src/worker/runtime-types.js';
 import { fakeTerminal } from './fake-terminal.js';
 
@@ -111,7 +113,7 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime:
     jobs: async () => [],
     inFlight: () => 3,
     unknownOutcomes: async () => [],
-    limits: async () => ({ profile: 'contract', qps: 10, blockedUntil: null, blockReason: null, waiting: 0 }),
+    limits: async () => idleView(flatProfile(10)),
     runWorker: async () => undefined,
     close: async () => undefined,
     ...changes,

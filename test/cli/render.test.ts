@@ -7,6 +7,8 @@ import { progressBar, progressText } from '../../src/cli/render/progress-line.js
 import { ProgressView } from '../../src/cli/render/progress-view.js';
 import { type Ending, summaryData, summaryText } from '../../src/cli/render/summary.js';
 import type { JobProgress, JobSummary, SliceHeartbeat } from '../../src/core/job.js';
+import { idleView } from '../../src/core/limiter.js';
+import { flatProfile } from '../../src/core/rate.js';
 import { fakeTerminal } from './fake-terminal.js';
 
 const progress: JobProgress = {
@@ -128,8 +130,7 @@ describe('Meter', () => {
 
   it('says a block before anything else it waits for', () => {
     const limits = {
-      profile: 'contract',
-      qps: 10,
+      ...idleView(flatProfile(10)),
       blockedUntil: 5_500,
       blockReason: 'POST /contents: 429 Too Many Requests (request id 1, retry in 3 s)',
       waiting: 2,

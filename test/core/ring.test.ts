@@ -1,57 +1,29 @@
 import { fc, test as property } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
-import { book, earliest, fullRing, late, type Ring } from '../../src/core/ring.js';
-
-const rule = { limit: 4, margin: 0.01 };
-
-function ringOf(times: number[], last = Number.NEGATIVE_INFINITY): Ring {
-  return { times: Float64Array.from(times), head: 0, last };
-}
+import { book, earliest, fullRing, late, resize } from '../../src/core/ring.js';
+import { bookCases, earliestCases, lateCases, resizeCases } from './ring-cases.js';
 
 describe('the ring of unit times', () => {
-  it.each([
-    {
-      case: 'a full ring waits out the window and its margin',
-      ring: ringOf([0, 0, 0, 0]),
-      now: 0,
-      weight: 1,
-      start: 1010,
-    },
-    { case: 'an old ring starts at once', ring: ringOf([0, 1, 2, 3]), now: 5000, weight: 1, start: 5000 },
-    { case: 'one freed unit starts one call', ring: ringOf([0, 500, 600, 700]), now: 1200, weight: 1, start: 1200 },
-    {
-      case: 'a call of two waits for the second freed unit',
-      ring: ringOf([0, 500, 600, 700]),
-      now: 1200,
-      weight: 2,
-      start: 1510,
-    },
-    {
-      case: 'a call heavier than the limit takes all of it',
-      ring: ringOf([0, 1, 2, 3]),
-      now: 0,
-      weight: 9,
-      start: 1013,
-    },
-    {
-      case: 'two starts keep a gap of 0.6 of the average',
-      ring: ringOf([0, 0, 0, 0], 5000),
-      now: 5010,
-      weight: 1,
-      start: 5150,
-    },
-    { case: 'a call of no weight skips the meter', ring: ringOf([0, 0, 0, 0], 0), now: 7, weight: 0, start: 7 },
-  ])('$case', ({ ring, now, weight, start }) => {
-    expect(earliest(ring, rule, now, weight)).toBeCloseTo(start, 6);
+  it.each(earliestCases)('earliest: $name', ({ ring, now, weight, limit = 4, calls = 0, units = 0, start }) => {
+    expect(earliest(ring, { limit, margin: 0.01 }, now, weight, { calls, units })).toBeCloseTo(start, 6);
   });
 
-  it('moves a late unit behind those that started before it', () => {
-    const ring = ringOf([100, 200, 300, 400], 400);
-    late(ring, 200, 350, 1);
-    expect([...ring.times]).toEqual([100, 300, 350, 400]);
-    late(ring, 100, 900, 1);
-    expect([...ring.times]).toEqual([300, 350, 400, 900]);
-    expect(ring.last).toBe(900);
+  it.each(bookCases)('book: $name', ({ ring, limit, start, weight, after }) => {
+    const booked = [...ring];
+    book(booked, limit, start, weight);
+    expect(booked).toEqual(after);
+  });
+
+  it.each(lateCases)('late: $name', ({ ring, planned, actual, weight, after }) => {
+    const moved = [...ring];
+    late(moved, planned, actual, weight);
+    expect(moved).toEqual(after);
+  });
+
+  it.each(resizeCases)('resize: $name', ({ ring, limit, now, after }) => {
+    const resized = [...ring];
+    resize(resized, limit, now);
+    expect(resized).toEqual(after);
   });
 
   property.prop([
@@ -73,7 +45,7 @@ describe('the ring of unit times', () => {
     for (const { weight, idle, lateBy } of calls) {
       now += idle;
       const planned = earliest(ring, { limit, margin: 0.01 }, now, weight);
-      book(ring, planned, weight);
+      book(ring, limit, planned, weight);
       now = planned;
       if (lateBy > 8 && weight > 0) {
         late(ring, planned, planned + lateBy, weight);
@@ -84,6 +56,26 @@ describe('the ring of unit times', () => {
     for (const first of starts) {
       const within = starts.filter((other) => other.at >= first.at && other.at < first.at + 1000);
       expect(within.reduce((sum, other) => sum + other.weight, 0)).toBeLessThanOrEqual(limit);
+    }
+  });
+
+  property.prop([
+    fc.array(fc.record({ limit: fc.integer({ min: 1, max: 40 }), calls: fc.integer({ min: 1, max: 60 }) })),
+  ])('changes its limit without ever passing the largest that was in force', (spells) => {
+    const ring = fullRing(spells[0]?.limit ?? 1, 0);
+    const starts: { at: number; limit: number }[] = [];
+    let now = 0;
+    for (const { limit, calls } of spells) {
+      resize(ring, limit, now);
+      for (let call = 0; call < calls; call++) {
+        now = earliest(ring, { limit, margin: 0.01 }, now, 1);
+        book(ring, limit, now, 1);
+        starts.push({ at: now, limit });
+      }
+    }
+    for (const { at } of starts) {
+      const within = starts.filter((other) => other.at >= at && other.at < at + 1000);
+      expect(within.length).toBeLessThanOrEqual(Math.max(...within.map(({ limit }) => limit)));
     }
   });
 });

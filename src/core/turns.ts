@@ -1,0 +1,157 @@
+import type { BucketView } from './limiter.js';
+import { GRANT_AHEAD_MS, limitOf, type RateBucket } from './rate.js';
+import { book, earliest, fullRing, type Ring, resize } from './ring.js';
+import { ease, recovered } from './slack.js';
+
+/** Somebody who waits on a bucket: the calls of one kind of one process. */
+export interface Turn {
+  readonly who: string;
+  readonly weight: number;
+  /** Single units that were let past it. */
+  readonly passed: number;
+  /** When it comes again; it loses its place where it doesn't. */
+  readonly due: number;
+  /** Calls that wait behind it. */
+  readonly waiting: number;
+}
+
+/** All that is known of a bucket. Times are of whoever holds it: a process, or the database. */
+export interface BucketState {
+  readonly ring: Ring;
+  margin: number;
+  /** Part of a second added to each window because the service says it queues our calls; it shrinks by itself. */
+  slack: number;
+  slackAt: number;
+  /** Those who wait, first come first served. */
+  turns: readonly Turn[];
+}
+
+export interface Asked {
+  /** Asks again under the same name, until it waits no longer. */
+  readonly who: string;
+  readonly weight: number;
+  /** Calls that wait; all of the same weight. */
+  readonly count: number;
+  /** What the starts of this process need, see `RingRule`. */
+  readonly margin: number;
+  /** Answers since it asked last that had waited in the service's own queue. */
+  readonly queued: number;
+}
+
+export interface Answered {
+  /** Starts of as many calls as may start within the next 250 ms. */
+  readonly starts: readonly number[];
+  /** Where calls are left: when to ask for them. */
+  readonly comeAt: number;
+}
+
+/** Whoever doesn't come for this long after its time is taken for dead. */
+const GRACE_MS = 100;
+/** When to ask again where somebody who goes first has not come yet. */
+const AGAIN_MS = 20;
+/** How often single units may pass a heavier call that waits for a wider gap. */
+const MAX_PASSED = 3;
+/** By so much the margin shrinks with each start, once starts are on time again. */
+const MARGIN_STEP = 0.0001;
+
+/** A bucket nobody has drawn from yet. */
+export function newBucket(limit: number, now: number): BucketState {
+  return { ring: fullRing(limit, now), margin: 0, slack: 0, slackAt: now, turns: [] };
+}
+
+/** Part of a second that is added to each window of a bucket. */
+function marginOf(bucket: Pick<BucketState, 'margin' | 'slack' | 'slackAt'>, now: number): number {
+  return bucket.margin + recovered(bucket, now);
+}
+
+/** What a bucket shows of itself. */
+export function bucketView(bucket: RateBucket, state: Omit<BucketState, 'turns'>, now: number): BucketView {
+  return {
+    name: bucket.name,
+    qps: bucket.qps,
+    effectiveQps: limitOf(bucket) / (1 + marginOf(state, now)),
+    used: state.ring.filter((time) => time > now - 1000 && time <= now).length,
+  };
+}
+
+interface Drawn {
+  readonly bucket: BucketState;
+  readonly limit: number;
+}
+
+/**
+ * Asks for starts on every bucket that a call draws from. Books what may start within the next 250 ms; for the rest it keeps
+ * the asker's turn on the bucket that holds it back, and says when to come again. Nobody is passed by, save a heavy call by
+ * single units that fit before it; those who don't come when they said lose their turn.
+ *
+ * PostgreSQL has the same function in SQL; one table of cases holds both to the rule.
+ */
+export function ask(drawn: readonly Drawn[], now: number, blockedUntil: number, asked: Asked): Answered {
+  const { who, weight, count } = asked;
+  if (weight <= 0) {
+    const free = blockedUntil <= now;
+    return { starts: free ? new Array<number>(count).fill(now) : [], comeAt: free ? now : blockedUntil };
+  }
+  for (const { bucket, limit } of drawn) {
+    resize(bucket.ring, limit, now);
+    bucket.turns = bucket.turns.filter(({ due }) => due + GRACE_MS >= now);
+    bucket.margin = Math.max(asked.margin, bucket.margin);
+    if (asked.queued > 0) ease(bucket, now, asked.queued);
+  }
+  const starts: number[] = [];
+  for (;;) {
+    const places = drawn.map((one) => ({ ...one, ...placeIn(one, now, asked) }));
+    const start = Math.max(now, blockedUntil, ...places.map((place) => place.start));
+    const first = places.every((place) => place.first);
+    const granted = starts.length < count && first && start <= now + GRANT_AHEAD_MS;
+    const comeAt = first ? start - GRANT_AHEAD_MS : Math.max(start - GRANT_AHEAD_MS, now + AGAIN_MS);
+    for (const { bucket, limit, passes, start: own } of places) {
+      const waits = !granted && starts.length < count && own === start;
+      const turn = { who, weight, passed: passedOf(bucket, who), due: comeAt, waiting: count - starts.length };
+      bucket.turns = withTurn(bucket.turns, who, waits ? turn : null);
+      if (!granted) continue;
+      bucket.turns = bucket.turns.map((other) =>
+        passes.includes(other.who) ? { ...other, passed: other.passed + 1 } : other,
+      );
+      book(bucket.ring, limit, start, weight);
+      bucket.margin = Math.max(asked.margin, bucket.margin - MARGIN_STEP);
+    }
+    if (!granted) return { starts, comeAt };
+    starts.push(start);
+  }
+}
+
+function passedOf(bucket: BucketState, who: string): number {
+  return bucket.turns.find((turn) => turn.who === who)?.passed ?? 0;
+}
+
+/** Keeps a turn where it stands, puts a new one at the end, or takes it away. */
+function withTurn(turns: readonly Turn[], who: string, turn: Turn | null): readonly Turn[] {
+  if (turn === null) return turns.filter((other) => other.who !== who);
+  if (!turns.some((other) => other.who === who)) return [...turns, turn];
+  return turns.map((other) => (other.who === who ? turn : other));
+}
+
+/** When a call could start on one bucket, whether nobody goes before it, and whom it would pass. */
+function placeIn({ bucket, limit }: Drawn, now: number, { who, weight }: Asked) {
+  const rule = { limit, margin: marginOf(bucket, now) };
+  const passes: string[] = [];
+  let units = 0;
+  let calls = 0;
+  for (const turn of bucket.turns) {
+    if (turn.who === who) break;
+    const passable =
+      calls === 0 &&
+      weight === 1 &&
+      turn.weight > 1 &&
+      turn.passed < MAX_PASSED &&
+      earliest(bucket.ring, rule, now, 1) < earliest(bucket.ring, rule, now, turn.weight);
+    if (passable) {
+      passes.push(turn.who);
+    } else {
+      units += Math.min(turn.weight, limit);
+      calls++;
+    }
+  }
+  return { start: earliest(bucket.ring, rule, now, weight, { calls, units }), first: calls === 0, passes };
+}
