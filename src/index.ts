@@ -22,6 +22,10 @@ export {
   type SearchResult,
   type SendOptions,
   StreamDropped,
+  verifyWebhook,
+  type WebhookEvent,
+  type WebhookProblem,
+  WebhookRefused,
 } from './api/index.js';
 export { type CallFacts, classify, type FailureType, transientTags, type Verdict } from './core/failure.js';
 export {

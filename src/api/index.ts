@@ -67,5 +67,6 @@ export {
   type Transport,
   type TransportOptions,
 } from './transport.js';
+export { verifyWebhook, type WebhookEvent, type WebhookProblem, WebhookRefused } from './verify-webhook.js';
 export type { Webset, WebsetItem } from './webset-schemas.js';
 export type { WebsetItemFilter, WebsetItemPage, WebsetPage, WebsetRequest } from './websets.js';
