@@ -12,7 +12,6 @@ export { Halt } from './halt.js';
 export { InFlight } from './in-flight.js';
 export { type Control, createPurchase, type Order, type Purchase, type Receipt, type Unit } from './purchase.js';
 export { ServiceHealth } from './service-health.js';
-export { warnInActivity } from './warn-in-activity.js';
 
 /** All activities, by the names under which workflows call them. */
 export function createActivities(deps: ActivityDeps) {

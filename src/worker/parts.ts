@@ -1,13 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type ActivityDeps,
-  createPurchase,
-  Halt,
-  InFlight,
-  ServiceHealth,
-  warnInActivity,
-} from '../activities/index.js';
+import { type ActivityDeps, createPurchase, Halt, InFlight, ServiceHealth } from '../activities/index.js';
 import { createTransport, defaultTimeouts, type Transport } from '../api/transport.js';
 import { flatProfile, type RateProfile, rateProfiles } from '../core/rate.js';
 import { createDuckDbSinks } from '../sinks/index.js';
@@ -19,6 +12,7 @@ import { ownLimit } from './limit-owner.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 import { stageEnrichment, toStageRequest } from './stage-job.js';
+import { warnInActivity } from './warn-in-activity.js';
 
 /** The parts a worker process is made of, and how to take it apart again. */
 export interface Parts {
