@@ -1,0 +1,181 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiError } from '../api/errors.js';
+import { backoffMs } from '../core/backoff.js';
+import type { Journal, UnitOutcome } from '../core/journal.js';
+import type { Grant, Limiter } from '../core/limiter.js';
+import { splitMicros } from '../core/money.js';
+import { GRANT_AHEAD_MS } from '../core/rate.js';
+import { OverBudget } from '../core/spend.js';
+import { isApiError } from './failure.js';
+import type { Halt } from './halt.js';
+import type { InFlight } from './in-flight.js';
+import type { Bought, Control, Order, Unit } from './order.js';
+import type { ServiceHealth } from './service-health.js';
+import type { Tally } from './tally.js';
+
+export interface PurchaseDeps {
+  readonly journal: Journal;
+  readonly limiter: Limiter;
+  readonly inFlight: InFlight;
+  readonly health: ServiceHealth;
+  readonly halt: Halt;
+  readonly random?: () => number;
+}
+
+/** How an attempt ended. `blocked`: held back before it was sent. An error of the service is for the caller to weigh. */
+export type AttemptEnd = 'landed' | 'blocked' | ApiError | OverBudget;
+
+/** Makes single attempts at requests of one order: a place, a turn, the intent, the call, and what came of it on disk. */
+export class Attempt {
+  readonly #deps: PurchaseDeps;
+  readonly #order: Order;
+  readonly #control: Pick<Control, 'stop' | 'cut'>;
+  readonly #tally: Tally;
+
+  constructor(deps: PurchaseDeps, order: Order, control: Pick<Control, 'stop' | 'cut'>, tally: Tally) {
+    this.#deps = deps;
+    this.#order = order;
+    this.#control = control;
+    this.#tally = tally;
+  }
+
+  /** One attempt; `granted` is told when the money is taken. Failures that are not the service's (journal, limiter) are thrown. */
+  async at(batch: readonly Unit[], granted: () => void): Promise<AttemptEnd> {
+    const { inFlight, health } = this.#deps;
+    await inFlight.enter(this.#control.stop);
+    try {
+      const pass = await health.pass(this.#control.stop);
+      let said: 'succeeded' | 'failed' | 'undecided' = 'undecided';
+      try {
+        return await this.#inTurn(batch, granted, (how) => {
+          said = how;
+        });
+      } finally {
+        health[said](pass);
+      }
+    } finally {
+      inFlight.leave();
+    }
+  }
+
+  async #inTurn(
+    batch: readonly Unit[],
+    granted: () => void,
+    say: (how: 'succeeded' | 'failed') => void,
+  ): Promise<AttemptEnd> {
+    const { limiter, inFlight } = this.#deps;
+    const grant = await limiter.acquire(this.#order.draw, this.#control.stop);
+    const intent = await this.#intend(batch);
+    if (intent instanceof OverBudget) return intent;
+    granted();
+    if (!(await this.#start(grant, intent))) return 'blocked';
+    this.#tally.sending++;
+    inFlight.sent++;
+    try {
+      const bought = await this.#order.send(batch, this.#control.cut);
+      say('succeeded');
+      await this.#land(intent, batch, bought);
+      return 'landed';
+    } catch (error) {
+      if (!isApiError(error)) throw error;
+      if (error.verdict.type === 'ServiceUnavailable' && !this.#control.cut.aborted) say('failed');
+      return await this.#missed(intent, batch, error);
+    } finally {
+      this.#tally.sending--;
+      inFlight.sent--;
+    }
+  }
+
+  async #intend(batch: readonly Unit[]): Promise<string | OverBudget> {
+    const { journal, halt } = this.#deps;
+    const { owner, book, operation, timeoutMs, cap, resumedAt } = this.#order;
+    halt.check(resumedAt);
+    try {
+      return await journal.intend({
+        owner,
+        book,
+        operation,
+        keys: batch.map((unit) => unit.key),
+        estimateMicros: this.#order.estimateMicros(batch),
+        deadline: Date.now() + GRANT_AHEAD_MS + timeoutMs,
+        ...(cap ? { cap } : {}),
+      });
+    } catch (error) {
+      if (error instanceof OverBudget) return error;
+      throw error;
+    }
+  }
+
+  /** Waits for the grant's moment; false, and the intent taken back, where a block began meanwhile. */
+  async #start(grant: Grant, intent: string): Promise<boolean> {
+    const { journal, limiter, halt } = this.#deps;
+    let go: boolean;
+    try {
+      go = (await limiter.start(grant, this.#control.stop)) === 'go';
+      halt.check(this.#order.resumedAt);
+    } catch (error) {
+      await journal.miss(intent, 'stopped before it was sent', 'never');
+      throw error;
+    }
+    if (!go) await journal.miss(intent, 'held back before it was sent', 'never');
+    return go;
+  }
+
+  async #land(intent: string, batch: readonly Unit[], bought: Bought): Promise<void> {
+    const total = bought.costMicros ?? this.#order.estimateMicros(batch);
+    const charged = bought.units.filter((unit) => unit.status === 'success').length;
+    // What failed is taken as free, unless nothing succeeded and money was asked all the same.
+    const shares = splitMicros(total, charged > 0 ? charged : bought.units.length);
+    let share = 0;
+    const units = bought.units.map(({ key, unit, status, errorTag, httpStatus, source, result }): UnitOutcome => {
+      const costMicros = charged === 0 || status === 'success' ? (shares[share++] ?? 0) : 0;
+      return { key, unit, status, errorTag, httpStatus, source, costMicros, result };
+    });
+    await persist(() => this.#deps.journal.land(intent, { requestId: bought.requestId, fetchedAt: Date.now(), units }));
+    const tally = this.#tally;
+    tally.requests++;
+    tally.bought += units.length;
+    tally.failed += units.length - charged;
+    tally.landed += units.length;
+    tally.costMicros += total;
+  }
+
+  /** Writes a failed call down. An answer that nobody can read was paid for: it lands as it is. */
+  async #missed(intent: string, batch: readonly Unit[], error: ApiError): Promise<AttemptEnd> {
+    const { verdict } = error;
+    if (verdict.type === 'ResponseShape') {
+      await this.#land(intent, batch, {
+        requestId: error.requestId,
+        costMicros: null,
+        units: batch.map((unit, index) => ({
+          ...failed(unit, 'RESPONSE_SHAPE', error.facts.status),
+          result: index === 0 ? { body: error.body ?? null } : null,
+        })),
+      });
+      return 'landed';
+    }
+    await this.#deps.journal.miss(intent, error.message, verdict.charged);
+    if (verdict.charged === 'maybe') {
+      this.#tally.unknownOutcomes++;
+      for (const { key } of batch) this.#tally.unknowns.set(key, this.#tally.unknownsOf(key) + 1);
+    }
+    return error;
+  }
+}
+
+/** A unit that ended without a result. */
+export function failed(unit: Unit, tag: string, httpStatus: number | null): Omit<UnitOutcome, 'costMicros'> {
+  return { ...unit, status: 'error', errorTag: tag, httpStatus, source: null, result: null };
+}
+
+/** An answer in hand must reach the disk: a full one is waited for a while before the answer is given up. */
+async function persist(write: () => Promise<void>): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await write();
+    } catch (error) {
+      if (attempt >= 5) throw error;
+      await delay(backoffMs(attempt, 200, 5000, 0.5));
+    }
+  }
+}

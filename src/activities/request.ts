@@ -1,0 +1,124 @@
+import type { ApiError } from '../api/errors.js';
+import { backoffMs } from '../core/backoff.js';
+import { MAX_BLOCK_MS } from '../core/rate.js';
+import type { OverBudget } from '../core/spend.js';
+import type { Attempt, PurchaseDeps } from './attempt.js';
+import type { Order, Unit } from './order.js';
+import type { Purse } from './purse.js';
+import type { Tally } from './tally.js';
+import type { Waits } from './waits.js';
+
+/** A unit whose answer got lost this often beyond the first time is given up: tag `UNKNOWN_OUTCOME`. */
+const MAX_REBUYS = 3;
+
+/** What a request shares with the others of its purchase. */
+export interface Shared {
+  readonly deps: PurchaseDeps;
+  readonly order: Order;
+  readonly stop: AbortSignal;
+  readonly attempt: Attempt;
+  readonly purse: Purse;
+  readonly tally: Tally;
+  readonly waits: Waits;
+  /** Buys these by a request of their own. */
+  readonly spawn: (units: readonly Unit[]) => void;
+  /** The service refuses this unit, or the request as a whole: who knows them all decides. */
+  readonly refuse: (unit: Unit, error: ApiError) => void;
+  readonly giveUp: (units: readonly Unit[]) => Promise<void>;
+}
+
+/** Whether a unit got lost too often to be bought once more. */
+export function hopeless({ order, tally }: Pick<Shared, 'order' | 'tally'>, key: string): boolean {
+  return tally.unknownsOf(key) > (order.maxRebuys ?? MAX_REBUYS);
+}
+
+/** Why such a unit is given up, in words. */
+export function lostTooOften({ maxRebuys = MAX_REBUYS }: Order): string {
+  return `no answer landed in ${maxRebuys + 1} ${maxRebuys === 0 ? 'purchase' : 'purchases'}, perhaps charged all the same`;
+}
+
+/** One request and its attempts, to its end: landed, split, given up, or stopped. */
+export class Request {
+  readonly #shared: Shared;
+  #batch: readonly Unit[];
+  /** When the last attempt began, in Unix ms. */
+  #askedAt = 0;
+
+  constructor(shared: Shared, batch: readonly Unit[]) {
+    this.#shared = shared;
+    this.#batch = batch;
+  }
+
+  async toEnd(): Promise<void> {
+    const { purse, attempt, waits, stop } = this.#shared;
+    for (let tries = 0; ; tries++) {
+      const end = await purse.pay(
+        (granted) => {
+          this.#askedAt = Date.now();
+          return attempt.at(this.#batch, granted);
+        },
+        (over) => this.#cut(over),
+      );
+      if (end === 'landed') return;
+      if (end === 'blocked') continue;
+      const ms = await this.#weigh(end, tries);
+      if (ms === null) return;
+      if (ms > 0) await waits.sleep(ms, end.verdict.blocks ? 'rate limit' : end.message, stop);
+    }
+  }
+
+  /** Keeps as many units as the budget still pays for, the rest wait for their own end; throws where not one is paid for. */
+  #cut(over: OverBudget): void {
+    const { order, spawn } = this.#shared;
+    let units = this.#batch.length - 1;
+    while (units > 0 && order.estimateMicros(this.#batch.slice(0, units)) > over.remainingMicros) units--;
+    if (units === 0) throw over;
+    spawn(this.#batch.slice(units));
+    this.#batch = this.#batch.slice(0, units);
+  }
+
+  /** Decides how a failed request goes on: after so many milliseconds, or not (null). */
+  async #weigh(error: ApiError, tries: number): Promise<number | null> {
+    const { deps, spawn, giveUp } = this.#shared;
+    const { verdict, facts } = error;
+    const random = deps.random?.() ?? Math.random();
+    if (!verdict.retry) {
+      if (verdict.type === 'InvalidRequest') {
+        this.#split(error);
+        return null;
+      }
+      if (verdict.type !== 'NotFound') deps.halt.trip(error, this.#askedAt);
+      throw error;
+    }
+    if (verdict.blocks) {
+      const ms = facts.retryAfterMs ?? backoffMs(tries, 300, 60_000, random);
+      await deps.limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message);
+      if (ms > MAX_BLOCK_MS) throw error;
+      return 0;
+    }
+    if (verdict.charged === 'maybe') {
+      const lost = this.#batch.filter(({ key }) => hopeless(this.#shared, key));
+      if (lost.length > 0) {
+        await giveUp(lost);
+        const rest = this.#batch.filter((unit) => !lost.includes(unit));
+        if (rest.length > 0) spawn(rest);
+        return null;
+      }
+    }
+    return Math.max(facts.retryAfterMs ?? 0, backoffMs(tries, 1000, 60_000, random));
+  }
+
+  /** A refused request is split until the refused unit is alone: one bad URL must not cost its ninety-nine neighbours. */
+  #split(error: ApiError): void {
+    const { order, spawn, refuse } = this.#shared;
+    const [first] = this.#batch;
+    if (first && this.#batch.length === 1) {
+      if (order.refused === 'throw') throw error;
+      refuse(first, error);
+      return;
+    }
+    const half = Math.ceil(this.#batch.length / 2);
+    spawn(this.#batch.slice(0, half));
+    spawn(this.#batch.slice(half));
+  }
+}

@@ -1,0 +1,37 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** What somebody waits for; `until` in Unix ms, infinite where nobody can say. */
+export interface Wait {
+  readonly until: number;
+  readonly why: string;
+}
+
+/** Who of a purchase waits, until when, and why: for what a person is shown, and to see when all do. */
+export class Waits {
+  readonly #marks = new Set<Wait>();
+
+  get size(): number {
+    return this.#marks.size;
+  }
+
+  /** The one that ends first. */
+  get first(): Wait | null {
+    return [...this.#marks].reduce<Wait | null>((a, b) => (a !== null && a.until <= b.until ? a : b), null);
+  }
+
+  /** Waits so long. Rejects with the signal's reason when aborted. */
+  async sleep(ms: number, why: string, signal: AbortSignal): Promise<void> {
+    await this.during(delay(ms, undefined, { signal }), why, Date.now() + ms);
+  }
+
+  /** Counts as waiting until the promise settles. */
+  async during<T>(promise: Promise<T>, why: string, until = Number.POSITIVE_INFINITY): Promise<T> {
+    const mark = { until, why };
+    this.#marks.add(mark);
+    try {
+      return await promise;
+    } finally {
+      this.#marks.delete(mark);
+    }
+  }
+}
