@@ -112,7 +112,10 @@ export interface BookTotals {
 export interface Journal {
   /** Divides keys into landed, mine and theirs, at once for all callers. Repeated keys are taken once. */
   claim(keys: readonly string[], owner: string, freshness?: Freshness): Promise<Claim>;
-  /** Writes down what is about to be bought; answers with the id of the intent. */
+  /**
+   * Writes down what is about to be bought, all of it claimed by its owner; answers with the id of the intent. Rejects with
+   * {@link ClaimLost} where the owner holds it no longer, with `OverBudget` where it would pass a cap.
+   */
   intend(intent: Intent): Promise<string>;
   /** Writes an answer down, and gives its units back: they are landed. */
   land(intentId: string, answer: LandedAnswer): Promise<void>;
@@ -142,6 +145,17 @@ export interface Journal {
   /** Sums over every book whose name starts so. */
   totals(bookPrefix: string): Promise<BookTotals>;
   close(): Promise<void>;
+}
+
+/**
+ * The owner no longer holds what it was about to buy: its process was taken for dead, or somebody else's answer landed first.
+ * Nothing was written down; claim the units anew.
+ */
+export class ClaimLost extends Error {
+  override readonly name = 'ClaimLost';
+  constructor() {
+    super('these units were taken over while this process was not heard of; nothing was bought, they are claimed anew');
+  }
 }
 
 /** Bodies that were bought are gone (pruned, damaged). They are not bought again unless a person says so. */

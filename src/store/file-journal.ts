@@ -26,6 +26,7 @@ import { Claims } from './claims.js';
 import { FileCaps } from './file-caps.js';
 import { SpendSums } from './spend-sums.js';
 import { type IndexEntry, UnitIndex } from './unit-index.js';
+import { unitRecord } from './unit-record.js';
 
 const LINES = '.journal';
 const UNITS = '.units.jsonl';
@@ -383,20 +384,7 @@ function toLanded(key: string, entry: IndexEntry): Landed {
 }
 
 function toLine(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): UnitLine {
-  const record: UnitRecord = {
-    key: outcome.key,
-    unit: outcome.unit,
-    operation,
-    request_id: requestId,
-    fetched_at: new Date(at).toISOString(),
-    cost_micros: outcome.costMicros,
-    status: outcome.status,
-    error_tag: outcome.errorTag,
-    http_status: outcome.httpStatus,
-    source: outcome.source,
-    result: outcome.result,
-  };
-  return { outcome, json: JSON.stringify(record) };
+  return { outcome, json: JSON.stringify(unitRecord(outcome, operation, requestId, at)) };
 }
 
 function bookPaths(dir: string): string[] {
