@@ -71,9 +71,10 @@ async function packFree(
   return { landed: [key], bytes, preview: json.slice(0, 500), requests, costDollars: 0 };
 }
 
+/** The answer without its secrets, wherever in it they are. */
 function withoutSecrets(answer: unknown, names: readonly string[]): Json {
   if (names.length === 0 || answer === null || typeof answer !== 'object') return answer as Json;
-  return Object.fromEntries(
-    Object.entries(answer).filter(([name, value]) => !names.includes(name) && !(value instanceof Secret)),
-  ) as Json;
+  if (Array.isArray(answer)) return answer.map((item) => withoutSecrets(item, names));
+  const fields = Object.entries(answer).filter(([name, value]) => !names.includes(name) && !(value instanceof Secret));
+  return Object.fromEntries(fields.map(([name, value]) => [name, withoutSecrets(value, names)]));
 }

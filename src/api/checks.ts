@@ -50,8 +50,13 @@ const isoDate = /^\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+
 /** Checks an ISO 8601 date or date-time. */
 export function checkDate(field: string, value: string | null | undefined, limits: ServiceLimits): LimitProblem | null {
   if (value === undefined || value === null) return null;
-  if (isoDate.test(value) && !Number.isNaN(Date.parse(value))) return null;
+  if (isoDate.test(value) && !Number.isNaN(Date.parse(value)) && isDay(value.slice(0, 10))) return null;
   return problem(field, `is ${shown(value)}`, 'an ISO 8601 date or date-time is needed', limits);
+}
+
+/** Whether the calendar has that day: `Date` takes February 30 for March 2. */
+function isDay(day: string): boolean {
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
 
 /** Checks that a text holds something, and no more than the service takes. */

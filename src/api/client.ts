@@ -1,4 +1,5 @@
-import { type Limiter, takeTurn } from '../core/limiter.js';
+import { backoffMs } from '../core/backoff.js';
+import { type Draw, type Limiter, takeTurn } from '../core/limiter.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
 import { Secret } from '../core/secret.js';
 import { DEFAULT_BASE_URL } from '../core/service.js';
@@ -65,19 +66,34 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
   const key = typeof apiKey === 'string' ? new Secret(apiKey) : apiKey;
   const transport = createTransport({ ...rest, baseUrl, apiKey: key });
 
+  /** Refusals in a row that didn't say how long to wait. */
+  let strikes = 0;
+
   /** The service's word holds for everybody who shares the limiter. */
   async function obey(error: unknown): Promise<void> {
-    if (limiter && error instanceof ApiError && error.verdict.blocks && error.facts.retryAfterMs !== null) {
-      await limiter.block(Math.min(error.facts.retryAfterMs, MAX_BLOCK_MS), error.message);
+    if (!limiter || !(error instanceof ApiError) || !error.verdict.blocks) return;
+    const ms = error.facts.retryAfterMs ?? backoffMs(strikes++, 300, 60_000, Math.random());
+    await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message);
+  }
+
+  /** Waits for a turn. A call that was aborted meanwhile goes on to be refused as such, unsent. */
+  async function turn(draw: Draw, signal: AbortSignal | undefined): Promise<void> {
+    if (!limiter || signal?.aborted) return;
+    try {
+      await takeTurn(limiter, draw, signal);
+    } catch (error) {
+      if (!signal?.aborted) throw error;
     }
   }
 
   async function call<I, O>(endpoint: Endpoint<I, O>, input: Input<I>, options: SendOptions = {}): Promise<Answer<O>> {
     transport.check(endpoint, input, options);
     // Checked against the endpoint's types just before.
-    if (limiter) await takeTurn(limiter, drawOf(endpoint, input as I), options.signal);
+    await turn(drawOf(endpoint, input as I), options.signal);
     try {
-      return await transport.send(endpoint, input, options);
+      const answer = await transport.send(endpoint, input, options);
+      strikes = 0;
+      return answer;
     } catch (error) {
       await obey(error);
       throw error;
@@ -86,8 +102,7 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
 
   function stream<I, C>(spec: StreamEndpoint<I, C>, input: Input<I>, options: StreamOptions = {}): EventStream<C> {
     return transport.stream(spec, input, options, {
-      beforeSend: async () =>
-        limiter ? takeTurn(limiter, drawOf(spec.endpoint, input as I), options.signal) : undefined,
+      beforeSend: () => turn(drawOf(spec.endpoint, input as I), options.signal),
       onError: obey,
     });
   }

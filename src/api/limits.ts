@@ -61,7 +61,7 @@ const pageSizes = {
   listMonitorRuns: whole(1, 100),
   listAgentRuns: whole(1, 100),
   listAgentRunEvents: whole(1, 100),
-  listEvents: whole(1, 200),
+  listEvents: { min: 1, max: 200, integer: false },
   listWebsets: whole(1, 100),
   listWebsetItems: whole(1, 100),
   listResearchTasks: whole(1, 200),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkRange, checkText, firstProblem, problem } from './checks.js';
+import { checkRange, checkText, firstProblem, problem, shown } from './checks.js';
 import { defineEndpoint } from './endpoint.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';
 import { monitor } from './monitor-schemas.js';
@@ -23,12 +23,23 @@ export type MonitorBatchRequest = z.infer<typeof batchRequest>;
 const count = z.number().nullish();
 const more = z.boolean().nullish();
 
+const records = z.array(monitor.partial()).nullish();
+const names = z.array(z.string()).nullish();
+
 const batchResponse = z.looseObject({
   action: z.string().nullish(),
-  affected: count,
-  ids: z.array(z.string()).nullish(),
-  data: z.array(monitor.partial()).nullish(),
-  monitors: z.array(monitor.partial()).nullish(),
+  /** A number as a rule; perhaps the monitors themselves. */
+  affected: z.union([z.number(), z.array(z.union([z.string(), monitor.partial()]))]).nullish(),
+  affectedCount: count,
+  affected_count: count,
+  count,
+  ids: names,
+  monitorIds: names,
+  monitor_ids: names,
+  data: records,
+  monitors: records,
+  items: records,
+  results: records,
   dry_run: more,
   dryRun: more,
   has_more: more,
@@ -48,14 +59,26 @@ export interface MonitorBatchResult {
 
 /** Reads a batch's answer, whose field names the contract doesn't show. */
 export function readMonitorBatch(answer: MonitorBatchResponse): MonitorBatchResult {
-  const records = answer.data ?? answer.monitors;
-  const ids = answer.ids ?? records?.flatMap(({ id }) => (id === undefined ? [] : [id])) ?? null;
+  const { affected } = answer;
+  const told = Array.isArray(affected) ? affected : null;
+  const list = told ?? answer.data ?? answer.monitors ?? answer.items ?? answer.results;
+  const inList = list?.flatMap((one) => (typeof one === 'string' ? one : (one.id ?? []))) ?? null;
+  const ids = answer.ids ?? answer.monitorIds ?? answer.monitor_ids ?? inList;
+  const number = typeof affected === 'number' ? affected : null;
   return {
     ids,
-    affected: answer.affected ?? ids?.length ?? null,
+    affected: number ?? answer.affectedCount ?? answer.affected_count ?? answer.count ?? ids?.length ?? null,
     dryRun: answer.dry_run ?? answer.dryRun ?? null,
     hasMore: answer.has_more ?? answer.hasMore ?? null,
   };
+}
+
+/** Closed, unlike other enums: what isn't known here acts on every monitor that matches. */
+const actions = ['delete', 'pause', 'unpause'];
+
+function checkAction(action: string, limits: ServiceLimits): LimitProblem | null {
+  if (actions.includes(action)) return null;
+  return problem('action', `is ${shown(action)}`, `one of ${actions.join(', ')} is needed`, limits);
 }
 
 function checkFilter({ filter }: MonitorBatchRequest, limits: ServiceLimits): LimitProblem | null {
@@ -82,10 +105,11 @@ export const batchMonitorsEndpoint = defineEndpoint<MonitorBatchRequest, Monitor
   section: '4.6',
   idempotent: false,
   retry: 'look',
+  secrets: ['webhookSecret'],
   request: batchRequest,
   check: (input, limits) =>
     firstProblem(
-      () => checkText('action', input.action, null, limits),
+      () => checkAction(input.action, limits),
       () => checkRange('limit', input.limit, limits.monitors.batchLimit, limits),
       () => checkFilter(input, limits),
     ),

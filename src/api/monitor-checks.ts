@@ -22,10 +22,9 @@ function checkSearch(search: Search | undefined, limits: ServiceLimits): LimitPr
 function checkTrigger(trigger: MonitorChanges['trigger'], limits: ServiceLimits): LimitProblem | null {
   const period = trigger?.period;
   if (!limits.monitors.periods || period === undefined || trigger?.type !== 'interval') return null;
-  const unit = /^0*[1-9]\d*\s*([a-z]+)$/i.exec(period)?.[1]?.toLowerCase();
-  const short = unit === undefined || /^(ms|s|secs?|seconds?|m|mins?|minutes?)$/.test(unit);
+  const known = /^0*[1-9]\d*\s*(h|hrs?|hours?|d|days?|w|weeks?|mo|months?)$/i.test(period);
   const rule = 'one number and one unit of at least an hour is needed, such as 6h';
-  return short ? problem('trigger.period', `is ${shown(period)}`, rule, limits) : null;
+  return !known ? problem('trigger.period', `is ${shown(period)}`, rule, limits) : null;
 }
 
 function checkWebhook(webhook: MonitorChanges['webhook'], limits: ServiceLimits): LimitProblem | null {

@@ -59,6 +59,7 @@ export const listMonitorsEndpoint = defineEndpoint<MonitorFilter, MonitorPage>({
       () => checkText('name', input.name, limits.monitors.maxName, limits),
     ),
   response: monitorPage,
+  secrets,
 });
 
 /** One monitor. */

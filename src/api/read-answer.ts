@@ -69,12 +69,13 @@ export async function readAnswer<I, O>(
   };
 }
 
-/** The value with its secrets wrapped, so that they print nowhere. */
+/** The value with its secrets wrapped, wherever in it they are, so that they print nowhere. */
 function sealed(value: unknown, names: readonly string[] = []): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  const found = names.flatMap((name) => {
-    const secret = fieldOf(value, name);
-    return typeof secret === 'string' ? [[name, new Secret(secret)]] : [];
-  });
-  return found.length === 0 ? value : { ...value, ...Object.fromEntries(found) };
+  if (names.length === 0 || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => sealed(item, names));
+  const fields = Object.entries(value).map(([name, field]) => [
+    name,
+    names.includes(name) && typeof field === 'string' ? new Secret(field) : sealed(field, names),
+  ]);
+  return Object.fromEntries(fields);
 }

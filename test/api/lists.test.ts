@@ -57,6 +57,23 @@ describe.each([...listOperations])('each of %s', (name) => {
     expect(server.requests).toHaveLength(2);
   });
 
+  test('gives what came with a page from which there is no way on', async () => {
+    const { client } = await service((_request, socket) => socket.write(json(200, { data: [item(1)], hasMore: true })));
+    const walk = each(client, name, input);
+    expect(await walk.next()).toMatchObject({ value: item(1) });
+    await expect(walk.next()).rejects.toMatchObject({ problem: 'no-cursor' });
+  });
+
+  test('gives a record once that a shifting list shows on two pages', async () => {
+    const { client } = await service((request, socket) => {
+      const at = Number(cursorOf(request.path) ?? 0);
+      socket.write(json(200, { data: [item(at), item(at + 1)], hasMore: at < 2, nextCursor: String(at + 1) }));
+    });
+    const found: string[] = [];
+    for await (const { id } of each(client, name, input)) found.push(id);
+    expect(found).toEqual(['i0', 'i1', 'i2', 'i3']);
+  });
+
   test('tells an expired cursor, with the refusal as its cause', async () => {
     const { client } = await service((request, socket) => {
       const gone = json(400, { error: 'Invalid cursor', tag: 'INVALID_REQUEST' });

@@ -64,6 +64,10 @@ describe('before sending', () => {
     ['batchMonitors', { action: 'pause', filter: {} }, 'contract', 'filter', 'at least 1 field'],
     ['batchMonitors', { action: 'pause', filter: { name: 'x' }, limit: 501 }, 'live', 'limit', 'at most 500'],
     ['batchMonitors', { filter: { status: 'x' } }, 'contract', 'action', 'expected string'],
+    ['batchMonitors', { action: 'explode', filter: { name: 'x' } }, 'contract', 'action', '"explode"; one of delete'],
+    ['listEvents', { createdAfter: '2024-02-30T00:00:00Z' }, 'contract', 'createdAfter', 'ISO 8601'],
+    ['search', { query: 'q', startCrawlDate: '2024-02-30' }, 'contract', 'startCrawlDate', 'ISO 8601'],
+    ['createMonitor', { ...monitor, trigger: { type: 'interval', period: '1x' } }, 'live', 'trigger.period', '"1x"'],
     [
       'batchMonitors',
       { action: 'pause', filter: { metadata: { k: 'x'.repeat(1001) } } },

@@ -54,6 +54,22 @@ describe('the secret of a new monitor', () => {
   });
 });
 
+test('the secret of a monitor prints nowhere, wherever in an answer it is', async () => {
+  const told = { id: 'm', webhookSecret: 'canary-1', webhook: { webhookSecret: 'canary-2' } };
+  const { client } = await service((_request, socket) => socket.write(json(200, { ...told, data: [told] })));
+  for (const { data } of [
+    await client.getMonitor({ id: 'm' }),
+    await client.listMonitors({}),
+    await client.batchMonitors({ action: 'pause', filter: { name: 'x' } }),
+    await client.deleteMonitor({ id: 'm' }),
+  ]) {
+    for (const text of [inspect(data, { depth: 9, showHidden: true }), JSON.stringify(data)]) {
+      expect(text).toContain('[redacted]');
+      expect(text).not.toContain('canary');
+    }
+  }
+});
+
 describe('a batch of monitors', () => {
   const none = { ids: null, affected: null, dryRun: null, hasMore: null };
   test.each([
@@ -67,6 +83,20 @@ describe('a batch of monitors', () => {
     ],
     [{ monitors: [{ id: 'a' }, {}] }, { ...none, ids: ['a'], affected: 1 }],
     [{ affected: 0 }, { ...none, affected: 0 }],
+    [{ affected: ['a'] }, { ...none, ids: ['a'], affected: 1 }],
+    [
+      { affected: [{ id: 'a' }, 'b'], count: 2 },
+      { ...none, ids: ['a', 'b'], affected: 2 },
+    ],
+    [
+      { ids: [], affected_count: 3 },
+      { ...none, ids: [], affected: 3 },
+    ],
+    [{ monitor_ids: ['a'] }, { ...none, ids: ['a'], affected: 1 }],
+    [
+      { items: [{ id: 'a' }], affectedCount: 1 },
+      { ...none, ids: ['a'], affected: 1 },
+    ],
     [{}, none],
   ])('answered %j is read', async (body, result) => {
     const { client } = await service((_request, socket) => socket.write(json(200, body)));
