@@ -111,6 +111,7 @@ export function journalContract(
 
     it('forgets an intent that was never sent, and keeps one that may have been charged', async () => {
       const { journal, reopen } = await open();
+      await journal.claim([keyOf(1), keyOf(2)], 'a');
       await journal.miss(await journal.intend(intent('a', [1])), 'held back', 'never');
       await journal.miss(await journal.intend(intent('a', [2])), 'connection reset', 'maybe');
       expect((await (await reopen()).totals('job/')).unknown).toMatchObject([

@@ -21,8 +21,9 @@ export function spendContract(
 ): void {
   let used = 0;
   /** Intends to buy so many units at 1,000 micro-dollars each. */
-  const ask = (books: Books, units: number, changes: Partial<Intent> = {}): Promise<string> => {
+  const ask = async (books: Books, units: number, changes: Partial<Intent> = {}): Promise<string> => {
     const numbers = Array.from({ length: units }, () => ++used);
+    await books.claim(numbers.map(keyOf), 'owner');
     return books.intend({ ...intent('owner', numbers), ...changes });
   };
   /** Lands an answer that cost so much in all. */

@@ -1,0 +1,8 @@
+import type { Migration } from '../../postgres/index.js';
+import { journalTables } from './migrations/0001-journal-tables.js';
+import { journalOwners } from './migrations/0002-journal-owners.js';
+import { journalPurchases } from './migrations/0003-journal-purchases.js';
+import { sharedWork } from './migrations/0004-shared-work.js';
+
+/** The steps of the store's schema, in order, never changed once released. 00NN: journal; 01NN: limiter and slots. */
+export const storeMigrations: readonly Migration[] = [journalTables, journalOwners, journalPurchases, sharedWork];

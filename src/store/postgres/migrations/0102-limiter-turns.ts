@@ -1,0 +1,174 @@
+import type { Migration } from '../../../postgres/index.js';
+
+/**
+ * Asking for starts: `ask` of `core/turns` in SQL, held to the same table of cases, and the team's block. One call is one
+ * statement; whatever buckets it draws from are locked in one order.
+ */
+export const limiterTurns: Migration = {
+  name: '0102-limiter-turns',
+  sql: (schema) => `
+CREATE FUNCTION ${schema}.limiter_margin(b ${schema}.limiter_buckets, p_now double precision, OUT slack double precision,
+  OUT margin double precision)
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  slack := greatest(0, b.slack - greatest(0, p_now - b.slack_at) * 0.24 / 30000);
+  margin := b.margin + slack;
+END $$;
+
+-- When a call could start on one bucket, and whether it may: all who came before it let it pass.
+CREATE FUNCTION ${schema}.limiter_place(b ${schema}.limiter_buckets, p_limit integer, p_now double precision, p_who text,
+  p_weight integer, OUT start double precision, OUT first boolean)
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  span double precision := (${schema}.limiter_margin(b, p_now)).margin;
+  turn ${schema}.limiter_turn;
+  calls integer := 0;
+  units integer := 0;
+BEGIN
+  FOREACH turn IN ARRAY b.turns LOOP
+    EXIT WHEN turn.who = p_who;
+    CONTINUE WHEN calls = 0 AND p_weight = 1 AND turn.weight > 1 AND turn.passed < 3
+      AND ${schema}.ring_earliest(b.ring, p_limit, span, p_now, 1, 0, 0)
+        < ${schema}.ring_earliest(b.ring, p_limit, span, p_now, turn.weight, 0, 0);
+    calls := calls + 1;
+    units := units + least(turn.weight, p_limit);
+  END LOOP;
+  start := ${schema}.ring_earliest(b.ring, p_limit, span, p_now, p_weight, calls, units);
+  first := calls = 0;
+END $$;
+
+-- The turns with the asker's own: kept where it stands or put at the end while it waits, else taken away. Where it was
+-- granted a start, those before it were passed.
+CREATE FUNCTION ${schema}.limiter_turns(p_turns ${schema}.limiter_turn[], p_own ${schema}.limiter_turn, p_waits boolean,
+  p_granted boolean) RETURNS ${schema}.limiter_turn[]
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  turns ${schema}.limiter_turn[] := '{}';
+  turn ${schema}.limiter_turn;
+  found boolean := false;
+BEGIN
+  FOREACH turn IN ARRAY p_turns LOOP
+    IF turn.who = p_own.who THEN
+      found := true;
+      CONTINUE WHEN NOT p_waits;
+      p_own.passed := turn.passed;
+      turn := p_own;
+    ELSIF p_granted AND NOT found THEN
+      turn.passed := turn.passed + 1;
+    END IF;
+    turns := array_append(turns, turn);
+  END LOOP;
+  IF p_waits AND NOT found THEN turns := array_append(turns, p_own); END IF;
+  RETURN turns;
+END $$;
+
+CREATE FUNCTION ${schema}.limiter_look(p_team text, p_now double precision DEFAULT NULL, OUT now_ms double precision,
+  OUT blocked_until double precision, OUT block_reason text)
+LANGUAGE plpgsql AS $$
+BEGIN
+  now_ms := coalesce(p_now, ${schema}.now_ms());
+  -- Never for longer than was said, should the clock have been set back since.
+  SELECT least(until_ms, now_ms + span_ms), reason INTO blocked_until, block_reason
+    FROM ${schema}.limiter_blocks WHERE team = p_team AND until_ms > now_ms;
+END $$;
+
+CREATE FUNCTION ${schema}.limiter_ask(p_team text, p_scopes text[], p_names text[], p_limits integer[], p_who text,
+  p_weight integer, p_count integer, p_margin double precision, p_queued integer, p_now double precision DEFAULT NULL,
+  OUT starts double precision[], OUT come_at double precision, OUT now_ms double precision,
+  OUT blocked_until double precision, OUT block_reason text)
+LANGUAGE plpgsql AS $$
+DECLARE
+  many integer := cardinality(p_names);
+  held ${schema}.limiter_buckets[] := '{}';
+  b ${schema}.limiter_buckets;
+  place record;
+  own double precision[];
+  start double precision;
+  first boolean;
+  granted boolean;
+  waiting integer;
+BEGIN
+  FOR i IN 1..many LOOP
+    LOOP
+      SELECT * INTO b FROM ${schema}.limiter_buckets WHERE scope = p_scopes[i] AND name = p_names[i] FOR UPDATE;
+      EXIT WHEN FOUND;
+      INSERT INTO ${schema}.limiter_buckets (scope, name) VALUES (p_scopes[i], p_names[i]) ON CONFLICT DO NOTHING;
+    END LOOP;
+    held[i] := b;
+  END LOOP;
+  SELECT * INTO now_ms, blocked_until, block_reason FROM ${schema}.limiter_look(p_team, p_now);
+  starts := '{}';
+  IF p_weight <= 0 THEN
+    IF blocked_until IS NULL THEN starts := array_fill(now_ms, ARRAY[p_count]); END IF;
+    come_at := coalesce(blocked_until, now_ms);
+    RETURN;
+  END IF;
+
+  FOR i IN 1..many LOOP
+    b := held[i];
+    b.ring := ${schema}.ring_resize(b.ring, p_limits[i], now_ms);
+    b.turns := ARRAY(SELECT turn FROM unnest(b.turns) AS turn WHERE turn.due + 100 >= now_ms);
+    b.margin := greatest(p_margin, b.margin);
+    IF p_queued > 0 THEN
+      b.slack := least(0.24, (${schema}.limiter_margin(b, now_ms)).slack + 0.01 * p_queued);
+      b.slack_at := now_ms;
+    END IF;
+    held[i] := b;
+  END LOOP;
+
+  LOOP
+    start := greatest(now_ms, blocked_until);
+    first := true;
+    FOR i IN 1..many LOOP
+      place := ${schema}.limiter_place(held[i], p_limits[i], now_ms, p_who, p_weight);
+      own[i] := place.start;
+      start := greatest(start, place.start);
+      first := first AND place.first;
+    END LOOP;
+    waiting := p_count - cardinality(starts);
+    granted := waiting > 0 AND first AND start <= now_ms + 250;
+    come_at := start - 250;
+    IF NOT first THEN come_at := greatest(come_at, now_ms + 20); END IF;
+    FOR i IN 1..many LOOP
+      b := held[i];
+      b.turns := ${schema}.limiter_turns(b.turns, ROW(p_who, p_weight, 0, come_at, waiting)::${schema}.limiter_turn,
+        NOT granted AND waiting > 0 AND own[i] = start, granted);
+      IF granted THEN
+        b.ring := ${schema}.ring_book(b.ring, p_limits[i], start, p_weight);
+        b.margin := greatest(p_margin, b.margin - 0.0001);
+      END IF;
+      held[i] := b;
+    END LOOP;
+    EXIT WHEN NOT granted;
+    starts := starts || start;
+  END LOOP;
+
+  FOREACH b IN ARRAY held LOOP
+    UPDATE ${schema}.limiter_buckets
+      SET ring = b.ring, margin = b.margin, slack = b.slack, slack_at = b.slack_at, turns = b.turns
+      WHERE scope = b.scope AND name = b.name;
+  END LOOP;
+END $$;
+
+CREATE FUNCTION ${schema}.limiter_late(p_scopes text[], p_names text[], p_planned double precision,
+  p_actual double precision, p_weight integer) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  FOR i IN 1..cardinality(p_names) LOOP
+    UPDATE ${schema}.limiter_buckets SET ring = ${schema}.ring_late(ring, p_planned, p_actual, p_weight)
+      WHERE scope = p_scopes[i] AND name = p_names[i];
+  END LOOP;
+END $$;
+
+-- A shorter block never ends a longer one. Every process that waits hears of it.
+CREATE FUNCTION ${schema}.limiter_block(p_team text, p_until double precision, p_reason text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO ${schema}.limiter_blocks AS known (team, until_ms, span_ms, reason)
+    VALUES (p_team, p_until, p_until - ${schema}.now_ms(), p_reason)
+    ON CONFLICT (team) DO UPDATE SET until_ms = excluded.until_ms, span_ms = excluded.span_ms, reason = excluded.reason
+    WHERE excluded.until_ms > least(known.until_ms, ${schema}.now_ms() + known.span_ms);
+  PERFORM pg_notify('searchflow_limiter', p_team);
+END $$;
+`,
+};

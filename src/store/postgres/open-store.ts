@@ -1,0 +1,33 @@
+import { migrate, openPostgres, type Postgres, type PostgresOptions, parseAddress } from '../../postgres/index.js';
+import { storeMigrations } from './migrations.js';
+
+/** Schema of a store whose address names none. */
+export const STORE_SCHEMA = 'searchflow_store';
+
+/**
+ * Connects to a store and brings its schema up to date. `url` as `SEARCHFLOW_STORE` gives it. Throws `PostgresRefused`,
+ * `PostgresAway`, or an `Error` in a sentence where the database is not fit to be one.
+ */
+export async function openStore(url: string, options: PostgresOptions): Promise<Postgres> {
+  const postgres = await openPostgres(parseAddress(url, STORE_SCHEMA), options);
+  try {
+    const [settings] = await postgres.query<{ encoding: string; isolation: string; version: string }>(
+      `SELECT current_setting('server_encoding') AS encoding, current_setting('default_transaction_isolation') AS isolation,
+         current_setting('server_version_num') AS version`,
+    );
+    const { shown } = postgres.address;
+    if (Number(settings?.version) < 140_000) throw new Error(`The store ${shown} is older than PostgreSQL 14`);
+    if (settings?.encoding !== 'UTF8')
+      throw new Error(`The store ${shown} has the encoding ${settings?.encoding}, not UTF8`);
+    // A statement that waited for another process must see what that one wrote.
+    if (settings.isolation !== 'read committed')
+      throw new Error(
+        `The store ${shown} has default_transaction_isolation = ${settings.isolation}; read committed is needed`,
+      );
+    await migrate(postgres, storeMigrations);
+    return postgres;
+  } catch (error) {
+    await postgres.close();
+    throw error;
+  }
+}

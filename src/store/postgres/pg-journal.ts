@@ -1,0 +1,305 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type BookTotals,
+  type Claim,
+  ClaimLost,
+  type Freshness,
+  type Intent,
+  type Journal,
+  type Landed,
+  type LandedAnswer,
+  type UnitOutcome,
+  type UnitRecord,
+  type UnitStatus,
+  type UnknownOutcome,
+} from '../../core/journal.js';
+import { OverBudget, type Spend, type SpendCaps, type UsageGroup } from '../../core/spend.js';
+import { identifier, type Postgres } from '../../postgres/index.js';
+import { jobOf } from '../spend-sums.js';
+import { unitRecord } from '../unit-record.js';
+import { News } from './news.js';
+import { createPgSpend } from './pg-spend.js';
+import { isUnregistered, Presence } from './presence.js';
+import { eachBody, writeBodies } from './unit-bodies.js';
+
+/** SQLSTATE of the journal's functions: the owner does not hold the units. */
+const CLAIM_LOST = 'SF002';
+
+export interface PgJournalOptions {
+  /** Whose money is spent: caps and usage are this team's. */
+  readonly team: string;
+  /** Silence after which others take this process for dead, in ms; default 15 s. */
+  readonly deadAfterMs?: number;
+}
+
+interface LandedRow {
+  readonly key: string;
+  readonly fetched_ms: number;
+  readonly status: UnitStatus;
+  readonly error_tag: string | null;
+}
+
+interface BoundRow {
+  readonly scope: OverBudget['scope'];
+  readonly cap: number;
+  readonly remaining: number;
+  readonly open: number;
+  readonly resets_ms: number | null;
+}
+
+/**
+ * The journal of many machines: tables of a PostgreSQL schema (see `storeMigrations`), each operation one statement. Whoever
+ * opens one is a process of the store; what a dead process had claimed lapses, what it had in flight becomes an unknown
+ * outcome. An answer that lands after that still counts, as money and as units.
+ */
+export class PgJournal implements Journal, Spend {
+  readonly #postgres: Postgres;
+  readonly #schema: string;
+  readonly #team: string;
+  readonly #presence: Presence;
+  readonly #spend: Spend;
+  readonly #news: News;
+  /** Operations of the intents that this process has in flight. */
+  readonly #operations = new Map<string, string>();
+
+  private constructor(postgres: Postgres, team: string, presence: Presence) {
+    this.#postgres = postgres;
+    this.#schema = identifier(postgres.address.schema);
+    this.#team = team;
+    this.#presence = presence;
+    this.#spend = createPgSpend(postgres, team);
+    this.#news = new News(postgres);
+  }
+
+  /** `postgres` is the caller's to close, after the journal. */
+  static async open(postgres: Postgres, { team, deadAfterMs }: PgJournalOptions): Promise<PgJournal> {
+    return new PgJournal(postgres, team, await Presence.enter(postgres, deadAfterMs));
+  }
+
+  async claim(keys: readonly string[], owner: string, freshness?: Freshness): Promise<Claim> {
+    const wanted = [...new Set(keys)];
+    if (wanted.length === 0) return { landed: [], mine: [], theirs: [] };
+    const rows = await this.#presence.as((id) =>
+      this.#call<(LandedRow | { readonly key: string; readonly fetched_ms: null }) & { readonly unknowns: number }>(
+        'claim',
+        [id, owner, wanted, ...freshnessArgs(freshness)],
+      ),
+    );
+    const found = new Map(rows.map((row) => [hex(row.key), row]));
+    const landed: Landed[] = [];
+    const mine: { key: string; unknowns: number }[] = [];
+    const theirs: string[] = [];
+    for (const key of wanted) {
+      const row = found.get(key);
+      if (!row) theirs.push(key);
+      else if (row.fetched_ms === null) mine.push({ key, unknowns: row.unknowns });
+      else landed.push(toLanded(row));
+    }
+    return { landed, mine, theirs };
+  }
+
+  async intend(intent: Intent): Promise<string> {
+    const { owner, book, operation, keys, estimateMicros, deadline, cap } = intent;
+    const id = randomUUID();
+    const distinct = [...new Set(keys)];
+    const bound = cap ? [jobOf(cap.bookPrefix), Math.floor(cap.limitMicros)] : [null, null];
+    const [over] = await this.#holding((process) =>
+      this.#call<BoundRow>('intend', [
+        ...[id, process, this.#team, owner, book, operation, distinct, Math.ceil(estimateMicros), deadline],
+        ...bound,
+      ]),
+    );
+    if (over) throw new OverBudget(over.scope, over.cap, over.remaining, over.open, over.resets_ms);
+    this.#operations.set(id, operation);
+    return id;
+  }
+
+  async land(intentId: string, answer: LandedAnswer): Promise<void> {
+    const { requestId, fetchedAt, units } = answer;
+    const operation = this.#operations.get(intentId) ?? (await this.#operationOf(intentId));
+    const [row] = await this.#call<{ given: number | null }>(
+      'land',
+      [intentId, storable(requestId), fetchedAt, costOf(units), ...unitArgs(units, operation, requestId, fetchedAt)],
+      'given',
+    );
+    if (row?.given == null) throw new Error(`no intent ${intentId}`);
+    this.#operations.delete(intentId);
+    this.#tell(row.given);
+  }
+
+  async miss(intentId: string, reason: string, charged: 'never' | 'maybe'): Promise<void> {
+    await this.#call('miss', [intentId, storable(reason), charged === 'maybe']);
+    this.#operations.delete(intentId);
+  }
+
+  async settle(owner: string, book: string, operation: string, units: readonly UnitOutcome[]): Promise<void> {
+    const id = randomUUID();
+    const at = Date.now();
+    const [row] = await this.#holding((process) =>
+      this.#call<{ given: number }>(
+        'settle',
+        [
+          ...[id, process, this.#team, owner, book, operation, at, costOf(units)],
+          ...unitArgs(units, operation, null, at),
+        ],
+        'given',
+      ),
+    );
+    this.#tell(row?.given ?? 0);
+  }
+
+  async release(owner: string): Promise<void> {
+    const [row] = await this.#call<{ given: number }>('release', [owner], 'given');
+    this.#tell(row?.given ?? 0);
+  }
+
+  async settled(keys: readonly string[], signal?: AbortSignal): Promise<void> {
+    const wanted = [...new Set(keys)];
+    for (;;) {
+      signal?.throwIfAborted();
+      const seen = this.#news.count;
+      const [row] = await this.#postgres.query<{ held: number }>(
+        `SELECT count(*)::integer AS held FROM ${this.#schema}.claims WHERE key = ANY ($1)`,
+        [wanted],
+        signal,
+      );
+      if (wanted.length === 0 || (row?.held ?? 0) < wanted.length) return;
+      await this.#news.next(seen, signal);
+    }
+  }
+
+  async lookup(keys: readonly string[], freshness?: Freshness): Promise<readonly Landed[]> {
+    if (keys.length === 0) return [];
+    const rows = await this.#call<LandedRow>('landed', [[...new Set(keys)], ...freshnessArgs(freshness)]);
+    const found = new Map(rows.map((row) => [hex(row.key), row]));
+    return keys.flatMap((key) => {
+      const row = found.get(key);
+      return row ? [toLanded(row)] : [];
+    });
+  }
+
+  async unitFiles(_book: string, keys: readonly string[], scratch: string): Promise<readonly string[]> {
+    if (keys.length === 0) return [];
+    await writeBodies(this.#postgres, keys, scratch);
+    return [scratch];
+  }
+
+  async read(keys: readonly string[]): Promise<ReadonlyMap<string, UnitRecord>> {
+    const records = new Map<string, UnitRecord>();
+    await eachBody(this.#postgres, keys, 'skip', (body) => {
+      const record = JSON.parse(body) as UnitRecord;
+      records.set(record.key, record);
+    });
+    return records;
+  }
+
+  async prune(bookPrefix: string, before: number): Promise<number> {
+    const books = await this.#postgres.query<{ book: string }>(
+      `SELECT book FROM ${this.#schema}.units u WHERE body IS NOT NULL AND starts_with(book, $1)
+       GROUP BY book HAVING max(landed_at) < to_timestamp($2::double precision / 1000)
+         AND NOT EXISTS (SELECT FROM ${this.#schema}.purchases p WHERE p.book = u.book AND p.state = 'open')`,
+      [bookPrefix, before],
+    );
+    for (const { book } of books) {
+      await this.#postgres.query(
+        `UPDATE ${this.#schema}.units SET body = NULL WHERE book = $1 AND body IS NOT NULL
+           AND landed_at < to_timestamp($2::double precision / 1000)`,
+        [book, before],
+      );
+    }
+    return books.length;
+  }
+
+  async totals(bookPrefix: string): Promise<BookTotals> {
+    // A prefix that names a whole job is found by index.
+    const values = [bookPrefix.includes('/') ? jobOf(bookPrefix) : null, bookPrefix];
+    const from = `FROM ${this.#schema}.purchases WHERE ($1::text IS NULL OR job = $1) AND starts_with(book, $2)`;
+    const [sums] = await this.#postgres.query<Omit<BookTotals, 'unknown'>>(
+      `SELECT count(*) FILTER (WHERE state = 'landed')::double precision AS requests,
+         coalesce(sum(units), 0)::double precision AS "unitsLanded",
+         coalesce(sum(cost_micros), 0)::double precision AS "costMicros",
+         coalesce(sum(estimate_micros) FILTER (WHERE state = 'open'), 0)::double precision AS "openMicros" ${from}`,
+      values,
+    );
+    const unknown = await this.#postgres.query<UnknownOutcome>(
+      `SELECT book, operation, keys, floor(extract(epoch FROM at) * 1000)::double precision AS "intendedAt", reason,
+         CASE state WHEN 'unknown' THEN estimate_micros ELSE 0 END::double precision AS "estimateMicros"
+       ${from} AND (state = 'unknown' OR bought_twice > 0) ORDER BY at, id`,
+      values,
+    );
+    return {
+      ...(sums as Omit<BookTotals, 'unknown'>),
+      unknown: unknown.map((outcome) => ({ ...outcome, keys: outcome.keys.map(hex) })),
+    };
+  }
+
+  caps = (): Promise<SpendCaps> => this.#spend.caps();
+  setCaps = (caps: SpendCaps): Promise<void> => this.#spend.setCaps(caps);
+  spent = () => this.#spend.spent();
+  usage = (by: UsageGroup, since?: number, until?: number) => this.#spend.usage(by, since, until);
+
+  async close(): Promise<void> {
+    await this.#presence.leave();
+    this.#news.tell();
+    await this.#news.close();
+  }
+
+  #call<R>(name: string, args: readonly unknown[], as = name): Promise<R[]> {
+    const places = args.map((_, index) => `$${index + 1}`).join(', ');
+    return this.#postgres.query<R>(`SELECT * FROM ${this.#schema}.${name}(${places}) AS ${as}`, args);
+  }
+
+  /** Work for which an owner of this process must hold its units. */
+  async #holding<T>(work: (process: string) => Promise<T>): Promise<T> {
+    try {
+      return await this.#presence.as(work);
+    } catch (error) {
+      if (isUnregistered(error) || (error as { code?: unknown }).code === CLAIM_LOST) throw new ClaimLost();
+      throw error;
+    }
+  }
+
+  async #operationOf(intentId: string): Promise<string> {
+    const [row] = await this.#postgres.query<{ operation: string }>(
+      `SELECT operation FROM ${this.#schema}.purchases WHERE id = $1`,
+      [intentId],
+    );
+    if (!row) throw new Error(`no intent ${intentId}`);
+    return row.operation;
+  }
+
+  #tell(given: number): void {
+    if (given > 0) this.#news.tell();
+  }
+}
+
+/** Keys as everybody else writes them. */
+const hex = (uuid: string): string => uuid.replaceAll('-', '');
+
+const toLanded = ({ key, fetched_ms, status, error_tag }: LandedRow): Landed => ({
+  key: hex(key),
+  fetchedAt: fetched_ms,
+  status,
+  errorTag: error_tag,
+});
+
+/** Text that a column takes: PostgreSQL has no NUL. Bodies need none of it, JSON escapes theirs. */
+const storable = (text: string | null): string | null => text?.replaceAll('\0', '\ufffd') ?? null;
+
+const costOf = (units: readonly UnitOutcome[]): number => units.reduce((sum, unit) => sum + unit.costMicros, 0);
+
+function freshnessArgs(freshness: Freshness = {}): unknown[] {
+  const { freshAfter, retryTags, retryBefore, rebuyBefore } = freshness;
+  const tags = retryTags?.map(storable) ?? null;
+  return [freshAfter ?? null, tags, retryBefore ?? null, rebuyBefore ?? null];
+}
+
+function unitArgs(units: readonly UnitOutcome[], operation: string, requestId: string | null, at: number): unknown[] {
+  return [
+    units.map((unit) => unit.key),
+    units.map((unit) => unit.status),
+    units.map((unit) => storable(unit.errorTag)),
+    // One text of lines: an array of texts would be escaped here and unescaped there, megabytes of quotes.
+    units.map((unit) => JSON.stringify(unitRecord(unit, operation, requestId, at))).join('\n'),
+  ];
+}
