@@ -99,6 +99,14 @@ export interface Sink {
   summary(job: string): Promise<WarehouseSummary>;
   /** Writes the enriched CSV: rows in their order, input columns untouched, result columns added. Replaces the file atomically. */
   exportCsv(job: string, file: string): Promise<{ readonly rows: number; readonly bytes: number }>;
+  /**
+   * Writes the rows as Parquet files `part-00000.parquet` … into a directory of their own, in their order, with the columns of the
+   * job's view, values as they are. Replaces the directory as a whole; refuses one that holds anything else.
+   */
+  exportParquet(
+    job: string,
+    dir: string,
+  ): Promise<{ readonly rows: number; readonly files: number; readonly bytes: number }>;
   close(): Promise<void>;
 }
 

@@ -1,2 +1,4 @@
 export { createDuckDbSink } from './duckdb/duckdb-sink.js';
-export { createDuckDbSinks, type Sinks } from './duckdb/duckdb-sinks.js';
+export { createPostgresSink } from './postgres/postgres-sink.js';
+export { publicAddress } from './postgres/warehouse.js';
+export { createSinks, type Sinks, type SinksOptions, warehouseAddress } from './sinks.js';

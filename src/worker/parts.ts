@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type ActivityDeps, createPurchase, Halt, InFlight, ServiceHealth } from '../activities/index.js';
 import { createTransport, defaultTimeouts, type Transport } from '../api/transport.js';
 import { flatProfile, type RateProfile, rateProfiles } from '../core/rate.js';
-import { createDuckDbSinks } from '../sinks/index.js';
+import { createSinks } from '../sinks/index.js';
 import { FileJournal } from '../store/file-journal.js';
 import { FileSecrets } from '../store/file-secrets.js';
 import { MemoryLimiter } from '../store/memory-limiter.js';
@@ -59,7 +59,7 @@ export async function openParts(config: RuntimeConfig): Promise<Parts> {
     const journal = await FileJournal.open(journalDir(config), { writes: true });
     const limiter = new MemoryLimiter(rateProfileOf(config.rate), owned?.memory ?? null);
     const transport = openTransport(config);
-    const sinks = createDuckDbSinks({ say: config.say });
+    const sinks = createSinks({ say: config.say });
     const inFlight = new InFlight(config.concurrency);
     const purchase = createPurchase({
       journal,

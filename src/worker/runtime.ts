@@ -6,7 +6,7 @@ import { workflowNames } from '../core/job.js';
 import type { JobEntries, JobEntry } from '../core/job-entries.js';
 import type { Journal } from '../core/journal.js';
 import { idleView } from '../core/limiter.js';
-import { createDuckDbSinks } from '../sinks/index.js';
+import { createSinks } from '../sinks/index.js';
 import { FileJournal } from '../store/file-journal.js';
 import { lockHolder, type ProcessLock, tryLock } from '../store/process-lock.js';
 import { findJob } from './find-job.js';
@@ -40,7 +40,7 @@ class FolderRuntime implements Runtime {
   constructor(config: RuntimeConfig) {
     this.#config = config;
     this.#entries = new FolderJobs(join(config.stateDir, 'jobs'));
-    this.#sinks = createDuckDbSinks({ say: config.say });
+    this.#sinks = createSinks({ say: config.say });
   }
 
   get clientOnly(): boolean {
@@ -95,7 +95,7 @@ class FolderRuntime implements Runtime {
     await this.#entries.put({ staged, named: request.job !== null, csv, completed: before?.completed ?? null });
     const input: EnrichCsvInput = {
       input: staged.input,
-      urlColumn: staged.unitColumn,
+      urlColumn: staged.unitColumn ?? '',
       staged,
       ...(csv === null ? {} : { csv }),
       ...(freshness ? { freshness } : {}),

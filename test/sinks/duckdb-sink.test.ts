@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Sink, SinkBusy, SinkUnusable } from '../../src/core/sink.js';
-import { createDuckDbSink, createDuckDbSinks } from '../../src/sinks/index.js';
+import { createDuckDbSink, createSinks } from '../../src/sinks/index.js';
 import { exported, runJob, Service, stageText } from './row-job.js';
 import { sinkContract } from './sink-contract.js';
 
@@ -38,6 +38,7 @@ describe('a DuckDB sink', () => {
       },
       spawnLoader: (batchesFile) => spawn(process.execPath, [join(here, 'loader.mjs'), file, batchesFile]),
       release: () => sink.close(),
+      nul: '\0',
     };
   });
 });
@@ -108,7 +109,7 @@ describe('a DuckDB file', () => {
 
   it('is one sink a file, however often it is asked for, and shared with a second set of sinks in the process', async () => {
     const file = newFile();
-    const [sinks, others] = [createDuckDbSinks(), createDuckDbSinks()];
+    const [sinks, others] = [createSinks(), createSinks()];
     expect(sinks.open(file)).toBe(sinks.open(`${dir}/../${dir.split('/').at(-1)}/${file.split('/').at(-1)}`));
     await runJob(dir, sinks.open(file), await stageText(dir, small), new Service());
     expect(await others.open(file).summary('brands-1')).toMatchObject({ success: 2 });

@@ -29,7 +29,7 @@ export async function stageText(
   const outDir = join(dir, `stage-${++stages}`);
   const manifest = await stageCsv({
     source: Readable.from([Buffer.from(csv)]),
-    urlColumn: settings.urlColumn ?? 'url',
+    units: { kind: 'url', column: settings.urlColumn ?? 'url' },
     delimiter: null,
     rowsPerSlice: { large: size, small: size },
     keyOf: unitKeys(sha256, 'sandbox', 'contents', options),

@@ -1,16 +1,19 @@
 import { resolve } from 'node:path';
 import type { Sink } from '../../core/sink.js';
-import { exportCsv } from './export-csv.js';
+import { exportCsv } from '../export/export-csv.js';
+import { exportParquet } from '../export/export-parquet.js';
+import { unknownJob } from '../warehouse-summary.js';
+import { jobRows } from './job-rows.js';
 import { loadSlice } from './load-slice.js';
 import { openJob } from './open-job.js';
 import { pendingKeys } from './pending.js';
-import { summarize, unknownJob } from './summarize.js';
+import { summarize } from './summarize.js';
 import { recordUnknown } from './unknown-outcomes.js';
 import { Warehouse } from './warehouse.js';
 
 /**
  * A DuckDB file as a warehouse. It is opened for each use and closed when idle, because DuckDB lets one process at a time
- * have it: held by another, every method rejects with `SinkBusy`. One sink a file and process: see `createDuckDbSinks`.
+ * have it: held by another, every method rejects with `SinkBusy`. One sink a file and process: see `createSinks`.
  */
 export function createDuckDbSink(options: {
   readonly file: string;
@@ -60,7 +63,14 @@ export function createDuckDbSink(options: {
     summary: async (job) => existing(job).useWhole((connection) => summarize(connection, job, warehouse.file)),
 
     exportCsv: async (job, file) =>
-      existing(job).useWhole((connection) => exportCsv(connection, job, resolve(file), warehouse.file)),
+      existing(job).useWhole(async (connection) =>
+        exportCsv(connection, await jobRows(connection, job, warehouse.file), resolve(file)),
+      ),
+
+    exportParquet: async (job, dir) =>
+      existing(job).useWhole(async (connection) =>
+        exportParquet(connection, await jobRows(connection, job, warehouse.file), resolve(dir)),
+      ),
 
     close: () => warehouse.close(),
   };

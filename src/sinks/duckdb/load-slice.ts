@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Freshness } from '../../core/journal.js';
 import { type LoadBatch, SinkUnusable } from '../../core/sink.js';
-import { withMendedFiles } from './mend-surrogates.js';
+import { withMendedFiles } from './mended-files.js';
 import { makePending } from './pending.js';
 import { largest, plainPaths, unitRecords, upTo } from './read-files.js';
 

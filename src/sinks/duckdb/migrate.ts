@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { SinkUnusable } from '../../core/sink.js';
-import { migrations } from './migrations/index.js';
+import { relationNames } from './job-view.js';
+import { type Migration, migrations } from './migrations/index.js';
 
 const STORAGE = 'searchflow_migrations';
 
@@ -20,7 +21,7 @@ export async function migrate(connection: DuckDBConnection, file: string): Promi
   if (done.length === known.length) return;
   const { Umzug } = await import('umzug');
   const umzug = new Umzug({
-    migrations: migrations.map(({ name, sql }) => ({ name, up: () => inTransaction(connection, name, sql) })),
+    migrations: migrations.map((step) => ({ name: step.name, up: () => inTransaction(connection, step) })),
     context: {},
     storage: {
       executed: () => executed(connection),
@@ -42,13 +43,13 @@ async function executed(connection: DuckDBConnection): Promise<string[]> {
   return names.getRowsJson().map((row) => String(row[0]));
 }
 
-async function inTransaction(connection: DuckDBConnection, name: string, sql: string): Promise<void> {
+async function inTransaction(connection: DuckDBConnection, { name, sql }: Migration): Promise<void> {
   await connection.run('BEGIN');
   try {
     await connection.run(
       `CREATE TABLE IF NOT EXISTS ${STORAGE} (name VARCHAR PRIMARY KEY, executed_at TIMESTAMP NOT NULL)`,
     );
-    await connection.run(sql);
+    await connection.run(typeof sql === 'string' ? sql : sql(await relationNames(connection)));
     await connection.run(`INSERT INTO ${STORAGE} VALUES ($name, make_timestamp_ms($now::BIGINT))`, {
       name,
       now: BigInt(Date.now()),

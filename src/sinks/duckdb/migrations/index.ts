@@ -1,4 +1,12 @@
 import { rowJobs } from './0001-row-jobs.js';
+import { spendAndComments } from './0002-spend-and-comments.js';
+
+/** A step of a warehouse's tables, never changed once it was released. */
+export interface Migration {
+  readonly name: string;
+  /** The statements; may depend on the names, in lower case, that tables and views have already. */
+  readonly sql: string | ((taken: ReadonlySet<string>) => string);
+}
 
 /** All migrations, in order. Append only. */
-export const migrations: readonly { readonly name: string; readonly sql: string }[] = [rowJobs];
+export const migrations: readonly Migration[] = [rowJobs, spendAndComments];

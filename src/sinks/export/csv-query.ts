@@ -1,5 +1,3 @@
-import { literal } from './quote.js';
-
 /** Added columns that hold nothing from the web. */
 const ours: readonly string[] = ['status', 'http_status', 'cost_dollars', 'fetched_at'];
 /** Added columns that have a column of their own in the warehouse. */
@@ -24,15 +22,11 @@ const CONTROLS = String.raw`[\x00-\x08\x0b-\x1f\x7f]`;
 const FORMULA = String.raw`^[\s\p{Z}\p{Cf}]*[=+\-@＝＋－＠]|^\t`;
 
 /**
- * Rows `from` to `to` of a job in their order. The input's cells are as they came (an empty one is NULL, so that it is written
+ * The rows of `source` (see `JobRows.part`) in their order. The input's cells are as they came (an empty one is NULL, so that it is written
  * as nothing). What came from the web loses its control characters but line feed and tab, and has an apostrophe before what
  * a spreadsheet would take for a formula. In layers, so that the JSON of a row is read once and each text searched once.
  */
-export function exportQuery(
-  columns: number,
-  added: readonly string[],
-  part: { readonly job: string; readonly from: number; readonly to: number },
-): string {
+export function csvQuery(columns: number, added: readonly string[], source: string): string {
   const names = Array.from({ length: columns }, (_, index) => `own_${index}`);
   const own = names.map((name, index) => `nullif(input[${index + 1}], '') AS ${name}`);
   const web = added.filter((name) => !ours.includes(name));
@@ -49,7 +43,6 @@ export function exportQuery(
     SELECT * EXCLUDE (facts), ${facts.map((name, index) => `facts[${index + 1}] AS ${name}`).join(', ')} FROM (
       SELECT ${[...own, ...stored, 'row_number'].join(', ').replace('cost_dollars', 'cost_micros / 1000000 AS cost_dollars')},
         json_extract_string(response, [${facts.map((name) => `'$.${name}'`).join(', ')}]) AS facts
-      FROM row_store
-      WHERE job = ${literal(part.job)} AND row_number BETWEEN ${part.from} AND ${part.to} AND vanished_at IS NULL))))
+      FROM (${source})))))
     ORDER BY row_number`;
 }

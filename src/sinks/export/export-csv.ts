@@ -1,37 +1,33 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { addedColumns, exportQuery } from './export-query.js';
-import { freeName } from './job-view.js';
-import { literal } from './quote.js';
-import { sinkError } from './sink-error.js';
-import { unknownJob } from './summarize.js';
-
-/** Rows sorted and written at a time: what bounds the memory of an export. */
-const ROWS_AT_ONCE = 25_000;
+import { literal } from '../duckdb/quote.js';
+import { sinkError } from '../duckdb/sink-error.js';
+import { freeName } from '../free-name.js';
+import { addedColumns, csvQuery } from './csv-query.js';
+import { type JobRows, ROWS_AT_ONCE } from './job-rows.js';
+import { moveDurably } from './move-durably.js';
 
 /**
  * `Sink.exportCsv`. UTF-8, commas, LF. The cells of the input are written as they came; what came from the web is made
- * harmless for spreadsheets, see `exportQuery`.
+ * harmless for spreadsheets, see `csvQuery`.
  */
 export async function exportCsv(
   connection: DuckDBConnection,
-  job: string,
+  job: JobRows,
   file: string,
-  warehouse: string,
 ): Promise<{ readonly rows: number; readonly bytes: number }> {
-  const { columns, options, last } = await jobFacts(connection, job, warehouse);
-  const added = addedColumns(options);
+  const added = addedColumns(job.options);
   const whole = `${file}.part`;
   const piece = `${file}.rows.part`;
   try {
     await mkdir(dirname(file), { recursive: true });
-    await writeHeader(whole, columns, added);
+    await writeHeader(whole, job.columns, added);
     let rows = 0;
-    for (let from = 1; from <= last; from += ROWS_AT_ONCE) {
-      const query = exportQuery(columns.length, added, { job, from, to: from + ROWS_AT_ONCE - 1 });
+    for (let from = 1; from <= job.last; from += ROWS_AT_ONCE) {
+      const query = csvQuery(job.columns.length, added, await job.part(from, from + ROWS_AT_ONCE - 1));
       const copied = await connection.runAndReadAll(
         `COPY (${query}) TO ${literal(piece)} (FORMAT csv, HEADER false, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%gZ')`,
       );
@@ -47,25 +43,6 @@ export async function exportCsv(
   }
 }
 
-async function jobFacts(
-  connection: DuckDBConnection,
-  job: string,
-  warehouse: string,
-): Promise<{ columns: string[]; options: Record<string, unknown>; last: number }> {
-  const reader = await connection.runAndReadAll(
-    `SELECT columns, options, (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $job)
-     FROM searchflow_jobs WHERE job = $job`,
-    { job },
-  );
-  const [columns, options, last] = reader.getRowsJson()[0] ?? [];
-  if (columns === undefined) throw unknownJob(job, warehouse);
-  return {
-    columns: columns as string[],
-    options: JSON.parse(String(options)) as Record<string, unknown>,
-    last: Number(last),
-  };
-}
-
 async function writeHeader(file: string, columns: readonly string[], added: readonly string[]): Promise<void> {
   const taken = new Set(columns.map((name) => name.toLowerCase()));
   const names = added.map((name) => freeName(name, taken, (wanted, turn) => `${'result_'.repeat(turn - 1)}${wanted}`));
@@ -76,15 +53,4 @@ async function writeHeader(file: string, columns: readonly string[], added: read
   } finally {
     await header.close();
   }
-}
-
-async function moveDurably(from: string, to: string): Promise<number> {
-  const file = await open(from, 'r+');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(from, to);
-  return (await stat(to)).size;
 }

@@ -3,17 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-
-/** An escaped backslash or a whole pair, which stay; or half of a pair. */
-const ESCAPES = /\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(u[dD][89a-fA-F][0-9a-fA-F]{2})/g;
-
-/**
- * JSON may name half of a surrogate pair (`\ud800`), which no database can hold as text: it is no character. Such a half
- * becomes the six characters that name it, so that it is seen and not lost.
- */
-export function mendSurrogates(json: string): string {
-  return json.replace(ESCAPES, (match, half: string | undefined) => (half === undefined ? match : `\\\\${half}`));
-}
+import { mendSurrogates } from '../mend-escapes.js';
 
 /** Runs `work` with mended copies of files of JSON lines, and removes them. */
 export async function withMendedFiles<T>(

@@ -1,0 +1,13 @@
+/** Rows sorted and written at a time: what bounds the memory of an export. */
+export const ROWS_AT_ONCE = 25_000;
+
+/** The rows of a job that are in its input now, for DuckDB to read, whatever warehouse they are in. */
+export interface JobRows {
+  /** Columns of the input, in order. */
+  readonly columns: readonly string[];
+  readonly options: Readonly<Record<string, unknown>>;
+  /** The highest row number. */
+  readonly last: number;
+  /** SQL of a query that gives the rows with these numbers, with the columns of `row_store`. Valid until the next call. */
+  part(from: number, to: number): Promise<string>;
+}

@@ -1,0 +1,81 @@
+import { createWriteStream } from 'node:fs';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { PgTransaction } from '../../postgres/index.js';
+import { literal, plainPath } from '../duckdb/quote.js';
+import type { JobRows } from '../export/job-rows.js';
+import { mendSurrogates } from '../mend-escapes.js';
+import { unknownJob } from '../warehouse-summary.js';
+import type { Warehouse } from './warehouse.js';
+
+/** The same columns and types as a DuckDB warehouse has, and what came where it can't be held as text here. */
+const shape = `{row_number: 'BIGINT', input: 'VARCHAR[]', status: 'VARCHAR', error_tag: 'VARCHAR', error_message: 'VARCHAR',
+  http_status: 'INTEGER', title: 'VARCHAR', author: 'VARCHAR', published_date: 'VARCHAR', response: 'JSON',
+  request_id: 'VARCHAR', cost_micros: 'BIGINT', fetched_at: 'TIMESTAMP', row_exact: 'STRUCT(i VARCHAR[])', answer_exact: 'JSON'}`;
+
+/** The same values, too, so that both give the same export to the byte. */
+const asInDuckDb = ['title', 'author', 'publishedDate']
+  .map((field) => {
+    const column = field === 'publishedDate' ? 'published_date' : field;
+    return `if(answer_exact IS NULL, ${column}, json_extract_string(answer_exact, '$.result.${field}')) AS ${column}`;
+  })
+  .join(', ');
+
+const rows = (job: string, from: number, to: number) => `
+  SELECT row_number, input, status, error_tag, error_message, http_status, title, author, published_date,
+    CASE WHEN answer_exact IS NULL THEN response END AS response, request_id, cost_micros,
+    to_char(fetched_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS fetched_at, row_exact, answer_exact
+  FROM row_store
+  WHERE job = '${job.replaceAll("'", "''")}' AND row_number BETWEEN ${from} AND ${to} AND vanished_at IS NULL
+  ORDER BY row_number`;
+
+/** The rows of a job for exports, brought a part at a time into the file `scratch`, which the caller removes. */
+export async function jobRows(warehouse: Warehouse, job: string, scratch: string): Promise<JobRows> {
+  const [record] = await warehouse.transaction((tx) =>
+    tx.query<{ columns: string[]; options: Record<string, unknown>; last: string }>(
+      `SELECT columns, options, (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $1) AS last
+       FROM searchflow_jobs WHERE job = $1`,
+      [job],
+    ),
+  );
+  if (record === undefined) throw unknownJob(job, warehouse.shown);
+  return {
+    columns: record.columns,
+    options: record.options,
+    last: Number(record.last),
+    async part(from, to) {
+      const longest = await warehouse.transaction((tx) => bring(tx, rows(job, from, to), scratch));
+      return `SELECT * EXCLUDE (row_exact, answer_exact) REPLACE (${asInDuckDb}, coalesce(row_exact.i, input) AS input,
+        coalesce(json_extract(answer_exact, '$.result'), response) AS response) FROM read_json(${literal(plainPath(scratch))}, format = 'newline_delimited', columns = ${shape},
+        compression = 'uncompressed', maximum_object_size = ${Math.max(65_536, longest + 1)})`;
+    },
+  };
+}
+
+/** Writes rows as lines of JSON; answers with the bytes of the longest. */
+async function bring(tx: PgTransaction, query: string, file: string): Promise<number> {
+  const { to } = await import('pg-copy-streams');
+  const lines = tx.client.query(
+    to(`COPY (SELECT row_to_json(r) FROM (${query}) r) TO STDOUT (FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01')`),
+  );
+  let longest = 0;
+  let rest: Buffer[] = [];
+  const readable = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      const end = chunk.lastIndexOf(10) + 1;
+      rest.push(end === 0 ? chunk : chunk.subarray(0, end));
+      if (end === 0) return done();
+      const piece = Buffer.concat(rest);
+      rest = [chunk.subarray(end)];
+      for (let at = 0; at < piece.length; ) {
+        const next = piece.indexOf(10, at) + 1;
+        longest = Math.max(longest, next - at);
+        at = next;
+      }
+      // Half of a surrogate pair is no character to DuckDB either; there it is shown, as in a warehouse of its own.
+      done(null, /\\ud/i.test(piece.toString('latin1')) ? mendSurrogates(piece.toString()) : piece);
+    },
+  });
+  await pipeline(lines, readable, createWriteStream(file, { mode: 0o600 }));
+  return longest;
+}

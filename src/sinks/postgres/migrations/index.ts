@@ -1,0 +1,5 @@
+import type { Migration } from '../../../postgres/index.js';
+import { rowJobs } from './0001-row-jobs.js';
+
+/** All migrations, in order. Append only. */
+export const migrations: readonly Migration[] = [rowJobs];

@@ -1,0 +1,58 @@
+import type { Freshness } from '../../core/journal.js';
+import type { JobRecord } from '../../core/sink.js';
+import type { PgTransaction } from '../../postgres/index.js';
+import { mendForPostgres } from '../mend-escapes.js';
+import { chooseViewName, makeView } from './job-view.js';
+import { lockJob } from './locks.js';
+import { reconcile } from './reconcile.js';
+import { stale, useFreshness } from './stale.js';
+
+/** `Sink.openJob`, inside of the caller's transaction. */
+export async function openJob(
+  tx: PgTransaction,
+  schema: string,
+  job: JobRecord,
+  rowsFiles: readonly string[],
+  freshness: Freshness | undefined,
+  say: (sentence: string) => void,
+): Promise<readonly number[]> {
+  await lockJob(tx, job.job, 'alone');
+  const [before] = await tx.query<{ generation: string; view_name: string }>(
+    'SELECT generation, view_name FROM searchflow_jobs WHERE job = $1',
+    [job.job],
+  );
+  await useFreshness(tx, freshness);
+  if (before?.generation !== job.generation) {
+    const view = before?.view_name ?? (await chooseViewName(tx, job.name));
+    await record(tx, job, view);
+    await makeView(tx, schema, view, job.job, job.columns);
+    if (before !== undefined) await reconcile(tx, job, rowsFiles, say);
+  } else if (freshness !== undefined) {
+    await tx.query(
+      `DELETE FROM load_ledger WHERE job = $1 AND slice IN (
+         SELECT e.slice FROM row_store e WHERE e.job = $1 AND e.row_number IS NOT NULL AND ${stale('e')})`,
+      [job.job],
+    );
+  }
+  // Slices without a line in the ledger.
+  const slices = await tx.query<{ slice: number }>(
+    `SELECT slice FROM generate_series(0, $2::integer - 1) AS slice WHERE slice NOT IN (
+       SELECT slice FROM load_ledger WHERE job = $1 AND generation = $3) ORDER BY slice`,
+    [job.job, job.slices, job.generation],
+  );
+  return slices.map(({ slice }) => slice);
+}
+
+async function record(tx: PgTransaction, job: JobRecord, view: string): Promise<void> {
+  await tx.query(
+    `INSERT INTO searchflow_jobs AS known (job, name, view_name, origin, operation, input, columns, generation, options, rows,
+       slices, created_at, opened_at)
+     SELECT job, name, $2, origin, operation, input, columns, generation, options, rows, slices, now(), now()
+     FROM json_to_record($1::json) AS r(job text, name text, origin text, operation text, input text, columns text[],
+       generation text, options jsonb, rows bigint, slices integer)
+     ON CONFLICT (job) DO UPDATE SET name = excluded.name, origin = excluded.origin, operation = excluded.operation,
+       input = excluded.input, columns = excluded.columns, generation = excluded.generation, options = excluded.options,
+       rows = excluded.rows, slices = excluded.slices, opened_at = excluded.opened_at`,
+    [mendForPostgres(JSON.stringify(job)), view],
+  );
+}

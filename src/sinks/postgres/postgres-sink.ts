@@ -1,0 +1,94 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Sink } from '../../core/sink.js';
+import { sinkError as fileError } from '../duckdb/sink-error.js';
+import { exportCsv } from '../export/export-csv.js';
+import { exportParquet } from '../export/export-parquet.js';
+import type { JobRows } from '../export/job-rows.js';
+import { unknownJob } from '../warehouse-summary.js';
+import { jobRows } from './job-rows.js';
+import { loadSlice } from './load-slice.js';
+import { openJob } from './open-job.js';
+import { pendingKeys } from './pending.js';
+import { withScratchDuckDb } from './scratch-duckdb.js';
+import { summarize } from './summarize.js';
+import { recordUnknown } from './unknown-outcomes.js';
+import { Warehouse, type WarehouseOptions } from './warehouse.js';
+
+/**
+ * A schema of a PostgreSQL database as a warehouse: `postgres://user:password@host:5432/database?schema=name&sslmode=require`,
+ * schema `searchflow` where none is named. Several processes may load into it at once. While the database is away or locked every
+ * method waits, then rejects with `SinkBusy`. Throws `SinkUnusable` for what is no address.
+ */
+export function createPostgresSink(options: WarehouseOptions & { readonly url: string }): Sink {
+  const warehouse = new Warehouse(options.url, options);
+  const say = options.say ?? (() => undefined);
+  const existing = async (job: string) => {
+    if (!(await warehouse.exists())) throw unknownJob(job, warehouse.shown);
+  };
+  const exporting = async <T>(
+    job: string,
+    target: string,
+    write: (connection: DuckDBConnection, rows: JobRows) => Promise<T>,
+  ): Promise<T> => {
+    await existing(job);
+    const scratch = `${target}.source.part`;
+    try {
+      const rows = await jobRows(warehouse, job, scratch);
+      await mkdir(dirname(target), { recursive: true });
+      return await withScratchDuckDb(`${target}.tmp`, (connection) => write(connection, rows));
+    } catch (error) {
+      throw fileError(error, target);
+    } finally {
+      await rm(scratch, { force: true }).catch(() => undefined);
+    }
+  };
+  return {
+    async openJob(job, rowsFiles, freshness) {
+      await warehouse.make();
+      return warehouse.transaction((tx) => openJob(tx, warehouse.schema, job, rowsFiles, freshness, say));
+    },
+
+    async holdsRows(job) {
+      if (!(await warehouse.exists())) return false;
+      const rows = await warehouse.transaction((tx) => tx.query('SELECT FROM row_store WHERE job = $1 LIMIT 1', [job]));
+      return rows.length > 0;
+    },
+
+    async loadedSlices(job, generation) {
+      if (!(await warehouse.exists())) return null;
+      return warehouse.transaction(async (tx) => {
+        const jobs = await tx.query('SELECT FROM searchflow_jobs WHERE job = $1', [job]);
+        if (jobs.length === 0) return null;
+        const slices = await tx.query<{ slice: number }>(
+          'SELECT slice FROM load_ledger WHERE job = $1 AND generation = $2 ORDER BY slice',
+          [job, generation],
+        );
+        return slices.map(({ slice }) => slice);
+      });
+    },
+
+    pendingKeys: (job, _generation, _slice, rowsFile, freshness) =>
+      warehouse.transaction((tx) => pendingKeys(tx, job, rowsFile, freshness)),
+
+    load: (batch, freshness) => warehouse.transaction((tx) => loadSlice(tx, batch, freshness)),
+
+    async recordUnknown(job, outcomes) {
+      if (outcomes.length > 0) await warehouse.transaction((tx) => recordUnknown(tx, job, outcomes));
+    },
+
+    async summary(job) {
+      await existing(job);
+      return warehouse.transaction((tx) => summarize(tx, job, warehouse.shown));
+    },
+
+    exportCsv: (job, file) =>
+      exporting(job, resolve(file), (connection, rows) => exportCsv(connection, rows, resolve(file))),
+
+    exportParquet: (job, dir) =>
+      exporting(job, resolve(dir), (connection, rows) => exportParquet(connection, rows, resolve(dir))),
+
+    close: () => warehouse.close(),
+  };
+}
