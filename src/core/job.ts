@@ -48,7 +48,8 @@ export interface StagedJob {
   readonly input: string;
   readonly into: string;
   readonly columns: readonly string[];
-  readonly unitColumn: string;
+  /** The column of URLs; null where each row's request comes from a template. */
+  readonly unitColumn: string | null;
   readonly options: ContentsJobOptions;
   readonly batch: number;
   readonly generation: string;

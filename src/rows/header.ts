@@ -23,17 +23,11 @@ export const urlColumnNames: readonly string[] = [
   'source_url',
 ];
 
-export interface Header {
-  readonly columns: readonly string[];
-  /** Index of the column of URLs. */
-  readonly unitIndex: number;
-}
-
 /**
- * Checks the first record as a header and finds the column of URLs. One column may be without a name (spreadsheets and
- * data frames write one so); two columns of one name are refused.
+ * Checks the first record as a header, and gives its columns. One may be without a name (spreadsheets and data frames
+ * write one so); two of one name are refused.
  */
-export function readHeader(record: CsvRecord, urlColumn: string | null): Header {
+export function readHeader(record: CsvRecord): readonly string[] {
   const { cells: columns, line, problem } = record;
   if (problem?.tag === 'CSV_RAGGED')
     throw new CsvError(`line ${line}: more than ${MAX_CELLS} columns, which is the limit`, line);
@@ -51,10 +45,11 @@ export function readHeader(record: CsvRecord, urlColumn: string | null): Header 
       throw new CsvError(`${both} ${what}; give each column a name of its own`, line, index + 1);
     }
   }
-  return { columns, unitIndex: findUnitColumn(columns, urlColumn) };
+  return columns;
 }
 
-function findUnitColumn(columns: readonly string[], wanted: string | null): number {
+/** Index of the column of URLs; `wanted` null: the only one named like one. */
+export function findUrlColumn(columns: readonly string[], wanted: string | null): number {
   if (wanted !== null) {
     const index = columns.indexOf(wanted);
     if (index !== -1) return index;

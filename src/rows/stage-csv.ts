@@ -5,18 +5,18 @@ import type { Sha256 } from '../core/unit-key.js';
 import { CsvError } from './csv-error.js';
 import { CsvRecords } from './csv-records.js';
 import { TextDecoding } from './decode.js';
-import { type Header, readHeader } from './header.js';
+import { readHeader } from './header.js';
 import { type SliceSizes, SliceWriter } from './slice-writer.js';
 import { openSource, type RowSource } from './source.js';
 import { manifestFile, type StagedBadRow, type StageManifest } from './stage-manifest.js';
 import { stageRow } from './stage-row.js';
+import { type BoundUnits, bindUnits, type UnitSource } from './unit-source.js';
 
 const MAX_SHOWN = 1000;
 
 export interface StageOptions {
   readonly source: RowSource;
-  /** Name of the column of URLs; null: the only one named so, see `urlColumnNames`. */
-  readonly urlColumn: string | null;
+  readonly units: UnitSource;
   /** One character (or `\t` spelled out); null: the most frequent of `, ; tab |` in the first line. */
   readonly delimiter: string | null;
   readonly rowsPerSlice: SliceSizes;
@@ -85,19 +85,20 @@ async function stageRows(
   const records = new CsvRecords(delimiter);
   const units = new DigestMap(4096);
   const firstBad: StagedBadRow[] = [];
-  let header: Header | null = null;
+  let table: { readonly columns: readonly string[]; readonly units: BoundUnits } | null = null;
   let rows = 0;
   let badRows = 0;
 
   const isNew = (key: string) => units.set(key, 0);
   const take = async (text: string, last: boolean) => {
     for (const record of records.read(text, last)) {
-      if (header === null) {
-        header = readHeader(record, options.urlColumn);
+      if (table === null) {
+        const columns = readHeader(record);
+        table = { columns, units: bindUnits(options.units, columns) };
         continue;
       }
       rows++;
-      const { bad, line } = stageRow(record, rows, header, options, isNew);
+      const { bad, line } = stageRow(record, rows, table, options, isNew);
       if (bad !== null && ++badRows <= MAX_SHOWN) firstBad.push(bad);
       const written = writer.add(line);
       if (written !== null) await written;
@@ -110,12 +111,12 @@ async function stageRows(
     options.onProgress?.({ ...source.progress(), rows });
   }
   await take(decoding.decode(Buffer.alloc(0), true), true);
-  const found = header as Header | null;
+  const found = table as { readonly columns: readonly string[]; readonly units: BoundUnits } | null;
   if (found === null) throw new CsvError('The input is empty: it has no header and no rows');
   if (rows === 0) throw new CsvError('The input has a header, but no rows', 1);
   return {
     columns: found.columns,
-    unitColumn: found.columns[found.unitIndex] as string,
+    unitColumn: found.units.unitColumn,
     delimiter: records.delimiter as string,
     rows,
     badRows,

@@ -17,7 +17,8 @@ export interface StagedBadRow {
 export interface StageManifest {
   readonly version: 1;
   readonly columns: readonly string[];
-  readonly unitColumn: string;
+  /** The column of URLs; null where units come from a template. */
+  readonly unitColumn: string | null;
   readonly delimiter: string;
   readonly rows: number;
   readonly badRows: number;

@@ -51,7 +51,7 @@ export async function stageEnrichment(
   try {
     const manifest = await stageCsv({
       source: request.input === '-' ? process.stdin : identity.input,
-      urlColumn: request.urlColumn,
+      units: { kind: 'url', column: request.urlColumn },
       delimiter: request.delimiter,
       rowsPerSlice: { large: REQUESTS_PER_SLICE * request.batch, small: SMALL_REQUESTS_PER_SLICE * request.batch },
       keyOf: contentsKeys({ origin: context.origin, sha256 }, options),

@@ -25,7 +25,7 @@ async function stage(source: string | Buffer | Readable | { path: string }, more
   }
   const manifest = await stageCsv({
     source: from,
-    urlColumn: null,
+    units: { kind: 'url', column: null },
     delimiter: null,
     rowsPerSlice: { large: 2000, small: 200 },
     keyOf: unitKeys(sha256, 'sandbox', 'contents', {}),
@@ -162,12 +162,33 @@ describe('stageCsv', () => {
 
   it('takes the one column that is named like one of URLs, or the one it is told', async () => {
     expect((await stage('Name, Website \nx,https://a.com\n')).manifest.unitColumn).toBe(' Website ');
-    expect((await stage('url,Link\nx,https://a.com\n', { urlColumn: 'Link' })).rows[0]?.u).toBe('https://a.com');
+    expect((await stage('url,Link\nx,https://a.com\n', { units: { kind: 'url', column: 'Link' } })).rows[0]?.u).toBe(
+      'https://a.com',
+    );
     expect(await refusal('a,b\n1,2\n')).toBe(
       'No column is named like one of URLs: say which column holds the URLs (--url-column); the columns are "a", "b"',
     );
     expect(await refusal('url,link\n1,2\n')).toContain('one of "url", "link"');
-    expect(await refusal('a,b\n1,2\n', { urlColumn: 'c' })).toBe('There is no column "c"; the columns are "a", "b"');
+    expect(await refusal('a,b\n1,2\n', { units: { kind: 'url', column: 'c' } })).toBe(
+      'There is no column "c"; the columns are "a", "b"',
+    );
+  });
+
+  it('makes the unit of a row from a template, and names the cell that a row lacks', async () => {
+    const units = {
+      kind: 'template',
+      template: { query: 'CEO of {{name}}', input: { data: [{ site: '{{site}}' }] } },
+    } as const;
+    const { manifest, rows } = await stage('name,site\nA,a.com\nA,b.com\n,c.com\nA,a.com\n', { units });
+    expect(manifest).toMatchObject({ unitColumn: null, rows: 4, badRows: 1, distinctUnits: 2 });
+    expect(rows[0]?.u).toBe('{"input":{"data":[{"site":"a.com"}]},"query":"CEO of A"}');
+    expect(new Set(rows.map((row) => row.k)).size).toBe(3);
+    expect(rows[3]).toMatchObject({ k: rows[0]?.k, d: true });
+    expect(manifest.firstBad).toEqual([
+      { row: 3, tag: 'MISSING_VALUE', message: 'line 4, column 1 ("name"): empty, and the template needs it' },
+    ]);
+    const wrong = { kind: 'template', template: '{{nmae}}' } as const;
+    expect(await refusal('name\nA\n', { units: wrong })).toContain('names "nmae", which is no column');
   });
 
   it('refuses what is no table in one sentence and leaves nothing behind', async () => {

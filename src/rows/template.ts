@@ -1,0 +1,145 @@
+import { Liquid, type Template } from 'liquidjs';
+import type { Json } from '../core/json.js';
+import { quoted } from './csv-error.js';
+
+/** A template that can't be used: one sentence with its place. Nothing was staged. */
+export class TemplateError extends Error {
+  override readonly name = 'TemplateError';
+}
+
+/** Steps and characters that one row's rendering may take: far above any honest template. */
+const LIMITS = { parseLimit: 1_000_000, renderLimit: 200, memoryLimit: 10_000_000 } as const;
+const MAX_DEPTH = 20;
+
+/**
+ * Engine of all templates. Data is only ever data: a cell that holds `{{` is written as it is. There are no files to include,
+ * and a variable without a value is an error but in the `default` filter and in an `if`.
+ */
+const engine = new Liquid({
+  ...LIMITS,
+  strictVariables: true,
+  strictFilters: true,
+  lenientIf: true,
+  ownPropertyOnly: true,
+  templates: {},
+  cache: false,
+});
+
+type Part = { readonly text: Template[]; readonly names: readonly string[]; readonly path: string };
+type Compiled =
+  | null
+  | boolean
+  | number
+  | Part
+  | readonly Compiled[]
+  | { readonly fields: readonly [string, Compiled][] };
+
+/** A request, or a part of one, to be rendered for each row. */
+export interface RowTemplate {
+  /** Columns that it uses, in the order of the header. */
+  readonly columns: readonly string[];
+  /** The JSON for one row. Throws `MissingValue` where a cell that it needs is empty. */
+  render(cells: readonly string[]): Json;
+}
+
+/** A row has nothing in a column that the template needs. */
+export class MissingValue extends Error {
+  override readonly name = 'MissingValue';
+  constructor(
+    readonly column: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * Compiles JSON whose texts are Liquid templates over the columns of a table: `{{name}}`, `{{row["company name"]}}` for names that
+ * are no words, filters such as `{{name | strip | default: "unknown"}}`. White space around a rendered text is dropped.
+ * Throws {@link TemplateError} for a template that is wrong or names a column that is not there.
+ */
+export function compileTemplate(template: Json, columns: readonly string[]): RowTemplate {
+  const used = new Set<string>();
+  const compiled = compile(template, '', columns, used, 0);
+  if (used.size === 0) {
+    throw new TemplateError(
+      `The template uses no column, so that every row would ask the same; write one in double braces, such as {{${columns[0] ?? 'name'}}}`,
+    );
+  }
+  return {
+    columns: columns.filter((name) => used.has(name)),
+    render(cells) {
+      const row: Record<string, string> = Object.create(null);
+      // An empty cell has no value: a question with a hole in it is not worth its price.
+      for (const [index, name] of columns.entries()) if (cells[index]?.trim()) row[name] = cells[index] as string;
+      return render(compiled, { ...row, row });
+    },
+  };
+}
+
+function compile(value: Json, path: string, columns: readonly string[], used: Set<string>, depth: number): Compiled {
+  if (depth > MAX_DEPTH) throw new TemplateError(`The template is nested deeper than ${MAX_DEPTH} levels`);
+  if (typeof value === 'string') return compileText(value, path, columns, used);
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) {
+    return value.map((item, index) => compile(item as Json, `${path}[${index}]`, columns, used, depth + 1));
+  }
+  const fields = Object.entries(value).map(([name, item]): [string, Compiled] => [
+    name,
+    compile(item as Json, path === '' ? name : `${path}.${name}`, columns, used, depth + 1),
+  ]);
+  return { fields };
+}
+
+function compileText(text: string, path: string, columns: readonly string[], used: Set<string>): Part {
+  const place = placeOf(path);
+  try {
+    const parsed = engine.parse(text);
+    const names = engine.globalVariableSegmentsSync(parsed).map((segments) => {
+      const [first, second] = segments;
+      return first === 'row' && typeof second === 'string' ? second : String(first);
+    });
+    for (const name of names) {
+      if (name === 'row') continue;
+      if (!columns.includes(name)) {
+        throw new TemplateError(
+          `${place} names ${quoted(name)}, which is no column; the columns are ${columns.slice(0, 30).map(quoted).join(', ')}`,
+        );
+      }
+      used.add(name);
+    }
+    return { text: parsed, names, path };
+  } catch (error) {
+    if (error instanceof TemplateError) throw error;
+    throw new TemplateError(`${place} is wrong: ${firstLine(error)}`);
+  }
+}
+
+function render(value: Compiled, scope: object): Json {
+  if (value === null || typeof value !== 'object') return value;
+  if ('text' in value) return renderText(value, scope);
+  if (Array.isArray(value)) return value.map((item) => render(item as Compiled, scope));
+  const { fields } = value as { readonly fields: readonly [string, Compiled][] };
+  return Object.fromEntries(fields.map(([name, item]) => [name, render(item, scope)]));
+}
+
+function renderText(part: Part, scope: object): Json {
+  try {
+    return String(engine.renderSync(part.text, scope)).trim();
+  } catch (error) {
+    const told = error as { originalError?: { variableName?: unknown } };
+    const variable = told.originalError?.variableName;
+    if (typeof variable !== 'string') throw new TemplateError(`${placeOf(part.path)} fails: ${firstLine(error)}`);
+    const name = variable.replace(/^row\./, '');
+    throw new MissingValue(part.names.includes(name) ? name : (part.names[0] ?? name), firstLine(error));
+  }
+}
+
+function placeOf(path: string): string {
+  return path === '' ? 'The template' : `The template of ${path}`;
+}
+
+function firstLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return (text.split('\n', 1)[0] as string).slice(0, 300);
+}
