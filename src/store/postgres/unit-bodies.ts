@@ -55,7 +55,8 @@ export async function writeBodies(postgres: Postgres, keys: readonly string[], p
   done.catch(() => undefined);
   try {
     await eachBody(postgres, keys, 'refuse', async (body) => {
-      if (!out.write(`${body}\n`)) await Promise.race([new Promise<void>((resolve) => out.once('drain', () => resolve())), done]);
+      if (!out.write(`${body}\n`))
+        await Promise.race([new Promise<void>((resolve) => out.once('drain', () => resolve())), done]);
     });
     out.end();
     await done;

@@ -41,14 +41,15 @@ CREATE FUNCTION ${schema}.ring_earliest(p_ring double precision[], p_limit integ
   p_now double precision, p_weight integer, p_calls integer, p_units integer) RETURNS double precision
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
-  size integer := cardinality(p_ring);
+  oldest integer := cardinality(p_ring) - p_limit + 1;
   before integer := least(p_weight, p_limit) + p_units - 1;
+  span double precision := 1000 * (1 + p_margin);
+  gap double precision := 600::double precision / p_limit;
 BEGIN
   IF p_weight <= 0 THEN RETURN p_now; END IF;
   RETURN greatest(
-    p_now,
-    p_ring[size - p_limit + before % p_limit + 1] + 1000 * (1 + p_margin) * (1 + before / p_limit),
-    p_ring[size] + 600::double precision / p_limit * (1 + p_calls));
+    p_ring[oldest + before % p_limit] + span * (1 + before / p_limit),
+    greatest(p_now, p_ring[oldest] + span, p_ring[cardinality(p_ring)] + gap) + gap * p_calls);
 END $$;
 
 CREATE FUNCTION ${schema}.ring_book(p_ring double precision[], p_limit integer, p_start double precision, p_weight integer)

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { StagedRows, Stages } from '../../core/stages.js';
+import { identifier, type Postgres } from '../../postgres/index.js';
+
+/** Contents of one job that are kept, newest first: a run that is still going may read an older one. */
+const KEEP_GENERATIONS = 4;
+
+export interface PgStagesOptions {
+  /** Where slices that were staged on another machine are put on this one. */
+  readonly cacheDir: string;
+  /** Path of a slice in a directory of slices. */
+  readonly sliceFile: (stageDir: string, slice: number) => string;
+}
+
+/** Staged rows in a store: shared by whoever staged them, brought to a file where a worker is given a slice of them. */
+export class PgStages implements Stages {
+  readonly #postgres: Postgres;
+  readonly #schema: string;
+  readonly #options: PgStagesOptions;
+
+  constructor(postgres: Postgres, options: PgStagesOptions) {
+    this.#postgres = postgres;
+    this.#schema = identifier(postgres.address.schema);
+    this.#options = options;
+  }
+
+  async share({ job, generation, slices, stageDir }: StagedRows): Promise<void> {
+    const shared = await this.#postgres.query(
+      `UPDATE ${this.#schema}.stages SET shared_at = clock_timestamp() WHERE job = $1 AND generation = $2 RETURNING 1`,
+      [job, generation],
+    );
+    if (shared.length > 0) return;
+    const there = await this.#postgres.query<{ slice: number }>(
+      `SELECT slice FROM ${this.#schema}.stage_slices WHERE job = $1 AND generation = $2`,
+      [job, generation],
+    );
+    const done = new Set(there.map(({ slice }) => slice));
+    for (let slice = 0; slice < slices; slice++) {
+      if (done.has(slice)) continue;
+      const rows = await readFile(this.#options.sliceFile(stageDir, slice));
+      await this.#postgres.query(
+        `INSERT INTO ${this.#schema}.stage_slices (job, generation, slice, rows) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+        [job, generation, slice, rows],
+      );
+    }
+    // Written last: what it names is there.
+    await this.#postgres.query(
+      `INSERT INTO ${this.#schema}.stages (job, generation, slices) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+      [job, generation, slices],
+    );
+    await this.#forgetOld(job);
+  }
+
+  async slice(staged: StagedRows, slice: number): Promise<string> {
+    const { job, generation, stageDir } = staged;
+    const { cacheDir, sliceFile } = this.#options;
+    // A generation is the hash of its content: whoever has such a file has the same one.
+    const own = sliceFile(stageDir, slice);
+    if (existsSync(own)) return own;
+    const path = sliceFile(join(cacheDir, fileName(job), fileName(generation)), slice);
+    if (existsSync(path)) return path;
+    const [found] = await this.#postgres.query<{ rows: Buffer }>(
+      `SELECT rows FROM ${this.#schema}.stage_slices WHERE job = $1 AND generation = $2 AND slice = $3`,
+      [job, generation, slice],
+    );
+    if (!found) {
+      throw new Error(
+        `Slice ${slice} of the staged rows of ${job} is not in the store; the job's command stages them again (nothing is bought twice)`,
+      );
+    }
+    await putFile(path, found.rows);
+    return path;
+  }
+
+  async #forgetOld(job: string): Promise<void> {
+    await this.#postgres.query(
+      `WITH old AS (
+         DELETE FROM ${this.#schema}.stages WHERE job = $1 AND generation NOT IN (
+           SELECT generation FROM ${this.#schema}.stages WHERE job = $1 ORDER BY shared_at DESC LIMIT $2)
+         RETURNING generation)
+       DELETE FROM ${this.#schema}.stage_slices WHERE job = $1 AND generation IN (SELECT generation FROM old)`,
+      [job, KEEP_GENERATIONS],
+    );
+  }
+}
+
+/** Ids of jobs and generations are made by us, but come by way of workflow inputs. */
+function fileName(id: string): string {
+  if (!/^[\w-][\w.-]*$/.test(id)) throw new Error(`"${id}" can't be the id of staged rows`);
+  return id;
+}
+
+/** Writes a file whole or not at all. The first of a folder makes room: folders beside it that are old are removed. */
+async function putFile(path: string, data: Buffer): Promise<void> {
+  const folder = dirname(path);
+  if (await mkdir(folder, { recursive: true, mode: 0o700 })) await removeOld(dirname(folder));
+  const draft = `${path}.${randomUUID()}`;
+  try {
+    const file = await open(draft, 'wx', 0o600);
+    try {
+      await file.writeFile(data);
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+async function removeOld(folder: string): Promise<void> {
+  const names = await readdir(folder);
+  const aged = await Promise.all(
+    names.map(async (name) => ({ path: join(folder, name), at: (await stat(join(folder, name))).mtimeMs })),
+  );
+  const old = aged.sort((a, b) => b.at - a.at).slice(KEEP_GENERATIONS);
+  for (const { path } of old) await rm(path, { recursive: true, force: true });
+}
