@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { envelopeOf, Refusal } from './refusal.js';
 
 /** The key of a request: `x-api-key`, or `Authorization` with the Bearer scheme (section 5.1). */
-function keyOf(headers: IncomingHttpHeaders): string | null {
+export function keyOf(headers: IncomingHttpHeaders): string | null {
   const direct = headers['x-api-key'];
   if (typeof direct === 'string' && direct !== '') return direct;
   return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? null;

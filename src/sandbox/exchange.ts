@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { checkAccess } from './access.js';
+import { fieldOf } from '../api/field-of.js';
+import { checkAccess, keyOf } from './access.js';
 import { changeResults } from './change-results.js';
 import { cut, deliver, type Reply } from './deliver.js';
 import { deliverStream } from './deliver-stream.js';
@@ -8,7 +9,7 @@ import { type FaultDo, faultLabel } from './fault.js';
 import type { FaultScript } from './fault-script.js';
 import { fraction, mix } from './hash.js';
 import type { Settings } from './options.js';
-import type { RateWindow } from './rate-window.js';
+import type { RateGate } from './rate-gate.js';
 import { readJson } from './read-json.js';
 import { envelopeOf, Refusal } from './refusal.js';
 import type { OpenEntry, RequestLog } from './request-log.js';
@@ -23,7 +24,9 @@ import type { Timers } from './timers.js';
 export interface ExchangeParts {
   readonly options: Settings;
   readonly log: RequestLog;
-  readonly window: RateWindow;
+  readonly gate: RateGate;
+  /** Milliseconds since the start, of a monotonic clock. */
+  readonly now: () => number;
   readonly script: FaultScript;
   readonly till: Till;
   readonly desk: Desk;
@@ -83,12 +86,16 @@ interface Seat {
 
 /** Answers null where the connection is to be cut. Throws a {@link Refusal} for what isn't served. */
 async function answer(parts: ExchangeParts, seat: Seat): Promise<Reply | StreamReply | null> {
-  const { options, window, script, desk, till, timers } = parts;
+  const { options, gate, script, desk, till, timers } = parts;
   const { request, path, entry, requestId } = seat;
   const method = request.method ?? 'GET';
   const found = routes.find(method, path);
   checkAccess(request.headers, path, { keys: options.keys, x402: options.x402, baseUrl: parts.baseUrl() });
-  if (!window.admit(entry.at, found?.weight)) throw tooFast(options, entry);
+  const early = method === 'POST' && gate.needsBody(path) ? { input: await readJson(request) } : null;
+  const key = keyOf(request.headers);
+  const rated = { path, weight: found?.weight ?? 1, type: fieldOf(early?.input, 'type'), key };
+  const limit = gate.admit(early ? parts.now() : entry.at, rated);
+  if (limit !== null) throw tooFast(options, entry, limit);
   const fault = script.next(method, path, entry.at)?.do ?? null;
   seat.fault = fault;
   entry.fault = fault === null ? null : faultLabel(fault);
@@ -98,7 +105,7 @@ async function answer(parts: ExchangeParts, seat: Seat): Promise<Reply | StreamR
     throw new Refusal(404, envelopeOf(path) === 'agent' ? 'RUN_NOT_FOUND' : 'NOT_FOUND', `No ${method} ${path}`);
   const query = new URLSearchParams((request.url ?? '').split('?').slice(1).join('?'));
   const call = { params: found.params, query, headers: request.headers };
-  const work = found.route(method === 'GET' ? undefined : await readJson(request), desk, call);
+  const work = found.route(early ? early.input : method === 'GET' ? undefined : await readJson(request), desk, call);
   await timers.wait(latencyOf(options, entry.n));
   if (timers.stopped) return null;
   parts.settle();
@@ -125,10 +132,10 @@ function latencyOf({ latencyMs, seed }: Settings, n: number): number {
   return latencyMs.min + fraction(mix(n, seed), 63) * (latencyMs.max - latencyMs.min);
 }
 
-function tooFast(options: Settings, entry: OpenEntry): Refusal {
+function tooFast(options: Settings, entry: OpenEntry, limit: string): Refusal {
   entry.limited = true;
   const value = retryAfterOf(options.retryAfter, options.retryAfterSeconds);
-  return new Refusal(429, 'RATE_LIMIT_EXCEEDED', `You have exceeded the limit of ${options.qps} requests per second`, {
+  return new Refusal(429, 'RATE_LIMIT_EXCEEDED', `You have exceeded the limit of ${limit}`, {
     headers: value === null ? {} : { 'retry-after': value },
   });
 }

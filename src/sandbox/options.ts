@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { flatProfile, type RateProfile, rateProfiles } from '../core/rate.js';
 import { type Fault, faultsSchema } from './fault.js';
 import {
   type AgentRunOptions,
@@ -26,8 +27,10 @@ export interface SandboxOptions {
   readonly x402: boolean;
   /** Dollars the team has; null is no end. Draws down with each purchase, kept across restarts by `bookFile`. Default null. */
   readonly credits: number | null;
-  /** Requests in any sliding second, whole; null is no limit. Default null. */
+  /** Requests in any sliding second, whole, of all kinds together; null is no limit. Default null. */
   readonly qps: number | null;
+  /** Instead of `qps`: `contract` (flat 10), `boost` (25), `public` (the table per endpoint), or a profile of one's own. Default null. */
+  readonly rate: string | RateProfile | null;
   /** Form of the `Retry-After` header on the limit's own 429. Default `none`. */
   readonly retryAfter: 'none' | 'seconds' | 'http-date';
   /** Seconds that header asks for. Default 1. */
@@ -73,6 +76,23 @@ export interface Settings extends SandboxOptions {
 
 const nonNegative = z.number().nonnegative();
 
+const rateSchema = z.union([
+  z.enum(Object.keys(rateProfiles)),
+  z.strictObject({
+    name: z.string().default('own'),
+    buckets: z
+      .array(
+        z.strictObject({
+          name: z.string().min(1),
+          qps: z.number().positive(),
+          classes: z.array(z.string()),
+          of: z.enum(['team', 'key']).default('team'),
+        }),
+      )
+      .min(1),
+  }),
+]);
+
 const optionsSchema = z.strictObject({
   port: z.number().int().min(0).max(65_535).default(0),
   seed: z.number().int().default(1),
@@ -80,6 +100,7 @@ const optionsSchema = z.strictObject({
   x402: z.boolean().default(false),
   credits: nonNegative.nullable().default(null),
   qps: z.number().int().positive().nullable().default(null),
+  rate: rateSchema.nullable().default(null),
   retryAfter: z.enum(['none', 'seconds', 'http-date']).default('none'),
   retryAfterSeconds: z.number().int().nonnegative().default(1),
   latencyMs: durationSchema.default(0),
@@ -107,4 +128,11 @@ export function parseOptions(options: Partial<SandboxOptions>): Settings {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw new Error(`sandbox options:\n${z.prettifyError(parsed.error)}`);
   return parsed.data;
+}
+
+/** The rate limit that the options ask for; null is none. */
+export function rateOf({ rate, qps }: Pick<Settings, 'rate' | 'qps'>): RateProfile | null {
+  if (rate !== null && qps !== null) throw new Error('sandbox options:\nqps and rate exclude each other');
+  if (rate !== null) return typeof rate === 'string' ? (rateProfiles[rate] ?? null) : rate;
+  return qps === null ? null : flatProfile(qps);
 }

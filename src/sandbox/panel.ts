@@ -41,11 +41,17 @@ export interface SandboxState {
   readonly events: { readonly count: number; readonly triggered: number };
 }
 
-export const triggerSchema = z.union([
-  z.strictObject({ event: z.enum(eventTypes), count: z.number().int().min(1).max(10_000).optional() }),
-  z.strictObject({ monitorRun: z.string().min(1) }),
-  z.strictObject({ disableMonitor: z.string().min(1) }),
-]);
+export const triggerSchema = z.union(
+  [
+    z.strictObject({ event: z.enum(eventTypes), count: z.number().int().min(1).max(10_000).optional() }),
+    z.strictObject({ monitorRun: z.string().min(1) }),
+    z.strictObject({ disableMonitor: z.string().min(1) }),
+  ],
+  {
+    error: ({ input }) =>
+      `${JSON.stringify(input)?.slice(0, 200)} can't be triggered: an event (1 to 10,000 of ${eventTypes.join(', ')}), or monitorRun or disableMonitor with the id of a monitor`,
+  },
+);
 
 /** Something to happen now: webset events of a type, the run of a monitor, or the service disabling a monitor. */
 export type Trigger = z.infer<typeof triggerSchema>;

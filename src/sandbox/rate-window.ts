@@ -21,19 +21,29 @@ export class RateWindow {
     return this.#max;
   }
 
-  /** `weight`: requests it counts as; one that weighs more than the limit counts as the limit. */
-  admit(now: number, weight = 1): boolean {
+  /** Whether a request of this weight may be admitted now; one that weighs more than the limit counts as the limit. */
+  fits(now: number, weight = 1): boolean {
     while (this.#head < this.#times.length && now - (this.#times[this.#head] as number) >= windowMs) this.#head += 1;
     if (this.#head > 4096 && this.#head * 2 > this.#times.length) {
       this.#times = this.#times.slice(this.#head);
       this.#head = 0;
     }
-    const inWindow = this.#times.length - this.#head;
-    const units = Math.min(weight, this.#limit ?? weight);
-    if (this.#limit !== null && inWindow + units > this.#limit) return false;
-    for (let unit = 0; unit < units; unit += 1) this.#times.push(now);
-    this.#max = Math.max(this.#max, inWindow + units);
+    return this.#limit === null || this.#inWindow + this.#units(weight) <= this.#limit;
+  }
+
+  admit(now: number, weight = 1): boolean {
+    if (!this.fits(now, weight)) return false;
+    for (let unit = this.#units(weight); unit > 0; unit -= 1) this.#times.push(now);
+    this.#max = Math.max(this.#max, this.#inWindow);
     return true;
+  }
+
+  get #inWindow(): number {
+    return this.#times.length - this.#head;
+  }
+
+  #units(weight: number): number {
+    return Math.min(weight, this.#limit ?? weight);
   }
 
   reset(): void {

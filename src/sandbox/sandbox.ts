@@ -9,11 +9,11 @@ import { faultsSchema } from './fault.js';
 import { FaultScript } from './fault-script.js';
 import { idsOf } from './ids.js';
 import { openState } from './open-state.js';
-import { parseOptions, type SandboxOptions } from './options.js';
+import { parseOptions, rateOf, type SandboxOptions } from './options.js';
 import { type Panel, triggerSchema } from './panel.js';
 import { PrebuiltPages } from './prebuilt.js';
 import { PurchaseBook } from './purchase-book.js';
-import { RateWindow } from './rate-window.js';
+import { RateGate } from './rate-gate.js';
 import { RequestLog } from './request-log.js';
 import { Till } from './till.js';
 import { Timers } from './timers.js';
@@ -40,7 +40,7 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
   const began = performance.now();
   const now = () => performance.now() - began;
   const log = new RequestLog(options.logEntries, now);
-  const window = new RateWindow(options.qps);
+  const gate = new RateGate(rateOf(options));
   const script = new FaultScript();
   script.set(options.faults, now());
   const crawler = new Crawler(options);
@@ -53,7 +53,8 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
   const exchange = createExchange({
     options,
     log,
-    window,
+    gate,
+    now,
     script,
     till,
     timers,
@@ -72,7 +73,7 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
       state.settle();
       const { dollars } = book.bill(false);
       const { count: requests, limited } = log;
-      return { requests, byStatus: log.byStatus(), limited, dollars, maxInSlidingSecond: window.max };
+      return { requests, byStatus: log.byStatus(), limited, dollars, maxInSlidingSecond: gate.max };
     },
     state: state.view,
     trigger: (what) => state.trigger(triggerSchema.parse(what)),
@@ -80,7 +81,7 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
       till.reset();
       state.reset();
       log.reset();
-      window.reset();
+      gate.reset();
       crawler.reset();
       script.rewind(now());
     },

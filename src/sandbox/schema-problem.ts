@@ -8,6 +8,9 @@ const bounds = [
   ['minProperties', 'maxProperties'],
 ] as const;
 
+/** Keywords that no value is made for: better refused than ignored. */
+const unmade = ['not', 'if', 'contains', 'dependentRequired', 'dependentSchemas', 'propertyNames'];
+
 /** What is wrong with a JSON schema, by its path: not a schema at all, or nothing could ever fit it. Null where nothing is. */
 export function schemaProblem(schema: unknown, root: unknown = schema, path = '#', depth = 0): string | null {
   if (schema === true || depth > 64) return null;
@@ -15,6 +18,15 @@ export function schemaProblem(schema: unknown, root: unknown = schema, path = '#
   for (const type of Array.isArray(schema.type) ? schema.type : [schema.type]) {
     if (type !== undefined && !types.has(type as string)) return `${path}/type: no such type`;
   }
+  const foreign = unmade.find((name) => schema[name] !== undefined);
+  if (foreign !== undefined) return `${path}/${foreign}: can't be satisfied here`;
+  for (const pattern of Object.keys(isSchema(schema.patternProperties) ? schema.patternProperties : {})) {
+    if (!isPattern(pattern)) return `${path}/patternProperties: not a regular expression`;
+  }
+  const { additionalProperties, minProperties, properties: named } = schema;
+  const closed = additionalProperties === false && schema.patternProperties === undefined;
+  if (closed && Number(minProperties ?? 0) > Object.keys(isSchema(named) ? named : {}).length)
+    return `${path}: minProperties is above the number of properties`;
   for (const [least, most] of bounds) {
     if (Number(schema[least] ?? Number.NEGATIVE_INFINITY) > Number(schema[most] ?? Number.POSITIVE_INFINITY)) {
       return `${path}: ${least} is above ${most}`;
@@ -31,9 +43,17 @@ export function schemaProblem(schema: unknown, root: unknown = schema, path = '#
   return problemBelow(schema, root, path, depth);
 }
 
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text, 'u') instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
 function problemBelow(schema: Readonly<Record<string, unknown>>, root: unknown, path: string, depth: number) {
   const below: [string, unknown][] = [];
-  for (const name of ['properties', '$defs', 'definitions']) {
+  for (const name of ['properties', 'patternProperties', '$defs', 'definitions']) {
     if (isSchema(schema[name])) {
       for (const [key, one] of Object.entries(schema[name])) below.push([`${path}/${name}/${key}`, one]);
     }
@@ -42,7 +62,9 @@ function problemBelow(schema: Readonly<Record<string, unknown>>, root: unknown, 
     if (Array.isArray(schema[name]))
       schema[name].forEach((one, index) => void below.push([`${path}/${name}/${index}`, one]));
   }
-  if (isSchema(schema.items)) below.push([`${path}/items`, schema.items]);
+  for (const name of ['items', 'additionalProperties']) {
+    if (isSchema(schema[name])) below.push([`${path}/${name}`, schema[name]]);
+  }
   for (const [place, one] of below) {
     const problem = schemaProblem(one, root, place, depth + 1);
     if (problem !== null) return problem;

@@ -40,7 +40,7 @@ function typeOf(schema: Schema): unknown {
   const types = Array.isArray(schema.type) ? schema.type : [schema.type];
   const type = types.find((one) => one !== 'null') ?? types[0];
   if (type !== undefined) return type;
-  if ('properties' in schema || 'required' in schema) return 'object';
+  if (['properties', 'required', 'minProperties', 'patternProperties'].some((name) => name in schema)) return 'object';
   if ('items' in schema || 'prefixItems' in schema) return 'array';
   return 'minimum' in schema || 'maximum' in schema ? 'number' : undefined;
 }
@@ -49,10 +49,12 @@ function objectOf(schema: Schema, hash: number, place: Place): unknown {
   const properties = (schema.properties ?? {}) as Record<string, unknown>;
   const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
   const rest = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : { type: 'string' };
-  const names = place.depth > 8 ? required : [...new Set([...Object.keys(properties), ...required])];
+  const names = new Set(place.depth > 8 ? required : [...Object.keys(properties), ...required]);
+  for (let extra = 1; names.size < (whole(schema.minProperties) ?? 0); extra += 1) names.add(`extra_${extra}`);
+  const schemaOf = (name: string): unknown => properties[name] ?? patternSchema(schema, name) ?? rest;
   return Object.fromEntries(
-    names.map((name, index) => {
-      const one = properties[name] ?? rest;
+    [...names].map((name, index) => {
+      const one = schemaOf(name);
       const known = place.row?.[name];
       const value = fits(known, resolveSchema(one, place.root))
         ? known
@@ -60,6 +62,11 @@ function objectOf(schema: Schema, hash: number, place: Place): unknown {
       return [name, value];
     }),
   );
+}
+
+function patternSchema({ patternProperties }: Schema, name: string): unknown {
+  const patterns = Object.entries((patternProperties ?? {}) as Record<string, unknown>);
+  return patterns.find(([pattern]) => new RegExp(pattern, 'u').test(name))?.[1];
 }
 
 /** Whether a value of the input may stand in a property: it has the type, and the schema bounds it no further. */

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.js';
+import { eventTypes } from '../../src/sandbox/websets/story.js';
 import { get, post } from './client.js';
 import { eventually } from './eventually.js';
 
@@ -183,6 +184,21 @@ test('events happen when they are triggered, each of a webset of its own', async
   expect(sandbox.state().events).toEqual({ count: 54, triggered: 4 });
   expect((await post(sandbox, '/__sandbox/trigger', { event: 'webset.burned' })).status).toBe(400);
   expect((await post(sandbox, '/__sandbox/trigger', { monitorRun: 'nobody' })).status).toBe(404);
+});
+
+test('an event of every type can be triggered, and is listed with its data from then on', async () => {
+  await start({ count: 0 });
+  const ids = eventTypes.map((event) => sandbox.trigger({ event })[0]);
+  const events = await walk('limit=5');
+  expect(events.map(({ id }) => id)).toEqual(ids.toReversed());
+  expect(events.map(({ type }) => type)).toEqual(eventTypes.toReversed());
+  for (const { id, data } of events) {
+    expect(data).toMatchObject({ id: expect.any(String), object: expect.any(String) });
+    expect((await get(sandbox, `/websets/v0/events/${id}`)).status).toBe(200);
+  }
+  const { status, json } = await post(sandbox, '/__sandbox/trigger', { event: 'webset.burned' });
+  expect([status, json.error]).toEqual([400, expect.stringContaining('webset.burned')]);
+  expect(json.error).toContain('webset.export.completed');
 });
 
 test('the middle and the ends of a million events are one request away', async () => {

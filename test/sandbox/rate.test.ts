@@ -82,6 +82,44 @@ test('the start of an agent run counts as two requests, polling one as none', as
   expect(running.stats().maxInSlidingSecond).toBe(3);
 });
 
+test('a profile limits each kind of request by itself, deep searches within searches', async () => {
+  const buckets = [
+    { name: 'search', qps: 3, classes: ['search', 'search.deep', 'default'] },
+    { name: 'deep', qps: 1, classes: ['search.deep'] },
+    { name: 'contents', qps: 2, classes: ['contents'] },
+    { name: 'websets', qps: 1, classes: ['websets'] },
+  ];
+  const running = await start({ rate: { name: 'own', buckets } });
+  const statuses = async (send: () => Promise<{ status: number }>, times: number) => {
+    const all: number[] = [];
+    for (let n = 0; n < times; n += 1) all.push((await send()).status);
+    return all;
+  };
+  expect(await statuses(() => post(running, '/search', { query: 'q', type: 'deep' }), 2)).toEqual([200, 429]);
+  expect(await statuses(() => post(running, '/search', { query: 'q' }), 3)).toEqual([200, 200, 429]);
+  expect(await statuses(() => get(running, '/monitors'), 1)).toEqual([429]);
+  expect(await statuses(() => post(running, '/contents', { urls: urls(1) }), 3)).toEqual([200, 200, 429]);
+  expect(await statuses(() => get(running, '/websets/v0/events'), 2)).toEqual([200, 429]);
+  expect((await get(running, '/websets/v0/events')).json.error).toContain('1 requests per second (websets)');
+  expect(running.stats()).toMatchObject({ limited: 6, maxInSlidingSecond: 6 });
+});
+
+test('the public table is a profile by name, and a key may have a limit of its own', async () => {
+  const running = await start({ rate: 'public' });
+  const calls = Array.from({ length: 60 }, () => post(running, '/contents', { urls: urls(1) }));
+  expect((await Promise.all(calls)).filter(({ status }) => status === 429)).toEqual([]);
+  await running.close();
+  const buckets = [
+    { name: 'all', qps: 10, classes: ['*'] },
+    { name: 'key', qps: 1, classes: ['*'], of: 'key' as const },
+  ];
+  const keyed = await start({ rate: { name: 'keyed', buckets } });
+  const call = async (key: string) => (await post(keyed, '/search', { query: 'q' }, { 'x-api-key': key })).status;
+  expect([await call('a'), await call('a'), await call('b')]).toEqual([200, 429, 200]);
+  await expect(startSandbox({ rate: 'nobody' })).rejects.toThrow('rate');
+  await expect(startSandbox({ rate: 'public', qps: 1 })).rejects.toThrow('exclude each other');
+});
+
 test('latency is drawn from the range asked for', async () => {
   const running = await start({ latencyMs: { min: 30, max: 120 } });
   await Promise.all(urls(8).map((url) => post(running, '/contents', { urls: [url] })));

@@ -75,6 +75,8 @@ test.each<[string, Record<string, unknown>]>([
       ],
     },
   ],
+  ['any names', { type: 'object', minProperties: 2, additionalProperties: { type: 'integer' } }],
+  ['names of a pattern', { patternProperties: { '^a': { type: 'integer' } }, required: ['abc'] }],
   ['an enum', { type: 'object', properties: { kind: { enum: ['a', 'b', 3] } }, required: ['kind'] }],
 ])('a value is made for %s', (_, schema) => {
   expect(schemaProblem(schema)).toBeNull();
@@ -84,6 +86,13 @@ test.each<[string, Record<string, unknown>]>([
     const { error } = judge.safeParse(value);
     expect(error, JSON.stringify(value)).toBeUndefined();
   }
+});
+
+test('names that a schema asks for without telling them are made up, with values of their pattern', () => {
+  const counted = { type: 'object', minProperties: 2, additionalProperties: { type: 'integer' } };
+  expect(Object.values(schemaValue(counted, 1) as object)).toEqual([expect.any(Number), expect.any(Number)]);
+  const named = { patternProperties: { '^a': { type: 'integer' } }, required: ['abc'] };
+  expect(schemaValue(named, 1)).toEqual({ abc: expect.any(Number) });
 });
 
 test('a schema that holds itself comes to an end', () => {
@@ -97,6 +106,10 @@ test.each([
   [{ type: 'object', properties: { a: { minimum: 3, maximum: 1 } } }, '#/properties/a'],
   [{ type: 'array', items: { enum: [] } }, '#/items/enum'],
   [{ type: 'object', required: 'a' }, '#/required'],
+  [{ type: 'object', properties: { t: { not: { type: 'string' } } } }, '#/properties/t/not'],
+  [{ type: 'object', additionalProperties: { if: {} } }, '#/additionalProperties/if'],
+  [{ type: 'object', patternProperties: { '(': {} } }, '#/patternProperties'],
+  [{ type: 'object', minProperties: 1, additionalProperties: false }, '#'],
   [{ $ref: '#/$defs/none' }, '#/$ref'],
   [{ anyOf: [{ type: 'string', minLength: 3, maxLength: 2 }] }, '#/anyOf/0'],
 ])('what is wrong with %j is said with its place', (schema, place) => {

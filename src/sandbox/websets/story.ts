@@ -64,9 +64,10 @@ export const steps: readonly Step[] = [
 const stepIndex = new Map<EventType, number[]>(eventTypes.map((type) => [type, []]));
 for (const [index, { type, n }] of steps.entries()) (stepIndex.get(type) as number[])[n] = index;
 
-/** The step at which something happens. */
-export function stepOf(type: EventType, n = 0): number {
-  const index = stepIndex.get(type)?.[n];
+/** The step at which something happens: to the `n`th of its kind, or first of all. */
+export function stepOf(type: EventType, n?: number): number {
+  const indices = stepIndex.get(type) ?? [];
+  const index = n === undefined ? indices.find((one) => one !== undefined) : indices[n];
   if (index === undefined) throw new Error(`no step ${type} ${n}`);
   return index;
 }
