@@ -181,7 +181,8 @@ class Run {
       why = first.why;
     }
     const { landed, failed, costMicros, sending } = this.#tally;
-    this.#control.progress?.({ landed, failed, costMicros, waitingFor: hold > 0 ? why : null });
+    const waitingFor = hold > 0 ? why : this.#shared.purse.waitingFor;
+    this.#control.progress?.({ landed, failed, costMicros, waitingFor });
     if (hold > this.#control.yieldAfterMs && sending === 0 && !this.#stop.aborted) {
       this.#waitMs = hold;
       this.#waitingFor = why;
