@@ -1,0 +1,223 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ById, drawOf, type Endpoint } from '../api/endpoint.js';
+import type { PageRequest } from '../api/page.js';
+import type { Input, SendOptions, Transport } from '../api/transport.js';
+import { backoffMs } from '../core/backoff.js';
+import { type Limiter, takeTurn } from '../core/limiter.js';
+import { MAX_BLOCK_MS } from '../core/rate.js';
+import { type PageEnvelope, readPage } from '../core/walk.js';
+import { isApiError } from './failure.js';
+
+/** What runs on at the service after its start, and how it is looked at. */
+export interface RunKind<R> {
+  readonly one: Endpoint<ById, R>;
+  /** A list of them, newest first, that tells of many at once. */
+  readonly list: Endpoint<PageRequest, PageEnvelope<R>> | null;
+  /** The form of the operations, where it is not the contract's. */
+  readonly options?: SendOptions;
+  idOf(run: R): string | null;
+  ended(run: R): boolean;
+}
+
+/** How following ended: the run's last record, or `null` where the service no longer knows the run. */
+export interface FollowedRun<R> {
+  readonly run: R | null;
+  readonly requestId: string | null;
+}
+
+interface Followed<R> {
+  readonly id: string;
+  readonly startedAt: number;
+  readonly look: ((run: R) => void) | undefined;
+  readonly resolve: (end: FollowedRun<R>) => void;
+  readonly reject: (error: unknown) => void;
+  due: number;
+  failures: number;
+  missing: number;
+}
+
+/** A look is due after this part of a run's age. */
+const GAP_OF_AGE = 0.05;
+const MIN_GAP_MS = 500;
+const MAX_GAP_MS = 15_000;
+/** So many looks at once, and a list is read instead. */
+const LIST_FROM = 4;
+const PAGE = 100;
+const MAX_PAGES = 3;
+/** Looks that are due so soon after each other are one. */
+const TOGETHER_MS = 200;
+/** A run that is not found right after its start may not be visible yet. */
+const MAX_MISSING = 3;
+/** An answer that is no run at all may be a proxy's; so many in a row are the service's. */
+const MAX_ODD = 5;
+
+/**
+ * Follows runs at the service until they end, many together: one page of the list tells of a hundred. Looks are free of the
+ * rate, but wait where the service said so. A look that fails is repeated; only what no repetition mends rejects.
+ */
+export class RunFollower<R> {
+  readonly #transport: Pick<Transport, 'send'>;
+  readonly #limiter: Limiter;
+  readonly #kind: RunKind<R>;
+  readonly #runs = new Map<string, Followed<R>>();
+  #wake = new AbortController();
+  #looking = false;
+
+  constructor(deps: { readonly transport: Pick<Transport, 'send'>; readonly limiter: Limiter }, kind: RunKind<R>) {
+    this.#transport = deps.transport;
+    this.#limiter = deps.limiter;
+    this.#kind = kind;
+  }
+
+  /**
+   * Resolves when the run has ended or is gone. `startedAt` (Unix ms) sets how often it is looked at. Rejects with the
+   * signal's reason when aborted (the run goes on), and with `ApiError` where looking is refused. One call a run at a time.
+   */
+  follow(
+    id: string,
+    options: {
+      readonly startedAt: number;
+      readonly signal: AbortSignal;
+      /** Told each record that was read. */
+      readonly look?: (run: R) => void;
+    },
+  ): Promise<FollowedRun<R>> {
+    const { startedAt, signal, look } = options;
+    signal.throwIfAborted();
+    return new Promise<FollowedRun<R>>((resolve, reject) => {
+      const end = () => {
+        signal.removeEventListener('abort', onAbort);
+        if (this.#runs.get(id) === followed) this.#runs.delete(id);
+      };
+      const onAbort = () => {
+        end();
+        reject(signal.reason);
+      };
+      const followed: Followed<R> = {
+        id,
+        startedAt,
+        look,
+        resolve: (ended) => {
+          end();
+          resolve(ended);
+        },
+        reject: (error) => {
+          end();
+          reject(error);
+        },
+        due: Date.now() + gap(Date.now() - startedAt),
+        failures: 0,
+        missing: 0,
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#runs.set(id, followed);
+      this.#wake.abort();
+      void this.#lookOn();
+    });
+  }
+
+  async #lookOn(): Promise<void> {
+    if (this.#looking) return;
+    this.#looking = true;
+    try {
+      while (this.#runs.size > 0) {
+        const now = Date.now();
+        const next = Math.min(...[...this.#runs.values()].map((followed) => followed.due));
+        // What is due a little later is looked at together with what is due now.
+        const at = next + (this.#runs.size >= LIST_FROM ? TOGETHER_MS : 0);
+        if (at > now) {
+          this.#wake = new AbortController();
+          await delay(at - now, undefined, { signal: this.#wake.signal }).catch(() => undefined);
+          continue;
+        }
+        const due = [...this.#runs.values()].filter((followed) => followed.due <= now);
+        const rest = due.length >= LIST_FROM && this.#kind.list ? await this.#lookAtList(due) : due;
+        await Promise.all(rest.map((followed) => this.#lookAt(followed)));
+      }
+    } finally {
+      this.#looking = false;
+    }
+  }
+
+  /** Takes what the list says of the runs followed; answers with those that need a look of their own. */
+  async #lookAtList(due: readonly Followed<R>[]): Promise<Followed<R>[]> {
+    const list = this.#kind.list as NonNullable<RunKind<R>['list']>;
+    const left = new Set(due);
+    const ended: Followed<R>[] = [];
+    let cursor: string | undefined;
+    try {
+      for (let page = 0; page < MAX_PAGES && left.size > 0; page++) {
+        const { data } = await this.#send(list, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+        const told = readPage(data);
+        for (const run of told?.items ?? []) {
+          const followed = this.#runs.get(this.#kind.idOf(run) ?? '');
+          if (!followed) continue;
+          left.delete(followed);
+          // Its whole record is read by itself: a list may tell less.
+          if (this.#kind.ended(run)) ended.push(followed);
+          else this.#goesOn(followed, run);
+        }
+        if (!told?.cursor || told.items.length === 0) break;
+        cursor = told.cursor;
+      }
+    } catch (error) {
+      // Without a list each is looked at by itself.
+      if (!isApiError(error)) throw error;
+    }
+    return [...ended, ...left];
+  }
+
+  async #lookAt(followed: Followed<R>): Promise<void> {
+    if (this.#runs.get(followed.id) !== followed) return;
+    try {
+      const { data, requestId } = await this.#send(this.#kind.one, { id: followed.id });
+      if (this.#kind.ended(data)) followed.resolve({ run: data, requestId });
+      else this.#goesOn(followed, data);
+    } catch (error) {
+      this.#failed(followed, error);
+    }
+  }
+
+  #goesOn(followed: Followed<R>, run: R): void {
+    followed.failures = 0;
+    followed.missing = 0;
+    followed.due = Date.now() + gap(Date.now() - followed.startedAt);
+    followed.look?.(run);
+  }
+
+  #failed(followed: Followed<R>, error: unknown): void {
+    if (!isApiError(error)) {
+      followed.reject(error);
+      return;
+    }
+    const { type, retry } = error.verdict;
+    if (type === 'NotFound' && ++followed.missing >= MAX_MISSING) {
+      followed.resolve({ run: null, requestId: error.requestId });
+      return;
+    }
+    const passes = retry || type === 'NotFound' || (type === 'ResponseShape' && followed.failures < MAX_ODD);
+    if (!passes) {
+      followed.reject(error);
+      return;
+    }
+    const wait = backoffMs(followed.failures++, 1000, 30_000, Math.random());
+    followed.due = Date.now() + Math.max(error.facts.retryAfterMs ?? 0, wait);
+  }
+
+  async #send<I, O>(endpoint: Endpoint<I, O>, input: I) {
+    await takeTurn(this.#limiter, drawOf(endpoint, input));
+    try {
+      return await this.#transport.send(endpoint, input as Input<NoInfer<I>>, this.#kind.options);
+    } catch (error) {
+      if (isApiError(error) && error.verdict.blocks) {
+        const ms = error.facts.retryAfterMs ?? backoffMs(0, 300, 60_000, Math.random());
+        await this.#limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message);
+      }
+      throw error;
+    }
+  }
+}
+
+function gap(age: number): number {
+  return Math.min(MAX_GAP_MS, Math.max(MIN_GAP_MS, age * GAP_OF_AGE));
+}
