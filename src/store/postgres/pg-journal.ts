@@ -10,14 +10,13 @@ import {
   type LandedAnswer,
   type UnitOutcome,
   type UnitRecord,
-  type UnitStatus,
-  type UnknownOutcome,
 } from '../../core/journal.js';
 import { OverBudget, type Spend, type SpendCaps, type UsageGroup } from '../../core/spend.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
 import { jobOf } from '../spend-sums.js';
-import { unitRecord } from '../unit-record.js';
+import { costOf, freshnessArgs, hex, type LandedRow, storable, toLanded, unitArgs } from './journal-values.js';
 import { News } from './news.js';
+import { pruneBooks, totalsOf } from './pg-books.js';
 import { createPgSpend } from './pg-spend.js';
 import { isUnregistered, Presence } from './presence.js';
 import { eachBody, writeBodies } from './unit-bodies.js';
@@ -30,13 +29,6 @@ export interface PgJournalOptions {
   readonly team: string;
   /** Silence after which others take this process for dead, in ms; default 15 s. */
   readonly deadAfterMs?: number;
-}
-
-interface LandedRow {
-  readonly key: string;
-  readonly fetched_ms: number;
-  readonly status: UnitStatus;
-  readonly error_tag: string | null;
 }
 
 interface BoundRow {
@@ -193,46 +185,8 @@ export class PgJournal implements Journal, Spend {
     return records;
   }
 
-  async prune(bookPrefix: string, before: number): Promise<number> {
-    const books = await this.#postgres.query<{ book: string }>(
-      `SELECT book FROM ${this.#schema}.units u WHERE body IS NOT NULL AND starts_with(book, $1)
-       GROUP BY book HAVING max(landed_at) < to_timestamp($2::double precision / 1000)
-         AND NOT EXISTS (SELECT FROM ${this.#schema}.purchases p WHERE p.book = u.book AND p.state = 'open')`,
-      [bookPrefix, before],
-    );
-    for (const { book } of books) {
-      await this.#postgres.query(
-        `UPDATE ${this.#schema}.units SET body = NULL WHERE book = $1 AND body IS NOT NULL
-           AND landed_at < to_timestamp($2::double precision / 1000)`,
-        [book, before],
-      );
-    }
-    return books.length;
-  }
-
-  async totals(bookPrefix: string): Promise<BookTotals> {
-    // A prefix that names a whole job is found by index.
-    const values = [bookPrefix.includes('/') ? jobOf(bookPrefix) : null, bookPrefix];
-    const from = `FROM ${this.#schema}.purchases WHERE ($1::text IS NULL OR job = $1) AND starts_with(book, $2)`;
-    const [sums] = await this.#postgres.query<Omit<BookTotals, 'unknown'>>(
-      `SELECT count(*) FILTER (WHERE state = 'landed')::double precision AS requests,
-         coalesce(sum(units), 0)::double precision AS "unitsLanded",
-         coalesce(sum(cost_micros), 0)::double precision AS "costMicros",
-         coalesce(sum(estimate_micros) FILTER (WHERE state = 'open'), 0)::double precision AS "openMicros" ${from}`,
-      values,
-    );
-    const unknown = await this.#postgres.query<UnknownOutcome>(
-      `SELECT book, operation, keys, floor(extract(epoch FROM at) * 1000)::double precision AS "intendedAt", reason,
-         CASE state WHEN 'unknown' THEN estimate_micros ELSE 0 END::double precision AS "estimateMicros"
-       ${from} AND (state = 'unknown' OR bought_twice > 0) ORDER BY at, id`,
-      values,
-    );
-    return {
-      ...(sums as Omit<BookTotals, 'unknown'>),
-      unknown: unknown.map((outcome) => ({ ...outcome, keys: outcome.keys.map(hex) })),
-    };
-  }
-
+  prune = (bookPrefix: string, before: number): Promise<number> => pruneBooks(this.#postgres, bookPrefix, before);
+  totals = (bookPrefix: string): Promise<BookTotals> => totalsOf(this.#postgres, bookPrefix);
   caps = (): Promise<SpendCaps> => this.#spend.caps();
   setCaps = (caps: SpendCaps): Promise<void> => this.#spend.setCaps(caps);
   spent = () => this.#spend.spent();
@@ -271,35 +225,4 @@ export class PgJournal implements Journal, Spend {
   #tell(given: number): void {
     if (given > 0) this.#news.tell();
   }
-}
-
-/** Keys as everybody else writes them. */
-const hex = (uuid: string): string => uuid.replaceAll('-', '');
-
-const toLanded = ({ key, fetched_ms, status, error_tag }: LandedRow): Landed => ({
-  key: hex(key),
-  fetchedAt: fetched_ms,
-  status,
-  errorTag: error_tag,
-});
-
-/** Text that a column takes: PostgreSQL has no NUL. Bodies need none of it, JSON escapes theirs. */
-const storable = (text: string | null): string | null => text?.replaceAll('\0', '\ufffd') ?? null;
-
-const costOf = (units: readonly UnitOutcome[]): number => units.reduce((sum, unit) => sum + unit.costMicros, 0);
-
-function freshnessArgs(freshness: Freshness = {}): unknown[] {
-  const { freshAfter, retryTags, retryBefore, rebuyBefore } = freshness;
-  const tags = retryTags?.map(storable) ?? null;
-  return [freshAfter ?? null, tags, retryBefore ?? null, rebuyBefore ?? null];
-}
-
-function unitArgs(units: readonly UnitOutcome[], operation: string, requestId: string | null, at: number): unknown[] {
-  return [
-    units.map((unit) => unit.key),
-    units.map((unit) => unit.status),
-    units.map((unit) => storable(unit.errorTag)),
-    // One text of lines: an array of texts would be escaped here and unescaped there, megabytes of quotes.
-    units.map((unit) => JSON.stringify(unitRecord(unit, operation, requestId, at))).join('\n'),
-  ];
 }

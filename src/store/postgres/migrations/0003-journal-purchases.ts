@@ -10,7 +10,8 @@ export const journalPurchases: Migration = {
 CREATE FUNCTION ${schema}.check_claims(p_owner text, p_keys uuid[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan TO off AS $$
 BEGIN
-  IF (SELECT count(*) FROM ${schema}.claims WHERE key = ANY (p_keys) AND owner = p_owner) < cardinality(p_keys) THEN
+  -- By keys, not by all that the owner holds.
+  IF (SELECT count(*) FILTER (WHERE owner = p_owner) FROM ${schema}.claims WHERE key = ANY (p_keys)) < cardinality(p_keys) THEN
     RAISE EXCEPTION 'the owner does not hold these units' USING ERRCODE = 'SF002';
   END IF;
 END $$;

@@ -1,0 +1,49 @@
+import type { Freshness, Landed, UnitOutcome, UnitStatus } from '../../core/journal.js';
+import { unitRecord } from '../unit-record.js';
+
+/** A landed unit as the journal's functions answer. */
+export interface LandedRow {
+  readonly key: string;
+  readonly fetched_ms: number;
+  readonly status: UnitStatus;
+  readonly error_tag: string | null;
+}
+
+/** Keys as everybody else writes them. */
+export const hex = (uuid: string): string => uuid.replaceAll('-', '');
+
+export const toLanded = ({ key, fetched_ms, status, error_tag }: LandedRow): Landed => ({
+  key: hex(key),
+  fetchedAt: fetched_ms,
+  status,
+  errorTag: error_tag,
+});
+
+/** Text that a column takes: PostgreSQL has no NUL. Bodies need none of it, JSON escapes theirs. */
+export const storable = (text: string | null): string | null => text?.replaceAll('\0', '\ufffd') ?? null;
+
+/** Sum of the units' costs, in micro-dollars. */
+export const costOf = (units: readonly UnitOutcome[]): number => units.reduce((sum, unit) => sum + unit.costMicros, 0);
+
+/** The arguments of `claim` and `landed` behind the keys. */
+export function freshnessArgs(freshness: Freshness = {}): unknown[] {
+  const { freshAfter, retryTags, retryBefore, rebuyBefore } = freshness;
+  const tags = retryTags?.map(storable) ?? null;
+  return [freshAfter ?? null, tags, retryBefore ?? null, rebuyBefore ?? null];
+}
+
+/** The arguments of `land` and `settle` that are their units. */
+export function unitArgs(
+  units: readonly UnitOutcome[],
+  operation: string,
+  requestId: string | null,
+  at: number,
+): unknown[] {
+  return [
+    units.map((unit) => unit.key),
+    units.map((unit) => unit.status),
+    units.map((unit) => storable(unit.errorTag)),
+    // One text of lines: an array of texts would be escaped here and unescaped there, megabytes of quotes.
+    units.map((unit) => JSON.stringify(unitRecord(unit, operation, requestId, at))).join('\n'),
+  ];
+}
