@@ -26,7 +26,7 @@ export function contentsKeys(
  */
 export function contentsOrder(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs'>,
-  what: Pick<Order, 'book' | 'owner' | 'units' | 'unitsPerRequest' | 'freshness' | 'resumedAt'> & {
+  what: Pick<Order, 'book' | 'owner' | 'units' | 'unitsPerRequest' | 'freshness' | 'resumedAt' | 'cap'> & {
     readonly options: ContentsOptions;
     /** Told of each answer as it came, before it lands. */
     readonly onAnswer?: (answer: ContentsResponse) => void;
@@ -60,6 +60,7 @@ export function contentsOrder(
           errorTag: match.errorTag,
           httpStatus: match.httpStatus,
           source: match.source,
+          ...(match.told === undefined ? {} : { told: match.told }),
           result: match === empty ? { unmatched: matched.unmatched } : match.result,
         })),
       };

@@ -51,6 +51,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
         options: staged.options as ContentsOptions,
         freshness,
         resumedAt: input.resumedAt,
+        cap: input.cap,
       });
       const receipt = await deps.purchase(order, control);
       const result = {

@@ -2,8 +2,10 @@ import { ApplicationFailure, ApplicationFailureCategory, TemporalFailure } from 
 import { ApiError } from '../api/errors.js';
 import { backoffMs } from '../core/backoff.js';
 import { BodiesGone } from '../core/journal.js';
+import { BUDGET_EXCEEDED, type OverBudgetFacts } from '../core/pause.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
 import { SinkBusy, SinkUnusable } from '../core/sink.js';
+import { OverBudget } from '../core/spend.js';
 
 export function isApiError(error: unknown): error is ApiError {
   return error instanceof ApiError;
@@ -48,6 +50,12 @@ export function toFailure(error: unknown, attempt = 1): unknown {
         },
       ],
     });
+  }
+  if (error instanceof OverBudget) {
+    const { scope, capMicros, remainingMicros, resetsAt } = error;
+    const facts: OverBudgetFacts = { scope, capMicros, remainingMicros, resetsAt };
+    const { message } = error;
+    return ApplicationFailure.create({ type: BUDGET_EXCEEDED, message, nonRetryable: true, details: [facts] });
   }
   if (error instanceof SinkBusy) {
     return ApplicationFailure.create({

@@ -10,6 +10,8 @@ import { heartbeatFrom } from './stopping.js';
 export interface Spent {
   readonly requests: number;
   readonly costMicros: number;
+  /** The same with what is in flight or unknown, at the estimates: what a budget counts. Absent from the first version. */
+  readonly committedMicros?: number;
 }
 
 /** What `openJob` answers: the slices that still have rows to load, and what was bought for the job in earlier runs. */
@@ -49,10 +51,11 @@ export function createJobActivities(deps: ActivityDeps) {
         const sink = deps.sinkFor(staged);
         const files: string[] = [];
         for (let slice = 0; slice < staged.slices; slice++) files.push(await deps.stages.slice(staged, slice));
-        const { requests, costMicros } = await deps.journal.totals(`${staged.job}/`);
+        const { requests, costMicros, openMicros, unknown } = await deps.journal.totals(`${staged.job}/`);
+        const committedMicros = unknown.reduce((sum, one) => sum + one.estimateMicros, costMicros + openMicros);
         const carried = await sink.holdsRows(staged.job);
         const slices = await sink.openJob(jobRecord(staged), files, freshness);
-        return { slices, carried, before: { requests, costMicros } };
+        return { slices, carried, before: { requests, costMicros, committedMicros } };
       });
     },
 

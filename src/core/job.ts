@@ -1,6 +1,7 @@
 import type { Freshness } from './journal.js';
 import type { Json } from './json.js';
 import type { WarehouseSummary } from './sink.js';
+import type { SpendCap } from './spend.js';
 
 /** The names by which workflows, signals and queries are known on the wire. They never change. */
 export const workflowNames = { enrichCsv: 'enrichCsv', workerPresence: 'workerPresence' } as const;
@@ -35,8 +36,16 @@ export interface EnrichCsvInput {
   /** URLs a request, 1–100; default 100. */
   readonly batch?: number;
   readonly freshness?: Freshness;
+  /** What this run of the job may cost, in dollars: it pauses (`budget`) before it costs more. Default, and null: no bound. */
+  readonly maxCostDollars?: number | null;
   /** Set by whoever staged the rows already (the command does): see `StagedJob`. */
   readonly staged?: StagedJob;
+}
+
+/** What the signal `resume` may carry. */
+export interface Resumption {
+  /** What the run of the job may cost from its start, in dollars; null lifts the bound, absent leaves it. */
+  readonly maxCostDollars?: number | null;
 }
 
 /** What staging found and wrote: the job's rows are in slices, its source is no longer needed. */
@@ -76,6 +85,8 @@ export interface SliceInput {
   readonly carried: boolean;
   /** Unix ms of the job's start or last resume: a halt (401, 402) from before then is over. */
   readonly resumedAt: number;
+  /** What the job may cost with all that it has cost before. */
+  readonly cap?: SpendCap;
 }
 
 export interface SliceResult {
@@ -117,6 +128,8 @@ export interface JobProgress {
   readonly failed: number;
   readonly requests: number;
   readonly costMicros: number;
+  /** What this run may cost; null or absent: no bound. */
+  readonly maxCostMicros?: number | null;
   readonly unknownOutcomes: number;
   readonly startedAt: number;
 }

@@ -8,6 +8,16 @@ export function toDollars(micros: number): number {
   return micros / 1e6;
 }
 
+const thousands = /\B(?=(\d{3})+$)/g;
+
+/** Micro-dollars for a person: cents, or as many of six decimals as a smaller part needs, so that no cost looks like none. */
+export function dollars(micros: number): string {
+  const exact = (Math.abs(micros) / 1e6).toFixed(6);
+  const [whole = '0', decimals = ''] = exact.split('.');
+  const kept = decimals.replace(/0+$/, '').padEnd(2, '0');
+  return `${micros < 0 ? '-' : ''}$${whole.replace(thousands, ',')}.${kept}`;
+}
+
 /** Splits a cost over `parts` units in whole micro-dollars; the first units take the remainder, the sum is exact. */
 export function splitMicros(total: number, parts: number): number[] {
   if (parts <= 0) return [];

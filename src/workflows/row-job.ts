@@ -13,52 +13,26 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.js';
-import type { Spent } from '../activities/job.js';
 import {
   type EnrichCsvInput,
   type JobPhase,
   type JobProgress,
   type JobSummary,
-  type PauseReason,
   queryNames,
-  type StagedJob,
+  type Resumption,
   signalNames,
 } from '../core/job.js';
-import type { Freshness } from '../core/journal.js';
+import { type Pause, pauseOf } from '../core/pause.js';
+import { detailsText } from './details-text.js';
+import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
 import { bulkPolicy, slicePolicy } from './policies.js';
+import { boundOf, capOf, isBound, type RowJobState, rowsIn } from './row-job-state.js';
 import { type Ranges, SliceQueue, toRanges } from './slice-set.js';
 
-/** Everything of a row job that outlives a continue-as-new. */
-export interface RowJobState {
-  readonly version: 1;
-  readonly staged: StagedJob;
-  readonly freshness: Freshness | null;
-  readonly csv: string | null;
-  readonly queue: Ranges;
-  readonly paused: { readonly reason: PauseReason; readonly message: string } | null;
-  readonly startedAt: number;
-  /** The warehouse held rows of the job when this run of it began. */
-  readonly carried: boolean;
-  readonly resumedAt: number;
-  /** What had been bought for the job before this run of it. */
-  readonly before: Spent;
-  readonly requests: number;
-  readonly failed: number;
-  readonly costMicros: number;
-  readonly unknownOutcomes: number;
-}
-
+export type { RowJobState } from './row-job-state.js';
 export const pauseSignal = defineSignal(signalNames.pause);
-export const resumeSignal = defineSignal(signalNames.resume);
+export const resumeSignal = defineSignal<[Resumption?]>(signalNames.resume);
 export const progressQuery = defineQuery<JobProgress>(queryNames.progress);
-
-/** Failures that a person can mend while the job waits, and why it then waits. */
-const pauseReasons: Readonly<Record<string, PauseReason>> = {
-  Unauthorized: 'key',
-  ApiKeyMissing: 'key',
-  PaymentRequired: 'credits',
-  RateLimited: 'rate',
-};
 
 const { enrichSlice } = proxyActivities<Activities>(slicePolicy);
 const { stageInput, openJob, finishJob } = proxyActivities<Activities>(bulkPolicy);
@@ -69,11 +43,17 @@ export async function rowJob(
   carried: RowJobState | undefined,
   again: AnotherRun,
 ): Promise<JobSummary> {
+  if (!isBound(input.maxCostDollars)) {
+    throw ApplicationFailure.nonRetryable(
+      `maxCostDollars: ${input.maxCostDollars} is no amount of dollars`,
+      'BadInput',
+    );
+  }
   // With its state in hand, because a signal may be waiting for its handler.
   const job = new RowJob(input, carried, again);
   setHandler(progressQuery, () => job.progress());
-  setHandler(pauseSignal, () => job.pause('person', 'paused by a person'));
-  setHandler(resumeSignal, () => job.resume());
+  setHandler(pauseSignal, () => job.pause({ reason: 'person', message: 'paused by a person' }));
+  setHandler(resumeSignal, (how) => job.resume(how));
   return job.toEnd();
 }
 
@@ -93,9 +73,12 @@ class RowJob {
   /** A pause that came before the plan was made. */
   #early: RowJobState['paused'] = null;
   #changes = 0;
+  /** What the run may cost, until there is a state to keep it. */
+  #maxCost: number | null;
 
   constructor(input: EnrichCsvInput, carried: RowJobState | undefined, again: AnotherRun) {
     this.#input = input;
+    this.#maxCost = boundOf(input.maxCostDollars);
     this.#state = carried ?? null;
     this.#again = again;
   }
@@ -119,25 +102,37 @@ class RowJob {
       failed: state?.failed ?? 0,
       requests: state?.requests ?? 0,
       costMicros: state?.costMicros ?? 0,
+      maxCostMicros: state ? (state.maxCostMicros ?? null) : this.#maxCost,
       unknownOutcomes: state?.unknownOutcomes ?? 0,
       startedAt: state?.startedAt ?? workflowInfo().startTime.getTime(),
     };
   }
 
-  pause(reason: PauseReason, message: string): void {
+  pause(paused: Pause): void {
     this.#changes++;
-    if (!this.#state) this.#early ??= { reason, message };
+    if (!this.#state) this.#early ??= paused;
     else if (!this.#state.paused) {
-      this.#set({ paused: { reason, message } });
+      this.#set({ paused });
       // Paid calls in flight land; the rest of each slice goes back into the queue.
       this.#scope.cancel();
     }
   }
 
-  resume(): void {
+  resume(how?: Resumption): void {
+    // A bound that is no amount must not be taken for none: the job stays as it is.
+    if (!isBound(how?.maxCostDollars)) return;
     this.#changes++;
     this.#early = null;
-    if (this.#state?.paused) this.#set({ paused: null, resumedAt: Date.now() });
+    const max = how?.maxCostDollars === undefined ? undefined : boundOf(how.maxCostDollars);
+    if (!this.#state) {
+      if (max !== undefined) this.#maxCost = max;
+      return;
+    }
+    const other = max !== undefined && max !== (this.#state.maxCostMicros ?? null);
+    if (!this.#state.paused && !other) return;
+    this.#set({ paused: null, resumedAt: Date.now(), ...(other ? { maxCostMicros: max } : {}) });
+    // Slices that run have the old bound: they land what is in flight, and go on with the new one.
+    if (other) this.#scope.cancel();
   }
 
   async toEnd(): Promise<JobSummary> {
@@ -174,6 +169,7 @@ class RowJob {
       startedAt: workflowInfo().startTime.getTime(),
       resumedAt: Date.now(),
       before,
+      maxCostMicros: this.#maxCost,
       carried,
       requests: 0,
       failed: 0,
@@ -231,6 +227,7 @@ class RowJob {
           carried: state.carried,
           resumedAt: state.resumedAt,
           ...(state.freshness ? { freshness: state.freshness } : {}),
+          ...capOf(state),
         }),
       );
       const now = this.#state as RowJobState;
@@ -252,10 +249,11 @@ class RowJob {
 
   /** `resumedAt` is what the slice was started with. */
   #failed(error: unknown, resumedAt: number): void {
-    const reason = pauseReasons[typeOf(error)];
-    if (reason) {
+    const { staged, resumedAt: resumed, maxCostMicros = null } = this.#state as RowJobState;
+    const pause = pauseOf(failureOf(error), staged.job, maxCostMicros);
+    if (pause) {
       // A refusal from before the last resume has been answered by that resume.
-      if (resumedAt === this.#state?.resumedAt) this.pause(reason, messageOf(error));
+      if (resumedAt === resumed) this.pause(pause);
     } else {
       this.#fatal ??= error;
       this.#scope.cancel();
@@ -266,48 +264,11 @@ class RowJob {
     this.#state = { ...(this.#state as RowJobState), ...changes };
   }
 
-  /** Live details in Temporal's web UI. */
   #show(): void {
-    const { job, phase, pausedFor, message, rows, rowsDone, costMicros, slices, slicesDone, unknownOutcomes } =
-      this.progress();
-    setCurrentDetails(
-      [
-        `**${job}**: ${phase}${pausedFor ? ` (${pausedFor})` : ''}`,
-        `${rowsDone} of ${rows} rows, ${slicesDone} of ${slices} slices, $${(costMicros / 1e6).toFixed(2)} in this run`,
-        ...(unknownOutcomes > 0 ? [`${unknownOutcomes} unknown outcomes`] : []),
-        ...(message ? [message] : []),
-      ].join('\n\n'),
-    );
+    setCurrentDetails(detailsText(this.progress()));
   }
-}
-
-function rowsIn(staged: StagedJob | null, slice: number): number {
-  if (!staged) return 0;
-  return slice < staged.slices - 1 ? staged.rowsPerSlice : staged.rows - staged.rowsPerSlice * (staged.slices - 1);
 }
 
 function* numbersIn(ranges: Ranges): Iterable<number> {
   for (const [from, to] of ranges) for (let number = from; number <= to; number++) yield number;
-}
-
-function typeOf(error: unknown): string {
-  const cause = error instanceof ActivityFailure ? error.cause : error;
-  return cause instanceof ApplicationFailure ? (cause.type ?? '') : '';
-}
-
-/** The activity would have been tried again, had it not been cancelled meanwhile: nothing is wrong with it. */
-function endedByCancel(error: unknown): boolean {
-  return error instanceof ActivityFailure && error.retryState === 'CANCEL_REQUESTED';
-}
-
-function messageOf(error: unknown): string {
-  const cause = error instanceof ActivityFailure ? error.cause : error;
-  return cause instanceof Error ? cause.message : String(cause);
-}
-
-/** The workflow fails with the activity's own type and sentence, not with "Activity task failed". */
-function toWorkflowFailure(error: ActivityFailure): Error {
-  const { cause } = error;
-  if (!(cause instanceof ApplicationFailure)) return error;
-  return ApplicationFailure.nonRetryable(cause.message, cause.type, ...(cause.details ?? []));
 }

@@ -1,3 +1,5 @@
+export { dollars } from '../../core/money.js';
+
 const grouped = new Intl.NumberFormat('en-US');
 
 /** `3470` as `3,470`. */
@@ -6,14 +8,6 @@ export const count = (amount: number): string => grouped.format(amount);
 /** `1 row`, `3,470 rows`. */
 export function some(amount: number, singular: string, plural = `${singular}s`): string {
   return `${count(amount)} ${amount === 1 ? singular : plural}`;
-}
-
-/** Micro-dollars as dollars: cents, or as many of six decimals as a smaller part needs, so that no cost looks like none. */
-export function dollars(micros: number): string {
-  const exact = (Math.abs(micros) / 1e6).toFixed(6);
-  const [whole = '0', decimals = ''] = exact.split('.');
-  const kept = decimals.replace(/0+$/, '').padEnd(2, '0');
-  return `${micros < 0 ? '-' : ''}$${grouped.format(Number(whole))}.${kept}`;
 }
 
 /** Seconds as `4 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */

@@ -1,0 +1,77 @@
+import type { PauseReason } from './job.js';
+import { dollars } from './money.js';
+import type { OverBudget } from './spend.js';
+
+/** A failure as a workflow gets it: type and sentence, and the first of its details. */
+export interface Failure {
+  readonly type: string;
+  readonly message: string;
+  readonly details: unknown;
+}
+
+/** Why a job waits, and a sentence with the way out. */
+export interface Pause {
+  readonly reason: PauseReason;
+  readonly message: string;
+}
+
+/** Name of the failure where not one more unit may be bought; its detail is an {@link OverBudgetFacts}. */
+export const BUDGET_EXCEEDED = 'BudgetExceeded';
+
+export type OverBudgetFacts = Pick<OverBudget, 'scope' | 'capMicros' | 'remainingMicros' | 'resetsAt'>;
+
+/** Why a job waits for a failure that a person can mend, by its type. */
+const reasons: Readonly<Record<string, PauseReason>> = {
+  Unauthorized: 'key',
+  ApiKeyMissing: 'key',
+  PaymentRequired: 'credits',
+  [BUDGET_EXCEEDED]: 'budget',
+  RateLimited: 'rate',
+};
+
+/** What a person does about it, by tag (public facts section 1.3) or else by type; ` and go on: …` follows. */
+const remedies: Readonly<Record<string, string>> = {
+  NO_MORE_CREDITS: "the team's prepaid credits are used up; buy more",
+  API_KEY_BUDGET_EXCEEDED:
+    'the budget that this API key has at the service is used up; raise it there, or use another key',
+  TEAM_BUDGET_EXCEEDED: 'the budget that the team has set at the service is used up; raise it there',
+  PaymentRequired: "the service wants to be paid; look at the team's credits and the budget of the key",
+  ApiKeyMissing: 'the request came without an API key; set SEARCHFLOW_API_KEY',
+  Unauthorized: 'the service refuses the API key; set one that it takes in SEARCHFLOW_API_KEY',
+  RateLimited: 'the service wants more than an hour of rest; wait so long',
+};
+
+/** The pause that a failure calls for; null where waiting mends nothing. `maxCostMicros` is what the run of the job may cost. */
+export function pauseOf(failure: Failure, job: string, maxCostMicros: number | null): Pause | null {
+  const reason = reasons[failure.type];
+  if (!reason) return null;
+  const facts = failure.details;
+  if (reason === 'budget' && isOverBudget(facts)) return { reason, message: budgetText(facts, job, maxCostMicros) };
+  const remedy = remedies[tagOf(facts)] ?? remedies[failure.type];
+  return { reason, message: `${failure.message}: ${remedy}, and go on: searchflow resume ${job}` };
+}
+
+function budgetText(facts: OverBudgetFacts, job: string, maxCostMicros: number | null): string {
+  const { scope, capMicros, remainingMicros, resetsAt } = facts;
+  if (scope === 'job') {
+    const cap = maxCostMicros ?? capMicros;
+    return (
+      `${dollars(cap - remainingMicros)} of the ${dollars(cap)} that this run may cost is spent, and what is left pays for no ` +
+      `further request; raise it and go on: searchflow resume ${job} --max-cost ${(2 * cap) / 1e6}`
+    );
+  }
+  const day = new Date(resetsAt ?? 0).toISOString().replace('.000Z', 'Z');
+  return (
+    `${dollars(capMicros - remainingMicros)} of the ${dollars(capMicros)} that the team may spend a ${scope} is spent or in ` +
+    `flight; the ${scope} ends at ${day}. Go on then, or once it is raised (searchflow limits set --per-${scope}): ` +
+    `searchflow resume ${job}`
+  );
+}
+
+function isOverBudget(facts: unknown): facts is OverBudgetFacts {
+  return typeof facts === 'object' && facts !== null && 'scope' in facts && 'capMicros' in facts;
+}
+
+function tagOf(facts: unknown): string {
+  return typeof facts === 'object' && facts !== null && 'tag' in facts ? String(facts.tag) : '';
+}

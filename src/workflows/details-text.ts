@@ -1,0 +1,14 @@
+import type { JobProgress } from '../core/job.js';
+import { dollars } from '../core/money.js';
+
+/** Where a job stands, for Temporal's web UI (Markdown). */
+export function detailsText(progress: JobProgress): string {
+  const { job, phase, pausedFor, message, rows, rowsDone, slices, slicesDone, unknownOutcomes } = progress;
+  const most = typeof progress.maxCostMicros === 'number' ? ` of at most ${dollars(progress.maxCostMicros)}` : '';
+  return [
+    `**${job}**: ${phase}${pausedFor ? ` (${pausedFor})` : ''}`,
+    `${rowsDone} of ${rows} rows, ${slicesDone} of ${slices} slices, ${dollars(progress.costMicros)}${most} in this run`,
+    ...(unknownOutcomes > 0 ? [`${unknownOutcomes} unknown outcomes`] : []),
+    ...(message ? [message] : []),
+  ].join('\n\n');
+}
