@@ -37,7 +37,7 @@ export function fullRing(limit: number, now: number): Ring {
  * units that started with that one. It stays longer than the limit while somebody may still ask for the larger one.
  */
 export function resize(ring: Ring, limit: number, now: number): void {
-  for (let at = ring.length - 1; at >= 0 && (ring[at] as number) > now + FAR_MS; at--) ring[at] = now;
+  if ((ring.at(-1) ?? now) > now + FAR_MS) for (const [at, time] of ring.entries()) ring[at] = Math.min(time, now);
   const first = ring[0] ?? now;
   while (ring.length < limit) ring.unshift(first);
   while (ring.length > limit && (ring[1] as number) < now - 2 * FAR_MS) ring.shift();
@@ -50,11 +50,12 @@ export function resize(ring: Ring, limit: number, now: number): void {
 export function earliest(ring: Ring, rule: RingRule, now: number, weight: number, ahead: Ahead = nobody): number {
   if (weight <= 0) return now;
   const before = Math.min(weight, rule.limit) + ahead.units - 1;
-  const freed = ring[ring.length - rule.limit + (before % rule.limit)] as number;
+  const oldest = ring.length - rule.limit;
   const window = 1000 * (1 + rule.margin);
-  const newest = ring[ring.length - 1] as number;
   const gap = (GAP * 1000) / rule.limit;
-  return Math.max(now, freed + window * (1 + Math.floor(before / rule.limit)), newest + gap * (1 + ahead.calls));
+  const freed = (ring[oldest + (before % rule.limit)] as number) + window * (1 + Math.floor(before / rule.limit));
+  const next = Math.max(now, (ring[oldest] as number) + window, (ring[ring.length - 1] as number) + gap);
+  return Math.max(freed, next + gap * ahead.calls);
 }
 
 /** Books a call of `weight` units at `start`; `start` comes from {@link earliest}. */

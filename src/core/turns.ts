@@ -74,6 +74,11 @@ export function bucketView(bucket: RateBucket, state: Omit<BucketState, 'turns'>
   };
 }
 
+/** Whether somebody may still come for its turn. */
+export function stillWaits({ due }: Turn, now: number): boolean {
+  return due + GRACE_MS >= now;
+}
+
 interface Drawn {
   readonly bucket: BucketState;
   readonly limit: number;
@@ -94,7 +99,7 @@ export function ask(drawn: readonly Drawn[], now: number, blockedUntil: number, 
   }
   for (const { bucket, limit } of drawn) {
     resize(bucket.ring, limit, now);
-    bucket.turns = bucket.turns.filter(({ due }) => due + GRACE_MS >= now);
+    bucket.turns = bucket.turns.filter((turn) => stillWaits(turn, now));
     bucket.margin = Math.max(asked.margin, bucket.margin);
     if (asked.queued > 0) ease(bucket, now, asked.queued);
   }
@@ -105,14 +110,19 @@ export function ask(drawn: readonly Drawn[], now: number, blockedUntil: number, 
     const first = places.every((place) => place.first);
     const granted = starts.length < count && first && start <= now + GRANT_AHEAD_MS;
     const comeAt = first ? start - GRANT_AHEAD_MS : Math.max(start - GRANT_AHEAD_MS, now + AGAIN_MS);
-    for (const { bucket, limit, passes, start: own } of places) {
+    for (const { bucket, limit, start: own } of places) {
+      const at = bucket.turns.findIndex((turn) => turn.who === who);
+      const passed = bucket.turns[at]?.passed ?? 0;
+      const turn = { who, weight, passed, due: comeAt, waiting: count - starts.length };
+      const place = at < 0 ? bucket.turns.length : at;
       const waits = !granted && starts.length < count && own === start;
-      const turn = { who, weight, passed: passedOf(bucket, who), due: comeAt, waiting: count - starts.length };
-      bucket.turns = withTurn(bucket.turns, who, waits ? turn : null);
+      const before = bucket.turns.slice(0, place);
+      bucket.turns = [
+        ...(granted ? before.map((other) => ({ ...other, passed: other.passed + 1 })) : before),
+        ...(waits ? [turn] : []),
+        ...bucket.turns.slice(place + 1),
+      ];
       if (!granted) continue;
-      bucket.turns = bucket.turns.map((other) =>
-        passes.includes(other.who) ? { ...other, passed: other.passed + 1 } : other,
-      );
       book(bucket.ring, limit, start, weight);
       bucket.margin = Math.max(asked.margin, bucket.margin - MARGIN_STEP);
     }
@@ -121,21 +131,9 @@ export function ask(drawn: readonly Drawn[], now: number, blockedUntil: number, 
   }
 }
 
-function passedOf(bucket: BucketState, who: string): number {
-  return bucket.turns.find((turn) => turn.who === who)?.passed ?? 0;
-}
-
-/** Keeps a turn where it stands, puts a new one at the end, or takes it away. */
-function withTurn(turns: readonly Turn[], who: string, turn: Turn | null): readonly Turn[] {
-  if (turn === null) return turns.filter((other) => other.who !== who);
-  if (!turns.some((other) => other.who === who)) return [...turns, turn];
-  return turns.map((other) => (other.who === who ? turn : other));
-}
-
-/** When a call could start on one bucket, whether nobody goes before it, and whom it would pass. */
+/** When a call could start on one bucket, and whether it may: all who came before it let it pass. */
 function placeIn({ bucket, limit }: Drawn, now: number, { who, weight }: Asked) {
   const rule = { limit, margin: marginOf(bucket, now) };
-  const passes: string[] = [];
   let units = 0;
   let calls = 0;
   for (const turn of bucket.turns) {
@@ -146,12 +144,9 @@ function placeIn({ bucket, limit }: Drawn, now: number, { who, weight }: Asked) 
       turn.weight > 1 &&
       turn.passed < MAX_PASSED &&
       earliest(bucket.ring, rule, now, 1) < earliest(bucket.ring, rule, now, turn.weight);
-    if (passable) {
-      passes.push(turn.who);
-    } else {
-      units += Math.min(turn.weight, limit);
-      calls++;
-    }
+    if (passable) continue;
+    units += Math.min(turn.weight, limit);
+    calls++;
   }
-  return { start: earliest(bucket.ring, rule, now, weight, { calls, units }), first: calls === 0, passes };
+  return { start: earliest(bucket.ring, rule, now, weight, { calls, units }), first: calls === 0 };
 }

@@ -1,0 +1,124 @@
+/** One ask of a case: at `now`, by `who`; what it is answered. */
+export interface AskStep {
+  readonly now: number;
+  readonly who: string;
+  readonly weight?: number;
+  readonly count?: number;
+  readonly margin?: number;
+  readonly queued?: number;
+  readonly blockedUntil?: number;
+  /** Names and limits of the buckets; default one of 4 units a second. */
+  readonly on?: Readonly<Record<string, number>>;
+  readonly starts: readonly number[];
+  readonly comeAt: number;
+}
+
+export interface AskCase {
+  readonly name: string;
+  readonly steps: readonly AskStep[];
+}
+
+/**
+ * Stories of asking for starts, for both homes of the rule: `core/turns` and PostgreSQL. The first ask meets buckets nobody
+ * has drawn from. At 4 units a second a gap is 150 ms, and a full ring of 0 frees all its units at 1010.
+ */
+export const askCases: readonly AskCase[] = [
+  {
+    name: 'a first ask meets a full ring, and what comes due within 250 ms is granted',
+    steps: [
+      { now: 0, who: 'a', starts: [], comeAt: 760 },
+      { now: 760, who: 'a', starts: [1010], comeAt: 910 },
+    ],
+  },
+  {
+    name: 'alone, as many are granted as may start within 250 ms',
+    steps: [
+      { now: 0, who: 'a', count: 9, starts: [], comeAt: 760 },
+      { now: 1500, who: 'a', count: 9, starts: [1500, 1650], comeAt: 1550 },
+      { now: 1550, who: 'a', count: 7, starts: [1800], comeAt: 1700 },
+      { now: 1700, who: 'a', count: 6, starts: [1950], comeAt: 2260 },
+    ],
+  },
+  {
+    name: 'in company each gets one a turn, in the order they asked',
+    steps: [
+      { now: 0, who: 'a', count: 9, starts: [], comeAt: 760 },
+      { now: 1, who: 'b', count: 9, starts: [], comeAt: 910 },
+      { now: 2, who: 'c', count: 9, starts: [], comeAt: 1060 },
+      { now: 758, who: 'b', count: 9, starts: [], comeAt: 910 },
+      { now: 761, who: 'a', count: 9, starts: [1010], comeAt: 1210 },
+      { now: 910, who: 'b', count: 9, starts: [1160], comeAt: 1770 },
+      { now: 1060, who: 'c', count: 9, starts: [1310], comeAt: 1920 },
+    ],
+  },
+  {
+    name: 'whoever does not come loses its turn, and nothing else',
+    steps: [
+      { now: 0, who: 'dead', starts: [], comeAt: 760 },
+      { now: 1, who: 'b', count: 3, starts: [], comeAt: 910 },
+      { now: 850, who: 'b', count: 3, starts: [], comeAt: 910 },
+      { now: 910, who: 'b', count: 3, starts: [1010, 1160], comeAt: 1060 },
+    ],
+  },
+  {
+    name: 'single units pass a heavy call that waits for a wider gap, three times and no more',
+    steps: [
+      { now: 0, who: 'a', count: 9, starts: [], comeAt: 760 },
+      { now: 760, who: 'a', count: 9, starts: [1010], comeAt: 910 },
+      { now: 910, who: 'a', count: 8, starts: [1160], comeAt: 1060 },
+      { now: 1060, who: 'a', count: 7, starts: [1310], comeAt: 1210 },
+      { now: 1210, who: 'a', starts: [1460], comeAt: 1770 },
+      { now: 1300, who: 'heavy', weight: 2, starts: [], comeAt: 1920 },
+      { now: 1770, who: 'a', starts: [2020], comeAt: 1920 },
+      { now: 1920, who: 'heavy', weight: 2, starts: [], comeAt: 2070 },
+      { now: 1920, who: 'a', starts: [2170], comeAt: 2070 },
+      { now: 2070, who: 'heavy', weight: 2, starts: [], comeAt: 2220 },
+      { now: 2070, who: 'a', starts: [2320], comeAt: 2930 },
+      { now: 2220, who: 'heavy', weight: 2, starts: [], comeAt: 2780 },
+      { now: 2230, who: 'a', starts: [], comeAt: 2930 },
+      { now: 2780, who: 'heavy', weight: 2, starts: [3030], comeAt: 3790 },
+    ],
+  },
+  {
+    name: 'nothing starts before the end of a block, and then not all at once',
+    steps: [
+      { now: 0, who: 'a', count: 9, starts: [], comeAt: 760 },
+      { now: 5000, who: 'a', count: 9, blockedUntil: 8000, starts: [], comeAt: 7750 },
+      { now: 7750, who: 'a', count: 9, blockedUntil: 8000, starts: [8000], comeAt: 7900 },
+      { now: 8000, who: 'b', count: 9, starts: [], comeAt: 8050 },
+    ],
+  },
+  {
+    name: 'a call of no weight skips the meter, never the block',
+    steps: [
+      { now: 0, who: 'a', weight: 0, count: 3, starts: [0, 0, 0], comeAt: 0 },
+      { now: 0, who: 'a', weight: 0, count: 3, blockedUntil: 400, starts: [], comeAt: 400 },
+    ],
+  },
+  {
+    name: 'of two buckets both must agree, and one that does not hold the call back stays open to others',
+    steps: [
+      { now: 0, who: 'deep', on: { all: 4, deep: 1 }, count: 2, starts: [], comeAt: 760 },
+      { now: 5000, who: 'deep', on: { all: 4, deep: 1 }, count: 2, starts: [5000], comeAt: 5760 },
+      { now: 5001, who: 'plain', on: { all: 4 }, count: 1, starts: [5150], comeAt: 5050 },
+      { now: 5760, who: 'deep', on: { all: 4, deep: 1 }, count: 1, starts: [6010], comeAt: 6770 },
+    ],
+  },
+  {
+    name: 'whoever starts late needs a wider margin of all, which shrinks again',
+    steps: [
+      { now: 0, who: 'late', margin: 0.02, starts: [], comeAt: 770 },
+      { now: 0, who: 'b', starts: [], comeAt: 920 },
+    ],
+  },
+  {
+    name: 'answers that the service had queued widen the window, which recovers',
+    steps: [
+      { now: 0, who: 'a', queued: 5, starts: [], comeAt: 810 },
+      { now: 0, who: 'a', queued: 500, starts: [], comeAt: 1000 },
+      { now: 0, who: 'a', starts: [], comeAt: 1000 },
+      { now: 30_000, who: 'a', starts: [30_000], comeAt: 29_900 },
+      { now: 30_000, who: 'b', on: { other: 4 }, starts: [], comeAt: 30_760 },
+    ],
+  },
+];
