@@ -127,9 +127,9 @@ export class Attempt {
     // What failed is taken as free, unless nothing succeeded and money was asked all the same.
     const shares = splitMicros(total, charged > 0 ? charged : bought.units.length);
     let share = 0;
-    const units = bought.units.map(({ key, unit, status, errorTag, httpStatus, source, result }): UnitOutcome => {
-      const costMicros = charged === 0 || status === 'success' ? (shares[share++] ?? 0) : 0;
-      return { key, unit, status, errorTag, httpStatus, source, costMicros, result };
+    const units = bought.units.map((unit): UnitOutcome => {
+      const costMicros = charged === 0 || unit.status === 'success' ? (shares[share++] ?? 0) : 0;
+      return { ...unit, costMicros };
     });
     await persist(() => this.#deps.journal.land(intent, { requestId: bought.requestId, fetchedAt: Date.now(), units }));
     const tally = this.#tally;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
+import { fieldOf } from '../api/field-of.js';
 import { transientTags } from '../core/failure.js';
 import type { UnitRecord } from '../core/journal.js';
 import type { ActivityDeps } from './deps.js';
@@ -112,22 +113,18 @@ export function packed<T>(data: T, order: Order, requests: readonly RequestShare
  * A unit that ended without an answer (refused, given up, unreadable) fails the activity: there is nothing to return. `shape` is
  * the failure of an unreadable answer where this very call had it.
  */
-export function failUnlessSuccess(record: UnitRecord | undefined, shape: Error | null = null): UnitRecord {
+export function failUnlessSuccess(record: UnitRecord | undefined, paid = true, shape: Error | null = null): UnitRecord {
   if (record?.status === 'success') return record;
-  const tag = record?.error_tag ?? 'UNKNOWN_OUTCOME';
-  const anew = 'call it with { refreshAfterMs: 0 } to buy it anew';
-  const told = record?.result as { error?: unknown } | null | undefined;
-  const reason = typeof told?.error === 'string' ? told.error : `ended with ${tag}`;
-  const requestId = record?.request_id ?? null;
-  const [type, message] =
-    tag === 'UNKNOWN_OUTCOME'
-      ? ['UnknownOutcome', `${record?.operation}: ${reason}; look for what it may have done, or ${anew}`]
-      : tag === 'RESPONSE_SHAPE'
-        ? [
-            'ResponseShape',
-            `${shape?.message ?? `${record?.operation}: the answer was not what the interface describes (request id ${requestId})`}; it was paid for and is kept in the journal; ${anew}`,
-          ]
-        : ['InvalidRequest', reason];
+  const { operation, result, request_id: requestId = null, error_tag: tag = 'UNKNOWN_OUTCOME' } = record ?? {};
+  const anew = paid ? ', or call it with { refreshAfterMs: 0 } to buy it anew' : '; it is not done again by itself';
+  const told = fieldOf(result, 'error');
+  const reason = typeof told === 'string' ? told : `ended with ${tag}`;
+  const misread = `${operation}: the answer was not what the interface describes (request id ${requestId})`;
+  const failures: Readonly<Record<string, readonly [string, string]>> = {
+    UNKNOWN_OUTCOME: ['UnknownOutcome', `${operation}: ${reason}; look for what it may have done${anew}`],
+    RESPONSE_SHAPE: ['ResponseShape', `${shape?.message ?? misread}; it is kept in the journal: read it there${anew}`],
+  };
+  const [type, message] = failures[tag ?? ''] ?? ['InvalidRequest', reason];
   throw ApplicationFailure.create({
     type,
     message,

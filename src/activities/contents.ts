@@ -10,10 +10,16 @@ import { buyWhole, sendOptions } from './whole-request-order.js';
 /** Most URLs of one request. */
 const PER_REQUEST = 100;
 
+interface Status {
+  readonly id: string;
+  readonly status: string;
+  readonly [name: string]: unknown;
+}
+
 /** Result of `getContents`: the fields of interface section 4.2, put together in the order asked. */
 export interface ContentsResult {
   readonly results: readonly Json[];
-  readonly statuses: readonly { readonly id: string; readonly status: string; readonly [name: string]: unknown }[];
+  readonly statuses: readonly Status[];
   /** What else the answer held, where this call bought all of it with one request. */
   readonly [name: string]: unknown;
 }
@@ -40,7 +46,7 @@ export function createContentsActivity(deps: ActivityDeps) {
     const data: ContentsResult = {
       ...whole,
       results: records.filter((record) => record.status === 'success').map((record) => record.result),
-      statuses: statusesOf(records, answers),
+      statuses: records.map(statusOf),
     };
     return packed(data, order, requests);
   };
@@ -57,16 +63,15 @@ function refuseBad({ transport }: ActivityDeps, input: ContentsRequest, urls: re
   }
 }
 
-/** The statuses as they came with the answers of this call, or as the journal has them. */
-function statusesOf(records: readonly UnitRecord[], answers: readonly ContentsResponse[]): ContentsResult['statuses'] {
-  const came = new Map(answers.flatMap(({ statuses }) => statuses ?? []).map((status) => [status.id, status]));
-  return records.map(({ unit, status, source, error_tag: tag, http_status: httpStatusCode }) => ({
+/** A status as it came: the journal keeps its fields, also those that nobody knows. */
+function statusOf({ unit, status, source, error_tag: tag, http_status: httpStatusCode, told }: UnitRecord): Status {
+  return {
     id: unit,
     status,
     ...(source === null ? {} : { source }),
     ...(status === 'error' ? { error: { tag, httpStatusCode } } : {}),
-    ...came.get(unit),
-  }));
+    ...(typeof told === 'object' && told),
+  };
 }
 
 /** What stands in the record is ours, not the service's: refused, unreadable, or lost too often. */

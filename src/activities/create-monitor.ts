@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Endpoint } from '../api/endpoint.js';
 import { fieldOf } from '../api/field-of.js';
-import type { Answer } from '../api/read-answer.js';
-import type { SendOptions } from '../api/transport.js';
-import type { Json } from '../core/json.js';
+import type { Input } from '../api/transport.js';
 import { Secret } from '../core/secret.js';
 import type { SecretStore } from '../core/secret-store.js';
+import type { CallOptions, OperationResult } from './buy.js';
 import type { ActivityDeps } from './deps.js';
-import { sendFree } from './free-call.js';
+import { buyWhole } from './whole-request-order.js';
+import { withoutSecrets } from './without-secrets.js';
 
 /** How often, and how far apart (ms), a secret in hand is offered to its store. */
 const TRIES = 5;
@@ -16,27 +16,29 @@ const RETRY_MS = 200;
 
 /**
  * `createMonitor` (interface section 4.6): the secret that is told once goes to the secret store before anything else. A store
- * that is missing or can't be used is found out before the monitor is made; one that fails afterwards ends the activity for
- * good, naming the monitor, for another attempt would make another one.
+ * that is missing or can't be written is found out before the monitor is made; one that fails afterwards ends the activity for
+ * good, naming the monitor.
  */
 export async function createMonitor<I>(
   deps: ActivityDeps,
   endpoint: Endpoint<I, unknown>,
-  input: I & { readonly [field: string]: Json },
-  options: SendOptions,
-): Promise<Answer<unknown>> {
+  input: Input<I>,
+  call: CallOptions,
+): Promise<OperationResult<unknown>> {
   const secrets = await usable(deps.secrets);
-  const answer = await sendFree(deps, endpoint, input, options);
-  const secret = fieldOf(answer.data, 'webhookSecret');
-  if (secret instanceof Secret) await keep(secrets, String(fieldOf(answer.data, 'id')), secret);
-  return answer;
+  return buyWhole(deps, endpoint, input, call, async (answer) => {
+    const secret = fieldOf(answer, 'webhookSecret');
+    if (secret instanceof Secret) await keep(secrets, String(fieldOf(answer, 'id')), secret);
+    return withoutSecrets(answer, endpoint.secrets);
+  });
 }
 
 async function usable(secrets: SecretStore | null): Promise<SecretStore> {
   const needed = 'createMonitor needs a secret store for the webhook secret, which the service tells only once';
   if (secrets === null) throw refused(`${needed} (option secretFile); nothing was sent`);
   try {
-    await secrets.names();
+    // A change of nothing: it fails as the one that counts would.
+    await secrets.remove('webhook/');
     return secrets;
   } catch (error) {
     throw refused(`${needed}; nothing was sent: ${messageOf(error)}`);

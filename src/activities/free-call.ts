@@ -1,7 +1,5 @@
 import { Context } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
 import { drawOf, type Endpoint } from '../api/endpoint.js';
-import type { ApiError } from '../api/errors.js';
 import type { Answer } from '../api/read-answer.js';
 import type { Input, SendOptions } from '../api/transport.js';
 import { backoffMs } from '../core/backoff.js';
@@ -12,9 +10,8 @@ import { isApiError, toFailure, waiting } from './failure.js';
 import { heartbeatFrom, stopping, YIELD_AFTER_MS } from './stopping.js';
 
 /**
- * Makes one free call, once, in its turn of the team's rate. Rejects with the Temporal failure of design's one map: what may
- * pass is retried by Temporal, after the delay that the service asked for; a call that acts each time and whose answer was lost
- * is not sent again (`UnknownOutcome`).
+ * Makes one free call that may be repeated, once, in its turn of the team's rate. Rejects with the Temporal failure of the one
+ * map: what may pass is retried by Temporal, after the delay that the service asked for.
  */
 export async function sendFree<I, O>(
   deps: Pick<ActivityDeps, 'transport' | 'limiter'>,
@@ -30,12 +27,10 @@ export async function sendFree<I, O>(
     transport.check(endpoint, input, options);
     // Checked against the endpoint's types just before.
     await turnOrYield(limiter, drawOf(endpoint, input as I), control.stop);
-    // What acts each time may finish what it began; anything else is cut at once, for nothing is paid for.
-    const signal = endpoint.retry === 'look' ? control.cut : control.stop;
-    return await transport.send(endpoint, input, { ...options, signal });
+    // Nothing is paid for: a cancelled call is cut at once.
+    return await transport.send(endpoint, input, { ...options, signal: control.stop });
   } catch (error) {
     if (!isApiError(error)) throw toFailure(error, info.attempt);
-    if (error.verdict.retry && error.verdict.charged === 'maybe' && endpoint.retry === 'look') throw lost(error);
     if (error.aborted) throw cancellationSignal.reason;
     const { verdict, facts } = error;
     if (!verdict.blocks) throw toFailure(error, info.attempt);
@@ -63,11 +58,4 @@ async function turnOrYield(limiter: Limiter, draw: Draw, stop: AbortSignal): Pro
   } finally {
     clearInterval(timer);
   }
-}
-
-function lost(error: ApiError): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(
-    `${error.message}: it may have been done; look before it is done again`,
-    'UnknownOutcome',
-  );
 }

@@ -4,13 +4,13 @@ import { type OperationName, type Operations, operationTable } from '../api/oper
 import type { Answer } from '../api/read-answer.js';
 import type { Input } from '../api/transport.js';
 import { canonicalJson, type Json } from '../core/json.js';
-import { Secret } from '../core/secret.js';
 import { unitKeys } from '../core/unit-key.js';
 import { type CallOptions, loneOrder, MAX_INLINE_BYTES, type OperationResult } from './buy.js';
 import { createMonitor } from './create-monitor.js';
 import type { ActivityDeps } from './deps.js';
 import { sendFree } from './free-call.js';
 import { buyWhole, sendOptions } from './whole-request-order.js';
+import { withoutSecrets } from './without-secrets.js';
 
 type Fields = { readonly [field: string]: Json };
 type AnyCall = Endpoint<Fields, unknown>;
@@ -25,8 +25,8 @@ type Special = 'getContents';
 export type OperationActivities = { readonly [Name in Exclude<OperationName, Special>]: Call<Operations[Name]> };
 
 /**
- * An activity for every row of the operations table: one attempt of one operation. A paid one goes through `purchase`; a free
- * one takes its place on the meter and is sent. Their results have the fields of the interface's section that the table names.
+ * An activity for every row of the operations table: one attempt of one operation. What is paid for or acts each time goes
+ * through `purchase`; a free one that may be repeated takes its place on the meter and is sent. Their results have the fields of the interface's section that the table names.
  */
 export function createOperationActivities(deps: ActivityDeps): OperationActivities {
   const rows = Object.entries(operationTable).filter(([name]) => name !== 'getContents');
@@ -36,10 +36,12 @@ export function createOperationActivities(deps: ActivityDeps): OperationActiviti
 }
 
 function activityOf(deps: ActivityDeps, endpoint: AnyCall) {
-  if (endpoint.paid) return (input: Fields, call?: CallOptions) => buyWhole(deps, endpoint, input, call);
-  const sent = endpoint.name === 'createMonitor' ? createMonitor : sendFree;
+  if (endpoint.name === 'createMonitor')
+    return (input: Fields, call: CallOptions = {}) => createMonitor(deps, endpoint, input, call);
+  if (endpoint.paid || endpoint.retry === 'look')
+    return (input: Fields, call?: CallOptions) => buyWhole(deps, endpoint, input, call);
   return async (input: Fields, call: CallOptions = {}) =>
-    packFree(deps, endpoint, input, await sent(deps, endpoint, input, sendOptions(call)));
+    packFree(deps, endpoint, input, await sendFree(deps, endpoint, input, sendOptions(call)));
 }
 
 /** A free answer for Temporal: without secrets, and as a reference to the journal where it is large. */
@@ -49,7 +51,7 @@ async function packFree(
   input: Fields,
   { data: answer, requestId }: Answer<unknown>,
 ): Promise<OperationResult<Json>> {
-  const data = withoutSecrets(answer, endpoint.secrets ?? []);
+  const data = withoutSecrets(answer, endpoint.secrets);
   const requests = [{ requestId, costDollars: 0, bought: false }];
   const json = JSON.stringify(data);
   const bytes = Buffer.byteLength(json);
@@ -69,12 +71,4 @@ async function packFree(
   } as const;
   await deps.journal.settle(owner, book, endpoint.name, [outcome]);
   return { landed: [key], bytes, preview: json.slice(0, 500), requests, costDollars: 0 };
-}
-
-/** The answer without its secrets, wherever in it they are. */
-function withoutSecrets(answer: unknown, names: readonly string[]): Json {
-  if (names.length === 0 || answer === null || typeof answer !== 'object') return answer as Json;
-  if (Array.isArray(answer)) return answer.map((item) => withoutSecrets(item, names));
-  const fields = Object.entries(answer).filter(([name, value]) => !names.includes(name) && !(value instanceof Secret));
-  return Object.fromEntries(fields.map(([name, value]) => [name, withoutSecrets(value, names)]));
 }

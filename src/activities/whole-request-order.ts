@@ -1,3 +1,4 @@
+import { Context } from '@temporalio/activity';
 import { drawOf, type Endpoint } from '../api/endpoint.js';
 import type { Input, SendOptions } from '../api/transport.js';
 import { transientTags } from '../core/failure.js';
@@ -7,16 +8,23 @@ import { buyNow, type CallOptions, failUnlessSuccess, loneOrder, type OperationR
 import type { ActivityDeps } from './deps.js';
 import { toFailure } from './failure.js';
 import type { Order } from './purchase.js';
+import { withoutSecrets } from './without-secrets.js';
+
+/** What of an answer lands; the default is all of it but its secrets. */
+export type Keep = (answer: unknown) => Promise<Json>;
 
 /**
  * Buys the answer of a whole request: a search, an agent run, contents with `context`. The unit is the request as canonical JSON,
- * so the same one is not bought twice. A request that the service would refuse is refused before anything is written down.
+ * so the same one is not bought twice. Of a free call that acts each time the unit is the activity as well: what it does is
+ * done once, whatever happens to its worker, and a lost answer is for a person to look at. A request that the service would
+ * refuse is refused before anything is written down.
  */
 export async function buyWhole<I, O>(
   deps: ActivityDeps,
   endpoint: Endpoint<I, O>,
   input: Input<NoInfer<I>>,
   call: CallOptions = {},
+  keep: Keep = async (answer) => withoutSecrets(answer, endpoint.secrets),
 ): Promise<OperationResult<O>> {
   const send = sendOptions(call);
   try {
@@ -25,12 +33,13 @@ export async function buyWhole<I, O>(
     throw toFailure(error);
   }
   let shape: Error | null = null;
-  const order = wholeRequestOrder(deps, endpoint, input, call, send, (error) => {
+  const onFailure = (error: Error): void => {
     shape = error;
-  });
+  };
+  const order = wholeRequestOrder(deps, endpoint, input, call, { send, keep, onFailure });
   const { records, requests } = await buyNow(deps, order);
   // What landed was checked against the endpoint's schema when it came.
-  return packed(failUnlessSuccess(records[0], shape).result as O, order, requests);
+  return packed(failUnlessSuccess(records[0], endpoint.paid, shape).result as O, order, requests);
 }
 
 /** What of a call's options goes on the wire. */
@@ -43,16 +52,15 @@ function wholeRequestOrder<I, O>(
   endpoint: Endpoint<I, O>,
   input: Input<NoInfer<I>>,
   call: CallOptions,
-  send: SendOptions,
-  onFailure: (error: Error) => void,
+  { send, keep, onFailure }: { send: SendOptions; keep: Keep; onFailure(error: Error): void },
 ): Order {
-  const unit = canonicalJson(input);
+  const unit = canonicalJson(endpoint.retry === 'look' ? [thisActivity(), input] : input);
   // Another form, or another beta feature, is another answer.
   const key = unitKeys(deps.sha256, deps.origin, endpoint.name, send)(unit);
   // Checked against the endpoint's types before.
   const known = input as I;
   const lone = loneOrder(call);
-  const starts = endpoint.retry === 'adopt';
+  const starts = endpoint.retry === 'adopt' || endpoint.retry === 'look';
   return {
     ...lone,
     // A start whose answer was lost may run: another call doesn't start it anew either, unless it says so by `refreshAfterMs`.
@@ -72,18 +80,25 @@ function wholeRequestOrder<I, O>(
         onFailure(error);
         throw error;
       });
+      const result = await keep(answer.data);
       return {
         requestId: answer.requestId,
-        costMicros: answer.costMicros,
+        costMicros: endpoint.paid ? answer.costMicros : 0,
         units: units.map((one) => ({
           ...one,
           status: 'success',
           errorTag: null,
           httpStatus: null,
           source: null,
-          result: answer.data as Json,
+          result,
         })),
       };
     },
   };
+}
+
+/** What tells this activity from every other one, the same in all its attempts. */
+function thisActivity(): Json {
+  const { workflowExecution, activityId, scheduledTimestampMs } = Context.current().info;
+  return [workflowExecution?.workflowId ?? null, workflowExecution?.runId ?? null, activityId, scheduledTimestampMs];
 }

@@ -11,6 +11,8 @@ export interface MatchedUnit {
   readonly source: string | null;
   /** The result as it came, or null. */
   readonly result: Json;
+  /** The status as it came, where it has fields that the ones above don't hold. */
+  readonly told?: Json;
 }
 
 export interface MatchedContents {
@@ -69,12 +71,22 @@ function toUnit(url: string, status: Status | undefined, result: Result | undefi
   const httpStatus = status?.error?.httpStatusCode ?? null;
   const source = status?.source ?? null;
   const tag = status?.error?.tag || null;
+  const told = isJson(status) && saysMore(status) ? { told: status } : {};
+  const common = { url, httpStatus, source, result: kept, ...told };
   // A status this version doesn't know, with a result beside it, is as good as a success.
   const failed = status?.status === 'error' || (status !== undefined && status.status !== 'success' && !result);
-  if (failed) return { url, status: 'error', errorTag: tag ?? UNTAGGED, httpStatus, source, result: kept };
-  if (result) return { url, status: 'success', errorTag: null, httpStatus, source, result: kept };
-  const errorTag = status ? NO_CONTENT : MISSING_FROM_RESPONSE;
-  return { url, status: 'error', errorTag, httpStatus, source, result: null };
+  if (failed) return { ...common, status: 'error', errorTag: tag ?? UNTAGGED };
+  if (result) return { ...common, status: 'success', errorTag: null };
+  return { ...common, status: 'error', errorTag: status ? NO_CONTENT : MISSING_FROM_RESPONSE };
+}
+
+const statusFields = new Set(['id', 'status', 'source', 'error']);
+const errorFields = new Set(['tag', 'httpStatusCode']);
+
+function saysMore(status: Status): boolean {
+  if (status.status !== 'success' && status.status !== 'error') return true;
+  const strange = (value: object, known: ReadonlySet<string>) => Object.keys(value).some((name) => !known.has(name));
+  return strange(status, statusFields) || (status.error ? strange(status.error, errorFields) : false);
 }
 
 /** Finds by exact text, and only if that fails by normalised URL: an ordinary answer never parses one. */

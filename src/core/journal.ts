@@ -18,6 +18,8 @@ export interface UnitOutcome {
   readonly costMicros: number;
   /** The unit's result exactly as it came, unknown fields and all; `null` for none. */
   readonly result: Json;
+  /** What else the answer said of the unit, where that is more than the fields above: its status with fields nobody knows. */
+  readonly told?: Json;
 }
 
 /**
@@ -36,6 +38,7 @@ export interface UnitRecord {
   readonly http_status: number | null;
   readonly source: string | null;
   readonly result: Json;
+  readonly told?: Json;
 }
 
 /** Which landed answers still count. */

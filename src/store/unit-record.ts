@@ -14,5 +14,6 @@ export function unitRecord(outcome: UnitOutcome, operation: string, requestId: s
     http_status: outcome.httpStatus,
     source: outcome.source,
     result: outcome.result,
+    ...(outcome.told === undefined ? {} : { told: outcome.told }),
   };
 }

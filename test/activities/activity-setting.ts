@@ -103,9 +103,9 @@ export async function runActivity(
 }
 
 /** Failures are meant here: they needn't be in the output. */
-export function quiet(): MockActivityEnvironment {
+export function quiet(info: object = {}): MockActivityEnvironment {
   return new MockActivityEnvironment(
-    { scheduledTimestampMs: Date.now() },
+    { scheduledTimestampMs: Date.now(), ...info },
     { logger: new DefaultLogger('ERROR', () => undefined) },
   );
 }

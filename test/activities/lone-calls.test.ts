@@ -57,7 +57,8 @@ describe('an activity of one operation', () => {
     expect(bought).toMatchObject({ requests: [{ requestId: 'r', costDollars: 0.001, bought: true }] });
     expect(bought.data).toEqual(contents);
     const again = await run('getContents', { urls });
-    expect(again).toMatchObject({ data: { results: contents.results }, requests: [{ requestId: 'r', bought: false }] });
+    expect(again).toMatchObject({ requests: [{ requestId: 'r', bought: false }] });
+    expect(again.data).toEqual({ results: contents.results, statuses: contents.statuses });
 
     for (const name of ['search', 'answer', 'createAgentRun', 'getMonitor', 'listEvents'] as const) {
       const body = { ...examples[name].answer, ...odd };
@@ -123,6 +124,37 @@ describe('an activity of one operation', () => {
   });
 });
 
+describe('an activity of what acts each time', () => {
+  it.each(['createMonitor', 'triggerMonitor', 'batchMonitors'] as const)(
+    '%s is done once by all attempts of one activity, and anew by the next',
+    async (name) => {
+      const { server, deps } = await service(replying(200, examples[name].answer));
+      const info = { scheduledTimestampMs: Date.now(), attempt: 1 };
+      const attempt = (more: object) => runActivity(deps, name, examples[name].input, {}, quiet({ ...info, ...more }));
+      const first = await attempt({});
+      expect((await attempt({ attempt: 2 })).data).toEqual(first.data);
+      expect(server.requests).toHaveLength(1);
+      await attempt({ activityId: 'another' });
+      expect(server.requests).toHaveLength(2);
+    },
+  );
+
+  it('is not done again where its worker died before the answer came', async () => {
+    const { server, deps } = await service(() => undefined);
+    const info = { scheduledTimestampMs: Date.now() };
+    const dying = runActivity(deps, 'triggerMonitor', { id: 'mon_1' }, {}, quiet(info)).catch(() => undefined);
+    await expect.poll(() => server.requests.length).toBe(1);
+    // What a journal does for a dead owner when it is opened again.
+    await deps.transport.close();
+    await dying;
+    const again = { ...deps, transport: setting.worker({ baseUrl: server.url }).transport };
+    await expect(
+      runActivity(again, 'triggerMonitor', { id: 'mon_1' }, {}, quiet({ ...info, attempt: 2 })),
+    ).rejects.toMatchObject({ type: 'UnknownOutcome', nonRetryable: true });
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
 describe('a cancelled activity', () => {
   /** Cancels the activity as soon as its request has arrived. */
   async function cancelled(name: OperationName, reply: Handler = () => undefined): Promise<unknown> {
@@ -174,6 +206,15 @@ describe('createMonitor', () => {
     expect(String(failure)).toMatch(/mon_1.*no space left/);
     expect(String(failure)).not.toContain('canary-secret');
     expect(server.requests).toHaveLength(1);
+  });
+
+  it('finds out before it is sent that the store can be read and not written', async () => {
+    const { server, deps } = await service(replying(201, created));
+    const remove = async () => {
+      throw new Error('read-only file system');
+    };
+    await expect(create({ ...deps, secrets: secrets({ remove }) })).rejects.toThrow('read-only file system');
+    expect(server.requests).toHaveLength(0);
   });
 
   it('offers a secret in hand to its store until that takes it', async () => {
