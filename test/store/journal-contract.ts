@@ -192,5 +192,66 @@ export function journalContract(
       const keys = lines.map((line) => (JSON.parse(line) as { key: string }).key);
       expect(keys).toEqual(expect.arrayContaining([keyOf(1), keyOf(3)]));
     });
+
+    it('keeps odd values as they are: NUL, lone surrogates, line separators, a megabyte (45)', async () => {
+      const { journal, reopen, scratch } = await open();
+      const odd = {
+        '\u0000': '\ud800 \udfff \u2028\u2029\n\r\\',
+        big: 'x\u0000ü"'.repeat(250_000),
+        number: 1e308,
+        deep: [[[]]],
+      };
+      const units = [outcome(1, { result: odd }), outcome(2, { status: 'error', errorTag: 'ODD', result: null })];
+      await journal.claim([keyOf(1), keyOf(2)], 'a');
+      await journal.land(await journal.intend(intent('a', [1, 2])), { requestId: 'r\u0000', fetchedAt: 1000, units });
+      const again = await reopen();
+      const record = (await again.read([keyOf(1)])).get(keyOf(1));
+      expect(record?.result).toEqual(odd);
+      expect(record?.request_id).toBe('r\u0000');
+      const { readFile } = await import('node:fs/promises');
+      const files = await again.unitFiles('other/gen/000000', [keyOf(1), keyOf(2)], scratch);
+      const lines = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('').trim().split('\n');
+      expect(lines.map((line) => (JSON.parse(line) as { result: unknown }).result)).toEqual([odd, null]);
+    });
+
+    it('hands over no file for a unit that has not landed', async () => {
+      const { journal, scratch } = await open();
+      await buy(journal, 'a', [1]);
+      await expect(journal.unitFiles('job/gen/000000', [keyOf(1), keyOf(2)], scratch)).rejects.toThrow(
+        'has not landed',
+      );
+    });
+
+    it('forgets the bodies of old books only, still knows what was bought, and buys it again only when told', async () => {
+      const { journal, reopen, scratch } = await open();
+      await buy(journal, 'a', [1]);
+      await buy(journal, 'b', [2], 'other/gen/000000');
+      const again = await reopen();
+      expect(await again.prune('job/', Date.now() - 60_000)).toBe(0);
+      expect(await again.prune('job/', Date.now() + 60_000)).toBe(1);
+      expect(await again.prune('job/', Date.now() + 60_000)).toBe(0);
+      expect(await again.unitFiles('other/gen/000000', [keyOf(2)], scratch)).toHaveLength(1);
+      await expect(again.unitFiles('job/gen/000000', [keyOf(1)], scratch)).rejects.toThrow(/1 bought answer.*--rebuy/);
+      await expect(again.read([keyOf(1)])).rejects.toThrow('--rebuy');
+      expect((await again.claim([keyOf(1), keyOf(2)], 'b')).landed).toHaveLength(2);
+      const rebuyBefore = Date.now() + 1;
+      expect((await again.lookup([keyOf(1), keyOf(2)], { rebuyBefore })).map(({ key }) => key)).toEqual([keyOf(2)]);
+      expect((await again.claim([keyOf(1), keyOf(2)], 'c', { rebuyBefore })).mine).toEqual([
+        { key: keyOf(1), unknowns: 0 },
+      ]);
+    });
+
+    it('takes the newest answer of a key, in whatever order they land', async () => {
+      const { journal, reopen } = await open();
+      for (const [at, book] of [
+        [2000, 'a/g/0'],
+        [1000, 'z/g/0'],
+      ] as const) {
+        await journal.claim([keyOf(1)], 'a', { freshAfter: Number.MAX_SAFE_INTEGER });
+        const id = await journal.intend(intent('a', [1], book));
+        await journal.land(id, { requestId: String(at), fetchedAt: at, units: [outcome(1)] });
+      }
+      expect((await (await reopen()).read([keyOf(1)])).get(keyOf(1))?.request_id).toBe('2000');
+    });
   });
 }
