@@ -1,0 +1,43 @@
+// One worker process of the limits bench: asks the team's limiter for turns and sends, as fast as it may, until its input ends.
+import { setTimeout as delay } from 'node:timers/promises';
+import { Pool } from 'undici';
+import { backoffMs } from '../dist/core/backoff.js';
+import { takeTurn } from '../dist/core/limiter.js';
+import { flatProfile } from '../dist/core/rate.js';
+import { PgLimiter } from '../dist/store/postgres/limiter.js';
+import { openStore } from '../dist/store/postgres/open-store.js';
+
+const { name, store, team, service, limit, heavyEvery } = JSON.parse(process.argv[2]);
+const postgres = await openStore(store, { applicationName: `bench ${name}`, max: 2 });
+const limiter = new PgLimiter({ postgres, team, key: 'bench', profile: flatProfile(limit) });
+const pool = new Pool(service, { connections: 100, pipelining: 1, keepAliveTimeout: 600_000 });
+const stop = new AbortController();
+
+async function get(path) {
+  const { statusCode, headers, body } = await pool.request({ method: 'GET', path });
+  await body.dump();
+  return { statusCode, retryAfter: headers['retry-after'] };
+}
+
+let calls = 0;
+async function callOn() {
+  while (!stop.signal.aborted) {
+    const weight = heavyEvery > 0 && ++calls % heavyEvery === 0 ? 2 : 1;
+    await takeTurn(limiter, { rateClass: 'contents', weight }, stop.signal);
+    const { statusCode, retryAfter } = await get(`/call/${name}/${weight}`);
+    // As `purchase` does.
+    if (statusCode === 429) {
+      const ms = retryAfter ? Number(retryAfter) * 1000 : backoffMs(0, 300, 60_000, Math.random());
+      await limiter.block(ms, 'told by the service');
+    }
+  }
+}
+
+await Promise.all(Array.from({ length: 2 * limit }, () => get('/warm')));
+process.stdin.resume();
+process.stdin.on('end', () => stop.abort());
+console.log('ready');
+await Promise.allSettled(Array.from({ length: 2 * limit }, callOn));
+await limiter.close();
+await Promise.race([postgres.close(), delay(1000)]);
+process.exit(0);
