@@ -1,6 +1,7 @@
 import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../api/contents.js';
 import { drawOf } from '../api/endpoint.js';
-import { matchContents } from '../api/match.js';
+import { type MatchedUnit, matchContents } from '../api/match.js';
+import type { SendOptions } from '../api/transport.js';
 import type { Json } from '../core/json.js';
 import { estimateContents } from '../core/prices.js';
 import { unitKeys } from '../core/unit-key.js';
@@ -16,8 +17,10 @@ export type ContentsOptions = Omit<ContentsRequest, 'urls' | 'ids'>;
 export function contentsKeys(
   deps: Pick<ActivityDeps, 'origin' | 'sha256'>,
   options: ContentsOptions,
+  wire: SendOptions = {},
 ): (url: string) => string {
-  return unitKeys(deps.sha256, deps.origin, CONTENTS, options);
+  const plain = Object.keys(wire).length === 0;
+  return unitKeys(deps.sha256, deps.origin, CONTENTS, plain ? options : [options, wire]);
 }
 
 /**
@@ -28,11 +31,13 @@ export function contentsOrder(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs'>,
   what: Pick<Order, 'book' | 'owner' | 'units' | 'unitsPerRequest' | 'freshness' | 'resumedAt' | 'cap'> & {
     readonly options: ContentsOptions;
+    /** Beta tokens and headers; part of the keys as well. */
+    readonly wire?: SendOptions;
     /** Told of each answer as it came, before it lands. */
     readonly onAnswer?: (answer: ContentsResponse) => void;
   },
 ): Order {
-  const { options, onAnswer, ...order } = what;
+  const { options, wire, onAnswer, ...order } = what;
   const input = (units: readonly Unit[]): ContentsRequest => ({ ...options, urls: units.map((unit) => unit.unit) });
   return {
     ...order,
@@ -42,7 +47,7 @@ export function contentsOrder(
     timeoutMs: deps.timeoutMs,
     estimateMicros: (units) => estimateContents(options as Record<string, Json>, units.length),
     send: async (units, signal) => {
-      const answer = await deps.transport.send(contentsEndpoint, input(units), { signal });
+      const answer = await deps.transport.send(contentsEndpoint, input(units), { ...wire, signal });
       onAnswer?.(answer.data);
       const matched = matchContents(
         units.map((unit) => unit.unit),
@@ -61,9 +66,14 @@ export function contentsOrder(
           httpStatus: match.httpStatus,
           source: match.source,
           ...(match.told === undefined ? {} : { told: match.told }),
-          result: match === empty ? { unmatched: matched.unmatched } : match.result,
+          result: match === empty ? { unmatched: matched.unmatched } : (match.result ?? toldInstead(match)),
         })),
       };
     },
   };
+}
+
+/** Where there is no result, what nobody knows of a status stands in its place, so that the warehouse has it. */
+function toldInstead({ told }: MatchedUnit): Json {
+  return told === undefined ? null : { status: told };
 }

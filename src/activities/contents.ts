@@ -1,4 +1,5 @@
 import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../api/contents.js';
+import type { SendOptions } from '../api/transport.js';
 import type { UnitRecord } from '../core/journal.js';
 import type { Json } from '../core/json.js';
 import { buyNow, type CallOptions, failUnlessSuccess, loneOrder, type OperationResult, packed } from './buy.js';
@@ -31,14 +32,15 @@ export function createContentsActivity(deps: ActivityDeps) {
     call: CallOptions = {},
   ): Promise<OperationResult<ContentsResult | ContentsResponse>> {
     const { urls, ids, ...options } = input;
-    const shared = urls && !ids && !options.context && Object.keys(sendOptions(call)).length === 0;
-    if (!shared) return buyWhole(deps, contentsEndpoint, input, call);
-    refuseBad(deps, input, urls);
-    const keyOf = contentsKeys(deps, options);
+    if (!urls || ids || options.context || call.variant) return buyWhole(deps, contentsEndpoint, input, call);
+    const wire = sendOptions(call);
+    refuseBad(deps, input, urls, wire);
+    const keyOf = contentsKeys(deps, options, wire);
     const units = [...new Set(urls)].map((unit) => ({ key: keyOf(unit), unit }));
     const answers: ContentsResponse[] = [];
     const onAnswer = (answer: ContentsResponse) => void answers.push(answer);
-    const order = contentsOrder(deps, { ...loneOrder(call), options, units, unitsPerRequest: PER_REQUEST, onAnswer });
+    const what = { options, wire, units, unitsPerRequest: PER_REQUEST, onAnswer };
+    const order = contentsOrder(deps, { ...loneOrder(call), ...what });
     const { records, requests } = await buyNow(deps, order);
     // Where the service answered for none of the URLs, the call as a whole failed.
     if (records.every(unanswered)) failUnlessSuccess(records[0]);
@@ -53,10 +55,15 @@ export function createContentsActivity(deps: ActivityDeps) {
 }
 
 /** Refuses the request where not just some of its URLs are wrong: those are told in their statuses. */
-function refuseBad({ transport }: ActivityDeps, input: ContentsRequest, urls: readonly string[]): void {
+function refuseBad(
+  { transport }: ActivityDeps,
+  input: ContentsRequest,
+  urls: readonly string[],
+  wire: SendOptions,
+): void {
   for (let from = 0; from === 0 || from < urls.length; from += PER_REQUEST) {
     try {
-      transport.check(contentsEndpoint, { ...input, urls: urls.slice(from, from + PER_REQUEST) });
+      transport.check(contentsEndpoint, { ...input, urls: urls.slice(from, from + PER_REQUEST) }, wire);
     } catch (error) {
       if (!isApiError(error) || !error.field?.startsWith('urls[')) throw toFailure(error);
     }

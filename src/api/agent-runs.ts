@@ -17,9 +17,11 @@ function checkPreviousRun(id: string | undefined, limits: ServiceLimits): LimitP
   return problem('previousRunId', `is ${shown(id)}`, `the id of a run is needed, of at most ${rule.maxLength}`, limits);
 }
 
-function checkBudget(budget: AgentRunRequest['budget'], limits: ServiceLimits): LimitProblem | null {
+function checkBudget({ budget, effort }: AgentRunRequest, limits: ServiceLimits): LimitProblem | null {
   const max = limits.agents.budget;
   if (!budget || max === null) return null;
+  if (effort !== undefined && limits.agents.fixedEfforts.includes(effort))
+    return problem('budget', `is given with effort ${shown(effort)}`, 'efforts of a fixed price take none', limits);
   return firstProblem(
     () => checkRange('budget.maxCostDollars', budget.maxCostDollars, max.maxCostDollars, limits),
     () => checkRange('budget.maxDurationSeconds', budget.maxDurationSeconds, max.maxDurationSeconds, limits),
@@ -45,7 +47,7 @@ export const createAgentRunEndpoint = defineEndpoint<AgentRunRequest, AgentRun>(
       () => checkText('query', input.query, null, limits),
       () => checkCount('dataSources', input.dataSources, 0, limits.agents.maxDataSources, limits),
       () => checkPreviousRun(input.previousRunId, limits),
-      () => checkBudget(input.budget, limits),
+      () => checkBudget(input, limits),
     ),
   response: agentRun,
 });

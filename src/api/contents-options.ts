@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkCount, checkRange, firstProblem, problem, shown } from './checks.js';
+import { checkCount, checkDate, checkRange, firstProblem, problem, shown } from './checks.js';
 import { fieldOf } from './field-of.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';
 
@@ -57,7 +57,23 @@ export function checkContentsOptions(options: object, prefix: string, limits: Se
     const found = checkRange(prefix + path, at(options, path), range, limits);
     if (found) return found;
   }
-  return checkSubpageTarget(options, prefix, limits);
+  return firstProblem(
+    () => checkSubpageTarget(options, prefix, limits),
+    () => checkExclusions(options, prefix, limits),
+    () => {
+      const date = at(options, 'snapshotAsOf');
+      return typeof date === 'string' ? checkDate(`${prefix}snapshotAsOf`, date, limits) : null;
+    },
+  );
+}
+
+function checkExclusions(options: object, prefix: string, limits: ServiceLimits): LimitProblem | null {
+  for (const [name, others] of Object.entries(limits.contentsExclude)) {
+    const other = others.find((one) => at(options, one) !== undefined);
+    if (at(options, name) === undefined || other === undefined) continue;
+    return problem(prefix + other, `is given with ${prefix}${name}`, 'only one of them', limits);
+  }
+  return null;
 }
 
 function checkSubpageTarget(options: object, prefix: string, limits: ServiceLimits): LimitProblem | null {

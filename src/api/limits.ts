@@ -32,6 +32,10 @@ export interface ServiceLimits {
   readonly contents: Readonly<Record<string, Range>>;
   readonly maxSubpageTarget: { readonly entries: number; readonly length: number } | null;
   readonly maxObjective: number | null;
+  /** Characters that the `context` of a search may have. */
+  readonly maxContext: number | null;
+  /** Content options that exclude others, by name. */
+  readonly contentsExclude: Readonly<Record<string, readonly string[]>>;
   /** Properties in all and levels of objects that the `outputSchema` of a search may have. */
   readonly maxOutputSchema: { readonly properties: number; readonly depth: number } | null;
   /** Page sizes of the lists, by name of the operation. */
@@ -49,6 +53,8 @@ export interface ServiceLimits {
     readonly maxDataSources: number | null;
     readonly previousRunId: { readonly pattern: RegExp; readonly maxLength: number } | null;
     readonly budget: { readonly maxCostDollars: Range; readonly maxDurationSeconds: Range } | null;
+    /** Efforts of a fixed price, which take no budget. */
+    readonly fixedEfforts: readonly string[];
   };
   readonly maxInstructions: number | null;
 }
@@ -88,10 +94,12 @@ const contract: ServiceLimits = {
   },
   maxSubpageTarget: null,
   maxObjective: null,
+  maxContext: null,
+  contentsExclude: {},
   maxOutputSchema: null,
   pageSizes,
   monitors: { maxName: 250, maxFilterValue: null, batchLimit: whole(1, null), webhook: false, periods: false },
-  agents: { maxDataSources: null, previousRunId: null, budget: null },
+  agents: { maxDataSources: null, previousRunId: null, budget: null, fixedEfforts: [] },
   maxInstructions: null,
 };
 
@@ -122,6 +130,11 @@ const live: ServiceLimits = {
   },
   maxSubpageTarget: { entries: 100, length: 100 },
   maxObjective: 4096,
+  maxContext: 10_000,
+  contentsExclude: {
+    maxAgeHours: ['livecrawl'],
+    snapshotAsOf: ['livecrawl', 'livecrawlTimeout', 'maxAgeHours', 'subpages'],
+  },
   maxOutputSchema: { properties: 10, depth: 2 },
   monitors: { maxName: 250, maxFilterValue: 1000, batchLimit: whole(1, 500), webhook: true, periods: true },
   agents: {
@@ -131,6 +144,7 @@ const live: ServiceLimits = {
       maxCostDollars: { min: 1, max: 100, integer: false },
       maxDurationSeconds: { min: 300, max: 10_800, integer: false },
     },
+    fixedEfforts: ['minimal', 'low', 'medium', 'high', 'xhigh'],
   },
   maxInstructions: 4096,
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { estimateSearch } from '../core/prices.js';
-import { checkCount, checkText, firstProblem, problem, shown } from './checks.js';
+import { checkCount, checkRange, checkText, firstProblem, problem, shown } from './checks.js';
 import { defineEndpoint } from './endpoint.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';
 import { checkLocation, userLocation } from './location.js';
@@ -55,12 +55,19 @@ function checkAdditionalQueries(input: SearchRequest, limits: ServiceLimits): Li
   );
 }
 
+function checkContext(context: SearchRequest['context'], limits: ServiceLimits): LimitProblem | null {
+  if (typeof context !== 'object') return null;
+  const range = { min: 1, max: limits.maxContext, integer: true };
+  return checkRange('context.maxCharacters', context.maxCharacters, range, limits);
+}
+
 function checkSearch(input: SearchRequest, limits: ServiceLimits): LimitProblem | null {
   return firstProblem(
     () => checkText('query', input.query, null, limits),
     () => checkAdditionalQueries(input, limits),
     () => checkLocation(input.userLocation, limits),
     () => checkFilters(input, limits),
+    () => checkContext(input.context, limits),
     () => checkText('objective', input.objective, limits.maxObjective, limits),
     () => checkOutputSchema(input.outputSchema, limits),
     () => noStream(input, limits),
