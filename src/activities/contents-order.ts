@@ -28,7 +28,7 @@ export function contentsKeys(
  * they travel in. With `context` the answer belongs to all its URLs together: then the whole request is the unit, a JSON text.
  */
 export function contentsOrder(
-  deps: Pick<ActivityDeps, 'transport' | 'timeoutMs'>,
+  deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices'>,
   what: Pick<Order, 'book' | 'owner' | 'units' | 'unitsPerRequest' | 'freshness' | 'resumedAt' | 'cap'> & {
     readonly options: ContentsOptions;
     /** Beta tokens and headers; part of the keys as well. */
@@ -45,7 +45,7 @@ export function contentsOrder(
     refused: 'settle',
     draw: drawOf(contentsEndpoint, input([])),
     timeoutMs: deps.timeoutMs,
-    estimateMicros: (units) => estimateContents(options as Record<string, Json>, units.length),
+    estimateMicros: (units) => estimateContents(options, units.length, deps.prices()),
     send: async (units, signal) => {
       const answer = await deps.transport.send(contentsEndpoint, input(units), { ...wire, signal });
       onAnswer?.(answer.data);

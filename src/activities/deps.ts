@@ -2,6 +2,7 @@ import type { Transport } from '../api/transport.js';
 import type { EnrichCsvInput, StagedJob } from '../core/job.js';
 import type { Freshness, Journal } from '../core/journal.js';
 import type { Limiter } from '../core/limiter.js';
+import type { PriceTable } from '../core/prices.js';
 import type { SecretStore } from '../core/secret-store.js';
 import type { Sink } from '../core/sink.js';
 import type { Stages } from '../core/stages.js';
@@ -16,6 +17,8 @@ export interface ActivityDeps {
   readonly journal: Journal;
   readonly limiter: Limiter;
   readonly purchase: Purchase;
+  /** The prices in force now. */
+  prices(): PriceTable;
   readonly sha256: Sha256;
   readonly stages: Stages;
   /** The warehouse of a job; the same one for the same address. Throws `SinkBusy` where only another machine can reach it. */

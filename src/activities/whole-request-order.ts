@@ -74,7 +74,7 @@ function wholeRequestOrder<I, O>(
     unitsPerRequest: 1,
     timeoutMs: deps.timeoutMs,
     maxRebuys: starts ? 0 : undefined,
-    estimateMicros: () => endpoint.estimate(known),
+    estimateMicros: () => endpoint.estimate(known, deps.prices()),
     send: async (units, signal) => {
       const answer = await deps.transport.send(endpoint, input, { ...send, signal }).catch((error: Error) => {
         onFailure(error);
@@ -83,7 +83,8 @@ function wholeRequestOrder<I, O>(
       const result = await keep(answer.data);
       return {
         requestId: answer.requestId,
-        costMicros: endpoint.paid ? answer.costMicros : 0,
+        // A start says nothing yet of what its run will cost: it counts at its most.
+        costMicros: endpoint.paid ? (endpoint.retry === 'adopt' ? null : answer.costMicros) : 0,
         units: units.map((one) => ({
           ...one,
           status: 'success',

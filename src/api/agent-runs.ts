@@ -40,7 +40,7 @@ export const createAgentRunEndpoint = defineEndpoint<AgentRunRequest, AgentRun>(
   weight: 2,
   rateClass: 'agent',
   retry: 'adopt',
-  estimate: ({ effort, budget }) => estimateAgentRun(effort, budget?.maxCostDollars),
+  estimate: ({ effort, budget }, prices) => estimateAgentRun(effort, budget?.maxCostDollars, prices),
   request: agentRunRequest,
   check: (input, limits) =>
     firstProblem(

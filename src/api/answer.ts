@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { prices } from '../core/prices.js';
+import { estimateAnswer } from '../core/prices.js';
 import { checkText, firstProblem } from './checks.js';
 import { defineEndpoint } from './endpoint.js';
 import { checkLocation, userLocation } from './location.js';
@@ -55,7 +55,7 @@ export const answerEndpoint = defineEndpoint<AnswerRequest, AnswerResponse>({
   paid: true,
   idempotent: false,
   retry: 'rebuy',
-  estimate: () => Math.round(prices.answer * 1e6),
+  estimate: (_input, prices) => estimateAnswer(prices),
   rateClass: 'answer',
   request: answerRequest,
   check: (input, limits) =>

@@ -72,7 +72,7 @@ export const contentsEndpoint = defineEndpoint<ContentsRequest, ContentsResponse
   paid: true,
   idempotent: false,
   retry: 'rebuy',
-  estimate: ({ urls, ids, ...options }) => estimateContents(options, urls?.length ?? ids?.length ?? 1),
+  estimate: ({ urls, ids, ...options }, prices) => estimateContents(options, urls?.length ?? ids?.length ?? 1, prices),
   rateClass: 'contents',
   request: contentsRequest,
   check: checkContents,

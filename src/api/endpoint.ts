@@ -1,5 +1,6 @@
 import { type ZodType, z } from 'zod';
 import type { Draw } from '../core/limiter.js';
+import type { PriceTable } from '../core/prices.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -31,8 +32,8 @@ export interface Endpoint<I, O> {
   /** Which buckets of the rate profile a call draws from. */
   readonly rateClass: string | ((input: I) => string);
   readonly retry: RetryClass;
-  /** What a paid call is taken to cost until the service says, in micro-dollars (interface section 4, public facts 12). */
-  readonly estimate: (input: I) => number;
+  /** The most that a paid call may cost by these prices, in micro-dollars: it is taken to cost that until the service says. */
+  readonly estimate: (input: I, prices: PriceTable) => number;
   /**
    * Types of the fields that are known; unknown fields reach the wire. What the path doesn't take is the body of a POST or
    * PATCH, else the query.

@@ -27,7 +27,7 @@ export const findSimilarEndpoint = defineEndpoint<FindSimilarRequest, FindSimila
   paid: true,
   idempotent: false,
   retry: 'rebuy',
-  estimate: ({ numResults }) => estimateSearch({ numResults }),
+  estimate: (input, prices) => estimateSearch({ ...input, type: 'findSimilar' }, prices),
   request: findSimilarRequest,
   check: (input, limits) =>
     firstProblem(

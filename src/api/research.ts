@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { prices } from '../core/prices.js';
+import { estimateResearch } from '../core/prices.js';
 import { checkText, problem } from './checks.js';
 import { type ById, byId, defineEndpoint } from './endpoint.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';
@@ -84,7 +84,7 @@ export const createResearchTaskEndpoint = defineEndpoint<ResearchTaskRequest, Re
   paid: true,
   idempotent: false,
   retry: 'adopt',
-  estimate: () => Math.round(prices.research * 1e6),
+  estimate: (_input, prices) => estimateResearch(prices),
   request: researchRequest,
   check: contractCheck,
   response: createdTask,

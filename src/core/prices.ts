@@ -1,60 +1,145 @@
-/** Dollars by what is asked, with the day they hold from. Used for estimates; what the wire says counts where it says it. */
+/** Dollars of a request by the number of its results: the first band whose bound is not passed; null: no bound. */
+export type PriceBands = readonly (readonly [upToResults: number | null, dollars: number])[];
+
+/** Kinds of content that are priced by the page. */
+const contentTypes = ['text', 'highlights', 'summary'] as const;
+export type ContentType = (typeof contentTypes)[number];
+
+/** What calls cost in dollars from a day on. What the wire says a call did cost counts before it. */
 export interface PriceTable {
+  /** First day of UTC on which it is in force, such as `2026-03-01`. */
   readonly since: string;
-  /** A page and content type (text, highlights, summary) of a contents request. */
-  readonly contentsPage: number;
-  readonly searchBase: Readonly<Record<string, number>>;
-  readonly searchDefault: number;
-  /** Each result above ten. */
+  /** A request by its type (`findSimilar` stands for one), and each result above ten. */
+  readonly search: Readonly<Record<string, PriceBands>>;
   readonly searchResult: number;
+  /** A page that a search brings, for each kind of content asked of it. */
+  readonly searchPage: Readonly<Record<ContentType, number>>;
+  /** A page and kind of content of a contents request; subpages are pages. */
+  readonly contentsPage: number;
   readonly answer: number;
-  /** A research task: no price is public. */
   readonly research: number;
-  /** A run of a fixed effort, and the cap of a metered one that says none itself. */
+  readonly monitorRun: number;
+  /** A run by its effort; of a metered one its most, where the request sets no budget. */
   readonly agentRun: Readonly<Record<string, number>>;
-  readonly agentRunDefault: number;
+  /** What a metered run is made of. */
+  readonly agentUse: Readonly<Record<'computeUnit' | 'search' | 'email' | 'phoneNumber', number>>;
 }
 
-/** Public facts section 12; the contract's own range (sections 4.1, 4.2) holds it. */
-export const prices: PriceTable = {
-  since: '2026-08-01',
+const contractNeural: PriceBands = [
+  [25, 0.005],
+  [100, 0.025],
+  [null, 1],
+];
+
+/** The contract's standard prices (interface section 2.2), which were the public list before March 2026. */
+const contract: PriceTable = {
+  since: '1970-01-01',
+  search: {
+    neural: contractNeural,
+    fast: contractNeural,
+    auto: contractNeural,
+    deep: [
+      [25, 0.015],
+      [100, 0.075],
+      [null, 1],
+    ],
+    findSimilar: contractNeural,
+  },
+  searchResult: 0,
+  searchPage: { text: 0.001, highlights: 0.001, summary: 0.001 },
   contentsPage: 0.001,
-  searchBase: { lite: 0.004, instant: 0.004, 'deep-lite': 0.012, deep: 0.012, 'deep-reasoning': 0.015 },
-  searchDefault: 0.007,
-  searchResult: 0.001,
   answer: 0.005,
+  // No price is public: more than what example tasks of the retired service come to (public facts section 6).
   research: 0.1,
-  agentRun: { minimal: 0.012, low: 0.025, medium: 0.1, high: 0.5, xhigh: 1, max: 20, ultra: 20 },
-  agentRunDefault: 5,
+  monitorRun: 0.015,
+  // Public facts section 12. Metered ones (auto, max, ultra) end at a budget, which is 5 or 20 unless the request says another.
+  agentRun: { minimal: 0.012, low: 0.025, medium: 0.1, high: 0.5, xhigh: 1, auto: 5, max: 20, ultra: 20 },
+  agentUse: { computeUnit: 0.1, search: 0.005, email: 0.02, phoneNumber: 0.07 },
 };
 
-const contentTypes = ['text', 'highlights', 'summary'] as const;
+const perRequest = (dollars: number): PriceBands => [[null, dollars]];
 
-/** How many content types a contents request asks for. None asked means text: the service turns it on and bills it. */
-export function contentTypesOf(options: { readonly [name: string]: unknown }): number {
-  const asked = contentTypes.filter(
+/** The tables built in, oldest first. */
+export const priceTables: readonly PriceTable[] = [
+  contract,
+  {
+    ...contract,
+    // Public facts section 12. A search holds up to ten results with text and highlights; of its two prices of a monitor's run
+    // the higher one, since that has not been seen to be gone.
+    since: '2026-03-01',
+    search: {
+      lite: perRequest(0.004),
+      instant: perRequest(0.004),
+      fast: perRequest(0.007),
+      neural: perRequest(0.007),
+      keyword: perRequest(0.007),
+      auto: perRequest(0.007),
+      'deep-lite': perRequest(0.012),
+      deep: perRequest(0.012),
+      'deep-reasoning': perRequest(0.015),
+      findSimilar: perRequest(0.007),
+    },
+    searchResult: 0.001,
+    searchPage: { text: 0, highlights: 0, summary: 0.001 },
+  },
+];
+
+/** The newest table in force at a moment (Unix ms); the oldest where none is yet. */
+export function pricesAt(at: number, tables: readonly PriceTable[] = priceTables): PriceTable {
+  const sorted = [...tables].sort((a, b) => Date.parse(a.since) - Date.parse(b.since));
+  return sorted.findLast(({ since }) => Date.parse(since) <= at) ?? (sorted[0] as PriceTable);
+}
+
+const toMicros = (dollars: number): number => Math.round(dollars * 1e6);
+
+/** List price of a search without what its pages cost, in micro-dollars; an unknown type costs what `auto` does. */
+export function searchPrice(type: string, results: number, table: PriceTable): number {
+  const bands = table.search[type] ?? table.search.auto ?? [];
+  const [, dollars = 0] = bands.find(([most]) => most === null || results <= most) ?? bands.at(-1) ?? [];
+  return toMicros(dollars) + Math.max(0, results - 10) * toMicros(table.searchResult);
+}
+
+type Options = { readonly [name: string]: unknown };
+
+/** The kinds of content that are asked for. */
+export function contentTypesOf(options: Options): readonly ContentType[] {
+  return contentTypes.filter(
     (name) => options[name] !== undefined && options[name] !== null && options[name] !== false,
   );
-  return Math.max(1, asked.length);
 }
 
-/** Estimate of a contents request in micro-dollars. */
-export function estimateContents(options: { readonly [name: string]: unknown }, urls: number): number {
-  const subpages = typeof options.subpages === 'number' ? options.subpages : 0;
-  return Math.round(prices.contentsPage * 1e6) * contentTypesOf(options) * urls * (1 + subpages);
+/** Estimate of a contents request in micro-dollars. With no kind of content asked for the service takes text, and bills it. */
+export function estimateContents(options: Options, urls: number, table: PriceTable): number {
+  const kinds = Math.max(1, contentTypesOf(options).length);
+  return toMicros(table.contentsPage) * kinds * urls * (1 + subpagesOf(options));
 }
 
-/** Estimate of a search request in micro-dollars: a summary costs extra, for each page. */
-export function estimateSearch(request: { readonly [name: string]: unknown }): number {
-  const base = prices.searchBase[String(request.type)] ?? prices.searchDefault;
+/** Types whose price does not depend on what the service makes of the query: `auto` may become deep, and deep cost up to the most. */
+const plain = new Set(['lite', 'instant', 'fast', 'neural', 'keyword', 'findSimilar']);
+
+/** The most that a search may cost, in micro-dollars (interface section 4.1: a range, by what the service makes of it). */
+export function estimateSearch(request: Options, table: PriceTable): number {
+  const type = typeof request.type === 'string' ? request.type : 'auto';
   const results = typeof request.numResults === 'number' ? request.numResults : 10;
-  const { contents } = request;
-  const summary = typeof contents === 'object' && contents !== null && 'summary' in contents && contents.summary;
-  const pages = summary ? results * prices.contentsPage : 0;
-  return Math.round((base + Math.max(0, results - 10) * prices.searchResult + pages) * 1e6);
+  const types = plain.has(type) && table.search[type] ? [type] : Object.keys(table.search);
+  const base = Math.max(0, ...types.map((one) => searchPrice(one, results, table)));
+  const contents = typeof request.contents === 'object' ? ((request.contents ?? {}) as Options) : {};
+  const kinds = contentTypesOf(contents);
+  const page = kinds.reduce((sum, kind) => sum + toMicros(table.searchPage[kind]), 0);
+  const subpage = Math.max(1, kinds.length) * toMicros(table.contentsPage);
+  return base + results * (page + subpagesOf(contents) * subpage);
 }
 
-/** The most that an agent run can cost, in micro-dollars: its price, its own budget, or the cap of its effort. */
-export function estimateAgentRun(effort: string | undefined, maxCostDollars: number | undefined): number {
-  return Math.round((maxCostDollars ?? prices.agentRun[effort ?? 'auto'] ?? prices.agentRunDefault) * 1e6);
+/** The most that an agent run can cost, in micro-dollars: its own budget, its price, the cap of its effort, or the dearest. */
+export function estimateAgentRun(effort = 'auto', maxCostDollars: number | undefined, table: PriceTable): number {
+  const { agentRun } = table;
+  return toMicros(maxCostDollars ?? agentRun[effort] ?? Math.max(...Object.values(agentRun)));
+}
+
+export const estimateAnswer = (table: PriceTable): number => toMicros(table.answer);
+
+export const estimateResearch = (table: PriceTable): number => toMicros(table.research);
+
+function subpagesOf({ subpages }: Options): number {
+  return typeof subpages === 'number' && subpages > 0 ? subpages : 0;
 }

@@ -1,4 +1,8 @@
 import { toDollars } from '../core/money.js';
+import { searchPrice as listPrice, type PriceTable, priceTables } from '../core/prices.js';
+
+/** The newest list: what the sandbox sells at. */
+export const prices = priceTables.at(-1) as PriceTable;
 
 /** Kinds of content that are priced per page. */
 export interface PageCounts {
@@ -8,19 +12,11 @@ export interface PageCounts {
 }
 
 /** Micro-dollars per page and kind of content (section 2.2). */
-export const MICROS_PER_PAGE = 1000;
+export const MICROS_PER_PAGE = Math.round(prices.contentsPage * 1e6);
 
-const searchMicros: Readonly<Record<string, number>> = {
-  instant: 4000,
-  lite: 4000,
-  'deep-lite': 12_000,
-  deep: 12_000,
-  'deep-reasoning': 15_000,
-};
-
-/** Micro-dollars of a search: by its type, and 1,000 for each result above ten (public facts section 12). */
+/** Micro-dollars of a search by its type and number of results, without what its pages cost. */
 export function searchPrice(type: string, results: number): number {
-  return (searchMicros[type] ?? 7000) + Math.max(0, results - 10) * 1000;
+  return listPrice(type, results, prices);
 }
 
 export function contentsPrice(pages: PageCounts): number {

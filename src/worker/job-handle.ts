@@ -6,7 +6,14 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { CancelledFailure } from '@temporalio/common';
-import { type JobProgress, type JobSummary, queryNames, type SliceHeartbeat, signalNames } from '../core/job.js';
+import {
+  type JobProgress,
+  type JobSummary,
+  queryNames,
+  type Resumption,
+  type SliceHeartbeat,
+  signalNames,
+} from '../core/job.js';
 import { JobFailed, type JobHandle, UsageError } from './runtime-types.js';
 
 /** State of an activity that waits for its next attempt, in Temporal's API. */
@@ -35,7 +42,10 @@ export function jobHandle(client: Client, job: string): JobHandle {
       return { progress, running };
     },
     pause: () => whileItRuns(job, () => handle.signal(signalNames.pause)),
-    resume: () => whileItRuns(job, () => handle.signal(signalNames.resume)),
+    resume: (how) =>
+      whileItRuns(job, () =>
+        how === undefined ? handle.signal(signalNames.resume) : handle.signal<[Resumption]>(signalNames.resume, how),
+      ),
     cancel: () => whileItRuns(job, () => handle.cancel()),
     result: async () => {
       try {

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ActivityDeps, createPurchase, Halt, InFlight, ServiceHealth } from '../activities/index.js';
 import { createTransport, defaultTimeouts, type Transport } from '../api/transport.js';
+import { pricesAt } from '../core/prices.js';
 import { flatProfile, type RateProfile, rateProfiles } from '../core/rate.js';
 import { createSinks } from '../sinks/index.js';
 import { FileJournal } from '../store/file-journal.js';
@@ -75,6 +76,7 @@ export async function openParts(config: RuntimeConfig): Promise<Parts> {
       journal,
       limiter,
       purchase,
+    prices: () => pricesAt(Date.now(), config.prices),
       sha256,
       stages: folderStages,
       sinkFor: ({ into }) => sinks.open(into),

@@ -4,7 +4,7 @@ import type { StagedJob } from '../core/job.js';
 import type { JobEntry } from '../core/job-entries.js';
 import type { Freshness, Journal } from '../core/journal.js';
 import { canonicalJson } from '../core/json.js';
-import { estimateContents } from '../core/prices.js';
+import { estimateContents, type PriceTable } from '../core/prices.js';
 import { type Sink, SinkBusy } from '../core/sink.js';
 import { readSlice, type StageManifest, sliceFile } from '../rows/index.js';
 import type { EnrichRequest, JobPlan } from './runtime-types.js';
@@ -27,6 +27,7 @@ interface PlanParts {
   readonly sink: Sink;
   readonly before: JobEntry | null;
   readonly qps: number;
+  readonly prices: PriceTable;
   readonly now: number;
 }
 
@@ -62,7 +63,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
     alreadyBought: count.landed,
     toBuy: count.toBuy,
     requests: count.requests,
-    estimateMicros: estimateContents(staged.options, count.toBuy),
+    estimateMicros: estimateContents(staged.options, count.toBuy, parts.prices),
     seconds: count.requests / parts.qps,
     badRows: manifest.firstBad,
     notes,

@@ -1,7 +1,8 @@
 import type { WireOptions } from '../api/transport.js';
-import type { JobProgress, JobSummary, SliceHeartbeat, StagedJob } from '../core/job.js';
+import type { JobProgress, JobSummary, Resumption, SliceHeartbeat, StagedJob } from '../core/job.js';
 import type { UnknownOutcome } from '../core/journal.js';
 import type { LimiterView } from '../core/limiter.js';
+import type { PriceTable } from '../core/prices.js';
 import type { Secret } from '../core/secret.js';
 
 /** Address of a database. `shown` names host, port, database and schema; user and password are in `url` alone. */
@@ -46,6 +47,8 @@ export interface RuntimeConfig {
   readonly concurrency: number;
   /** Bodies of answers stay in the journal for so many ms after the warehouse holds their rows (`--keep-landing`, 7 days). */
   readonly keepLandingMs: number;
+  /** Price tables in the place of those built in. */
+  readonly prices?: readonly PriceTable[];
   /** File of secrets that the service tells once, mode 0600; none: operations that need it refuse. Absolute. */
   readonly secretFile?: string | null;
   /** How requests stand on the wire and which limits they are checked against, where not by the defaults. */
@@ -74,6 +77,8 @@ export interface EnrichRequest {
   readonly refreshAfterMs: number | null;
   readonly retryFailed: boolean;
   readonly rebuy: boolean;
+  /** What the run may cost, in dollars; null lifts the bound of a run that has one, absent leaves it. */
+  readonly maxCostDollars?: number | null;
 }
 
 export interface BadRow {
@@ -106,7 +111,8 @@ export interface JobHandle {
   /** From the workflow, with the running slices' heartbeats. */
   progress(): Promise<{ readonly progress: JobProgress; readonly running: readonly SliceHeartbeat[] }>;
   pause(): Promise<void>;
-  resume(): Promise<void>;
+  /** May raise, lower or lift what the run may cost. */
+  resume(how?: Resumption): Promise<void>;
   cancel(): Promise<void>;
   /** Waits for the end. A failed job rejects with `JobFailed`. */
   result(): Promise<JobSummary>;

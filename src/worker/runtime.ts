@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { summarize } from '../activities/job.js';
 import type { EnrichCsvInput, JobSummary, StagedJob } from '../core/job.js';
+import { pricesAt } from '../core/prices.js';
 import { workflowNames } from '../core/job.js';
 import type { JobEntries, JobEntry } from '../core/job-entries.js';
 import type { Journal } from '../core/journal.js';
@@ -63,6 +64,7 @@ class FolderRuntime implements Runtime {
         journal: await this.#journal(),
         sink: this.#sinks.open(staged.into),
         qps: rateProfileOf(this.#config.rate).buckets[0]?.qps ?? 10,
+        prices: pricesAt(Date.now(), this.#config.prices),
         now: Date.now(),
       });
     } finally {
@@ -72,6 +74,7 @@ class FolderRuntime implements Runtime {
 
   async start(plan: JobPlan): Promise<JobHandle> {
     const { staged, request } = plan;
+    const maxCost = request.maxCostDollars === undefined ? {} : { maxCostDollars: request.maxCostDollars };
     const before = await this.#entries.get(staged.job);
     await this.#run();
     const temporal = await this.#connect();
@@ -88,7 +91,7 @@ class FolderRuntime implements Runtime {
       await handle.cancel();
       await handle.result().catch(() => undefined);
     } else if (running !== null) {
-      await handle.resume();
+      await handle.resume(maxCost);
       return this.#completing(handle, staged);
     }
     const csv = request.csv === null ? null : resolve(request.csv);
@@ -99,6 +102,7 @@ class FolderRuntime implements Runtime {
       staged,
       ...(csv === null ? {} : { csv }),
       ...(freshness ? { freshness } : {}),
+      ...maxCost,
     };
     try {
       await temporal.client.workflow.start(workflowNames.enrichCsv, {

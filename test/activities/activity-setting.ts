@@ -17,6 +17,7 @@ import type { OperationName } from '../../src/api/operations.js';
 import { createTransport, type TransportOptions } from '../../src/api/transport.js';
 import type { Json } from '../../src/core/json.js';
 import type { Limiter } from '../../src/core/limiter.js';
+import { pricesAt } from '../../src/core/prices.js';
 import { flatProfile } from '../../src/core/rate.js';
 import { Secret } from '../../src/core/secret.js';
 import { FileJournal } from '../../src/store/file-journal.js';
@@ -58,6 +59,7 @@ export class ActivitySetting {
       journal,
       limiter,
       purchase: createPurchase({ journal, limiter, inFlight, health, halt }),
+      prices: () => pricesAt(Date.now()),
       sha256,
       stages: {
         share: async () => undefined,

@@ -1,5 +1,6 @@
 import { toDollars } from '../../core/money.js';
 import { fraction, hashText, mix } from '../hash.js';
+import { prices as listed } from '../prices.js';
 import { doneShare, type Run, stopReasonOf } from './run.js';
 import { isMetered } from './run-input.js';
 
@@ -10,15 +11,18 @@ export interface RunUsage {
   readonly costDollars: Readonly<Record<string, unknown>>;
 }
 
-const fixedMicros: Readonly<Record<string, number>> = {
-  minimal: 12_000,
-  low: 25_000,
-  medium: 100_000,
-  high: 500_000,
-  xhigh: 1_000_000,
-};
+const toMicros = (dollars: number) => Math.round(dollars * 1e6);
+const fixedMicros = Object.fromEntries(
+  Object.entries(listed.agentRun).map(([effort, dollars]) => [effort, toMicros(dollars)]),
+);
 /** Micro-dollars of each unit. A connected source has no public price: this one is made up. */
-const prices = { agentComputeUnits: 100_000, searches: 5000, emails: 20_000, phoneNumbers: 70_000, source: 10_000 };
+const prices = {
+  agentComputeUnits: toMicros(listed.agentUse.computeUnit),
+  searches: toMicros(listed.agentUse.search),
+  emails: toMicros(listed.agentUse.email),
+  phoneNumbers: toMicros(listed.agentUse.phoneNumber),
+  source: 10_000,
+};
 
 const nothing = { agentComputeUnits: 0, searches: 0, emails: 0, phoneNumbers: 0 };
 
@@ -82,7 +86,7 @@ export function usageOf(run: Run, seed: number): RunUsage {
 
 function budgetMicros({ request }: Run): number {
   const { maxCostDollars } = (request.budget ?? {}) as { maxCostDollars?: number };
-  return Math.round((maxCostDollars ?? (request.effort === 'max' || request.effort === 'ultra' ? 20 : 5)) * 1e6);
+  return toMicros(maxCostDollars ?? listed.agentRun[String(request.effort ?? 'auto')] ?? 5);
 }
 
 function providersOf({ request }: Run): string[] {

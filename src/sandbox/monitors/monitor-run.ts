@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { wantedOf } from '../contents-options.js';
-import { MICROS_PER_PAGE } from '../prices.js';
+import { MICROS_PER_PAGE, prices } from '../prices.js';
 import { type PageSettings, resultOf } from '../result.js';
 import { findUrls } from '../search-index.js';
 import { groundingOf, writeAbout } from '../synthesis.js';
@@ -36,7 +36,7 @@ export function runMicros({ failReason, cancelledAt, asked }: MonitorRun): numbe
   if (failReason !== null || cancelledAt !== null) return 0;
   const { numResults = 10, contents } = asked.search as Partial<Monitor['search']>;
   const summaries = contents?.summary ? numResults : 0;
-  return 15_000 + (Math.max(0, numResults - 10) + summaries) * MICROS_PER_PAGE;
+  return Math.round(prices.monitorRun * 1e6) + (Math.max(0, numResults - 10) + summaries) * MICROS_PER_PAGE;
 }
 
 /** The run as the wire has it; `output` is filled for a completed one where `full` asks for it (section 4.6). */

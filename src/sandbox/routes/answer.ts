@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../core/json.js';
 import { toDollars } from '../../core/money.js';
+import { estimateAnswer } from '../../core/prices.js';
 import { hashText, mix } from '../hash.js';
+import { prices } from '../prices.js';
 import { Refusal } from '../refusal.js';
 import { resultOf } from '../result.js';
 import { schemaProblem } from '../schema-problem.js';
@@ -12,7 +14,7 @@ import { checkInput, type Desk, type Frames, jsonWork, type Route } from './rout
 import { userLocationSchema } from './search-filters.js';
 
 /** Micro-dollars of an answer (public facts section 12). */
-const ANSWER_MICROS = 5000;
+const ANSWER_MICROS = estimateAnswer(prices);
 
 const schema = z.looseObject({
   query: z.string().min(1),
