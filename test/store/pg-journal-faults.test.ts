@@ -87,16 +87,16 @@ describe.each(['request', 'answer'] as const)('a connection that loses the %s (3
 });
 
 describe('the shared journal', () => {
-  it('does again what the database rolled back for a deadlock, a serialization failure or a lock wait (41)', async () => {
+  it('does again what the database rolled back: deadlock, serialization failure, lock wait, statement timeout (41)', async () => {
     const { postgres, journal } = await open(await server.database());
     await journal.claim([keyOf(1), keyOf(2)], 'a');
     const id = await journal.intend(intent('a', [1, 2]));
-    // A sequence is not rolled back: the first three writes fail, the fourth does not.
+    // A sequence is not rolled back: the first four writes fail, the fifth does not.
     await postgres.query('CREATE SEQUENCE failures');
     await postgres.query(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
-      DECLARE codes text[] := ARRAY['40P01', '40001', '55P03']; nth integer := nextval('failures');
+      DECLARE codes text[] := ARRAY['40P01', '40001', '55P03', '57014']; nth integer := nextval('failures');
       BEGIN
-        IF nth <= 3 THEN RAISE EXCEPTION 'rolled back' USING ERRCODE = codes[nth]; END IF;
+        IF nth <= 4 THEN RAISE EXCEPTION 'rolled back' USING ERRCODE = codes[nth]; END IF;
         RETURN NEW;
       END $$`);
     await postgres.query('CREATE TRIGGER fail BEFORE INSERT ON searchflow_store.spend EXECUTE FUNCTION fail()');

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClaimLost } from '../../src/core/journal.js';
 import { identifier } from '../../src/postgres/index.js';
@@ -149,5 +151,22 @@ describe('a process that ends in order', () => {
       { key: keyOf(1), unknowns: 1 },
       { key: keyOf(2), unknowns: 0 },
     ]);
+  });
+});
+
+describe('a process that was out of touch with the database', () => {
+  it('takes nobody for dead at first: the others may have been out of touch, too', async () => {
+    const postgres = await stores.connect(stores.url());
+    const schema = identifier(postgres.address.schema);
+    const [one, other] = [randomUUID(), randomUUID()];
+    const beat = () => postgres.query(`SELECT ${schema}.beat($1)`, [one]);
+    const known = async () => (await postgres.query<{ id: string }>(`SELECT id FROM ${schema}.processes`)).length;
+    for (const id of [one, other]) await postgres.query(`SELECT ${schema}.register_process($1, 'host', 1, 500)`, [id]);
+    const away = `SELECT clock_timestamp() - pg_postmaster_start_time() > interval '500 ms' AS long`;
+    while (!(await postgres.query<{ long: boolean }>(away))[0]?.long) await delay(20);
+    await postgres.query(`UPDATE ${schema}.processes SET seen_at = '-infinity'`);
+    await beat();
+    expect(await known()).toBe(2);
+    while ((await known()) > 1) await beat();
   });
 });

@@ -75,16 +75,20 @@ BEGIN
   PERFORM ${schema}.reap();
 END $$;
 
--- A sign of life; false where the process was taken for dead.
+-- A sign of life; false where the process was taken for dead. Whoever was out of touch itself buries nobody yet: what kept it
+-- away (a network, a failover, a laptop's sleep) may have kept the others away, too.
 CREATE FUNCTION ${schema}.beat(p_id uuid) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
-  known boolean;
+  before ${schema}.processes;
 BEGIN
+  SELECT * INTO before FROM ${schema}.processes WHERE id = p_id;
   UPDATE ${schema}.processes SET seen_at = clock_timestamp() WHERE id = p_id;
-  known := FOUND;
-  PERFORM ${schema}.reap();
-  RETURN known;
+  IF NOT FOUND THEN RETURN false; END IF;
+  IF clock_timestamp() - before.seen_at < before.dead_after / 2 THEN
+    PERFORM ${schema}.reap();
+  END IF;
+  RETURN true;
 END $$;
 
 CREATE FUNCTION ${schema}.end_process(p_id uuid) RETURNS void
