@@ -18,6 +18,8 @@ export interface ConfigFlags {
   readonly qps?: string;
   readonly rateProfile?: string;
   readonly concurrency?: string;
+  /** Of a command that loads: a database's address may hold its credentials. */
+  readonly into?: string;
   /** Days. */
   readonly keepLanding?: string;
   /** `sandbox` ignores key and base URL, `live` demands a key; by default the key decides. */
@@ -70,7 +72,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     wholeNumber(36_500),
     'a whole number of days from 1',
   );
-  const store = readStore(reader);
+  const store = readStore(reader, flags.into);
   const metricsAddress = reader.check(
     reader.variable('SEARCHFLOW_METRICS'),
     hostPort,

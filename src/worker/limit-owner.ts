@@ -1,47 +1,39 @@
-import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Secret } from '../core/secret.js';
 import type { BlockMemory } from '../store/memory-limiter.js';
 import { lockHolder, tryLock } from '../store/process-lock.js';
-import { UsageError } from './runtime-types.js';
+import { type RuntimeConfig, UsageError } from './runtime-types.js';
+import { sha256 } from './sha256.js';
+import { teamOf } from './team.js';
 
-/** Fingerprint of a key, for names of files: says nothing about the key. */
-export function fingerprint(apiKey: Secret | null): string {
-  return apiKey === null
-    ? 'keyless'
-    : createHash('sha256').update(`searchflow limiter\n${apiKey.reveal()}`).digest('hex').slice(0, 16);
-}
+type Whose = Pick<RuntimeConfig, 'userStateDir' | 'origin' | 'team' | 'apiKey' | 'rateIsShare'>;
 
-/** This process's right to a team's limit, and the block that outlives it. */
+/** This process's right to a team's limit. */
 export interface LimitOwner {
-  readonly memory: BlockMemory;
   release(): void;
 }
 
 /**
- * Takes the limit of an origin and key for this process. Where another process of this user holds it, the second is told who
- * does, unless it was given a share of the limit by `--qps`.
+ * Takes the limit of a team for this process. Where another process of this user holds it, the second is told who does, unless it
+ * was given a share of the limit by `--qps`.
  */
-export function ownLimit(dir: string, origin: string, apiKey: Secret | null, isShare: boolean): LimitOwner {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const name = createHash('sha256')
-    .update(`${origin}\n${fingerprint(apiKey)}`)
-    .digest('hex')
-    .slice(0, 24);
-  const lockPath = join(dir, `${name}.lock`);
+export function ownLimit(whose: Whose): LimitOwner {
+  const lockPath = `${limitPath(whose)}.lock`;
   const lock = tryLock(lockPath);
-  if (!lock && !isShare) {
+  if (!lock && !whose.rateIsShare) {
     const pid = lockHolder(lockPath)?.pid;
     throw new UsageError(
-      `Another process${pid === undefined ? '' : ` (PID ${pid})`} of yours already uses this key's whole rate limit at ${origin}, ` +
-        'in another folder. Wait for it, or give each process its share with --qps',
+      `Another process${pid === undefined ? '' : ` (PID ${pid})`} of yours already uses this key's whole rate limit at ` +
+        `${whose.origin}, in another folder. Wait for it, give each process its share with --qps, or let both share a ` +
+        'PostgreSQL (SEARCHFLOW_STORE=postgres://…)',
     );
   }
-  return { memory: blockFile(join(dir, `${name}.block.json`)), release: () => lock?.release() };
+  return { release: () => lock?.release() };
 }
 
-function blockFile(path: string): BlockMemory {
+/** A team's block, which outlives the process that met it. */
+export function blockFile(whose: Whose): BlockMemory {
+  const path = `${limitPath(whose)}.block.json`;
   return {
     load() {
       try {
@@ -58,4 +50,10 @@ function blockFile(path: string): BlockMemory {
       renameSync(draft, path);
     },
   };
+}
+
+function limitPath(whose: Whose): string {
+  const dir = join(whose.userStateDir, 'limits');
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  return join(dir, sha256(teamOf(whose)).slice(0, 24));
 }

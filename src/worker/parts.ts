@@ -1,18 +1,17 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { Runtime } from '@temporalio/worker';
 import { type ActivityDeps, createPurchase, Halt, InFlight, ServiceHealth } from '../activities/index.js';
 import { createTransport, defaultTimeouts, type Transport } from '../api/transport.js';
 import { pricesAt } from '../core/prices.js';
-import { flatProfile, type RateProfile, rateProfiles } from '../core/rate.js';
-import { createSinks } from '../sinks/index.js';
-import { FileJournal } from '../store/file-journal.js';
 import { FileSecrets } from '../store/file-secrets.js';
-import { MemoryLimiter } from '../store/memory-limiter.js';
-import { folderStages } from './folder-stages.js';
-import { ownLimit } from './limit-owner.js';
+import { metered } from './metrics.js';
+import { openStore } from './open-store.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 import { stageEnrichment, toStageRequest } from './stage-job.js';
+import type { Store, WorkerStore } from './store.js';
+import { openWarehouses } from './warehouses.js';
 import { warnInActivity } from './warn-in-activity.js';
 
 /** The parts a worker process is made of, and how to take it apart again. */
@@ -21,14 +20,6 @@ export interface Parts {
   readonly transport: Transport;
   readonly inFlight: InFlight;
   close(): Promise<void>;
-}
-
-export function rateProfileOf(rate: RuntimeConfig['rate']): RateProfile {
-  if ('qps' in rate) return flatProfile(rate.qps);
-  const profile = rateProfiles[rate.profile];
-  if (!profile)
-    throw new UsageError(`There is no rate profile ${rate.profile}; there are ${Object.keys(rateProfiles).join(', ')}`);
-  return profile;
 }
 
 export function openTransport(config: RuntimeConfig): Transport {
@@ -40,69 +31,75 @@ export function openTransport(config: RuntimeConfig): Transport {
   return createTransport({ ...wire, baseUrl, apiKey, connections: concurrency, warn });
 }
 
-export function journalDir(config: RuntimeConfig): string {
-  return join(config.stateDir, 'journal');
-}
-
 /**
- * Puts a worker's parts together: the one place where ports meet what implements them. The caller holds the lock of the state
- * directory. Throws `UsageError` where another process holds the team's limit.
+ * The parts of a worker with a store of its own. Throws `UsageError` where another worker has the folder, or the team's limit in
+ * another one.
  */
 export async function openParts(config: RuntimeConfig): Promise<Parts> {
-  const scratchDir = join(config.stateDir, 'scratch');
-  mkdirSync(scratchDir, { recursive: true, mode: 0o700 });
-  // Every sandbox is a service of its own: there is no team to share a limit with.
-  const owned =
-    config.origin === 'sandbox'
-      ? null
-      : ownLimit(join(config.userStateDir, 'limits'), config.origin, config.apiKey, config.rateIsShare);
+  const store = await openStore(config);
   try {
-    const journal = await FileJournal.open(journalDir(config), { writes: true });
-    const limiter = new MemoryLimiter(rateProfileOf(config.rate), owned?.memory ?? null);
-    const transport = openTransport(config);
-    const sinks = createSinks({ say: config.say });
-    const inFlight = new InFlight(config.concurrency);
-    const purchase = createPurchase({
-      journal,
-      limiter,
-      inFlight,
-      health: new ServiceHealth(),
-      halt: new Halt(),
-    });
-    const { stateDir, origin, concurrency } = config;
-    const deps: ActivityDeps = {
-      transport,
-      origin,
-      journal,
-      limiter,
-      purchase,
-    prices: () => pricesAt(Date.now(), config.prices),
-      sha256,
-      stages: folderStages,
-      sinkFor: ({ into }) => sinks.open(into),
-      secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,
-      scratchDir,
-      timeoutMs: defaultTimeouts.totalMs,
-      stage: async (input) => {
-        const context = { stateDir, origin, cwd: process.cwd(), concurrency, transport };
-        const { staged } = await stageEnrichment(context, toStageRequest(input));
-        return input.freshness ? { staged, freshness: input.freshness } : { staged };
-      },
-    };
+    const working = await store.work();
+    if (!working) throw new UsageError(placeTaken(config, store));
+    const parts = assembleParts(config, store, working);
     return {
-      deps,
-      transport,
-      inFlight,
+      ...parts,
       close: async () => {
-        await transport.close();
-        await limiter.close();
-        await journal.close();
-        await sinks.close();
-        owned?.release();
+        await parts.close();
+        await store.close();
       },
     };
   } catch (error) {
-    owned?.release();
+    await store.close();
     throw error;
   }
+}
+
+/** What to tell a worker that finds another one of its folder. */
+export function placeTaken({ stateDir }: RuntimeConfig, store: Store): string {
+  return (
+    `A worker runs in ${stateDir} already (PID ${store.holder() ?? 'unknown'}), and two with a journal of their own would buy ` +
+    'the same rows twice. Give each its own folder and a share of the limit, or let them share a PostgreSQL (SEARCHFLOW_STORE=postgres://…)'
+  );
+}
+
+/** Puts a worker's parts together: the one place where ports meet what implements them. */
+export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerStore): Parts {
+  const scratchDir = join(config.stateDir, 'scratch');
+  mkdirSync(scratchDir, { recursive: true, mode: 0o700 });
+  const { transport, working, close } = metered(Runtime.instance().metricMeter, openTransport(config), held);
+  const { journal, limiter } = working;
+  const warehouses = openWarehouses(config);
+  const inFlight = new InFlight(config.concurrency);
+  const purchase = createPurchase({ journal, limiter, inFlight, health: new ServiceHealth(), halt: new Halt() });
+  const deps: ActivityDeps = {
+    transport,
+    origin: config.origin,
+    journal,
+    limiter,
+    purchase,
+    prices: () => pricesAt(Date.now(), config.prices),
+    sha256,
+    stages: store.stages,
+    sinkFor: (staged) => warehouses.of(staged),
+    secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,
+    scratchDir,
+    timeoutMs: defaultTimeouts.totalMs,
+    stage: async (input) => {
+      const context = { ...config, shared: store.shared, cwd: process.cwd(), transport };
+      const { staged } = await stageEnrichment(context, toStageRequest(input));
+      await store.stages.share(staged);
+      return input.freshness ? { staged, freshness: input.freshness } : { staged };
+    },
+  };
+  return {
+    deps,
+    transport,
+    inFlight,
+    close: async () => {
+      close();
+      await transport.close();
+      await held.close();
+      await warehouses.close();
+    },
+  };
 }

@@ -1,7 +1,8 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { Client } from '@temporalio/client';
 import { SimplePlugin } from '@temporalio/plugin';
-import type { WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { type Activities, createActivities } from '../activities/index.js';
 import { type OperationName, operationTable } from '../api/operations.js';
 import type { WireOptions } from '../api/transport.js';
@@ -9,10 +10,11 @@ import { DEFAULT_TASK_QUEUE } from '../core/job.js';
 import type { Journal, UnitRecord } from '../core/journal.js';
 import { Secret } from '../core/secret.js';
 import { DEFAULT_BASE_URL } from '../core/service.js';
-import { tryLock } from '../store/process-lock.js';
 import { DEFAULT_KEEP_LANDING_MS } from './config.js';
 import { openParts } from './parts.js';
-import { type RuntimeConfig, UsageError } from './runtime-types.js';
+import { placesOf, takePlaces } from './presence.js';
+import { type DatabaseAddress, type RuntimeConfig, UsageError } from './runtime-types.js';
+import { databaseWarehouse, storeAddress } from './store-setting.js';
 import { workerDefaults } from './worker-host.js';
 
 export interface SearchflowPluginOptions extends WireOptions {
@@ -22,11 +24,22 @@ export interface SearchflowPluginOptions extends WireOptions {
   readonly baseUrl?: string;
   /** Part of every purchase's key. Default: the base URL; `sandbox` for a stand-in, whose address may change. */
   readonly origin?: string;
-  /** Folder of journal and stages. One worker process at a time owns it. Default `.searchflow` in the working directory. */
+  /**
+   * PostgreSQL that many workers share: `postgres://user:password@host/database`, with `?schema=` if not `searchflow_store`. Journal,
+   * rate limit, budgets and staged rows are in it. Default: the folder `stateDir`, for one worker.
+   */
+  readonly store?: string;
+  /** Name that joins several keys to one team in the store. Default: each key is a team of its own. */
+  readonly team?: string;
+  /** A PostgreSQL warehouse with its credentials, which workflow inputs must not hold. */
+  readonly warehouseUrl?: string;
+  /** Folder of journal and stages. One worker process at a time owns it, unless there is a store. Default `.searchflow`. */
   readonly stateDir?: string;
   /** Units a second of your team's limit that this worker may use, or a named profile. Default: the contract's 10. */
   readonly qps?: number;
   readonly rateProfile?: string;
+  /** Units a second that this key alone may use of the team's limit. */
+  readonly keyQps?: number;
   /** Paid requests in flight at most. Default: enough to fill the limit at 5 s latency, at most 256. */
   readonly concurrency?: number;
   /** File (mode 0600) for secrets that the service tells once, such as a monitor's webhook secret; `createMonitor` needs it. */
@@ -45,29 +58,25 @@ export class SearchflowPlugin extends SimplePlugin {
 
   constructor(options: SearchflowPluginOptions) {
     const config = toConfig(options);
-    const opened: Opened = { activities: null, journal: null };
+    const opened: Opened = { activities: null, journal: null, worker: null };
     super({
       name: 'searchflow',
       activities: forwarded(opened),
       runContext: async (next) => {
-        const lock = tryLock(join(config.stateDir, 'worker.lock'));
-        if (!lock)
-          throw new UsageError(
-            `Another worker runs in ${config.stateDir}; give each its own stateDir and a share of the limit`,
-          );
+        const parts = await openParts(config);
         try {
-          const parts = await openParts(config);
-          opened.activities = createActivities(parts.deps);
-          opened.journal = parts.deps.journal;
+          const places = config.store || !opened.worker ? null : await ownPlaces(config, opened.worker);
           try {
+            opened.activities = createActivities(parts.deps);
+            opened.journal = parts.deps.journal;
             await next();
           } finally {
             opened.activities = null;
             opened.journal = null;
-            await parts.close();
+            await places?.leave();
           }
         } finally {
-          lock.release();
+          await parts.close();
         }
       },
     });
@@ -86,6 +95,7 @@ export class SearchflowPlugin extends SimplePlugin {
 
   /** Fills in what the worker's owner left open; what they chose stays. */
   override configureWorker(options: WorkerOptions): WorkerOptions {
+    this.#opened.worker = options;
     const { maxHeartbeatThrottleInterval, defaultHeartbeatThrottleInterval, shutdownForceTime } = workerDefaults;
     return super.configureWorker({
       maxHeartbeatThrottleInterval,
@@ -100,6 +110,21 @@ export class SearchflowPlugin extends SimplePlugin {
 interface Opened {
   activities: Activities | null;
   journal: Journal | null;
+  /** What its owner gave the worker. */
+  worker: WorkerOptions | null;
+}
+
+/** Takes the task queue, and the limit unless it is shared by `qps`, for a worker that shares no store with others. */
+async function ownPlaces(config: RuntimeConfig, { connection, namespace, taskQueue }: WorkerOptions) {
+  const own = connection ?? (await NativeConnection.connect());
+  const client = new Client({ connection: own, ...(namespace === undefined ? {} : { namespace }) });
+  const { leave } = await takePlaces(client, taskQueue, placesOf({ ...config, taskQueue }));
+  return {
+    leave: async () => {
+      await leave();
+      if (!connection) await own.close();
+    },
+  };
 }
 
 const activityNames: readonly (keyof Activities)[] = [
@@ -132,6 +157,11 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
     stateDir: resolve(options.stateDir ?? '.searchflow'),
     userStateDir: join(homedir(), '.local', 'state', 'searchflow'),
     rate: options.rateProfile === undefined ? { qps } : { profile: options.rateProfile },
+    keyQps: options.keyQps ?? null,
+    store: options.store === undefined ? null : addressed('store', options.store, storeAddress),
+    team: options.team ?? null,
+    warehouse:
+      options.warehouseUrl === undefined ? null : addressed('warehouseUrl', options.warehouseUrl, databaseWarehouse),
     rateIsShare: options.qps !== undefined,
     concurrency: options.concurrency ?? Math.min(256, qps * 5),
     keepLandingMs: DEFAULT_KEEP_LANDING_MS,
@@ -142,6 +172,14 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
     taskQueue: DEFAULT_TASK_QUEUE,
     say: options.say ?? (() => undefined),
   };
+}
+
+function addressed(option: string, url: string, parse: (url: string) => DatabaseAddress): DatabaseAddress {
+  try {
+    return parse(url);
+  } catch (error) {
+    throw new UsageError(`${option} (not shown) ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 /** The options of the wire among them, those that were given. */

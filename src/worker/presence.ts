@@ -4,7 +4,9 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { queryNames, workflowNames } from '../core/job.js';
 import type { WorkerHolder } from '../core/presence.js';
 import { isAlive, ownIdentity } from '../store/process-identity.js';
-import { UsageError } from './runtime-types.js';
+import { type RuntimeConfig, UsageError } from './runtime-types.js';
+import { sha256 } from './sha256.js';
+import { teamOf } from './team.js';
 
 /** A living worker answers within this time. */
 const ANSWER_MS = 5000;
@@ -22,22 +24,24 @@ export interface Place {
 
 const share = 'let both share a PostgreSQL (SEARCHFLOW_STORE=postgres://…)';
 
-/** A task queue: two workers there, each with a journal of its own, would buy the same rows twice. */
-export function queuePlace(taskQueue: string): Place {
-  return {
+/** The places of a worker: its task queue, and the team's whole rate limit unless it has a share of it. */
+export function placesOf(
+  config: Pick<RuntimeConfig, 'taskQueue' | 'origin' | 'team' | 'apiKey' | 'rateIsShare'>,
+): readonly Place[] {
+  const { taskQueue, origin, rateIsShare } = config;
+  const queue: Place = {
     id: `searchflow-worker-of-${taskQueue}`,
     taken: `works on the task queue ${taskQueue}, and two with a journal each would buy the same rows twice`,
     wayOut: `End that one, give this one a queue of its own (SEARCHFLOW_TASK_QUEUE), or ${share}`,
   };
-}
-
-/** A team's whole rate limit. `team`: a name that tells nothing about its key. */
-export function limitPlace(origin: string, team: string): Place {
-  return {
-    id: `searchflow-limit-of-${team}`,
+  if (origin === 'sandbox' || rateIsShare) return [queue];
+  const limit: Place = {
+    // A hash: the id of a workflow is for everybody to see.
+    id: `searchflow-limit-of-${sha256(teamOf(config)).slice(0, 24)}`,
     taken: `uses the whole rate limit of this key at ${origin}`,
     wayOut: `Wait for it, give each its share with --qps, or ${share}`,
   };
+  return [queue, limit];
 }
 
 /**

@@ -4,6 +4,8 @@ import type { UnknownOutcome } from '../core/journal.js';
 import type { LimiterView } from '../core/limiter.js';
 import type { PriceTable } from '../core/prices.js';
 import type { Secret } from '../core/secret.js';
+import type { SlotsView } from '../core/slots.js';
+import type { Spend } from '../core/spend.js';
 
 /** Address of a database. `shown` names host, port, database and schema; user and password are in `url` alone. */
 export interface DatabaseAddress {
@@ -128,7 +130,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** A job that this state directory knows. */
+/** A job that this folder, or its store, knows. */
 export interface JobListing {
   readonly job: string;
   readonly name: string;
@@ -148,14 +150,23 @@ export interface Runtime {
   attach(job: string, options?: { readonly worker?: boolean }): Promise<JobHandle>;
   /** Writes the enriched CSV of a job from its warehouse, without Temporal. */
   export(job: string, csv: string): Promise<{ readonly rows: number; readonly bytes: number; readonly file: string }>;
+  /** Writes the rows of a job as Parquet files into a directory of their own, without Temporal. */
+  exportParquet(
+    job: string,
+    dir: string,
+  ): Promise<{ readonly rows: number; readonly files: number; readonly bytes: number; readonly folder: string }>;
   /** Summary from warehouse and journal, without Temporal: for a job that is complete. */
   summary(job: string): Promise<JobSummary>;
-  /** The jobs of this state directory, newest first, without Temporal. */
+  /** The jobs of this folder, or of its store, newest first, without Temporal. */
   jobs(): Promise<readonly JobListing[]>;
   /** Paid requests of this process that were sent and have no answer yet. */
   inFlight(): number;
   unknownOutcomes(job: string): Promise<readonly UnknownOutcome[]>;
   limits(): Promise<LimiterView>;
+  /** Places for what runs on at the service. */
+  slots(): Promise<SlotsView>;
+  /** What the team has spent, and its caps. */
+  spend(): Promise<Spend>;
   /** Runs the worker until closed (`searchflow worker`, `searchflow dev`). */
   runWorker(): Promise<void>;
   /** `drain`: stop starting, let paid requests in flight land (10 s at most), give everything back. `now`: cut. */

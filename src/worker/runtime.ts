@@ -1,72 +1,69 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { summarize } from '../activities/job.js';
 import type { EnrichCsvInput, JobSummary, StagedJob } from '../core/job.js';
 import { pricesAt } from '../core/prices.js';
 import { workflowNames } from '../core/job.js';
-import type { JobEntries, JobEntry } from '../core/job-entries.js';
-import type { Journal } from '../core/journal.js';
-import { idleView } from '../core/limiter.js';
-import { createSinks } from '../sinks/index.js';
-import { FileJournal } from '../store/file-journal.js';
-import { lockHolder, type ProcessLock, tryLock } from '../store/process-lock.js';
+import type { JobEntry } from '../core/job-entries.js';
+import type { Spend } from '../core/spend.js';
+import { isPostgresUrl } from '../postgres/index.js';
 import { findJob } from './find-job.js';
-import { FolderJobs } from './folder-jobs.js';
 import { jobHandle, workflowIdOf } from './job-handle.js';
-import { journalDir, openParts, openTransport, type Parts, rateProfileOf } from './parts.js';
+import { openStore } from './open-store.js';
+import { openTransport, placeTaken } from './parts.js';
 import { freshnessOf, makePlan } from './plan.js';
+import { rateProfileOf } from './rate-setting.js';
 import type { EnrichRequest, JobHandle, JobPlan, OpenRuntime, Runtime, RuntimeConfig } from './runtime-types.js';
 import { UsageError } from './runtime-types.js';
 import { stageEnrichment } from './stage-job.js';
+import type { Store } from './store.js';
 import { connectTemporal, type Temporal } from './temporal.js';
-import { logToFile, type RunningWorker, startWorker } from './worker-host.js';
+import { openWarehouses, type Warehouses } from './warehouses.js';
+import { WorkerHere } from './worker-here.js';
 
 /**
- * Opens the runtime of a folder: what the command, and nothing else, uses. Nothing is started before it is needed; `plan`,
- * `export` and `summary` need no Temporal server at all.
+ * Opens the runtime of a folder: what the command, and nothing else, uses. Nothing but the store is opened before it is needed;
+ * `plan`, `export` and `summary` need no Temporal server at all.
  */
-export const openRuntime: OpenRuntime = async (config) => new FolderRuntime(config);
+export const openRuntime: OpenRuntime = async (config) => new StoreRuntime(config, await openStore(config));
 
-class FolderRuntime implements Runtime {
+class StoreRuntime implements Runtime {
   readonly #config: RuntimeConfig;
-  readonly #entries: JobEntries;
-  readonly #sinks;
-  #reading: Promise<Journal> | null = null;
-  #lock: ProcessLock | null = null;
-  #parts: Parts | null = null;
+  readonly #store: Store;
+  readonly #warehouses: Warehouses;
+  readonly #here: WorkerHere;
   #temporal: Promise<Temporal> | null = null;
-  #worker: RunningWorker | null = null;
-  #clientOnly = false;
 
-  constructor(config: RuntimeConfig) {
+  constructor(config: RuntimeConfig, store: Store) {
     this.#config = config;
-    this.#entries = new FolderJobs(join(config.stateDir, 'jobs'));
-    this.#sinks = createSinks({ say: config.say });
+    this.#store = store;
+    this.#warehouses = openWarehouses(config);
+    this.#here = new WorkerHere(config, store, () => this.#connect());
   }
 
   get clientOnly(): boolean {
-    return this.#clientOnly;
+    return this.#here.refused;
   }
 
   async plan(request: EnrichRequest): Promise<JobPlan> {
-    const { stateDir, origin, concurrency, say } = this.#config;
     const transport = openTransport(this.#config);
     try {
-      const context = { stateDir, origin, cwd: process.cwd(), concurrency, transport, say };
+      const context = { ...this.#config, shared: this.#store.shared, cwd: process.cwd(), transport };
       const { staged, manifest } = await stageEnrichment(context, request);
-      const before = await this.#entries.get(staged.job);
+      const before = await this.#store.entries.get(staged.job);
       refuseOtherInput(staged, before);
-      return await makePlan({
+      const plan = await makePlan({
         staged,
         manifest,
         request,
         before,
-        journal: await this.#journal(),
-        sink: this.#sinks.open(staged.into),
-        qps: rateProfileOf(this.#config.rate).buckets[0]?.qps ?? 10,
+        journal: await this.#store.journal(),
+        sink: this.#warehouses.of(staged),
+        qps: rateProfileOf(this.#config).buckets[0]?.qps ?? 10,
         prices: pricesAt(Date.now(), this.#config.prices),
         now: Date.now(),
       });
+      return this.#store.shared && !isPostgresUrl(staged.into) ? { ...plan, notes: [...plan.notes, oneMachine] } : plan;
     } finally {
       await transport.close();
     }
@@ -75,32 +72,30 @@ class FolderRuntime implements Runtime {
   async start(plan: JobPlan): Promise<JobHandle> {
     const { staged, request } = plan;
     const maxCost = request.maxCostDollars === undefined ? {} : { maxCostDollars: request.maxCostDollars };
-    const before = await this.#entries.get(staged.job);
-    await this.#run();
+    const before = await this.#store.entries.get(staged.job);
+    const csv = request.csv === null ? null : resolve(request.csv);
+    await this.#here.run();
     const temporal = await this.#connect();
     const freshness = freshnessOf(request, Date.now());
     const handle = jobHandle(temporal.client, staged.job);
-    const running = await this.#running(handle);
-    const homeless = running !== null && (await this.#warehouseGone(staged));
-    if (running !== null && (freshness !== undefined || running !== staged.generation || homeless)) {
-      this.#config.say(
-        homeless
-          ? 'The warehouse of this job is gone: it is made anew from the journal, what was bought stays bought'
-          : 'An earlier run of this job with other contents or options is ended first; what it bought stays bought',
-      );
-      await handle.cancel();
-      await handle.result().catch(() => undefined);
-    } else if (running !== null) {
+    const why = await this.#whyAnew(handle, staged, freshness !== undefined);
+    if (why === null) {
       await handle.resume(maxCost);
       return this.#completing(handle, staged);
     }
-    const csv = request.csv === null ? null : resolve(request.csv);
-    await this.#entries.put({ staged, named: request.job !== null, csv, completed: before?.completed ?? null });
+    if (why !== '') {
+      this.#config.say(why);
+      await handle.cancel();
+      await handle.result().catch(() => undefined);
+    }
+    await this.#store.stages.share(staged);
+    await this.#store.entries.put({ staged, named: request.job !== null, csv, completed: before?.completed ?? null });
     const input: EnrichCsvInput = {
       input: staged.input,
       urlColumn: staged.unitColumn ?? '',
       staged,
-      ...(csv === null ? {} : { csv }),
+      // Any worker of a shared store may end the job, and would write the file on its own machine.
+      ...(csv === null || this.#store.shared ? {} : { csv }),
       ...(freshness ? { freshness } : {}),
       ...maxCost,
     };
@@ -109,7 +104,7 @@ class FolderRuntime implements Runtime {
         workflowId: workflowIdOf(staged.job),
         taskQueue: this.#config.taskQueue,
         args: [input],
-        memo: { generation: staged.generation },
+        memo: { generation: staged.generation, host: staged.host ?? null },
       });
     } catch (error) {
       // Another command was faster: then this one watches it.
@@ -119,80 +114,72 @@ class FolderRuntime implements Runtime {
   }
 
   async attach(job: string, options: { readonly worker?: boolean } = {}): Promise<JobHandle> {
-    const { staged } = await findJob(this.#entries, job);
-    if (options.worker) await this.#run();
+    const { staged } = await findJob(this.#store.entries, job);
+    if (options.worker) await this.#here.run();
     return this.#completing(jobHandle((await this.#connect()).client, staged.job), staged);
   }
 
   async export(job: string, csv: string): Promise<{ rows: number; bytes: number; file: string }> {
-    const { staged } = await findJob(this.#entries, job);
+    const { staged } = await findJob(this.#store.entries, job);
     const file = resolve(csv);
-    return { ...(await this.#sinks.open(staged.into).exportCsv(staged.job, file)), file };
+    return { ...(await this.#warehouses.of(staged).exportCsv(staged.job, file)), file };
+  }
+
+  async exportParquet(job: string, dir: string) {
+    const { staged } = await findJob(this.#store.entries, job);
+    const folder = resolve(dir);
+    return { ...(await this.#warehouses.of(staged).exportParquet(staged.job, folder)), folder };
   }
 
   async summary(job: string): Promise<JobSummary> {
-    const { staged, csv } = await findJob(this.#entries, job);
+    const { staged, csv } = await findJob(this.#store.entries, job);
     const deps = {
-      journal: await this.#journal(),
-      sinkFor: ({ into }: Pick<StagedJob, 'into'>) => this.#sinks.open(into),
+      journal: await this.#store.journal(),
+      sinkFor: (of: StagedJob) => this.#warehouses.of(of),
     };
     const summary = await summarize(deps, { staged, csv: null, startedAt: Date.now(), before: null });
     return { ...summary, csv };
   }
 
   async jobs() {
-    return [...(await this.#entries.all())]
+    return [...(await this.#store.entries.all())]
       .reverse()
       .map(({ staged: { job, name, origin, input, into } }) => ({ job, name, origin, input, into }));
   }
 
   inFlight(): number {
-    return this.#parts?.inFlight.sent ?? 0;
+    return this.#here.parts?.inFlight.sent ?? 0;
   }
 
   async unknownOutcomes(job: string) {
-    const { staged } = await findJob(this.#entries, job);
-    return (await (await this.#journal()).totals(`${staged.job}/`)).unknown;
+    const { staged } = await findJob(this.#store.entries, job);
+    return (await (await this.#store.journal()).totals(`${staged.job}/`)).unknown;
   }
 
-  async limits() {
-    if (this.#parts) return this.#parts.deps.limiter.view();
-    return idleView(rateProfileOf(this.#config.rate));
+  limits() {
+    return this.#store.limits();
+  }
+
+  slots() {
+    return this.#store.slots();
+  }
+
+  spend(): Promise<Spend> {
+    return this.#store.journal();
   }
 
   async runWorker(): Promise<void> {
-    await this.#run();
-    if (!this.#worker) {
-      throw new UsageError(
-        `A worker of this folder runs already (PID ${lockHolder(this.#lockPath)?.pid ?? 'unknown'})`,
-      );
-    }
-    await this.#worker.ended;
+    await this.#here.run();
+    if (!this.#here.ended) throw new UsageError(placeTaken(this.#config, this.#store));
+    await this.#here.ended;
   }
 
   async close(mode: 'drain' | 'now'): Promise<void> {
-    // A worker that failed by itself has nothing left to drain.
-    if (mode === 'drain') await this.#worker?.stop().catch(() => undefined);
+    if (mode === 'drain') await this.#here.drain();
     const temporal = await this.#temporal?.catch(() => null);
-    if (mode === 'drain') await this.#parts?.close();
     await temporal?.close().catch(() => undefined);
-    await this.#sinks.close();
-    await (await this.#reading)?.close();
-    this.#lock?.release();
-  }
-
-  get #lockPath(): string {
-    return join(this.#config.stateDir, 'worker.lock');
-  }
-
-  /** The journal of the worker in this process; else a reading one. */
-  #journal(): Promise<Journal> {
-    if (this.#parts) return Promise.resolve(this.#parts.deps.journal);
-    this.#reading ??= FileJournal.open(journalDir(this.#config), {
-      writes: false,
-      alone: lockHolder(this.#lockPath) === null,
-    });
-    return this.#reading;
+    await this.#warehouses.close();
+    await this.#store.close();
   }
 
   #connect(): Promise<Temporal> {
@@ -200,63 +187,40 @@ class FolderRuntime implements Runtime {
     return this.#temporal;
   }
 
-  /** Runs a worker in this process, unless one of this folder runs elsewhere: then this process is a client only. */
-  async #run(): Promise<void> {
-    if (this.#worker) return;
-    this.#lock ??= tryLock(this.#lockPath);
-    this.#clientOnly = this.#lock === null;
-    if (this.#clientOnly) return;
-    // The reading journal's index is not needed beside the writing one's.
-    this.#reading = null;
-    logToFile(this.#config.stateDir);
-    // The server takes a second to start: meanwhile the journal is read.
-    this.#connect().catch(() => undefined);
-    this.#parts = await openParts(this.#config);
-    await this.#reach(this.#parts);
-    await this.#prune(this.#parts);
-    const temporal = await this.#connect();
-    this.#worker = await startWorker(this.#config, await temporal.nativeConnection(), this.#parts.deps);
+  /**
+   * Why the job is to be started: a sentence that says why its running workflow is ended first, '' where none runs; null where the
+   * one that runs goes on.
+   */
+  async #whyAnew(handle: JobHandle, staged: StagedJob, asksMore: boolean): Promise<string | null> {
+    const running = await this.#running(handle);
+    if (running === null) return '';
+    if (running.host !== (staged.host ?? null))
+      return `An earlier run of this job loads a file on ${running.host}; it is ended first, what it bought stays bought`;
+    if (await this.#warehouseGone(handle, staged))
+      return 'The warehouse of this job is gone: it is made anew from the journal, what was bought stays bought';
+    if (asksMore || running.generation !== staged.generation)
+      return 'An earlier run of this job with other contents or options is ended first; what it bought stays bought';
+    return null;
   }
 
-  /** Forgets old bodies of jobs whose every row the warehouse holds: a reload of these is a copy of the file itself. */
-  async #prune({ deps }: Parts): Promise<void> {
-    const before = Date.now() - this.#config.keepLandingMs;
-    for (const { staged, completed } of await this.#entries.all()) {
-      if (completed !== staged.generation) continue;
-      // A warehouse that is busy or gone is no reason to start later: there is a next time.
-      const loaded = await deps
-        .sinkFor(staged)
-        .loadedSlices(staged.job, staged.generation)
-        .catch(() => null);
-      if (loaded?.length === staged.slices) await deps.journal.prune(`${staged.job}/`, before);
-    }
-  }
-
-  /** A service that can't be reached at all is told before a job waits for it. */
-  async #reach(parts: Parts): Promise<void> {
-    await parts.transport.warm(Math.min(8, this.#config.concurrency));
-  }
-
-  /** Whether the warehouse of a running job was deleted. Only whoever runs the worker can tell: elsewhere it may be about to be made. */
-  async #warehouseGone(staged: StagedJob): Promise<boolean> {
-    if (this.#clientOnly) return false;
+  /** Whether the warehouse of a running job was deleted. One that another process works for may be about to be made. */
+  async #warehouseGone(handle: JobHandle, staged: StagedJob): Promise<boolean> {
+    if (this.clientOnly) return false;
     try {
-      return (await this.#sinks.open(staged.into).loadedSlices(staged.job, staged.generation)) === null;
+      if (this.#store.shared && (await handle.progress()).progress.phase === 'planning') return false;
+      return (await this.#warehouses.of(staged).loadedSlices(staged.job, staged.generation)) === null;
     } catch {
       // Busy or unusable is not gone; the job itself says what is wrong.
       return false;
     }
   }
 
-  /** Generation of the run that goes on now, or null. */
-  async #running(handle: JobHandle): Promise<string | null> {
+  /** What the run that goes on now was started for, or null. */
+  async #running(handle: JobHandle): Promise<{ generation: unknown; host: unknown } | null> {
     const { client } = await this.#connect();
     try {
-      const found = client.workflow.getHandle(handle.workflowId);
-      const description = await found.describe();
-      if (description.status.name !== 'RUNNING') return null;
-      const generation = description.memo?.generation;
-      return typeof generation === 'string' ? generation : '';
+      const { status, memo } = await client.workflow.getHandle(handle.workflowId).describe();
+      return status.name === 'RUNNING' ? { generation: memo?.generation, host: memo?.host ?? null } : null;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return null;
       throw error;
@@ -269,14 +233,17 @@ class FolderRuntime implements Runtime {
       ...handle,
       result: async () => {
         const summary = await handle.result();
-        const entry = await this.#entries.get(staged.job);
+        const entry = await this.#store.entries.get(staged.job);
         if (entry?.staged.generation === staged.generation)
-          await this.#entries.put({ ...entry, completed: staged.generation });
+          await this.#store.entries.put({ ...entry, completed: staged.generation });
         return summary;
       },
     };
   }
 }
+
+const oneMachine =
+  'The warehouse is a file: only workers on this machine can load it. For workers on several, give a database (--into postgres://…).';
 
 /** One name, one thing: a job named by `--job` keeps its file. */
 function refuseOtherInput(staged: StagedJob, before: JobEntry | null): void {

@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { contentsKeys } from '../activities/contents-order.js';
 import { contentsEndpoint } from '../api/contents.js';
 import type { Transport } from '../api/transport.js';
 import type { EnrichCsvInput, StagedJob } from '../core/job.js';
 import { canonicalJson } from '../core/json.js';
+import { isPostgresUrl } from '../postgres/index.js';
 import { type StageManifest, stageCsv } from '../rows/index.js';
-import { UsageError } from './runtime-types.js';
+import { warehouseAddress } from '../sinks/index.js';
+import { type DatabaseAddress, UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 
 /** Requests of a slice: a durable unit of about two seconds at ten a second. */
@@ -24,7 +27,9 @@ export interface StageContext {
   readonly cwd: string;
   readonly concurrency: number;
   readonly transport: Pick<Transport, 'check'>;
-  readonly say?: (sentence: string) => void;
+  /** The store is one that workers on other machines use, too. */
+  readonly shared: boolean;
+  readonly warehouse?: DatabaseAddress | null;
 }
 
 export interface StageRequest {
@@ -61,8 +66,7 @@ export async function stageEnrichment(
     const facts = [manifest.contentHash, options, manifest.unitColumn, request.delimiter, request.batch];
     const generation = sha256(canonicalJson(facts)).slice(0, 12);
     const stageDir = join(stages, generation);
-    if (existsSync(join(stageDir, 'manifest.json'))) rmSync(draft, { recursive: true });
-    else renameSync(draft, stageDir);
+    moveWhole(draft, stageDir);
     forgetOld(stages, generation);
     const requestsPerSlice = Math.max(1, Math.ceil(manifest.rowsPerSlice / request.batch));
     return {
@@ -83,6 +87,7 @@ export async function stageEnrichment(
         rowsPerSlice: manifest.rowsPerSlice,
         window: Math.ceil(context.concurrency / requestsPerSlice) + 2,
         stageDir,
+        ...(context.shared && !isPostgresUrl(identity.into) ? { host: hostname() } : {}),
       },
     };
   } finally {
@@ -97,9 +102,22 @@ function identify(context: StageContext, request: StageRequest): Pick<StagedJob,
   }
   const input = request.input === '-' ? '-' : resolve(context.cwd, request.input);
   const name = request.job ?? basename(input).replace(/(\.(csv|tsv|txt|gz))+$/i, '');
-  const into = resolve(context.cwd, request.into ?? join('out', `${safe(name)}.duckdb`));
+  const into = warehouseAddress(
+    request.into ?? context.warehouse?.shown ?? join('out', `${safe(name)}.duckdb`),
+    context.cwd,
+  );
   const what = canonicalJson(['contents', request.job === null ? input : `job ${name}`, into, context.origin]);
   return { job: `${safe(name)}-${sha256(what).slice(0, 6)}`, name, input, into };
+}
+
+/** Names a draft for what it holds. Whoever staged the same content before, or at the same time, has made the same files. */
+function moveWhole(draft: string, stageDir: string): void {
+  if (existsSync(join(stageDir, 'manifest.json'))) return;
+  try {
+    renameSync(draft, stageDir);
+  } catch (error) {
+    if (!existsSync(join(stageDir, 'manifest.json'))) throw error;
+  }
 }
 
 function safe(name: string): string {

@@ -1,20 +1,16 @@
 import { z } from 'zod';
 import { Secret } from '../core/secret.js';
-import { parseAddress } from '../postgres/index.js';
+import { isPostgresUrl, parseAddress } from '../postgres/index.js';
+import { publicAddress } from '../sinks/index.js';
+import { STORE_SCHEMA } from '../store/postgres/open-store.js';
+import { DEAD_AFTER_MS } from '../store/postgres/presence.js';
 import type { DatabaseAddress, RuntimeConfig } from './runtime-types.js';
 import type { Found, SettingsReader } from './settings-reader.js';
-
-/** Schemas of a database that names none. */
-export const STORE_SCHEMA = 'searchflow_store';
-const WAREHOUSE_SCHEMA = 'searchflow';
-
-/** A process that has not been heard of for so long is dead: its claims are another's to take. */
-export const DEFAULT_DEAD_AFTER_MS = 15_000;
 
 /** Where many workers meet, and who they are there. */
 export type StoreSetting = Required<Pick<RuntimeConfig, 'store' | 'team' | 'warehouse' | 'deadAfterMs'>>;
 
-export function readStore(reader: SettingsReader): StoreSetting {
+export function readStore(reader: SettingsReader, into: string | undefined): StoreSetting {
   const team = reader.check(
     reader.variable('SEARCHFLOW_TEAM'),
     z.string().regex(/^[\w.-]{1,60}$/),
@@ -30,21 +26,43 @@ export function readStore(reader: SettingsReader): StoreSetting {
     'a whole number of seconds from 2 to 9999',
   );
   return {
-    store: readDatabase(reader, reader.variable('SEARCHFLOW_STORE'), STORE_SCHEMA),
-    warehouse: readDatabase(reader, reader.variable('SEARCHFLOW_WAREHOUSE_URL'), WAREHOUSE_SCHEMA),
+    store: readDatabase(reader, reader.variable('SEARCHFLOW_STORE'), storeAddress),
+    warehouse: readWarehouse(reader, into),
     team,
-    deadAfterMs: seconds === null ? DEFAULT_DEAD_AFTER_MS : seconds * 1000,
+    deadAfterMs: seconds === null ? DEAD_AFTER_MS : seconds * 1000,
   };
 }
 
-/** An address of a database. It may hold a password, so a mistake never quotes it. */
-function readDatabase(reader: SettingsReader, found: Found | null, schema: string): DatabaseAddress | null {
+/** What `--into` names, with the credentials of the environment where it has none of its own and they are for the same database. */
+function readWarehouse(reader: SettingsReader, into: string | undefined): DatabaseAddress | null {
+  const configured = readDatabase(reader, reader.variable('SEARCHFLOW_WAREHOUSE_URL'), databaseWarehouse);
+  if (into === undefined || !isPostgresUrl(into)) return configured;
+  const asked = readDatabase(reader, reader.flag(into, '--into'), databaseWarehouse);
+  return asked?.shown === configured?.shown && new URL(into).username === '' ? configured : asked;
+}
+
+/** The address of a store. Throws an `Error` that says what is wrong with it and does not quote it. */
+export function storeAddress(url: string): DatabaseAddress {
+  return { url: new Secret(url), shown: parseAddress(url, STORE_SCHEMA).shown };
+}
+
+/** The same for a PostgreSQL warehouse. */
+export function databaseWarehouse(url: string): DatabaseAddress {
+  return { url: new Secret(url), shown: publicAddress(url) };
+}
+
+/** A mistake about an address never quotes it: it may hold a password. */
+function readDatabase(
+  reader: SettingsReader,
+  found: Found | null,
+  parse: (url: string) => DatabaseAddress,
+): DatabaseAddress | null {
   if (found === null) return null;
   try {
-    const { shown } = parseAddress(found.text, schema);
-    return { url: new Secret(found.text), shown };
+    return parse(found.text);
   } catch (error) {
-    reader.wrong(found, `${error instanceof Error ? error.message : String(error)}.`, 'the value (not shown)');
+    const reason = error instanceof Error ? error.message.replace(/^The address of the warehouse /, '') : String(error);
+    reader.wrong(found, `${reason}.`, 'the value (not shown)');
     return null;
   }
 }

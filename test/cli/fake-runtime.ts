@@ -5,6 +5,7 @@ import { watchInterrupts } from '../../src/cli/signals.js';
 import type { JobProgress, JobSummary, StagedJob } from '../../src/core/job.js';
 import { idleView } from '../../src/core/limiter.js';
 import { flatProfile } from '../../src/core/rate.js';
+import type { Spend } from '../../src/core/spend.js';
 import type { EnrichRequest, JobHandle, JobPlan, Runtime } from '../../src/worker/runtime-types.js';
 import { fakeTerminal } from './fake-terminal.js';
 
@@ -100,6 +101,14 @@ export function fakeHandle(changes: Partial<JobHandle> = {}): JobHandle {
   };
 }
 
+const nothing = { since: 0, landedMicros: 0, openMicros: 0, unknownMicros: 0 };
+export const spend: Spend = {
+  caps: async () => ({ dayMicros: null, monthMicros: null }),
+  setCaps: async () => undefined,
+  spent: async () => ({ day: nothing, month: nothing }),
+  usage: async () => [],
+};
+
 /** The port of the runtime, answered from memory; `calls` says what was asked of it. */
 export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime: Runtime; readonly calls: string[] } {
   const calls: string[] = [];
@@ -109,11 +118,14 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime:
     start: async () => fakeHandle({ result: async () => summary }),
     attach: async () => fakeHandle(),
     export: async (_job, csv) => ({ rows: 200, bytes: 1, file: `/data/${csv}` }),
+    exportParquet: async (_job, dir) => ({ rows: 200, files: 1, bytes: 1, folder: `/data/${dir}` }),
     summary: async () => ({ ...summary, requests: 0, costMicros: 0 }),
     jobs: async () => [],
     inFlight: () => 3,
     unknownOutcomes: async () => [],
     limits: async () => idleView(flatProfile(10)),
+    slots: async () => ({ limit: 50, held: 0, elsewhere: 0, waiting: 0 }),
+    spend: async () => spend,
     runWorker: async () => undefined,
     close: async () => undefined,
     ...changes,

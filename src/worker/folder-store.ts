@@ -1,0 +1,101 @@
+import { join } from 'node:path';
+import { idleView } from '../core/limiter.js';
+import { FileJournal } from '../store/file-journal.js';
+import { MemoryLimiter } from '../store/memory-limiter.js';
+import { MemorySlots } from '../store/memory-slots.js';
+import { lockHolder, tryLock } from '../store/process-lock.js';
+import { FolderJobs } from './folder-jobs.js';
+import { folderStages } from './folder-stages.js';
+import { blockFile, ownLimit } from './limit-owner.js';
+import { rateProfileOf } from './rate-setting.js';
+import type { RuntimeConfig } from './runtime-types.js';
+import type { Books, Store, WorkerStore } from './store.js';
+import { teamOf } from './team.js';
+
+/** The store of one folder: one worker process at a time, by the lock of the folder; any number of readers. */
+export class FolderStore implements Store {
+  readonly shared = false;
+  readonly stages = folderStages;
+  readonly entries: FolderJobs;
+  readonly #config: RuntimeConfig;
+  readonly #lockPath: string;
+  readonly #journalDir: string;
+  #reading: Promise<FileJournal> | null = null;
+  #working: WorkerStore | null = null;
+
+  constructor(config: RuntimeConfig) {
+    this.#config = config;
+    this.entries = new FolderJobs(join(config.stateDir, 'jobs'));
+    this.#lockPath = join(config.stateDir, 'worker.lock');
+    this.#journalDir = join(config.stateDir, 'journal');
+  }
+
+  /** The worker's of this process; else a reading one. */
+  async journal(): Promise<Books> {
+    if (this.#working) return this.#working.journal;
+    this.#reading ??= FileJournal.open(this.#journalDir, {
+      writes: false,
+      alone: lockHolder(this.#lockPath) === null,
+      team: teamOf(this.#config),
+    });
+    return this.#reading;
+  }
+
+  async work(): Promise<WorkerStore | null> {
+    const lock = tryLock(this.#lockPath);
+    if (!lock) return null;
+    const releases = [() => lock.release()];
+    const release = () => {
+      for (const one of releases.splice(0).reverse()) one();
+    };
+    try {
+      // Every sandbox is a service of its own: there is no team to share a limit with.
+      const teams = this.#config.origin !== 'sandbox';
+      const owned = teams ? ownLimit(this.#config) : null;
+      if (owned) releases.push(() => owned.release());
+      // The reading journal's index is not needed beside the writing one's.
+      this.#reading = null;
+      const journal = await FileJournal.open(this.#journalDir, { writes: true, team: teamOf(this.#config) });
+      const limiter = new MemoryLimiter(rateProfileOf(this.#config), teams ? blockFile(this.#config) : null);
+      const slots = new MemorySlots();
+      this.#working = {
+        journal,
+        limiter,
+        slots,
+        close: async () => {
+          this.#working = null;
+          await limiter.close();
+          await slots.close();
+          await journal.close();
+          release();
+        },
+      };
+      return this.#working;
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  holder(): number | null {
+    return lockHolder(this.#lockPath)?.pid ?? null;
+  }
+
+  async limits() {
+    if (this.#working) return this.#working.limiter.view();
+    const block = this.#config.origin === 'sandbox' ? null : blockFile(this.#config).load();
+    const blocks = block !== null && block.until > Date.now();
+    return {
+      ...idleView(rateProfileOf(this.#config)),
+      ...(blocks ? { blockedUntil: block.until, blockReason: block.reason } : {}),
+    };
+  }
+
+  slots() {
+    return (this.#working?.slots ?? new MemorySlots()).view();
+  }
+
+  async close(): Promise<void> {
+    await (await this.#reading)?.close();
+  }
+}

@@ -1,0 +1,38 @@
+import type { JobEntries } from '../core/job-entries.js';
+import type { Journal } from '../core/journal.js';
+import type { Limiter, LimiterView } from '../core/limiter.js';
+import type { Slots, SlotsView } from '../core/slots.js';
+import type { Spend } from '../core/spend.js';
+import type { Stages } from '../core/stages.js';
+
+/** The truth about purchases, and its sums. */
+export type Books = Journal & Spend;
+
+/** What a worker process holds of a store while it works. */
+export interface WorkerStore {
+  readonly journal: Books;
+  readonly limiter: Limiter;
+  readonly slots: Slots;
+  close(): Promise<void>;
+}
+
+/** Where the truths that outlive a process are: in a folder, for one worker process, or in PostgreSQL, for many. */
+export interface Store {
+  /** Workers on several machines may work at once. */
+  readonly shared: boolean;
+  readonly entries: JobEntries;
+  readonly stages: Stages;
+  /** For looking things up and for caps; claims nothing. */
+  journal(): Promise<Books>;
+  /**
+   * What a worker holds; null where another process of this folder has the only place. Throws `UsageError` where one of another
+   * folder uses the team's limit.
+   */
+  work(): Promise<WorkerStore | null>;
+  /** The process that has the only place, where known. */
+  holder(): number | null;
+  /** The team's limit as it is now. */
+  limits(): Promise<LimiterView>;
+  slots(): Promise<SlotsView>;
+  close(): Promise<void>;
+}

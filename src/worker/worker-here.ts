@@ -1,0 +1,96 @@
+import type { StagedJob } from '../core/job.js';
+import type { JobEntries } from '../core/job-entries.js';
+import { installRuntime } from './install-runtime.js';
+import { assembleParts, type Parts } from './parts.js';
+import { placesOf, takePlaces } from './presence.js';
+import type { RuntimeConfig } from './runtime-types.js';
+import type { Store } from './store.js';
+import type { Temporal } from './temporal.js';
+import { type RunningWorker, startWorker } from './worker-host.js';
+
+/** The worker of this process, once it runs one. */
+export class WorkerHere {
+  readonly #config: RuntimeConfig;
+  readonly #store: Store;
+  readonly #connect: () => Promise<Temporal>;
+  #parts: Parts | null = null;
+  #worker: RunningWorker | null = null;
+  #leave: (() => Promise<void>) | null = null;
+  #refused = false;
+
+  constructor(config: RuntimeConfig, store: Store, connect: () => Promise<Temporal>) {
+    this.#config = config;
+    this.#store = store;
+    this.#connect = connect;
+  }
+
+  /** Another process of the folder has the only place, so that this one is a client only. */
+  get refused(): boolean {
+    return this.#refused;
+  }
+
+  get parts(): Parts | null {
+    return this.#parts;
+  }
+
+  /** Resolves when the worker has ended; null where none runs here. */
+  get ended(): Promise<void> | null {
+    return this.#worker?.ended ?? null;
+  }
+
+  /** Runs the worker, unless another process has the only place. Throws `UsageError` where one elsewhere has the queue or the limit. */
+  async run(): Promise<void> {
+    if (this.#worker) return;
+    // The server takes a second to start: meanwhile the journal is read.
+    this.#connect().catch(() => undefined);
+    const working = await this.#store.work();
+    this.#refused = working === null;
+    if (working === null) return;
+    installRuntime(this.#config);
+    const parts = assembleParts(this.#config, this.#store, working);
+    this.#parts = parts;
+    // A service that can't be reached at all is told before a job waits for it.
+    await parts.transport.warm(Math.min(8, this.#config.concurrency));
+    const pruning = this.#prune(parts, this.#store.entries);
+    // A warehouse that can't be reached would hold a shared store's worker up for long, and there many may be looked at.
+    if (this.#store.shared) pruning.catch(() => undefined);
+    else await pruning;
+    const temporal = await this.#connect();
+    const native = await temporal.nativeConnection();
+    await this.#takePlaces(temporal);
+    this.#worker = await startWorker(this.#config, native, parts.deps);
+  }
+
+  /** Lets what is in flight land, and gives everything back. */
+  async drain(): Promise<void> {
+    // A worker that failed by itself has nothing left to drain.
+    await this.#worker?.stop().catch(() => undefined);
+    await this.#leave?.().catch(() => undefined);
+    await this.#parts?.close();
+  }
+
+  /** An embedded server is the folder's own, whose lock says enough. */
+  async #takePlaces({ client }: Temporal): Promise<void> {
+    if (this.#store.shared || this.#config.temporalAddress === null) return;
+    const { leave } = await takePlaces(client, this.#config.taskQueue, placesOf(this.#config));
+    this.#leave = leave;
+  }
+
+  /** Forgets old bodies of jobs whose every row the warehouse holds: a reload of these is a copy of the file itself. */
+  async #prune({ deps }: Parts, entries: JobEntries): Promise<void> {
+    const before = Date.now() - this.#config.keepLandingMs;
+    for (const { staged, completed } of await entries.all()) {
+      if (completed !== staged.generation) continue;
+      if ((await loadedSlices(deps, staged)) === staged.slices) await deps.journal.prune(`${staged.job}/`, before);
+    }
+  }
+}
+
+/** How many slices the warehouse holds; null where it is busy, gone or elsewhere: there is a next time. */
+async function loadedSlices(deps: Parts['deps'], staged: StagedJob): Promise<number | null> {
+  try {
+    return (await deps.sinkFor(staged).loadedSlices(staged.job, staged.generation))?.length ?? null;
+  } catch {
+    return null;
+  }
+}
