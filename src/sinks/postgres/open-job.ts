@@ -16,7 +16,7 @@ export async function openJob(
   freshness: Freshness | undefined,
   say: (sentence: string) => void,
 ): Promise<readonly number[]> {
-  await lockJob(tx, job.job, 'alone');
+  await lockJob(tx, job.job);
   const [before] = await tx.query<{ generation: string; view_name: string }>(
     'SELECT generation, view_name FROM searchflow_jobs WHERE job = $1',
     [job.job],

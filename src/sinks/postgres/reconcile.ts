@@ -1,7 +1,7 @@
 import type { JobRecord } from '../../core/sink.js';
 import type { PgTransaction } from '../../postgres/index.js';
-import { copyLines } from './copy-lines.js';
-import { stagedRecord } from './pending.js';
+import { copyLines, makeLineTables } from './copy-lines.js';
+import { stagedRows } from './pending.js';
 import { stale } from './stale.js';
 
 /** Rows from which on it is worth saying what takes so long. */
@@ -42,7 +42,7 @@ export async function reconcile(
 
 /** The whole input, without its cells: what tells rows apart, and where they stand now. */
 async function stageKeys(tx: PgTransaction, rowsFiles: readonly string[]): Promise<void> {
-  await tx.query('CREATE TEMP TABLE row_lines (line json) ON COMMIT DROP');
+  await makeLineTables(tx);
   await tx.query(
     'CREATE TEMP TABLE staged (n bigint, h text, k text, m text, slice integer, occurrence bigint) ON COMMIT DROP',
   );
@@ -116,7 +116,7 @@ async function copyKnownAnswers(tx: PgTransaction, job: JobRecord, rowsFiles: re
        SELECT e.job, e.origin, $1, c.slice, r.n, r.h, r.k, r.u, r.i, e.status, e.error_tag,
          e.http_status, e.source, e.title, e.author, e.published_date, e.response, e.request_id, 0, e.fetched_at, now(),
          r.exact::json, e.answer_exact
-       FROM row_lines, ${stagedRecord} JOIN copied c ON c.n = r.n JOIN row_store e ON e.id = c.rid`,
+       FROM (${stagedRows}) r JOIN copied c ON c.n = r.n JOIN row_store e ON e.id = c.rid`,
       [job.generation],
     );
   }

@@ -1,0 +1,48 @@
+import type { EventDialect, Field } from '../../events/event-sql.js';
+
+/** The statements for events in DuckDB's words. */
+export const duckDbDialect: EventDialect = {
+  types: {
+    text: 'VARCHAR',
+    integer: 'BIGINT',
+    number: 'DOUBLE',
+    time: 'TIMESTAMP',
+    json: 'JSON',
+    digest: 'UBIGINT',
+    long: 'BIGINT',
+  },
+  looksFirst: false,
+  moreEventColumns: [],
+  text: (json, path) => `json_extract_string(${json}, '${pathOf(path)}')`,
+  time,
+  withFields: (from, fields) =>
+    // Read together: each reading of its own would parse the object once more.
+    `SELECT * EXCLUDE (facts), ${fields.map((field, index) => `${typed(field, `facts[${index + 1}]`)} AS ${field.name}`).join(', ')}
+     FROM (SELECT *, json_extract_string(o, [${fields.map(({ path }) => `'${pathOf(path)}'`).join(', ')}]) AS facts FROM ${from} s) t`,
+  withObjects: (from, path) => {
+    if (path.length === 0) return `SELECT *, data AS o FROM ${from} s`;
+    return path.includes('*')
+      ? `SELECT *, unnest(json_extract(data, '${pathOf(path)}')) AS o FROM ${from} s`
+      : `SELECT *, json_extract(data, '${pathOf(path)}') AS o FROM ${from} s`;
+  },
+  digest: (json) => `hash(${json})`,
+  millis: (moment) => `CAST(epoch_ms(${moment}) AS DOUBLE)`,
+  moment: (parameter) => `make_timestamp_ms(CAST(${parameter} AS BIGINT))`,
+  temp: (name, query) => `CREATE TEMP TABLE ${name} AS ${query}`,
+  day: (moment) => `CAST(${moment} AS DATE)`,
+};
+
+/** By way of a moment with its zone, because a plain one would pass over an offset. Without a zone it is UTC. */
+function time(text: string): string {
+  return `make_timestamp(epoch_us(TRY_CAST(${text} AS TIMESTAMPTZ)))`;
+}
+
+function typed({ type }: Field, text: string): string {
+  if (type === 'text') return text;
+  return type === 'time' ? time(text) : `TRY_CAST(${text} AS ${type === 'number' ? 'DOUBLE' : 'BIGINT'})`;
+}
+
+/** Names of fields here are ours, without anything to escape. */
+function pathOf(path: readonly string[]): string {
+  return `$${path.map((name) => (name === '*' || /^\d+$/.test(name) ? `[${name}]` : `.${name}`)).join('')}`;
+}

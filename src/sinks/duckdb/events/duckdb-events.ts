@@ -1,0 +1,34 @@
+import { resolve } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { EventWarehouse } from '../../../core/event-warehouse.js';
+import type { EventTransaction, SqlValue } from '../../events/event-sql.js';
+import { createEventStore } from '../../events/event-store.js';
+import { Warehouse } from '../warehouse.js';
+import { duckDbDialect } from './duckdb-dialect.js';
+import { stagePages } from './stage-pages.js';
+
+/** Webset events in a DuckDB file, beside the rows of jobs. One a file and process, as for `createDuckDbSink`. */
+export function createDuckDbEvents(options: { readonly file: string }): EventWarehouse {
+  const warehouse = new Warehouse(resolve(options.file));
+  return createEventStore({
+    dialect: duckDbDialect,
+    exists: async () => warehouse.exists(),
+    transaction: (work, loads = false) => warehouse.transaction((connection) => work(transactionOn(connection)), loads),
+    stage: (_tx, batch) => stagePages(batch),
+    close: () => warehouse.close(),
+  });
+}
+
+function transactionOn(connection: DuckDBConnection): EventTransaction {
+  const given = (values: readonly SqlValue[] | undefined) => (values ? [...values] : undefined);
+  return {
+    async run(sql, values) {
+      await connection.run(sql, given(values));
+    },
+    async rows<Row extends object>(sql: string, values?: readonly SqlValue[]) {
+      const reader = await connection.runAndReadAll(sql, given(values));
+      // Each statement casts to what the row types say.
+      return reader.getRowObjectsJS() as Row[];
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
+
+/** What of a part is to be inserted: as new, or in the place of older contents. */
+export interface ChosenCount {
+  readonly added: number;
+  readonly changed: number;
+}
+
+/**
+ * Finds what is new among the staged events, whose ids and digests are in the temporary table `came`, and leaves their places
+ * in `chosen` (part, page, n). An event that is there already is left out; with other contents the newer one stays (by
+ * updatedAt, then createdAt, then digest, so that the order of loads doesn't matter), and the older row is removed.
+ */
+export async function chooseNew(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  staged: StagedPages,
+  origin: string,
+): Promise<ReadonlyMap<number, ChosenCount>> {
+  await tx.run(
+    dialect.temp('known', 'SELECT id, digest FROM events WHERE origin = $1 AND id IN (SELECT id FROM came)'),
+    [origin],
+  );
+  await tx.run(
+    dialect.temp(
+      'disputed',
+      `SELECT id FROM (SELECT id, digest FROM came UNION ALL SELECT id, digest FROM known) b
+       GROUP BY id HAVING count(DISTINCT digest) > 1`,
+    ),
+  );
+  await tx.run(
+    dialect.temp(
+      'chosen',
+      `SELECT part, page, n, 0 AS changed FROM (
+         SELECT part, page, n, row_number() OVER (PARTITION BY id ORDER BY part, page, n) AS turn FROM came
+         WHERE id NOT IN (SELECT id FROM known) AND id NOT IN (SELECT id FROM disputed)) c
+       WHERE turn = 1`,
+    ),
+  );
+  const disputes = await tx.rows('SELECT 1 AS found FROM disputed LIMIT 1');
+  if (disputes.length > 0) await settle(tx, dialect, staged, origin);
+  const counts = await tx.rows<{ part: number } & ChosenCount>(
+    `SELECT part, CAST(sum(1 - changed) AS INTEGER) AS added, CAST(sum(changed) AS INTEGER) AS changed FROM chosen GROUP BY part`,
+  );
+  return new Map(counts.map(({ part, added, changed }) => [part, { added, changed }]));
+}
+
+/** Decides between contents that came under one id. */
+async function settle(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  staged: StagedPages,
+  origin: string,
+): Promise<void> {
+  const rivals = `SELECT e.id, e.part, e.page, e.n, e.created_at, c.digest, e.data AS o
+      FROM (${staged.events(false)}) e JOIN came c ON c.part = e.part AND c.page = e.page AND c.n = e.n
+      WHERE c.id IN (SELECT id FROM disputed)
+    UNION ALL SELECT id, NULL, NULL, NULL, created_at, digest, data FROM events
+      WHERE origin = $1 AND id IN (SELECT id FROM disputed)`;
+  const ranked = `SELECT id, part, page, n, row_number() OVER (PARTITION BY id
+      ORDER BY coalesce(updated_at, created_at) DESC NULLS LAST, created_at DESC NULLS LAST, digest DESC,
+        part NULLS FIRST, page, n) AS turn
+    FROM (${dialect.withFields(`(${rivals})`, [{ name: 'updated_at', path: ['updatedAt'], type: 'time' }])}) r`;
+  await tx.run(
+    dialect.temp('winners', `SELECT id, part, page, n FROM (${ranked}) w WHERE turn = 1 AND part IS NOT NULL`),
+    [origin],
+  );
+  await tx.run(
+    `INSERT INTO chosen SELECT part, page, n, CASE WHEN id IN (SELECT id FROM known) THEN 1 ELSE 0 END FROM winners`,
+  );
+  await tx.run('DELETE FROM events WHERE origin = $1 AND id IN (SELECT id FROM winners)', [origin]);
+}

@@ -1,0 +1,147 @@
+import type { EventWarehouse, LoadedPages, TypeCount, WindowPages } from '../../core/event-warehouse.js';
+import { eventTypes } from '../../core/events/payloads.js';
+import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
+import { loadPages, NotAllNew, type PartResult } from './load-pages.js';
+import { beginRun, claimWindow, moveWindow, readStream, splitWindow } from './windows.js';
+
+/** What a database brings along for {@link createEventStore}. */
+export interface EventDatabase {
+  readonly dialect: EventDialect;
+  exists(): Promise<boolean>;
+  /** Work in one transaction. `loads`: it brings events, and only one of these runs at a time. */
+  transaction<T>(work: (tx: EventTransaction) => Promise<T>, loads?: boolean): Promise<T>;
+  /** Brings pages before the database, within a transaction. */
+  stage(tx: EventTransaction, batch: readonly WindowPages[]): Promise<StagedPages>;
+  close(): Promise<void>;
+}
+
+/** The port on a database: the same statements for all, see `EventDialect`. */
+export function createEventStore(database: EventDatabase): EventWarehouse {
+  const { dialect } = database;
+  let looksFirst = dialect.looksFirst;
+  return {
+    stream: async (key) =>
+      (await database.exists()) ? database.transaction((tx) => readStream(tx, dialect, key)) : null,
+
+    begin: (key, run) =>
+      database.transaction(async (tx) => {
+        await beginRun(tx, dialect, key, run);
+        const state = await readStream(tx, dialect, key);
+        if (!state) throw new Error(`the stream ${key.stream} is gone`);
+        return state;
+      }),
+
+    claim: (key, window, attempt) => database.transaction((tx) => claimWindow(tx, dialect, key, window, attempt)),
+
+    split: (key, window, attempt, parts) =>
+      database.transaction((tx) => splitWindow(tx, dialect, key, window, attempt, parts)),
+
+    async load(batch) {
+      const work = (careful: boolean) =>
+        database.transaction((tx) => loadBatch(tx, database, batch, careful), true);
+      if (!looksFirst) {
+        try {
+          return await work(false);
+        } catch (error) {
+          if (!(error instanceof NotAllNew)) throw error;
+        }
+      }
+      const loaded = await work(true);
+      // Where much is there already, as when a stretch is read again, the next pages are likely to be there, too.
+      looksFirst = dialect.looksFirst || share(loaded) > 0.1;
+      return loaded;
+    },
+
+    async counts(origin, span) {
+      if (!(await database.exists())) return [];
+      return database.transaction(async (tx) => {
+        const { moment, millis } = dialect;
+        const rows = await tx.rows<{ type: string; events: number; latest: number | null }>(
+          `SELECT type, CAST(count(*) AS DOUBLE PRECISION) AS events, ${millis('max(created_at)')} AS latest FROM events
+           WHERE origin = $1 AND ($2 = 0 OR created_at >= ${moment('$3')} AND created_at <= ${moment('$4')})
+           GROUP BY type ORDER BY 2 DESC, 1`,
+          [origin, span ? 1 : 0, span?.from ?? 0, span?.to ?? 0],
+        );
+        return rows.map((row): TypeCount => ({ ...row, known: eventTypes.includes(row.type) }));
+      });
+    },
+
+    close: () => database.close(),
+  };
+}
+
+/** Part of the events that were there already. */
+function share(loaded: readonly LoadedPages[]): number {
+  const sum = (of: (one: LoadedPages) => number) => loaded.reduce((total, one) => total + of(one), 0);
+  return 1 - sum(({ added }) => added) / Math.max(1, sum(({ events }) => events));
+}
+
+/** Loads the parts that have no load line yet; answers for all of them, in their order. */
+async function loadBatch(
+  tx: EventTransaction,
+  database: EventDatabase,
+  batch: readonly WindowPages[],
+  careful: boolean,
+): Promise<readonly LoadedPages[]> {
+  const results: (LoadedPages | null)[] = [];
+  for (const part of batch) results.push(await loadedBefore(tx, part));
+  const rest = batch.filter((_, index) => results[index] === null);
+  if (rest.length > 0) {
+    const loaded = await loadRest(tx, database, rest, careful);
+    for (const [index, part] of batch.entries()) results[index] ??= loaded[rest.indexOf(part)] ?? null;
+  }
+  return results.flatMap((result) => result ?? []);
+}
+
+/** What the load line of these very pages says: the answer to a COMMIT may have been lost. */
+async function loadedBefore(tx: EventTransaction, part: WindowPages): Promise<LoadedPages | null> {
+  const { origin, stream, window, attempt, pages } = part;
+  const [line] = await tx.rows<Pick<LoadedPages, 'events' | 'added' | 'changed'>>(
+    `SELECT CAST(events AS INTEGER) AS events, CAST(added AS INTEGER) AS added, CAST(changed AS INTEGER) AS changed FROM event_loads
+     WHERE origin = $1 AND stream = $2 AND window_number = $3 AND attempt = $4 AND last_page >= $5`,
+    [origin, stream, window, attempt, pages.at(-1)?.page ?? 0],
+  );
+  return line ? { ...line, current: true } : null;
+}
+
+async function loadRest(
+  tx: EventTransaction,
+  { dialect, stage }: EventDatabase,
+  batch: readonly WindowPages[],
+  careful: boolean,
+): Promise<readonly LoadedPages[]> {
+  const loads: number[] = [];
+  for (const _ of batch) {
+    const [row] = await tx.rows<{ id: number }>(`SELECT CAST(nextval('event_load_ids') AS INTEGER) AS id`);
+    loads.push(row?.id as number);
+  }
+  const staged = await stage(tx, batch);
+  try {
+    const parts = await loadPages(tx, dialect, { batch, loads, staged, careful });
+    const results: LoadedPages[] = [];
+    for (const [index, part] of parts.entries()) {
+      results.push(await writeDown(tx, dialect, batch[index] as WindowPages, loads[index] as number, part));
+    }
+    return results;
+  } finally {
+    await staged.remove();
+  }
+}
+
+async function writeDown(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  part: WindowPages,
+  load: number,
+  result: PartResult,
+): Promise<LoadedPages> {
+  const { origin, stream, window, attempt, pages } = part;
+  const { events, added, changed } = result;
+  const [first, last] = [pages[0]?.page ?? 0, pages.at(-1)?.page ?? 0];
+  await tx.run(
+    `INSERT INTO event_loads (load_id, origin, stream, window_number, attempt, first_page, last_page, events, added, changed,
+       loaded_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, ${dialect.moment('$11')})`,
+    [load, origin, stream, window, attempt, first, last, events, added, changed, Date.now()],
+  );
+  return { events, added, changed, current: await moveWindow(tx, dialect, part, result) };
+}

@@ -1,0 +1,143 @@
+import { type LoadedPages, MisshapenPage, type WindowPages } from '../../core/event-warehouse.js';
+import { type PayloadKind, payloads } from '../../core/events/payloads.js';
+import { partTables, stateTables } from '../../core/events/state-tables.js';
+import { chooseNew } from './choose-new.js';
+import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
+import { updateState } from './state-sql.js';
+
+/** What the pages of one window brought. */
+export interface PartResult extends Omit<LoadedPages, 'current'> {
+  /** Unix ms of the newest event on them. */
+  readonly newest: number | null;
+}
+
+/** Some of the events are there already, or come twice: nothing may stay of the load, it is to be made again with `careful`. */
+export class NotAllNew extends Error {
+  override readonly name = 'NotAllNew';
+}
+
+/** A load on its way: pages of one origin, and the numbers of their load lines, ascending, one a part. */
+export interface Load {
+  readonly batch: readonly WindowPages[];
+  readonly loads: readonly number[];
+  readonly staged: StagedPages;
+  /** Whether some of the events may be there already. If not, they are read once instead of twice. */
+  readonly careful: boolean;
+}
+
+/** Loads staged pages inside of the caller's transaction: events and the state made of them. Throws {@link NotAllNew}. */
+export async function loadPages(tx: EventTransaction, dialect: EventDialect, load: Load): Promise<PartResult[]> {
+  const origin = load.batch[0]?.origin as string;
+  const key = [origin, load.loads[0] as number] as const;
+  const parts = load.careful ? await insertNew(tx, dialect, load, origin) : await insertAll(tx, dialect, load, key);
+  const kinds = await tx.rows<{ payload: PayloadKind }>(
+    `SELECT DISTINCT payload FROM events WHERE ${loaded} AND payload IS NOT NULL`,
+    key,
+  );
+  const present = new Set(kinds.map(({ payload }) => payload));
+  for (const table of stateTables) {
+    const owned = partTables.filter(({ of }) => of === table.name);
+    await updateState(tx, dialect, table, owned, key, present);
+  }
+  return parts;
+}
+
+const loaded = 'origin = $1 AND load_id >= CAST($2 AS BIGINT)';
+const integer = (count: string) => `CAST(${count} AS INTEGER)`;
+
+/** Takes it that all events are new, and looks whether they were. */
+async function insertAll(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  load: Load,
+  key: readonly [string, number],
+): Promise<PartResult[]> {
+  await insert(tx, dialect, load, key[0]);
+  const [check] = await tx.rows<{ repeated: number; broken: number }>(
+    `SELECT ${integer('count(*) - count(DISTINCT id)')} AS repeated, ${integer('count(*) - count(id) + count(*) - count(type)')} AS broken
+     FROM events WHERE ${loaded}`,
+    key,
+  );
+  if (check?.broken) throw broken();
+  const known = await tx.rows(
+    `SELECT 1 AS known FROM events WHERE origin = $1 AND load_id < CAST($2 AS BIGINT)
+       AND id IN (SELECT id FROM events WHERE ${loaded}) LIMIT 1`,
+    key,
+  );
+  if (check?.repeated || known.length > 0) throw new NotAllNew();
+  const counts = await tx.rows<{ load: number; events: number; newest: number | null }>(
+    `SELECT ${integer('load_id')} AS load, ${integer('count(*)')} AS events, ${dialect.millis('max(created_at)')} AS newest
+     FROM events WHERE ${loaded} GROUP BY load_id`,
+    key,
+  );
+  return load.loads.map((line) => {
+    const { events = 0, newest = null } = counts.find((one) => one.load === line) ?? {};
+    return { events, added: events, changed: 0, newest };
+  });
+}
+
+/** Reads ids first, then inserts what is new. */
+async function insertNew(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  load: Load,
+  origin: string,
+): Promise<PartResult[]> {
+  const { staged } = load;
+  await tx.run(
+    dialect.temp(
+      'came',
+      `SELECT part, page, n, id, type, created_at, ${dialect.digest('data')} AS digest FROM (${staged.events(false)}) e`,
+    ),
+  );
+  const counts = await tx.rows<{ part: number; events: number; broken: number; newest: number | null }>(
+    `SELECT part, ${integer('count(DISTINCT id)')} AS events, ${dialect.millis('max(created_at)')} AS newest,
+       ${integer('count(*) - count(id) + count(*) - count(type)')} AS broken
+     FROM came GROUP BY part`,
+  );
+  if (counts.some((one) => one.broken > 0)) throw broken();
+  const chosen = await chooseNew(tx, dialect, staged, origin);
+  await insert(tx, dialect, load, origin, 'JOIN chosen c ON c.part = e.part AND c.page = e.page AND c.n = e.n');
+  return load.loads.map((_, part) => {
+    const { events = 0, newest = null } = counts.find((one) => one.part === part) ?? {};
+    const { added, changed } = chosen.get(part) ?? { added: 0, changed: 0 };
+    return { events, added, changed, newest };
+  });
+}
+
+function broken(): MisshapenPage {
+  return new MisshapenPage('a page of events holds something without an id or a type (section 4.8)');
+}
+
+const kinds = payloads.flatMap(({ kind, types }) =>
+  types.length === 0 ? [] : `WHEN type IN ('${types.join("', '")}') THEN '${kind}'`,
+);
+const objects = payloads.map(({ kind, object }) => `WHEN object = '${object}' THEN '${kind}'`);
+/** By the type where it is known, else by what the payload calls itself. */
+const payloadOf = `CASE ${[...kinds, ...objects].join(' ')} END`;
+
+async function insert(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  { staged, loads }: Load,
+  origin: string,
+  only = '',
+): Promise<void> {
+  const more = dialect.moreEventColumns.map(({ name }) => `${name}, `).join('');
+  const source = dialect.withFields(`(SELECT e.*, e.data AS o FROM (${staged.events(true)}) e ${only})`, [
+    { name: 'object', path: ['object'], type: 'text' },
+    { name: 'object_id', path: ['id'], type: 'text' },
+    { name: 'webset', path: ['websetId'], type: 'text' },
+    { name: 'updated_at', path: ['updatedAt'], type: 'time' },
+  ]);
+  const loadOf = `CASE part ${loads.map((load, part) => `WHEN ${part} THEN ${load}`).join(' ')} END`;
+  await tx.run(
+    `INSERT INTO events (id, type, created_at, payload, object_id, webset_id, item_id, version_at, data, extra, ${more}digest,
+       origin, load_id, page, loaded_at)
+     SELECT id, type, created_at, payload, object_id, CASE WHEN payload = 'webset' THEN object_id ELSE webset END,
+       CASE WHEN payload = 'item' THEN object_id END, coalesce(updated_at, created_at, ${dialect.moment('0')}), data, extra,
+       ${more}${dialect.digest('data')}, $1, ${loadOf}, page, ${dialect.moment('$2')}
+     FROM (SELECT *, ${payloadOf} AS payload FROM (${source}) f) p`,
+    [origin, Date.now()],
+  );
+}

@@ -1,0 +1,42 @@
+import type { EventDialect } from './event-sql.js';
+import { eventTables, type Relation, type RelationColumn } from './event-tables.js';
+import { eventViews } from './event-views.js';
+
+/** How a database wants its tables made. */
+export interface TableStyle {
+  /** The schema with its dot, or nothing. */
+  readonly prefix: string;
+  /** What follows a column's type in `events`, such as a compression. */
+  readonly jsonSuffix: string;
+  /** Whether tables get their keys: they cost DuckDB more than they give. */
+  readonly keys: boolean;
+}
+
+/** Statements that make the tables, sequence and views for events, with a comment on everything. */
+export function makeEventTables(dialect: EventDialect, style: TableStyle): string {
+  const { prefix, jsonSuffix, keys } = style;
+  const typeOf = (column: RelationColumn): string => {
+    if (column.type === 'other') return column.own as string;
+    return dialect.types[column.type] + (column.type === 'json' ? jsonSuffix : '');
+  };
+  const tables = eventTables(dialect);
+  const views = eventViews(dialect, prefix);
+  return [
+    `CREATE SEQUENCE ${prefix}event_load_ids;`,
+    ...tables.map(({ name, columns, key = [] }) => {
+      const lines = columns.map((column) => `  ${column.name} ${typeOf(column)}${column.required ? ' NOT NULL' : ''}`);
+      if (keys && key.length > 0) lines.push(`  PRIMARY KEY (${key.join(', ')})`);
+      return `CREATE TABLE ${prefix}${name} (\n${lines.join(',\n')}\n);`;
+    }),
+    ...views.map(({ name, query }) => `CREATE VIEW ${prefix}${name} AS\n${query};`),
+    ...[...tables, ...views].flatMap((relation) => comments(relation, prefix)),
+  ].join('\n');
+}
+
+function comments({ kind, name, is, columns }: Relation, prefix: string): string[] {
+  const text = (sentence: string) => `'${sentence.replaceAll("'", "''")}'`;
+  return [
+    `COMMENT ON ${kind} ${prefix}${name} IS ${text(is)};`,
+    ...columns.map((column) => `COMMENT ON COLUMN ${prefix}${name}.${column.name} IS ${text(column.is)};`),
+  ];
+}

@@ -1,0 +1,120 @@
+import type { PayloadKind } from '../../core/events/payloads.js';
+import type { PartTable, StateSource, StateTable } from '../../core/events/state-table.js';
+import type { EventDialect, EventTransaction } from './event-sql.js';
+
+/** What a load is told by: origin of its events, and number of the first of its lines. */
+export type LoadKey = readonly [origin: string, firstLoad: number];
+
+const newestFirst = 'version_at DESC, event_at DESC, event_id DESC';
+const versionOf = (alias: string) => `(${alias}.version_at, ${alias}.event_at, ${alias}.event_id)`;
+/** Parameters are those of a `LoadKey`. */
+const loaded = 'origin = $1 AND load_id >= CAST($2 AS BIGINT)';
+
+/**
+ * Brings a table of current state, and those of its objects' parts, up to the new events of a load. Neither the order of loads
+ * matters nor how often one is repeated: what stays is the newest version, and that something was deleted.
+ */
+export async function updateState(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  table: StateTable,
+  parts: readonly PartTable[],
+  load: LoadKey,
+  kinds: ReadonlySet<PayloadKind>,
+): Promise<void> {
+  const sources = table.sources.filter(({ payload }) => kinds.has(payload));
+  if (sources.length === 0) return;
+  const { name, columns } = table;
+  const [origin] = load;
+  await tx.run(
+    dialect.temp(
+      'state_found',
+      `SELECT * FROM (
+        SELECT id, o, version_at, event_at, event_id, row_number() OVER (PARTITION BY id ORDER BY ${newestFirst}) AS turn,
+          min(deleted_at) OVER (PARTITION BY id) AS deleted_at
+        FROM (${sources.map((source) => candidates(dialect, source)).join('\nUNION ALL\n')}) s) r WHERE turn = 1`,
+    ),
+    load,
+  );
+  await tx.run(
+    dialect.temp(
+      'state_met',
+      `SELECT f.id, ${versionOf('f')} > ${versionOf('t')} AS newer, t.deleted_at
+       FROM state_found f JOIN ${name} t ON t.id = f.id WHERE t.origin = $1`,
+    ),
+    [origin],
+  );
+  const [met] = await tx.rows<{ rows: number }>('SELECT CAST(count(*) AS INTEGER) AS rows FROM state_met');
+  if (met?.rows) await removeOlder(tx, table, parts, origin);
+  const put = `(SELECT f.id, coalesce(f.o, e.data) AS o, f.version_at, f.event_at, f.event_id,
+      least(f.deleted_at, m.deleted_at) AS deleted_at
+    FROM state_found f LEFT JOIN state_met m ON m.id = f.id
+    LEFT JOIN (SELECT id, data FROM events WHERE ${loaded} AND payload IN ('${sources.map(({ payload }) => payload).join("', '")}')) e
+      ON e.id = f.event_id
+    WHERE m.id IS NULL OR m.newer)`;
+  const names = columns.map((column) => column.name).join(', ');
+  await tx.run(
+    `INSERT INTO ${name} (id, ${names}, data, deleted_at, version_at, event_at, event_id, origin)
+     SELECT id, ${names}, o, deleted_at, version_at, event_at, event_id, $1 FROM (${dialect.withFields(put, columns)}) w`,
+    load,
+  );
+  for (const part of parts) await putParts(tx, dialect, part, put, load);
+  await tx.run('DROP TABLE state_met');
+  await tx.run('DROP TABLE state_found');
+}
+
+/** Query of all versions of objects that the load's events hold. `o` is NULL where it is all of the event's data. */
+function candidates(dialect: EventDialect, { payload, path, deletes = [] }: StateSource): string {
+  const { types, moment } = dialect;
+  const gone = deletes.length === 0 ? 'NULL' : `CASE WHEN type IN ('${deletes.join("', '")}') THEN event_at END`;
+  const eventAt = `coalesce(created_at, ${moment('0')})`;
+  if (path.length === 0) {
+    return `SELECT object_id AS id, CAST(NULL AS ${types.json}) AS o, version_at, event_at, event_id, CAST(${gone} AS ${types.time}) AS deleted_at
+      FROM (SELECT object_id, version_at, ${eventAt} AS event_at, id AS event_id, type FROM events
+        WHERE ${loaded} AND payload = '${payload}' AND object_id IS NOT NULL) c`;
+  }
+  const events = `SELECT id AS event_id, ${eventAt} AS event_at, data FROM events WHERE ${loaded} AND payload = '${payload}'`;
+  const fields = [
+    { name: 'id', path: ['id'], type: 'text' },
+    { name: 'updated_at', path: ['updatedAt'], type: 'time' },
+  ] as const;
+  return `SELECT id, o, coalesce(updated_at, event_at) AS version_at, event_at, event_id, CAST(NULL AS ${types.time}) AS deleted_at
+    FROM (${dialect.withFields(`(${dialect.withObjects(`(${events})`, path)})`, fields)}) c WHERE id IS NOT NULL`;
+}
+
+/** Takes out what is replaced, with its parts; marks as deleted what is newer here but was deleted. */
+async function removeOlder(
+  tx: EventTransaction,
+  { name }: StateTable,
+  parts: readonly PartTable[],
+  origin: string,
+): Promise<void> {
+  await tx.run(
+    `UPDATE ${name} SET deleted_at = f.deleted_at FROM state_found f, state_met m
+     WHERE ${name}.origin = $1 AND ${name}.id = f.id AND m.id = f.id AND NOT m.newer
+       AND f.deleted_at IS NOT NULL AND (m.deleted_at IS NULL OR f.deleted_at < m.deleted_at)`,
+    [origin],
+  );
+  const replaced = 'IN (SELECT id FROM state_met WHERE newer)';
+  await tx.run(`DELETE FROM ${name} WHERE origin = $1 AND id ${replaced}`, [origin]);
+  for (const part of parts) {
+    await tx.run(`DELETE FROM ${part.name} WHERE origin = $1 AND ${part.owner} ${replaced}`, [origin]);
+  }
+}
+
+async function putParts(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  { name, owner, path, columns }: PartTable,
+  put: string,
+  load: LoadKey,
+): Promise<void> {
+  const names = columns.map((column) => column.name).join(', ');
+  const owners = `(SELECT id AS owner_id, o AS data, version_at, event_at, event_id FROM ${put} p)`;
+  await tx.run(
+    `INSERT INTO ${name} (${owner}, ${names}, data, version_at, event_at, event_id, origin)
+     SELECT owner_id, ${names}, o, version_at, event_at, event_id, $1
+     FROM (${dialect.withFields(`(${dialect.withObjects(owners, [path, '*'])})`, columns)}) w`,
+    load,
+  );
+}

@@ -1,0 +1,181 @@
+import type { EventWindow, StreamKey, StreamRun, StreamState, WindowPages } from '../../core/event-warehouse.js';
+import type { WalkState } from '../../core/walk.js';
+import { startWalk } from '../../core/walk.js';
+import type { Span } from '../../core/walk-window.js';
+import type { EventDialect, EventTransaction } from './event-sql.js';
+import type { PartResult } from './load-pages.js';
+
+const ofStream = 'origin = $1 AND stream = $2';
+const keyOf = ({ origin, stream }: StreamKey) => [origin, stream] as const;
+
+/** What is known of a stream; null where nothing is. */
+export async function readStream(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  key: StreamKey,
+): Promise<StreamState | null> {
+  const { millis } = dialect;
+  const [stream] = await tx.rows<Pick<StreamState, 'watermark' | 'sweptAt' | 'completedAt'>>(
+    `SELECT ${millis('watermark')} AS watermark, ${millis('swept_at')} AS "sweptAt", ${millis('completed_at')} AS "completedAt"
+     FROM event_streams WHERE ${ofStream}`,
+    keyOf(key),
+  );
+  if (!stream) return null;
+  const sum = (column: string) => `CAST(coalesce(sum(${column}), 0) AS DOUBLE PRECISION)`;
+  const length = `${millis('to_at')} - ${millis('from_at')}`;
+  const [sums] = await tx.rows<Omit<StreamState, 'watermark' | 'sweptAt' | 'completedAt' | 'pending'>>(
+    `SELECT CAST(count(*) AS INTEGER) AS windows, ${sum('pages')} AS pages, ${sum('events')} AS events, ${sum('added')} AS added,
+       ${sum('changed')} AS changed, CASE WHEN count(from_at) = count(*) AND sum(${length}) > 0
+         THEN ${sum(`CASE WHEN done = 1 THEN ${length} ELSE 0 END`)} / ${sum(length)} END AS share
+     FROM event_windows WHERE ${ofStream}`,
+    keyOf(key),
+  );
+  const pending = await tx.rows<{ window: number }>(
+    `SELECT CAST(window_number AS INTEGER) AS "window" FROM event_windows WHERE ${ofStream} AND done = 0 ORDER BY window_number`,
+    keyOf(key),
+  );
+  return { ...stream, ...(sums as NonNullable<typeof sums>), pending: pending.map(({ window }) => window) };
+}
+
+/** Begins a run of one window, unless windows of an earlier one are left. */
+export async function beginRun(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  key: StreamKey,
+  run: StreamRun,
+): Promise<void> {
+  const { moment } = dialect;
+  const known = await readStream(tx, dialect, key);
+  if (known && known.pending.length > 0) return;
+  if (!known) {
+    await tx.run(`INSERT INTO event_streams (origin, stream, types, next_window) VALUES ($1, $2, $3, 1)`, [
+      ...keyOf(key),
+      JSON.stringify(run.types),
+    ]);
+  }
+  await tx.run(`DELETE FROM event_windows WHERE ${ofStream}`, keyOf(key));
+  await tx.run(
+    `UPDATE event_streams SET run_from = ${moment('$3')}, run_to = ${moment('$4')}, run_sweeps = $5, began_at = ${moment('$6')},
+       completed_at = completed_at WHERE ${ofStream}`,
+    [...keyOf(key), run.from, run.to, run.sweep ? 1 : 0, Date.now()],
+  );
+  await addWindows(tx, dialect, key, [run]);
+}
+
+/** Adds windows at their beginning; answers with their numbers. */
+async function addWindows(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  key: StreamKey,
+  spans: readonly Span[],
+): Promise<readonly number[]> {
+  const [next] = await tx.rows<{ next: number }>(
+    `SELECT CAST(next_window AS INTEGER) AS next FROM event_streams WHERE ${ofStream}`,
+    keyOf(key),
+  );
+  const first = next?.next ?? 1;
+  for (const [index, { from, to }] of spans.entries()) {
+    await tx.run(
+      `INSERT INTO event_windows (origin, stream, window_number, from_at, to_at, walk, done, pages, events, added, changed)
+       VALUES ($1, $2, $3, ${dialect.moment('$4')}, ${dialect.moment('$5')}, $6, 0, 0, 0, 0, 0)`,
+      [...keyOf(key), first + index, from, to, JSON.stringify(startWalk())],
+    );
+  }
+  await tx.run(`UPDATE event_streams SET next_window = $3 WHERE ${ofStream}`, [...keyOf(key), first + spans.length]);
+  return spans.map((_, index) => first + index);
+}
+
+/** Takes a window for an attempt; null where it is done or no more. */
+export async function claimWindow(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  key: StreamKey,
+  window: number,
+  attempt: string,
+): Promise<EventWindow | null> {
+  const { millis } = dialect;
+  const [found] = await tx.rows<{ from: number | null; to: number; walk: string }>(
+    `SELECT ${millis('from_at')} AS "from", ${millis('to_at')} AS "to", walk FROM event_windows
+     WHERE ${ofStream} AND window_number = $3 AND done = 0`,
+    [...keyOf(key), window],
+  );
+  if (!found) return null;
+  await tx.run(`UPDATE event_windows SET attempt = $4 WHERE ${ofStream} AND window_number = $3`, [
+    ...keyOf(key),
+    window,
+    attempt,
+  ]);
+  // Written by this module and nobody else.
+  return { window, from: found.from, to: found.to, walk: JSON.parse(found.walk) as WalkState };
+}
+
+/** Puts parts in the place of a claimed window; null where somebody else has claimed it. */
+export async function splitWindow(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  key: StreamKey,
+  window: number,
+  attempt: string,
+  parts: readonly Span[],
+): Promise<readonly number[] | null> {
+  const held = await tx.rows(
+    `SELECT 1 AS held FROM event_windows WHERE ${ofStream} AND window_number = $3 AND attempt = $4 AND done = 0`,
+    [...keyOf(key), window, attempt],
+  );
+  if (held.length === 0) return null;
+  await tx.run(`DELETE FROM event_windows WHERE ${ofStream} AND window_number = $3`, [...keyOf(key), window]);
+  return addWindows(tx, dialect, key, parts);
+}
+
+/** Writes down where a window stands behind its loaded pages, and with its last one moves the watermark. */
+export async function moveWindow(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  { origin, stream, window, attempt, pages, walk }: WindowPages,
+  { events, added, changed, newest }: PartResult,
+): Promise<boolean> {
+  const { moment } = dialect;
+  const moved = await tx.rows(
+    `UPDATE event_windows SET walk = $5, done = $6, max_at = greatest(max_at, ${moment('$7')}), pages = pages + $8,
+       events = events + $9, added = added + $10, changed = changed + $11
+     WHERE ${ofStream} AND window_number = $3 AND attempt = $4 AND done = 0 RETURNING window_number`,
+    [
+      origin,
+      stream,
+      window,
+      attempt,
+      JSON.stringify(walk),
+      walk.done ? 1 : 0,
+      newest,
+      pages.length,
+      events,
+      added,
+      changed,
+    ],
+  );
+  if (moved.length > 0 && walk.done) await moveWatermark(tx, dialect, { origin, stream });
+  return moved.length > 0;
+}
+
+/** To the newest event of the windows before the first that is not done; and where all are done, the run is complete. */
+async function moveWatermark(tx: EventTransaction, dialect: EventDialect, key: StreamKey): Promise<void> {
+  await tx.run(
+    `UPDATE event_streams SET watermark = greatest(watermark, (
+       SELECT max(d.max_at) FROM event_windows d
+       WHERE d.origin = $1 AND d.stream = $2 AND d.done = 1 AND d.to_at <= coalesce(
+         (SELECT min(coalesce(o.from_at, ${dialect.moment('0')})) FROM event_windows o
+          WHERE o.origin = $1 AND o.stream = $2 AND o.done = 0), d.to_at)))
+     WHERE ${ofStream}`,
+    keyOf(key),
+  );
+  const [left] = await tx.rows<{ windows: number }>(
+    `SELECT CAST(count(*) AS INTEGER) AS windows FROM event_windows WHERE ${ofStream} AND done = 0`,
+    keyOf(key),
+  );
+  if (left?.windows !== 0) return;
+  await tx.run(
+    `UPDATE event_streams SET completed_at = ${dialect.moment('$3')},
+       swept_at = CASE WHEN run_sweeps = 1 THEN run_to ELSE swept_at END WHERE ${ofStream}`,
+    [...keyOf(key), Date.now()],
+  );
+}
