@@ -30,7 +30,7 @@ export class PostgresStore implements Store {
     this.#config = config;
     this.#postgres = postgres;
     this.entries = new PgJobEntries(postgres);
-    this.stages = new PgStages(postgres, { cacheDir: join(config.stateDir, 'stages'), sliceFile });
+    this.stages = new PgStages(postgres, { cacheDir: join(config.stateDir, 'fetched-stages'), sliceFile });
     const [team, key, profile] = [teamOf(config), fingerprint(config.apiKey), rateProfileOf(config)];
     this.#limiter = new PgLimiter({ postgres, team, key, profile });
     this.#slots = new PgSlots({ postgres, team });
