@@ -36,16 +36,19 @@ export interface EnrichCsvInput {
   /** URLs a request, 1–100; default 100. */
   readonly batch?: number;
   readonly freshness?: Freshness;
-  /** What this run of the job may cost, in dollars: it pauses (`budget`) before it costs more. Default, and null: no bound. */
-  readonly maxCostDollars?: number | null;
+  /** What this run of the job may cost: it pauses (`budget`) before it costs more. Default: no bound. */
+  readonly maxCostDollars?: MaxCost;
   /** Set by whoever staged the rows already (the command does): see `StagedJob`. */
   readonly staged?: StagedJob;
 }
 
+/** Dollars, or `none` for no bound. Not null: that is what JSON makes of a number gone wrong. */
+export type MaxCost = number | 'none';
+
 /** What the signal `resume` may carry. */
 export interface Resumption {
-  /** What the run of the job may cost from its start, in dollars; null lifts the bound, absent leaves it. */
-  readonly maxCostDollars?: number | null;
+  /** What the run of the job may cost from its start; absent leaves it as it is. */
+  readonly maxCostDollars?: MaxCost;
 }
 
 /** What staging found and wrote: the job's rows are in slices, its source is no longer needed. */

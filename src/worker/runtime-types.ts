@@ -1,5 +1,5 @@
 import type { WireOptions } from '../api/transport.js';
-import type { JobProgress, JobSummary, Resumption, SliceHeartbeat, StagedJob } from '../core/job.js';
+import type { JobProgress, JobSummary, MaxCost, Resumption, SliceHeartbeat, StagedJob } from '../core/job.js';
 import type { UnknownOutcome } from '../core/journal.js';
 import type { LimiterView } from '../core/limiter.js';
 import type { PriceTable } from '../core/prices.js';
@@ -79,8 +79,8 @@ export interface EnrichRequest {
   readonly refreshAfterMs: number | null;
   readonly retryFailed: boolean;
   readonly rebuy: boolean;
-  /** What the run may cost, in dollars; null lifts the bound of a run that has one, absent leaves it. */
-  readonly maxCostDollars?: number | null;
+  /** What the run may cost; `none` lifts the bound of a run that has one, absent leaves it. */
+  readonly maxCostDollars?: MaxCost;
 }
 
 export interface BadRow {

@@ -1,5 +1,5 @@
 import type { Spent } from '../activities/job.js';
-import type { SliceInput, StagedJob } from '../core/job.js';
+import type { MaxCost, SliceInput, StagedJob } from '../core/job.js';
 import type { Freshness } from '../core/journal.js';
 import { toMicros } from '../core/money.js';
 import type { Pause } from '../core/pause.js';
@@ -41,8 +41,8 @@ export function rowsIn(staged: StagedJob | null, slice: number): number {
 }
 
 /** A bound as inputs and signals give it, in micro-dollars; null for none. */
-export const boundOf = (dollars: number | null | undefined): number | null => toMicros(dollars);
+export const boundOf = (dollars: MaxCost | undefined): number | null => toMicros(dollars);
 
 /** Whether it is none or an amount; what is neither must not be taken for none. */
-export const isBound = (dollars: number | null | undefined): boolean =>
-  (dollars ?? null) === null || boundOf(dollars) !== null;
+export const isBound = (dollars: MaxCost | undefined): boolean =>
+  dollars === undefined || dollars === 'none' || boundOf(dollars) !== null;

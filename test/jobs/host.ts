@@ -11,6 +11,7 @@ import {
   type JobProgress,
   type JobSummary,
   queryNames,
+  type Resumption,
   signalNames,
   workflowNames,
 } from '../../src/core/job.js';
@@ -80,8 +81,8 @@ export class Job {
     return this.handle.signal(signalNames.pause);
   }
 
-  resume(): Promise<void> {
-    return this.handle.signal(signalNames.resume);
+  resume(how?: Resumption): Promise<void> {
+    return how ? this.handle.signal<[Resumption]>(signalNames.resume, how) : this.handle.signal(signalNames.resume);
   }
 
   result(): Promise<JobSummary> {
