@@ -45,10 +45,11 @@ export function createContentsActivity(deps: ActivityDeps) {
     // Where the service answered for none of the URLs, the call as a whole failed.
     if (records.every(unanswered)) failUnlessSuccess(records[0]);
     const whole = requests.length === 1 && requests[0]?.bought ? answers[0] : undefined;
+    const { results: _results, statuses: _statuses, ...rest } = whole ?? {};
     const data: ContentsResult = {
-      ...whole,
       results: records.filter((record) => record.status === 'success').map((record) => record.result),
       statuses: records.map(statusOf),
+      ...rest,
     };
     return packed(data, order, requests);
   };

@@ -344,3 +344,77 @@ describe('a stream', () => {
     expect(error).toMatchObject({ facts: { phase: 'sent', status: null }, verdict: { charged: 'maybe' } });
   });
 });
+
+describe('fault 18: a replay', () => {
+  const run = { id: 'agent_run_1', status: 'completed' };
+  const events = [
+    event(1, 'agent_run.created', { id: 'agent_run_1', status: 'queued' }),
+    event(2, 'agent_run.started', { id: 'agent_run_1', status: 'running' }),
+    event(3, 'agent_run.completed', run),
+  ];
+
+  test('that is refused says so, and is no dropped stream: the run is read by polling', async () => {
+    const { client } = await service((request, socket) => {
+      const refusal = { error: { type: 'INVALID_REQUEST', code: 'INVALID_REQUEST', message: 'unknown Last-Event-ID' } };
+      socket.write(request.headers['last-event-id'] ? json(400, refusal) : json(200, run));
+    });
+    const { error } = await all(client.streamAgentRunEvents({ id: 'agent_run_1' }, { lastEventId: '2' }));
+    expect(error).not.toBeInstanceOf(StreamDropped);
+    expect(error).toMatchObject({ verdict: { type: 'InvalidRequest', retry: false }, serverMessage: 'unknown Last-Event-ID' });
+    expect((await client.getAgentRun({ id: 'agent_run_1' })).data).toEqual(run);
+  });
+
+  test('that forgot the id gives every event again, each with the id by which it is known', async () => {
+    const { client } = await service(streaming(events));
+    const { chunks, error } = await all(client.streamAgentRunEvents({ id: 'agent_run_1' }, { lastEventId: '2' }));
+    expect(error).toBeNull();
+    expect(chunks.map(({ id }) => id)).toEqual(['1', '2', '3']);
+  });
+
+  test('that repeats and reorders events passes them on as they come, to its end', async () => {
+    const [created = '', started = '', completed = ''] = events;
+    const { client } = await service(streaming([started, created, started, created, completed]));
+    const stream = client.streamAgentRunEvents({ id: 'agent_run_1' });
+    const { chunks, error } = await all(stream);
+    expect(error).toBeNull();
+    expect(chunks.map(({ id }) => id)).toEqual(['2', '1', '2', '1', '3']);
+    expect(stream.lastEventId).toBe('3');
+  });
+});
+
+describe('fault 17: a stream cut behind any of its bytes', () => {
+  const words = { choices: [{ index: 0, delta: { content: 'Grüße 🚲' }, finish_reason: null }] };
+  const cases = [
+    ['streamSearch', { query: 'q' }, [data(delta), 'data: [DONE]\n\n']],
+    ['streamAnswer', { query: 'q' }, [data(words), data({ costDollars: { total: 0.005 } }), 'data: [DONE]\n\n']],
+    [
+      'streamAgentRun',
+      { query: 'q' },
+      [event(1, 'agent_run.created', { id: 'r', status: 'queued' }), event(2, 'agent_run.completed', { id: 'r' })],
+    ],
+  ] as const;
+
+  test.each(cases)('%s gives whole events only, and knows that it broke off', async (name, input, texts) => {
+    const bytes = Buffer.from(texts.join(''));
+    const { client } = await service((request, socket) => {
+      const at = Number(request.headers['x-cut']);
+      socket.write(head());
+      if (at > 0) socket.write(chunk(bytes.subarray(0, at)));
+      if (at < bytes.length) socket.destroySoon();
+    });
+    const read = (at: number) =>
+      all<unknown>(
+        (client[name] as (input: object, options: object) => AsyncIterable<unknown>)(input, {
+          extraHeaders: { 'x-cut': String(at) },
+        }),
+      );
+    const whole = await read(bytes.length);
+    expect(whole.error).toBeNull();
+    for (let at = 0; at < bytes.length; at++) {
+      const { chunks, error } = await read(at);
+      expect([at, chunks]).toEqual([at, whole.chunks.slice(0, chunks.length)]);
+      if (error === null) expect([at, chunks]).toEqual([at, whole.chunks]);
+      else expect([at, error]).toEqual([at, expect.any(StreamDropped)]);
+    }
+  });
+});
