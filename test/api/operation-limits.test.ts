@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { createClient } from '../../src/api/client.js';
 import { type LimitProfile, limitProfiles } from '../../src/api/limits.js';
 import { type OperationName, operationTable } from '../../src/api/operations.js';
@@ -118,6 +119,25 @@ describe('before sending', () => {
     expect(found?.field).toBe(field);
     expect(found?.message).toContain(message);
   });
+
+  test.each(Object.keys(operationTable) as OperationName[])(
+    '%s refuses a value of a wrong type in each known field',
+    (name) => {
+      const { input } = examples[name];
+      const { properties = {} } = z.toJSONSchema(operationTable[name].request, { io: 'input', unrepresentable: 'any' });
+      const fields = Object.keys(properties);
+      expect(fields.length).toBeGreaterThan(0);
+      for (const field of fields) {
+        const fits = (value: unknown) => operationTable[name].request.safeParse({ ...input, [field]: value }).success;
+        const wrong = [7, 'x', true, [[]], { a: [] }].filter((value) => !fits(value));
+        expect([field, wrong.length > 2]).toEqual([field, true]);
+        for (const value of wrong) {
+          const found = refusal(name, { ...input, [field]: value }, 'contract')?.field;
+          expect([field, found?.split(/[.[]/)[0]]).toEqual([field, field]);
+        }
+      }
+    },
+  );
 
   const byId = (Object.keys(operationTable) as OperationName[]).filter((name) =>
     operationTable[name].path.includes('{'),
