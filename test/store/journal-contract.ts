@@ -119,6 +119,20 @@ export function journalContract(
       ]);
     });
 
+    it('takes what an owner leaves in flight for an unknown outcome, and lets an answer that landed be', async () => {
+      const { journal } = await open();
+      await journal.claim([keyOf(1), keyOf(2)], 'a');
+      const landed = await journal.intend(intent('a', [1]));
+      await journal.land(landed, { requestId: null, fetchedAt: 1, units: [outcome(1)] });
+      await journal.miss(landed, 'too late', 'maybe');
+      await journal.intend(intent('a', [2]));
+      await journal.release('a');
+      const totals = await journal.totals('job/');
+      expect(totals).toMatchObject({ requests: 1, costMicros: 1000, openMicros: 0 });
+      expect(totals.unknown).toMatchObject([{ keys: [keyOf(2)], reason: 'given up before an answer landed' }]);
+      expect((await journal.claim([keyOf(2)], 'b')).mine).toEqual([{ key: keyOf(2), unknowns: 1 }]);
+    });
+
     it('sums requests, units and money by book', async () => {
       const { journal, reopen } = await open();
       await buy(journal, 'a', [1, 2], 'job/gen/000000');
