@@ -1,7 +1,8 @@
 // One worker process of the limits bench: asks the team's limiter for turns and sends, as fast as it may, until its input ends.
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { backoffMs } from '../dist/core/backoff.js';
+import { blockMs } from '../dist/core/backoff.js';
 import { takeTurn } from '../dist/core/limiter.js';
 import { flatProfile } from '../dist/core/rate.js';
 import { PgLimiter } from '../dist/store/postgres/limiter.js';
@@ -12,6 +13,7 @@ const postgres = await openStore(store, { applicationName: `bench ${name}`, max:
 const limiter = new PgLimiter({ postgres, team, key: 'bench', profile: flatProfile(limit) });
 const pool = new Pool(service, { connections: 100, pipelining: 1, keepAliveTimeout: 600_000 });
 const stop = new AbortController();
+setMaxListeners(0, stop.signal);
 
 async function get(path) {
   const { statusCode, headers, body } = await pool.request({ method: 'GET', path });
@@ -27,7 +29,7 @@ async function callOn() {
     const { statusCode, retryAfter } = await get(`/call/${name}/${weight}`);
     // As `purchase` does.
     if (statusCode === 429) {
-      const ms = retryAfter ? Number(retryAfter) * 1000 : backoffMs(0, 300, 60_000, Math.random());
+      const ms = retryAfter ? Number(retryAfter) * 1000 : blockMs(0, Math.random());
       await limiter.block(ms, 'told by the service');
     }
   }

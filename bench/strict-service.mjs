@@ -29,6 +29,8 @@ function answer(request, response, at) {
   admitted = admitted.filter((one) => one.at > at - 1000);
   if (admitted.reduce((sum, one) => sum + one.units, 0) + units > limit) {
     arrival.refused = true;
+    // How much too early it was.
+    arrival.earlyMs = admitted[0].at + 1000 - at;
     response.writeHead(429);
     return response.end();
   }

@@ -74,6 +74,7 @@ export class Attempt {
     try {
       const bought = await this.#order.send(batch, this.#control.cut);
       say('succeeded');
+      if (bought.queued) limiter.queued(this.#order.draw);
       await this.#land(intent, batch, bought);
       return 'landed';
     } catch (error) {

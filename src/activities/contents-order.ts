@@ -58,6 +58,7 @@ export function contentsOrder(
       return {
         requestId: answer.requestId,
         costMicros: answer.costMicros,
+        queued: answer.queued,
         units: matched.units.map((match, index) => ({
           key: (units[index] as Unit).key,
           unit: match.url,

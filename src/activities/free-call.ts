@@ -2,7 +2,7 @@ import { Context } from '@temporalio/activity';
 import { drawOf, type Endpoint } from '../api/endpoint.js';
 import type { Answer } from '../api/read-answer.js';
 import type { Input, SendOptions } from '../api/transport.js';
-import { backoffMs } from '../core/backoff.js';
+import { blockMs } from '../core/backoff.js';
 import { type Draw, type Limiter, takeTurn } from '../core/limiter.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
 import type { ActivityDeps } from './deps.js';
@@ -26,15 +26,18 @@ export async function sendFree<I, O>(
   try {
     transport.check(endpoint, input, options);
     // Checked against the endpoint's types just before.
-    await turnOrYield(limiter, drawOf(endpoint, input as I), control.stop);
+    const draw = drawOf(endpoint, input as I);
+    await turnOrYield(limiter, draw, control.stop);
     // Nothing is paid for: a cancelled call is cut at once.
-    return await transport.send(endpoint, input, { ...options, signal: control.stop });
+    const answer = await transport.send(endpoint, input, { ...options, signal: control.stop });
+    if (answer.queued) limiter.queued(draw);
+    return answer;
   } catch (error) {
     if (!isApiError(error)) throw toFailure(error, info.attempt);
     if (error.aborted) throw cancellationSignal.reason;
     const { verdict, facts } = error;
     if (!verdict.blocks) throw toFailure(error, info.attempt);
-    const ms = facts.retryAfterMs ?? backoffMs(info.attempt - 1, 300, 60_000, Math.random());
+    const ms = facts.retryAfterMs ?? blockMs(info.attempt - 1, Math.random());
     await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message);
     throw toFailure(error, info.attempt);
   } finally {

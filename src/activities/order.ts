@@ -13,6 +13,8 @@ export interface Bought {
   readonly requestId: string | null;
   /** Null where the wire says no cost: the estimate is taken. */
   readonly costMicros: number | null;
+  /** Whether the answer had waited in the service's own queue, where the wire says so. */
+  readonly queued?: boolean | null;
   readonly units: readonly Omit<UnitOutcome, 'costMicros'>[];
 }
 

@@ -1,5 +1,5 @@
 import type { ApiError } from '../api/errors.js';
-import { backoffMs } from '../core/backoff.js';
+import { backoffMs, blockMs } from '../core/backoff.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
 import type { OverBudget } from '../core/spend.js';
 import type { Attempt, PurchaseDeps } from './attempt.js';
@@ -91,7 +91,7 @@ export class Request {
       throw error;
     }
     if (verdict.blocks) {
-      const ms = facts.retryAfterMs ?? backoffMs(tries, 300, 60_000, random);
+      const ms = facts.retryAfterMs ?? blockMs(tries, random);
       await deps.limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message);
       if (ms > MAX_BLOCK_MS) throw error;
       return 0;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ById, drawOf, type Endpoint } from '../api/endpoint.js';
 import type { PageRequest } from '../api/page.js';
 import type { Input, SendOptions, Transport } from '../api/transport.js';
-import { backoffMs } from '../core/backoff.js';
+import { backoffMs, blockMs } from '../core/backoff.js';
 import { type Limiter, takeTurn } from '../core/limiter.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
 import { type PageEnvelope, readPage } from '../core/walk.js';
@@ -210,7 +210,7 @@ export class RunFollower<R> {
       return await this.#transport.send(endpoint, input as Input<NoInfer<I>>, this.#kind.options);
     } catch (error) {
       if (isApiError(error) && error.verdict.blocks) {
-        const ms = error.facts.retryAfterMs ?? backoffMs(0, 300, 60_000, Math.random());
+        const ms = error.facts.retryAfterMs ?? blockMs(0, Math.random());
         await this.#limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message);
       }
       throw error;

@@ -83,6 +83,7 @@ function wholeRequestOrder<I, O>(
       const result = await keep(answer.data);
       return {
         requestId: answer.requestId,
+        queued: answer.queued,
         // A start says nothing yet of what its run will cost: it counts at its most.
         costMicros: endpoint.paid ? (endpoint.retry === 'adopt' ? null : answer.costMicros) : 0,
         units: units.map((one) => ({

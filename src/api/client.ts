@@ -1,4 +1,4 @@
-import { backoffMs } from '../core/backoff.js';
+import { blockMs } from '../core/backoff.js';
 import { type Draw, type Limiter, takeTurn } from '../core/limiter.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
 import { Secret } from '../core/secret.js';
@@ -72,7 +72,7 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
   /** The service's word holds for everybody who shares the limiter. */
   async function obey(error: unknown): Promise<void> {
     if (!limiter || !(error instanceof ApiError) || !error.verdict.blocks) return;
-    const ms = error.facts.retryAfterMs ?? backoffMs(strikes++, 300, 60_000, Math.random());
+    const ms = error.facts.retryAfterMs ?? blockMs(strikes++, Math.random());
     await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message);
   }
 
@@ -89,10 +89,12 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
   async function call<I, O>(endpoint: Endpoint<I, O>, input: Input<I>, options: SendOptions = {}): Promise<Answer<O>> {
     transport.check(endpoint, input, options);
     // Checked against the endpoint's types just before.
-    await turn(drawOf(endpoint, input as I), options.signal);
+    const draw = drawOf(endpoint, input as I);
+    await turn(draw, options.signal);
     try {
       const answer = await transport.send(endpoint, input, options);
       strikes = 0;
+      if (answer.queued) limiter?.queued(draw);
       return answer;
     } catch (error) {
       await obey(error);

@@ -5,7 +5,7 @@ import { Lane } from './lane.js';
 import type { Meter } from './meter.js';
 
 /** A start later than planned by more than this is written back into the ring. */
-const LATE_MS = 8;
+const LATE_MS = 3;
 /** A start missed by more than this is given up for a new one: others may have been granted what follows it. */
 const MISSED_MS = 500;
 
@@ -84,11 +84,11 @@ export class QueuedLimiter implements Limiter {
 
   #account(grant: Grant, now: number): void {
     const lateBy = now - grant.startAt;
-    this.#lateness[this.#starts++ % this.#lateness.length] = Math.min(lateBy, LATE_MS);
+    this.#lateness[this.#starts++ % this.#lateness.length] = lateBy;
     if (lateBy > LATE_MS) this.#meter.late(grant, now);
     if (this.#starts % this.#lateness.length === 0) {
       const p99 = this.#lateness.toSorted()[this.#lateness.length - 2] as number;
-      this.#margin = Math.min(0.025, Math.max(0.01, 0.008 + p99 / 1000));
+      this.#margin = Math.min(0.025, Math.max(0.01, 0.006 + p99 / 4000));
     }
   }
 }
