@@ -46,12 +46,7 @@ export async function chooseNew(
 }
 
 /** Decides between contents that came under one id. */
-async function settle(
-  tx: EventTransaction,
-  dialect: EventDialect,
-  staged: StagedPages,
-  origin: string,
-): Promise<void> {
+async function settle(tx: EventTransaction, dialect: EventDialect, staged: StagedPages, origin: string): Promise<void> {
   const rivals = `SELECT e.id, e.part, e.page, e.n, e.created_at, c.digest, e.data AS o
       FROM (${staged.events(false)}) e JOIN came c ON c.part = e.part AND c.page = e.page AND c.n = e.n
       WHERE c.id IN (SELECT id FROM disputed)

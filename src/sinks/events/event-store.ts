@@ -1,52 +1,65 @@
-import type { EventWarehouse, LoadedPages, TypeCount, WindowPages } from '../../core/event-warehouse.js';
+import {
+  type EventWarehouse,
+  type LoadedPages,
+  MisshapenPage,
+  type TypeCount,
+  type WindowPages,
+} from '../../core/event-warehouse.js';
 import { eventTypes } from '../../core/events/payloads.js';
+import { SinkBusy, SinkUnusable } from '../../core/sink.js';
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
-import { loadPages, NotAllNew, type PartResult } from './load-pages.js';
+import { loadPages, type PartResult } from './load-pages.js';
 import { beginRun, claimWindow, moveWindow, readStream, splitWindow } from './windows.js';
 
+/** What a transaction is for: nothing is changed; marks are; or events are loaded. */
+export type Purpose = 'read' | 'mark' | 'load';
+
 /** What a database brings along for {@link createEventStore}. */
-export interface EventDatabase {
+export interface EventDatabase<Tx extends EventTransaction> {
   readonly dialect: EventDialect;
   exists(): Promise<boolean>;
-  /** Work in one transaction. `loads`: it brings events, and only one of these runs at a time. */
-  transaction<T>(work: (tx: EventTransaction) => Promise<T>, loads?: boolean): Promise<T>;
+  /** Work in one transaction; those that change something one at a time. */
+  transaction<T>(purpose: Purpose, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Brings pages before the database, within a transaction. */
-  stage(tx: EventTransaction, batch: readonly WindowPages[]): Promise<StagedPages>;
+  stage(tx: Tx, batch: readonly WindowPages[]): Promise<StagedPages>;
   close(): Promise<void>;
 }
 
 /** The port on a database: the same statements for all, see `EventDialect`. */
-export function createEventStore(database: EventDatabase): EventWarehouse {
+export function createEventStore<Tx extends EventTransaction>(database: EventDatabase<Tx>): EventWarehouse {
   const { dialect } = database;
   let looksFirst = dialect.looksFirst;
   return {
     stream: async (key) =>
-      (await database.exists()) ? database.transaction((tx) => readStream(tx, dialect, key)) : null,
+      (await database.exists()) ? database.transaction('read', (tx) => readStream(tx, dialect, key)) : null,
 
     begin: (key, run) =>
-      database.transaction(async (tx) => {
+      database.transaction('mark', async (tx) => {
         await beginRun(tx, dialect, key, run);
         const state = await readStream(tx, dialect, key);
         if (!state) throw new Error(`the stream ${key.stream} is gone`);
         return state;
       }),
 
-    claim: (key, window, attempt) => database.transaction((tx) => claimWindow(tx, dialect, key, window, attempt)),
+    claim: (key, window, attempt) =>
+      database.transaction('mark', (tx) => claimWindow(tx, dialect, key, window, attempt)),
 
     split: (key, window, attempt, parts) =>
-      database.transaction((tx) => splitWindow(tx, dialect, key, window, attempt, parts)),
+      database.transaction('mark', (tx) => splitWindow(tx, dialect, key, window, attempt, parts)),
 
     async load(batch) {
-      const work = (careful: boolean) =>
-        database.transaction((tx) => loadBatch(tx, database, batch, careful), true);
+      const work = (careful: boolean) => database.transaction('load', (tx) => loadBatch(tx, database, batch, careful));
       if (!looksFirst) {
         try {
           return await work(false);
         } catch (error) {
-          if (!(error instanceof NotAllNew)) throw error;
+          if (error instanceof SinkBusy) throw error;
+          // Not all new; or something is wrong, which is found out with more care.
         }
       }
-      const loaded = await work(true);
+      const loaded = await work(true).catch((error: unknown) => {
+        throw misshapen(batch, error);
+      });
       // Where much is there already, as when a stretch is read again, the next pages are likely to be there, too.
       looksFirst = dialect.looksFirst || share(loaded) > 0.1;
       return loaded;
@@ -54,7 +67,7 @@ export function createEventStore(database: EventDatabase): EventWarehouse {
 
     async counts(origin, span) {
       if (!(await database.exists())) return [];
-      return database.transaction(async (tx) => {
+      return database.transaction('read', async (tx) => {
         const { moment, millis } = dialect;
         const rows = await tx.rows<{ type: string; events: number; latest: number | null }>(
           `SELECT type, CAST(count(*) AS DOUBLE PRECISION) AS events, ${millis('max(created_at)')} AS latest FROM events
@@ -70,16 +83,47 @@ export function createEventStore(database: EventDatabase): EventWarehouse {
   };
 }
 
+/** What a database says of a page that holds no events, in the word of the port. Other errors pass. */
+function misshapen(batch: readonly WindowPages[], error: unknown): unknown {
+  if (error instanceof SinkBusy || error instanceof SinkUnusable || error instanceof MisshapenPage) return error;
+  for (const { window, pages } of batch) {
+    for (const { page, events } of pages) {
+      if (!isList(events)) {
+        return new MisshapenPage(`page ${page} of window ${window} is no list of events (section 4.8)`, {
+          cause: error,
+        });
+      }
+    }
+  }
+  return error;
+}
+
+function isList(events: Uint8Array): boolean {
+  try {
+    const list: unknown = JSON.parse(Buffer.from(events).toString());
+    return Array.isArray(list) && list.every((one) => typeof one === 'object' && one !== null && !Array.isArray(one));
+  } catch {
+    return false;
+  }
+}
+
 /** Part of the events that were there already. */
 function share(loaded: readonly LoadedPages[]): number {
   const sum = (of: (one: LoadedPages) => number) => loaded.reduce((total, one) => total + of(one), 0);
-  return 1 - sum(({ added }) => added) / Math.max(1, sum(({ events }) => events));
+  return (
+    1 -
+    sum(({ added }) => added) /
+      Math.max(
+        1,
+        sum(({ events }) => events),
+      )
+  );
 }
 
 /** Loads the parts that have no load line yet; answers for all of them, in their order. */
-async function loadBatch(
-  tx: EventTransaction,
-  database: EventDatabase,
+async function loadBatch<Tx extends EventTransaction>(
+  tx: Tx,
+  database: EventDatabase<Tx>,
   batch: readonly WindowPages[],
   careful: boolean,
 ): Promise<readonly LoadedPages[]> {
@@ -104,9 +148,9 @@ async function loadedBefore(tx: EventTransaction, part: WindowPages): Promise<Lo
   return line ? { ...line, current: true } : null;
 }
 
-async function loadRest(
-  tx: EventTransaction,
-  { dialect, stage }: EventDatabase,
+async function loadRest<Tx extends EventTransaction>(
+  tx: Tx,
+  { dialect, stage }: EventDatabase<Tx>,
   batch: readonly WindowPages[],
   careful: boolean,
 ): Promise<readonly LoadedPages[]> {

@@ -65,7 +65,12 @@ function logTables(dialect: EventDialect): Relation[] {
         { name: 'object_id', type: 'text', is: 'Id of what it is about.' },
         { name: 'webset_id', type: 'text', is: 'Webset it is about, where it says so.' },
         { name: 'item_id', type: 'text', is: 'Item it is about, if it is about one.' },
-        { name: 'version_at', type: 'time', is: 'When data last changed, UTC: its updatedAt, else created_at.', required: true },
+        {
+          name: 'version_at',
+          type: 'time',
+          is: 'When data last changed, UTC: its updatedAt, else created_at.',
+          required: true,
+        },
         { name: 'data', type: 'json', is: 'What it is about, as it was then.' },
         { name: 'extra', type: 'json', is: 'Fields of the event that have no column here; mostly NULL.' },
         ...dialect.moreEventColumns.map(({ name, type, is }) => ({ name, type: 'other' as const, own: type, is })),

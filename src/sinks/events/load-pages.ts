@@ -12,7 +12,7 @@ export interface PartResult extends Omit<LoadedPages, 'current'> {
 }
 
 /** Some of the events are there already, or come twice: nothing may stay of the load, it is to be made again with `careful`. */
-export class NotAllNew extends Error {
+class NotAllNew extends Error {
   override readonly name = 'NotAllNew';
 }
 
@@ -25,7 +25,7 @@ export interface Load {
   readonly careful: boolean;
 }
 
-/** Loads staged pages inside of the caller's transaction: events and the state made of them. Throws {@link NotAllNew}. */
+/** Loads staged pages inside of the caller's transaction: events and the state made of them. Fails where it was not careful enough. */
 export async function loadPages(tx: EventTransaction, dialect: EventDialect, load: Load): Promise<PartResult[]> {
   const origin = load.batch[0]?.origin as string;
   const key = [origin, load.loads[0] as number] as const;

@@ -13,7 +13,8 @@ export function createDuckDbEvents(options: { readonly file: string }): EventWar
   return createEventStore({
     dialect: duckDbDialect,
     exists: async () => warehouse.exists(),
-    transaction: (work, loads = false) => warehouse.transaction((connection) => work(transactionOn(connection)), loads),
+    transaction: (purpose, work) =>
+      warehouse.transaction((connection) => work(transactionOn(connection)), purpose === 'load'),
     stage: (_tx, batch) => stagePages(batch),
     close: () => warehouse.close(),
   });

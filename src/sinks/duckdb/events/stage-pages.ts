@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WindowPages } from '../../../core/event-warehouse.js';
 import type { StagedPages } from '../../events/event-sql.js';
+import { inOneLine } from '../../events/one-line.js';
 import { mendSurrogates } from '../../mend-escapes.js';
 import { literal, plainPath } from '../quote.js';
 import { duckDbDialect } from './duckdb-dialect.js';
@@ -32,7 +33,7 @@ async function write(file: string, batch: readonly WindowPages[]): Promise<numbe
     for (const [part, { pages }] of batch.entries()) {
       const pieces = pages.flatMap(({ page, events }) => [
         Buffer.from(`{"part":${part},"page":${page},"events":`),
-        onOneLine(events),
+        inOneLine(events, mendSurrogates),
         Buffer.from('}\n'),
       ]);
       for (let index = 1; index < pieces.length; index += 3)
@@ -43,15 +44,6 @@ async function write(file: string, batch: readonly WindowPages[]): Promise<numbe
     await handle.close();
   }
   return longest + 100;
-}
-
-/** A page without line feeds, which JSON has only between its tokens, and without halves of surrogate pairs. */
-function onOneLine(events: Uint8Array): Uint8Array {
-  const bytes = Buffer.from(events.buffer, events.byteOffset, events.byteLength);
-  const isOdd = bytes.includes('\\ud') || bytes.includes('\\uD');
-  if (!isOdd && !bytes.includes(10)) return bytes;
-  const text = bytes.toString().replaceAll('\n', ' ');
-  return Buffer.from(isOdd ? mendSurrogates(text) : text);
 }
 
 /**

@@ -1,0 +1,33 @@
+/** What an event's `data` holds (interface sections 2.8 and 6.1, public facts 10.2). */
+export interface Payload {
+  readonly kind: PayloadKind;
+  /** Types of events that carry it. */
+  readonly types: readonly string[];
+  /** What it calls itself in its field `object`: so that a type nobody knows yet still tells what it is about. */
+  readonly object: string;
+}
+
+export type PayloadKind = 'webset' | 'search' | 'import' | 'enrichment' | 'item' | 'monitor' | 'monitor_run' | 'export';
+
+export const payloads: readonly Payload[] = [
+  {
+    kind: 'webset',
+    types: ['webset.created', 'webset.deleted', 'webset.paused', 'webset.idle'],
+    object: 'webset',
+  },
+  {
+    kind: 'search',
+    types: ['webset.search.created', 'webset.search.updated', 'webset.search.canceled', 'webset.search.completed'],
+    object: 'webset_search',
+  },
+  { kind: 'import', types: ['import.created', 'import.completed'], object: 'import' },
+  { kind: 'enrichment', types: [], object: 'webset_enrichment' },
+  { kind: 'item', types: ['webset.item.created', 'webset.item.enriched'], object: 'webset_item' },
+  { kind: 'monitor', types: ['monitor.created', 'monitor.updated', 'monitor.deleted'], object: 'monitor' },
+  { kind: 'monitor_run', types: ['monitor.run.created', 'monitor.run.completed'], object: 'monitor_run' },
+  // No public schema has the payload of exports.
+  { kind: 'export', types: ['webset.export.created', 'webset.export.completed'], object: 'webset_export' },
+];
+
+/** The event types of interface section 6.1; the service may have others by now. */
+export const eventTypes: readonly string[] = payloads.flatMap(({ types }) => types);

@@ -1,0 +1,60 @@
+import type { EventDialect, Field } from '../../events/event-sql.js';
+
+/** The statements for events in PostgreSQL's words. `prefix`: the schema with its dot, where the search path doesn't name it. */
+export function postgresDialect(prefix = ''): EventDialect {
+  const reader = (what: 'time' | 'number' | 'integer') => (text: string) => `${prefix}searchflow_${what}(${text})`;
+  const typed = ({ type }: Field, text: string) => (type === 'text' ? text : reader(type)(text));
+  return {
+    looksFirst: true,
+    types: {
+      text: 'text',
+      integer: 'bigint',
+      number: 'double precision',
+      time: 'timestamptz',
+      json: 'jsonb',
+      digest: 'bigint',
+      long: 'bigint',
+    },
+    moreEventColumns: [
+      {
+        name: 'event_exact',
+        type: 'json',
+        is: 'Only where the event holds NUL, half a surrogate pair or a number beyond all measure, which jsonb can’t: the event exactly as it came. In data each is written as text that names it, such as \\u0000.',
+      },
+    ],
+    text: (json, path) => `(${json} #>> '${pathOf(path)}')`,
+    time: reader('time'),
+    withFields: (from, fields) =>
+      `SELECT s.*, ${fields.map((field) => `${typed(field, `(o #>> '${pathOf(field.path)}')`)} AS ${field.name}`).join(', ')} FROM ${from} s`,
+    withObjects: (from, path) => {
+      const star = path.indexOf('*');
+      if (star < 0)
+        return `SELECT s.*, ${path.length === 0 ? 'data' : `data #> '${pathOf(path)}'`} AS o FROM ${from} s`;
+      const list = `data #> '${pathOf(path.slice(0, star))}'`;
+      return `SELECT s.*, l.value #> '${pathOf(path.slice(star + 1))}' AS o FROM ${from} s
+        CROSS JOIN LATERAL jsonb_array_elements(CASE WHEN jsonb_typeof(${list}) = 'array' THEN ${list} ELSE '[]' END) l`;
+    },
+    digest: (json) => `jsonb_hash_extended(${json}, 0)`,
+    millis: (moment) => `CAST(extract(epoch FROM ${moment}) * 1000 AS double precision)`,
+    moment: (parameter) => `to_timestamp(CAST(${parameter} AS double precision) / 1000)`,
+    temp: (name, query) => `CREATE TEMP TABLE ${name} ON COMMIT DROP AS ${query}`,
+    day: (moment) => `CAST(${moment} AT TIME ZONE 'UTC' AS date)`,
+  };
+}
+
+/** Names of fields here are ours, without anything to escape. */
+function pathOf(path: readonly string[]): string {
+  return `{${path.join(',')}}`;
+}
+
+/** Texts as values, NULL where they are none: a cast would fail the whole load. */
+export function readers(prefix: string): string {
+  const reader = (name: string, type: string, expression: string) => `
+CREATE FUNCTION ${prefix}searchflow_${name}(given text) RETURNS ${type} LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+SET TimeZone = 'UTC' AS $$ BEGIN RETURN ${expression}; EXCEPTION WHEN data_exception THEN RETURN NULL; END $$;`;
+  return [
+    reader('time', 'timestamptz', 'given::timestamptz'),
+    reader('number', 'double precision', 'given::double precision'),
+    reader('integer', 'bigint', 'round(given::numeric)::bigint'),
+  ].join('');
+}

@@ -1,0 +1,38 @@
+import type { EventWarehouse } from '../../../core/event-warehouse.js';
+import type { PgTransaction } from '../../../postgres/index.js';
+import type { EventTransaction, SqlValue } from '../../events/event-sql.js';
+import { createEventStore } from '../../events/event-store.js';
+import { Warehouse, type WarehouseOptions } from '../warehouse.js';
+import { postgresDialect } from './postgres-dialect.js';
+import { stagePages } from './stage-pages.js';
+
+interface PostgresEventTransaction extends EventTransaction {
+  readonly tx: PgTransaction;
+}
+
+/** Webset events in a schema of a PostgreSQL database, beside the rows of jobs. Throws `SinkUnusable` for what is no address. */
+export function createPostgresEvents(url: string, options: WarehouseOptions = {}): EventWarehouse {
+  const warehouse = new Warehouse(url, options);
+  return createEventStore<PostgresEventTransaction>({
+    dialect: postgresDialect(),
+    exists: () => warehouse.exists(),
+    transaction: (purpose, work) =>
+      warehouse.transaction(async (tx) => {
+        // Ids are looked up before they are inserted: two loads at once would both find nothing.
+        if (purpose !== 'read') await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), 4))`);
+        return work(transactionOn(tx));
+      }),
+    stage: ({ tx }, batch) => stagePages(tx, batch),
+    close: () => warehouse.close(),
+  });
+}
+
+function transactionOn(tx: PgTransaction): PostgresEventTransaction {
+  return {
+    tx,
+    async run(sql: string, values?: readonly SqlValue[]) {
+      await tx.query(sql, values);
+    },
+    rows: async <Row extends object>(sql: string, values?: readonly SqlValue[]) => tx.query<Row>(sql, values),
+  };
+}
