@@ -171,10 +171,11 @@ function wrongWaits(name: OperationName, meaning: Meaning, seen: Seen): string[]
   const wrong: string[] = [];
   const later = meaning.is === 'final' ? null : meaning.later;
   if (meaning.is === 'limited') {
-    const most = Math.min(later ?? 375, 3_600_000);
+    const most = Math.min(later ?? 125, 3_600_000);
     if (seen.requests === 1 && later !== 0 && !near(seen.blocked, most - 5000, most)) wrong.push('block');
   } else if (seen.blocked !== null) wrong.push('a block of the team');
-  if (seen.gap !== null && seen.gap < (later ?? (meaning.is === 'limited' ? 200 : 700))) wrong.push('too early');
+  if (seen.gap !== null && seen.gap < (later ?? (meaning.is === 'limited' ? 70 : 700)))
+    wrong.push(`too early: ${seen.gap}`);
   const waiting = seen.end.startsWith('BENIGN') || (seen.end.startsWith('ERROR') && later !== null);
   if (!waiting && seen.delay !== null) wrong.push('a delay');
   if (waiting && later !== null && !near(seen.delay, bought ? later - 5000 : later, later)) wrong.push('delay');
