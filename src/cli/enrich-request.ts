@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { EnrichRequest } from '../worker/runtime-types.js';
+import { intoShown } from '../worker/store-setting.js';
 import { type ContentsFlags, toContentsOptions } from './contents-flags.js';
 import { parseDuration } from './duration-option.js';
 
@@ -46,7 +47,7 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
     urlColumn: flags.urlColumn ?? null,
     delimiter: flags.delimiter === undefined ? null : readDelimiter(flags.delimiter, mistakes),
     job: flags.job ?? null,
-    into: flags.into ?? null,
+    into: flags.into === undefined ? null : intoShown(flags.into),
     csv: flags.csv ?? null,
     options: toContentsOptions(flags, mistakes),
     batch: readBatch(flags.batch, mistakes),

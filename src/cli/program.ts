@@ -24,9 +24,10 @@ export function buildProgram(version: string, chosen: (action: Action) => void):
   addEnrich(program, chosen);
   program
     .command('export')
-    .description('write the enriched CSV of a job, any time')
+    .description('write the rows of a job to files, any time')
     .argument('<job>', 'name or id of the job')
-    .requiredOption('--csv <file>', 'where to; - for stdout')
+    .option('--csv <file>', 'the enriched CSV; - for stdout')
+    .option('--parquet <dir>', 'Parquet files, into a directory of their own')
     .action((job, flags) =>
       chosen(async (context) => (await import('./commands/export.js')).exportJob(context, job, flags)),
     );
@@ -57,13 +58,10 @@ export function buildProgram(version: string, chosen: (action: Action) => void):
     .action((job) => chosen(async (context) => (await import('./commands/control.js')).cancel(context, job)));
   program
     .command('jobs')
-    .description('the jobs of this folder')
+    .description('the jobs of this folder, or of its store')
     .option('--json', 'one JSON array')
-    .action((flags) => chosen(async (context) => (await import('./commands/lists.js')).jobs(context, flags)));
-  withRate(program.command('limits'))
-    .description('the rate limit that is kept')
-    .option('--json', 'one JSON object')
-    .action((flags) => chosen(async (context) => (await import('./commands/lists.js')).limits(context, flags)));
+    .action((flags) => chosen(async (context) => (await import('./commands/jobs.js')).jobs(context, flags)));
+  addMoney(program, chosen);
   withRate(program.command('worker'))
     .description('run a worker until Ctrl-C')
     .action((flags) => chosen(async (context) => (await import('./commands/worker.js')).worker(context, flags)));
@@ -85,12 +83,12 @@ export function buildProgram(version: string, chosen: (action: Action) => void):
 
 function addEnrich(program: Command, chosen: (action: Action) => void): void {
   withRate(program.command('enrich'))
-    .description('page contents for every row of a CSV, into a DuckDB file; the same command makes a stopped job go on')
+    .description('page contents for every row of a CSV, into a warehouse; the same command makes a stopped job go on')
     .argument('<file>', 'CSV or .csv.gz; - for standard input')
     .option('--url-column <name>', 'column that holds the URLs (found where only one does)')
     .option('--delimiter <char>', 'of the input; tab, semicolon, pipe or the character itself')
     .option('--job <name>', "name of the job (default: the file's)")
-    .option('--into <file>', 'DuckDB file (default: out/<name>.duckdb)')
+    .option('--into <address>', 'DuckDB file, or postgres://host/database (default: out/<name>.duckdb)')
     .option('--csv <file>', 'also write the enriched CSV here')
     .option('--text', 'page text (the default where nothing else is asked for)')
     .option('--highlights', 'snippets')
@@ -107,6 +105,27 @@ function addEnrich(program: Command, chosen: (action: Action) => void): void {
     .action((file, flags) =>
       chosen(async (context) => (await import('./commands/enrich.js')).enrich(context, file, flags)),
     );
+}
+
+function addMoney(program: Command, chosen: (action: Action) => void): void {
+  const limits = withRate(program.command('limits'))
+    .description('rate, slots and money of the team: what is set, what is left')
+    .option('--json', 'one JSON object')
+    .action((flags) => chosen(async (context) => (await import('./commands/limits.js')).limits(context, flags)));
+  limits
+    .command('set')
+    .description('set what the team may spend')
+    .option('--per-day <dollars>', 'a day of UTC; none: no cap')
+    .option('--per-month <dollars>', 'a month of UTC; none: no cap')
+    .action((flags) => chosen(async (context) => (await import('./commands/limits.js')).setLimits(context, flags)));
+  program
+    .command('usage')
+    .description('what was bought')
+    .addOption(new Option('--by <group>', 'a line for each').choices(['job', 'operation', 'day']).default('job'))
+    .option('--since <day>', 'such as 2026-11-01 (UTC), or a time ago such as 30d')
+    .option('--until <day>', 'the last one')
+    .option('--json', 'one JSON object')
+    .action((flags) => chosen(async (context) => (await import('./commands/usage.js')).usage(context, flags)));
 }
 
 function addSandbox(program: Command, chosen: (action: Action) => void): void {

@@ -30,19 +30,42 @@ export interface TerminalParts {
   readonly stderr: Output;
 }
 
-const secretNames = ['SEARCHFLOW_API_KEY', 'EXA_API_KEY', 'TEMPORAL_API_KEY'];
+const secretNames = ['SEARCHFLOW_API_KEY', 'EXA_API_KEY', 'TEMPORAL_API_KEY', 'PGPASSWORD'];
+const urlNames = ['SEARCHFLOW_STORE', 'SEARCHFLOW_WAREHOUSE_URL'];
 
-/** Takes the values of secret variables out of a text: the last line of defence, whatever a message holds. */
+/** User and password of any URL, as far as the last `@` before path, query or quote. */
+const inUrl = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#'"]*@/gi;
+
+/**
+ * Takes the values of secret variables out of a text, and user and password out of every URL: the last line of defence,
+ * whatever a message holds.
+ */
 export function scrubber(env: TerminalParts['env']): (text: string) => string {
-  const secrets = secretNames
-    .flatMap((name) => {
-      const value = env[name]?.trim() ?? '';
-      return [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)];
-    })
+  const secrets = [
+    ...secretNames.map((name) => env[name]?.trim() ?? ''),
+    ...urlNames.map((name) => password(env[name])),
+  ]
+    .flatMap((value) => [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)])
     // A shorter one is no key, and would punch holes into ordinary words.
     .filter((secret) => secret.length >= 6)
     .sort((a, b) => b.length - a.length);
-  return (text) => secrets.reduce((clean, secret) => clean.replaceAll(secret, '[redacted]'), text);
+  return (text) =>
+    secrets.reduce((clean, secret) => clean.replaceAll(secret, '[redacted]'), text.replace(inUrl, '$1[redacted]@'));
+}
+
+/** The password of a URL. One that is a word of the address itself, such as `postgres`, is no secret worth every such word. */
+function password(url = ''): string {
+  if (!URL.canParse(url)) return '';
+  const { password: given, username, protocol, host, pathname } = new URL(url);
+  return [username, `${protocol}${host}${pathname}`].some((part) => part.includes(given)) ? '' : decode(given);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Speaks on these streams. Colours only on a terminal, and never with `NO_COLOR`. */

@@ -41,6 +41,17 @@ function readWarehouse(reader: SettingsReader, into: string | undefined): Databa
   return asked?.shown === configured?.shown && new URL(into).username === '' ? configured : asked;
 }
 
+/** What `--into` means without its credentials: a path as it is, a database by its public address. */
+export function intoShown(into: string): string {
+  if (!isPostgresUrl(into)) return into;
+  try {
+    return publicAddress(into);
+  } catch {
+    // What is wrong with it is told with the other mistakes of the configuration.
+    return 'postgres://';
+  }
+}
+
 /** The address of a store. Throws an `Error` that says what is wrong with it and does not quote it. */
 export function storeAddress(url: string): DatabaseAddress {
   return { url: new Secret(url), shown: parseAddress(url, STORE_SCHEMA).shown };

@@ -272,6 +272,18 @@ describe('errors', () => {
       `a canary-5f2e91c4 b ${encodeURIComponent('se cret/"1')} c ${JSON.stringify({ key: 'se cret/"1' })}`,
     );
     expect(text).toBe('a [redacted] b [redacted] c {"key":"[redacted]"}');
+    const database = scrubber({
+      SEARCHFLOW_STORE: 'postgres://ann:canary%2Fstore@db/etl',
+      SEARCHFLOW_WAREHOUSE_URL: 'postgres://postgres:postgres@localhost/postgres',
+      PGPASSWORD: 'canary-pg',
+    });
+    expect(
+      database("to 'postgres://ann:canary/store@db/etl' as canary/store, canary%2Fstore, canary-pg"),
+    ).not.toContain('canary');
+    expect(database("--into 'postgresql://bob:p@ss@db:5432/dw?schema=raw'")).toBe(
+      "--into 'postgresql://[redacted]@db:5432/dw?schema=raw'",
+    );
+    expect(database('postgres://localhost:5432/postgres')).toBe('postgres://localhost:5432/postgres');
     const { context, out, err } = fakeContext(fakeRuntime().runtime);
     context.terminal.say('Bearer canary-5f2e91c4');
     context.terminal.data('{"key":"canary-5f2e91c4"}');

@@ -1,0 +1,94 @@
+import type { LimiterView } from '../../core/limiter.js';
+import type { SlotsView } from '../../core/slots.js';
+import type { PeriodSpend, SpendCaps } from '../../core/spend.js';
+import type { RuntimeConfig } from '../../worker/runtime-types.js';
+import { dollars, duration, some } from './amounts.js';
+import { columns } from './columns.js';
+import { printable } from './printable.js';
+
+/** All that bounds a team, and how much of it is taken. */
+export interface Limits {
+  readonly config: Pick<RuntimeConfig, 'origin' | 'concurrency' | 'store' | 'team'>;
+  readonly limiter: LimiterView;
+  readonly slots: SlotsView;
+  readonly caps: SpendCaps;
+  readonly spent: { readonly day: PeriodSpend; readonly month: PeriodSpend };
+  /** Unix ms. */
+  readonly now: number;
+}
+
+const taken = (spend: PeriodSpend) => spend.landedMicros + spend.openMicros + spend.unknownMicros;
+const rate = (qps: number) => `${Math.round(qps * 10) / 10}/s`;
+
+/** The limits for a person. */
+export function limitsText({ config, limiter, slots, caps, spent, now }: Limits): string {
+  const elsewhere = slots.elsewhere > 0 ? ` and ${slots.elsewhere} started elsewhere` : '';
+  const lines: [string, string][] = [
+    ['Service', printable(config.origin)],
+    ['Shared by', whoShares(config)],
+    ['Blocked', blockText(limiter, now)],
+    ['Waiting', some(limiter.waiting, 'call')],
+    ['In flight', `at most ${some(config.concurrency, 'paid request')} a worker`],
+    [
+      'Agent runs',
+      `${slots.held} of ${slots.limit}${elsewhere}${slots.waiting > 0 ? `, ${slots.waiting} waiting` : ''}`,
+    ],
+    ['Spent today', spendText(spent.day, caps.dayMicros)],
+    ['This month', spendText(spent.month, caps.monthMicros)],
+  ];
+  const buckets = limiter.buckets.map((one) => [
+    `  ${printable(one.name)}`,
+    rate(one.qps),
+    rate(one.effectiveQps),
+    rate(one.used),
+  ]);
+  return [
+    ...lines.map(([name, value]) => `${`${name}:`.padEnd(13)}${value}`),
+    `Rate profile ${printable(limiter.profile)}, in units:`,
+    ...columns([['  bucket', 'configured', 'effective', 'used now'], ...buckets]),
+  ].join('\n');
+}
+
+function whoShares({ store, team }: Limits['config']): string {
+  const who = team ? `the keys of team ${printable(team)}` : 'this key';
+  return store ? `all workers of ${who} in ${printable(store.shown)}` : `the one worker of this folder (${who})`;
+}
+
+function blockText({ blockedUntil, blockReason }: LimiterView, now: number): string {
+  if (blockedUntil === null || blockedUntil <= now) return 'no';
+  const left = duration((blockedUntil - now) / 1000);
+  return `until ${new Date(blockedUntil).toISOString()} (${left} left): ${printable(blockReason ?? 'no reason was given')}`;
+}
+
+function spendText(spend: PeriodSpend, cap: number | null): string {
+  const bound =
+    cap === null ? ', no cap' : ` of ${dollars(cap)} (${Math.floor((100 * taken(spend)) / Math.max(1, cap))}%)`;
+  const parts = [
+    ...(spend.openMicros > 0 ? [`${dollars(spend.openMicros)} in flight`] : []),
+    ...(spend.unknownMicros > 0 ? [`${dollars(spend.unknownMicros)} perhaps charged, unknown outcomes`] : []),
+  ];
+  return `${dollars(taken(spend))}${bound}${parts.length > 0 ? `; of it ${parts.join(', ')}` : ''}`;
+}
+
+/** The limits for machines; dollars as numbers, times in ISO 8601. */
+export function limitsData({ config, limiter, slots, caps, spent }: Limits): object {
+  const period = (spend: PeriodSpend, cap: number | null) => ({
+    since: new Date(spend.since).toISOString(),
+    dollars: taken(spend) / 1e6,
+    openDollars: spend.openMicros / 1e6,
+    unknownDollars: spend.unknownMicros / 1e6,
+    capDollars: cap === null ? null : cap / 1e6,
+  });
+  return {
+    kind: 'limits',
+    origin: config.origin,
+    store: config.store?.shown ?? null,
+    team: config.team ?? null,
+    concurrency: config.concurrency,
+    ...limiter,
+    blockedUntil: limiter.blockedUntil === null ? null : new Date(limiter.blockedUntil).toISOString(),
+    slots,
+    day: period(spent.day, caps.dayMicros),
+    month: period(spent.month, caps.monthMicros),
+  };
+}
