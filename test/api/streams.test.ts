@@ -360,7 +360,10 @@ describe('fault 18: a replay', () => {
     });
     const { error } = await all(client.streamAgentRunEvents({ id: 'agent_run_1' }, { lastEventId: '2' }));
     expect(error).not.toBeInstanceOf(StreamDropped);
-    expect(error).toMatchObject({ verdict: { type: 'InvalidRequest', retry: false }, serverMessage: 'unknown Last-Event-ID' });
+    expect(error).toMatchObject({
+      verdict: { type: 'InvalidRequest', retry: false },
+      serverMessage: 'unknown Last-Event-ID',
+    });
     expect((await client.getAgentRun({ id: 'agent_run_1' })).data).toEqual(run);
   });
 
