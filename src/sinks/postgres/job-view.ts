@@ -19,7 +19,7 @@ function cut(name: string, suffix: string): string {
 export async function chooseViewName(tx: PgTransaction, name: string): Promise<string> {
   await lockNames(tx);
   const rows = await tx.query<{ name: string }>(
-    `SELECT lower(relname) AS name FROM pg_class WHERE relnamespace = current_schema()::regnamespace
+    `SELECT lower(relname) AS name FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace
      UNION SELECT lower(view_name) FROM searchflow_jobs`,
   );
   const wanted = name === '' ? 'job' : name;

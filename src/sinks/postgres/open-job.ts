@@ -17,6 +17,8 @@ export async function openJob(
   say: (sentence: string) => void,
 ): Promise<readonly number[]> {
   await lockJob(tx, job.job);
+  // Moving the rows of a large job takes longer than any load.
+  await tx.query(`SET LOCAL statement_timeout = '1h'`);
   const [before] = await tx.query<{ generation: string; view_name: string }>(
     'SELECT generation, view_name FROM searchflow_jobs WHERE job = $1',
     [job.job],

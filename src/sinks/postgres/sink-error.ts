@@ -36,19 +36,22 @@ export function sinkError(error: unknown, where: string): unknown {
       : 'have its owner grant what is missing';
     return new SinkUnusable(`${error.message}: ${way}`, { cause: error });
   }
+  if (/SSL|certificate|TLS/i.test(error.message)) {
+    return new SinkUnusable(`${where} can't be spoken to safely (${error.message}): see sslmode in its address`, {
+      cause: error,
+    });
+  }
   const code = codeOf(error);
-  if (code === '57014') return new SinkBusy(`${where} took too long: ${error.message}`, null);
   const found = cases.find(([when]) => when.test(code));
   if (!found) return error;
   return new SinkUnusable(`${found[1](where)} (PostgreSQL: ${error.message})`, { cause: error });
 }
 
 function busy(error: PostgresAway, where: string): SinkBusy {
-  const locked = codeOf(error.cause) === '55P03';
-  return new SinkBusy(
-    locked ? `${where} is locked by somebody else's transaction: it can be used once that has ended` : error.message,
-    null,
-  );
+  const code = codeOf(error.cause);
+  const why =
+    code === '55P03' ? `is locked by somebody else's transaction` : code === '57014' ? 'takes too long' : null;
+  return new SinkBusy(why === null ? error.message : `${where} ${why}: it can be used once that is over`, null);
 }
 
 function codeOf(error: unknown): string {

@@ -19,23 +19,19 @@ const CONNECTIONS = 4;
 /** After this the caller is told that the warehouse is busy, and comes again. */
 const PATIENCE_MS = 30_000;
 
-/**
- * What holds for a transaction of ours. Locks that somebody else holds are waited for, but not for ever; whoever stopped in the
- * middle of a transaction loses it, so that its locks keep nobody out. Plans of small statements are not worth compiling.
- */
-const settings: Readonly<Record<string, string>> = {
-  lock_timeout: '15s',
-  idle_in_transaction_session_timeout: '60s',
-  statement_timeout: '10min',
-  jit: 'off',
-  standard_conforming_strings: 'on',
-};
+/** How long whoever stopped in the middle of a transaction keeps it, and its locks. */
+const STALLED_MS = 60_000;
 
 export interface WarehouseOptions {
   /** Told in a sentence what takes long. */
   readonly say?: (sentence: string) => void;
   /** How long work waits for a database that is away before it is told as busy, in ms. */
   readonly patienceMs?: number;
+  /**
+   * A transaction whose process says nothing for so long (stopped, cut off, its machine gone) is ended by the server, so that
+   * its locks keep nobody out, in ms; default a minute.
+   */
+  readonly stalledMs?: number;
 }
 
 /** One schema of a PostgreSQL database. Errors leave as `SinkBusy` and `SinkUnusable`. */
@@ -46,6 +42,8 @@ export class Warehouse {
   readonly schema: string;
   readonly #address: PostgresAddress;
   readonly #options: WarehouseOptions;
+  /** What holds in a transaction of ours. */
+  readonly #settings: Readonly<Record<string, string>>;
   #postgres: Promise<Postgres> | null = null;
   #made: Promise<void> | null = null;
 
@@ -55,6 +53,18 @@ export class Warehouse {
     this.shown = this.#address.shown;
     this.schema = identifier(this.#address.schema);
     this.#options = options;
+    const { patienceMs = PATIENCE_MS, stalledMs = STALLED_MS } = options;
+    this.#settings = {
+      search_path: this.schema,
+      // Locks that somebody else holds are waited for, but not for ever.
+      lock_timeout: `${Math.ceil(patienceMs / 2)}ms`,
+      idle_in_transaction_session_timeout: `${stalledMs}ms`,
+      // A load of huge pages over a slow line takes minutes; who stopped in the middle of a COPY is not idle to the server.
+      statement_timeout: `${stalledMs * 10}ms`,
+      // Small statements are not worth compiling.
+      jit: 'off',
+      standard_conforming_strings: 'on',
+    };
   }
 
   /** Whether there is a warehouse at all. */
@@ -78,11 +88,10 @@ export class Warehouse {
     return this.#saying(async (postgres) => {
       await this.#make();
       return postgres.transaction(async (tx) => {
-        const all = Object.entries({ ...settings, search_path: this.schema });
-        await tx.query(
-          `SELECT ${all.map((_, index) => `set_config($${2 * index + 1}, $${2 * index + 2}, true)`).join(', ')}`,
-          all.flat(),
-        );
+        await tx.query('SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS s(name, value)', [
+          Object.keys(this.#settings),
+          Object.values(this.#settings),
+        ]);
         return work(tx);
       });
     });

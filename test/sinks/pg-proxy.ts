@@ -1,0 +1,54 @@
+import { createServer, type Server, type Socket, connect as tcpConnect } from 'node:net';
+
+/** Called with what a client sends, before it is passed on; it is passed on when the answer is true, or resolves to true. */
+type Gate = (data: Buffer) => boolean | Promise<boolean>;
+
+/** A way to a PostgreSQL server where a test can act at any statement. */
+export interface PgProxy {
+  /** The address of the server, by this way. */
+  urlOf(url: string): string;
+  gate: Gate;
+  /** Cuts every connection: nothing more reaches either side. */
+  cut(): void;
+  close(): Promise<void>;
+}
+
+export async function startProxy(serverPort: number): Promise<PgProxy> {
+  const pairs = new Set<[Socket, Socket]>();
+  const server: Server = createServer((client) => {
+    const upstream = tcpConnect(serverPort, '127.0.0.1');
+    const pair: [Socket, Socket] = [client, upstream];
+    pairs.add(pair);
+    const end = () => {
+      client.destroy();
+      upstream.destroy();
+      pairs.delete(pair);
+    };
+    for (const socket of pair) socket.on('error', end).on('close', end).setNoDelay(true);
+    upstream.on('data', (data) => client.write(data));
+    let passing = Promise.resolve();
+    client.on('data', (data: Buffer) => {
+      passing = passing.then(async () => {
+        if ((await proxy.gate(data)) && upstream.writable) upstream.write(data);
+      });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  const proxy: PgProxy = {
+    gate: () => true,
+    urlOf(url) {
+      const address = new URL(url);
+      address.port = String(port);
+      return address.href;
+    },
+    cut() {
+      for (const pair of pairs) for (const socket of pair) socket.destroy();
+    },
+    close() {
+      this.cut();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+  return proxy;
+}
