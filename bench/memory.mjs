@@ -12,7 +12,7 @@ export async function run({ small = 300_000, large = 1_000_000 }) {
       const csv = join(dir, `rows-${rows}.csv`);
       await writeRows(csv, rows);
       const state = join(dir, `run-${rows}`);
-      const result = await timed(enrichArgs(csv, state, `memory${rows}`), {
+      const result = await timed(enrichArgs(csv, `memory${rows}`, join(state, `memory${rows}.duckdb`)), {
         cwd: dir,
         env: enrichEnv(sandbox.url, state),
       });
