@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { enrichEnv } from './enrich.mjs';
+import { runShared } from './kill-shared.mjs';
 import { command, sandboxProcess, workFolder, writeRows } from './measure.mjs';
 
 /** Processes of this run: its state directory is in the command's environment, and among the arguments of server and watcher. */
@@ -21,7 +22,21 @@ function processesOf(dir) {
     .map(Number);
 }
 
-export async function run({ rows = 100_000, kills = 20, qps = 50, seed = 1, maxGap = 9 }) {
+const faults = [
+  { when: { probability: 0.01, seed: 1 }, do: { kind: 'reset', moment: 'before' } },
+  { when: { probability: 0.01, seed: 2 }, do: { kind: 'reset', moment: 'after' } },
+  { when: { probability: 0.01, seed: 3 }, do: { kind: 'status', status: 500 } },
+  { when: { probability: 0.01, seed: 4 }, do: { kind: 'truncate', fraction: 0.5 } },
+];
+
+/** `--store postgres`: several workers on one store, see kill-shared.mjs. */
+export async function run({ store, ...options }) {
+  if (store === undefined) return runAlone(options);
+  if (store !== 'postgres') throw new Error(`--store ${store}: there is postgres only`);
+  return runShared(options, faults);
+}
+
+async function runAlone({ rows = 100_000, kills = 20, qps = 50, seed = 1, maxGap = 9 }) {
   const { dir, remove } = workFolder();
   let random = Number(seed);
   const next = () => {
@@ -32,12 +47,7 @@ export async function run({ rows = 100_000, kills = 20, qps = 50, seed = 1, maxG
     latencyMs: 200,
     qps: Number(qps),
     retryAfter: 'seconds',
-    faults: [
-      { when: { probability: 0.01, seed: 1 }, do: { kind: 'reset', moment: 'before' } },
-      { when: { probability: 0.01, seed: 2 }, do: { kind: 'reset', moment: 'after' } },
-      { when: { probability: 0.01, seed: 3 }, do: { kind: 'status', status: 500 } },
-      { when: { probability: 0.01, seed: 4 }, do: { kind: 'truncate', fraction: 0.5 } },
-    ],
+    faults,
   });
   const state = join(dir, 'state');
   const env = { ...process.env, ...enrichEnv(sandbox.url, dir) };
