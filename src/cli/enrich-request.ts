@@ -4,6 +4,7 @@ import type { EnrichRequest } from '../worker/runtime-types.js';
 import { intoShown } from '../worker/store-setting.js';
 import { type ContentsFlags, toContentsOptions } from './contents-flags.js';
 import { parseDuration } from './duration-option.js';
+import { readMaxCost } from './max-cost-option.js';
 
 /** Flags of `searchflow enrich`, as typed. */
 export interface EnrichFlags extends ContentsFlags {
@@ -16,6 +17,7 @@ export interface EnrichFlags extends ContentsFlags {
   readonly refreshAfter?: string;
   readonly retryFailed?: boolean;
   readonly rebuy?: boolean;
+  readonly maxCost?: string;
 }
 
 /** Most URLs of one request (public facts section 3.1). */
@@ -42,6 +44,7 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
   if (flags.into !== undefined && flags.csv !== undefined && resolve(cwd, flags.into) === resolve(cwd, flags.csv)) {
     mistakes.push(`--into and --csv name the same file, ${flags.csv}.`);
   }
+  const maxCostDollars = readMaxCost(flags.maxCost, mistakes);
   return {
     input: file,
     urlColumn: flags.urlColumn ?? null,
@@ -54,6 +57,7 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
     refreshAfterMs: readRefreshAfter(flags.refreshAfter, mistakes),
     retryFailed: flags.retryFailed ?? false,
     rebuy: flags.rebuy ?? false,
+    ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
   };
 }
 

@@ -47,6 +47,7 @@ export function buildProgram(version: string, chosen: (action: Action) => void):
   withRate(program.command('resume'))
     .description('go on with a paused job, and watch it')
     .argument('<job>', 'name or id of the job')
+    .option('--max-cost <dollars>', 'what this run may cost from its start, or none (default: as before)')
     .option('--json', 'the summary as one JSON object on stdout')
     .action((job, flags) =>
       chosen(async (context) => (await import('./commands/control.js')).resume(context, job, flags)),
@@ -96,6 +97,7 @@ function addEnrich(program: Command, chosen: (action: Action) => void): void {
     .option('--max-age-hours <n>', 'fetch pages anew that the service holds for longer; 0 always, -1 never')
     .option('--option <name=json>', 'any other option of the service; may be repeated', many)
     .option('--batch <n>', 'URLs a request, 1 to 100 (default: 100)')
+    .option('--max-cost <dollars>', 'pause before this run costs more; none lifts it')
     .option('--refresh-after <duration>', 'buy again what is older, such as 30d')
     .option('--retry-failed', 'buy again rows that failed for a passing reason')
     .option('--rebuy', 'buy again what was bought but is gone from journal and warehouse')

@@ -1,5 +1,6 @@
 import { type Runtime, UsageError } from '../../worker/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
+import { readMaxCost } from '../max-cost-option.js';
 import { checkReachable } from '../reach.js';
 import { printable } from '../render/printable.js';
 import { withRuntime } from '../session.js';
@@ -16,19 +17,21 @@ export async function pause(context: Context, job: string): Promise<ExitCode> {
   });
 }
 
-/** `searchflow resume JOB`: goes on, here where no other process of the folder runs the worker. */
+/** `searchflow resume JOB`: goes on, here where no other process of the folder runs the worker; may change what the run may cost. */
 export async function resume(
   context: Context,
   job: string,
-  flags: { readonly json?: boolean; readonly qps?: string },
+  flags: { readonly json?: boolean; readonly qps?: string; readonly maxCost?: string },
 ): Promise<ExitCode> {
-  const config = settings(context, flags);
+  const mistakes: string[] = [];
+  const maxCostDollars = readMaxCost(flags.maxCost, mistakes);
+  const config = settings(context, flags, mistakes);
   return withRuntime(context, config, { sends: true }, async (session) => {
     await refuseOtherService(session.runtime, job, config.origin);
     await checkReachable(config);
     session.working();
     const handle = await session.runtime.attach(job, { worker: true });
-    await handle.resume();
+    await handle.resume(maxCostDollars === undefined ? {} : { maxCostDollars });
     if (session.runtime.clientOnly) {
       context.terminal.say(`${printable(handle.job)} goes on in the process that runs the worker.`);
       return exitCodes.ok;

@@ -5,11 +5,11 @@ import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { follow } from '../follow.js';
 import { checkReachable } from '../reach.js';
 import { dollars, some } from '../render/amounts.js';
-import { planData, planText, serviceText } from '../render/plan.js';
+import { pausedText } from '../render/paused.js';
+import { atMost, planData, planText, serviceText } from '../render/plan.js';
 import { printable } from '../render/printable.js';
 import { ProgressView } from '../render/progress-view.js';
 import { summaryData, summaryText } from '../render/summary.js';
-import { resumeCommand } from '../resume-command.js';
 import { type Session, withRuntime } from '../session.js';
 
 export interface EnrichManner {
@@ -56,10 +56,12 @@ export async function runEnrich(
 
 function announcement(plan: JobPlan, config: RuntimeConfig): string {
   const { staged } = plan;
+  const most = atMost(plan);
+  const stops = most === null || most >= plan.estimateMicros ? '' : `, to stop at ${dollars(most)}`;
   const buys =
     plan.toBuy === 0
       ? 'nothing to buy'
-      : `${some(plan.toBuy, 'URL')} to buy in ${some(plan.requests, 'request')} for about ${dollars(plan.estimateMicros)}`;
+      : `${some(plan.toBuy, 'URL')} to buy in ${some(plan.requests, 'request')} for about ${dollars(plan.estimateMicros)}${stops}`;
   const bought = plan.alreadyBought > 0 ? `, ${some(plan.alreadyBought, 'URL')} already bought` : '';
   const bad = staged.badRows > 0 ? `, ${some(staged.badRows, 'bad row')}` : '';
   return `${printable(staged.name)}: ${some(staged.rows, 'row')}, ${buys}${bought}${bad}; on ${serviceText(config)}.`;
@@ -67,11 +69,18 @@ function announcement(plan: JobPlan, config: RuntimeConfig): string {
 
 async function agreed(context: Context, config: RuntimeConfig, plan: JobPlan, manner: EnrichManner): Promise<boolean> {
   if (config.service === 'sandbox' || manner.yes || plan.toBuy === 0) return true;
-  if (!manner.asksAlways && (plan.estimateMicros <= ASK_ABOVE_MICROS || !context.terminal.asks)) return true;
+  const micros = Math.min(plan.estimateMicros, atMost(plan) ?? Number.POSITIVE_INFINITY);
+  if (!manner.asksAlways && (micros <= ASK_ABOVE_MICROS || !context.terminal.asks)) return true;
   if (!context.terminal.asks) {
     throw new UsageError('This spends real money and nobody can be asked here; give --yes to agree beforehand.');
   }
-  return askYesNo(context, `Buy ${some(plan.toBuy, 'URL')} for about ${dollars(plan.estimateMicros)} of real money?`);
+  const urls = some(plan.toBuy, 'URL');
+  return askYesNo(
+    context,
+    micros < plan.estimateMicros
+      ? `Spend at most ${dollars(micros)} of real money on ${urls}?`
+      : `Buy ${urls} for about ${dollars(micros)} of real money?`,
+  );
 }
 
 /** A job that is whole costs nothing; its CSV is written again where it was asked for, since it may be gone. */
@@ -112,11 +121,7 @@ export async function watchToEnd(
   });
   view.end();
   if (followed.kind === 'parked') {
-    const { pausedFor, message } = followed.progress;
-    terminal.say(
-      `Paused (${pausedFor}): ${printable(message ?? 'no reason was given')}\n` +
-        `Nothing is lost. When that is mended, go on: ${resumeCommand(context.args, context.env)}`,
-    );
+    terminal.say(pausedText(followed.progress, context.args, context.env));
     return exitCodes.failed;
   }
   const { summary } = followed;

@@ -19,6 +19,8 @@ export interface Reading {
   readonly rowsPerSecond: number | null;
   readonly etaSeconds: number | null;
   readonly costMicros: number;
+  /** What the run may cost; null for no bound. */
+  readonly maxCostMicros: number | null;
   readonly failed: number;
   readonly unknownOutcomes: number;
   readonly waitingFor: string | null;
@@ -51,6 +53,7 @@ export class Meter {
       rowsPerSecond,
       etaSeconds: rowsPerSecond === null || rowsPerSecond === 0 || progress.rows === 0 ? null : left / rowsPerSecond,
       costMicros: this.#cost,
+      maxCostMicros: progress.maxCostMicros ?? null,
       failed: this.#failed,
       unknownOutcomes: progress.unknownOutcomes,
       waitingFor: blockedText(limits, at) ?? running.find((slice) => slice.waitingFor !== null)?.waitingFor ?? null,

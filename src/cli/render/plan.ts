@@ -1,3 +1,4 @@
+import { toMicros } from '../../core/money.js';
 import { contentsQps } from '../../worker/config.js';
 import type { JobPlan, RuntimeConfig } from '../../worker/runtime-types.js';
 import { count, dollars, duration, some } from './amounts.js';
@@ -18,6 +19,18 @@ export function serviceText(config: Pick<RuntimeConfig, 'service' | 'origin'>): 
     : 'the sandbox (no key set: made-up pages, no real money)';
 }
 
+/** What the run may cost, in micro-dollars; null for no bound. */
+export function atMost({ request }: Pick<JobPlan, 'request'>): number | null {
+  return toMicros(request.maxCostDollars);
+}
+
+function dollarsText(plan: JobPlan): string {
+  const most = atMost(plan);
+  if (most === null) return `about ${dollars(plan.estimateMicros)}`;
+  if (most >= plan.estimateMicros) return `about ${dollars(plan.estimateMicros)}, at most ${dollars(most)}`;
+  return `would stop at ${dollars(most)} of an estimated ${dollars(plan.estimateMicros)}`;
+}
+
 /** The plan for a person. */
 export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin' | 'rate'>): string {
   const { staged } = plan;
@@ -30,7 +43,7 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     ['Bad rows', count(staged.badRows)],
     ['To buy', some(plan.toBuy, 'URL')],
     ['Requests', `${count(plan.requests)} of up to ${some(staged.batch, 'URL')}`],
-    ['Dollars', `about ${dollars(plan.estimateMicros)}`],
+    ['Dollars', dollarsText(plan)],
     ['Time', `${duration(plan.seconds)} at ${some(contentsQps(config.rate), 'request')} a second`],
     ['Warehouse', printable(staged.into)],
   ];
@@ -44,6 +57,7 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
 /** The plan for machines; dollars as numbers, exact to six decimals. */
 export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): object {
   const { staged } = plan;
+  const most = atMost(plan);
   return {
     kind: 'plan',
     job: staged.job,
@@ -58,6 +72,7 @@ export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     toBuy: plan.toBuy,
     requests: plan.requests,
     dollars: plan.estimateMicros / 1e6,
+    maxDollars: most === null ? null : most / 1e6,
     seconds: plan.seconds,
     into: staged.into,
     notes: plan.notes,

@@ -51,7 +51,9 @@ function factsOf(reading: Reading): string[] {
     ...(reading.etaSeconds === null || reading.phase === 'paused'
       ? []
       : [`${duration(Math.ceil(reading.etaSeconds))} left`]),
-    dollars(reading.costMicros),
+    reading.maxCostMicros === null
+      ? dollars(reading.costMicros)
+      : `${dollars(reading.costMicros)} of ${dollars(reading.maxCostMicros)}`,
   ];
 }
 

@@ -1,0 +1,21 @@
+import type { JobProgress } from '../../core/job.js';
+import { resumeCommand } from '../resume-command.js';
+import { printable } from './printable.js';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** What a job that waits for a person tells, as whoever typed these arguments can go on. */
+export function pausedText(progress: JobProgress, args: readonly string[], env: Env): string {
+  const { pausedFor, message } = progress;
+  const reason = `Paused (${pausedFor}): ${commandsAsTyped(printable(message ?? 'no reason was given'), env)}`;
+  // The same command would stop at the same bound.
+  if (pausedFor === 'budget') return `${reason}\nNothing is lost: what was bought stays bought.`;
+  return `${reason}\nNothing is lost. When that is mended, go on: ${resumeCommand(args, env)}`;
+}
+
+/** The commands that a sentence names, as they are typed in a clone, where npm runs them. */
+export function commandsAsTyped(sentence: string, env: Env): string {
+  const script = env.npm_lifecycle_event;
+  if (script !== 'start' && script !== 'searchflow') return sentence;
+  return sentence.replace(/\bsearchflow (?=resume|limits)/g, 'npm run -s searchflow -- ');
+}
