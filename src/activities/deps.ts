@@ -7,6 +7,7 @@ import type { SecretStore } from '../core/secret-store.js';
 import type { Sink } from '../core/sink.js';
 import type { Stages } from '../core/stages.js';
 import type { Sha256 } from '../core/unit-key.js';
+import type { MonitorPlaces } from './monitor-places.js';
 import type { Purchase } from './purchase.js';
 
 /** What the activities need, each a small port; put together in `worker`. */
@@ -25,6 +26,8 @@ export interface ActivityDeps {
   sinkFor(staged: Pick<StagedJob, 'into' | 'host'>): Sink;
   /** Where a secret goes that the service tells once; null: what needs one refuses before it sends. */
   readonly secrets: SecretStore | null;
+  /** Warehouses and secret files of the workflows for monitors. */
+  readonly monitors: MonitorPlaces;
   /** Where scratch files may be written. */
   readonly scratchDir: string;
   /** Reads and stages the input of a job that nobody staged yet. */

@@ -2,6 +2,7 @@ import { createContentsActivity } from './contents.js';
 import type { ActivityDeps } from './deps.js';
 import { createEnrichSlice } from './enrich-slice.js';
 import { createJobActivities } from './job.js';
+import { createMonitorBatchActivities } from './monitor-batch.js';
 import { createOperationActivities } from './operations.js';
 
 export type { CallOptions, OperationResult, RequestShare } from './buy.js';
@@ -20,6 +21,7 @@ export function createActivities(deps: ActivityDeps) {
     enrichSlice: createEnrichSlice(deps),
     ...createJobActivities(deps),
     ...createOperationActivities(deps),
+    ...createMonitorBatchActivities(deps),
   };
 }
 

@@ -6,6 +6,7 @@ import { createTransport, defaultTimeouts, type Transport } from '../api/transpo
 import { pricesAt } from '../core/prices.js';
 import { FileSecrets } from '../store/file-secrets.js';
 import { metered } from './metrics.js';
+import { openMonitorPlaces } from './monitor-places.js';
 import { openStore } from './open-store.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
@@ -69,6 +70,7 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
   const { transport, working, close } = metered(Runtime.instance().metricMeter, openTransport(config), held);
   const { journal, limiter } = working;
   const warehouses = openWarehouses(config);
+  const monitors = openMonitorPlaces(config);
   const inFlight = new InFlight(config.concurrency);
   const purchase = createPurchase({ journal, limiter, inFlight, health: new ServiceHealth(), halt: new Halt() });
   const deps: ActivityDeps = {
@@ -82,6 +84,7 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
     stages: store.stages,
     sinkFor: (staged) => warehouses.of(staged),
     secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,
+    monitors,
     scratchDir,
     timeoutMs: defaultTimeouts.totalMs,
     stage: async (input) => {
@@ -100,6 +103,7 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
       await transport.close();
       await held.close();
       await warehouses.close();
+      await monitors.close();
     },
   };
 }

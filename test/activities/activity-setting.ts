@@ -70,6 +70,12 @@ export class ActivitySetting {
       sinkFor: () => {
         throw new Error('no operation loads anything');
       },
+      monitors: {
+        warehouse: () => {
+          throw new Error('no operation loads anything');
+        },
+        secrets: ({ file }) => new FileSecrets(file),
+      },
       secrets: new FileSecrets(this.secretFile),
       scratchDir: this.folder,
       stage: async () => {

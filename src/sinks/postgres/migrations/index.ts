@@ -1,6 +1,7 @@
 import type { Migration } from '../../../postgres/index.js';
 import { rowJobs } from './0001-row-jobs.js';
 import { events } from './0010-events.js';
+import { monitors } from './0020-monitors.js';
 
 /** All migrations, in order. Append only. */
-export const migrations: readonly Migration[] = [rowJobs, events];
+export const migrations: readonly Migration[] = [rowJobs, events, monitors];

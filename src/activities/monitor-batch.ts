@@ -1,0 +1,182 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { batchMonitorsEndpoint, type MonitorBatchResponse, readMonitorBatch } from '../api/monitor-batch.js';
+import {
+  type BatchEffect,
+  type BatchPhase,
+  type BatchPlan,
+  type BatchRun,
+  type CallEffect,
+  contradiction,
+  type Decision,
+  effectOf,
+  filterOfCalls,
+  filterOfLooks,
+  isDone,
+  MAX_BATCH_LIMIT,
+  type MonitorAction,
+  type MonitorFilter,
+  type MonitorState,
+  SHOWN_MONITORS,
+  sortMonitors,
+} from '../core/monitor-batch.js';
+import { type MonitorWarehouse, summarizeEffects } from '../core/monitor-warehouse.js';
+import { beating } from './beating.js';
+import type { OperationResult } from './buy.js';
+import type { ActivityDeps } from './deps.js';
+import { listStates, readState, refusal } from './monitor-list.js';
+import { patiently } from './patient-call.js';
+import { buyWhole } from './whole-request-order.js';
+
+/** What each activity of a batch is told. */
+export interface BatchStep extends Omit<BatchRun, 'origin'> {
+  readonly action: MonitorAction;
+  readonly filter: MonitorFilter;
+  /** Monitors a call. */
+  readonly limit: number;
+  readonly into: string;
+  readonly host?: string;
+}
+
+/** A call that got no answer, or one that can't be read: what it did is looked at. */
+const lostTypes = new Set(['UnknownOutcome', 'ResponseShape']);
+/** A list and a dry run that contradict each other are asked again: somebody may have acted in between. */
+const PLAN_TRIES = 3;
+
+/** The activities of the workflow `batchMonitors` (interface section 4.6). */
+export function createMonitorBatchActivities(deps: ActivityDeps) {
+  const { origin } = deps;
+  const runOf = ({ job, run }: BatchStep): BatchRun => ({ origin, job, run });
+  const auditOf = (step: BatchStep): MonitorWarehouse['audit'] => deps.monitors.warehouse(step).audit;
+
+  return {
+    /** `planMonitorBatch`: lists what matches, holds it against a dry run, and writes the plan into the warehouse. */
+    async planMonitorBatch(step: BatchStep & { readonly by: string | null }): Promise<BatchPlan> {
+      return beating(async () => {
+        const { action, filter } = step;
+        const { toDo, already, left } = await agreedPlan(deps, step);
+        const record = { ...runOf(step), action, filter, by: step.by, at: Date.now() };
+        await auditOf(step).plan(record, toDo, already);
+        return {
+          planned: toDo.length,
+          already: already.length,
+          left: left.length,
+          examples: toDo.slice(0, SHOWN_MONITORS),
+        };
+      });
+    },
+
+    /**
+     * `decideMonitorBatch`: writes the decision down. Behind a wait the plan is looked at again: what has come to match since
+     * was not approved, and ends the batch.
+     */
+    async decideMonitorBatch(
+      step: BatchStep & {
+        readonly decision: Decision & { readonly approved: boolean; readonly at: number };
+        readonly waited: boolean;
+      },
+    ): Promise<void> {
+      return beating(async () => {
+        const { action, filter, decision, waited } = step;
+        const audit = auditOf(step);
+        if (decision.approved && waited) {
+          const { toDo } = sortMonitors(action, await listStates(deps, filterOfCalls(action, filter)));
+          const planned = new Set((await audit.monitors(runOf(step), 'pending')).map(({ id }) => id));
+          const strange = toDo.filter(({ id }) => !planned.has(id));
+          if (strange.length > 0) {
+            throw refusal(
+              `${strange.length} monitor(s) match that were not in the plan when it was approved, such as ${strange[0]?.name ?? strange[0]?.id}; nothing was done, start it again`,
+              'PlanChanged',
+            );
+          }
+        }
+        await audit.decide(runOf(step), decision);
+      });
+    },
+
+    /** `affectMonitors`: one call, once, whatever happens to the worker; and what it did, into the audit. */
+    async affectMonitors(step: BatchStep & { readonly call: number }): Promise<CallEffect> {
+      const { action, filter, limit, call } = step;
+      const input = { action, filter: filterOfCalls(action, filter), dry_run: false, limit };
+      let answer: Awaited<ReturnType<typeof answerOf>> | null = null;
+      try {
+        answer = await answerOf(deps, await buyWhole(deps, batchMonitorsEndpoint, input));
+      } catch (error) {
+        if (!(error instanceof ApplicationFailure) || !lostTypes.has(error.type ?? '')) throw error;
+      }
+      return beating(async () => {
+        const told = answer ? readMonitorBatch(answer.data) : null;
+        if (told?.dryRun === true)
+          throw refusal('the service only told what it would do, though it was asked to do it');
+        const ids = told?.ids ?? (await seenDone(deps, step, auditOf(step)));
+        const record = { call, requestId: answer?.requestId ?? null, at: Date.now(), answered: answer !== null, ids };
+        const fresh = await auditOf(step).record(runOf(step), record);
+        return { answered: answer !== null, fresh, hasMore: told?.hasMore ?? null };
+      });
+    },
+
+    /** `finishMonitorBatch`: lists again, and compares with the plan and with what the calls told. */
+    async finishMonitorBatch(step: BatchStep & { readonly phase: BatchPhase }): Promise<BatchEffect | null> {
+      return beating(async () => {
+        const audit = auditOf(step);
+        const acted = step.phase !== 'rejected' && step.phase !== 'expired';
+        const planned = acted ? await audit.monitors(runOf(step), 'all') : [];
+        const now = planned.length > 0 ? await lookUp(deps, step, planned) : () => null;
+        const effects = planned.map((one) => effectOf(step.action, one, now(one.id)));
+        await audit.finish(runOf(step), { phase: step.phase, at: Date.now(), effects });
+        return acted ? summarizeEffects(effects, SHOWN_MONITORS) : null;
+      });
+    },
+  };
+}
+
+/** The plan, once list and dry run agree. */
+async function agreedPlan(deps: ActivityDeps, { action, filter }: BatchStep) {
+  for (let tries = 1; ; tries++) {
+    const sorted = sortMonitors(action, await listStates(deps, filter));
+    const limit = Math.min(MAX_BATCH_LIMIT, Math.max(1, sorted.toDo.length));
+    const input = { action, filter: filterOfCalls(action, filter), dry_run: true, limit };
+    const { data } = await patiently(deps, batchMonitorsEndpoint, input);
+    const told = readMonitorBatch(data);
+    if (told.dryRun === false)
+      throw refusal('the service did what it was only to tell; look at the monitors', 'PlanDiffers');
+    const differs = contradiction(sorted.toDo, told);
+    if (differs === null) return sorted;
+    if (tries === PLAN_TRIES)
+      throw refusal(`the service contradicts itself: ${differs}; nothing was done`, 'PlanDiffers');
+  }
+}
+
+/** An answer itself, also where it was too large to return. */
+async function answerOf(
+  { journal }: ActivityDeps,
+  result: OperationResult<MonitorBatchResponse>,
+): Promise<{ readonly data: MonitorBatchResponse; readonly requestId: string | null }> {
+  const requestId = result.requests[0]?.requestId ?? null;
+  if ('data' in result) return { data: result.data, requestId };
+  const [record] = [...(await journal.read(result.landed)).values()];
+  // It was checked against the endpoint's schema when it landed.
+  return { data: (record?.result ?? {}) as MonitorBatchResponse, requestId };
+}
+
+/** Monitors of the plan to which the action has been done though no answer says so. */
+async function seenDone(deps: ActivityDeps, step: BatchStep, audit: MonitorWarehouse['audit']): Promise<string[]> {
+  const pending = await audit.monitors({ origin: deps.origin, job: step.job, run: step.run }, 'pending');
+  if (pending.length === 0) return [];
+  const now = await lookUp(deps, step, pending);
+  return pending.filter(({ id }) => isDone(step.action, now(id))).map(({ id }) => id);
+}
+
+/** How monitors are now. One that is not in the list any more may have got another name: it is asked for by itself, unless a call deleted it. */
+async function lookUp(
+  deps: ActivityDeps,
+  { action, filter }: BatchStep,
+  monitors: readonly (MonitorState & { readonly ours: boolean })[],
+): Promise<(id: string) => MonitorState | null> {
+  const listed = new Map((await listStates(deps, filterOfLooks(filter))).map((one) => [one.id, one]));
+  for (const { id, ours } of monitors) {
+    if (listed.has(id) || (ours && action === 'delete')) continue;
+    const found = await readState(deps, id);
+    if (found) listed.set(id, found);
+  }
+  return (id) => listed.get(id) ?? null;
+}

@@ -1,0 +1,71 @@
+import { ApplicationFailure } from '@temporalio/common';
+import type { Endpoint } from '../api/endpoint.js';
+import type { Monitor } from '../api/monitor-schemas.js';
+import { getMonitorEndpoint, listMonitorsEndpoint, updateMonitorEndpoint } from '../api/monitors.js';
+import type { Input } from '../api/transport.js';
+import type { MonitorFilter, MonitorState } from '../core/monitor-batch.js';
+import { next, type PageEnvelope, startWalk } from '../core/walk.js';
+import type { ActivityDeps } from './deps.js';
+import { localFailures } from './failure.js';
+import { patiently } from './patient-call.js';
+
+/** The longest page that the service gives (interface section 8). */
+const PAGE = 100;
+
+type Deps = Pick<ActivityDeps, 'transport' | 'limiter'>;
+
+/** Every page of a list, one after the other. Rejects with `WalkError` where it can't be walked on. */
+export async function* pagesOf<I, T>(
+  deps: Deps,
+  endpoint: Endpoint<I, PageEnvelope<T>>,
+  input: Input<NoInfer<I>>,
+): AsyncGenerator<readonly T[]> {
+  let state = startWalk();
+  while (!state.done) {
+    const page = { ...input, limit: PAGE, ...(state.cursor === null ? {} : { cursor: state.cursor }) };
+    const { data } = await patiently(deps, endpoint, page);
+    const step = next<T>(state, data);
+    state = step.state;
+    yield step.items;
+  }
+}
+
+/** The monitors that match, all pages, each once: the list may shift while it is read. */
+export async function listStates(deps: Deps, filter: MonitorFilter): Promise<MonitorState[]> {
+  const found = new Map<string, MonitorState>();
+  for await (const page of pagesOf(deps, listMonitorsEndpoint, { ...filter })) {
+    for (const monitor of page) found.set(monitor.id, stateOf(monitor));
+  }
+  return [...found.values()];
+}
+
+/** One monitor as it is now; null where there is none. */
+export async function readState(deps: Deps, id: string): Promise<MonitorState | null> {
+  try {
+    const { data } = await patiently(deps, getMonitorEndpoint, { id });
+    return stateOf(data);
+  } catch (error) {
+    if (error instanceof ApplicationFailure && error.type === 'NotFound') return null;
+    throw error;
+  }
+}
+
+/** Sets the status of a monitor; null where there is none. A second time changes nothing but perhaps `updatedAt`. */
+export async function setStatus(deps: Deps, id: string, status: 'active' | 'paused'): Promise<MonitorState | null> {
+  try {
+    const { data } = await patiently(deps, updateMonitorEndpoint, { id, status });
+    return stateOf(data);
+  } catch (error) {
+    if (error instanceof ApplicationFailure && error.type === 'NotFound') return null;
+    throw error;
+  }
+}
+
+function stateOf({ id, name, status, updatedAt }: Monitor): MonitorState {
+  return { id, name: name ?? null, status: status ?? null, updatedAt: updatedAt ?? null };
+}
+
+/** A failure that no retry mends, in a sentence. */
+export function refusal(message: string, type: string = localFailures.badInput): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, type);
+}

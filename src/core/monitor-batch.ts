@@ -1,0 +1,270 @@
+import type { Json } from './json.js';
+
+/** What a batch does with each monitor that matches (interface section 4.6). */
+export const monitorActions = ['pause', 'unpause', 'delete'] as const;
+export type MonitorAction = (typeof monitorActions)[number];
+
+/** Which monitors are meant: all that is given must match (interface section 4.6). */
+export type MonitorFilter = {
+  readonly status?: string;
+  /** Part of the name, in any case. */
+  readonly name?: string;
+  readonly metadata?: Record<string, string>;
+};
+
+/** A monitor as far as a batch looks at it; times as the service tells them. */
+export interface MonitorState {
+  readonly id: string;
+  readonly name: string | null;
+  readonly status: string | null;
+  readonly updatedAt: string | null;
+}
+
+/** Who decided, and why. */
+export interface Decision {
+  readonly by: string;
+  readonly why?: string;
+}
+
+/** Input of the `batchMonitors` workflow: plain JSON, usable from any Temporal SDK. */
+export interface BatchMonitorsInput {
+  readonly action: MonitorAction;
+  readonly filter: MonitorFilter;
+  /** Monitors a call, 1 to 500; default 100. */
+  readonly limit?: number;
+  /** Warehouse of the audit; default `out/monitors.duckdb` under the worker's directory. */
+  readonly into?: string;
+  /** Where the warehouse is a file and workers are on several machines: name of the machine that has it. */
+  readonly host?: string;
+  /** Who asks, for the audit. */
+  readonly by?: string;
+  /** Approved before it starts; or to be approved by the Update `approve`. Default: to be approved where it deletes. */
+  readonly approval?: Decision | 'wait' | 'none';
+  /** How long an approval is waited for, ms; default a day. */
+  readonly approvalWithinMs?: number;
+}
+
+export const DEFAULT_BATCH_LIMIT = 100;
+export const MAX_BATCH_LIMIT = 500;
+export const APPROVAL_WITHIN_MS = 24 * 3_600_000;
+
+/** A sentence that says what is wrong with the input; null where nothing is. */
+export function batchProblem(input: BatchMonitorsInput): string | null {
+  const { action, filter, limit = DEFAULT_BATCH_LIMIT, approval } = input;
+  if (!monitorActions.includes(action)) return `action: one of ${monitorActions.join(', ')} is needed`;
+  const { status, name, metadata } = filter ?? {};
+  const given = Object.keys(metadata ?? {}).length > 0 || Boolean(name) || Boolean(status);
+  if (!given) return 'filter: name, status or metadata is needed; all monitors at once are never meant';
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_BATCH_LIMIT)
+    return `limit: 1 to ${MAX_BATCH_LIMIT} is needed`;
+  if (typeof approval === 'object' && !approval.by) return 'approval.by: say who approved';
+  if (action === 'delete' && approval === 'none') return 'approval: what deletes is approved by somebody';
+  const from = statusBefore[action];
+  if (from !== null && status !== undefined && status !== from) {
+    return `filter.status: ${action} acts on ${from} monitors only, so that its loop ends and disabled ones stay as they are`;
+  }
+  return null;
+}
+
+/** Status of the monitors that an action acts on; null: of any. */
+const statusBefore: Readonly<Record<MonitorAction, string | null>> = {
+  pause: 'active',
+  unpause: 'paused',
+  delete: null,
+};
+/** … and behind it; null: they are gone. */
+const statusAfter: Readonly<Record<MonitorAction, string | null>> = {
+  pause: 'paused',
+  unpause: 'active',
+  delete: null,
+};
+
+/** The filter of the calls: with the status that what was acted on has no longer, so that the loop ends. */
+export function filterOfCalls(action: MonitorAction, filter: MonitorFilter): MonitorFilter {
+  const status = statusBefore[action];
+  return status === null ? filter : { ...filter, status };
+}
+
+/** The filter under which a monitor is still found when it was acted on. */
+export function filterOfLooks({ name, metadata }: MonitorFilter): MonitorFilter {
+  return { ...(name === undefined ? {} : { name }), ...(metadata === undefined ? {} : { metadata }) };
+}
+
+/** Monitors by what an action means for them. */
+export interface SortedMonitors {
+  readonly toDo: readonly MonitorState[];
+  /** They are already as they would be. */
+  readonly already: readonly MonitorState[];
+  /** They stay as they are, such as disabled ones. */
+  readonly left: readonly MonitorState[];
+}
+
+/** Sorts the monitors that match. */
+export function sortMonitors(action: MonitorAction, monitors: readonly MonitorState[]): SortedMonitors {
+  const before = statusBefore[action];
+  if (before === null) return { toDo: monitors, already: [], left: [] };
+  const after = statusAfter[action];
+  return {
+    toDo: monitors.filter(({ status }) => status === before),
+    already: monitors.filter(({ status }) => status === after),
+    left: monitors.filter(({ status }) => status !== before && status !== after),
+  };
+}
+
+/** Whether an action has been done to a monitor; `now` is null where it is gone. */
+export function isDone(action: MonitorAction, now: MonitorState | null): boolean {
+  return action === 'delete' ? now === null : now !== null && now.status === statusAfter[action];
+}
+
+/** What a dry run told; see `readMonitorBatch`. */
+export interface ToldByDryRun {
+  readonly ids: readonly string[] | null;
+  readonly affected: number | null;
+  readonly hasMore: boolean | null;
+}
+
+/** How a dry run contradicts the plan, in words; null where it doesn't as far as it tells. */
+export function contradiction(planned: readonly MonitorState[], told: ToldByDryRun): string | null {
+  const known = new Set(planned.map(({ id }) => id));
+  const strange = told.ids?.filter((id) => !known.has(id)) ?? [];
+  if (strange.length > 0)
+    return `its dry run names ${strange.length} monitor(s) that its list doesn't show, such as ${strange[0]}`;
+  const count = told.ids ? new Set(told.ids).size : told.affected;
+  if (count === null) return null;
+  if (told.hasMore === true && count < known.size) return null;
+  if (count === known.size) return null;
+  return `its dry run tells of ${count} monitor(s), its list of ${known.size}`;
+}
+
+/** Calls that affect nothing new, one after the other, before a loop is given up. */
+export const MAX_IDLE_CALLS = 2;
+
+/** What one call did. */
+export interface CallEffect {
+  /** The service said so; false: no answer landed, it was looked at. */
+  readonly answered: boolean;
+  /** Monitors that no call before affected. */
+  readonly fresh: number;
+  readonly hasMore: boolean | null;
+}
+
+/** How a loop goes on behind a call. `idle`: answered calls in a row that affected nothing new, this one included. */
+export function afterCall({ answered, fresh, hasMore }: CallEffect, idle: number): 'again' | 'done' | 'stuck' {
+  if (!answered) return 'again';
+  if (hasMore === false || (hasMore === null && fresh === 0)) return 'done';
+  return idle >= MAX_IDLE_CALLS ? 'stuck' : 'again';
+}
+
+/** A monitor of the plan, and what has come of it. */
+export interface PlannedMonitor extends MonitorState {
+  /** False: a call affected it though it was not in the plan. */
+  readonly planned: boolean;
+  /** Our call did it, as the service told or a look showed. */
+  readonly ours: boolean;
+}
+
+export type EffectKind = 'affected' | 'unplanned' | 'missed' | 'others';
+
+/** What has come of one monitor, by the lists before and after. */
+export interface MonitorEffect {
+  readonly id: string;
+  readonly name: string | null;
+  readonly kind: EffectKind;
+  readonly before: MonitorState;
+  /** Null: it is gone. */
+  readonly after: MonitorState | null;
+  /** A sentence, where it is not as planned. */
+  readonly note: string | null;
+}
+
+/** Compares a monitor of the plan with what it is now. Somebody else acted where it changed without our call. */
+export function effectOf(action: MonitorAction, one: PlannedMonitor, now: MonitorState | null): MonitorEffect {
+  const done = isDone(action, now);
+  const effect = (kind: EffectKind, note: string | null): MonitorEffect => {
+    const { id, name, status, updatedAt } = one;
+    return { id, name: name ?? now?.name ?? null, kind, before: { id, name, status, updatedAt }, after: now, note };
+  };
+  if (one.ours) {
+    if (!done) return effect('others', `changed again by somebody else after this ${action}`);
+    return one.planned ? effect('affected', null) : effect('unplanned', 'matched only after the plan was made');
+  }
+  if (done) return effect('others', `somebody else's ${action}`);
+  if (now === null) return effect('others', 'deleted by somebody else');
+  if (now.updatedAt !== one.updatedAt || now.status !== one.status) return effect('others', 'changed by somebody else');
+  return effect('missed', 'not affected though it matches');
+}
+
+/** What names one batch in the audit. */
+export interface BatchRun {
+  /** Base URL of the service, or `sandbox`. */
+  readonly origin: string;
+  readonly job: string;
+  /** Id of the workflow's first run: a job may run again. */
+  readonly run: string;
+}
+
+/** Counts of a plan, with some of its monitors. */
+export interface BatchPlan {
+  readonly planned: number;
+  readonly already: number;
+  readonly left: number;
+  readonly examples: readonly MonitorState[];
+}
+
+export type BatchPhase = 'planning' | 'waiting' | 'running' | 'done' | 'rejected' | 'expired' | 'failed' | 'cancelled';
+
+/** What the query `progress` of a batch answers. Times Unix ms. */
+export interface BatchProgress {
+  readonly phase: BatchPhase;
+  readonly job: string;
+  readonly action: MonitorAction;
+  readonly filter: MonitorFilter;
+  readonly plan: BatchPlan | null;
+  readonly decision: (Decision & { readonly approved: boolean; readonly at: number }) | null;
+  /** Until when an approval is waited for. */
+  readonly approveUntil: number | null;
+  readonly calls: number;
+  /** Calls without an answer; what they did was looked at. */
+  readonly lost: number;
+  readonly affected: number;
+  readonly message: string | null;
+}
+
+/** The effect of a batch: counts by kind, and monitors that did not go as planned. */
+export interface BatchEffect {
+  readonly affected: number;
+  readonly unplanned: number;
+  readonly missed: number;
+  readonly others: number;
+  readonly examples: readonly MonitorEffect[];
+}
+
+/** Result of the `batchMonitors` workflow. */
+export interface BatchSummary extends BatchProgress {
+  readonly into: string;
+  /** Null where nothing was to be done or it was not approved. */
+  readonly effect: BatchEffect | null;
+}
+
+/** Monitors that plans and effects show; all of them are in the warehouse. */
+export const SHOWN_MONITORS = 20;
+
+/** A filter in words. */
+export function filterText({ name, status, metadata }: MonitorFilter): string {
+  const parts = [
+    ...(name === undefined ? [] : [`name contains "${name}"`]),
+    ...(status === undefined ? [] : [`status is ${status}`]),
+    ...Object.entries(metadata ?? {}).map(([key, value]) => `${key}=${value}`),
+  ];
+  return parts.length > 0 ? parts.join(', ') : 'all';
+}
+
+/** A filter as JSON, for tables. */
+export function filterJson(filter: MonitorFilter): Json {
+  const { name, status, metadata } = filter;
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(status === undefined ? {} : { status }),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+}

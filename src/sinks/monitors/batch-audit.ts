@@ -1,0 +1,168 @@
+import { filterJson, type MonitorState, type PlannedMonitor } from '../../core/monitor-batch.js';
+import type { BatchAudit } from '../../core/monitor-warehouse.js';
+import { insert, type MonitorDialect, type MonitorTransaction, type SqlValue } from './monitor-sql.js';
+import { actions, batches } from './monitor-tables.js';
+
+/** Work in one transaction of the warehouse. */
+export type Transact = <T>(work: (tx: MonitorTransaction) => Promise<T>) => Promise<T>;
+
+/** Monitors a statement. */
+const CHUNK = 300;
+/** `effect` of a monitor that was already as it would be. */
+const ALREADY = 'already';
+
+interface ActionRow {
+  readonly id: string;
+  readonly name: string | null;
+  readonly status: string | null;
+  readonly updatedAt: string | null;
+  readonly planned: number;
+  readonly ours: number;
+}
+
+/** The audit on a database: the same statements for all. */
+export function createBatchAudit(transact: Transact, dialect: MonitorDialect): BatchAudit {
+  const { moment, texts } = dialect;
+  const ofRun = 'origin = $1 AND job = $2 AND run = $3';
+  const done = `affected_at IS NOT NULL`;
+  return {
+    plan: ({ origin, job, run, action, filter, by, at }, toDo, already) =>
+      transact(async (tx) => {
+        const [begun] = await tx.rows<{ n: number }>(
+          `SELECT CAST(count(*) AS INTEGER) AS n FROM monitor_actions WHERE ${ofRun} AND ${done}`,
+          [origin, job, run],
+        );
+        if (begun && begun.n > 0) return;
+        for (const table of ['monitor_actions', 'monitor_batches'])
+          await tx.run(`DELETE FROM ${table} WHERE ${ofRun}`, [origin, job, run]);
+        const batch = [origin, job, run, action, JSON.stringify(filterJson(filter)), by, at];
+        await insert(tx, dialect, batches, [[...batch, null, null, null, null, null, null]]);
+        const line = (one: MonitorState, planned: boolean): SqlValue[] => [
+          ...[origin, job, run, one.id, one.name, action, planned ? 1 : 0, one.status, one.updatedAt],
+          ...[null, null, null, null, null, null, planned ? null : ALREADY, null],
+        ];
+        await insert(tx, dialect, actions, [
+          ...toDo.map((one) => line(one, true)),
+          ...already.map((one) => line(one, false)),
+        ]);
+      }),
+
+    decide: ({ origin, job, run }, { by, why, approved, at }) =>
+      transact(async (tx) => {
+        await tx.run(
+          `UPDATE monitor_batches SET decided_by = $4, decided_why = $5, approved = $6, decided_at = ${moment('$7')} WHERE ${ofRun}`,
+          [origin, job, run, dialect.text(by), why === undefined ? null : dialect.text(why), approved ? 1 : 0, at],
+        );
+        if (!approved) return;
+        await tx.run(`UPDATE monitor_actions SET approved_by = $4 WHERE ${ofRun}`, [
+          origin,
+          job,
+          run,
+          dialect.text(by),
+        ]);
+        await tx.run(
+          `UPDATE monitor_quiet SET kept_by = $4 WHERE origin = $1 AND monitor_id IN (
+             SELECT monitor_id FROM monitor_actions WHERE ${ofRun} AND action = 'pause' AND effect = '${ALREADY}')`,
+          [origin, job, run, dialect.text(by)],
+        );
+      }),
+
+    record: ({ origin, job, run }, { call, requestId, at, answered, ids }) =>
+      transact(async (tx) => {
+        const list = JSON.stringify([...new Set(ids)]);
+        const named = `monitor_id IN (${texts('$4')})`;
+        const note = answered ? null : 'the answer was lost; a look at the list showed it';
+        await tx.run(
+          `UPDATE monitor_actions SET affected_at = ${moment('$5')}, call_number = $6, request_id = $7, note = $8
+           WHERE ${ofRun} AND ${named} AND NOT (${done}) AND (planned = 1 OR effect IS NULL)`,
+          [origin, job, run, list, at, call, requestId, note],
+        );
+        const known = await tx.rows<{ id: string }>(
+          `SELECT monitor_id AS id FROM monitor_actions WHERE ${ofRun} AND ${named} AND ${done}`,
+          [origin, job, run, list],
+        );
+        await addUnplanned(tx, { origin, job, run, call, requestId, at, note, ids: without(ids, known) });
+        const [fresh] = await tx.rows<{ n: number }>(
+          `SELECT CAST(count(*) AS INTEGER) AS n FROM monitor_actions WHERE ${ofRun} AND call_number = $4`,
+          [origin, job, run, call],
+        );
+        return fresh?.n ?? 0;
+      }),
+
+    monitors: ({ origin, job, run }, which) =>
+      transact(async (tx) => {
+        const rows = await tx.rows<ActionRow>(
+          `SELECT monitor_id AS id, name, before_status AS status, before_updated_at AS "updatedAt",
+             CAST(planned AS INTEGER) AS planned, CASE WHEN ${done} THEN 1 ELSE 0 END AS ours FROM monitor_actions
+           WHERE ${ofRun} AND ${which === 'pending' ? `planned = 1 AND NOT (${done})` : `(planned = 1 OR ${done})`} ORDER BY 1`,
+          [origin, job, run],
+        );
+        return rows.map(
+          ({ planned, ours, ...state }): PlannedMonitor => ({ ...state, planned: planned === 1, ours: ours === 1 }),
+        );
+      }),
+
+    finish: ({ origin, job, run }, { phase, at, effects }) =>
+      transact(async (tx) => {
+        await tx.run(`UPDATE monitor_batches SET phase = $4, ended_at = ${moment('$5')} WHERE ${ofRun}`, [
+          ...[origin, job, run, phase, at],
+        ]);
+        for (let from = 0; from < effects.length; from += CHUNK) {
+          const part = effects.slice(from, from + CHUNK);
+          const tuples = part.map(
+            (_, index) => `(${[4, 5, 6, 7, 8, 9].map((at) => `CAST($${at + 6 * index} AS ${dialect.types.text})`)})`,
+          );
+          const held = (text: string | null | undefined) => (text ? dialect.text(text) : null);
+          await tx.run(
+            `UPDATE monitor_actions SET effect = v.kind, note = coalesce(v.note, monitor_actions.note), after_status = v.status,
+               after_updated_at = v.updated_at, name = coalesce(monitor_actions.name, v.name)
+             FROM (VALUES ${tuples.join(', ')}) AS v (id, kind, note, status, updated_at, name) WHERE ${ofRun} AND monitor_id = v.id`,
+            [
+              origin,
+              job,
+              run,
+              ...part.flatMap(({ id, kind, note, after, name }) => [
+                ...[id, kind, note, held(after?.status), held(after?.updatedAt), held(name)],
+              ]),
+            ],
+          );
+        }
+      }),
+  };
+
+  /** Monitors that a call names though no plan does: they began to match since. */
+  async function addUnplanned(
+    tx: MonitorTransaction,
+    what: {
+      readonly origin: string;
+      readonly job: string;
+      readonly run: string;
+      readonly call: number;
+      readonly requestId: string | null;
+      readonly at: number;
+      readonly note: string | null;
+      readonly ids: readonly string[];
+    },
+  ): Promise<void> {
+    const { origin, job, run, call, requestId, at, note, ids } = what;
+    if (ids.length === 0) return;
+    const [batch] = await tx.rows<{ action: string; by: string | null }>(
+      `SELECT action, decided_by AS by FROM monitor_batches WHERE ${ofRun}`,
+      [origin, job, run],
+    );
+    // One that was already so, and became otherwise since, has a line.
+    await tx.run(`DELETE FROM monitor_actions WHERE ${ofRun} AND monitor_id IN (${texts('$4')})`, [
+      ...[origin, job, run, JSON.stringify(ids)],
+    ]);
+    const rows = ids.map((id): SqlValue[] => [
+      ...[origin, job, run, id, null, batch?.action ?? '', 0, null, null, null, null, at, call, requestId],
+      ...[batch?.by ?? null, null, note],
+    ]);
+    await insert(tx, dialect, actions, rows);
+  }
+}
+
+function without(ids: readonly string[], known: readonly { readonly id: string }[]): string[] {
+  const there = new Set(known.map(({ id }) => id));
+  return [...new Set(ids)].filter((id) => !there.has(id));
+}

@@ -1,0 +1,81 @@
+/** What a statement here is given. Times are Unix ms, made moments by {@link MonitorDialect.moment}. */
+export type SqlValue = string | number | null;
+
+/** A transaction of a warehouse, as the statements for monitors need it. Parameters are `$1`, `$2`, … */
+export interface MonitorTransaction {
+  run(sql: string, values?: readonly SqlValue[]): Promise<void>;
+  rows<Row extends object>(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
+}
+
+/** What differs between databases in the statements for monitors. */
+export interface MonitorDialect {
+  readonly types: Readonly<Record<ColumnType, string>>;
+  /** A moment of a parameter in Unix ms. */
+  moment(parameter: string): string;
+  /** Rows of one text each, from a parameter that is a JSON list of texts. */
+  texts(parameter: string): string;
+  /** A JSON text as the database can hold it. */
+  json(text: string): string;
+  /** A text as the database can hold it. */
+  text(text: string): string;
+}
+
+export type ColumnType = 'text' | 'integer' | 'number' | 'time' | 'json';
+
+/** A column of a table for monitors, in words for comments and the data dictionary. */
+export interface MonitorColumn {
+  readonly name: string;
+  readonly type: ColumnType;
+  readonly is: string;
+  readonly required?: boolean;
+}
+
+export interface MonitorTable {
+  readonly name: string;
+  readonly is: string;
+  readonly key: readonly string[];
+  readonly columns: readonly MonitorColumn[];
+}
+
+/** What a statement may take as parameters. */
+const MOST_VALUES = 2000;
+
+/** Appends rows: values in the order of the table's columns; JSON as text, times in Unix ms. */
+export async function insert(
+  tx: MonitorTransaction,
+  dialect: MonitorDialect,
+  table: MonitorTable,
+  rows: readonly (readonly SqlValue[])[],
+): Promise<void> {
+  const { name, columns } = table;
+  const each = Math.max(1, Math.floor(MOST_VALUES / columns.length));
+  const names = columns.map((column) => column.name).join(', ');
+  for (let from = 0; from < rows.length; from += each) {
+    const part = rows.slice(from, from + each);
+    const tuples = part.map(
+      (_, row) => `(${columns.map(({ type }, at) => place(type, row * columns.length + at + 1)).join(', ')})`,
+    );
+    const values = part.flatMap((row) => row.map((value, at) => held(columns[at]?.type, value)));
+    await tx.run(`INSERT INTO ${name} (${names}) VALUES ${tuples.join(', ')}`, values);
+  }
+
+  function place(type: ColumnType, number: number): string {
+    return type === 'time' ? dialect.moment(`$${number}`) : `CAST($${number} AS ${dialect.types[type]})`;
+  }
+
+  function held(type: ColumnType | undefined, value: SqlValue): SqlValue {
+    if (typeof value !== 'string') return value;
+    return type === 'json' ? dialect.json(value) : dialect.text(value);
+  }
+}
+
+/** Unix ms of a service's timestamp; null for what is none. */
+export function toMillis(text: unknown): number | null {
+  const at = typeof text === 'string' ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? null : at;
+}
+
+/** A text without halves of surrogate pairs, which are no characters. */
+export function wellFormed(text: string): string {
+  return /[\ud800-\udfff]/.test(text) ? Buffer.from(text).toString() : text;
+}

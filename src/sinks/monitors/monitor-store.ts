@@ -1,0 +1,19 @@
+import type { MonitorWarehouse } from '../../core/monitor-warehouse.js';
+import { createBatchAudit, type Transact } from './batch-audit.js';
+import type { MonitorDialect } from './monitor-sql.js';
+import { createQuietMemory } from './quiet-memory.js';
+import { createMonitorRuns } from './run-store.js';
+
+/** The port on a database: the same statements for all, see `MonitorDialect`. */
+export function createMonitorStore(
+  dialect: MonitorDialect,
+  transact: Transact,
+  close: () => Promise<void>,
+): MonitorWarehouse {
+  return {
+    audit: createBatchAudit(transact, dialect),
+    quiet: createQuietMemory(transact, dialect),
+    runs: createMonitorRuns(transact, dialect),
+    close,
+  };
+}

@@ -1,0 +1,160 @@
+import type { KnownRun, MonitorRuns, RawRecord } from '../../core/monitor-warehouse.js';
+import { rawJson } from '../../core/monitor-warehouse.js';
+import type { Transact } from './batch-audit.js';
+import { insert, type MonitorDialect, type MonitorTransaction, type SqlValue, toMillis } from './monitor-sql.js';
+import { monitors, results, runs } from './monitor-tables.js';
+
+/** Runs of monitors on a database: the same statements for all. */
+export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): MonitorRuns {
+  const { texts, moment } = dialect;
+  return {
+    loadMonitors: (origin, mark, records) =>
+      transact(async (tx) => {
+        const ids = JSON.stringify(records.map(({ id }) => id));
+        const before = await tx.rows<{ id: string; mark: string | null }>(
+          `SELECT id, read_mark AS mark FROM monitors WHERE origin = $1 AND id IN (${texts('$2')})`,
+          [origin, ids],
+        );
+        const read = new Map(before.map((one) => [one.id, one.mark]));
+        await tx.run(`DELETE FROM monitors WHERE origin = $1 AND id IN (${texts('$2')})`, [origin, ids]);
+        const unique = [...new Map(records.map((one) => [one.id, one])).values()];
+        await insert(
+          tx,
+          dialect,
+          monitors,
+          unique.map((one) => monitorRow(origin, mark, one, read.get(one.id) ?? null)),
+        );
+      }),
+
+    endMonitors: (origin, mark, whole) =>
+      transact(async (tx) => {
+        if (whole) {
+          await tx.run(
+            `UPDATE monitors SET gone_at = ${moment('$3')} WHERE origin = $1 AND gone_at IS NULL AND export_mark <> $2`,
+            [origin, mark, Date.now()],
+          );
+        }
+        const [seen] = await tx.rows<{ n: number }>(
+          'SELECT CAST(count(*) AS INTEGER) AS n FROM monitors WHERE origin = $1 AND export_mark = $2',
+          [origin, mark],
+        );
+        return { monitors: seen?.n ?? 0 };
+      }),
+
+    unread: (origin, mark, limit) =>
+      transact(async (tx) => {
+        const rows = await tx.rows<{ id: string }>(
+          `SELECT id FROM monitors WHERE origin = $1 AND export_mark = $2 AND (read_mark IS NULL OR read_mark <> $2)
+           ORDER BY id LIMIT ${Math.floor(limit)}`,
+          [origin, mark],
+        );
+        return rows.map(({ id }) => id);
+      }),
+
+    knownRuns: (origin, monitor) =>
+      transact(async (tx) => {
+        const rows = await tx.rows<{ id: string; over: number; reached: number }>(
+          `SELECT id, CAST(is_over AS INTEGER) AS over, CAST(is_reached AS INTEGER) AS reached FROM monitor_runs
+           WHERE origin = $1 AND monitor_id = $2`,
+          [origin, monitor],
+        );
+        return rows.map((one): KnownRun => ({ id: one.id, over: one.over === 1, reached: one.reached === 1 }));
+      }),
+
+    loadRuns: (origin, monitor, records) =>
+      transact(async (tx) => {
+        const unique = [...new Map(records.map((one) => [one.id, one])).values()];
+        const ids = JSON.stringify(unique.map(({ id }) => id));
+        const before = await tx.rows<{ id: string; reached: number }>(
+          `SELECT id, CAST(is_reached AS INTEGER) AS reached FROM monitor_runs WHERE origin = $1 AND monitor_id = $2 AND id IN (${texts('$3')})`,
+          [origin, monitor, ids],
+        );
+        const reached = new Map(before.map((one) => [one.id, one.reached]));
+        await remove(tx, origin, monitor, ids);
+        const lines = unique.flatMap((run) => resultRows(origin, monitor, run));
+        await insert(
+          tx,
+          dialect,
+          runs,
+          unique.map((run) => runRow(origin, monitor, run, reached.get(run.id) ?? 0)),
+        );
+        await insert(tx, dialect, results, lines);
+        return { added: unique.length - before.length, results: lines.length };
+      }),
+
+    endRuns: (origin, mark, monitor) =>
+      transact(async (tx) => {
+        await tx.run(
+          'UPDATE monitor_runs SET is_reached = 1 WHERE origin = $1 AND monitor_id = $2 AND is_reached = 0',
+          [...[origin, monitor]],
+        );
+        await tx.run('UPDATE monitors SET read_mark = $3 WHERE origin = $1 AND id = $2', [origin, monitor, mark]);
+      }),
+  };
+
+  async function remove(tx: MonitorTransaction, origin: string, monitor: string, ids: string): Promise<void> {
+    const which = (column: string) => `origin = $1 AND monitor_id = $2 AND ${column} IN (${texts('$3')})`;
+    await tx.run(`DELETE FROM monitor_runs WHERE ${which('id')}`, [origin, monitor, ids]);
+    await tx.run(`DELETE FROM monitor_run_results WHERE ${which('run_id')}`, [origin, monitor, ids]);
+  }
+}
+
+function monitorRow(origin: string, mark: string, one: RawRecord, readMark: string | null): SqlValue[] {
+  return [
+    ...[origin, one.id, textOf(one.name), textOf(one.status), textOf(fieldsOf(one.search).query)],
+    ...[jsonOf(one.trigger), jsonOf(one.metadata), textOf(fieldsOf(one.webhook).url)],
+    ...[toMillis(one.nextRunAt), toMillis(one.createdAt), toMillis(one.updatedAt), JSON.stringify(rawJson(one))],
+    ...[Date.now(), null, mark, readMark],
+  ];
+}
+
+/** Statuses that are ends (public facts 7.2). Of others the times tell. */
+const ends = new Set(['completed', 'failed', 'cancelled']);
+
+function runRow(origin: string, monitor: string, run: RawRecord, reached: number): SqlValue[] {
+  const { content } = fieldsOf(run.output);
+  const over =
+    ends.has(String(run.status)) ||
+    [run.completedAt, run.failedAt, run.cancelledAt].some((at) => toMillis(at) !== null);
+  const duration = typeof run.durationMs === 'number' ? Math.round(run.durationMs) : null;
+  return [
+    ...[origin, monitor, run.id, textOf(run.status), textOf(run.failReason), over ? listOf(run).length : null],
+    ...[typeof content === 'string' ? content : jsonOf(content), toMillis(run.createdAt), toMillis(run.startedAt)],
+    ...[
+      toMillis(run.completedAt),
+      toMillis(run.failedAt),
+      toMillis(run.cancelledAt),
+      duration,
+      toMillis(run.updatedAt),
+    ],
+    ...[JSON.stringify(rawJson(run)), over ? 1 : 0, reached, Date.now()],
+  ];
+}
+
+function resultRows(origin: string, monitor: string, run: RawRecord): SqlValue[][] {
+  return listOf(run).map((result, index) => {
+    const { url, title, author, publishedDate, text, summary } = fieldsOf(result);
+    return [
+      ...[origin, monitor, run.id, index + 1, textOf(url), textOf(title), textOf(author), textOf(publishedDate)],
+      ...[textOf(text), textOf(summary), jsonOf(result)],
+    ];
+  });
+}
+
+function listOf(run: RawRecord): readonly unknown[] {
+  const { results: list } = fieldsOf(run.output);
+  return Array.isArray(list) ? list : [];
+}
+
+function fieldsOf(value: unknown): { readonly [name: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
+
+function textOf(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function jsonOf(value: unknown): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value);
+}

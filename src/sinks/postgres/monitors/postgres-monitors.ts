@@ -1,0 +1,22 @@
+import type { MonitorWarehouse } from '../../../core/monitor-warehouse.js';
+import { createMonitorStore } from '../../monitors/monitor-store.js';
+import { Warehouse, type WarehouseOptions } from '../warehouse.js';
+import { postgresMonitors } from './postgres-dialect.js';
+
+/** Monitors in a schema of a PostgreSQL database, beside the rows of jobs; see `createPostgresSink`. */
+export function createPostgresMonitors(options: WarehouseOptions & { readonly url: string }): MonitorWarehouse {
+  const warehouse = new Warehouse(options.url, options);
+  return createMonitorStore(
+    postgresMonitors,
+    (work) =>
+      warehouse.transaction((tx) =>
+        work({
+          run: async (sql, values) => {
+            await tx.query(sql, values);
+          },
+          rows: (sql, values) => tx.query(sql, values),
+        }),
+      ),
+    () => warehouse.close(),
+  );
+}
