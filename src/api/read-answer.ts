@@ -31,23 +31,9 @@ export async function readAnswer<I, O>(
 ): Promise<Answer<O>> {
   // A body that holds a secret is not kept.
   const kept = (body: Buffer): Buffer => (endpoint.secrets ? Buffer.alloc(0) : body);
-  if (came.broken) throw cutShort(call, { ...came, body: kept(came.body) }, said, came.broken);
   const fail = (wrong: Unusable) => unusable(call, came, said, { ...wrong, kept: kept(wrong.kept) });
-
-  let body: Buffer;
-  try {
-    body = await decodeBody(came.body, header(came.headers, 'content-encoding'), maxBytes);
-  } catch (error) {
-    if (!(error instanceof UnreadableBody)) throw error;
-    throw fail({
-      kind: error.kind === 'refused' ? 'wrongShape' : 'truncated',
-      reason: error.message,
-      error: error.cause,
-      kept: came.body,
-    });
-  }
-
-  const framed = header(came.headers, 'content-length') !== null || header(came.headers, 'transfer-encoding') !== null;
+  const body = await wholeBody(call, came, said, maxBytes, kept);
+  const framed = isFramed(came);
   // What a deletion answers with isn't shown: nothing at all is fine.
   const nothing = body.length === 0 && endpoint.method === 'DELETE';
   const read = nothing ? { value: {} } : readJson(body, framed);
@@ -67,6 +53,33 @@ export async function readAnswer<I, O>(
     costMicros: toMicros(fieldOf(fieldOf(value, 'costDollars'), 'total')),
     bytes: body.length,
   };
+}
+
+/** The body of a success, decompressed; rejects with `ApiError` where it broke off or can't be read. `kept`: what an error keeps of it. */
+export async function wholeBody(
+  call: CallContext,
+  came: Exchange,
+  said: AnswerHeaders,
+  maxBytes: number,
+  kept: (body: Buffer) => Buffer = (body) => body,
+): Promise<Buffer> {
+  if (came.broken) throw cutShort(call, { ...came, body: kept(came.body) }, said, came.broken);
+  try {
+    return await decodeBody(came.body, header(came.headers, 'content-encoding'), maxBytes);
+  } catch (error) {
+    if (!(error instanceof UnreadableBody)) throw error;
+    throw unusable(call, came, said, {
+      kind: error.kind === 'refused' ? 'wrongShape' : 'truncated',
+      reason: error.message,
+      error: error.cause,
+      kept: kept(came.body),
+    });
+  }
+}
+
+/** Whether a length or chunks said where the body ends. */
+export function isFramed({ headers }: Exchange): boolean {
+  return header(headers, 'content-length') !== null || header(headers, 'transfer-encoding') !== null;
 }
 
 /** The value with its secrets wrapped, wherever in it they are, so that they print nowhere. */

@@ -9,6 +9,7 @@ import { EventStream, type StreamFacts } from './event-stream.js';
 import { exchange, type WireRequest } from './exchange.js';
 import { limitProfiles } from './limits.js';
 import { type Answer, readAnswer } from './read-answer.js';
+import { type RawList, readRawList } from './read-raw-list.js';
 import { readStream } from './read-stream.js';
 import { createRedact } from './redact.js';
 import { encodeRequest, requestHeaders, resolveBase } from './request.js';
@@ -39,6 +40,12 @@ export interface Transport {
   check<I, O>(endpoint: Endpoint<I, O>, input: Input<NoInfer<I>>, options?: SendOptions): void;
   /** One attempt. Rejects with `ApiError`, whatever went wrong. */
   send<I, O>(endpoint: Endpoint<I, O>, input: Input<NoInfer<I>>, options?: SendOptions): Promise<Answer<O>>;
+  /** One attempt at a page of a list whose records stay as they came, see {@link RawList}. Rejects with `ApiError`. */
+  sendRawList<I, O>(
+    endpoint: Endpoint<I, O>,
+    input: Input<NoInfer<I>>,
+    options?: SendOptions & { readonly careful?: boolean },
+  ): Promise<RawList>;
   /**
    * One attempt at a streamed answer. Nothing is sent before the first chunk is asked for; the iterator rejects with `ApiError`,
    * or with `StreamDropped` where the stream broke off before its end.
@@ -147,20 +154,30 @@ export function createTransport(options: TransportOptions): Transport {
     }
   }
 
+  /** Sends a request and rejects unless the answer is a success; its body is still to be read. */
+  const succeed = async <I, O>(given: Endpoint<I, O>, input: unknown, sendOptions: SendOptions) => {
+    const { endpoint, request } = encode(given, input, sendOptions);
+    deprecations.ofRequest(endpoint, input);
+    const call = contextOf(endpoint);
+    const came = await exchange(pool, request, { ...sizes, signal: sendOptions.signal, totalMs: timeouts.totalMs });
+    if (came.status === null) throw noAnswer(call, came.started, came.broken ?? { by: 'wire', error: null });
+    const said = readAnswerHeaders(came.headers, Date.now(), redact);
+    if (came.status > 299) throw await badStatus(call, came, came.status, said);
+    deprecations.ofAnswer(endpoint, said.deprecation);
+    return { endpoint, call, came, said };
+  };
+
   return {
     check(endpoint, input, sendOptions = {}) {
       encode(endpoint, input, sendOptions);
     },
     async send(given, input, sendOptions = {}) {
-      const { endpoint, request } = encode(given, input, sendOptions);
-      deprecations.ofRequest(endpoint, input);
-      const call = contextOf(endpoint);
-      const came = await exchange(pool, request, { ...sizes, signal: sendOptions.signal, totalMs: timeouts.totalMs });
-      if (came.status === null) throw noAnswer(call, came.started, came.broken ?? { by: 'wire', error: null });
-      const said = readAnswerHeaders(came.headers, Date.now(), redact);
-      if (came.status > 299) throw await badStatus(call, came, came.status, said);
-      deprecations.ofAnswer(endpoint, said.deprecation);
+      const { endpoint, call, came, said } = await succeed(given, input, sendOptions);
       return readAnswer(endpoint, call, came, said, maxBytes);
+    },
+    async sendRawList(given, input, { careful = false, ...sendOptions } = {}) {
+      const { endpoint, call, came, said } = await succeed(given, input, sendOptions);
+      return readRawList(endpoint, call, came, said, { maxBytes, careful });
     },
     stream: (spec, input, sendOptions = {}, hooks = {}) =>
       new EventStream((facts) => openStream(spec, input, sendOptions, hooks, facts)),
