@@ -34,7 +34,9 @@ export interface EventDialect {
    * fit are NULL: they are in the object.
    */
   withFields(from: string, fields: readonly Field[]): string;
-  /** `from`, once for each object at `path` of its JSON column `data`, which is in the column `o`. `*`: elements of a list. */
+  /** Query that adds to each row of `from` these members of its JSON column `data`, as JSON columns. */
+  withMembers(from: string, names: readonly string[]): string;
+  /** Query of `from`, once for each object at `path` of its JSON column `data`, as `o`. `*`: elements of a list. */
   withObjects(from: string, path: readonly string[]): string;
   /** A number that tells contents apart. */
   digest(json: string): string;

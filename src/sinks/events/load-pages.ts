@@ -1,9 +1,8 @@
 import { type LoadedPages, MisshapenPage, type WindowPages } from '../../core/event-warehouse.js';
 import { type PayloadKind, payloads } from '../../core/events/payloads.js';
-import { partTables, stateTables } from '../../core/events/state-tables.js';
 import { chooseNew } from './choose-new.js';
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
-import { updateState } from './state-sql.js';
+import { updateStates } from './state-sql.js';
 
 /** What the pages of one window brought. */
 export interface PartResult extends Omit<LoadedPages, 'current'> {
@@ -34,11 +33,7 @@ export async function loadPages(tx: EventTransaction, dialect: EventDialect, loa
     `SELECT DISTINCT payload FROM events WHERE ${loaded} AND payload IS NOT NULL`,
     key,
   );
-  const present = new Set(kinds.map(({ payload }) => payload));
-  for (const table of stateTables) {
-    const owned = partTables.filter(({ of }) => of === table.name);
-    await updateState(tx, dialect, table, owned, key, present);
-  }
+  await updateStates(tx, dialect, key, new Set(kinds.map(({ payload }) => payload)));
   return parts;
 }
 

@@ -1,6 +1,7 @@
 import type { PayloadKind } from '../../core/events/payloads.js';
 import type { PartTable, StateSource, StateTable } from '../../core/events/state-table.js';
-import type { EventDialect, EventTransaction } from './event-sql.js';
+import { partTables, stateTables } from '../../core/events/state-tables.js';
+import type { EventDialect, EventTransaction, SqlValue } from './event-sql.js';
 
 /** What a load is told by: origin of its events, and number of the first of its lines. */
 export type LoadKey = readonly [origin: string, firstLoad: number];
@@ -10,11 +11,43 @@ const versionOf = (alias: string) => `(${alias}.version_at, ${alias}.event_at, $
 /** Parameters are those of a `LoadKey`. */
 const loaded = 'origin = $1 AND load_id >= CAST($2 AS BIGINT)';
 
+/** Brings all tables of current state up to the new events of a load, which have payloads of these kinds. */
+export async function updateStates(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  load: LoadKey,
+  kinds: ReadonlySet<PayloadKind>,
+): Promise<void> {
+  for (const payload of kinds) await nest(tx, dialect, payload, load);
+  for (const table of stateTables) {
+    const parts = partTables.filter(({ of }) => of === table.name);
+    await updateState(tx, dialect, table, parts, load, kinds);
+  }
+}
+
+const eventAt = (dialect: EventDialect) => `coalesce(created_at, ${dialect.moment('0')})`;
+
+/**
+ * Lays the members that hold other objects side by side in a temporary table: to look each of them up in the whole payload
+ * would be to parse that as often.
+ */
+async function nest(tx: EventTransaction, dialect: EventDialect, payload: PayloadKind, load: LoadKey): Promise<void> {
+  const paths = stateTables.flatMap(({ sources }) => sources.filter((source) => source.payload === payload));
+  const names = new Set(paths.flatMap(({ path }) => path[0] ?? []));
+  if (names.size === 0) return;
+  const events = `(SELECT id AS event_id, ${eventAt(dialect)} AS event_at, data FROM events WHERE ${loaded} AND payload = '${payload}')`;
+  const columns = `event_id, event_at, ${[...names].join(', ')}`;
+  await tx.run(
+    dialect.temp(`nested_${payload}`, `SELECT ${columns} FROM (${dialect.withMembers(events, [...names])}) m`),
+    load,
+  );
+}
+
 /**
  * Brings a table of current state, and those of its objects' parts, up to the new events of a load. Neither the order of loads
  * matters nor how often one is repeated: what stays is the newest version, and that something was deleted.
  */
-export async function updateState(
+async function updateState(
   tx: EventTransaction,
   dialect: EventDialect,
   table: StateTable,
@@ -26,6 +59,8 @@ export async function updateState(
   if (sources.length === 0) return;
   const { name, columns } = table;
   const [origin] = load;
+  /** Payloads that are objects of the table as a whole. */
+  const whole = sources.filter(({ path }) => path.length === 0).map(({ payload }) => payload);
   await tx.run(
     dialect.temp(
       'state_found',
@@ -34,7 +69,7 @@ export async function updateState(
           min(deleted_at) OVER (PARTITION BY id) AS deleted_at
         FROM (${sources.map((source) => candidates(dialect, source)).join('\nUNION ALL\n')}) s) r WHERE turn = 1`,
     ),
-    load,
+    whole.length > 0 ? load : [],
   );
   await tx.run(
     dialect.temp(
@@ -46,41 +81,43 @@ export async function updateState(
   );
   const [met] = await tx.rows<{ rows: number }>('SELECT CAST(count(*) AS INTEGER) AS rows FROM state_met');
   if (met?.rows) await removeOlder(tx, table, parts, origin);
-  const put = `(SELECT f.id, coalesce(f.o, e.data) AS o, f.version_at, f.event_at, f.event_id,
+  const put = `(SELECT f.id, ${whole.length > 0 ? 'coalesce(f.o, e.data)' : 'f.o'} AS o, f.version_at, f.event_at, f.event_id,
       least(f.deleted_at, m.deleted_at) AS deleted_at
     FROM state_found f LEFT JOIN state_met m ON m.id = f.id
-    LEFT JOIN (SELECT id, data FROM events WHERE ${loaded} AND payload IN ('${sources.map(({ payload }) => payload).join("', '")}')) e
-      ON e.id = f.event_id
+    ${whole.length > 0 ? `LEFT JOIN (SELECT id, data FROM events WHERE ${loaded} AND payload IN ('${whole.join("', '")}')) e ON e.id = f.event_id` : ''}
     WHERE m.id IS NULL OR m.newer)`;
+  const values = whole.length > 0 ? load : [origin];
   const names = columns.map((column) => column.name).join(', ');
   await tx.run(
     `INSERT INTO ${name} (id, ${names}, data, deleted_at, version_at, event_at, event_id, origin)
      SELECT id, ${names}, o, deleted_at, version_at, event_at, event_id, $1 FROM (${dialect.withFields(put, columns)}) w`,
-    load,
+    values,
   );
-  for (const part of parts) await putParts(tx, dialect, part, put, load);
+  for (const part of parts) await putParts(tx, dialect, part, put, values);
   await tx.run('DROP TABLE state_met');
   await tx.run('DROP TABLE state_found');
 }
 
 /** Query of all versions of objects that the load's events hold. `o` is NULL where it is all of the event's data. */
 function candidates(dialect: EventDialect, { payload, path, deletes = [] }: StateSource): string {
-  const { types, moment } = dialect;
-  const gone = deletes.length === 0 ? 'NULL' : `CASE WHEN type IN ('${deletes.join("', '")}') THEN event_at END`;
-  const eventAt = `coalesce(created_at, ${moment('0')})`;
-  if (path.length === 0) {
-    return `SELECT object_id AS id, CAST(NULL AS ${types.json}) AS o, version_at, event_at, event_id, CAST(${gone} AS ${types.time}) AS deleted_at
-      FROM (SELECT object_id, version_at, ${eventAt} AS event_at, id AS event_id, type FROM events
+  const { types } = dialect;
+  const [member, ...rest] = path;
+  if (member === undefined) {
+    const gone = deletes.length === 0 ? 'NULL' : `CASE WHEN type IN ('${deletes.join("', '")}') THEN event_at END`;
+    return `SELECT object_id AS id, CAST(NULL AS ${types.json}) AS o, version_at, event_at, event_id,
+        CAST(${gone} AS ${types.time}) AS deleted_at
+      FROM (SELECT object_id, version_at, ${eventAt(dialect)} AS event_at, id AS event_id, type FROM events
         WHERE ${loaded} AND payload = '${payload}' AND object_id IS NOT NULL) c`;
   }
-  const events = `SELECT id AS event_id, ${eventAt} AS event_at, data FROM events WHERE ${loaded} AND payload = '${payload}'`;
-  const fields = [
-    { name: 'id', path: ['id'], type: 'text' },
-    { name: 'updated_at', path: ['updatedAt'], type: 'time' },
-  ] as const;
+  const members = `(SELECT event_id, event_at, ${member} AS data FROM nested_${payload})`;
   return `SELECT id, o, coalesce(updated_at, event_at) AS version_at, event_at, event_id, CAST(NULL AS ${types.time}) AS deleted_at
-    FROM (${dialect.withFields(`(${dialect.withObjects(`(${events})`, path)})`, fields)}) c WHERE id IS NOT NULL`;
+    FROM (${dialect.withFields(`(${dialect.withObjects(members, rest)})`, versionFields)}) c WHERE id IS NOT NULL`;
 }
+
+const versionFields = [
+  { name: 'id', path: ['id'], type: 'text' },
+  { name: 'updated_at', path: ['updatedAt'], type: 'time' },
+] as const;
 
 /** Takes out what is replaced, with its parts; marks as deleted what is newer here but was deleted. */
 async function removeOlder(
@@ -107,7 +144,7 @@ async function putParts(
   dialect: EventDialect,
   { name, owner, path, columns }: PartTable,
   put: string,
-  load: LoadKey,
+  values: readonly SqlValue[],
 ): Promise<void> {
   const names = columns.map((column) => column.name).join(', ');
   const owners = `(SELECT id AS owner_id, o AS data, version_at, event_at, event_id FROM ${put} p)`;
@@ -115,6 +152,6 @@ async function putParts(
     `INSERT INTO ${name} (${owner}, ${names}, data, version_at, event_at, event_id, origin)
      SELECT owner_id, ${names}, o, version_at, event_at, event_id, $1
      FROM (${dialect.withFields(`(${dialect.withObjects(owners, [path, '*'])})`, columns)}) w`,
-    load,
+    values,
   );
 }

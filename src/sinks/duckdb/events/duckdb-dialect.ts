@@ -19,6 +19,9 @@ export const duckDbDialect: EventDialect = {
     // Read together: each reading of its own would parse the object once more.
     `SELECT * EXCLUDE (facts), ${fields.map((field, index) => `${typed(field, `facts[${index + 1}]`)} AS ${field.name}`).join(', ')}
      FROM (SELECT *, json_extract_string(o, [${fields.map(({ path }) => `'${pathOf(path)}'`).join(', ')}]) AS facts FROM ${from} s) t`,
+  withMembers: (from, names) =>
+    `SELECT * EXCLUDE (members), ${names.map((name, index) => `members[${index + 1}] AS ${name}`).join(', ')}
+     FROM (SELECT *, json_extract(data, [${names.map((name) => `'${pathOf([name])}'`).join(', ')}]) AS members FROM ${from} s) t`,
   withObjects: (from, path) => {
     if (path.length === 0) return `SELECT *, data AS o FROM ${from} s`;
     return path.includes('*')

@@ -26,6 +26,8 @@ export function postgresDialect(prefix = ''): EventDialect {
     time: reader('time'),
     withFields: (from, fields) =>
       `SELECT s.*, ${fields.map((field) => `${typed(field, `(o #>> '${pathOf(field.path)}')`)} AS ${field.name}`).join(', ')} FROM ${from} s`,
+    withMembers: (from, names) =>
+      `SELECT s.*, ${names.map((name) => `data -> '${name}' AS ${name}`).join(', ')} FROM ${from} s`,
     withObjects: (from, path) => {
       const star = path.indexOf('*');
       if (star < 0)
