@@ -22,6 +22,12 @@ export interface PurchaseDeps {
   readonly random?: () => number;
 }
 
+/** An intent that is open. */
+interface Asked {
+  readonly id: string;
+  readonly estimateMicros: number;
+}
+
 /** How an attempt ended. `blocked`: held back before it was sent. An error of the service is for the caller to weigh. */
 export type AttemptEnd = 'landed' | 'blocked' | ApiError | OverBudget;
 
@@ -65,65 +71,80 @@ export class Attempt {
   ): Promise<AttemptEnd> {
     const { limiter, inFlight } = this.#deps;
     const grant = await limiter.acquire(this.#order.draw, this.#control.stop);
-    const intent = await this.#intend(batch);
-    if (intent instanceof OverBudget) return intent;
+    const asked = await this.#intend(batch);
+    if (asked instanceof OverBudget) return asked;
     granted();
-    if (!(await this.#start(grant, intent))) return 'blocked';
+    if (!(await this.#start(grant, asked))) return 'blocked';
     this.#tally.sending++;
     inFlight.sent++;
     try {
       const bought = await this.#order.send(batch, this.#control.cut);
       say('succeeded');
       if (bought.queued) limiter.queued(this.#order.draw);
-      await this.#land(intent, batch, bought);
+      await this.#land(asked, bought);
       return 'landed';
     } catch (error) {
       if (!isApiError(error)) throw error;
       if (error.verdict.type === 'ServiceUnavailable' && !this.#control.cut.aborted) say('failed');
-      return await this.#missed(intent, batch, error);
+      return await this.#missed(asked, batch, error);
     } finally {
       this.#tally.sending--;
       inFlight.sent--;
     }
   }
 
-  async #intend(batch: readonly Unit[]): Promise<string | OverBudget> {
+  async #intend(batch: readonly Unit[]): Promise<Asked | OverBudget> {
     const { journal, halt } = this.#deps;
-    const { owner, book, operation, timeoutMs, cap, resumedAt } = this.#order;
+    const { owner, book, operation, timeoutMs, cap, mostMicros, resumedAt } = this.#order;
     halt.check(resumedAt);
+    const estimateMicros = this.#order.estimateMicros(batch);
+    const over = this.#tally.over(mostMicros, estimateMicros);
+    if (over) return over;
+    this.#tally.openMicros += estimateMicros;
     try {
-      return await journal.intend({
+      const id = await journal.intend({
         owner,
         book,
         operation,
         keys: batch.map((unit) => unit.key),
-        estimateMicros: this.#order.estimateMicros(batch),
+        estimateMicros,
         deadline: Date.now() + GRANT_AHEAD_MS + timeoutMs,
         ...(cap ? { cap } : {}),
       });
+      return { id, estimateMicros };
     } catch (error) {
+      this.#tally.openMicros -= estimateMicros;
       if (error instanceof OverBudget) return error;
       throw error;
     }
   }
 
+  /** Closes an intent without an answer. */
+  async #miss({ id, estimateMicros }: Asked, reason: string, charged: 'never' | 'maybe'): Promise<void> {
+    await this.#deps.journal.miss(id, reason, charged);
+    this.#tally.openMicros -= estimateMicros;
+    if (charged === 'never') return;
+    this.#tally.unknownOutcomes++;
+    this.#tally.unknownMicros += estimateMicros;
+  }
+
   /** Waits for the grant's moment; false, and the intent taken back, where a block began meanwhile. */
-  async #start(grant: Grant, intent: string): Promise<boolean> {
-    const { journal, limiter, halt } = this.#deps;
+  async #start(grant: Grant, asked: Asked): Promise<boolean> {
+    const { limiter, halt } = this.#deps;
     let go: boolean;
     try {
       go = (await limiter.start(grant, this.#control.stop)) === 'go';
       halt.check(this.#order.resumedAt);
     } catch (error) {
-      await journal.miss(intent, 'stopped before it was sent', 'never');
+      await this.#miss(asked, 'stopped before it was sent', 'never');
       throw error;
     }
-    if (!go) await journal.miss(intent, 'held back before it was sent', 'never');
+    if (!go) await this.#miss(asked, 'held back before it was sent', 'never');
     return go;
   }
 
-  async #land(intent: string, batch: readonly Unit[], bought: Bought): Promise<void> {
-    const total = bought.costMicros ?? this.#order.estimateMicros(batch);
+  async #land({ id, estimateMicros }: Asked, bought: Bought): Promise<void> {
+    const total = bought.costMicros ?? estimateMicros;
     const charged = bought.units.filter((unit) => unit.status === 'success').length;
     // What failed is taken as free, unless nothing succeeded and money was asked all the same.
     const shares = splitMicros(total, charged > 0 ? charged : bought.units.length);
@@ -132,20 +153,21 @@ export class Attempt {
       const costMicros = charged === 0 || unit.status === 'success' ? (shares[share++] ?? 0) : 0;
       return { ...unit, costMicros };
     });
-    await persist(() => this.#deps.journal.land(intent, { requestId: bought.requestId, fetchedAt: Date.now(), units }));
+    await persist(() => this.#deps.journal.land(id, { requestId: bought.requestId, fetchedAt: Date.now(), units }));
     const tally = this.#tally;
     tally.requests++;
     tally.bought += units.length;
     tally.failed += units.length - charged;
     tally.landed += units.length;
+    tally.openMicros -= estimateMicros;
     tally.costMicros += total;
   }
 
   /** Writes a failed call down. An answer that nobody can read was paid for: it lands as it is. */
-  async #missed(intent: string, batch: readonly Unit[], error: ApiError): Promise<AttemptEnd> {
+  async #missed(asked: Asked, batch: readonly Unit[], error: ApiError): Promise<AttemptEnd> {
     const { verdict } = error;
     if (verdict.type === 'ResponseShape') {
-      await this.#land(intent, batch, {
+      await this.#land(asked, {
         requestId: error.requestId,
         costMicros: null,
         units: batch.map((unit, index) => ({
@@ -155,9 +177,8 @@ export class Attempt {
       });
       return 'landed';
     }
-    await this.#deps.journal.miss(intent, error.message, verdict.charged);
+    await this.#miss(asked, error.message, verdict.charged);
     if (verdict.charged === 'maybe') {
-      this.#tally.unknownOutcomes++;
       for (const { key } of batch) this.#tally.unknowns.set(key, this.#tally.unknownsOf(key) + 1);
     }
     return error;

@@ -4,6 +4,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { fieldOf } from '../api/field-of.js';
 import { transientTags } from '../core/failure.js';
 import type { UnitRecord } from '../core/journal.js';
+import { toMicros } from '../core/money.js';
 import type { ActivityDeps } from './deps.js';
 import { toFailure, waiting } from './failure.js';
 import type { Order } from './purchase.js';
@@ -44,21 +45,35 @@ export interface CallOptions {
   /** Tokens of beta features (interface section 9). */
   readonly beta?: readonly string[];
   readonly extraHeaders?: Readonly<Record<string, string>>;
+  /** The call is not made where it may cost more (by the price table), in dollars; the activity fails with `BudgetExceeded`. */
+  readonly maxCostDollars?: number;
 }
 
 /** Fields of an order that a lone activity gives by itself: a book a day, a token for this attempt. */
-export function loneOrder(options: CallOptions = {}): Pick<Order, 'book' | 'owner' | 'resumedAt' | 'freshness'> {
+export function loneOrder(
+  options: CallOptions = {},
+): Pick<Order, 'book' | 'owner' | 'resumedAt' | 'freshness' | 'mostMicros'> {
   const scheduledAt = Context.current().info.scheduledTimestampMs;
   return {
     book: `calls/${new Date(scheduledAt).toISOString().slice(0, 10)}`,
     owner: randomUUID(),
     resumedAt: Date.now(),
+    mostMicros: mostOf(options),
     freshness: {
       retryTags: transientTags,
       retryBefore: scheduledAt,
       ...(options.refreshAfterMs === undefined ? {} : { freshAfter: scheduledAt - options.refreshAfterMs }),
     },
   };
+}
+
+/** What JSON makes of a number gone wrong is null, which must not be taken for no bound. */
+function mostOf({ maxCostDollars }: CallOptions): number | undefined {
+  if (maxCostDollars === undefined) return undefined;
+  const micros = toMicros(maxCostDollars);
+  if (micros !== null) return micros;
+  const message = `maxCostDollars: ${String(maxCostDollars)} is no amount of dollars; nothing was sent`;
+  throw ApplicationFailure.nonRetryable(message, 'InvalidRequest');
 }
 
 /** Buys what an activity of one operation needs, and answers with the records in the order of the units. */

@@ -29,7 +29,10 @@ export function contentsKeys(
  */
 export function contentsOrder(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices'>,
-  what: Pick<Order, 'book' | 'owner' | 'units' | 'unitsPerRequest' | 'freshness' | 'resumedAt' | 'cap'> & {
+  what: Pick<
+    Order,
+    'book' | 'owner' | 'units' | 'unitsPerRequest' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros'
+  > & {
     readonly options: ContentsOptions;
     /** Beta tokens and headers; part of the keys as well. */
     readonly wire?: SendOptions;

@@ -39,8 +39,10 @@ export interface Order {
   readonly refused: 'settle' | 'throw';
   /** How often a lost answer is bought again; default three times. 0 for what starts something. */
   readonly maxRebuys?: number | undefined;
-  /** What may be spent, beside the team's own caps. */
+  /** What the job may cost, beside the team's own caps. */
   readonly cap?: SpendCap | undefined;
+  /** What this purchase alone may cost, in micro-dollars. */
+  readonly mostMicros?: number | undefined;
 }
 
 export interface Control {

@@ -69,7 +69,9 @@ function budgetText(facts: OverBudgetFacts, job: string, maxCostMicros: number |
 }
 
 function isOverBudget(facts: unknown): facts is OverBudgetFacts {
-  return typeof facts === 'object' && facts !== null && 'scope' in facts && 'capMicros' in facts;
+  return (
+    typeof facts === 'object' && facts !== null && 'scope' in facts && 'capMicros' in facts && facts.scope !== 'call'
+  );
 }
 
 function tagOf(facts: unknown): string {

@@ -58,18 +58,18 @@ export interface Spend {
 export class OverBudget extends Error {
   override readonly name = 'OverBudget';
   constructor(
-    readonly scope: 'job' | 'day' | 'month',
+    readonly scope: 'job' | 'day' | 'month' | 'call',
     readonly capMicros: number,
     /** What the cap leaves now, at least 0. */
     readonly remainingMicros: number,
     /** Part of what is taken that is still in flight. */
     readonly openMicros: number,
-    /** Unix ms when a new day or month begins; null for a job. */
+    /** Unix ms when a new day or month begins; null for a job or a call. */
     readonly resetsAt: number | null,
   ) {
     super(
-      scope === 'job'
-        ? `the job's budget of $${capMicros / 1e6} is used up`
+      scope === 'job' || scope === 'call'
+        ? `the ${scope}'s budget of $${capMicros / 1e6} is used up`
         : `the team's budget of $${capMicros / 1e6} a ${scope} is used up until ${new Date(resetsAt ?? 0).toISOString()}`,
     );
   }

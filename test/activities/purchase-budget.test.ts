@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPurchase, type Order } from '../../src/activities/index.js';
+import { createPurchase, InFlight, type Order } from '../../src/activities/index.js';
 import type { Progress } from '../../src/activities/purchase.js';
 import { OverBudget, type SpendCap } from '../../src/core/spend.js';
 import { cutOff, failure, keyOf, type Setting, setting, success, units } from './purchase-setting.js';
@@ -160,6 +160,21 @@ describe('a purchase with a budget', () => {
     expect(over).toMatchObject({ scope: 'day', remainingMicros: 0 });
     expect(over.message).toMatch(/budget of \$0\.002 a day is used up until \d{4}-\d\d-\d\dT00:00:00/);
     expect(sizes(s)).toEqual([2]);
+  });
+
+  it('keeps to what it alone may cost, lost answers included', async () => {
+    const s = await setting();
+    const order = s.order(
+      async (batch) => {
+        if (s.sent.length === 1) throw failure(cutOff);
+        return success(batch, 800 * batch.length);
+      },
+      { units: units(9), unitsPerRequest: 3, mostMicros: 7000 },
+    );
+    const over = await overBudget({ ...s, inFlight: new InFlight(1), random: () => -1.5 }, order);
+    expect(over).toMatchObject({ scope: 'call', capMicros: 7000, remainingMicros: 800 });
+    const { costMicros, unknown } = await s.journal.totals('job/');
+    expect([costMicros, unknown.length]).toEqual([3200, 1]);
   });
 
   it('ends its wait for money when told to stop, and gives its units back', async () => {
