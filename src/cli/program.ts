@@ -169,7 +169,7 @@ function addSandbox(program: Command, chosen: (action: Action) => void): void {
 function withRate(command: Command): Command {
   return command
     .option('--qps <n>', "requests a second of the team's limit that are yours (default: 10)")
-    .option('--rate-profile <name>', 'contract, boost or public instead of --qps')
+    .option('--rate-profile <name>', 'contract, boost, public or a JSON file instead of --qps')
     .option('--concurrency <n>', 'paid requests in flight at most')
     .option('--keep-landing <days>', 'how long bought answers stay in the journal beside the warehouse (default: 7)');
 }

@@ -2,11 +2,13 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { DEFAULT_TASK_QUEUE } from '../core/job.js';
-import { rateProfiles } from '../core/rate.js';
+import { bucketsFor, type RateProfile, rateProfiles } from '../core/rate.js';
 import { misspeltVariables } from './misspelt-variables.js';
+import { readRateFile } from './rate-file.js';
+import { rateProfileOf } from './rate-setting.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { readService } from './service-setting.js';
-import { type Environment, SettingsReader } from './settings-reader.js';
+import { type Environment, type Found, SettingsReader } from './settings-reader.js';
 import { readStore } from './store-setting.js';
 import { hostPort, readTemporal, temporalName } from './temporal-setting.js';
 
@@ -46,7 +48,7 @@ const aRate = `a whole number of requests a second from 1 to ${MAX_QPS}`;
 /**
  * Makes the one configuration from flags and environment; flags win. Throws a {@link UsageError} that names every
  * mistake, a line each, with the value and where it was found; never a key. Touches neither network nor disk, but for
- * Temporal's own configuration file where `TEMPORAL_CONFIG_FILE` or `TEMPORAL_PROFILE` asks for it.
+ * files that are named: a rate profile, or Temporal's own configuration by `TEMPORAL_CONFIG_FILE` or `TEMPORAL_PROFILE`.
  *
  * Without a key the service is the sandbox; `baseUrl` is a place where nothing listens until whoever starts it fills it in.
  */
@@ -55,7 +57,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
   for (const warning of misspeltVariables(env)) say(warning);
 
   const service = readService(reader, flags.service);
-  const rate = readRate(reader, flags);
+  const rate = readRate(reader, flags, cwd);
   const keyQps = reader.check(reader.variable('SEARCHFLOW_KEY_QPS'), wholeNumber(MAX_QPS), aRate);
   const concurrency = reader.check(
     reader.flag(flags.concurrency, '--concurrency') ?? reader.variable('SEARCHFLOW_CONCURRENCY'),
@@ -99,15 +101,14 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
   } satisfies RuntimeConfig);
 }
 
-function readRate(reader: SettingsReader, flags: ConfigFlags): RuntimeConfig['rate'] {
+function readRate(reader: SettingsReader, flags: ConfigFlags, cwd: string): RuntimeConfig['rate'] {
   const sources = [
     [reader.flag(flags.qps, '--qps'), reader.flag(flags.rateProfile, '--rate-profile')],
     [reader.variable('SEARCHFLOW_QPS'), reader.variable('SEARCHFLOW_RATE_PROFILE')],
   ] as const;
   for (const [qpsFound, profileFound] of sources) {
     const qps = reader.check(qpsFound, wholeNumber(MAX_QPS), aRate);
-    const known = Object.keys(rateProfiles);
-    const profile = reader.check(profileFound, z.enum(known), `a rate profile; there are ${known.join(', ')}`);
+    const profile = readProfile(reader, profileFound, cwd);
     if (qpsFound !== null && profileFound !== null) {
       reader.mistakes.push(
         `${qpsFound.name} and ${profileFound.name} (${qpsFound.where}) contradict each other; give one.`,
@@ -119,11 +120,23 @@ function readRate(reader: SettingsReader, flags: ConfigFlags): RuntimeConfig['ra
   return { profile: 'contract' };
 }
 
+/** A profile by its name, or from a JSON file. */
+function readProfile(reader: SettingsReader, found: Found | null, cwd: string): string | RateProfile | null {
+  const known = Object.keys(rateProfiles);
+  if (!found?.text.endsWith('.json')) {
+    return reader.check(found, z.enum(known), `a rate profile; there are ${known.join(', ')}, or name a .json file`);
+  }
+  try {
+    return readRateFile(resolve(cwd, found.text));
+  } catch (error) {
+    reader.wrong(found, `${error instanceof Error ? error.message : error}.`);
+    return null;
+  }
+}
+
 /** Requests for page contents a second that this rate allows. */
 export function contentsQps(rate: RuntimeConfig['rate']): number {
-  if ('qps' in rate) return rate.qps;
-  const buckets = rateProfiles[rate.profile]?.buckets ?? [];
-  const mine = buckets.filter((bucket) => bucket.classes.some((drawn) => drawn === '*' || drawn === 'contents'));
+  const mine = bucketsFor(rateProfileOf({ rate, keyQps: null }), 'contents');
   return Math.min(...mine.map((bucket) => bucket.qps), MAX_QPS);
 }
 

@@ -8,6 +8,7 @@ import { type OperationName, operationTable } from '../api/operations.js';
 import type { WireOptions } from '../api/transport.js';
 import { DEFAULT_TASK_QUEUE } from '../core/job.js';
 import type { Journal, UnitRecord } from '../core/journal.js';
+import type { RateProfile } from '../core/rate.js';
 import { Secret } from '../core/secret.js';
 import { DEFAULT_BASE_URL } from '../core/service.js';
 import { DEFAULT_KEEP_LANDING_MS } from './config.js';
@@ -37,7 +38,7 @@ export interface SearchflowPluginOptions extends WireOptions {
   readonly stateDir?: string;
   /** Units a second of your team's limit that this worker may use, or a named profile. Default: the contract's 10. */
   readonly qps?: number;
-  readonly rateProfile?: string;
+  readonly rateProfile?: string | RateProfile;
   /** Units a second that this key alone may use of the team's limit. */
   readonly keyQps?: number;
   /** Paid requests in flight at most. Default: enough to fill the limit at 5 s latency, at most 256. */

@@ -3,6 +3,7 @@ import type { JobProgress, JobSummary, MaxCost, Resumption, SliceHeartbeat, Stag
 import type { UnknownOutcome } from '../core/journal.js';
 import type { LimiterView } from '../core/limiter.js';
 import type { PriceTable } from '../core/prices.js';
+import type { RateProfile } from '../core/rate.js';
 import type { Secret } from '../core/secret.js';
 import type { SlotsView } from '../core/slots.js';
 import type { Spend } from '../core/spend.js';
@@ -39,8 +40,8 @@ export interface RuntimeConfig {
    * don't own one limit twice. Absolute.
    */
   readonly userStateDir: string;
-  /** Units a second of the team's limit, or a named profile of `core/rate.ts`. */
-  readonly rate: { readonly qps: number } | { readonly profile: string };
+  /** Units a second of the team's limit, or a profile: one of `core/rate.ts` by its name, or itself. */
+  readonly rate: { readonly qps: number } | { readonly profile: string | RateProfile };
   /** Units a second that this key alone may use of the team's limit; none: all of it. */
   readonly keyQps?: number | null;
   /** The rate was given for this process by name (`--qps`): a share beside others is meant. */
