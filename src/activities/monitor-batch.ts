@@ -166,15 +166,23 @@ async function seenDone(deps: ActivityDeps, step: BatchStep, audit: MonitorWareh
   return pending.filter(({ id }) => isDone(step.action, now(id))).map(({ id }) => id);
 }
 
-/** How monitors are now. One that is not in the list any more may have got another name: it is asked for by itself, unless a call deleted it. */
+/** So many are asked for one by one; for more the whole list is read. */
+const MAX_SINGLE_LOOKS = 10;
+
+/** How monitors are now. One that the filter finds no more may have got another name, unless a call deleted it: it is looked for. */
 async function lookUp(
   deps: ActivityDeps,
   { action, filter }: BatchStep,
   monitors: readonly (MonitorState & { readonly ours: boolean })[],
 ): Promise<(id: string) => MonitorState | null> {
-  const listed = new Map((await listStates(deps, filterOfLooks(filter))).map((one) => [one.id, one]));
-  for (const { id, ours } of monitors) {
-    if (listed.has(id) || (ours && action === 'delete')) continue;
+  const byId = (found: readonly MonitorState[]) => found.map((one) => [one.id, one] as const);
+  const listed = new Map(byId(await listStates(deps, filterOfLooks(filter))));
+  const absent = monitors.filter(({ id, ours }) => !listed.has(id) && !(ours && action === 'delete'));
+  if (absent.length > MAX_SINGLE_LOOKS) {
+    const all = new Map(byId(await listStates(deps, {})));
+    return (id) => listed.get(id) ?? all.get(id) ?? null;
+  }
+  for (const { id } of absent) {
     const found = await readState(deps, id);
     if (found) listed.set(id, found);
   }

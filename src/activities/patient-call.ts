@@ -29,7 +29,7 @@ export async function patiently<I, O>(
       if (!(error instanceof ApplicationFailure) || error.nonRetryable || tries === MAX_TRIES) throw error;
       const asked = typeof error.nextRetryDelay === 'number' ? error.nextRetryDelay : 0;
       if (asked > YIELD_AFTER_MS) throw error;
-      await delay(Math.max(asked, backoffMs(tries - 1, 500, YIELD_AFTER_MS, Math.random())), undefined, { signal });
+      await delay(Math.max(asked, backoffMs(tries - 1, 200, YIELD_AFTER_MS, Math.random())), undefined, { signal });
     }
   }
 }
