@@ -4,10 +4,13 @@ import type { StagedJob } from '../core/job.js';
 import type { JobEntry } from '../core/job-entries.js';
 import type { Freshness, Journal } from '../core/journal.js';
 import { canonicalJson } from '../core/json.js';
+import { toMicros } from '../core/money.js';
 import { estimateContents, type PriceTable } from '../core/prices.js';
 import { type Sink, SinkBusy } from '../core/sink.js';
+import type { Spend } from '../core/spend.js';
 import { readSlice, type StageManifest, sliceFile } from '../rows/index.js';
 import type { EnrichRequest, JobPlan } from './runtime-types.js';
+import { teamBudgetNote } from './team-budget-note.js';
 
 /** What the request asks of answers that have landed already. */
 export function freshnessOf(request: EnrichRequest, now: number): Freshness | undefined {
@@ -23,7 +26,7 @@ interface PlanParts {
   readonly staged: StagedJob;
   readonly manifest: StageManifest;
   readonly request: EnrichRequest;
-  readonly journal: Journal;
+  readonly journal: Journal & Spend;
   readonly sink: Sink;
   readonly before: JobEntry | null;
   readonly qps: number;
@@ -56,6 +59,9 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
       : before.staged.generation === staged.generation
         ? 'unfinished'
         : 'changed';
+  const estimateMicros = estimateContents(staged.options, count.toBuy, parts.prices);
+  const mostMicros = toMicros(request.maxCostDollars) ?? Number.POSITIVE_INFINITY;
+  const team = await teamBudgetNote(parts.journal, Math.min(estimateMicros, mostMicros));
   return {
     staged,
     request,
@@ -63,10 +69,10 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
     alreadyBought: count.landed,
     toBuy: count.toBuy,
     requests: count.requests,
-    estimateMicros: estimateContents(staged.options, count.toBuy, parts.prices),
+    estimateMicros,
     seconds: count.requests / parts.qps,
     badRows: manifest.firstBad,
-    notes,
+    notes: team === null ? notes : [...notes, team],
   };
 }
 
