@@ -24,11 +24,11 @@ const FORMULA = String.raw`^[\s\p{Z}\p{Cf}]*[=+\-@＝＋－＠]|^\t`;
 /**
  * The rows of `source` (see `JobRows.part`) in their order. The input's cells are as they came (an empty one is NULL, so that it is written
  * as nothing). What came from the web loses its control characters but line feed and tab, and has an apostrophe before what
- * a spreadsheet would take for a formula. In layers, so that the JSON of a row is read once and each text searched once.
+ * a spreadsheet would take for a formula. In layers, so that the JSON of a row is read once and each text searched once; the cells,
+ * of which there may be thousands, are taken apart in the last.
  */
 export function csvQuery(columns: number, added: readonly string[], source: string): string {
-  const names = Array.from({ length: columns }, (_, index) => `own_${index}`);
-  const own = names.map((name, index) => `nullif(input[${index + 1}], '') AS ${name}`);
+  const own = Array.from({ length: columns }, (_, index) => `input[${index + 1}]`);
   const web = added.filter((name) => !ours.includes(name));
   const facts = inResponse.filter((name) => added.includes(name));
   const replace = (value: (name: string) => string) => web.map((name) => `${value(name)} AS ${name}`).join(', ');
@@ -39,10 +39,9 @@ export function csvQuery(columns: number, added: readonly string[], source: stri
   const harmless = replace(
     (name) => `CASE WHEN regexp_matches(left(${name}, 200), '${FORMULA}') THEN '''' || ${name} ELSE ${name} END`,
   );
-  return `SELECT ${[...names, ...added].join(', ')} FROM (SELECT * REPLACE (${harmless}) FROM (SELECT * REPLACE (${cleaned}) FROM (
+  return `SELECT ${[...own, ...added].join(', ')} FROM (SELECT * REPLACE (${harmless}) FROM (SELECT * REPLACE (${cleaned}) FROM (
     SELECT * EXCLUDE (facts), ${facts.map((name, index) => `facts[${index + 1}] AS ${name}`).join(', ')} FROM (
-      SELECT ${[...own, ...stored, 'row_number'].join(', ').replace('cost_dollars', 'cost_micros / 1000000 AS cost_dollars')},
+      SELECT list_transform(input, lambda cell: nullif(cell, '')) AS input, ${stored.join(', ').replace('cost_dollars', 'cost_micros / 1000000 AS cost_dollars')},
         json_extract_string(response, [${facts.map((name) => `'$.${name}'`).join(', ')}]) AS facts
-      FROM (${source})))))
-    ORDER BY row_number`;
+      FROM (${source}) ORDER BY row_number))))`;
 }

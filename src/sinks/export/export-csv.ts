@@ -7,7 +7,7 @@ import { literal } from '../duckdb/quote.js';
 import { sinkError } from '../duckdb/sink-error.js';
 import { freeName } from '../free-name.js';
 import { addedColumns, csvQuery } from './csv-query.js';
-import { type JobRows, ROWS_AT_ONCE } from './job-rows.js';
+import { type JobRows, makeRoom, ROWS_AT_ONCE } from './job-rows.js';
 import { moveDurably } from './move-durably.js';
 
 /**
@@ -25,6 +25,7 @@ export async function exportCsv(
   try {
     await mkdir(dirname(file), { recursive: true });
     await writeHeader(whole, job.columns, added);
+    await makeRoom(connection, job.columns.length);
     let rows = 0;
     for (let from = 1; from <= job.last; from += ROWS_AT_ONCE) {
       const query = csvQuery(job.columns.length, added, await job.part(from, from + ROWS_AT_ONCE - 1));

@@ -5,7 +5,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { SinkUnusable } from '../../core/sink.js';
 import { literal } from '../duckdb/quote.js';
 import { sinkError } from '../duckdb/sink-error.js';
-import { type JobRows, ROWS_AT_ONCE } from './job-rows.js';
+import { type JobRows, makeRoom, ROWS_AT_ONCE } from './job-rows.js';
 import { moveDurably } from './move-durably.js';
 import { parquetQuery } from './parquet-query.js';
 
@@ -29,6 +29,7 @@ export async function exportParquet(
     await refuseOthers(dir);
     await Promise.all([draft, old].map((path) => rm(path, { recursive: true, force: true })));
     await mkdir(draft, { recursive: true });
+    await makeRoom(connection, job.columns.length);
     let [rows, files, bytes] = [0, 0, 0];
     // An empty job is one empty file: its columns are to be seen.
     for (let from = 1; from === 1 || from <= job.last; from += ROWS_AT_ONCE) {

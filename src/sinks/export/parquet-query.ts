@@ -21,6 +21,6 @@ export function parquetQuery(columns: readonly string[], source: string): string
     }),
   ];
   return `SELECT ${shown.join(', ')} FROM (
-      SELECT *, json_extract_string(response, ['$.text', '$.highlights', '$.summary']) AS facts FROM (${source}))
-    ORDER BY ${resultColumns.length + own.length}`;
+      SELECT *, json_extract_string(response, ['$.text', '$.highlights', '$.summary']) AS facts FROM (${source})
+      ORDER BY row_number)`;
 }
