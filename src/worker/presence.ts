@@ -1,5 +1,11 @@
 import { hostname } from 'node:os';
-import { type Client, isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  type Client,
+  isGrpcServiceError,
+  QueryNotRegisteredError,
+  ServiceError,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { queryNames, workflowNames } from '../core/job.js';
 import type { WorkerHolder } from '../core/presence.js';
@@ -10,8 +16,8 @@ import { teamOf } from './team.js';
 
 /** A living worker answers within this time. */
 const ANSWER_MS = 5000;
-/** gRPC: nobody answered in time, or the server knows that nobody polls. */
-const UNANSWERED = [4, 9];
+/** gRPC: cut short by our deadline (the SDK's native connection says cancelled), or the server knows that nobody polls. */
+const UNANSWERED = [1, 4, 9];
 
 /** Something that only one worker without a shared store may have. */
 export interface Place {
@@ -111,8 +117,11 @@ async function lives(client: Client, workflowId: string, { host, pid, startTime 
     return true;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return false;
-    // Any other answer, a refusal too, is a living worker's.
-    return !(isGrpcServiceError(error) && UNANSWERED.includes(error.code as number));
+    // One that knows no such query answers, too.
+    if (error instanceof QueryNotRegisteredError) return true;
+    const said = error instanceof ServiceError ? error.cause : error;
+    if (isGrpcServiceError(said) && UNANSWERED.includes(said.code as number)) return false;
+    throw error;
   }
 }
 

@@ -1,0 +1,149 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { SearchflowPlugin } from '../../dist/worker/index.js';
+import { workflowNames } from '../../src/core/job.js';
+import type { WorkerHolder } from '../../src/core/presence.js';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
+import { takePlaces } from '../../src/worker/presence.js';
+import { startCommand } from '../cli/command.js';
+import { codePath } from '../jobs/host.js';
+import { startTemporal } from '../jobs/temporal.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'searchflow-presence-'));
+const elsewhere: WorkerHolder = { host: 'another-machine', pid: 4711, startTime: null, since: 0 };
+let temporal: TestWorkflowEnvironment;
+let sandbox: Sandbox;
+beforeAll(async () => {
+  temporal = await startTemporal();
+  sandbox = await startSandbox();
+});
+afterAll(async () => {
+  await sandbox?.close();
+  await temporal?.teardown();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const placeOf = (taskQueue: string) => ({ id: `searchflow-worker-of-${taskQueue}`, taken: 'is there', wayOut: 'Go.' });
+
+/** A place that a worker on another machine took. */
+async function takenElsewhere(taskQueue: string) {
+  const { id: workflowId } = placeOf(taskQueue);
+  await temporal.client.workflow.start(workflowNames.workerPresence, {
+    taskQueue,
+    workflowId,
+    args: [elsewhere],
+    memo: { holder: elsewhere },
+  });
+}
+
+it('a place is taken over from a worker on another machine that does not answer', async () => {
+  await takenElsewhere('silent');
+  const startedAt = Date.now();
+  const { leave } = await takePlaces(temporal.client, 'silent', [placeOf('silent')]);
+  expect(Date.now() - startedAt).toBeLessThan(15_000);
+  const handle = temporal.client.workflow.getHandle(placeOf('silent').id);
+  expect((await handle.describe()).memo?.holder).toMatchObject({ pid: process.pid });
+  await leave();
+  expect((await handle.describe()).status.name).toBe('TERMINATED');
+});
+
+it('a place is left to a worker on another machine that answers', async () => {
+  const worker = await Worker.create({
+    connection: temporal.nativeConnection,
+    taskQueue: 'living',
+    workflowBundle: { codePath },
+  });
+  await worker.runUntil(async () => {
+    await takenElsewhere('living');
+    await expect(takePlaces(temporal.client, 'living', [placeOf('living')])).rejects.toThrow(
+      /^Another worker \(PID 4711 on another-machine, since 1970-\S+\) is there\. Go\.$/,
+    );
+  });
+});
+
+it('a worker with the plugin leaves its queue to one that answers, and takes over from one that does not', async () => {
+  // One that was refused holds its connection until its process ends.
+  const connection = await NativeConnection.connect({ address: temporal.address });
+  const make = async (taskQueue: string) =>
+    Worker.create({
+      connection,
+      taskQueue,
+      workflowBundle: { codePath },
+      plugins: [
+        new SearchflowPlugin({
+          apiKey: 'key-of-the-plugin',
+          baseUrl: sandbox.url,
+          origin: 'sandbox',
+          stateDir: join(folder, taskQueue),
+        }),
+      ],
+    });
+  const other = await Worker.create({
+    connection: temporal.nativeConnection,
+    taskQueue: 'plugin',
+    workflowBundle: { codePath },
+  });
+  await other.runUntil(async () => {
+    await takenElsewhere('plugin');
+    const refused = await make('plugin');
+    await expect(refused.run()).rejects.toThrow(/works on the task queue plugin/);
+  });
+  await takenElsewhere('plugin-2');
+  const worker = await make('plugin-2');
+  const handle = temporal.client.workflow.getHandle(placeOf('plugin-2').id);
+  await worker.runUntil(() =>
+    expect
+      .poll(async () => (await handle.describe()).memo?.holder, { timeout: 20_000 })
+      .toMatchObject({ pid: process.pid }),
+  );
+  expect((await handle.describe()).status.name).toBe('TERMINATED');
+});
+
+it('without a store a second worker on the same queue or limit refuses to start, until the first is gone', async () => {
+  const start = (name: string, env: Record<string, string>) => {
+    const running = startCommand(['worker'], {
+      cwd: folder,
+      env: {
+        SEARCHFLOW_API_KEY: `key-of-${name}`,
+        SEARCHFLOW_BASE_URL: sandbox.url,
+        SEARCHFLOW_STATE_DIR: join(folder, name),
+        XDG_STATE_HOME: join(folder, name),
+        TEMPORAL_ADDRESS: temporal.address,
+        ...env,
+      },
+    });
+    onTestFinished(() => void running.child.kill('SIGKILL'));
+    return running;
+  };
+  const places = async () =>
+    (await temporal.client.workflow.getHandle('searchflow-worker-of-first').describe()).status.name;
+  const first = start('a', { SEARCHFLOW_TASK_QUEUE: 'first' });
+  await expect.poll(places, { timeout: 30_000, interval: 50 }).toBe('RUNNING');
+
+  const sameQueue = start('b', { SEARCHFLOW_TASK_QUEUE: 'first' });
+  expect(await sameQueue.ended).toBe(2);
+  expect(sameQueue.err()).toMatch(
+    /Another worker \(PID \d+ on \S+, since .*works on the task queue first.*SEARCHFLOW_STORE/s,
+  );
+  const sameKey = start('c', { SEARCHFLOW_TASK_QUEUE: 'other', SEARCHFLOW_API_KEY: 'key-of-a' });
+  expect(await sameKey.ended).toBe(2);
+  expect(sameKey.err()).toMatch(/uses the whole rate limit of this key.*--qps.*SEARCHFLOW_STORE/s);
+
+  first.child.kill('SIGKILL');
+  await first.ended;
+  const next = start('d', { SEARCHFLOW_TASK_QUEUE: 'first' });
+  const holder = async () =>
+    (
+      (await temporal.client.workflow.getHandle('searchflow-worker-of-first').describe()).memo?.holder as
+        | WorkerHolder
+        | undefined
+    )?.pid;
+  await expect.poll(holder, { timeout: 30_000, interval: 50 }).toBe(next.child.pid);
+  next.child.kill('SIGINT');
+  expect(await next.ended).toBe(130);
+  expect(await places()).toBe('TERMINATED');
+});
