@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { DEFAULT_TASK_QUEUE } from '../core/job.js';
 import { bucketsFor, type RateProfile, rateProfiles } from '../core/rate.js';
 import { misspeltVariables } from './misspelt-variables.js';
+import { readPriceFile } from './price-file.js';
 import { readRateFile } from './rate-file.js';
 import { rateProfileOf } from './rate-setting.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
@@ -48,7 +49,7 @@ const aRate = `a whole number of requests a second from 1 to ${MAX_QPS}`;
 /**
  * Makes the one configuration from flags and environment; flags win. Throws a {@link UsageError} that names every
  * mistake, a line each, with the value and where it was found; never a key. Touches neither network nor disk, but for
- * files that are named: a rate profile, or Temporal's own configuration by `TEMPORAL_CONFIG_FILE` or `TEMPORAL_PROFILE`.
+ * files that are named: a rate profile, price tables, or Temporal's own configuration by `TEMPORAL_CONFIG_FILE` or `TEMPORAL_PROFILE`.
  *
  * Without a key the service is the sandbox; `baseUrl` is a place where nothing listens until whoever starts it fills it in.
  */
@@ -74,6 +75,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     wholeNumber(36_500),
     'a whole number of days from 1',
   );
+  const prices = readFile(reader, reader.variable('SEARCHFLOW_PRICES'), cwd, readPriceFile);
   const store = readStore(reader, flags.into);
   const metricsAddress = reader.check(
     reader.variable('SEARCHFLOW_METRICS'),
@@ -90,6 +92,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     userStateDir: userStateDir(env),
     rate,
     keyQps,
+    ...(prices === null ? {} : { prices }),
     rateIsShare: flags.qps !== undefined,
     concurrency: concurrency ?? Math.min(MAX_CONCURRENCY, 5 * contentsQps(rate)),
     keepLandingMs: keepDays === null ? DEFAULT_KEEP_LANDING_MS : keepDays * 86_400_000,
@@ -126,8 +129,14 @@ function readProfile(reader: SettingsReader, found: Found | null, cwd: string): 
   if (!found?.text.endsWith('.json')) {
     return reader.check(found, z.enum(known), `a rate profile; there are ${known.join(', ')}, or name a .json file`);
   }
+  return readFile(reader, found, cwd, readRateFile);
+}
+
+/** What a file holds that a setting names; null where it can't be used, which is a mistake. */
+function readFile<T>(reader: SettingsReader, found: Found | null, cwd: string, read: (path: string) => T): T | null {
+  if (found === null) return null;
   try {
-    return readRateFile(resolve(cwd, found.text));
+    return read(resolve(cwd, found.text));
   } catch (error) {
     reader.wrong(found, `${error instanceof Error ? error.message : error}.`);
     return null;

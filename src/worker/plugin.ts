@@ -8,6 +8,7 @@ import { type OperationName, operationTable } from '../api/operations.js';
 import type { WireOptions } from '../api/transport.js';
 import { DEFAULT_TASK_QUEUE } from '../core/job.js';
 import type { Journal, UnitRecord } from '../core/journal.js';
+import type { PriceTable } from '../core/prices.js';
 import type { RateProfile } from '../core/rate.js';
 import { Secret } from '../core/secret.js';
 import { DEFAULT_BASE_URL } from '../core/service.js';
@@ -39,6 +40,8 @@ export interface SearchflowPluginOptions extends WireOptions {
   /** Units a second of your team's limit that this worker may use, or a named profile. Default: the contract's 10. */
   readonly qps?: number;
   readonly rateProfile?: string | RateProfile;
+  /** Price tables in the place of those built in, for estimates and where the wire says no cost. */
+  readonly prices?: readonly PriceTable[];
   /** Units a second that this key alone may use of the team's limit. */
   readonly keyQps?: number;
   /** Paid requests in flight at most. Default: enough to fill the limit at 5 s latency, at most 256. */
@@ -158,6 +161,7 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
     stateDir: resolve(options.stateDir ?? '.searchflow'),
     userStateDir: join(homedir(), '.local', 'state', 'searchflow'),
     rate: options.rateProfile === undefined ? { qps } : { profile: options.rateProfile },
+    ...(options.prices === undefined ? {} : { prices: options.prices }),
     keyQps: options.keyQps ?? null,
     store: options.store === undefined ? null : addressed('store', options.store, storeAddress),
     team: options.team ?? null,

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { estimateContents, estimateSearch, pricesAt, priceTables } from '../../src/core/prices.js';
+import { readConfig } from '../../src/worker/config.js';
 import { readPriceFile } from '../../src/worker/price-file.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-prices-'));
@@ -67,5 +68,12 @@ describe('price tables from a file', () => {
   ])('with %s are refused in a line', (_name, content, wanted) => {
     expect(() => readPriceFile(file(content))).toThrow(wanted);
     expect(() => readPriceFile(file(content))).not.toThrow(/\n/);
+  });
+
+  it('are named by SEARCHFLOW_PRICES, and what is wrong with them is told among all other mistakes', () => {
+    const read = (content: unknown, qps = '10') =>
+      readConfig({ env: { SEARCHFLOW_PRICES: file(content) }, flags: { qps }, cwd: '/', say: () => undefined });
+    expect(read([{ since: '2026-01-01', answer: 0.01 }]).prices).toHaveLength(2);
+    expect(() => read([], 'x')).toThrow(/--qps[\s\S]*SEARCHFLOW_PRICES.*holds no price tables/);
   });
 });
