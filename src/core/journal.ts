@@ -60,11 +60,38 @@ export interface Landed {
   readonly errorTag: string | null;
 }
 
+/** A purchase whose start was answered: what it bought runs on at the service, and its answer comes later. */
+export interface Started {
+  readonly intentId: string;
+  /** What was noted of it, such as the id of the run. */
+  readonly facts: Json;
+  /** Unix ms of the intent. */
+  readonly at: number;
+}
+
+/** A purchase whose answer got lost. What it may have started can be looked for. */
+export interface Lost {
+  readonly intentId: string;
+  /** Unix ms of the intent, and by when its answer should have come. */
+  readonly at: number;
+  readonly deadline: number;
+}
+
+/** A unit that is the caller's to buy. */
+export interface Claimed {
+  readonly key: string;
+  /** Unknown outcomes that it had already. */
+  readonly unknowns: number;
+  /** The latest of these. */
+  readonly lost?: Lost;
+  /** It is bought, and runs at the service: the intent is the caller's now, to be followed and landed. */
+  readonly started?: Started;
+}
+
 /** Who may buy what. Each key asked for is in exactly one of the three. */
 export interface Claim {
   readonly landed: readonly Landed[];
-  /** The caller's to buy; with the number of unknown outcomes each already had, where any. */
-  readonly mine: readonly { readonly key: string; readonly unknowns: number }[];
+  readonly mine: readonly Claimed[];
   /** Being bought by a living owner; wait with `settled`. */
   readonly theirs: readonly string[];
 }
@@ -122,11 +149,17 @@ export interface Journal {
   intend(intent: Intent): Promise<string>;
   /** Writes an answer down, and gives its units back: they are landed. */
   land(intentId: string, answer: LandedAnswer): Promise<void>;
+  /**
+   * Writes down that the start of an intent was answered, and what runs since then. The intent stays open, its estimate counts,
+   * past the death of its owner and its release: whoever claims the unit next takes it over. An unknown outcome that turned out
+   * to run is one no longer, and is the owner's, who holds the unit.
+   */
+  note(intentId: string, owner: string, facts: Json): Promise<void>;
   /** Closes an intent without an answer. `maybe` makes it an unknown outcome. */
   miss(intentId: string, reason: string, charged: 'never' | 'maybe'): Promise<void>;
   /** Ends units without a purchase of their own: refused input, or given up after unknown outcomes. */
   settle(owner: string, book: string, operation: string, units: readonly UnitOutcome[]): Promise<void>;
-  /** Gives back every key that this owner claimed and did not land. Open intents of it become unknown outcomes. */
+  /** Gives back every key that this owner claimed and did not land. Open intents of it become unknown outcomes, unless noted. */
   release(owner: string): Promise<void>;
   /** Resolves when any of these keys has landed or been given back. */
   settled(keys: readonly string[], signal?: AbortSignal): Promise<void>;

@@ -19,7 +19,9 @@ export interface Slots {
    * Rejects with the signal's reason when aborted.
    */
   take(owner: string, signal?: AbortSignal): Promise<void>;
-  /** Says which run the owner's place is for. */
+  /**
+   * Says which run the owner's place is for. A run that goes on has a place: an owner without one gets it at once, free or not.
+   */
   name(owner: string, runId: string): Promise<void>;
   /** Gives the place back: the run ended, or never began. Nothing where the owner holds none. */
   free(owner: string): Promise<void>;

@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { UnitStatus } from '../core/journal.js';
+import type { Json } from '../core/json.js';
 
 /** One unit's place in the book's unit file: key, offset, bytes, CRC-32 of the bytes, status, error tag, cost in micro-dollars. */
 export type UnitEntry = readonly [
@@ -13,8 +14,8 @@ export type UnitEntry = readonly [
 ];
 
 /**
- * The lines of a book. `intent`: about to buy; `answer`: bought, and where the bodies are; `miss`: no answer came;
- * `settle`: ended without a purchase.
+ * The lines of a book. `intent`: about to buy; `note`: started, and what runs since then; `answer`: bought, and where the bodies
+ * are; `miss`: no answer came; `settle`: ended without a purchase.
  */
 export type BookLine =
   | {
@@ -29,6 +30,7 @@ export type BookLine =
       /** Whose money it is; absent in lines of the first version, and where nobody said. */
       readonly team?: string;
     }
+  | { readonly t: 'note'; readonly id: string; readonly at: number; readonly facts: Json }
   | {
       readonly t: 'answer';
       readonly id: string;

@@ -1,10 +1,22 @@
 import { readFileSync } from 'node:fs';
-import type { UnknownOutcome } from '../core/journal.js';
+import type { Lost, Started, UnknownOutcome } from '../core/journal.js';
+import type { Json } from '../core/json.js';
 import { type BookLine, decodeLine, type UnitEntry } from './book-lines.js';
 import type { BookEnds } from './book-writer.js';
-import type { SpendSums } from './spend-sums.js';
+import type { Asked, SpendSums } from './spend-sums.js';
 
 type IntentLine = Extract<BookLine, { t: 'intent' }>;
+
+/** What a line did to its book. */
+interface Taken {
+  readonly landed: readonly UnitEntry[];
+  /** Keys whose outcome it made unknown. */
+  readonly unknown: readonly string[];
+  /** Keys of a purchase that runs at the service, as it says; `found`: its outcome had been unknown. */
+  readonly noted: { readonly keys: readonly string[]; readonly found: boolean } | null;
+}
+
+const nothing: Taken = { landed: [], unknown: [], noted: null };
 
 /** What one book says so far: sums, open intents, unknown outcomes. Fed line by line, by the reader and by the writer alike. */
 export class Book {
@@ -14,10 +26,11 @@ export class Book {
   unitsLanded = 0;
   costMicros = 0;
   readonly open = new Map<string, IntentLine>();
-  readonly unknown: UnknownOutcome[] = [];
   /** All its bodies were written by this process, and need no second look. */
   writtenHere = false;
   readonly #sums: SpendSums;
+  readonly #notes = new Map<string, Json>();
+  readonly #lost = new Map<string, { readonly intent: IntentLine; readonly reason: string }>();
   /** Team of the newest intent: an answer whose own intent can't be read is taken for its. */
   #team = '';
 
@@ -27,22 +40,18 @@ export class Book {
     this.#sums = sums;
   }
 
-  /** Takes a line in; answers with the units that it landed and the keys whose outcome it made unknown. */
-  take(line: BookLine): { readonly landed: readonly UnitEntry[]; readonly unknown: readonly string[] } {
+  /** Takes a line in. */
+  take(line: BookLine): Taken {
     switch (line.t) {
       case 'intent':
         this.open.set(line.id, line);
         this.#team = line.team ?? '';
-        this.#sums.opened(line.id, {
-          team: this.#team,
-          book: this.name,
-          operation: line.op,
-          at: line.at,
-          estimateMicros: line.est,
-        });
-        return { landed: [], unknown: [] };
+        this.#sums.opened(line.id, this.#asked(line));
+        return nothing;
+      case 'note':
+        return this.#note(line.id, line.facts);
       case 'answer':
-        this.open.delete(line.id);
+        this.#forget(line.id);
         this.requests++;
         this.#sums.landed(line.id, this.#count(line.units), line.units.length, {
           team: this.#team,
@@ -51,30 +60,43 @@ export class Book {
           at: line.at,
           estimateMicros: 0,
         });
-        return { landed: line.units, unknown: [] };
+        return { ...nothing, landed: line.units };
       case 'settle':
         this.#count(line.units);
-        return { landed: line.units, unknown: [] };
-      case 'miss':
+        return { ...nothing, landed: line.units };
+      case 'miss': {
         this.#sums.missed(line.id, line.charged);
-        return { landed: [], unknown: line.charged === 'maybe' ? this.lose(line.id, line.why) : this.#forget(line.id) };
+        const intent = this.#forget(line.id);
+        if (!intent || line.charged === 'never') return nothing;
+        this.#lost.set(line.id, { intent, reason: line.why });
+        return { ...nothing, unknown: intent.keys };
+      }
     }
   }
 
-  /** An open intent whose answer will not come becomes an unknown outcome; answers with its keys. */
-  lose(id: string, reason: string): readonly string[] {
-    const intent = this.open.get(id);
-    if (!intent) return [];
-    this.open.delete(id);
-    this.unknown.push({
+  /** Purchases whose answer never came. */
+  get unknown(): readonly UnknownOutcome[] {
+    return [...this.#lost.values()].map(({ intent, reason }) => ({
       book: this.name,
       operation: intent.op,
       keys: intent.keys,
       intendedAt: intent.at,
       reason,
       estimateMicros: intent.est,
-    });
-    return intent.keys;
+    }));
+  }
+
+  /** What was noted of an open intent, or null. */
+  started(id: string): Started | null {
+    const intent = this.open.get(id);
+    const facts = this.#notes.get(id);
+    return intent && facts !== undefined ? { intentId: id, facts, at: intent.at } : null;
+  }
+
+  /** The intent of an unknown outcome, or null. */
+  lost(id: string): Lost | null {
+    const found = this.#lost.get(id);
+    return found ? { intentId: id, at: found.intent.at, deadline: found.intent.deadline } : null;
   }
 
   get openMicros(): number {
@@ -83,9 +105,28 @@ export class Book {
     return sum;
   }
 
-  #forget(id: string): readonly string[] {
+  #note(id: string, facts: Json): Taken {
+    const lost = this.#lost.get(id);
+    const intent = this.open.get(id) ?? lost?.intent;
+    if (!intent) return nothing;
+    this.#notes.set(id, facts);
+    if (lost) {
+      this.#lost.delete(id);
+      this.open.set(id, intent);
+      this.#sums.found(id, this.#asked(intent));
+    }
+    return { ...nothing, noted: { keys: intent.keys, found: lost !== undefined } };
+  }
+
+  #asked({ team = '', op, at, est }: IntentLine): Asked {
+    return { team, book: this.name, operation: op, at, estimateMicros: est };
+  }
+
+  #forget(id: string): IntentLine | undefined {
+    const intent = this.open.get(id);
     this.open.delete(id);
-    return [];
+    this.#notes.delete(id);
+    return intent;
   }
 
   /** Answers with what the units cost. */

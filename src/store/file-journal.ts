@@ -7,6 +7,7 @@ import {
   BodiesGone,
   type BookTotals,
   type Claim,
+  type Claimed,
   type Freshness,
   type Intent,
   type Journal,
@@ -16,6 +17,7 @@ import {
   type UnitRecord,
   type UnknownOutcome,
 } from '../core/journal.js';
+import type { Json } from '../core/json.js';
 import type { Spend, SpendCaps, UsageGroup, UsageLine } from '../core/spend.js';
 import { Book, readBook } from './book.js';
 import { eachBody } from './book-bodies.js';
@@ -27,6 +29,7 @@ import { FileCaps } from './file-caps.js';
 import { SpendSums } from './spend-sums.js';
 import { type IndexEntry, UnitIndex } from './unit-index.js';
 import { unitRecord } from './unit-record.js';
+import { Unsettled } from './unsettled.js';
 
 const LINES = '.journal';
 const UNITS = '.units.jsonl';
@@ -61,10 +64,11 @@ export class FileJournal implements Journal, Spend {
   readonly #ends = new Map<string, BookEnds>();
   readonly #writers = new Map<string, BookWriter>();
   readonly #claims = new Claims();
-  readonly #unknowns = new Map<string, number>();
+  readonly #unsettled = new Unsettled();
   readonly #damagedBodies = new Set<string>();
   /** Numbers of books whose bodies are gone. */
   readonly #pruned = new Set<number>();
+  /** Open intents that may still land. The owner of one that nobody follows now is ''. */
   readonly #intents = new Map<string, { readonly book: string; readonly owner: string }>();
   /** Lines that failed their checksum when the journal was read. */
   damagedLines = 0;
@@ -86,7 +90,10 @@ export class FileJournal implements Journal, Spend {
       journal.#ends.set(name, ends);
       if (ends.units > 0 && !existsSync(journal.#path(name, UNITS))) journal.#pruned.add(book.number);
       journal.damagedLines += damaged;
-      for (const id of book.open.keys()) orphans.push({ book, id });
+      for (const id of book.open.keys()) {
+        if (book.started(id)) journal.#intents.set(id, { book: name, owner: '' });
+        else orphans.push({ book, id });
+      }
       // A big journal must not hold up the process's signals while it is read.
       await new Promise(setImmediate);
     }
@@ -100,7 +107,7 @@ export class FileJournal implements Journal, Spend {
 
   async claim(keys: readonly string[], owner: string, freshness?: Freshness): Promise<Claim> {
     const landed: Landed[] = [];
-    const mine: { key: string; unknowns: number }[] = [];
+    const mine: Claimed[] = [];
     const theirs: string[] = [];
     for (const key of new Set(keys)) {
       const holder = this.#claims.ownerOf(key);
@@ -108,13 +115,17 @@ export class FileJournal implements Journal, Spend {
         theirs.push(key);
         continue;
       }
-      const entry = holder === owner ? undefined : this.#usable(key, freshness);
+      const claimed = this.#unsettled.of(key);
+      const { started } = claimed;
+      const entry = holder === owner || started ? undefined : this.#usable(key, freshness);
       if (entry) {
         landed.push(toLanded(key, entry));
         continue;
       }
       this.#claims.take(key, owner);
-      mine.push({ key, unknowns: this.#unknowns.get(key) ?? 0 });
+      const intent = started && this.#intents.get(started.intentId);
+      if (started && intent) this.#intents.set(started.intentId, { ...intent, owner });
+      mine.push(claimed);
     }
     return { landed, mine, theirs };
   }
@@ -168,6 +179,13 @@ export class FileJournal implements Journal, Spend {
     );
   }
 
+  async note(intentId: string, owner: string, facts: Json): Promise<void> {
+    const book = this.#intents.get(intentId)?.book ?? this.#bookOfLost(intentId);
+    if (book === undefined) throw new Error(`no open intent ${intentId}`);
+    await this.#append(book, [], () => ({ t: 'note', id: intentId, at: this.#now(), facts }));
+    this.#intents.set(intentId, { book, owner });
+  }
+
   async miss(intentId: string, reason: string, charged: 'never' | 'maybe'): Promise<void> {
     const intent = this.#intents.get(intentId);
     if (!intent) return;
@@ -188,7 +206,9 @@ export class FileJournal implements Journal, Spend {
   async release(owner: string): Promise<void> {
     try {
       for (const [id, intent] of this.#intents) {
-        if (intent.owner === owner) await this.miss(id, 'given up before an answer landed', 'maybe');
+        if (intent.owner !== owner) continue;
+        if (this.#books.get(intent.book)?.started(id)) this.#intents.set(id, { ...intent, owner: '' });
+        else await this.miss(id, 'given up before an answer landed', 'maybe');
       }
     } finally {
       this.#claims.giveBack(owner, this.#claims.of(owner));
@@ -322,17 +342,20 @@ export class FileJournal implements Journal, Spend {
   }
 
   #take(book: Book, line: BookLine): void {
-    const { landed, unknown } = book.take(line);
-    this.#count(unknown);
+    const { landed, unknown, noted } = book.take(line);
+    if ('id' in line) {
+      this.#unsettled.lost(unknown, book, line.id);
+      if (noted) this.#unsettled.noted(noted.keys, noted.found, book, line.id);
+    }
     for (const [key, offset, length, crc, status, tag] of landed) {
       this.#index.set(key, { at: (line as { at: number }).at, book: book.number, offset, length, crc, status, tag });
-      this.#unknowns.delete(key);
+      this.#unsettled.landed(key);
       this.#damagedBodies.delete(key);
     }
   }
 
-  #count(keys: readonly string[]): void {
-    for (const key of keys) this.#unknowns.set(key, (this.#unknowns.get(key) ?? 0) + 1);
+  #bookOfLost(id: string): string | undefined {
+    return this.#byNumber.find((book) => book.lost(id))?.name;
   }
 
   async #append(

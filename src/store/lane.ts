@@ -8,8 +8,8 @@ interface Waiter {
   reject(reason: unknown): void;
 }
 
-/** The meter is asked again at least so often: its clock may have been set meanwhile. */
-const LONGEST_SLEEP_MS = 10_000;
+/** The meter is asked again at least so often: it shows others how many wait, and its clock may have been set meanwhile. */
+const LONGEST_SLEEP_MS = 2000;
 
 /** Calls of one kind that wait for places, first come first served. Asks the meter for all of them at once. */
 export class Lane {
@@ -61,7 +61,10 @@ export class Lane {
       signal?.addEventListener('abort', onAbort, { once: true });
       if (first) this.#queue.unshift(waiter);
       else this.#queue.push(waiter);
-      if (!this.#running) void this.#run();
+      if (this.#running) return;
+      this.#running = true;
+      // Calls that come together ask together.
+      queueMicrotask(() => void this.#run());
     });
   }
 
@@ -72,7 +75,6 @@ export class Lane {
   }
 
   async #run(): Promise<void> {
-    this.#running = true;
     try {
       while (this.#queue.length > 0) {
         const queued = this.#queued;

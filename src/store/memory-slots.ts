@@ -1,7 +1,7 @@
 import type { Slots, SlotsView } from '../core/slots.js';
 
 interface Held {
-  runId: string | null;
+  readonly runId: string | null;
   readonly takenAt: number;
 }
 
@@ -51,8 +51,7 @@ export class MemorySlots implements Slots {
   }
 
   async name(owner: string, runId: string): Promise<void> {
-    const held = this.#held.get(owner);
-    if (held) held.runId = runId;
+    this.#held.set(owner, { runId, takenAt: this.#held.get(owner)?.takenAt ?? Date.now() });
     this.#serve();
   }
 

@@ -76,6 +76,16 @@ export class SpendSums {
     });
   }
 
+  /** Its answer, thought lost, will come after all: it is open again. */
+  found(id: string, asked: Asked): void {
+    if (this.#open.has(id)) return;
+    this.#each(asked, (sum) => {
+      sum.unknownOutcomes--;
+      sum.unknownMicros -= asked.estimateMicros;
+    });
+    this.opened(id, asked);
+  }
+
   /** All that was ever asked for a job, by whatever team. */
   job(job: string): Amounts {
     return this.#jobs.get(job) ?? nothing();

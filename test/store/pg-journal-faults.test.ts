@@ -47,7 +47,7 @@ describe.each(['request', 'answer'] as const)('a connection that loses the %s (3
 
   it('makes no claim double or lost', async () => {
     const { journal, losing } = await cutting();
-    const claim = await losing('claim', () => journal.claim([keyOf(1), keyOf(2)], 'a'));
+    const claim = await losing('claim_units', () => journal.claim([keyOf(1), keyOf(2)], 'a'));
     expect(claim.mine).toHaveLength(2);
     expect((await journal.claim([keyOf(1)], 'b')).theirs).toEqual([keyOf(1)]);
     await losing('release', () => journal.release('a'));
@@ -70,6 +70,17 @@ describe.each(['request', 'answer'] as const)('a connection that loses the %s (3
     expect((await journal.spent()).day).toMatchObject({ landedMicros: 2000, openMicros: 0 });
   });
 
+  it('makes no note count twice', async () => {
+    const { journal, losing } = await cutting();
+    await journal.claim([keyOf(1)], 'a');
+    const id = await journal.intend(intent('a', [1]));
+    await journal.miss(id, 'connection reset', 'maybe');
+    await losing('note', () => journal.note(id, 'a', { run: 'r' }));
+    expect((await journal.spent()).day).toMatchObject({ openMicros: 1000, unknownMicros: 0 });
+    await journal.release('a');
+    expect((await journal.claim([keyOf(1)], 'b')).mine).toMatchObject([{ unknowns: 0, started: { intentId: id } }]);
+  });
+
   it('makes no missed answer and no settled unit count twice', async () => {
     const { journal, losing } = await cutting();
     await journal.claim([1, 2, 3].map(keyOf), 'a');
@@ -82,7 +93,7 @@ describe.each(['request', 'answer'] as const)('a connection that loses the %s (3
     expect(totals).toMatchObject({ requests: 0, unitsLanded: 1, openMicros: 0, unknown: [{ keys: [keyOf(1)] }] });
     expect((await journal.spent()).day).toMatchObject({ unknownMicros: 1000, openMicros: 0 });
     await journal.release('a');
-    expect((await journal.claim([keyOf(1), keyOf(3)], 'b')).mine).toEqual([{ key: keyOf(1), unknowns: 1 }]);
+    expect((await journal.claim([keyOf(1), keyOf(3)], 'b')).mine).toMatchObject([{ key: keyOf(1), unknowns: 1 }]);
   });
 });
 

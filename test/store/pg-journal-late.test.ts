@@ -56,7 +56,7 @@ describe('a process that was taken for dead', () => {
     }
     expect(await sums(heir)).toEqual({ landedMicros: 0, openMicros: 0, unknownMicros: 2000 });
     const claim = await heir.claim([1, 3].map(keyOf), 'heir');
-    expect(claim.mine).toEqual([
+    expect(claim.mine).toMatchObject([
       { key: keyOf(1), unknowns: 1 },
       { key: keyOf(3), unknowns: 0 },
     ]);
@@ -147,7 +147,7 @@ describe('a process that ends in order', () => {
     await journal.intend(intent('a', [1]));
     await journal.close();
     const { journal: next } = await stores.journal(url);
-    expect((await next.claim([keyOf(1), keyOf(2)], 'b')).mine).toEqual([
+    expect((await next.claim([keyOf(1), keyOf(2)], 'b')).mine).toMatchObject([
       { key: keyOf(1), unknowns: 1 },
       { key: keyOf(2), unknowns: 0 },
     ]);

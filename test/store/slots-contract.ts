@@ -40,6 +40,21 @@ export function slotsContract(name: string, open: (limit: number) => Promise<Slo
       await slots.close();
     });
 
+    it('has a place for what runs already, free or not, and gives the next one when enough are free', async () => {
+      const slots = await open(1);
+      await slots.take('a');
+      await slots.name('b', 'run-b');
+      await slots.take('b');
+      expect(await slots.view()).toMatchObject({ limit: 1, held: 2 });
+      const waiting = slots.take('c').then(() => 'c');
+      await slots.free('a');
+      expect(await slots.view()).toMatchObject({ held: 1 });
+      await slots.free('b');
+      expect(await waiting).toBe('c');
+      expect((await slots.owners()).map(({ owner }) => owner)).toEqual(['c']);
+      await slots.close();
+    });
+
     it('lets go of a waiter that is told to stop, and serves the next', async () => {
       const slots = await open(1);
       await slots.take('a');

@@ -76,6 +76,22 @@ export function spendContract(
       expect(await over(ask(books, 1, { cap }))).toMatchObject({ remainingMicros: 0, openMicros: 1000 });
     });
 
+    it('counts what runs at the service at its estimate, also where it had been lost and was found', async () => {
+      const { books, reopen } = await open();
+      const cap = budget(5000);
+      const noted = await ask(books, 2, { cap });
+      await books.note(noted, 'owner', { run: 'run-1' });
+      const lost = await ask(books, 3, { cap });
+      const again = await reopen();
+      expect((await again.spent()).day).toMatchObject({ openMicros: 2000, unknownMicros: 3000 });
+      await again.note(lost, 'owner', { run: 'run-2' });
+      expect((await again.spent()).day).toMatchObject({ landedMicros: 0, openMicros: 5000, unknownMicros: 0 });
+      await land(again, noted, 2, 500);
+      await land(again, lost, 3, 700);
+      expect((await again.spent()).month).toMatchObject({ landedMicros: 1200, openMicros: 0, unknownMicros: 0 });
+      expect((await again.usage('job'))[0]).toMatchObject({ requests: 2, unknownOutcomes: 0 });
+    });
+
     it('leaves nothing, not less than nothing, where an answer cost more than its estimate', async () => {
       const { books } = await open();
       const cap = budget(3000);

@@ -1,4 +1,5 @@
-import type { Freshness, Landed, UnitOutcome, UnitStatus } from '../../core/journal.js';
+import type { Claimed, Freshness, Landed, UnitOutcome, UnitStatus } from '../../core/journal.js';
+import type { Json } from '../../core/json.js';
 import { unitRecord } from '../unit-record.js';
 
 /** A landed unit as the journal's functions answer. */
@@ -7,6 +8,33 @@ export interface LandedRow {
   readonly fetched_ms: number;
   readonly status: UnitStatus;
   readonly error_tag: string | null;
+}
+
+/** A unit as `claim_units` answers: landed, or the caller's. */
+export type ClaimRow = LandedRow | ClaimedRow;
+
+interface ClaimedRow {
+  readonly key: string;
+  readonly fetched_ms: null;
+  readonly unknowns: number;
+  readonly started: string | null;
+  readonly started_note: string | null;
+  readonly started_ms: number;
+  readonly lost: string | null;
+  readonly lost_ms: number;
+  readonly lost_deadline_ms: number;
+}
+
+export function toClaimed(row: ClaimedRow): Claimed {
+  const { started, lost } = row;
+  return {
+    key: hex(row.key),
+    unknowns: row.unknowns,
+    ...(lost === null ? {} : { lost: { intentId: lost, at: row.lost_ms, deadline: row.lost_deadline_ms } }),
+    ...(started === null
+      ? {}
+      : { started: { intentId: started, facts: JSON.parse(row.started_note ?? 'null') as Json, at: row.started_ms } }),
+  };
 }
 
 /** Keys as everybody else writes them. */

@@ -3,9 +3,11 @@ import { journalTables } from './migrations/0001-journal-tables.js';
 import { journalOwners } from './migrations/0002-journal-owners.js';
 import { journalPurchases } from './migrations/0003-journal-purchases.js';
 import { sharedWork } from './migrations/0004-shared-work.js';
+import { startedRuns } from './migrations/0005-started-runs.js';
 import { limiterRings } from './migrations/0101-limiter-rings.js';
 import { limiterTurns } from './migrations/0102-limiter-turns.js';
 import { slotsTables } from './migrations/0103-slots.js';
+import { slotsOfRuns } from './migrations/0104-slots-of-runs.js';
 
 /** The steps of the store's schema, in order, never changed once released. 00NN: journal; 01NN: limiter and slots. */
 export const storeMigrations: readonly Migration[] = [
@@ -13,7 +15,9 @@ export const storeMigrations: readonly Migration[] = [
   journalOwners,
   journalPurchases,
   sharedWork,
+  startedRuns,
   limiterRings,
   limiterTurns,
   slotsTables,
+  slotsOfRuns,
 ];

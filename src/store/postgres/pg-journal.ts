@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   type BookTotals,
   type Claim,
+  type Claimed,
   ClaimLost,
   type Freshness,
   type Intent,
@@ -11,10 +12,21 @@ import {
   type UnitOutcome,
   type UnitRecord,
 } from '../../core/journal.js';
+import type { Json } from '../../core/json.js';
 import { OverBudget, type Spend, type SpendCaps, type UsageGroup } from '../../core/spend.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
 import { jobOf } from '../spend-sums.js';
-import { costOf, freshnessArgs, hex, type LandedRow, storable, toLanded, unitArgs } from './journal-values.js';
+import {
+  type ClaimRow,
+  costOf,
+  freshnessArgs,
+  hex,
+  type LandedRow,
+  storable,
+  toClaimed,
+  toLanded,
+  unitArgs,
+} from './journal-values.js';
 import { News } from './news.js';
 import { pruneBooks, totalsOf } from './pg-books.js';
 import { createPgSpend } from './pg-spend.js';
@@ -72,19 +84,16 @@ export class PgJournal implements Journal, Spend {
     const wanted = [...new Set(keys)];
     if (wanted.length === 0) return { landed: [], mine: [], theirs: [] };
     const rows = await this.#presence.as((id) =>
-      this.#call<(LandedRow | { readonly key: string; readonly fetched_ms: null }) & { readonly unknowns: number }>(
-        'claim',
-        [id, owner, wanted, ...freshnessArgs(freshness)],
-      ),
+      this.#call<ClaimRow>('claim_units', [id, owner, wanted, ...freshnessArgs(freshness)]),
     );
     const found = new Map(rows.map((row) => [hex(row.key), row]));
     const landed: Landed[] = [];
-    const mine: { key: string; unknowns: number }[] = [];
+    const mine: Claimed[] = [];
     const theirs: string[] = [];
     for (const key of wanted) {
       const row = found.get(key);
       if (!row) theirs.push(key);
-      else if (row.fetched_ms === null) mine.push({ key, unknowns: row.unknowns });
+      else if (row.fetched_ms === null) mine.push(toClaimed(row));
       else landed.push(toLanded(row));
     }
     return { landed, mine, theirs };
@@ -117,6 +126,14 @@ export class PgJournal implements Journal, Spend {
     if (row?.given == null) throw new Error(`no intent ${intentId}`);
     this.#operations.delete(intentId);
     this.#tell(row.given);
+  }
+
+  async note(intentId: string, owner: string, facts: Json): Promise<void> {
+    const note = storable(JSON.stringify(facts));
+    const [row] = await this.#presence.as((process) =>
+      this.#call<{ known: boolean }>('note', [intentId, process, owner, note], 'known'),
+    );
+    if (!row?.known) throw new Error(`no intent ${intentId}`);
   }
 
   async miss(intentId: string, reason: string, charged: 'never' | 'maybe'): Promise<void> {

@@ -69,7 +69,7 @@ export class PgSlots implements Slots {
   }
 
   async name(owner: string, runId: string): Promise<void> {
-    await this.#call('slots_name($1, $2, $3)', [this.#team, owner, runId]);
+    await this.#call('slots_hold($1, $2, $3)', [this.#team, owner, runId]);
   }
 
   async free(owner: string): Promise<void> {

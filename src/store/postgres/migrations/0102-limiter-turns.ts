@@ -15,12 +15,12 @@ BEGIN
   margin := b.margin + slack;
 END $$;
 
--- When a call could start on one bucket, and whether it may: all who came before it let it pass.
-CREATE FUNCTION ${schema}.limiter_place(b ${schema}.limiter_buckets, p_limit integer, p_now double precision, p_who text,
+-- When a call could start on one bucket, not before p_from, and whether it may: all who came before it let it pass.
+CREATE FUNCTION ${schema}.limiter_place(b ${schema}.limiter_buckets, p_limit integer, p_from double precision, p_who text,
   p_weight integer, OUT start double precision, OUT first boolean)
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
-  span double precision := (${schema}.limiter_margin(b, p_now)).margin;
+  span double precision := (${schema}.limiter_margin(b, p_from)).margin;
   turn ${schema}.limiter_turn;
   calls integer := 0;
   units integer := 0;
@@ -28,12 +28,12 @@ BEGIN
   FOREACH turn IN ARRAY b.turns LOOP
     EXIT WHEN turn.who = p_who;
     CONTINUE WHEN calls = 0 AND p_weight = 1 AND turn.weight > 1 AND turn.passed < 3
-      AND ${schema}.ring_earliest(b.ring, p_limit, span, p_now, 1, 0, 0)
-        < ${schema}.ring_earliest(b.ring, p_limit, span, p_now, turn.weight, 0, 0);
+      AND ${schema}.ring_earliest(b.ring, p_limit, span, p_from, 1, 0, 0)
+        < ${schema}.ring_earliest(b.ring, p_limit, span, p_from, turn.weight, 0, 0);
     calls := calls + 1;
     units := units + least(turn.weight, p_limit);
   END LOOP;
-  start := ${schema}.ring_earliest(b.ring, p_limit, span, p_now, p_weight, calls, units);
+  start := ${schema}.ring_earliest(b.ring, p_limit, span, p_from, p_weight, calls, units);
   first := calls = 0;
 END $$;
 
@@ -83,6 +83,7 @@ DECLARE
   b ${schema}.limiter_buckets;
   place record;
   own double precision[];
+  earliest double precision;
   start double precision;
   first boolean;
   granted boolean;
@@ -116,11 +117,12 @@ BEGIN
     held[i] := b;
   END LOOP;
 
+  earliest := greatest(now_ms, blocked_until);
   LOOP
-    start := greatest(now_ms, blocked_until);
+    start := earliest;
     first := true;
     FOR i IN 1..many LOOP
-      place := ${schema}.limiter_place(held[i], p_limits[i], now_ms, p_who, p_weight);
+      place := ${schema}.limiter_place(held[i], p_limits[i], earliest, p_who, p_weight);
       own[i] := place.start;
       start := greatest(start, place.start);
       first := first AND place.first;
