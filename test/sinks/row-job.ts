@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import type { Freshness, UnitRecord } from '../../src/core/journal.js';
 import type { Json } from '../../src/core/json.js';
@@ -131,4 +132,17 @@ export async function exported(dir: string, sink: Sink, job = 'brands-1'): Promi
   await sink.exportCsv(job, file);
   const { readFileSync } = await import('node:fs');
   return parse(readFileSync(file), { columns: true });
+}
+
+/** The rows of exported Parquet files, in the order of the files. */
+export async function parquetRows(dir: string): Promise<Record<string, unknown>[]> {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  const reader = await connection.runAndReadAll(
+    `SELECT * EXCLUDE (filename, file_row_number) FROM read_parquet('${dir}/*.parquet', filename = true, file_row_number = true)
+     ORDER BY filename, file_row_number`,
+  );
+  connection.closeSync();
+  instance.closeSync();
+  return reader.getRowObjectsJson();
 }

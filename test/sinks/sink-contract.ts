@@ -1,11 +1,20 @@
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { UnknownOutcome } from '../../src/core/journal.js';
 import { type Sink, SinkUnusable } from '../../src/core/sink.js';
-import { batchOf, buySlice, exported, runJob, Service, type StagedTest, stageText } from './row-job.js';
+import { batchOf, buySlice, exported, parquetRows, runJob, Service, type StagedTest, stageText } from './row-job.js';
 
 /** One fresh, empty warehouse. */
 export interface SinkUnderTest {
@@ -522,12 +531,107 @@ export function sinkContract(make: (dir: string) => SinkUnderTest | Promise<Sink
       expect(readFileSync(out).length).toBe(first.bytes);
     });
 
+    it('exports Parquet files of their own in a directory that is replaced as a whole, values as they are', async () => {
+      const answer = new Service((url) => ({
+        result: { title: '=1+1', text: 'a\tb', n: url.length, highlights: ['h'] },
+      }));
+      await runJob(dir, sink, await stageText(dir, csv(...letters, '"b\0ad",nope')), answer);
+      const out = join(dir, 'new', 'parquet');
+      const told = await sink.exportParquet('brands-1', out);
+      expect(told).toMatchObject({ rows: 9, files: 1 });
+      expect(readdirSync(out)).toEqual(['part-00000.parquet']);
+      const rows = await parquetRows(out);
+      expect(rows.map((row) => row.name)).toEqual([...'abcdefgh', 'b\0ad']);
+      expect(rows[0]).toEqual({
+        name: 'a',
+        url: 'https://a.com/',
+        status: 'success',
+        error_tag: null,
+        error_message: null,
+        http_status: 200,
+        title: '=1+1',
+        author: null,
+        published_date: null,
+        text: 'a\tb',
+        highlights: '["h"]',
+        summary: null,
+        response: '{"title":"=1+1","text":"a\\tb","n":14,"highlights":["h"]}',
+        request_id: 'request-1',
+        cost_dollars: 0.001,
+        fetched_at: '2026-11-20 10:00:00',
+        row_number: '1',
+      });
+      mkdirSync(`${out}.part`);
+      writeFileSync(join(`${out}.part`, 'left over'), '');
+      await runJob(dir, sink, await stageText(dir, csv(...letters.slice(2))), answer);
+      expect(await sink.exportParquet('brands-1', out)).toMatchObject({ rows: 6, files: 1 });
+      expect((await parquetRows(out)).map((row) => row.row_number)).toEqual(['1', '2', '3', '4', '5', '6']);
+      expect(readdirSync(join(dir, 'new'))).toEqual(['parquet']);
+      // Killed between the two renames that replace it: it is there again, and is replaced.
+      renameSync(out, `${out}.old`);
+      await sink.exportParquet('brands-1', out);
+      expect(readdirSync(join(dir, 'new'))).toEqual(['parquet']);
+      writeFileSync(join(out, 'mine.txt'), '');
+      await expect(sink.exportParquet('brands-1', out)).rejects.toThrow(/holds something else.*mine\.txt/);
+      await expect(sink.exportParquet('brands-1', join(out, 'mine.txt'))).rejects.toThrow(SinkUnusable);
+      expect(readdirSync(out)).toEqual(['mine.txt', 'part-00000.parquet']);
+    });
+
+    it('shows what was spent by day, job and operation, an answer that serves several rows or jobs once', async () => {
+      const bad = new Service((url) => (url.includes('b.com') ? { request_id: 'request-1' } : {}));
+      await runJob(dir, sink, await stageText(dir, csv(...letters, 'again,https://a.com/', 'bad,nope')), bad);
+      bad.now += 86_400_000;
+      await runJob(dir, sink, await stageText(dir, csv('z,https://z.com/'), { job: 'other-1' }), bad);
+      // The other job, too, has the answer that the first one bought.
+      const both = await stageText(dir, csv('z,https://z.com/', 'c,https://c.com/'), { job: 'other-1' });
+      const [bought] = await buySlice(dir, sink, both, 0, bad);
+      await sink.openJob(both.record, both.files);
+      bad.now -= 86_400_000;
+      writeFileSync(
+        bought as string,
+        `${JSON.stringify({
+          ...JSON.parse(
+            readFileSync(bought as string, 'utf8')
+              .trim()
+              .split('\n')
+              .at(-1) as string,
+          ),
+          fetched_at: new Date(bad.now).toISOString(),
+          request_id: 'request-3',
+        })}\n`,
+      );
+      await sink.load(batchOf(both, 0, [bought as string]));
+      const intendedAt = bad.now;
+      const outcome = {
+        book: 'b',
+        operation: 'contents',
+        keys: ['k'],
+        intendedAt,
+        reason: 'reset',
+        estimateMicros: 500,
+      };
+      await sink.recordUnknown('brands-1', [outcome]);
+      const spend = await test.query(
+        `SELECT CAST(day AS VARCHAR), job, operation, requests, rows, dollars, unknown_outcomes, unknown_dollars FROM spend
+         ORDER BY day, job`,
+      );
+      expect(spend.map((row) => row.map((value) => (typeof value === 'object' ? Number(value) : value)))).toEqual([
+        ['2026-11-20', 'brands-1', 'contents', 7, 9, 0.008, 1, 0.0005],
+        ['2026-11-20', 'other-1', 'contents', 0, 1, 0, 0, 0],
+        ['2026-11-21', 'other-1', 'contents', 1, 1, 0.001, 0, 0],
+      ]);
+    });
+
     it('exports more rows than it sorts at a time, in their order', async () => {
       const rows = Array.from({ length: 60_000 }, (_, index) => `n${index},nope`);
       const staged: StagedTest = await stageText(dir, csv(...rows), { rowsPerSlice: 20_000 });
       await sink.openJob(staged.record, staged.files);
       for (const slice of [2, 0, 1]) await sink.load(batchOf(staged, slice, []));
       expect((await exported(dir, sink)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
+      const out = join(dir, 'parquet');
+      expect(await sink.exportParquet('brands-1', out)).toMatchObject({ rows: 60_000, files: 3 });
+      expect(readdirSync(out).sort()).toEqual(['part-00000.parquet', 'part-00001.parquet', 'part-00002.parquet']);
+      expect((await parquetRows(out)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
     });
   });
 }
