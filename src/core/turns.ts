@@ -103,10 +103,11 @@ export function ask(drawn: readonly Drawn[], now: number, blockedUntil: number, 
     bucket.margin = Math.max(asked.margin, bucket.margin);
     if (asked.queued > 0) ease(bucket, now, asked.queued);
   }
+  const from = Math.max(now, blockedUntil);
   const starts: number[] = [];
   for (;;) {
-    const places = drawn.map((one) => ({ ...one, ...placeIn(one, now, asked) }));
-    const start = Math.max(now, blockedUntil, ...places.map((place) => place.start));
+    const places = drawn.map((one) => ({ ...one, ...placeIn(one, from, asked) }));
+    const start = Math.max(from, ...places.map((place) => place.start));
     const first = places.every((place) => place.first);
     const granted = starts.length < count && first && start <= now + GRANT_AHEAD_MS;
     const comeAt = first ? start - GRANT_AHEAD_MS : Math.max(start - GRANT_AHEAD_MS, now + AGAIN_MS);
@@ -131,9 +132,9 @@ export function ask(drawn: readonly Drawn[], now: number, blockedUntil: number, 
   }
 }
 
-/** When a call could start on one bucket, and whether it may: all who came before it let it pass. */
-function placeIn({ bucket, limit }: Drawn, now: number, { who, weight }: Asked) {
-  const rule = { limit, margin: marginOf(bucket, now) };
+/** When, not before `from`, a call could start on one bucket, and whether it may: all who came before it let it pass. */
+function placeIn({ bucket, limit }: Drawn, from: number, { who, weight }: Asked) {
+  const rule = { limit, margin: marginOf(bucket, from) };
   let units = 0;
   let calls = 0;
   for (const turn of bucket.turns) {
@@ -143,10 +144,10 @@ function placeIn({ bucket, limit }: Drawn, now: number, { who, weight }: Asked) 
       weight === 1 &&
       turn.weight > 1 &&
       turn.passed < MAX_PASSED &&
-      earliest(bucket.ring, rule, now, 1) < earliest(bucket.ring, rule, now, turn.weight);
+      earliest(bucket.ring, rule, from, 1) < earliest(bucket.ring, rule, from, turn.weight);
     if (passable) continue;
     units += Math.min(turn.weight, limit);
     calls++;
   }
-  return { start: earliest(bucket.ring, rule, now, weight, { calls, units }), first: calls === 0 };
+  return { start: earliest(bucket.ring, rule, from, weight, { calls, units }), first: calls === 0 };
 }

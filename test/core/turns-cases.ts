@@ -80,12 +80,13 @@ export const askCases: readonly AskCase[] = [
     ],
   },
   {
-    name: 'nothing starts before the end of a block, and then not all at once',
+    name: 'nothing starts before the end of a block, and then one after the other',
     steps: [
       { now: 0, who: 'a', count: 9, starts: [], comeAt: 760 },
       { now: 5000, who: 'a', count: 9, blockedUntil: 8000, starts: [], comeAt: 7750 },
-      { now: 7750, who: 'a', count: 9, blockedUntil: 8000, starts: [8000], comeAt: 7900 },
-      { now: 8000, who: 'b', count: 9, starts: [], comeAt: 8050 },
+      { now: 5001, who: 'b', count: 9, blockedUntil: 8000, starts: [], comeAt: 7900 },
+      { now: 7750, who: 'a', count: 9, blockedUntil: 8000, starts: [8000], comeAt: 8050 },
+      { now: 7900, who: 'b', count: 9, blockedUntil: 8000, starts: [8150], comeAt: 8200 },
     ],
   },
   {
