@@ -10,7 +10,7 @@ export const histogramBuckets: Readonly<Record<string, number[]>> = {
   searchflow_request_seconds: [0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 120],
 };
 
-/** How often the gauges are set, and the time that utilisation is measured over. */
+/** How often the gauges are set: a look at a shared limit is a statement. */
 const GAUGES_MS = 5000;
 
 /** The same ports, counted. */
@@ -71,18 +71,21 @@ function meteredLimiter(meter: MetricMeter, limiter: Limiter): { readonly limite
   const units = meter.createCounter('searchflow_rate_units', '', 'Units of the rate limit that this process used');
   const limit = meter.createGauge('searchflow_rate_limit', 'float', '1/s', 'Units a second, as configured');
   const effective = meter.createGauge('searchflow_rate_limit_effective', 'float', '1/s', 'The same after margins');
-  const utilisation = meter.createGauge('searchflow_rate_utilisation', 'float', '', 'Share of it this process used');
+  const utilisation = meter.createGauge(
+    'searchflow_rate_utilisation',
+    'float',
+    '',
+    'Share of it used in the last second',
+  );
   const blocked = meter.createGauge('searchflow_blocked_seconds', 'float', 's', 'Until the current block ends');
-  let used = 0;
   const gauge = async () => {
     const { buckets, blockedUntil } = await limiter.view();
     for (const bucket of buckets) {
       limit.set(bucket.qps, { bucket: bucket.name });
       effective.set(bucket.effectiveQps, { bucket: bucket.name });
+      utilisation.set(bucket.used / bucket.qps, { bucket: bucket.name });
     }
-    utilisation.set(used / ((buckets[0]?.qps ?? 1) * (GAUGES_MS / 1000)));
     blocked.set(Math.max(0, ((blockedUntil ?? 0) - Date.now()) / 1000));
-    used = 0;
   };
   const timer = setInterval(() => void gauge().catch(() => undefined), GAUGES_MS);
   timer.unref();
@@ -96,10 +99,7 @@ function meteredLimiter(meter: MetricMeter, limiter: Limiter): { readonly limite
       },
       async start(grant, signal) {
         const go = await limiter.start(grant, signal);
-        if (go === 'go') {
-          units.add(grant.draw.weight, { rate_class: grant.draw.rateClass });
-          used += grant.draw.weight;
-        }
+        if (go === 'go') units.add(grant.draw.weight, { rate_class: grant.draw.rateClass });
         return go;
       },
     }),
