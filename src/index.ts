@@ -34,12 +34,15 @@ export {
   type JobPhase,
   type JobProgress,
   type JobSummary,
+  type MaxCost,
   type PauseReason,
   queryNames,
+  type Resumption,
   signalNames,
   workflowNames,
 } from './core/job.js';
 export type { Draw, Grant, Limiter, LimiterView } from './core/limiter.js';
+export { type ContentType, type PriceBands, type PriceTable, priceTables } from './core/prices.js';
 export { flatProfile, type RateBucket, type RateProfile, rateProfiles } from './core/rate.js';
 export { Secret } from './core/secret.js';
 export { DEFAULT_BASE_URL } from './core/service.js';
