@@ -1,0 +1,58 @@
+import type { CreatedMonitor, MonitorDefinition } from '../api/monitor-schemas.js';
+import { createMonitorEndpoint, listMonitorsEndpoint } from '../api/monitors.js';
+import type { Input } from '../api/transport.js';
+import { type CreatedMonitorResult, type CreateMonitorInput, MONITOR_KEY } from '../core/monitor-create.js';
+import { beating } from './beating.js';
+import { createMonitor } from './create-monitor.js';
+import type { ActivityDeps } from './deps.js';
+import { pagesOf } from './monitor-list.js';
+import { withoutSecrets } from './without-secrets.js';
+
+/** What each activity of a creation is told. */
+export interface CreateStep extends CreateMonitorInput {
+  /** What this creation puts into the monitor's metadata. */
+  readonly key: string;
+}
+
+type Made = CreatedMonitorResult['monitor'];
+
+/** The activities of the workflow `createMonitor` (interface sections 4.6 and 5.5). */
+export function createMonitorCreateActivities(deps: ActivityDeps) {
+  const storeOf = ({ secretFile, host }: CreateStep) =>
+    secretFile === undefined
+      ? deps.secrets
+      : deps.monitors.secrets({ file: secretFile, ...(host === undefined ? {} : { host }) });
+
+  return {
+    /** `makeMonitor`: one call, once; the secret goes to its store before anything else. */
+    async makeMonitor(step: CreateStep): Promise<Made> {
+      const { definition, key } = step;
+      const metadata = { ...(definition.metadata as object | null | undefined), [MONITOR_KEY]: key };
+      const secrets = await beating(async () => storeOf(step));
+      // The service's limits and types are checked before it is sent.
+      const input = { ...definition, metadata } as unknown as Input<MonitorDefinition>;
+      const result = await createMonitor<MonitorDefinition>({ ...deps, secrets }, createMonitorEndpoint, input, {});
+      return ('data' in result ? result.data : await whole(deps, result.landed)) as Made;
+    },
+
+    /** `findMadeMonitors`: what a creation made whose answer was lost, and whether its secret was kept. The latest first. */
+    async findMadeMonitors(
+      step: CreateStep,
+    ): Promise<readonly { readonly monitor: Made; readonly secret: 'kept' | 'missing' }[]> {
+      return beating(async () => {
+        const found: CreatedMonitor[] = [];
+        for await (const page of pagesOf(deps, listMonitorsEndpoint, { metadata: { [MONITOR_KEY]: step.key } }))
+          found.push(...page);
+        const kept = new Set(await storeOf(step)?.names());
+        return found.map((one) => ({
+          monitor: withoutSecrets(one, listMonitorsEndpoint.secrets) as unknown as Made,
+          secret: kept.has(`webhook/${one.id}`) ? 'kept' : 'missing',
+        }));
+      });
+    },
+  };
+}
+
+async function whole({ journal }: ActivityDeps, keys: readonly string[]): Promise<unknown> {
+  return [...(await journal.read(keys)).values()][0]?.result;
+}

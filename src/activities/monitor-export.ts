@@ -1,0 +1,129 @@
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { getMonitorRunEndpoint, listMonitorRunsEndpoint, listMonitorsEndpoint } from '../api/monitors.js';
+import type { MonitorFilter } from '../core/monitor-batch.js';
+import type { MonitorExport } from '../core/monitor-export.js';
+import type { MonitorRuns, RawRecord } from '../core/monitor-warehouse.js';
+import { beating } from './beating.js';
+import type { ActivityDeps } from './deps.js';
+import { pagesOf } from './monitor-list.js';
+import { patiently } from './patient-call.js';
+import { pooled } from './pooled.js';
+import { SLICE_MS } from './stopping.js';
+import { withoutSecrets } from './without-secrets.js';
+
+/** What each activity of an export is told. */
+export interface ExportStep {
+  readonly into: string;
+  readonly host?: string;
+  /** Tells this export from others. */
+  readonly mark: string;
+}
+
+/** What one slice of an export did. */
+export type ExportSlice = Omit<MonitorExport, 'into' | 'monitors'> & { readonly complete: boolean };
+
+/** Monitors whose runs are read at once. */
+const WIDTH = 5;
+
+/** The activities of the workflow `exportMonitorRuns` (interface sections 2.6 and 4.6). */
+export function createMonitorExportActivities(deps: ActivityDeps) {
+  const { origin } = deps;
+  return {
+    /** `exportMonitors`: loads the monitors as they are now, and sees which are gone. */
+    async exportMonitors(
+      step: ExportStep & { readonly filter: MonitorFilter },
+    ): Promise<{ readonly monitors: number }> {
+      return beating(async () => {
+        const { runs } = deps.monitors.warehouse(step);
+        for await (const page of pagesOf(deps, listMonitorsEndpoint, { ...step.filter })) {
+          const safe = page.map((one) => withoutSecrets(one, listMonitorsEndpoint.secrets) as unknown as RawRecord);
+          await runs.loadMonitors(origin, step.mark, safe);
+        }
+        return runs.endMonitors(origin, step.mark, Object.keys(step.filter).length === 0);
+      });
+    },
+
+    /** `exportRunSlice`: reads runs of monitors that are not read yet, for about a minute. */
+    async exportRunSlice(step: ExportStep): Promise<ExportSlice> {
+      return beating(async () => {
+        const { runs } = deps.monitors.warehouse(step);
+        const until = Date.now() + SLICE_MS;
+        const { cancellationSignal } = Context.current();
+        const sum = { read: 0, added: 0, again: 0, results: 0 };
+        for (;;) {
+          const ids = await runs.unread(origin, step.mark, 10 * WIDTH);
+          if (ids.length === 0) return { ...sum, complete: true };
+          await pooled(ids, WIDTH, async (id) => {
+            cancellationSignal.throwIfAborted();
+            if (Date.now() > until) return;
+            const { added, again, results } = await exportRuns(deps, runs, id);
+            await runs.endRuns(origin, step.mark, id);
+            sum.read++;
+            sum.added += added;
+            sum.again += again;
+            sum.results += results;
+          });
+          if (Date.now() > until) return { ...sum, complete: false };
+        }
+      });
+    },
+  };
+}
+
+/** Reads the runs of a monitor, the newest first, until one behind which all are known; and again those that went on. */
+async function exportRuns(
+  deps: ActivityDeps,
+  runs: MonitorRuns,
+  monitor: string,
+): Promise<{ readonly added: number; readonly again: number; readonly results: number }> {
+  const known = new Map((await runs.knownRuns(deps.origin, monitor)).map((run) => [run.id, run]));
+  const open = new Set([...known.values()].filter(({ over }) => !over).map(({ id }) => id));
+  const sum = { added: 0, again: 0, results: 0 };
+  const load = async (records: readonly RawRecord[]): Promise<void> => {
+    if (records.length === 0) return;
+    const { added, results } = await runs.loadRuns(deps.origin, monitor, records);
+    sum.added += added;
+    sum.again += records.length - added;
+    sum.results += results;
+  };
+  try {
+    for await (const page of pagesOf(deps, listMonitorRunsEndpoint, { id: monitor })) {
+      const records: RawRecord[] = [];
+      for (const run of page) {
+        open.delete(run.id);
+        if (known.get(run.id)?.over) continue;
+        // A list may tell less of a run than the run itself.
+        const whole = run.status === 'completed' ? await readRun(deps, monitor, run.id) : null;
+        records.push({ ...(whole ?? run) });
+      }
+      await load(records);
+      if (page.some(({ id }) => known.get(id)?.reached)) break;
+    }
+  } catch (error) {
+    // It was deleted since it was listed: its runs stay as they are.
+    if (!isNotFound(error)) throw error;
+    return sum;
+  }
+  const rest: RawRecord[] = [];
+  for (const id of open) {
+    const run = await readRun(deps, monitor, id);
+    if (run !== null) rest.push(run);
+  }
+  await load(rest);
+  return sum;
+}
+
+async function readRun(deps: ActivityDeps, id: string, runId: string): Promise<RawRecord | null> {
+  try {
+    const { data } = await patiently(deps, getMonitorRunEndpoint, { id, runId });
+    return { ...data };
+  } catch (error) {
+    if (isNotFound(error)) return null;
+    throw error;
+  }
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof ApplicationFailure && error.type === 'NotFound';
+}

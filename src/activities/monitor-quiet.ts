@@ -1,0 +1,149 @@
+import type { MonitorState } from '../core/monitor-batch.js';
+import { SHOWN_MONITORS } from '../core/monitor-batch.js';
+import type { QuietMemory, QuietReport } from '../core/monitor-warehouse.js';
+import type { QuietInput, QuietOutcome } from '../core/quiet-input.js';
+import { beginStep, endStep, type QuietMonitor, quietTurn } from '../core/quiet-plan.js';
+import { beating } from './beating.js';
+import type { ActivityDeps } from './deps.js';
+import { listStates, readState, setStatus } from './monitor-list.js';
+import { pooled } from './pooled.js';
+
+/** Monitors whose intents are written together, and calls at once: between a look at a monitor and its change lie seconds at most. */
+const CHUNK = 25;
+const WIDTH = 5;
+
+/** Input of the activity: the workflow's, with its clock. */
+export interface QuietStep extends QuietInput {
+  readonly now: number;
+}
+
+/** The activity of quiet hours (interface section 4.6; status by PATCH, monitor by monitor). */
+export function createMonitorQuietActivities(deps: ActivityDeps) {
+  return {
+    /** `takeQuietTurn`: does what is to be done now. Run again it goes on where it was. */
+    async takeQuietTurn(step: QuietStep): Promise<QuietOutcome> {
+      return beating(() => new Turn(deps, step).take());
+    },
+  };
+}
+
+class Turn {
+  readonly #deps: ActivityDeps;
+  readonly #step: QuietStep;
+  readonly #memory: QuietMemory;
+  readonly #left: QuietReport[] = [];
+  #paused = 0;
+  #unpaused = 0;
+
+  constructor(deps: ActivityDeps, step: QuietStep) {
+    this.#deps = deps;
+    this.#step = step;
+    this.#memory = deps.monitors.warehouse(step).quiet;
+  }
+
+  async take(): Promise<QuietOutcome> {
+    const { hours, now, restore } = this.#step;
+    const mark = await this.#memory.mark(...this.#place);
+    const turn = restore ? ({ do: 'end', window: mark?.window ?? '' } as const) : quietTurn(now, hours, mark);
+    if (turn.do === 'begin') await this.#begin(turn.window);
+    if (turn.do === 'end') await this.#end(turn.window);
+    return {
+      did: turn.do,
+      window: turn.do === 'nothing' ? null : turn.window,
+      paused: this.#paused,
+      unpaused: this.#unpaused,
+      left: this.#left.slice(0, SHOWN_MONITORS),
+      leftCount: this.#left.length,
+    };
+  }
+
+  get #place(): [string, string] {
+    return [this.#deps.origin, this.#step.name];
+  }
+
+  async #begin(window: string): Promise<void> {
+    await this.#memory.setMark(...this.#place, { window, state: 'beginning' });
+    const known = new Map((await this.#memory.remembered(...this.#place)).map((one) => [one.id, one]));
+    const matching = await listStates(this.#deps, this.#step.filter);
+    const concerned = matching.filter((one) => beginStep(one, known.get(one.id) ?? null, window) !== 'nothing');
+    for (const chunk of chunksOf(concerned)) await this.#pause(chunk, known, window);
+    await this.#memory.setMark(...this.#place, { window, state: 'begun' });
+  }
+
+  async #pause(
+    chunk: readonly MonitorState[],
+    known: ReadonlyMap<string, QuietMonitor>,
+    window: string,
+  ): Promise<void> {
+    const intents: QuietMonitor[] = [];
+    const adopted: QuietMonitor[] = [];
+    await this.#lookAt(chunk, async (now) => {
+      const before = known.get(now.id) ?? null;
+      const what = beginStep(now, before, window);
+      const { id, name, updatedAt } = now;
+      if (what === 'pause')
+        intents.push({ id, name, window, state: 'pausing', before: updatedAt, after: null, keptBy: null });
+      if (what === 'adopt' && before) adopted.push({ ...before, state: 'paused', after: updatedAt });
+    });
+    await this.#memory.remember(...this.#place, [...intents, ...adopted]);
+    const paused: QuietMonitor[] = [];
+    const gone: string[] = [];
+    await pooled(intents, WIDTH, async (one) => {
+      const now = await setStatus(this.#deps, one.id, 'paused');
+      if (now === null) gone.push(one.id);
+      else paused.push({ ...one, state: 'paused', after: now.updatedAt });
+    });
+    await this.#memory.remember(...this.#place, paused);
+    await this.#memory.forget(...this.#place, gone);
+    this.#paused += paused.length + adopted.length;
+  }
+
+  async #end(window: string): Promise<void> {
+    const remembered = await this.#memory.remembered(...this.#place);
+    for (const chunk of chunksOf(remembered)) await this.#unpause(chunk);
+    await this.#memory.setMark(...this.#place, this.#step.restore ? null : { window, state: 'ended' });
+  }
+
+  async #unpause(chunk: readonly QuietMonitor[]): Promise<void> {
+    const ours: QuietMonitor[] = [];
+    const done: string[] = [];
+    const left: QuietReport[] = [];
+    await pooled(chunk, WIDTH, async (known) => {
+      const { id, name } = known;
+      const now = await readState(this.#deps, id);
+      const what = endStep(known, now);
+      if (what.do === 'unpause') {
+        // A pause of ours whose answer was lost is known only now as it came out.
+        ours.push({ ...known, state: 'unpausing', after: now?.updatedAt ?? null });
+        return;
+      }
+      done.push(id);
+      if (what.why !== null) left.push({ id, name, what: what.why });
+    });
+    await this.#memory.report(...this.#place, this.#step.now, left);
+    await this.#memory.forget(...this.#place, done);
+    await this.#memory.remember(...this.#place, ours);
+    await pooled(ours, WIDTH, async ({ id }) => {
+      await setStatus(this.#deps, id, 'active');
+    });
+    await this.#memory.forget(
+      ...this.#place,
+      ours.map(({ id }) => id),
+    );
+    this.#unpaused += ours.length;
+    this.#left.push(...left);
+  }
+
+  async #lookAt(states: readonly MonitorState[], see: (now: MonitorState) => Promise<void>): Promise<void> {
+    await pooled(states, WIDTH, async ({ id }) => {
+      const now = await readState(this.#deps, id);
+      if (now !== null) await see(now);
+    });
+  }
+}
+
+function chunksOf<T>(items: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(items.length / CHUNK) }, (_, index) =>
+    items.slice(CHUNK * index, CHUNK * (index + 1)),
+  );
+}

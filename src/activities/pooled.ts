@@ -1,0 +1,17 @@
+/** Does work on items, so many at a time. Rejects with the first failure, once those that had begun have ended. */
+export async function pooled<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  let failed = false;
+  const hand = async (): Promise<void> => {
+    for (let item = left.shift(); item !== undefined && !failed; item = left.shift()) {
+      try {
+        await work(item);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  const ends = await Promise.allSettled(Array.from({ length: width }, hand));
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+}

@@ -1,0 +1,30 @@
+import type { MonitorFilter } from './monitor-batch.js';
+import type { QuietHours } from './quiet-hours.js';
+
+/** Input of the `quietMonitors` workflow, which the schedules of quiet hours start. */
+export interface QuietInput {
+  /** Name of the quiet hours. */
+  readonly name: string;
+  readonly hours: QuietHours;
+  /** Which monitors; only active ones are paused. */
+  readonly filter: MonitorFilter;
+  /** Warehouse that remembers which were paused. */
+  readonly into: string;
+  readonly host?: string;
+  /** Puts back what is paused, whatever the time, and forgets the rest: the quiet hours are removed. */
+  readonly restore?: boolean;
+  /** Unix ms in place of the clock. */
+  readonly now?: number;
+}
+
+/** What a turn of quiet hours did. */
+export interface QuietOutcome {
+  readonly did: 'begin' | 'end' | 'nothing';
+  /** The hours it was of, by the date they began. */
+  readonly window: string | null;
+  readonly paused: number;
+  readonly unpaused: number;
+  /** Monitors that were left alone, and why; some of them. */
+  readonly left: readonly { readonly id: string; readonly name: string | null; readonly what: string }[];
+  readonly leftCount: number;
+}

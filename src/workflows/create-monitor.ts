@@ -1,0 +1,53 @@
+import { ActivityFailure, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
+import type { Activities } from '../activities/index.js';
+import type { CreatedMonitorResult, CreateMonitorInput } from '../core/monitor-create.js';
+import { failureOf, toWorkflowFailure } from './failures.js';
+import { bulkPolicy, slicePolicy } from './policies.js';
+
+const { makeMonitor } = proxyActivities<Activities>(slicePolicy);
+const { findMadeMonitors } = proxyActivities<Activities>(bulkPolicy);
+
+/** A call without an answer may still be at work at the service: it is looked for at once, and again after these. */
+const LOOK_AFTER = ['2s', '10s'] as const;
+
+/**
+ * `createMonitor`: makes a monitor, once (interface section 4.6). Where the answer is lost the monitor is looked for by a
+ * metadata key of ours and adopted; only where there is none it is made again. See `CreateMonitorInput`.
+ */
+export async function createMonitor(input: CreateMonitorInput): Promise<CreatedMonitorResult> {
+  const step = { ...input, key: workflowInfo().firstExecutionRunId };
+  try {
+    for (let lost = 0; ; lost++) {
+      const monitor = await made();
+      if (monitor) {
+        // One that came of a lost call after all must not go unseen.
+        const others = lost === 0 ? [] : (await findMadeMonitors(step)).filter((one) => one.monitor.id !== monitor.id);
+        return { monitor, adopted: false, secret: 'kept', others: others.map((one) => one.monitor.id) };
+      }
+      const [first, ...others] = await found();
+      if (first) return { ...first, adopted: true, others: others.map((one) => one.monitor.id) };
+    }
+  } catch (error) {
+    throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
+  }
+
+  /** Null where no answer came, or none that can be read. */
+  async function made(): Promise<CreatedMonitorResult['monitor'] | null> {
+    try {
+      return await makeMonitor(step);
+    } catch (error) {
+      const { type } = failureOf(error);
+      if (type !== 'UnknownOutcome' && type !== 'ResponseShape') throw error;
+      return null;
+    }
+  }
+
+  async function found() {
+    for (const wait of [null, ...LOOK_AFTER]) {
+      if (wait !== null) await sleep(wait);
+      const all = await findMadeMonitors(step);
+      if (all.length > 0) return all;
+    }
+    return [];
+  }
+}

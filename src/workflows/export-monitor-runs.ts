@@ -1,0 +1,49 @@
+import {
+  ActivityFailure,
+  defineQuery,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities/index.js';
+import { queryNames } from '../core/job.js';
+import type { ExportMonitorRunsInput, MonitorExport } from '../core/monitor-export.js';
+import { DEFAULT_MONITOR_WAREHOUSE } from '../core/monitor-names.js';
+import { toWorkflowFailure } from './failures.js';
+import { bulkPolicy } from './policies.js';
+
+const progressQuery = defineQuery<MonitorExport>(queryNames.progress);
+const { exportMonitors, exportRunSlice } = proxyActivities<Activities>(bulkPolicy);
+
+/**
+ * `exportMonitorRuns`: monitors, their runs and what these found, into a warehouse (interface sections 2.6 and 4.6). Reads
+ * from the newest run to the last known one, and again the runs that had not come to their end; run again it loads what is
+ * new. Start it by name with plain JSON, see `ExportMonitorRunsInput`.
+ */
+export async function exportMonitorRuns(input: ExportMonitorRunsInput = {}): Promise<MonitorExport> {
+  const { filter = {}, into = DEFAULT_MONITOR_WAREHOUSE, host } = input;
+  const step = { into, mark: workflowInfo().firstExecutionRunId, ...(host === undefined ? {} : { host }) };
+  let progress: MonitorExport = { into, monitors: 0, read: 0, added: 0, again: 0, results: 0 };
+  setHandler(progressQuery, () => progress);
+  try {
+    const { monitors } = await exportMonitors({ ...step, filter });
+    progress = { ...progress, monitors };
+    // A slice takes a minute: a day of them is a short history.
+    for (let complete = false; !complete; ) {
+      const slice = await exportRunSlice(step);
+      complete = slice.complete;
+      progress = {
+        ...progress,
+        read: progress.read + slice.read,
+        added: progress.added + slice.added,
+        again: progress.again + slice.again,
+        results: progress.results + slice.results,
+      };
+      setCurrentDetails(`${progress.read} of ${monitors} monitors, ${progress.added} new runs`);
+    }
+    return progress;
+  } catch (error) {
+    throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
+  }
+}

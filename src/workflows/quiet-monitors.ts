@@ -1,0 +1,38 @@
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { ActivityFailure, executeChild, proxyActivities, sleep } from '@temporalio/workflow';
+import type { Activities } from '../activities/index.js';
+import type { QuietInput, QuietOutcome } from '../core/quiet-input.js';
+import { toWorkflowFailure } from './failures.js';
+import { bulkPolicy } from './policies.js';
+
+const { takeQuietTurn } = proxyActivities<Activities>(bulkPolicy);
+
+/** One turn at a time: the schedules that begin and end the same hours must not meet. */
+const AGAIN_MS = 2000;
+
+/**
+ * `quietMonitors`: what the schedules of quiet hours start. It decides by the clock what is to be done, so it does the right thing
+ * whichever schedule started it, late or twice. See `QuietInput`.
+ */
+export async function quietMonitors(input: QuietInput): Promise<QuietOutcome> {
+  for (;;) {
+    try {
+      return await executeChild<typeof quietTurn>('quietTurn', {
+        workflowId: `searchflow-quiet-turn-${input.name}`,
+        args: [input],
+      });
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      await sleep(AGAIN_MS);
+    }
+  }
+}
+
+/** `quietTurn`: one turn of quiet hours, the only one of its name at its time. */
+export async function quietTurn(input: QuietInput): Promise<QuietOutcome> {
+  try {
+    return await takeQuietTurn({ ...input, now: input.now ?? Date.now() });
+  } catch (error) {
+    throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
+  }
+}
