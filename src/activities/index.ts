@@ -3,6 +3,9 @@ import type { ActivityDeps } from './deps.js';
 import { createEnrichSlice } from './enrich-slice.js';
 import { createJobActivities } from './job.js';
 import { createMonitorBatchActivities } from './monitor-batch.js';
+import { createMonitorCreateActivities } from './monitor-create.js';
+import { createMonitorExportActivities } from './monitor-export.js';
+import { createMonitorQuietActivities } from './monitor-quiet.js';
 import { createOperationActivities } from './operations.js';
 
 export type { CallOptions, OperationResult, RequestShare } from './buy.js';
@@ -22,6 +25,9 @@ export function createActivities(deps: ActivityDeps) {
     ...createJobActivities(deps),
     ...createOperationActivities(deps),
     ...createMonitorBatchActivities(deps),
+    ...createMonitorCreateActivities(deps),
+    ...createMonitorExportActivities(deps),
+    ...createMonitorQuietActivities(deps),
   };
 }
 
