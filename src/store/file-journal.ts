@@ -1,41 +1,36 @@
 import { randomUUID } from 'node:crypto';
-import { createWriteStream, existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
-import { finished } from 'node:stream/promises';
-import {
-  BodiesGone,
-  type BookTotals,
-  type Claim,
-  type Claimed,
-  type Freshness,
-  type Intent,
-  type Journal,
-  type Landed,
-  type LandedAnswer,
-  type UnitOutcome,
-  type UnitRecord,
-  type UnknownOutcome,
+import { join } from 'node:path';
+import type {
+  BookTotals,
+  Claim,
+  Claimed,
+  Freshness,
+  Intent,
+  Journal,
+  Landed,
+  LandedAnswer,
+  UnitOutcome,
+  UnitRecord,
+  UnknownOutcome,
 } from '../core/journal.js';
 import type { Json } from '../core/json.js';
 import type { Spend, SpendCaps, UsageGroup, UsageLine } from '../core/spend.js';
-import { Book, readBook } from './book.js';
-import { eachBody } from './book-bodies.js';
-import type { BookLine, UnitEntry } from './book-lines.js';
-import { type BookEnds, BookWriter, type UnitLine } from './book-writer.js';
+import type { Book } from './book.js';
+import type { BookLine } from './book-lines.js';
+import type { UnitLine } from './book-writer.js';
 import { passed } from './budget.js';
 import { Claims } from './claims.js';
 import { FileCaps } from './file-caps.js';
+import { LandedUnits } from './landed-units.js';
+import { Shelf } from './shelf.js';
 import { SpendSums } from './spend-sums.js';
-import { type IndexEntry, UnitIndex } from './unit-index.js';
+import { UnitBodies } from './unit-bodies.js';
 import { unitRecord } from './unit-record.js';
 import { Unsettled } from './unsettled.js';
 
-const LINES = '.journal';
-const UNITS = '.units.jsonl';
 const ORPHANED = 'the process ended before an answer landed';
-/** Books kept open for writing; the longest idle one is closed beyond it. */
-const MAX_WRITERS = 32;
 
 export interface FileJournalOptions {
   /** The caller holds the folder's lock: every open intent is of a dead process, and is written down as an unknown outcome. */
@@ -53,28 +48,23 @@ export interface FileJournalOptions {
  * writes (whoever opens it holds the lock of the folder); others may read.
  */
 export class FileJournal implements Journal, Spend {
-  readonly #dir: string;
   readonly #team: string;
   readonly #now: () => number;
   readonly #caps: FileCaps;
   readonly #sums = new SpendSums();
-  readonly #index = new UnitIndex();
-  readonly #books = new Map<string, Book>();
-  readonly #byNumber: Book[] = [];
-  readonly #ends = new Map<string, BookEnds>();
-  readonly #writers = new Map<string, BookWriter>();
+  readonly #units = new LandedUnits();
+  readonly #shelf: Shelf;
+  readonly #bodies: UnitBodies;
   readonly #claims = new Claims();
   readonly #unsettled = new Unsettled();
-  readonly #damagedBodies = new Set<string>();
-  /** Numbers of books whose bodies are gone. */
-  readonly #pruned = new Set<number>();
   /** Open intents that may still land. The owner of one that nobody follows now is ''. */
   readonly #intents = new Map<string, { readonly book: string; readonly owner: string }>();
   /** Lines that failed their checksum when the journal was read. */
   damagedLines = 0;
 
   private constructor(dir: string, { team = '', now = Date.now }: FileJournalOptions) {
-    this.#dir = dir;
+    this.#shelf = new Shelf(dir, this.#sums, (book, line) => this.#take(book, line));
+    this.#bodies = new UnitBodies(this.#units, this.#shelf);
     this.#team = team;
     this.#now = now;
     this.#caps = new FileCaps(join(dir, 'caps.json'));
@@ -82,26 +72,8 @@ export class FileJournal implements Journal, Spend {
 
   static async open(dir: string, options: FileJournalOptions): Promise<FileJournal> {
     const journal = new FileJournal(dir, options);
-    const orphans: { readonly book: Book; readonly id: string }[] = [];
-    for (const path of bookPaths(dir)) {
-      const name = relative(dir, path).slice(0, -LINES.length).split(sep).join('/');
-      const book = journal.#book(name);
-      const { ends, damaged } = readBook(path, (line) => journal.#take(book, line));
-      journal.#ends.set(name, ends);
-      if (ends.units > 0 && !existsSync(journal.#path(name, UNITS))) journal.#pruned.add(book.number);
-      journal.damagedLines += damaged;
-      for (const id of book.open.keys()) {
-        if (book.started(id)) journal.#intents.set(id, { book: name, owner: '' });
-        else orphans.push({ book, id });
-      }
-      // A big journal must not hold up the process's signals while it is read.
-      await new Promise(setImmediate);
-    }
-    for (const { book, id } of options.writes || options.alone ? orphans : []) {
-      const line: BookLine = { t: 'miss', id, at: journal.#now(), why: ORPHANED, charged: 'maybe' };
-      if (options.writes) await journal.#append(book.name, [], () => line);
-      else journal.#take(book, line);
-    }
+    journal.damagedLines = await journal.#shelf.read();
+    for (const book of journal.#shelf.books) await journal.#takeOver(book, options);
     return journal;
   }
 
@@ -117,9 +89,9 @@ export class FileJournal implements Journal, Spend {
       }
       const claimed = this.#unsettled.of(key);
       const { started } = claimed;
-      const entry = holder === owner || started ? undefined : this.#usable(key, freshness);
-      if (entry) {
-        landed.push(toLanded(key, entry));
+      const found = holder === owner || started ? undefined : this.#units.find(key, freshness);
+      if (found) {
+        landed.push(found);
         continue;
       }
       this.#claims.take(key, owner);
@@ -141,7 +113,7 @@ export class FileJournal implements Journal, Spend {
     this.#sums.opened(id, { team, book, operation, at, estimateMicros });
     this.#intents.set(id, { book, owner });
     try {
-      await this.#append(book, [], () => ({
+      await this.#shelf.append(book, [], () => ({
         t: 'intent',
         id,
         at,
@@ -162,10 +134,10 @@ export class FileJournal implements Journal, Spend {
 
   async land(intentId: string, answer: LandedAnswer): Promise<void> {
     const intent = this.#intents.get(intentId);
-    const book = intent && this.#books.get(intent.book)?.open.get(intentId);
+    const book = intent && this.#shelf.find(intent.book)?.open.get(intentId);
     if (!intent || !book) throw new Error(`no open intent ${intentId}`);
     const units = answer.units.map((outcome) => toLine(outcome, book.op, answer.requestId, answer.fetchedAt));
-    await this.#append(intent.book, units, (entries) => ({
+    await this.#shelf.append(intent.book, units, (entries) => ({
       t: 'answer',
       id: intentId,
       at: answer.fetchedAt,
@@ -182,21 +154,27 @@ export class FileJournal implements Journal, Spend {
   async note(intentId: string, owner: string, facts: Json): Promise<void> {
     const book = this.#intents.get(intentId)?.book ?? this.#bookOfLost(intentId);
     if (book === undefined) throw new Error(`no open intent ${intentId}`);
-    await this.#append(book, [], () => ({ t: 'note', id: intentId, at: this.#now(), facts }));
+    await this.#shelf.append(book, [], () => ({ t: 'note', id: intentId, at: this.#now(), facts }));
     this.#intents.set(intentId, { book, owner });
   }
 
   async miss(intentId: string, reason: string, charged: 'never' | 'maybe'): Promise<void> {
     const intent = this.#intents.get(intentId);
     if (!intent) return;
-    await this.#append(intent.book, [], () => ({ t: 'miss', id: intentId, at: this.#now(), why: reason, charged }));
+    await this.#shelf.append(intent.book, [], () => ({
+      t: 'miss',
+      id: intentId,
+      at: this.#now(),
+      why: reason,
+      charged,
+    }));
     this.#intents.delete(intentId);
   }
 
   async settle(owner: string, book: string, operation: string, units: readonly UnitOutcome[]): Promise<void> {
     const at = this.#now();
     const lines = units.map((outcome) => toLine(outcome, operation, null, at));
-    await this.#append(book, lines, (entries) => ({ t: 'settle', at, op: operation, units: entries }));
+    await this.#shelf.append(book, lines, (entries) => ({ t: 'settle', at, op: operation, units: entries }));
     this.#claims.giveBack(
       owner,
       units.map((unit) => unit.key),
@@ -207,7 +185,7 @@ export class FileJournal implements Journal, Spend {
     try {
       for (const [id, intent] of this.#intents) {
         if (intent.owner !== owner) continue;
-        if (this.#books.get(intent.book)?.started(id)) this.#intents.set(id, { ...intent, owner: '' });
+        if (this.#shelf.find(intent.book)?.started(id)) this.#intents.set(id, { ...intent, owner: '' });
         else await this.miss(id, 'given up before an answer landed', 'maybe');
       }
     } finally {
@@ -220,61 +198,26 @@ export class FileJournal implements Journal, Spend {
   }
 
   async lookup(keys: readonly string[], freshness?: Freshness): Promise<readonly Landed[]> {
-    const landed: Landed[] = [];
-    for (const key of keys) {
-      const entry = this.#usable(key, freshness);
-      if (entry) landed.push(toLanded(key, entry));
-    }
-    return landed;
+    return keys.flatMap((key) => this.#units.find(key, freshness) ?? []);
   }
 
-  async unitFiles(book: string, keys: readonly string[], scratch: string): Promise<readonly string[]> {
-    const own: [string, IndexEntry][] = [];
-    const elsewhere: [string, IndexEntry][] = [];
-    for (const key of keys) {
-      const entry = this.#index.get(key);
-      if (!entry) throw new Error(`unit ${key} has not landed`);
-      (this.#byNumber[entry.book]?.name === book ? own : elsewhere).push([key, entry]);
-    }
-    const files: string[] = [];
-    if (own.length > 0) {
-      if (!this.#books.get(book)?.writtenHere) await this.#eachBody(own, async () => {});
-      files.push(this.#path(book, UNITS));
-    }
-    if (elsewhere.length > 0) {
-      const out = createWriteStream(scratch, { mode: 0o600 });
-      await this.#eachBody(elsewhere, async (_key, body) => {
-        if (!out.write(body)) await new Promise<void>((resolve) => out.once('drain', () => resolve()));
-      });
-      out.end();
-      await finished(out);
-      files.push(scratch);
-    }
-    return files;
+  unitFiles(book: string, keys: readonly string[], scratch: string): Promise<readonly string[]> {
+    return this.#bodies.files(book, keys, scratch);
   }
 
-  async read(keys: readonly string[]): Promise<ReadonlyMap<string, UnitRecord>> {
-    const records = new Map<string, UnitRecord>();
-    const found: [string, IndexEntry][] = [];
-    for (const key of new Set(keys)) {
-      const entry = this.#index.get(key);
-      if (entry) found.push([key, entry]);
-    }
-    await this.#eachBody(found, async (key, body) => {
-      records.set(key, JSON.parse(body.toString('utf8')) as UnitRecord);
-    });
-    return records;
+  read(keys: readonly string[]): Promise<ReadonlyMap<string, UnitRecord>> {
+    return this.#bodies.read(keys);
   }
 
   async prune(bookPrefix: string, before: number): Promise<number> {
     let pruned = 0;
-    for (const [name, book] of this.#books) {
-      if (!name.startsWith(bookPrefix) || book.open.size > 0 || this.#writers.has(name)) continue;
-      const path = this.#path(name, UNITS);
+    for (const book of this.#shelf.books) {
+      if (!book.name.startsWith(bookPrefix) || book.open.size > 0 || this.#shelf.isWriting(book)) continue;
+      const path = this.#shelf.unitFile(book.name);
       const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
       if (written === undefined || written >= before) continue;
       await rm(path);
-      this.#pruned.add(book.number);
+      this.#units.prune(book.number);
       pruned++;
     }
     return pruned;
@@ -283,8 +226,8 @@ export class FileJournal implements Journal, Spend {
   async totals(bookPrefix: string): Promise<BookTotals> {
     const unknown: UnknownOutcome[] = [];
     const sums = { requests: 0, unitsLanded: 0, costMicros: 0, openMicros: 0 };
-    for (const [name, book] of this.#books) {
-      if (!name.startsWith(bookPrefix)) continue;
+    for (const book of this.#shelf.books) {
+      if (!book.name.startsWith(bookPrefix)) continue;
       sums.requests += book.requests;
       sums.unitsLanded += book.unitsLanded;
       sums.costMicros += book.costMicros;
@@ -311,34 +254,22 @@ export class FileJournal implements Journal, Spend {
     return this.#sums.usage(this.#team, by, since, until);
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#writers.values()].map((writer) => writer.close()));
-    this.#writers.clear();
+  close(): Promise<void> {
+    return this.#shelf.close();
   }
 
-  #usable(key: string, freshness: Freshness | undefined): IndexEntry | undefined {
-    const entry = this.#index.get(key);
-    if (!entry || !freshness) return entry;
-    const { freshAfter, retryTags, retryBefore, rebuyBefore } = freshness;
-    if (freshAfter !== undefined && entry.at < freshAfter) return undefined;
-    if (entry.status === 'error' && retryTags?.includes(entry.tag ?? '') && entry.at < (retryBefore ?? 0))
-      return undefined;
-    if (rebuyBefore !== undefined && entry.at < rebuyBefore && this.#bodyGone(key, entry)) return undefined;
-    return entry;
-  }
-
-  #bodyGone(key: string, entry: IndexEntry): boolean {
-    return this.#pruned.has(entry.book) || this.#damagedBodies.has(key);
-  }
-
-  #book(name: string): Book {
-    let book = this.#books.get(name);
-    if (!book) {
-      book = new Book(name, this.#byNumber.length, this.#sums);
-      this.#books.set(name, book);
-      this.#byNumber.push(book);
+  /** What a process that is gone left open: noted purchases run on, of the others nobody knows how they ended. */
+  async #takeOver(book: Book, { writes, alone }: FileJournalOptions): Promise<void> {
+    if (this.#shelf.hasUnits(book) && !existsSync(this.#shelf.unitFile(book.name))) this.#units.prune(book.number);
+    for (const id of [...book.open.keys()]) {
+      if (book.started(id)) {
+        this.#intents.set(id, { book: book.name, owner: '' });
+        continue;
+      }
+      const line: BookLine = { t: 'miss', id, at: this.#now(), why: ORPHANED, charged: 'maybe' };
+      if (writes) await this.#shelf.append(book.name, [], () => line);
+      else if (alone) this.#take(book, line);
     }
-    return book;
   }
 
   #take(book: Book, line: BookLine): void {
@@ -347,73 +278,17 @@ export class FileJournal implements Journal, Spend {
       this.#unsettled.lost(unknown, book, line.id);
       if (noted) this.#unsettled.noted(noted.keys, noted.found, book, line.id);
     }
-    for (const [key, offset, length, crc, status, tag] of landed) {
-      this.#index.set(key, { at: (line as { at: number }).at, book: book.number, offset, length, crc, status, tag });
-      this.#unsettled.landed(key);
-      this.#damagedBodies.delete(key);
+    for (const entry of landed) {
+      this.#units.add(entry, book.number, (line as { at: number }).at);
+      this.#unsettled.landed(entry[0]);
     }
   }
 
   #bookOfLost(id: string): string | undefined {
-    return this.#byNumber.find((book) => book.lost(id))?.name;
+    return this.#shelf.books.find((book) => book.lost(id))?.name;
   }
-
-  async #append(
-    name: string,
-    units: readonly UnitLine[],
-    line: (entries: readonly UnitEntry[]) => BookLine,
-  ): Promise<void> {
-    const book = this.#book(name);
-    let writer = this.#writers.get(name);
-    if (!writer) {
-      const ends = this.#ends.get(name);
-      if (!ends) book.writtenHere = true;
-      writer = new BookWriter(this.#path(name, LINES), this.#path(name, UNITS), ends ?? { lines: 0, units: 0 });
-      this.#closeIdle();
-    }
-    // The last used stands last, so that the longest idle one is found first.
-    this.#writers.delete(name);
-    this.#writers.set(name, writer);
-    this.#take(book, await writer.append(units, line));
-  }
-
-  #closeIdle(): void {
-    for (const [name, writer] of this.#writers) {
-      if (this.#writers.size < MAX_WRITERS) return;
-      if (!writer.idle) continue;
-      this.#writers.delete(name);
-      this.#ends.set(name, writer.ends);
-      void writer.close();
-    }
-  }
-
-  /** The bodies of these units, checked; what is missing or damaged is reported together. */
-  async #eachBody(
-    units: readonly [string, IndexEntry][],
-    each: (key: string, body: Buffer) => Promise<void>,
-  ): Promise<void> {
-    const gone = await eachBody(units, (number) => this.#path((this.#byNumber[number] as Book).name, UNITS), each);
-    for (const key of gone) this.#damagedBodies.add(key);
-    if (gone.length > 0) throw new BodiesGone(gone);
-  }
-
-  #path(book: string, ending: string): string {
-    return join(this.#dir, ...book.split('/')) + ending;
-  }
-}
-
-function toLanded(key: string, entry: IndexEntry): Landed {
-  return { key, fetchedAt: entry.at, status: entry.status, errorTag: entry.tag };
 }
 
 function toLine(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): UnitLine {
   return { outcome, json: JSON.stringify(unitRecord(outcome, operation, requestId, at)) };
-}
-
-function bookPaths(dir: string): string[] {
-  if (!existsSync(dir)) return [];
-  return readdirSync(dir, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith(LINES))
-    .sort()
-    .map((path) => join(dir, path));
 }
