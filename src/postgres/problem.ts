@@ -43,6 +43,8 @@ export function problemOf(error: unknown): Problem {
   if (lost.has(code)) return 'away';
   // Shutting down, starting up, too many connections, a standby that was promoted away: classes 08, 53, 57P.
   if (/^(08|53[034]|57P)/.test(code) || code === '25006') return 'away';
+  // The server ended a transaction that had stopped: this process was asleep, or out of touch.
+  if (code === '25P03' || code === '25P04') return 'away';
   // Serialization failure, deadlock, lock wait, and a statement that a timeout or a person cancelled.
   if (code === '40001' || code === '40P01' || code === '55P03' || code === '57014') return 'again';
   if (/^28/.test(code) || code === '3D000' || code === '42501') return 'refused';
