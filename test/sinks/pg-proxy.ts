@@ -10,10 +10,13 @@ export interface PgProxy {
   gate: Gate;
   /** Cuts every connection: nothing more reaches either side. */
   cut(): void;
+  /** Once: what a client says reaches the server, the answer doesn't reach the client, whose connection then breaks. */
+  lose(said: string): void;
   close(): Promise<void>;
 }
 
 export async function startProxy(serverPort: number): Promise<PgProxy> {
+  let losing: string | null = null;
   const pairs = new Set<[Socket, Socket]>();
   const server: Server = createServer((client) => {
     const upstream = tcpConnect(serverPort, '127.0.0.1');
@@ -25,9 +28,17 @@ export async function startProxy(serverPort: number): Promise<PgProxy> {
       pairs.delete(pair);
     };
     for (const socket of pair) socket.on('error', end).on('close', end).setNoDelay(true);
-    upstream.on('data', (data) => client.write(data));
+    let lost = false;
+    upstream.on('data', (data) => {
+      if (lost) end();
+      else client.write(data);
+    });
     let passing = Promise.resolve();
     client.on('data', (data: Buffer) => {
+      if (losing !== null && data.includes(losing)) {
+        losing = null;
+        lost = true;
+      }
       passing = passing.then(async () => {
         if ((await proxy.gate(data)) && upstream.writable) upstream.write(data);
       });
@@ -44,6 +55,9 @@ export async function startProxy(serverPort: number): Promise<PgProxy> {
     },
     cut() {
       for (const pair of pairs) for (const socket of pair) socket.destroy();
+    },
+    lose(said) {
+      losing = said;
     },
     close() {
       this.cut();
