@@ -47,6 +47,18 @@ const stories = [
     },
   },
   {
+    name: 'out-of-budget-and-raised',
+    rows: 60,
+    latencyMs: 50,
+    input: { maxCostDollars: 0.025 },
+    meanwhile: async (handle) => {
+      await until(async () => (await handle.query('progress')).pausedFor === 'budget');
+      await handle.signal('resume', { maxCostDollars: 5 });
+      await until(async () => (await handle.query('progress')).pausedFor === null);
+      await handle.signal('resume', { maxCostDollars: 'none' });
+    },
+  },
+  {
     name: 'cancelled',
     rows: 60,
     latencyMs: 100,
@@ -74,7 +86,7 @@ try {
   await temporal.teardown();
 }
 
-async function record({ name, rows, faults = [], latencyMs = 0, meanwhile }) {
+async function record({ name, rows, input: more = {}, faults = [], latencyMs = 0, meanwhile }) {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-history-'));
   const sandbox = await startSandbox({ latencyMs, faults, textBytes: 100 });
   const parts = await openParts({
@@ -102,7 +114,7 @@ async function record({ name, rows, faults = [], latencyMs = 0, meanwhile }) {
       taskQueue: name,
       activities: createActivities(parts.deps),
     });
-    await worker.runUntil(() => follow(name, dir, input, sandbox, meanwhile));
+    await worker.runUntil(() => follow(name, dir, { input, ...more }, sandbox, meanwhile));
   } finally {
     await parts.close();
     await sandbox.close();
@@ -110,12 +122,12 @@ async function record({ name, rows, faults = [], latencyMs = 0, meanwhile }) {
   }
 }
 
-async function follow(name, dir, input, sandbox, meanwhile) {
+async function follow(name, dir, asked, sandbox, meanwhile) {
   const client = new Client({ connection: temporal.connection, identity });
   const handle = await client.workflow.start('enrichCsv', {
     workflowId: `enrich-${name}`,
     taskQueue: name,
-    args: [{ input, urlColumn: 'url', into: join(dir, 'out.duckdb'), csv: join(dir, 'out.csv'), batch: 10 }],
+    args: [{ ...asked, urlColumn: 'url', into: join(dir, 'out.duckdb'), csv: join(dir, 'out.csv'), batch: 10 }],
   });
   await meanwhile?.(handle, sandbox);
   await handle.result().catch((error) => say(`${name}: ${error.message}`));
