@@ -9,6 +9,7 @@ import type { Stages } from '../core/stages.js';
 import type { Sha256 } from '../core/unit-key.js';
 import type { MonitorPlaces } from './monitor-places.js';
 import type { Purchase } from './purchase.js';
+import type { WalkPlaces } from './walk-deps.js';
 
 /** What the activities need, each a small port; put together in `worker`. */
 export interface ActivityDeps {
@@ -26,6 +27,8 @@ export interface ActivityDeps {
   sinkFor(staged: Pick<StagedJob, 'into' | 'host'>): Sink;
   /** Where a secret goes that the service tells once; null: what needs one refuses before it sends. */
   readonly secrets: SecretStore | null;
+  /** Warehouses of the walks on events. */
+  readonly events: WalkPlaces;
   /** Warehouses and secret files of the workflows for monitors. */
   readonly monitors: MonitorPlaces;
   /** Where scratch files may be written. */

@@ -7,6 +7,7 @@ import { createMonitorCreateActivities } from './monitor-create.js';
 import { createMonitorExportActivities } from './monitor-export.js';
 import { createMonitorQuietActivities } from './monitor-quiet.js';
 import { createOperationActivities } from './operations.js';
+import { createWalkActivities } from './walk.js';
 
 export type { CallOptions, OperationResult, RequestShare } from './buy.js';
 export type { ContentsResult } from './contents.js';
@@ -25,6 +26,7 @@ export function createActivities(deps: ActivityDeps) {
     ...createJobActivities(deps),
     ...createOperationActivities(deps),
     ...createMonitorBatchActivities(deps),
+    ...createWalkActivities(deps),
     ...createMonitorCreateActivities(deps),
     ...createMonitorExportActivities(deps),
     ...createMonitorQuietActivities(deps),

@@ -33,7 +33,8 @@ export interface StreamState {
   readonly events: number;
   readonly added: number;
   readonly changed: number;
-  /** Part of the time between beginning and end that is done, 0 to 1; null where the beginning is open. */
+  /** Length of the windows that have a beginning, ms; and the part of it that is done, 0 to 1, null where it is none. */
+  readonly lengthMs: number;
   readonly share: number | null;
 }
 

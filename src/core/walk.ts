@@ -88,18 +88,34 @@ export interface WalkStep<T> {
  */
 export function next<T>(state: WalkState, answer: PageEnvelope<T>): WalkStep<T> {
   const page = readPage(answer);
-  const fail = (problem: WalkProblem, message: string): WalkError => new WalkError(problem, message, state.pages);
-  if (page === null) throw fail('no-list', 'the answer of a list operation holds no list');
-  const { items, cursor } = page;
+  if (page === null) {
+    throw new WalkError('no-list', 'the answer of a list operation holds no list', state.pages);
+  }
+  const { items } = page;
+  const print = items.length === 0 ? null : canonicalJson(items.map(identity));
+  return { items, state: advance(state, { ...page, items: items.length, print }) };
+}
 
-  const fingerprint = items.length === 0 ? null : hash(canonicalJson(items.map(identity)));
+/** What the pager needs to know of a page: so much is known of one whose records were not parsed, too. */
+export interface PageFacts {
+  readonly items: number;
+  readonly hasMore: boolean | null;
+  readonly cursor: string | null;
+  /** A text that two pages share only if one repeats the other; null for an empty page. */
+  readonly print: string | null;
+}
+
+/** The state behind a page, see {@link next}. */
+export function advance(state: WalkState, { items, hasMore, cursor, print }: PageFacts): WalkState {
+  const fail = (problem: WalkProblem, message: string): WalkError => new WalkError(problem, message, state.pages);
+  const fingerprint = print === null ? null : hash(print);
   if (fingerprint !== null && state.seen.includes(fingerprint)) {
     throw fail('repeated-page', 'the service answered with a page that it gave before; start the walk anew');
   }
-  const done = page.hasMore === false || (page.hasMore === null && cursor === null);
-  const empty = items.length === 0 ? state.empty + 1 : 0;
-  const read = { pages: state.pages + 1, items: state.items + items.length, empty };
-  if (done) return { items, state: { ...state, ...read, cursor: null, done } };
+  const done = hasMore === false || (hasMore === null && cursor === null);
+  const empty = print === null ? state.empty + 1 : 0;
+  const read = { pages: state.pages + 1, items: state.items + items, empty };
+  if (done) return { ...state, ...read, cursor: null, done };
 
   if (cursor === null) throw fail('no-cursor', 'the service says that there is more but gives no cursor to it');
   if (empty > MAX_EMPTY) throw fail('no-end', `the service gave ${empty} empty pages in a row and no end`);
@@ -111,7 +127,7 @@ export function next<T>(state: WalkState, answer: PageEnvelope<T>): WalkStep<T> 
     throw fail('repeated-cursor', 'the service gave a cursor that it gave before; start the walk anew');
   }
   const seen = fingerprint === null ? state.seen : [...state.seen, fingerprint].slice(-REMEMBERED);
-  return { items, state: { ...state, ...read, cursor, done, cursors, seen, mark } };
+  return { ...state, ...read, cursor, done, cursors, seen, mark };
 }
 
 /**

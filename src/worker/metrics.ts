@@ -37,27 +37,29 @@ function meteredTransport(meter: MetricMeter, transport: Transport): Transport {
   const requests = meter.createCounter('searchflow_requests', '', 'Requests sent to the service, by how they ended');
   const refused = meter.createCounter('searchflow_rate_limited', '', 'Answers 429');
   const seconds = meter.createHistogram('searchflow_request_seconds', 'float', 's', 'From sending to the whole answer');
+  const counted = async <T>(operation: string, call: () => Promise<T>): Promise<T> => {
+    const startedAt = performance.now();
+    const ended = (outcome: string) => {
+      requests.add(1, { operation, outcome });
+      seconds.record((performance.now() - startedAt) / 1000, { operation });
+    };
+    try {
+      const answer = await call();
+      ended('ok');
+      return answer;
+    } catch (error) {
+      // What was refused before sending is no request.
+      if (!(error instanceof ApiError) || error.facts.phase === 'refused') throw error;
+      ended(error.verdict.type);
+      if (error.facts.status === 429) refused.add(1, { operation });
+      throw error;
+    }
+  };
   return {
     ...transport,
-    async send(endpoint, input, options) {
-      const startedAt = performance.now();
-      const ended = (outcome: string) => {
-        const labels = { operation: endpoint.name };
-        requests.add(1, { ...labels, outcome });
-        seconds.record((performance.now() - startedAt) / 1000, labels);
-      };
-      try {
-        const answer = await transport.send(endpoint, input, options);
-        ended('ok');
-        return answer;
-      } catch (error) {
-        // What was refused before sending is no request.
-        if (!(error instanceof ApiError) || error.facts.phase === 'refused') throw error;
-        ended(error.verdict.type);
-        if (error.facts.status === 429) refused.add(1, { operation: endpoint.name });
-        throw error;
-      }
-    },
+    send: (endpoint, input, options) => counted(endpoint.name, () => transport.send(endpoint, input, options)),
+    sendRawList: (endpoint, input, options) =>
+      counted(endpoint.name, () => transport.sendRawList(endpoint, input, options)),
   };
 }
 

@@ -5,6 +5,7 @@ import { type ActivityDeps, createPurchase, Halt, InFlight, ServiceHealth } from
 import { createTransport, defaultTimeouts, type Transport } from '../api/transport.js';
 import { pricesAt } from '../core/prices.js';
 import { FileSecrets } from '../store/file-secrets.js';
+import { openEventPlaces } from './event-places.js';
 import { metered } from './metrics.js';
 import { openMonitorPlaces } from './monitor-places.js';
 import { openStore } from './open-store.js';
@@ -70,6 +71,7 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
   const { transport, working, close } = metered(Runtime.instance().metricMeter, openTransport(config), held);
   const { journal, limiter } = working;
   const warehouses = openWarehouses(config);
+  const events = openEventPlaces(config);
   const monitors = openMonitorPlaces(config);
   const inFlight = new InFlight(config.concurrency);
   const purchase = createPurchase({ journal, limiter, inFlight, health: new ServiceHealth(), halt: new Halt() });
@@ -84,6 +86,7 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
     stages: store.stages,
     sinkFor: (staged) => warehouses.of(staged),
     secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,
+    events,
     monitors,
     scratchDir,
     timeoutMs: defaultTimeouts.totalMs,
@@ -103,6 +106,7 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
       await transport.close();
       await held.close();
       await warehouses.close();
+      await events.close();
       await monitors.close();
     },
   };

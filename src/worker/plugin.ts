@@ -137,6 +137,9 @@ const activityNames: readonly (keyof Activities)[] = [
   'stageInput',
   'openJob',
   'finishJob',
+  'openWalk',
+  'walkWindow',
+  'finishWalk',
 ];
 
 /** Activities under their names before the parts exist: a worker is told them when it is made, and opens them when it runs. */

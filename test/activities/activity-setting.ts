@@ -70,6 +70,11 @@ export class ActivitySetting {
       sinkFor: () => {
         throw new Error('no operation loads anything');
       },
+      events: {
+        warehouse: () => {
+          throw new Error('no operation loads anything');
+        },
+      },
       monitors: {
         warehouse: () => {
           throw new Error('no operation loads anything');

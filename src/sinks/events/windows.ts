@@ -25,8 +25,8 @@ export async function readStream(
   const length = `${millis('to_at')} - ${millis('from_at')}`;
   const [sums] = await tx.rows<Omit<StreamState, 'watermark' | 'sweptAt' | 'completedAt' | 'pending'>>(
     `SELECT CAST(count(*) AS INTEGER) AS windows, ${sum('pages')} AS pages, ${sum('events')} AS events, ${sum('added')} AS added,
-       ${sum('changed')} AS changed, CASE WHEN sum(done) = count(*) THEN 1 WHEN count(from_at) = count(*) AND sum(${length}) > 0
-         THEN ${sum(`CASE WHEN done = 1 THEN ${length} ELSE 0 END`)} / ${sum(length)} END AS share
+       ${sum('changed')} AS changed, ${sum(length)} AS "lengthMs",
+       CASE WHEN sum(done) = count(*) THEN 1 ELSE ${sum(`CASE WHEN done = 1 THEN ${length} END`)} / nullif(sum(${length}), 0) END AS share
      FROM event_windows WHERE ${ofStream}`,
     keyOf(key),
   );

@@ -1,0 +1,62 @@
+import { drawOf } from '../api/endpoint.js';
+import { type EventFilter, listEventsEndpoint } from '../api/events.js';
+import type { RawList } from '../api/read-raw-list.js';
+import { backoffMs, blockMs } from '../core/backoff.js';
+import { takeTurn } from '../core/limiter.js';
+import { MAX_BLOCK_MS } from '../core/rate.js';
+import { isApiError, waiting } from './failure.js';
+import { YIELD_AFTER_MS } from './stopping.js';
+import type { WalkDeps } from './walk-deps.js';
+
+export interface PageOptions {
+  readonly signal: AbortSignal;
+  readonly careful: boolean;
+  /** Told what is waited for, and when no more. */
+  waits(what: string | null): void;
+}
+
+/**
+ * Asks for one page in its turn of the team's rate. What may pass is sat out and asked again, as long as the wait is short; a
+ * longer one is Temporal's. Rejects with `ApiError` or the failure to wait.
+ */
+export async function fetchPage(deps: WalkDeps, query: EventFilter, options: PageOptions): Promise<RawList> {
+  const { transport, limiter } = deps;
+  const draw = drawOf(listEventsEndpoint, query);
+  for (let attempt = 0; ; attempt++) {
+    const { blockedUntil, blockReason } = await limiter.view();
+    const blockedMs = (blockedUntil ?? 0) - Date.now();
+    if (blockedMs > YIELD_AFTER_MS) throw waiting(blockedMs, blockReason);
+    if (blockedMs > 0) options.waits(blockReason);
+    await takeTurn(limiter, draw, options.signal);
+    options.waits(null);
+    try {
+      const page = await transport.sendRawList(listEventsEndpoint, query, options);
+      if (page.queued) limiter.queued(draw);
+      return page;
+    } catch (error) {
+      if (!isApiError(error) || error.aborted || !error.verdict.retry) throw error;
+      const { verdict, facts, message } = error;
+      const random = Math.random();
+      const asked =
+        facts.retryAfterMs ?? (verdict.blocks ? blockMs(attempt, random) : backoffMs(attempt, 100, 60_000, random));
+      if (verdict.blocks) await limiter.block(Math.min(asked, MAX_BLOCK_MS), message);
+      if (asked > YIELD_AFTER_MS) throw error;
+      options.waits(message);
+      if (!verdict.blocks) await pause(asked, options.signal);
+    }
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const timer = setTimeout(done, ms);
+    function done(): void {
+      signal.removeEventListener('abort', done);
+      clearTimeout(timer);
+      if (signal.aborted) reject(signal.reason);
+      else resolve();
+    }
+    signal.addEventListener('abort', done, { once: true });
+  });
+}

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { type EventWarehouse, MisshapenPage } from '../core/event-warehouse.js';
+import { WalkError } from '../core/walk.js';
+import { lengthOf, type WalkHeartbeat, type WalkWindowInput, type WalkWindowResult } from '../core/walk-job.js';
+import { toFailure } from './failure.js';
+import { heartbeatFrom, SLICE_MS } from './stopping.js';
+import type { WalkDeps } from './walk-deps.js';
+import { WalkLoader } from './walk-loader.js';
+import { walkOn } from './walk-on.js';
+
+const nothing = { pages: 0, events: 0, added: 0, changed: 0, parts: [] as readonly number[], lengthMs: 0, partsMs: 0 };
+
+/**
+ * `walkWindow`: walks one window from its last landed cursor; pages are loaded while the next ones are fetched. Ends after a
+ * minute with what has landed, and early where it splits a heavy window. Run twice, even at once, nothing is lost or doubled.
+ */
+export function createWalkWindow(deps: WalkDeps) {
+  const loaders = new WeakMap<EventWarehouse, WalkLoader>();
+  const loaderOf = (warehouse: EventWarehouse): WalkLoader => {
+    const loader = loaders.get(warehouse) ?? new WalkLoader(warehouse);
+    loaders.set(warehouse, loader);
+    return loader;
+  };
+
+  return async function walkWindow({ walk, window }: WalkWindowInput): Promise<WalkWindowResult> {
+    const { info, cancellationSignal: signal } = Context.current();
+    const attempt = randomUUID();
+    let state: WalkHeartbeat = { window, pages: 0, waitingFor: null };
+    const heart = heartbeatFrom(() => state);
+    const until = Date.now() + SLICE_MS;
+    try {
+      const warehouse = deps.events.warehouse(walk);
+      const claimed = await warehouse.claim(walk, window, attempt);
+      if (!claimed) return { ...nothing, done: true };
+      const loading = loaderOf(warehouse).join(walk, window, attempt);
+      try {
+        const { walked, parts } = await walkOn(deps, walk, claimed, loading, {
+          signal,
+          careful: info.attempt > 1,
+          goesOn: () => Date.now() < until && !signal.aborted,
+          told: (changes) => {
+            state = { ...state, ...changes };
+          },
+        });
+        const replaced = parts && (await warehouse.split(walk, window, attempt, parts));
+        const { current, ...counts } = await loading.landed();
+        return {
+          ...counts,
+          pages: walked.pages - claimed.walk.pages,
+          done: walked.done && current,
+          parts: replaced ?? [],
+          lengthMs: lengthOf(claimed),
+          partsMs: (parts ?? []).reduce((sum, part) => sum + lengthOf(part), 0),
+        };
+      } finally {
+        loading.leave();
+      }
+    } catch (error) {
+      throw toWalkFailure(error, info.attempt);
+    } finally {
+      heart.stop();
+    }
+  };
+}
+
+/** A list that can't be walked on, or holds something else, is a person's business; the latter only when read with care. */
+function toWalkFailure(error: unknown, attempt: number): unknown {
+  if (error instanceof WalkError) return ApplicationFailure.nonRetryable(error.message, error.name);
+  if (error instanceof MisshapenPage && attempt > 1)
+    return ApplicationFailure.nonRetryable(error.message, 'ResponseShape');
+  return toFailure(error, attempt);
+}

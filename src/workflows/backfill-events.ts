@@ -1,0 +1,14 @@
+import { continueAsNew } from '@temporalio/workflow';
+import type { BackfillEventsInput, WalkSummary } from '../core/walk-job.js';
+import { type PageWalkState, pageWalk } from './page-walk.js';
+
+/**
+ * `backfillEvents`: webset events of a stretch of time into a warehouse (interface section 4.8), in many windows at once. It has
+ * marks of its own, so that it may run beside `syncEvents`; started again with the same input it goes on where it was.
+ *
+ * Start it by name with plain JSON, see `BackfillEventsInput`. Signals `pause` and `resume`, query `progress`. The second
+ * argument is its own, for continuing as new.
+ */
+export async function backfillEvents(input: BackfillEventsInput, state?: PageWalkState): Promise<WalkSummary> {
+  return pageWalk({ kind: 'backfill', ...input }, state, (next) => continueAsNew<typeof backfillEvents>(input, next));
+}
