@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { Secret } from '../core/secret.js';
 import type { SandboxOptions } from '../sandbox/index.js';
 import { contentsQps } from '../worker/config.js';
+import { withLock } from '../worker/folder-lock.js';
 import type { RuntimeConfig } from '../worker/runtime-types.js';
 
 /** What a sandbox says it sold; dollars in whole millionths. */
@@ -24,6 +25,9 @@ export interface EmbeddedSandbox {
 /** Milliseconds an answer takes: enough to see a bar move, little enough not to wait. */
 const LATENCY_MS = 150;
 
+/** A sandbox starts well within this time. */
+const START_MS = 30_000;
+
 /** The sandbox takes any key but no request without one. */
 const sandboxKey = 'sandbox';
 
@@ -31,8 +35,15 @@ const sandboxKey = 'sandbox';
  * Starts the sandbox of this state directory, strict about the configured limit, its book kept in `sandbox/book.jsonl`; or
  * joins the one that another command here already runs, because two would keep two accounts in one book.
  */
-export async function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbox> {
+export function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbox> {
   const folder = join(config.stateDir, 'sandbox');
+  return withLock(join(folder, 'sandbox.lock'), () => joinOrStart(config, folder), {
+    waitMs: START_MS,
+    say: config.say,
+  });
+}
+
+async function joinOrStart(config: RuntimeConfig, folder: string): Promise<EmbeddedSandbox> {
   const announced = join(folder, 'sandbox.json');
   const running = readAnnounced(announced);
   if (running !== null) {
@@ -40,22 +51,23 @@ export async function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbo
     if ((await joined.bill()) !== null) return joined;
   }
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { url, close } = await startThread({
+  const options: Partial<SandboxOptions> = {
     bookFile: join(folder, 'book.jsonl'),
     qps: contentsQps(config.rate),
     latencyMs: LATENCY_MS,
     retryAfter: 'seconds',
-  });
+  };
+  // Where it was before, if it can be: workers that share a store go on asking there.
+  const { url, close } = await (running === null
+    ? startThread(options)
+    : startThread({ ...options, port: Number(new URL(running).port) }).catch(() => startThread(options)));
   const draft = `${announced}.${process.pid}`;
   writeFileSync(draft, JSON.stringify({ pid: process.pid, url }), { mode: 0o600 });
   renameSync(draft, announced);
   return {
     url,
     bill: () => fetchBill(url),
-    close: async () => {
-      if (readAnnounced(announced) === url) rmSync(announced, { force: true });
-      await close();
-    },
+    close,
   };
 }
 

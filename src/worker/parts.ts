@@ -70,7 +70,7 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
   mkdirSync(scratchDir, { recursive: true, mode: 0o700 });
   const { transport, working, close } = metered(Runtime.instance().metricMeter, openTransport(config), held);
   const { journal, limiter } = working;
-  const warehouses = openWarehouses(config);
+  const warehouses = openWarehouses(config, store.shared);
   const events = openEventPlaces(config);
   const monitors = openMonitorPlaces(config);
   const inFlight = new InFlight(config.concurrency);

@@ -2,9 +2,9 @@ import { resolve } from 'node:path';
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { summarize } from '../activities/job.js';
 import type { EnrichCsvInput, JobSummary, StagedJob } from '../core/job.js';
-import { pricesAt } from '../core/prices.js';
 import { workflowNames } from '../core/job.js';
 import type { JobEntry } from '../core/job-entries.js';
+import { pricesAt } from '../core/prices.js';
 import type { Spend } from '../core/spend.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { findJob } from './find-job.js';
@@ -37,7 +37,7 @@ class StoreRuntime implements Runtime {
   constructor(config: RuntimeConfig, store: Store) {
     this.#config = config;
     this.#store = store;
-    this.#warehouses = openWarehouses(config);
+    this.#warehouses = openWarehouses(config, false);
     this.#here = new WorkerHere(config, store, () => this.#connect());
   }
 
