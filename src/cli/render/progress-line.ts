@@ -1,13 +1,17 @@
 import { stripVTControlCharacters } from 'node:util';
+import type { PauseReason } from '../../core/job.js';
 import type { Terminal } from '../terminal.js';
 import { count, dollars, duration } from './amounts.js';
 import type { Reading } from './meter.js';
 import { printable } from './printable.js';
 
-/** What a job without its first rows says, by phase. */
-const idle: Readonly<Record<string, string>> = {
-  planning: 'preparing the warehouse',
-  paused: 'paused; `searchflow resume` goes on',
+/** What a job that waits for a person says, by what it waits for. */
+const paused: Readonly<Record<PauseReason, string>> = {
+  person: 'paused; `searchflow resume` goes on',
+  credits: 'paused: the service wants to be paid',
+  budget: 'paused: its budget is used up',
+  key: 'paused: the service refuses the key',
+  rate: 'paused: the service wants a long rest',
 };
 
 const BAR = 24;
@@ -58,6 +62,6 @@ function factsOf(reading: Reading): string[] {
 }
 
 function waitText(reading: Reading): string | null {
-  if (reading.phase === 'paused') return idle.paused ?? null;
-  return reading.waitingFor ?? idle[reading.phase] ?? null;
+  if (reading.phase === 'paused') return paused[reading.pausedFor ?? 'person'];
+  return reading.waitingFor ?? (reading.phase === 'planning' ? 'preparing the warehouse' : null);
 }
