@@ -84,10 +84,18 @@ interface Drawn {
   readonly limit: number;
 }
 
+/** A bucket as one ask finds it: who waits before the asker and who behind. */
+interface Place extends Drawn {
+  before: readonly Turn[];
+  readonly own: Turn | null;
+  readonly behind: readonly Turn[];
+}
+
 /**
  * Asks for starts on every bucket that a call draws from. Books what may start within the next 250 ms; for the rest it keeps
  * the asker's turn on the bucket that holds it back, and says when to come again. Nobody is passed by, save a heavy call by
- * single units that fit before it; those who don't come when they said lose their turn.
+ * single units that fit before it; those who don't come when they said lose their turn. Who shares a bucket gets one start a
+ * turn, and a few where all are behind.
  *
  * PostgreSQL has the same function in SQL; one table of cases holds both to the rule.
  */
@@ -97,48 +105,62 @@ export function ask(drawn: readonly Drawn[], now: number, blockedUntil: number, 
     const free = blockedUntil <= now;
     return { starts: free ? new Array<number>(count).fill(now) : [], comeAt: free ? now : blockedUntil };
   }
-  for (const { bucket, limit } of drawn) {
-    resize(bucket.ring, limit, now);
-    bucket.turns = bucket.turns.filter((turn) => stillWaits(turn, now));
-    bucket.margin = Math.max(asked.margin, bucket.margin);
-    if (asked.queued > 0) ease(bucket, now, asked.queued);
-  }
+  const places = drawn.map((one) => enter(one, now, asked));
   const from = Math.max(now, blockedUntil);
+  const most = Math.min(count, ...places.map(batchOf));
   const starts: number[] = [];
   for (;;) {
-    const places = drawn.map((one) => ({ ...one, ...placeIn(one, from, asked) }));
-    const start = Math.max(from, ...places.map((place) => place.start));
-    const first = places.every((place) => place.first);
-    const granted = starts.length < count && first && start <= now + GRANT_AHEAD_MS;
-    const comeAt = first ? start - GRANT_AHEAD_MS : Math.max(start - GRANT_AHEAD_MS, now + AGAIN_MS);
-    for (const { bucket, limit, start: own } of places) {
-      const at = bucket.turns.findIndex((turn) => turn.who === who);
-      const passed = bucket.turns[at]?.passed ?? 0;
-      const turn = { who, weight, passed, due: comeAt, waiting: count - starts.length };
-      const place = at < 0 ? bucket.turns.length : at;
-      const waits = !granted && starts.length < count && own === start;
-      const before = bucket.turns.slice(0, place);
-      bucket.turns = [
-        ...(granted ? before.map((other) => ({ ...other, passed: other.passed + 1 })) : before),
-        ...(waits ? [turn] : []),
-        ...bucket.turns.slice(place + 1),
-      ];
-      if (!granted) continue;
-      book(bucket.ring, limit, start, weight);
-      bucket.margin = Math.max(asked.margin, bucket.margin - MARGIN_STEP);
+    const chances = places.map((place) => chance(place, place.before, from, weight));
+    const start = Math.max(from, ...chances.map((one) => one.start));
+    if (starts.length === most || start > now + GRANT_AHEAD_MS || !chances.every(({ first }) => first)) break;
+    for (const place of places) {
+      place.before = place.before.map((turn) => ({ ...turn, passed: turn.passed + 1 }));
+      book(place.bucket.ring, place.limit, start, weight);
+      place.bucket.margin = Math.max(asked.margin, place.bucket.margin - MARGIN_STEP);
     }
-    if (!granted) return { starts, comeAt };
     starts.push(start);
   }
+
+  // Whoever got something goes behind all others.
+  const served = starts.length > 0;
+  const waiting = count - starts.length;
+  const chances = places.map((place) => {
+    const ahead = served ? [...place.before, ...place.behind] : place.before;
+    return { place, ahead, ...chance(place, ahead, from, weight) };
+  });
+  const start = Math.max(from, ...chances.map((one) => one.start));
+  const first = chances.every((one) => one.first);
+  const comeAt = first ? start - GRANT_AHEAD_MS : Math.max(start - GRANT_AHEAD_MS, now + AGAIN_MS);
+  for (const { place, ahead, start: own } of chances) {
+    const turn = { who, weight, passed: place.own?.passed ?? 0, due: comeAt, waiting };
+    const mine = waiting > 0 && own === start ? [turn] : [];
+    place.bucket.turns = [...ahead, ...mine, ...(served ? [] : place.behind)];
+  }
+  return { starts, comeAt };
 }
 
-/** When, not before `from`, a call could start on one bucket, and whether it may: all who came before it let it pass. */
-function placeIn({ bucket, limit }: Drawn, from: number, { who, weight }: Asked) {
+function enter({ bucket, limit }: Drawn, now: number, { who, margin, queued }: Asked): Place {
+  resize(bucket.ring, limit, now);
+  bucket.margin = Math.max(margin, bucket.margin);
+  if (queued > 0) ease(bucket, now, queued);
+  const turns = bucket.turns.filter((turn) => stillWaits(turn, now));
+  const at = turns.findIndex((turn) => turn.who === who);
+  if (at < 0) return { bucket, limit, before: turns, own: null, behind: [] };
+  return { bucket, limit, before: turns.slice(0, at), own: turns[at] ?? null, behind: turns.slice(at + 1) };
+}
+
+/** How many starts one may take in a turn: alone all, else a fair part of what comes due within 250 ms. */
+function batchOf({ limit, before, behind }: Place): number {
+  const others = before.length + behind.length;
+  return others === 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(limit / (4 * (others + 1))));
+}
+
+/** When, not before `from`, a call could start on one bucket, and whether it may: all who are ahead of it let it pass. */
+function chance({ bucket, limit }: Drawn, turns: readonly Turn[], from: number, weight: number) {
   const rule = { limit, margin: marginOf(bucket, from) };
   let units = 0;
   let calls = 0;
-  for (const turn of bucket.turns) {
-    if (turn.who === who) break;
+  for (const turn of turns) {
     const passable =
       calls === 0 &&
       weight === 1 &&

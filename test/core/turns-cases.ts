@@ -52,6 +52,21 @@ export const askCases: readonly AskCase[] = [
     ],
   },
   {
+    name: 'in company of a fast limit each gets a few a turn where all are behind',
+    steps: [
+      { now: 0, who: 'a', on: { fast: 100 }, count: 90, starts: [], comeAt: 760 },
+      { now: 1, who: 'b', on: { fast: 100 }, count: 90, starts: [], comeAt: 766 },
+      {
+        now: 800,
+        who: 'a',
+        on: { fast: 100 },
+        count: 90,
+        starts: [1010, 1016, 1022, 1028, 1034, 1040, 1046],
+        comeAt: 820,
+      },
+    ],
+  },
+  {
     name: 'whoever does not come loses its turn, and nothing else',
     steps: [
       { now: 0, who: 'dead', starts: [], comeAt: 760 },

@@ -15,9 +15,9 @@ BEGIN
   margin := b.margin + slack;
 END $$;
 
--- When a call could start on one bucket, not before p_from, and whether it may: all who came before it let it pass.
-CREATE FUNCTION ${schema}.limiter_place(b ${schema}.limiter_buckets, p_limit integer, p_from double precision, p_who text,
-  p_weight integer, OUT start double precision, OUT first boolean)
+-- When, not before p_from, a call could start on one bucket, and whether it may: all who are ahead of it let it pass.
+CREATE FUNCTION ${schema}.limiter_chance(b ${schema}.limiter_buckets, p_limit integer, p_ahead ${schema}.limiter_turn[],
+  p_from double precision, p_weight integer, OUT start double precision, OUT first boolean)
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   span double precision := (${schema}.limiter_margin(b, p_from)).margin;
@@ -25,8 +25,7 @@ DECLARE
   calls integer := 0;
   units integer := 0;
 BEGIN
-  FOREACH turn IN ARRAY b.turns LOOP
-    EXIT WHEN turn.who = p_who;
+  FOREACH turn IN ARRAY p_ahead LOOP
     CONTINUE WHEN calls = 0 AND p_weight = 1 AND turn.weight > 1 AND turn.passed < 3
       AND ${schema}.ring_earliest(b.ring, p_limit, span, p_from, 1, 0, 0)
         < ${schema}.ring_earliest(b.ring, p_limit, span, p_from, turn.weight, 0, 0);
@@ -37,30 +36,11 @@ BEGIN
   first := calls = 0;
 END $$;
 
--- The turns with the asker's own: kept where it stands or put at the end while it waits, else taken away. Where it was
--- granted a start, those before it were passed.
-CREATE FUNCTION ${schema}.limiter_turns(p_turns ${schema}.limiter_turn[], p_own ${schema}.limiter_turn, p_waits boolean,
-  p_granted boolean) RETURNS ${schema}.limiter_turn[]
-LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  turns ${schema}.limiter_turn[] := '{}';
-  turn ${schema}.limiter_turn;
-  found boolean := false;
-BEGIN
-  FOREACH turn IN ARRAY p_turns LOOP
-    IF turn.who = p_own.who THEN
-      found := true;
-      CONTINUE WHEN NOT p_waits;
-      p_own.passed := turn.passed;
-      turn := p_own;
-    ELSIF p_granted AND NOT found THEN
-      turn.passed := turn.passed + 1;
-    END IF;
-    turns := array_append(turns, turn);
-  END LOOP;
-  IF p_waits AND NOT found THEN turns := array_append(turns, p_own); END IF;
-  RETURN turns;
-END $$;
+CREATE FUNCTION ${schema}.limiter_passed(p_turns ${schema}.limiter_turn[]) RETURNS ${schema}.limiter_turn[]
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT ARRAY(SELECT ROW(turn.who, turn.weight, turn.passed + 1, turn.due, turn.waiting)::${schema}.limiter_turn
+    FROM unnest(p_turns) AS turn)
+$$;
 
 CREATE FUNCTION ${schema}.limiter_look(p_team text, p_now double precision DEFAULT NULL, OUT now_ms double precision,
   OUT blocked_until double precision, OUT block_reason text)
@@ -81,12 +61,14 @@ DECLARE
   many integer := cardinality(p_names);
   held ${schema}.limiter_buckets[] := '{}';
   b ${schema}.limiter_buckets;
-  place record;
-  own double precision[];
+  chance record;
+  at integer[];
+  own_start double precision[];
+  own_passed integer[];
+  most integer := p_count;
   earliest double precision;
   start double precision;
   first boolean;
-  granted boolean;
   waiting integer;
 BEGIN
   FOR i IN 1..many LOOP
@@ -108,12 +90,23 @@ BEGIN
   FOR i IN 1..many LOOP
     b := held[i];
     b.ring := ${schema}.ring_resize(b.ring, p_limits[i], now_ms);
-    b.turns := ARRAY(SELECT turn FROM unnest(b.turns) AS turn WHERE turn.due + 100 >= now_ms);
     b.margin := greatest(p_margin, b.margin);
     IF p_queued > 0 THEN
       b.slack := least(0.24, (${schema}.limiter_margin(b, now_ms)).slack + 0.01 * p_queued);
       b.slack_at := now_ms;
     END IF;
+    b.turns := ARRAY(SELECT turn FROM unnest(b.turns) AS turn WHERE turn.due + 100 >= now_ms);
+    -- The asker's own turn is taken out; those before it are the first of the others.
+    at[i] := cardinality(b.turns) + 1;
+    own_passed[i] := 0;
+    FOR place IN 1..cardinality(b.turns) LOOP
+      CONTINUE WHEN b.turns[place].who <> p_who;
+      at[i] := place;
+      own_passed[i] := b.turns[place].passed;
+      b.turns := b.turns[:place - 1] || b.turns[place + 1:];
+      EXIT;
+    END LOOP;
+    IF cardinality(b.turns) > 0 THEN most := least(most, greatest(1, p_limits[i] / (4 * (cardinality(b.turns) + 1)))); END IF;
     held[i] := b;
   END LOOP;
 
@@ -122,27 +115,42 @@ BEGIN
     start := earliest;
     first := true;
     FOR i IN 1..many LOOP
-      place := ${schema}.limiter_place(held[i], p_limits[i], earliest, p_who, p_weight);
-      own[i] := place.start;
-      start := greatest(start, place.start);
-      first := first AND place.first;
+      b := held[i];
+      chance := ${schema}.limiter_chance(b, p_limits[i], b.turns[:at[i] - 1], earliest, p_weight);
+      start := greatest(start, chance.start);
+      first := first AND chance.first;
     END LOOP;
-    waiting := p_count - cardinality(starts);
-    granted := waiting > 0 AND first AND start <= now_ms + 250;
-    come_at := start - 250;
-    IF NOT first THEN come_at := greatest(come_at, now_ms + 20); END IF;
+    EXIT WHEN cardinality(starts) = most OR start > now_ms + 250 OR NOT first;
     FOR i IN 1..many LOOP
       b := held[i];
-      b.turns := ${schema}.limiter_turns(b.turns, ROW(p_who, p_weight, 0, come_at, waiting)::${schema}.limiter_turn,
-        NOT granted AND waiting > 0 AND own[i] = start, granted);
-      IF granted THEN
-        b.ring := ${schema}.ring_book(b.ring, p_limits[i], start, p_weight);
-        b.margin := greatest(p_margin, b.margin - 0.0001);
-      END IF;
+      b.turns := ${schema}.limiter_passed(b.turns[:at[i] - 1]) || b.turns[at[i]:];
+      b.ring := ${schema}.ring_book(b.ring, p_limits[i], start, p_weight);
+      b.margin := greatest(p_margin, b.margin - 0.0001);
       held[i] := b;
     END LOOP;
-    EXIT WHEN NOT granted;
     starts := starts || start;
+  END LOOP;
+
+  waiting := p_count - cardinality(starts);
+  start := earliest;
+  first := true;
+  FOR i IN 1..many LOOP
+    b := held[i];
+    -- Whoever got something goes behind all others.
+    IF cardinality(starts) > 0 THEN at[i] := cardinality(b.turns) + 1; END IF;
+    chance := ${schema}.limiter_chance(b, p_limits[i], b.turns[:at[i] - 1], earliest, p_weight);
+    own_start[i] := chance.start;
+    start := greatest(start, chance.start);
+    first := first AND chance.first;
+  END LOOP;
+  come_at := start - 250;
+  IF NOT first THEN come_at := greatest(come_at, now_ms + 20); END IF;
+  FOR i IN 1..many LOOP
+    CONTINUE WHEN waiting = 0 OR own_start[i] <> start;
+    b := held[i];
+    b.turns := b.turns[:at[i] - 1] || ROW(p_who, p_weight, own_passed[i], come_at, waiting)::${schema}.limiter_turn
+      || b.turns[at[i]:];
+    held[i] := b;
   END LOOP;
 
   FOREACH b IN ARRAY held LOOP
