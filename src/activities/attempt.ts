@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiError } from '../api/errors.js';
 import { backoffMs } from '../core/backoff.js';
-import type { Journal, UnitOutcome } from '../core/journal.js';
+import type { Journal, Started, UnitOutcome } from '../core/journal.js';
 import type { Grant, Limiter } from '../core/limiter.js';
 import { splitMicros } from '../core/money.js';
 import { GRANT_AHEAD_MS } from '../core/rate.js';
@@ -9,7 +9,7 @@ import { OverBudget } from '../core/spend.js';
 import { isApiError } from './failure.js';
 import type { Halt } from './halt.js';
 import type { InFlight } from './in-flight.js';
-import type { Bought, Control, Order, Unit } from './order.js';
+import type { Bought, Control, Order, Places, RunFacts, Unit } from './order.js';
 import type { ServiceHealth } from './service-health.js';
 import type { Tally } from './tally.js';
 
@@ -22,14 +22,40 @@ export interface PurchaseDeps {
   readonly random?: () => number;
 }
 
-/** An intent that is open. */
-interface Asked {
+/** An intent that is open. Times in Unix ms. */
+export interface Asked {
   readonly id: string;
   readonly estimateMicros: number;
+  readonly at: number;
+  /** By when its answer should have come. */
+  readonly deadline: number;
 }
 
-/** How an attempt ended. `blocked`: held back before it was sent. An error of the service is for the caller to weigh. */
-export type AttemptEnd = 'landed' | 'blocked' | ApiError | OverBudget;
+/** A start that was answered: what was noted runs on. */
+export interface Running {
+  readonly asked: Asked;
+  readonly facts: RunFacts;
+}
+
+/** A start without an answer: what it may have made is to be looked for. */
+export interface LostStart {
+  readonly asked: Asked;
+  readonly error: ApiError;
+}
+
+/**
+ * How an attempt ended. `blocked`: held back before it was sent. An error of the service is for the caller to weigh.
+ */
+export type AttemptEnd = 'landed' | 'blocked' | Running | LostStart | ApiError | OverBudget;
+
+/** How far an attempt got. */
+interface Course {
+  sent: boolean;
+  said: 'succeeded' | 'failed' | 'undecided';
+}
+
+/** What a run of this purchase is told by at the service: the unit's key, and the purchase's own id. */
+export const tagOf = (unit: Unit, intentId: string): string => `${unit.key}/${intentId}`;
 
 /** Makes single attempts at requests of one order: a place, a turn, the intent, the call, and what came of it on disk. */
 export class Attempt {
@@ -45,19 +71,51 @@ export class Attempt {
     this.#tally = tally;
   }
 
-  /** One attempt; `granted` is told when the money is taken. Failures that are not the service's (journal, limiter) are thrown. */
-  async at(batch: readonly Unit[], granted: () => void): Promise<AttemptEnd> {
+  /**
+   * One attempt; `granted` is told when the money is taken. `limitMicros` bounds what it may cost, where it can be bounded.
+   * Failures that are not the service's (journal, limiter) are thrown.
+   */
+  async at(batch: readonly Unit[], granted: () => void, limitMicros: number | null = null): Promise<AttemptEnd> {
+    const course: Course = { sent: false, said: 'undecided' };
+    const { slow } = this.#order;
+    if (!slow) return this.#inFlight(batch, granted, limitMicros, course);
+    const { key } = batch[0] as Unit;
+    await this.#place(slow.places, key);
+    let runs = false;
+    try {
+      const end = await this.#inFlight(batch, granted, limitMicros, course);
+      runs = typeof end === 'object' && !(end instanceof Error);
+      if (!runs) course.sent = false;
+      return end;
+    } finally {
+      // What may have been started keeps its place.
+      if (!runs && !course.sent) await slow.places.free(key);
+    }
+  }
+
+  async #place(places: Places, owner: string): Promise<void> {
+    this.#tally.queueing++;
+    try {
+      await places.take(owner, this.#control.stop);
+    } finally {
+      this.#tally.queueing--;
+    }
+  }
+
+  async #inFlight(
+    batch: readonly Unit[],
+    granted: () => void,
+    limitMicros: number | null,
+    course: Course,
+  ): Promise<AttemptEnd> {
     const { inFlight, health } = this.#deps;
     await inFlight.enter(this.#control.stop);
     try {
       const pass = await health.pass(this.#control.stop);
-      let said: 'succeeded' | 'failed' | 'undecided' = 'undecided';
       try {
-        return await this.#inTurn(batch, granted, (how) => {
-          said = how;
-        });
+        return await this.#inTurn(batch, granted, limitMicros, course);
       } finally {
-        health[said](pass);
+        health[course.said](pass);
       }
     } finally {
       inFlight.leave();
@@ -67,40 +125,62 @@ export class Attempt {
   async #inTurn(
     batch: readonly Unit[],
     granted: () => void,
-    say: (how: 'succeeded' | 'failed') => void,
+    limitMicros: number | null,
+    course: Course,
   ): Promise<AttemptEnd> {
     const { limiter, inFlight } = this.#deps;
     const grant = await limiter.acquire(this.#order.draw, this.#control.stop);
-    const asked = await this.#intend(batch);
+    const asked = await this.#intend(batch, limitMicros);
     if (asked instanceof OverBudget) return asked;
     granted();
     if (!(await this.#start(grant, asked))) return 'blocked';
     this.#tally.sending++;
     inFlight.sent++;
+    course.sent = true;
     try {
-      const bought = await this.#order.send(batch, this.#control.cut);
-      say('succeeded');
-      if (bought.queued) limiter.queued(this.#order.draw);
-      await this.#land(asked, bought);
-      return 'landed';
+      const end = await this.#send(asked, batch, limitMicros);
+      course.said = 'succeeded';
+      return end;
     } catch (error) {
       if (!isApiError(error)) throw error;
-      if (error.verdict.type === 'ServiceUnavailable' && !this.#control.cut.aborted) say('failed');
-      return await this.#missed(asked, batch, error);
+      if (error.verdict.type === 'ServiceUnavailable' && !this.#control.cut.aborted) course.said = 'failed';
+      if (!this.#order.slow || error.verdict.charged === 'never') return await this.#missed(asked, batch, error);
+      // What was answered is over, whatever it made.
+      const over = error.facts.phase === 'answer';
+      return { asked: over ? { ...asked, deadline: Date.now() } : asked, error };
     } finally {
       this.#tally.sending--;
       inFlight.sent--;
     }
   }
 
-  async #intend(batch: readonly Unit[]): Promise<Asked | OverBudget> {
+  async #send(asked: Asked, batch: readonly Unit[], limitMicros: number | null): Promise<'landed' | Running> {
+    const { slow, owner, draw } = this.#order;
+    const { limiter, journal } = this.#deps;
+    const { cut } = this.#control;
+    if (!slow) {
+      const bought = await this.#order.send(batch, cut);
+      if (bought.queued) limiter.queued(draw);
+      await this.land(asked, bought);
+      return 'landed';
+    }
+    const unit = batch[0] as Unit;
+    const { run, requestId, queued } = await slow.start(unit, { tag: tagOf(unit, asked.id), limitMicros }, cut);
+    if (queued) limiter.queued(draw);
+    await persist(() => journal.note(asked.id, owner, { run, requestId }));
+    return { asked, facts: { run, requestId } };
+  }
+
+  async #intend(batch: readonly Unit[], limitMicros: number | null): Promise<Asked | OverBudget> {
     const { journal, halt } = this.#deps;
     const { owner, book, operation, timeoutMs, cap, mostMicros, resumedAt } = this.#order;
     halt.check(resumedAt);
-    const estimateMicros = this.#order.estimateMicros(batch);
+    const estimateMicros = limitMicros ?? this.#order.estimateMicros(batch);
     const over = this.#tally.over(mostMicros, estimateMicros);
     if (over) return over;
     this.#tally.openMicros += estimateMicros;
+    const at = Date.now();
+    const deadline = at + GRANT_AHEAD_MS + timeoutMs;
     try {
       const id = await journal.intend({
         owner,
@@ -108,10 +188,10 @@ export class Attempt {
         operation,
         keys: batch.map((unit) => unit.key),
         estimateMicros,
-        deadline: Date.now() + GRANT_AHEAD_MS + timeoutMs,
+        deadline,
         ...(cap ? { cap } : {}),
       });
-      return { id, estimateMicros };
+      return { id, estimateMicros, at, deadline };
     } catch (error) {
       this.#tally.openMicros -= estimateMicros;
       if (error instanceof OverBudget) return error;
@@ -119,8 +199,15 @@ export class Attempt {
     }
   }
 
+  /** Takes over an intent of an earlier attempt, which is open. */
+  adopt(unit: Unit, { intentId, at }: Pick<Started, 'intentId' | 'at'>, deadline: number): Asked {
+    const estimateMicros = this.#order.estimateMicros([unit]);
+    this.#tally.openMicros += estimateMicros;
+    return { id: intentId, estimateMicros, at, deadline };
+  }
+
   /** Closes an intent without an answer. */
-  async #miss({ id, estimateMicros }: Asked, reason: string, charged: 'never' | 'maybe'): Promise<void> {
+  async miss({ id, estimateMicros }: Asked, reason: string, charged: 'never' | 'maybe'): Promise<void> {
     await this.#deps.journal.miss(id, reason, charged);
     this.#tally.openMicros -= estimateMicros;
     if (charged === 'never') return;
@@ -136,14 +223,15 @@ export class Attempt {
       go = (await limiter.start(grant, this.#control.stop)) === 'go';
       halt.check(this.#order.resumedAt);
     } catch (error) {
-      await this.#miss(asked, 'stopped before it was sent', 'never');
+      await this.miss(asked, 'stopped before it was sent', 'never');
       throw error;
     }
-    if (!go) await this.#miss(asked, 'held back before it was sent', 'never');
+    if (!go) await this.miss(asked, 'held back before it was sent', 'never');
     return go;
   }
 
-  async #land({ id, estimateMicros }: Asked, bought: Bought): Promise<void> {
+  /** Writes an answer down, its cost split over its units. */
+  async land({ id, estimateMicros }: Asked, bought: Bought): Promise<void> {
     const total = bought.costMicros ?? estimateMicros;
     const charged = bought.units.filter((unit) => unit.status === 'success').length;
     // What failed is taken as free, unless nothing succeeded and money was asked all the same.
@@ -167,7 +255,7 @@ export class Attempt {
   async #missed(asked: Asked, batch: readonly Unit[], error: ApiError): Promise<AttemptEnd> {
     const { verdict } = error;
     if (verdict.type === 'ResponseShape') {
-      await this.#land(asked, {
+      await this.land(asked, {
         requestId: error.requestId,
         costMicros: null,
         units: batch.map((unit, index) => ({
@@ -177,7 +265,7 @@ export class Attempt {
       });
       return 'landed';
     }
-    await this.#miss(asked, error.message, verdict.charged);
+    await this.miss(asked, error.message, verdict.charged);
     if (verdict.charged === 'maybe') {
       for (const { key } of batch) this.#tally.unknowns.set(key, this.#tally.unknownsOf(key) + 1);
     }

@@ -9,6 +9,7 @@ import type { Stages } from '../core/stages.js';
 import type { Sha256 } from '../core/unit-key.js';
 import type { MonitorPlaces } from './monitor-places.js';
 import type { Purchase } from './purchase.js';
+import type { WorkerRuns } from './runs.js';
 import type { WalkPlaces } from './walk-deps.js';
 
 /** What the activities need, each a small port; put together in `worker`. */
@@ -19,6 +20,8 @@ export interface ActivityDeps {
   readonly journal: Journal;
   readonly limiter: Limiter;
   readonly purchase: Purchase;
+  /** What runs at the service after its start. */
+  readonly runs: WorkerRuns;
   /** The prices in force now. */
   prices(): PriceTable;
   readonly sha256: Sha256;

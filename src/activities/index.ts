@@ -16,6 +16,7 @@ export { toFailure } from './failure.js';
 export { Halt } from './halt.js';
 export { InFlight } from './in-flight.js';
 export { type Control, createPurchase, type Order, type Purchase, type Receipt, type Unit } from './purchase.js';
+export { createRuns, type WorkerRuns } from './runs.js';
 export { ServiceHealth } from './service-health.js';
 
 /** All activities, by the names under which workflows call them. */

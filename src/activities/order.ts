@@ -18,6 +18,45 @@ export interface Bought {
   readonly units: readonly Omit<UnitOutcome, 'costMicros'>[];
 }
 
+/** What is noted of a start that was answered. */
+export interface RunFacts {
+  readonly run: string;
+  /** Of the request that started it, where known. */
+  readonly requestId: string | null;
+}
+
+/** How one start is made. */
+export interface Start {
+  /** Tells this purchase from every other one; what runs is looked for by it where the answer got lost. */
+  readonly tag: string;
+  /** What the run may cost at most, in micro-dollars; null where nobody bounds it. */
+  readonly limitMicros: number | null;
+}
+
+/** Places for runs in progress, as purchase needs them; see the port `Slots`. */
+export interface Places {
+  take(owner: string, signal: AbortSignal): Promise<void>;
+  name(owner: string, runId: string): Promise<void>;
+  free(owner: string): Promise<void>;
+  /** The service said that no place is free. */
+  refused(): Promise<void>;
+}
+
+/** How something is bought that runs on at the service after its start. A request is for one unit. */
+export interface Slow {
+  /** One attempt. Throws `ApiError`. */
+  start(unit: Unit, start: Start, signal: AbortSignal): Promise<RunFacts & { readonly queued?: boolean | null }>;
+  /** Waits for the end; null where the service no longer knows the run. Rejects with the signal's reason when aborted: the run goes on. */
+  follow(unit: Unit, facts: RunFacts, startedAt: number, signal: AbortSignal): Promise<Bought | null>;
+  /** The run that a start without an answer made, if it can be told; `since` in Unix ms. */
+  find(unit: Unit, tag: string, since: number, signal: AbortSignal): Promise<RunFacts | null>;
+  /** The most that the run may be let cost where so much is left, in micro-dollars; null where its cost can't be bounded so. */
+  bound(unit: Unit, remainingMicros: number): number | null;
+  /** Only what runs already is followed. */
+  readonly startsNothing: boolean;
+  readonly places: Places;
+}
+
 /** What to buy, and how one request for some of it is made. */
 export interface Order {
   readonly book: string;
@@ -31,6 +70,8 @@ export interface Order {
   estimateMicros(units: readonly Unit[]): number;
   /** One attempt. Throws `ApiError`. */
   send(units: readonly Unit[], signal: AbortSignal): Promise<Bought>;
+  /** In the place of `send`, for what is answered long after its start. */
+  readonly slow?: Slow | undefined;
   /** After this many milliseconds without an answer the intent is overdue. */
   readonly timeoutMs: number;
   readonly freshness?: Freshness | undefined;
@@ -60,6 +101,8 @@ export interface Progress {
   /** Units bought now that ended in an error. */
   readonly failed: number;
   readonly costMicros: number;
+  /** Units that run at the service and are followed. */
+  readonly running: number;
   readonly waitingFor: string | null;
 }
 

@@ -4,15 +4,17 @@ import { Attempt, failed, type PurchaseDeps } from './attempt.js';
 import type { Control, Order, Receipt, Unit } from './order.js';
 import { Purse } from './purse.js';
 import { hopeless, lostTooOften, Request, type Shared } from './request.js';
+import { SlowUnit } from './slow-unit.js';
 import { Tally } from './tally.js';
 import { Waits } from './waits.js';
 
 export type { PurchaseDeps } from './attempt.js';
-export type { Bought, Control, Order, Progress, Receipt, Unit } from './order.js';
+export type { Bought, Control, Order, Places, Progress, Receipt, RunFacts, Slow, Start, Unit } from './order.js';
 
 /** So many single units refused and none bought: it is the request that is wrong, not the units. */
 const REFUSALS_TO_FAIL = 8;
 const TICK_MS = 500;
+const FULL = 'runs in progress to end: no more may run at once';
 
 export type Purchase = (order: Order, control: Control) => Promise<Receipt>;
 
@@ -72,6 +74,7 @@ class Run {
       spawn: (units) => this.#spawn(units),
       refuse: (unit, error) => this.#refuse(unit, error),
       giveUp: (units) => this.#giveUp(units),
+      settle: (unit, tag, message) => this.#settle([unit], tag, null, message),
     };
   }
 
@@ -105,16 +108,19 @@ class Run {
   async #claimAll(): Promise<void> {
     let keys: readonly string[] = [...this.#byKey.keys()];
     const { journal } = this.#deps;
-    const { owner, freshness, unitsPerRequest } = this.#order;
+    const { owner, freshness, unitsPerRequest, slow } = this.#order;
     while (keys.length > 0) {
       this.#stop.throwIfAborted();
       const claim = await journal.claim(keys, owner, freshness);
       this.#tally.landed += claim.landed.length;
       const lost: Unit[] = [];
       const buyable: Unit[] = [];
-      for (const { key, unknowns } of claim.mine) {
-        this.#tally.unknowns.set(key, unknowns);
-        (hopeless(this.#shared, key) ? lost : buyable).push(this.#byKey.get(key) as Unit);
+      for (const claimed of claim.mine) {
+        const unit = this.#byKey.get(claimed.key) as Unit;
+        this.#tally.unknowns.set(claimed.key, claimed.unknowns);
+        if (slow && (claimed.started || claimed.lost || !hopeless(this.#shared, unit.key)))
+          this.#run(new SlowUnit(this.#shared, slow, unit, claimed));
+        else (hopeless(this.#shared, unit.key) ? lost : buyable).push(unit);
       }
       if (lost.length > 0) await this.#giveUp(lost);
       for (let from = 0; from < buyable.length; from += unitsPerRequest)
@@ -126,7 +132,11 @@ class Run {
   }
 
   #spawn(units: readonly Unit[]): void {
-    const task: Promise<void> = new Request(this.#shared, units)
+    this.#run(new Request(this.#shared, units));
+  }
+
+  #run(work: { toEnd(): Promise<void> }): void {
+    const task: Promise<void> = work
       .toEnd()
       .catch((error: unknown) => {
         if (!this.#stop.aborted) this.#fail(error);
@@ -180,9 +190,9 @@ class Run {
       hold = first.until - now;
       why = first.why;
     }
-    const { landed, failed, costMicros, sending } = this.#tally;
-    const waitingFor = hold > 0 ? why : this.#shared.purse.waitingFor;
-    this.#control.progress?.({ landed, failed, costMicros, waitingFor });
+    const { landed, failed, costMicros, sending, running, queueing } = this.#tally;
+    const waitingFor = hold > 0 ? why : (this.#shared.purse.waitingFor ?? (queueing > 0 ? FULL : null));
+    this.#control.progress?.({ landed, failed, costMicros, running, waitingFor });
     if (hold > this.#control.yieldAfterMs && sending === 0 && !this.#stop.aborted) {
       this.#waitMs = hold;
       this.#waitingFor = why;

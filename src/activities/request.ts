@@ -2,7 +2,7 @@ import type { ApiError } from '../api/errors.js';
 import { backoffMs, blockMs } from '../core/backoff.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
 import type { OverBudget } from '../core/spend.js';
-import type { Attempt, PurchaseDeps } from './attempt.js';
+import type { Attempt, LostStart, PurchaseDeps, Running } from './attempt.js';
 import type { Order, Unit } from './order.js';
 import type { Purse } from './purse.js';
 import type { Tally } from './tally.js';
@@ -10,6 +10,8 @@ import type { Waits } from './waits.js';
 
 /** A unit whose answer got lost this often beyond the first time is given up: tag `UNKNOWN_OUTCOME`. */
 const MAX_REBUYS = 3;
+/** Longest wait after the service said that no place is free: who takes it is known from its list. */
+const MAX_FULL_WAIT_MS = 5000;
 
 /** What a request shares with the others of its purchase. */
 export interface Shared {
@@ -25,6 +27,8 @@ export interface Shared {
   /** The service refuses this unit, or the request as a whole: who knows them all decides. */
   readonly refuse: (unit: Unit, error: ApiError) => void;
   readonly giveUp: (units: readonly Unit[]) => Promise<void>;
+  /** Ends a unit without a purchase of its own. */
+  readonly settle: (unit: Unit, tag: string, message: string) => Promise<void>;
 }
 
 /** Whether a unit got lost too often to be bought once more. */
@@ -43,33 +47,53 @@ export class Request {
   #batch: readonly Unit[];
   /** When the last attempt began, in Unix ms. */
   #askedAt = 0;
+  /** What a run may cost at most, where it is bounded. */
+  #limitMicros: number | null;
 
   constructor(shared: Shared, batch: readonly Unit[]) {
     this.#shared = shared;
     this.#batch = batch;
+    const { cap, mostMicros } = shared.order;
+    this.#limitMicros = cap || mostMicros !== undefined ? this.#bound(shared.order.estimateMicros(batch)) : null;
   }
 
   async toEnd(): Promise<void> {
+    await this.attempts();
+  }
+
+  /** Attempts until nothing is left to try. Answers with what runs, or may run, at the service; null where it ended otherwise. */
+  async attempts(): Promise<Running | LostStart | null> {
     const { purse, attempt, waits, stop } = this.#shared;
     for (let tries = 0; ; tries++) {
       const end = await purse.pay(
         (granted) => {
           this.#askedAt = Date.now();
-          return attempt.at(this.#batch, granted);
+          return attempt.at(this.#batch, granted, this.#limitMicros);
         },
         (over) => this.#cut(over),
       );
-      if (end === 'landed') return;
+      if (end === 'landed') return null;
       if (end === 'blocked') continue;
+      if (!(end instanceof Error)) return end;
       const ms = await this.#weigh(end, tries);
-      if (ms === null) return;
+      if (ms === null) return null;
       if (ms > 0) await waits.sleep(ms, end.verdict.blocks ? 'rate limit' : end.message, stop);
     }
+  }
+
+  #bound(remainingMicros: number): number | null {
+    const { slow } = this.#shared.order;
+    return slow?.bound(this.#batch[0] as Unit, remainingMicros) ?? null;
   }
 
   /** Keeps as many units as the budget still pays for, the rest wait for their own end; throws where not one is paid for. */
   #cut(over: OverBudget): void {
     const { order, spawn } = this.#shared;
+    const bound = this.#bound(over.remainingMicros);
+    if (bound !== null) {
+      this.#limitMicros = bound;
+      return;
+    }
     let units = this.#batch.length - 1;
     while (units > 0 && order.estimateMicros(this.#batch.slice(0, units)) > over.remainingMicros) units--;
     if (units === 0) throw over;
@@ -105,7 +129,9 @@ export class Request {
         return null;
       }
     }
-    return Math.max(facts.retryAfterMs ?? 0, backoffMs(tries, 1000, 60_000, random));
+    const full = verdict.type === 'ConcurrencyLimited';
+    if (full) await this.#shared.order.slow?.places.refused();
+    return Math.max(facts.retryAfterMs ?? 0, backoffMs(tries, 1000, full ? MAX_FULL_WAIT_MS : 60_000, random));
   }
 
   /** A refused request is split until the refused unit is alone: one bad URL must not cost its ninety-nine neighbours. */

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ById, drawOf, type Endpoint } from '../api/endpoint.js';
+import type { ById, Endpoint } from '../api/endpoint.js';
 import type { PageRequest } from '../api/page.js';
-import type { Input, SendOptions, Transport } from '../api/transport.js';
-import { backoffMs, blockMs } from '../core/backoff.js';
-import { type Limiter, takeTurn } from '../core/limiter.js';
-import { MAX_BLOCK_MS } from '../core/rate.js';
+import type { SendOptions } from '../api/transport.js';
+import { backoffMs } from '../core/backoff.js';
 import { type PageEnvelope, readPage } from '../core/walk.js';
 import { isApiError } from './failure.js';
+import { type SendDeps, sendInTurn } from './send-in-turn.js';
 
 /** What runs on at the service after its start, and how it is looked at. */
 export interface RunKind<R> {
@@ -17,6 +16,8 @@ export interface RunKind<R> {
   readonly options?: SendOptions;
   idOf(run: R): string | null;
   ended(run: R): boolean;
+  /** Unix ms by the service's clock; null where it doesn't say. */
+  createdAt(run: R): number | null;
 }
 
 /** How following ended: the run's last record, or `null` where the service no longer knows the run. */
@@ -56,16 +57,14 @@ const MAX_ODD = 5;
  * rate, but wait where the service said so. A look that fails is repeated; only what no repetition mends rejects.
  */
 export class RunFollower<R> {
-  readonly #transport: Pick<Transport, 'send'>;
-  readonly #limiter: Limiter;
+  readonly #deps: SendDeps;
   readonly #kind: RunKind<R>;
   readonly #runs = new Map<string, Followed<R>>();
   #wake = new AbortController();
   #looking = false;
 
-  constructor(deps: { readonly transport: Pick<Transport, 'send'>; readonly limiter: Limiter }, kind: RunKind<R>) {
-    this.#transport = deps.transport;
-    this.#limiter = deps.limiter;
+  constructor(deps: SendDeps, kind: RunKind<R>) {
+    this.#deps = deps;
     this.#kind = kind;
   }
 
@@ -204,17 +203,8 @@ export class RunFollower<R> {
     followed.due = Date.now() + Math.max(error.facts.retryAfterMs ?? 0, wait);
   }
 
-  async #send<I, O>(endpoint: Endpoint<I, O>, input: I) {
-    await takeTurn(this.#limiter, drawOf(endpoint, input));
-    try {
-      return await this.#transport.send(endpoint, input as Input<NoInfer<I>>, this.#kind.options);
-    } catch (error) {
-      if (isApiError(error) && error.verdict.blocks) {
-        const ms = error.facts.retryAfterMs ?? blockMs(0, Math.random());
-        await this.#limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message);
-      }
-      throw error;
-    }
+  #send<I, O>(endpoint: Endpoint<I, O>, input: I) {
+    return sendInTurn(this.#deps, endpoint, input, this.#kind.options);
   }
 }
 

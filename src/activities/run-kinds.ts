@@ -9,6 +9,7 @@ export const agentRunKind: RunKind<AgentRun> = {
   list: listAgentRunsEndpoint,
   idOf: ({ id }) => id,
   ended: ({ status }) => isTerminal(status),
+  createdAt: ({ createdAt }) => timeOf(createdAt),
 };
 
 const researchGoesOn = new Set(['pending', 'in_progress', 'queued', 'running']);
@@ -24,5 +25,11 @@ export function researchKind(variant?: string): RunKind<ResearchTask> {
     // Without a status, what has a result or an end is over.
     ended: ({ status, data, output, finishedAt }) =>
       status ? !researchGoesOn.has(status) : Boolean(data ?? output ?? finishedAt),
+    createdAt: ({ createdAt }) => timeOf(createdAt),
   };
+}
+
+function timeOf(time: string | number | null | undefined): number | null {
+  const at = typeof time === 'number' ? time : Date.parse(time ?? '');
+  return Number.isFinite(at) ? at : null;
 }

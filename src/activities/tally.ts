@@ -12,6 +12,10 @@ export class Tally {
   /** Estimates of what is in flight, and of what is unknown. */
   openMicros = 0;
   unknownMicros = 0;
+  /** Units that run at the service and are followed. */
+  running = 0;
+  /** Units that wait for a place to run in. */
+  queueing = 0;
   /** Requests that were sent and have no answer on disk yet. */
   sending = 0;
   /** How often each unit's outcome is unknown. */

@@ -1,10 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Runtime } from '@temporalio/worker';
-import { type ActivityDeps, createPurchase, Halt, InFlight, ServiceHealth } from '../activities/index.js';
+import { type ActivityDeps, createPurchase, createRuns, Halt, InFlight, ServiceHealth } from '../activities/index.js';
 import { createTransport, defaultTimeouts, type Transport } from '../api/transport.js';
 import { pricesAt } from '../core/prices.js';
 import { FileSecrets } from '../store/file-secrets.js';
+import { MemorySlots } from '../store/memory-slots.js';
 import { openEventPlaces } from './event-places.js';
 import { metered } from './metrics.js';
 import { openMonitorPlaces } from './monitor-places.js';
@@ -15,6 +16,9 @@ import { stageEnrichment, toStageRequest } from './stage-job.js';
 import type { Store, WorkerStore } from './store.js';
 import { openWarehouses } from './warehouses.js';
 import { warnInActivity } from './warn-in-activity.js';
+
+/** Research tasks in progress at most (public facts 6). Each process holds to it for itself. */
+const RESEARCH_TASKS = 15;
 
 /** The parts a worker process is made of, and how to take it apart again. */
 export interface Parts {
@@ -69,7 +73,8 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
   const scratchDir = join(config.stateDir, 'scratch');
   mkdirSync(scratchDir, { recursive: true, mode: 0o700 });
   const { transport, working, close } = metered(Runtime.instance().metricMeter, openTransport(config), held);
-  const { journal, limiter } = working;
+  const { journal, limiter, slots } = working;
+  const researchSlots = new MemorySlots(RESEARCH_TASKS);
   const warehouses = openWarehouses(config, store.shared);
   const events = openEventPlaces(config);
   const monitors = openMonitorPlaces(config);
@@ -81,6 +86,7 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
     journal,
     limiter,
     purchase,
+    runs: createRuns({ transport, limiter, journal, slots, researchSlots }),
     prices: () => pricesAt(Date.now(), config.prices),
     sha256,
     stages: store.stages,
@@ -104,6 +110,7 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
     close: async () => {
       close();
       await transport.close();
+      await researchSlots.close();
       await held.close();
       await warehouses.close();
       await events.close();

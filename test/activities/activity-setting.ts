@@ -9,6 +9,7 @@ import {
   type CallOptions,
   createActivities,
   createPurchase,
+  createRuns,
   Halt,
   InFlight,
   ServiceHealth,
@@ -23,6 +24,7 @@ import { Secret } from '../../src/core/secret.js';
 import { FileJournal } from '../../src/store/file-journal.js';
 import { FileSecrets } from '../../src/store/file-secrets.js';
 import { MemoryLimiter } from '../../src/store/memory-limiter.js';
+import { MemorySlots } from '../../src/store/memory-slots.js';
 import { sha256 } from '../../src/worker/sha256.js';
 
 export type Fields = Record<string, Json>;
@@ -53,8 +55,11 @@ export class ActivitySetting {
   ): ActivityDeps {
     const { journal } = this;
     const [inFlight, health, halt] = [new InFlight(10), new ServiceHealth(), new Halt()];
+    const transport = createTransport({ apiKey: new Secret('canary-key'), ...options });
+    const [slots, researchSlots] = [new MemorySlots(), new MemorySlots()];
     const deps: ActivityDeps = {
-      transport: createTransport({ apiKey: new Secret('canary-key'), ...options }),
+      transport,
+      runs: createRuns({ transport, limiter, journal, slots, researchSlots }),
       origin,
       journal,
       limiter,

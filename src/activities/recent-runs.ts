@@ -1,0 +1,76 @@
+import type { Endpoint } from '../api/endpoint.js';
+import type { PageRequest } from '../api/page.js';
+import { type PageEnvelope, readPage } from '../core/walk.js';
+import { isApiError } from './failure.js';
+import type { RunKind } from './run-follower.js';
+import { type SendDeps, sendOnAndOn } from './send-in-turn.js';
+
+const PAGE = 100;
+const MAX_PAGES = 20;
+
+/**
+ * What the service lists of its latest runs, for those who look for a run that a start without an answer may have made. Whoever
+ * asks while a reading is about to begin shares it: fifty of them after a crash read the list once.
+ */
+export class RecentRuns<R> {
+  readonly #deps: SendDeps;
+  readonly #kind: RunKind<R>;
+  readonly #list: Endpoint<PageRequest, PageEnvelope<R>>;
+  #last: Promise<unknown> = Promise.resolve();
+  #next: { since: number; readonly read: Promise<readonly R[]> } | null = null;
+
+  constructor(deps: SendDeps, kind: RunKind<R>, list: Endpoint<PageRequest, PageEnvelope<R>>) {
+    this.#deps = deps;
+    this.#kind = kind;
+    this.#list = list;
+  }
+
+  /** Runs made since then (Unix ms) and perhaps earlier ones, newest first; at most 2,000. All of them were read after this call. */
+  async since(since: number, signal: AbortSignal): Promise<readonly R[]> {
+    signal.throwIfAborted();
+    if (this.#next) this.#next.since = Math.min(this.#next.since, since);
+    else {
+      const next = { since, read: this.#last.then(() => this.#read()) };
+      this.#next = next;
+      this.#last = next.read.catch(() => undefined);
+    }
+    const { read } = this.#next;
+    return new Promise((resolve, reject) => {
+      const onAbort = () => reject(signal.reason);
+      signal.addEventListener('abort', onAbort, { once: true });
+      read.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    });
+  }
+
+  async #read(): Promise<readonly R[]> {
+    const since = this.#next?.since ?? 0;
+    this.#next = null;
+    const runs: R[] = [];
+    const { options } = this.#kind;
+    let cursor: string | undefined;
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const input = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
+      // Nobody's in particular: it is short, and shared.
+      const signal = AbortSignal.timeout(READ_MS);
+      const told = await this.#page(input, { ...options, signal });
+      runs.push(...(told?.items ?? []));
+      const times = (told?.items ?? []).map((run) => this.#kind.createdAt(run)).filter((at) => at !== null);
+      const older = times.length > 0 && Math.min(...times) < since;
+      if (!told?.cursor || told.items.length === 0 || older) break;
+      cursor = told.cursor;
+    }
+    return runs;
+  }
+
+  async #page(input: PageRequest, options: { readonly signal: AbortSignal }) {
+    try {
+      return readPage((await sendOnAndOn(this.#deps, this.#list, input, options)).data);
+    } catch (error) {
+      // A service without a list can't be asked.
+      if (isApiError(error) && error.verdict.type === 'NotFound') return null;
+      throw error;
+    }
+  }
+}
+
+const READ_MS = 60_000;

@@ -1,0 +1,125 @@
+import type { Endpoint } from '../api/endpoint.js';
+import { drawOf } from '../api/endpoint.js';
+import type { SendOptions } from '../api/transport.js';
+import type { UnitStatus } from '../core/journal.js';
+import type { Json } from '../core/json.js';
+import type { PriceTable } from '../core/prices.js';
+import type { ActivityDeps } from './deps.js';
+import { isApiError } from './failure.js';
+import type { Bought, Order, RunFacts, Unit } from './order.js';
+import type { RunKind } from './run-follower.js';
+import type { Runs } from './runs.js';
+
+/** What is bought by starting something that runs on: agent runs, research tasks. */
+export interface SlowKind<I, R> {
+  /** Name of the operation in keys and books. */
+  readonly operation: string;
+  readonly run: RunKind<R>;
+  readonly create: Endpoint<I, R>;
+  /** The request with what tells the purchase, where the service keeps that. */
+  tagged(input: I, tag: string): I;
+  /** The request with a bound of its cost. */
+  bounded(input: I, limitMicros: number): I;
+  /** The most that the run may be let cost where so much is left; null where its cost can't be bounded so. */
+  bound(input: I, remainingMicros: number, prices: PriceTable): number | null;
+  /** Whether a run is the one that was asked for: told by its tag, or by what it echoes of the request. */
+  match(run: R, input: I, tag: string): 'tag' | 'echo' | null;
+  /** The run that a failure names, if it does: it then was started. */
+  named(message: string): string | null;
+  /** How a run that has ended counts. */
+  outcome(run: R): {
+    readonly status: UnitStatus;
+    readonly errorTag: string | null;
+    readonly costMicros: number | null;
+  };
+}
+
+/** What an order for runs needs beside its kind. */
+export interface RunsWanted<I, R>
+  extends Pick<Order, 'book' | 'owner' | 'units' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros'> {
+  /** The request of a unit. The same unit, the same request: it is part of the key. */
+  request(unit: Unit): I;
+  /** A unit that the service refuses: write it down as failed and go on (the default), or fail the whole order. */
+  readonly refused?: Order['refused'];
+  /** Told of each look at a run that goes on, and at its end. */
+  readonly look?: (unit: Unit, run: R) => void;
+  /** Ends what runs; starts nothing. */
+  readonly end?: ((id: string, signal: AbortSignal) => Promise<void>) | undefined;
+  readonly wire?: SendOptions;
+}
+
+/** An order for things that run on after their start; see `Slow`. A unit is a request. */
+export function runOrder<I, R>(
+  deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices'>,
+  runs: Runs<R>,
+  kind: SlowKind<I, R>,
+  wanted: RunsWanted<I, R>,
+): Order {
+  const { request, look, end, wire = {}, refused = 'settle', ...order } = wanted;
+  const { create, run } = kind;
+  const example = order.units[0];
+  const estimate = (unit: Unit): number => create.estimate(request(unit), deps.prices());
+  return {
+    ...order,
+    operation: kind.operation,
+    refused,
+    draw: example ? drawOf(create, request(example)) : { rateClass: 'default', weight: create.weight },
+    unitsPerRequest: 1,
+    maxRebuys: 0,
+    timeoutMs: deps.timeoutMs,
+    estimateMicros: (units) => units.reduce((sum, unit) => sum + estimate(unit), 0),
+    send: () => Promise.reject(new Error(`${kind.operation} is started, not sent`)),
+    slow: {
+      places: runs.places,
+      startsNothing: end !== undefined,
+      bound: (unit, remainingMicros) => kind.bound(request(unit), remainingMicros, deps.prices()),
+      async start(unit, { tag, limitMicros }, signal) {
+        const plain = request(unit);
+        const input = kind.tagged(limitMicros === null ? plain : kind.bounded(plain, limitMicros), tag);
+        try {
+          const { data, requestId, queued } = await deps.transport.send(create, input, { ...wire, signal });
+          const id = run.idOf(data);
+          if (id === null) throw new Error(`${kind.operation}: a run without an id`);
+          return { run: id, requestId, queued };
+        } catch (error) {
+          const id = isApiError(error) && (error.facts.status ?? 0) >= 500 ? kind.named(error.message) : null;
+          if (id === null) throw error;
+          return { run: id, requestId: isApiError(error) ? error.requestId : null };
+        }
+      },
+      async follow(unit, facts, startedAt, signal) {
+        await end?.(facts.run, signal);
+        const ended = await runs.follower.follow(facts.run, {
+          startedAt,
+          signal,
+          ...(look ? { look: (record: R) => look(unit, record) } : {}),
+        });
+        if (ended.run === null) return null;
+        look?.(unit, ended.run);
+        return bought(kind, unit, facts, ended.run);
+      },
+      async find(unit, tag, since, signal) {
+        const input = request(unit);
+        const recent = await runs.recent.since(since, signal);
+        const found = recent.filter((record) => kind.match(record, input, tag) === 'tag');
+        // Without its tag it is taken for ours only where no other run could be, and nobody else claims it.
+        const echoes = recent.filter((record) => kind.match(record, input, tag) === 'echo');
+        const [ours] = found.length > 0 ? found : echoes.length === 1 ? echoes : [];
+        const id = ours === undefined ? null : run.idOf(ours);
+        if (id === null || (found.length === 0 && (await runs.claimed(id, unit.key)))) return null;
+        return { run: id, requestId: null };
+      },
+    },
+  };
+}
+
+function bought<I, R>(kind: SlowKind<I, R>, unit: Unit, { requestId }: RunFacts, run: R): Bought {
+  const { status, errorTag, costMicros } = kind.outcome(run);
+  // An answer as it came from the wire, which is JSON.
+  const result = run as Json;
+  return {
+    requestId,
+    costMicros,
+    units: [{ ...unit, status, errorTag, httpStatus: null, source: null, result }],
+  };
+}

@@ -1,0 +1,65 @@
+import type { AgentRun } from '../api/agent-run-schemas.js';
+import { listAgentRunsEndpoint } from '../api/agent-runs.js';
+import type { Endpoint } from '../api/endpoint.js';
+import type { PageRequest } from '../api/page.js';
+import { listResearchTasksEndpoint, type ResearchTask } from '../api/research.js';
+import type { Journal } from '../core/journal.js';
+import type { Slots } from '../core/slots.js';
+import type { PageEnvelope } from '../core/walk.js';
+import type { Places } from './order.js';
+import { RecentRuns } from './recent-runs.js';
+import { RunFollower, type RunKind } from './run-follower.js';
+import { agentRunKind, researchKind } from './run-kinds.js';
+import type { SendDeps } from './send-in-turn.js';
+import { SlotKeeper } from './slot-keeper.js';
+
+/** What all purchases of one kind of run share in a worker process. */
+export interface Runs<R> {
+  readonly follower: RunFollower<R>;
+  readonly recent: RecentRuns<R>;
+  readonly places: Places;
+  /** Whether another purchase says that this run is its own. */
+  claimed(id: string, key: string): Promise<boolean>;
+}
+
+/** The runs of a worker process, by kind. */
+export interface WorkerRuns {
+  readonly agent: Runs<AgentRun>;
+  /** `variant`: form of the operations, where it is not the contract's. */
+  research(variant?: string): Runs<ResearchTask>;
+}
+
+export interface RunsDeps extends SendDeps {
+  readonly journal: Journal;
+  /** The team's places for agent runs. */
+  readonly slots: Slots;
+  /** This process's places for research tasks. */
+  readonly researchSlots: Slots;
+}
+
+export function createRuns({ researchSlots, ...deps }: RunsDeps): WorkerRuns {
+  const variants = new Map<string | undefined, Runs<ResearchTask>>();
+  return {
+    agent: runsOf(deps, agentRunKind, listAgentRunsEndpoint),
+    research(variant) {
+      const made =
+        variants.get(variant) ??
+        runsOf({ ...deps, slots: researchSlots }, researchKind(variant), listResearchTasksEndpoint);
+      variants.set(variant, made);
+      return made;
+    },
+  };
+}
+
+function runsOf<R>(
+  deps: Omit<RunsDeps, 'researchSlots'>,
+  kind: RunKind<R>,
+  list: Endpoint<PageRequest, PageEnvelope<R>>,
+): Runs<R> {
+  return {
+    follower: new RunFollower(deps, kind),
+    recent: new RecentRuns(deps, kind, list),
+    places: new SlotKeeper(deps, kind),
+    claimed: async (id, key) => (await deps.slots.owners()).some(({ owner, runId }) => runId === id && owner !== key),
+  };
+}

@@ -1,0 +1,52 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { drawOf, type Endpoint } from '../api/endpoint.js';
+import type { Answer } from '../api/read-answer.js';
+import type { Input, SendOptions, Transport } from '../api/transport.js';
+import { backoffMs, blockMs } from '../core/backoff.js';
+import { type Limiter, takeTurn } from '../core/limiter.js';
+import { MAX_BLOCK_MS } from '../core/rate.js';
+import { isApiError } from './failure.js';
+
+export interface SendDeps {
+  readonly transport: Pick<Transport, 'send'>;
+  readonly limiter: Limiter;
+}
+
+/** One attempt at a free call in its turn of the team's rate; everybody holds back where the service says so. */
+export async function sendInTurn<I, O>(
+  { transport, limiter }: SendDeps,
+  endpoint: Endpoint<I, O>,
+  input: I,
+  options: SendOptions = {},
+): Promise<Answer<O>> {
+  await takeTurn(limiter, drawOf(endpoint, input), options.signal);
+  try {
+    return await transport.send(endpoint, input as Input<NoInfer<I>>, options);
+  } catch (error) {
+    if (isApiError(error) && error.verdict.blocks) {
+      const ms = error.facts.retryAfterMs ?? blockMs(0, Math.random());
+      await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message);
+    }
+    throw error;
+  }
+}
+
+/** The same again and again while the failure may pass. Rejects with the signal's reason when aborted. */
+export async function sendOnAndOn<I, O>(
+  deps: SendDeps,
+  endpoint: Endpoint<I, O>,
+  input: I,
+  options: SendOptions & { readonly signal: AbortSignal },
+): Promise<Answer<O>> {
+  const { signal } = options;
+  for (let tries = 0; ; tries++) {
+    try {
+      return await sendInTurn(deps, endpoint, input, options);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isApiError(error) || !error.verdict.retry) throw error;
+      const ms = Math.max(error.facts.retryAfterMs ?? 0, backoffMs(tries, 500, 30_000, Math.random()));
+      await delay(ms, undefined, { signal });
+    }
+  }
+}

@@ -1,0 +1,176 @@
+import { fieldOf } from '../api/field-of.js';
+import type { Journal } from '../core/journal.js';
+import type { Slots } from '../core/slots.js';
+import { readPage } from '../core/walk.js';
+import { isApiError } from './failure.js';
+import type { Places } from './order.js';
+import type { RunKind } from './run-follower.js';
+import { type SendDeps, sendInTurn } from './send-in-turn.js';
+
+/** The list is read so often while somebody waits, and before a start where it was not read for so long. */
+const READ_MS = 3000;
+const STALE_MS = 15_000;
+const PAGE = 100;
+const MAX_PAGES = 3;
+/** Places of owners that nobody here serves are looked at so often, once they are so old. */
+const RECONCILE_MS = 30_000;
+const MIN_AGE_MS = 30_000;
+
+/** A store that is away is told to whoever needs it: the slots reject those who wait. */
+const unheard = (): void => undefined;
+
+/** What the list of runs showed. */
+interface Seen {
+  /** Unix ms at which reading began. */
+  readonly asOf: number;
+  readonly inProgress: readonly string[];
+  readonly ended: ReadonlySet<string>;
+}
+
+/**
+ * Hands out places for runs, and keeps the slots true to what the service shows: runs started elsewhere count, and the place of
+ * an owner that died comes back once its run has ended.
+ */
+export class SlotKeeper<R> implements Places {
+  readonly #deps: SendDeps;
+  readonly #kind: RunKind<R>;
+  readonly #slots: Slots;
+  readonly #journal: Journal;
+  #waiting = 0;
+  #watching = false;
+  #reading: Promise<Seen | null> | null = null;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #reconciledAt = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: SendDeps & { readonly journal: Journal; readonly slots: Slots }, kind: RunKind<R>) {
+    this.#deps = deps;
+    this.#kind = kind;
+    this.#slots = deps.slots;
+    this.#journal = deps.journal;
+  }
+
+  async take(owner: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    // The first start of this process waits for what runs already; later ones only have it looked at.
+    const first = this.#readAt === Number.NEGATIVE_INFINITY;
+    if (Date.now() - this.#readAt > STALE_MS) {
+      const read = this.#read();
+      if (first) await read;
+      else read.catch(unheard);
+    }
+    this.#waiting++;
+    try {
+      const taken = this.#slots.take(owner, signal);
+      this.#watch().catch(unheard);
+      await taken;
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  name(owner: string, runId: string): Promise<void> {
+    return this.#slots.name(owner, runId);
+  }
+
+  free(owner: string): Promise<void> {
+    return this.#slots.free(owner);
+  }
+
+  async refused(): Promise<void> {
+    await this.#read();
+  }
+
+  /** Reads on while somebody waits: a run elsewhere may have ended. */
+  async #watch(): Promise<void> {
+    if (this.#watching) return;
+    this.#watching = true;
+    try {
+      while (await this.#stillWaiting()) await this.#read();
+    } finally {
+      this.#watching = false;
+    }
+  }
+
+  async #stillWaiting(): Promise<boolean> {
+    const until = this.#readAt + READ_MS;
+    while (this.#waiting > 0 && Date.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, Math.min(250, until - Date.now())).unref());
+    }
+    return this.#waiting > 0;
+  }
+
+  #read(): Promise<Seen | null> {
+    this.#reading ??= this.#readNow().finally(() => {
+      this.#reading = null;
+      this.#readAt = Date.now();
+    });
+    return this.#reading;
+  }
+
+  /** Null where the service doesn't say: then nothing is known, and nothing is changed. */
+  async #readNow(): Promise<Seen | null> {
+    const { list, options } = this.#kind;
+    if (!list) return null;
+    const asOf = Date.now();
+    const inProgress: string[] = [];
+    const ended = new Set<string>();
+    try {
+      let cursor: string | undefined;
+      for (let page = 0; page < MAX_PAGES; page++) {
+        const input = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
+        const told = readPage((await sendInTurn(this.#deps, list, input, options)).data);
+        const going = inProgress.length;
+        for (const run of told?.items ?? []) {
+          const id = this.#kind.idOf(run);
+          if (id === null) continue;
+          if (this.#kind.ended(run)) ended.add(id);
+          else inProgress.push(id);
+        }
+        // Runs are listed newest first: behind a page of ended ones there are hardly any that go on.
+        if (!told?.cursor || told.items.length === 0 || inProgress.length === going) break;
+        cursor = told.cursor;
+      }
+    } catch (error) {
+      if (isApiError(error)) return null;
+      throw error;
+    }
+    await this.#slots.note(inProgress, asOf);
+    const seen = { asOf, inProgress, ended };
+    if (asOf - this.#reconciledAt >= RECONCILE_MS) {
+      this.#reconciledAt = asOf;
+      await this.#reconcile(seen);
+    }
+    return seen;
+  }
+
+  /** Frees the places of units that nobody buys any more and whose run has ended, or never was. */
+  async #reconcile({ asOf, ended, inProgress }: Seen): Promise<void> {
+    for (const { owner, runId, takenAt } of await this.#slots.owners()) {
+      if (takenAt > asOf - MIN_AGE_MS) continue;
+      if (runId !== null && (inProgress.includes(runId) || !(ended.has(runId) || (await this.#over(runId))))) continue;
+      const me = `slots of ${owner}`;
+      try {
+        const { landed, mine } = await this.#journal.claim([owner], me);
+        const [claimed] = mine;
+        // Somebody serves it.
+        if (landed.length === 0 && !claimed) continue;
+        const known = fieldOf(claimed?.started?.facts, 'run');
+        if (runId === null && typeof known === 'string') await this.#slots.name(owner, known);
+        // A start whose answer may still come has its place until that is overdue.
+        else if (runId !== null || (claimed?.lost?.deadline ?? 0) < asOf) await this.#slots.free(owner);
+      } finally {
+        await this.#journal.release(me);
+      }
+    }
+  }
+
+  /** Whether a run that the list doesn't show has ended, or is gone. */
+  async #over(id: string): Promise<boolean> {
+    try {
+      return this.#kind.ended((await sendInTurn(this.#deps, this.#kind.one, { id }, this.#kind.options)).data);
+    } catch (error) {
+      if (!isApiError(error)) throw error;
+      return error.verdict.type === 'NotFound';
+    }
+  }
+}
