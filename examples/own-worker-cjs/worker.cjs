@@ -15,6 +15,7 @@ async function main() {
         apiKey,
         baseUrl: process.env.SEARCHFLOW_BASE_URL,
         stateDir: '.searchflow',
+        store: process.env.SEARCHFLOW_STORE,
         qps: 10,
       }),
     ],

@@ -16,6 +16,8 @@ const worker = await Worker.create({
       apiKey,
       baseUrl: process.env.SEARCHFLOW_BASE_URL,
       stateDir: '.searchflow',
+      // With one PostgreSQL for all of them, as many workers as you like share journal, rate limit and budget.
+      store: process.env.SEARCHFLOW_STORE,
       qps: 10,
     }),
   ],

@@ -100,9 +100,10 @@ export async function withRuntime(
         ? `Stopping: letting ${some(open, 'paid request')} in flight land (at most 10 s); press Ctrl-C again to stop now.`
         : 'Stopping: no paid request is in flight; writing down where the job stands.',
     );
+    const others = runtime?.shared ? 'Other workers of the store go on with its jobs. ' : '';
     const drained = await close();
     terminal.say(
-      drained ? `Stopped. ${again}` : `Stopped at once; requests cut off may show as unknown outcomes. ${again}`,
+      `${drained ? 'Stopped.' : 'Stopped at once; requests cut off may show as unknown outcomes.'} ${others}${again}`,
     );
     return code;
   }

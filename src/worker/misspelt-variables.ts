@@ -1,5 +1,5 @@
 /** Variables that mean something; another one that begins with `SEARCHFLOW_` is warned of. */
-const knownVariables = [
+export const knownVariables = [
   'SEARCHFLOW_API_KEY',
   'SEARCHFLOW_BASE_URL',
   'SEARCHFLOW_QPS',

@@ -141,6 +141,8 @@ export interface JobListing {
 }
 
 export interface Runtime {
+  /** Workers elsewhere share the store, and may go on when this process ends. */
+  readonly shared: boolean;
   /** True where another process of this folder runs the worker and this one is a client only. */
   readonly clientOnly: boolean;
   /** Reads and stages the input, and says what a run would do. Starts no Temporal server, buys nothing. */

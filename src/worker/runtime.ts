@@ -41,6 +41,10 @@ class StoreRuntime implements Runtime {
     this.#here = new WorkerHere(config, store, () => this.#connect());
   }
 
+  get shared(): boolean {
+    return this.#store.shared;
+  }
+
   get clientOnly(): boolean {
     return this.#here.refused;
   }

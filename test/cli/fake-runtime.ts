@@ -113,6 +113,7 @@ export const spend: Spend = {
 export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime: Runtime; readonly calls: string[] } {
   const calls: string[] = [];
   const parts: Runtime = {
+    shared: false,
     clientOnly: false,
     plan: async () => plan,
     start: async () => fakeHandle({ result: async () => summary }),
