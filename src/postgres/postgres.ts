@@ -56,6 +56,8 @@ export async function openPostgres(address: PostgresAddress, options: PostgresOp
   const pool = new pg.Pool({ ...settings, max: options.max ?? 8, idleTimeoutMillis: 30_000 });
   // An idle connection that breaks is simply replaced.
   pool.on('error', () => undefined);
+  // One that breaks in the moment it is handed out has no listener yet, and would end the process; its next statement says so.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   const patient = <T>(work: () => Promise<T>, signal?: AbortSignal) => tryAgain(work, address, options, signal);
   const listeners = new Set<() => Promise<void>>();
   return {
