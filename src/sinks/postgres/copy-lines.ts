@@ -34,6 +34,8 @@ export async function copyLines(
   const source = createReadStream(file, { highWaterMark: PIECE });
   const framed = (chunks: AsyncIterable<Buffer>) => frames(chunks, careful);
   const copy = tx.client.query(from(`COPY ${table} FROM STDIN (FORMAT binary)`, { highWaterMark: PIECE }));
+  // A connection that breaks may say so twice, the second time when nobody listens any more.
+  copy.on('error', () => undefined);
   try {
     if (file.endsWith('.gz')) await pipeline(source, createGunzip({ chunkSize: PIECE }), framed, copy);
     else await pipeline(source, framed, copy);

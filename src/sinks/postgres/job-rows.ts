@@ -58,6 +58,8 @@ async function bring(tx: PgTransaction, query: string, file: string): Promise<nu
   const lines = tx.client.query(
     to(`COPY (SELECT row_to_json(r) FROM (${query}) r) TO STDOUT (FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01')`),
   );
+  // A connection that breaks may say so twice, the second time when nobody listens any more.
+  lines.on('error', () => undefined);
   let longest = 0;
   let rest: Buffer[] = [];
   const readable = new Transform({
