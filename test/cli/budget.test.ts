@@ -131,11 +131,12 @@ describe('a job that waits for a person', () => {
           return { progress: { ...paused, pausedFor: 'budget', maxCostMicros: 1_000_000 }, running: [] };
         },
       });
-      const { context, err } = fakeContext(fakeRuntime({ start: async () => handle }).runtime);
-      const manner = { json: false, dryRun: false, yes: false, asksAlways: false };
+      const { context, out, err } = fakeContext(fakeRuntime({ start: async () => handle }).runtime);
+      const manner = { json: true, dryRun: false, yes: false, asksAlways: false };
       expect(await runEnrich(context, settings(context, {}), request, manner)).toBe(1);
       expect(err()).toContain('Paused (budget): searchflow resume brands-1 --max-cost 2');
       expect(err()).toContain('$0.00 of $1.00');
+      expect(JSON.parse(out())).toMatchObject({ kind: 'paused', job: 'brands-1', pausedFor: 'budget', maxDollars: 1 });
     } finally {
       vi.useRealTimers();
     }

@@ -5,7 +5,7 @@ import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { follow } from '../follow.js';
 import { checkReachable } from '../reach.js';
 import { dollars, some } from '../render/amounts.js';
-import { pausedText } from '../render/paused.js';
+import { pausedData, pausedText } from '../render/paused.js';
 import { atMost, planData, planText, serviceText } from '../render/plan.js';
 import { printable } from '../render/printable.js';
 import { ProgressView } from '../render/progress-view.js';
@@ -121,6 +121,7 @@ export async function watchToEnd(
   });
   view.end();
   if (followed.kind === 'parked') {
+    if (json) terminal.data(JSON.stringify(pausedData(followed.progress)));
     terminal.say(pausedText(followed.progress, context.args, context.env));
     return exitCodes.failed;
   }

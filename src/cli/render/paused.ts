@@ -13,6 +13,22 @@ export function pausedText(progress: JobProgress, args: readonly string[], env: 
   return `${reason}\nNothing is lost. When that is mended, go on: ${resumeCommand(args, env)}`;
 }
 
+/** The same for machines; dollars as numbers, exact to six decimals. */
+export function pausedData(progress: JobProgress): object {
+  const { job, pausedFor, message, rows, rowsDone, costMicros, maxCostMicros = null, unknownOutcomes } = progress;
+  return {
+    kind: 'paused',
+    job,
+    pausedFor,
+    message,
+    rows,
+    rowsDone,
+    dollars: costMicros / 1e6,
+    maxDollars: maxCostMicros === null ? null : maxCostMicros / 1e6,
+    unknownOutcomes,
+  };
+}
+
 /** The commands that a sentence names, as they are typed in a clone, where npm runs them. */
 export function commandsAsTyped(sentence: string, env: Env): string {
   const script = env.npm_lifecycle_event;
