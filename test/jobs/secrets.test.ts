@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { type Fault, startSandbox } from '../../src/sandbox/index.js';
 import { startCommand } from '../cli/command.js';
+import { filesWith } from './files-with.js';
 import { Folder, plainRows } from './folder.js';
 import { killAllOf, processesOf } from './processes.js';
 
@@ -25,20 +26,6 @@ const broken: Fault[] = [
   { when: { nth: 4 }, do: { kind: 'truncate' } },
   { when: { nth: 5 }, do: { kind: 'body', body: `<html>${canary}</html>` } },
 ];
-
-/** The files below a folder that hold a text, plain or as base64. */
-function filesWith(folder: string, text: string): string[] {
-  const bytes = Buffer.from(text);
-  // The part of the base64 form that does not depend on what stands before it.
-  const encoded = bytes.subarray(0, 12).toString('base64');
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) => {
-      const content = readFileSync(path);
-      return content.includes(bytes) || content.includes(encoded);
-    });
-}
 
 it.runIf(process.platform === 'linux')(
   'fault 55: the key is in no file, no history, no log, no output and no argument, whatever the service answers',

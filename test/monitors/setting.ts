@@ -12,14 +12,22 @@ import { StrictServer } from './strict-server.js';
 /** A strict server, a worker and a folder; all end with the test. */
 export class MonitorSetting {
   #workflows = 0;
+  #host: Host;
 
   private constructor(
     readonly temporal: TestWorkflowEnvironment,
     readonly server: StrictServer,
     readonly folder: Folder,
     readonly config: RuntimeConfig,
-    readonly host: Host,
-  ) {}
+    host: Host,
+  ) {
+    this.#host = host;
+  }
+
+  /** The worker that runs now. */
+  get host(): Host {
+    return this.#host;
+  }
 
   static async open(temporal: TestWorkflowEnvironment, changes: Partial<RuntimeConfig> = {}): Promise<MonitorSetting> {
     const server = await StrictServer.start();
@@ -29,12 +37,21 @@ export class MonitorSetting {
       ...changes,
     });
     const host = await startHost(temporal, config);
+    const setting = new MonitorSetting(temporal, server, folder, config, host);
     onTestFinished(async () => {
-      await host.stop();
+      await setting.host.stop();
       await server.close();
       folder.remove();
     });
-    return new MonitorSetting(temporal, server, folder, config, host);
+    return setting;
+  }
+
+  /** Ends the worker; the answer starts another one on the same state. */
+  async withoutHost(): Promise<() => Promise<void>> {
+    await this.#host.stop();
+    return async () => {
+      this.#host = await startHost(this.temporal, this.config);
+    };
   }
 
   /** 1,200 monitors: a third each of two teams and none, every tenth paused, every fiftieth disabled. */
