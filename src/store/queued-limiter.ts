@@ -7,7 +7,7 @@ import type { Meter } from './meter.js';
 /** A start later than planned by more than this is written back into the ring. */
 const LATE_MS = 3;
 /** A start missed by more than this is given up for a new one: others may have been granted what follows it. */
-const MISSED_MS = 500;
+const MISSED_MS = 250;
 
 /**
  * A limiter in front of a meter: calls wait in lanes of one kind each, so that a few heavy or rare ones never stand behind
