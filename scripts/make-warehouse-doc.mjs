@@ -1,0 +1,18 @@
+// node scripts/make-warehouse-doc.mjs: writes docs/warehouse.md from fresh warehouses, made by what is built.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSinks } from '../dist/sinks/index.js';
+import { startPostgres } from '../test/support/postgres-server.mjs';
+import { inRoot } from './root.mjs';
+import { readCatalogs, warehouseDoc } from './warehouse-doc.mjs';
+
+const dir = mkdtempSync(join(tmpdir(), 'searchflow-doc-'));
+const server = await startPostgres();
+try {
+  const catalogs = await readCatalogs(createSinks, dir, await server.database());
+  writeFileSync(inRoot('docs', 'warehouse.md'), warehouseDoc(catalogs));
+} finally {
+  await server.stop();
+  rmSync(dir, { recursive: true, force: true });
+}
