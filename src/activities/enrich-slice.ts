@@ -3,12 +3,16 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Context } from '@temporalio/activity';
 import type { SliceHeartbeat, SliceInput, SliceResult } from '../core/job.js';
+import { isSlow } from '../core/row-operation.js';
 import { readSlice } from '../rows/index.js';
-import { type ContentsOptions, contentsOrder } from './contents-order.js';
 import type { ActivityDeps } from './deps.js';
 import { toFailure, waiting } from './failure.js';
-import type { Order, Unit } from './purchase.js';
+import type { Unit } from './purchase.js';
+import { rowOrder } from './row-orders.js';
 import { heartbeatFrom, SLICE_MS, stopping } from './stopping.js';
+
+/** What runs at the service for minutes is followed for longer, so that a run of an hour is a few activities. */
+const SLOW_SLICE_MS = 600_000;
 
 /** Book of a slice: named by job, content and number, so that every attempt finds what the others bought. */
 export function sliceBook(job: string, generation: string, slice: number): string {
@@ -17,7 +21,7 @@ export function sliceBook(job: string, generation: string, slice: number): strin
 
 /**
  * `enrichSlice`: brings one slice from staged rows to loaded rows. Buys the units the warehouse lacks, then loads slice and
- * ledger line in one transaction. Ends early after a minute with `complete: false`; run it again for the rest. Safe to run any
+ * ledger line in one transaction. Ends early when its time is up with `complete: false`; run it again for the rest. Safe to run any
  * number of times, also at once.
  */
 export function createEnrichSlice(deps: ActivityDeps) {
@@ -27,7 +31,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
     const book = sliceBook(staged.job, staged.generation, slice);
     let state: SliceHeartbeat = { slice, units: 0, landed: 0, failed: 0, costMicros: 0, waitingFor: null };
     const control = stopping({
-      timeUpMs: SLICE_MS,
+      timeUpMs: isSlow(staged.operation) ? SLOW_SLICE_MS : SLICE_MS,
       progress: (progress) => {
         state = { ...state, ...progress };
       },
@@ -43,16 +47,8 @@ export function createEnrichSlice(deps: ActivityDeps) {
       const units = await unitsOf(rowsFile, wanted);
       const keys = units.map((unit) => unit.key);
       state = { ...state, units: units.length };
-      const order: Order = contentsOrder(deps, {
-        book,
-        owner: attempt,
-        units,
-        unitsPerRequest: staged.batch,
-        options: staged.options as ContentsOptions,
-        freshness,
-        resumedAt: input.resumedAt,
-        cap: input.cap,
-      });
+      const { resumedAt, cap } = input;
+      const order = rowOrder(deps, staged, { book, owner: attempt, units, freshness, resumedAt, cap });
       const receipt = await deps.purchase(order, control);
       const result = {
         requests: receipt.requests,

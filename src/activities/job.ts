@@ -33,7 +33,9 @@ export interface FinishInput {
 
 export function jobRecord(staged: StagedJob): JobRecord {
   const { job, name, origin, operation, input, columns, generation, options, rows, slices } = staged;
-  return { job, name, origin, operation, input, columns, generation, options, rows, slices };
+  const { template = null, rowsPerRun = 1 } = staged;
+  const request = template === null && rowsPerRun === 1 ? {} : { request: { template, rowsPerRun } };
+  return { job, name, origin, operation, input, columns, generation, options, ...request, rows, slices };
 }
 
 /** The activities around the slices of a row job. */

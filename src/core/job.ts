@@ -1,5 +1,6 @@
 import type { Freshness } from './journal.js';
 import type { Json } from './json.js';
+import type { RowOperation } from './row-operation.js';
 import type { WarehouseSummary } from './sink.js';
 import type { SpendCap } from './spend.js';
 
@@ -15,22 +16,33 @@ export type PauseReason = 'person' | 'credits' | 'budget' | 'key' | 'rate';
 
 export type JobPhase = 'planning' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
 
-/** Options of a contents job, as they reach the service (interface section 4.2). Unknown names pass through. */
+/** Options of a job, the part of the request that all its rows share, as they reach the service. Unknown names pass through. */
 export type ContentsJobOptions = { readonly [name: string]: Json };
 
 /** Input of the `enrichCsv` workflow: plain JSON, usable from any Temporal SDK. */
 export interface EnrichCsvInput {
   /** Path of the CSV file as the worker sees it, `.gz` allowed. */
   readonly input: string;
-  /** Column that holds the URLs. */
-  readonly urlColumn: string;
+  /** Column that holds the URLs, for `contents` and `findSimilar`; default: the only one named like one. */
+  readonly urlColumn?: string;
+  /** What is bought for each row; default `contents`. */
+  readonly operation?: RowOperation;
+  /**
+   * For the other operations: the part of the request that is made of each row. Its texts are Liquid templates over the columns,
+   * such as `{ "query": "{{name}} official site" }`.
+   */
+  readonly template?: Json;
+  /** For `agent`: rows that one run gets as `input.data`, 1–100; default 1. See `StagedJob.rowsPerRun`. */
+  readonly rowsPerRun?: number;
+  /** For `research`: `v0` or `v1` (public facts 6). */
+  readonly variant?: string;
   /** DuckDB file to load into; default `out/<name>.duckdb` under the worker's directory. */
   readonly into?: string;
   /** Also write the enriched CSV here when done. */
   readonly csv?: string;
   /** Name of the job; default: the file's name without endings. */
   readonly job?: string;
-  /** Contents options, such as `{ "text": true }`, which is the default. */
+  /** What all rows ask for alike: contents options (default `{ "text": true }`), or the rest of the request beside the template. */
   readonly options?: ContentsJobOptions;
   readonly delimiter?: string;
   /** URLs a request, 1–100; default 100. */
@@ -63,6 +75,15 @@ export interface StagedJob {
   /** The column of URLs; null where each row's request comes from a template. */
   readonly unitColumn: string | null;
   readonly options: ContentsJobOptions;
+  /** The part of the request that is made of each row; absent where that is the URL. */
+  readonly template?: Json;
+  /**
+   * Rows that one agent run gets together, where that is more than one: each is an object of `input.data` with a `row_id`, the
+   * output is asked for as a list `rows` whose objects name the same, and is kept with each of the rows.
+   */
+  readonly rowsPerRun?: number;
+  readonly variant?: string;
+  /** Units a request. */
   readonly batch: number;
   readonly generation: string;
   readonly rows: number;

@@ -17,8 +17,17 @@ export interface JobRecord {
   /** Identifies content and options of this run of the job: other content is another generation. */
   readonly generation: string;
   readonly options: Json;
+  /** How the request of a row is made, where it is not its URL alone. */
+  readonly request?: RowRequest;
   readonly rows: number;
   readonly slices: number;
+}
+
+/** How the request of each row is made beside the options that all share. */
+export interface RowRequest {
+  readonly template: Json;
+  /** Rows that share a run; see `StagedJob.rowsPerRun`. */
+  readonly rowsPerRun: number;
 }
 
 /**
@@ -32,9 +41,9 @@ export interface StagedRow {
   readonly h: string;
   /** Unit key, or null. */
   readonly k: string | null;
-  /** The unit: a URL. */
+  /** The unit: a URL, or the rendered part of the request as canonical JSON. */
   readonly u: string | null;
-  /** Tag of a bad row: `INVALID_URL`, `MISSING_URL`, `CSV_RAGGED`, … */
+  /** Tag of a bad row: `INVALID_URL`, `MISSING_URL`, `MISSING_VALUE`, `INVALID_REQUEST`, `CSV_RAGGED`, … */
   readonly e: string | null;
   /** For a bad row: line, column and what is wrong, in words. */
   readonly m: string | null;

@@ -4,4 +4,4 @@ export type { SliceSizes } from './slice-writer.js';
 export type { RowSource } from './source.js';
 export { type StageOptions, stageCsv } from './stage-csv.js';
 export { readSlice, readStage, type StagedBadRow, type StageManifest, sliceFile } from './stage-manifest.js';
-export type { UnitSource } from './unit-source.js';
+export type { UnitCheck, UnitSource } from './unit-source.js';

@@ -6,10 +6,11 @@ import { CsvError } from './csv-error.js';
 import { CsvRecords } from './csv-records.js';
 import { TextDecoding } from './decode.js';
 import { readHeader } from './header.js';
+import { RowGroups } from './row-groups.js';
 import { type SliceSizes, SliceWriter } from './slice-writer.js';
 import { openSource, type RowSource } from './source.js';
 import { manifestFile, type StagedBadRow, type StageManifest } from './stage-manifest.js';
-import { stageRow } from './stage-row.js';
+import { type ReadRow, readRow, writeRow } from './stage-row.js';
 import { type BoundUnits, bindUnits, type UnitSource } from './unit-source.js';
 
 const MAX_SHOWN = 1000;
@@ -86,22 +87,29 @@ async function stageRows(
   const units = new DigestMap(4096);
   const firstBad: StagedBadRow[] = [];
   let table: { readonly columns: readonly string[]; readonly units: BoundUnits } | null = null;
+  let groups: RowGroups | null = null;
   let rows = 0;
   let badRows = 0;
 
   const isNew = (key: string) => units.set(key, 0);
+  const put = (row: ReadRow, shared: string | null): Promise<void> | null => {
+    const { bad, line } = writeRow(row, options.keyOf, isNew, shared);
+    if (bad !== null && ++badRows <= MAX_SHOWN) firstBad.push(bad);
+    return writer.add(line);
+  };
   const take = async (text: string, last: boolean) => {
     for (const record of records.read(text, last)) {
       if (table === null) {
         const columns = readHeader(record);
         table = { columns, units: bindUnits(options.units, columns) };
+        if (table.units.group !== null) groups = new RowGroups(table.units.group);
         continue;
       }
       rows++;
-      const { bad, line } = stageRow(record, rows, table, options, isNew);
-      if (bad !== null && ++badRows <= MAX_SHOWN) firstBad.push(bad);
-      const written = writer.add(line);
+      const row = readRow(record, rows, table, options.sha256);
+      const written = groups === null ? put(row, null) : null;
       if (written !== null) await written;
+      for (const one of groups?.add(row) ?? []) await put(one.row, one.unit);
     }
   };
 
@@ -111,6 +119,7 @@ async function stageRows(
     options.onProgress?.({ ...source.progress(), rows });
   }
   await take(decoding.decode(Buffer.alloc(0), true), true);
+  for (const one of (groups as RowGroups | null)?.end() ?? []) await put(one.row, one.unit);
   const found = table as { readonly columns: readonly string[]; readonly units: BoundUnits } | null;
   if (found === null) throw new CsvError('The input is empty: it has no header and no rows');
   if (rows === 0) throw new CsvError('The input has a header, but no rows', 1);

@@ -4,49 +4,69 @@ import type { CsvRecord } from './csv-records.js';
 import type { StagedBadRow } from './stage-manifest.js';
 import type { BoundUnits, RowUnit } from './unit-source.js';
 
-interface Staged {
+export interface Staged {
   /** Line of a slice, with its line feed: a `StagedRow` as JSON. */
   readonly line: string;
   readonly bad: StagedBadRow | null;
 }
 
-/**
- * One record as a staged row; the cells stay as they came.
- * `isNew` is told each key, and says whether it had not been told it before.
- */
-export function stageRow(
-  record: CsvRecord,
-  row: number,
-  table: { readonly columns: readonly string[]; readonly units: BoundUnits },
-  digests: { readonly keyOf: (unit: string) => string; readonly sha256: Sha256 },
-  isNew: (key: string) => boolean,
-): Staged {
+/** A row that was read and has no key yet. */
+export interface ReadRow {
+  readonly row: number;
+  /** As JSON, as they came. */
+  readonly cells: string;
+  readonly hash: string;
+  readonly found: RowUnit;
+}
+
+interface Table {
+  readonly columns: readonly string[];
+  readonly units: BoundUnits;
+}
+
+/** Reads one record: its cells, and its unit or what is wrong with it. */
+export function readRow(record: CsvRecord, row: number, table: Table, sha256: Sha256): ReadRow {
   const cells = JSON.stringify(record.cells);
-  const hash = digests.sha256(cells).slice(0, 16);
-  const { unit, problem } = unitOf(record, table);
-  if (problem === null) {
-    const key = digests.keyOf(unit);
+  const hash = sha256(cells).slice(0, 16);
+  return { row, cells, hash, found: unitOf(record, hash, table) };
+}
+
+/**
+ * A row as it is staged. `isNew` is told each key, and says whether it had not been told it before. `shared` stands in the place of
+ * the row's own unit where it is one of several.
+ */
+export function writeRow(
+  { row, cells, hash, found }: ReadRow,
+  keyOf: (unit: string) => string,
+  isNew: (key: string) => boolean,
+  shared: string | null = null,
+): Staged {
+  if (found.problem === null) {
+    const unit = shared ?? found.unit;
+    const key = keyOf(unit);
     const again = isNew(key) ? '' : '"d":true,';
     return {
       bad: null,
       line: `{"n":${row},"h":"${hash}","k":"${key}","u":${JSON.stringify(unit)},"e":null,"m":null,${again}"i":${cells}}\n`,
     };
   }
-  const { tag, message } = problem;
+  const { tag, message } = found.problem;
   return {
     bad: { row, tag, message },
-    line: `{"n":${row},"h":"${hash}","k":null,"u":${JSON.stringify(unit)},"e":"${tag}","m":${JSON.stringify(message)},"i":${cells}}\n`,
+    line: `{"n":${row},"h":"${hash}","k":null,"u":${JSON.stringify(found.unit)},"e":"${tag}","m":${JSON.stringify(message)},"i":${cells}}\n`,
   };
 }
 
-function unitOf(record: CsvRecord, { columns, units }: { columns: readonly string[]; units: BoundUnits }): RowUnit {
+function unitOf(record: CsvRecord, hash: string, { columns, units }: Table): RowUnit {
   const { line, cells, problem } = record;
   if (problem) {
     const message = `${cellPlace(line, problem.column, columns[problem.column - 1])}: ${problem.message}`;
     return { unit: null, problem: { tag: problem.tag, message } };
   }
-  if (cells.length === columns.length) return units.unitOf(record);
+  if (cells.length === columns.length) return units.unitOf(record, hash);
   const column = Math.min(cells.length, columns.length) + 1;
   const message = `${cellPlace(line, column, columns[column - 1])}: the row has ${cells.length} cells, the header ${columns.length}`;
-  return { unit: units.unitOf(record).unit, problem: { tag: 'CSV_RAGGED', message } };
+  // Of a row that is too short or too long only a URL can be told.
+  const unit = units.unitColumn === null ? null : units.unitOf(record, hash).unit;
+  return { unit, problem: { tag: 'CSV_RAGGED', message } };
 }

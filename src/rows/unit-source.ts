@@ -1,17 +1,23 @@
 import { canonicalJson, type Json } from '../core/json.js';
+import { ROW_ID_FIELD } from '../core/row-operation.js';
 import { CsvError, cellPlace } from './csv-error.js';
 import type { CsvRecord } from './csv-records.js';
 import { findUrlColumn } from './header.js';
 import { compileTemplate, MissingValue, TemplateError } from './template.js';
 import { urlProblem } from './url-problem.js';
 
+/** What is wrong with a unit, in words; null for nothing. Throws where it is wrong for every row. */
+export type UnitCheck = (unit: string) => string | null;
+
 /**
- * Where the unit of a row comes from: a column of URLs (null: the only one named so, see `urlColumnNames`), or a template of
- * a request, whose unit is the rendered request as canonical JSON.
+ * Where the unit of a row comes from: a column of URLs (null: the only one named so, see `urlColumnNames`); a template of a
+ * request, whose unit is the rendered part as canonical JSON; or the data of several rows together, of each what `row` makes of
+ * it (null: all its cells that are not empty).
  */
 export type UnitSource =
-  | { readonly kind: 'url'; readonly column: string | null }
-  | { readonly kind: 'template'; readonly template: Json };
+  | { readonly kind: 'url'; readonly column: string | null; readonly check?: UnitCheck }
+  | { readonly kind: 'template'; readonly template: Json; readonly check?: UnitCheck }
+  | { readonly kind: 'rows'; readonly row: Json | null; readonly together: number; readonly check?: UnitCheck };
 
 /** The unit of one row, or why it has none. `unit` of a bad row is what was there, where anything was. */
 export type RowUnit =
@@ -21,19 +27,45 @@ export type RowUnit =
 export interface BoundUnits {
   /** The column of URLs; null where the unit comes from a template. */
   readonly unitColumn: string | null;
-  /** Of a record with as many cells as there are columns. */
-  unitOf(record: CsvRecord): RowUnit;
+  /** Of a record with as many cells as there are columns. `hash` tells it from others. */
+  unitOf(record: CsvRecord, hash: string): RowUnit;
+  /** Where rows share a unit: how many at most, and the unit of these. */
+  readonly group: { readonly size: number; join(units: readonly string[]): string } | null;
 }
 
 /** Ties a source of units to the columns of a table. Throws `CsvError` where it doesn't fit them. */
 export function bindUnits(source: UnitSource, columns: readonly string[]): BoundUnits {
-  return source.kind === 'url' ? bindUrls(source.column, columns) : bindTemplate(source.template, columns);
+  const bound = bind(source, columns);
+  const { check } = source;
+  if (!check) return bound;
+  const checked = (found: RowUnit, line: number): RowUnit => {
+    const wrong = found.problem === null ? check(found.unit) : null;
+    if (wrong === null) return found;
+    return { unit: found.unit, problem: { tag: 'INVALID_REQUEST', message: `line ${line}: ${wrong}` } };
+  };
+  const { group } = bound;
+  return {
+    ...bound,
+    // A row of a group is checked as a group of its own: what is wrong with it must not cost the others.
+    unitOf(record, hash) {
+      const found = bound.unitOf(record, hash);
+      if (group === null || found.problem !== null) return checked(found, record.line);
+      const alone = checked({ unit: group.join([found.unit]), problem: null }, record.line);
+      return alone.problem === null ? found : { unit: found.unit, problem: alone.problem };
+    },
+  };
+}
+
+function bind(source: UnitSource, columns: readonly string[]): BoundUnits {
+  if (source.kind === 'url') return bindUrls(source.column, columns);
+  return source.kind === 'template' ? bindTemplate(source.template, columns) : bindRows(source, columns);
 }
 
 function bindUrls(column: string | null, columns: readonly string[]): BoundUnits {
   const index = findUrlColumn(columns, column);
   return {
     unitColumn: columns[index] as string,
+    group: null,
     unitOf({ cells, line }) {
       const unit = (cells[index] ?? '').trim();
       const place = () => cellPlace(line, index + 1, columns[index]);
@@ -46,23 +78,43 @@ function bindUrls(column: string | null, columns: readonly string[]): BoundUnits
 }
 
 function bindTemplate(template: Json, columns: readonly string[]): BoundUnits {
-  const compiled = asCsvError(() => compileTemplate(template, columns));
+  const render = rendering(template, columns);
+  return { unitColumn: null, group: null, unitOf: (record) => render(record, (made) => made) };
+}
+
+function bindRows({ row, together }: UnitSource & { kind: 'rows' }, columns: readonly string[]): BoundUnits {
+  const render = row === null ? null : rendering(row, columns);
   return {
     unitColumn: null,
-    unitOf: ({ cells, line }) =>
-      asCsvError(() => {
-        try {
-          return { unit: canonicalJson(compiled.render(cells)), problem: null };
-        } catch (error) {
-          if (!(error instanceof MissingValue)) throw error;
-          const place = cellPlace(line, columns.indexOf(error.column) + 1, error.column);
-          return {
-            unit: null,
-            problem: { tag: 'MISSING_VALUE', message: `${place}: empty, and the template needs it` },
-          };
-        }
-      }),
+    group: { size: together, join: (units) => `{"input":{"data":[${units.join(',')}]}}` },
+    unitOf(record, hash) {
+      const named = (made: Json): Json => ({ ...(made as { readonly [name: string]: Json }), [ROW_ID_FIELD]: hash });
+      if (render !== null) return render(record, named);
+      const filled = columns.flatMap((name, index) =>
+        record.cells[index]?.trim() ? [[name, record.cells[index]]] : [],
+      );
+      if (filled.length > 0) return { unit: canonicalJson(named(Object.fromEntries(filled))), problem: null };
+      return { unit: null, problem: { tag: 'MISSING_VALUE', message: `line ${record.line}: every cell is empty` } };
+    },
   };
+}
+
+/** Makes the unit of a row from a template; `finish` may add to what was made. */
+function rendering(template: Json, columns: readonly string[]) {
+  const compiled = asCsvError(() => compileTemplate(template, columns));
+  return ({ cells, line }: CsvRecord, finish: (made: Json) => Json): RowUnit =>
+    asCsvError(() => {
+      try {
+        return { unit: canonicalJson(finish(compiled.render(cells))), problem: null };
+      } catch (error) {
+        if (!(error instanceof MissingValue)) throw error;
+        const place = cellPlace(line, columns.indexOf(error.column) + 1, error.column);
+        return {
+          unit: null,
+          problem: { tag: 'MISSING_VALUE', message: `${place}: empty, and the template needs it` },
+        };
+      }
+    });
 }
 
 function asCsvError<T>(work: () => T): T {

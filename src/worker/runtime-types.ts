@@ -1,9 +1,11 @@
 import type { WireOptions } from '../api/transport.js';
 import type { JobProgress, JobSummary, MaxCost, Resumption, SliceHeartbeat, StagedJob } from '../core/job.js';
 import type { UnknownOutcome } from '../core/journal.js';
+import type { Json } from '../core/json.js';
 import type { LimiterView } from '../core/limiter.js';
 import type { PriceTable } from '../core/prices.js';
 import type { RateProfile } from '../core/rate.js';
+import type { RowOperation } from '../core/row-operation.js';
 import type { Secret } from '../core/secret.js';
 import type { SlotsView } from '../core/slots.js';
 import type { Spend } from '../core/spend.js';
@@ -68,12 +70,18 @@ export interface RuntimeConfig {
 export interface EnrichRequest {
   /** Path of a CSV or `.csv.gz`, or `-` for standard input (then `job` is needed). */
   readonly input: string;
+  /** What is bought for each row; default `contents`. */
+  readonly operation?: RowOperation;
+  /** The part of the request that is made of each row, for the other operations. */
+  readonly template?: Json;
+  /** Rows that an agent run gets together; default 1. */
+  readonly rowsPerRun?: number;
   readonly urlColumn: string | null;
   readonly delimiter: string | null;
   readonly job: string | null;
   readonly into: string | null;
   readonly csv: string | null;
-  /** Contents options as they reach the service; empty means `{ text: true }`. */
+  /** What all rows ask for alike, as it reaches the service; for contents empty means `{ text: true }`. */
   readonly options: StagedJob['options'];
   readonly batch: number;
   /** Buy again what is older than this many milliseconds. */

@@ -249,9 +249,15 @@ class StoreRuntime implements Runtime {
 const oneMachine =
   'The warehouse is a file: only workers on this machine can load it. For workers on several, give a database (--into postgres://…).';
 
-/** One name, one thing: a job named by `--job` keeps its file. */
+/** One name, one thing: a job named by `--job` keeps its file and its operation. */
 function refuseOtherInput(staged: StagedJob, before: JobEntry | null): void {
-  if (!before?.named || before.staged.input === staged.input || staged.input === '-') return;
+  if (!before?.named) return;
+  if (before.staged.operation !== staged.operation) {
+    throw new UsageError(
+      `The job ${staged.name} buys ${before.staged.operation}; ${staged.operation} is another thing. Give it a name of its own with --job`,
+    );
+  }
+  if (before.staged.input === staged.input || staged.input === '-') return;
   throw new UsageError(
     `The job ${staged.name} is of ${before.staged.input}; ${staged.input} is another file. Give it a name of its own with --job`,
   );

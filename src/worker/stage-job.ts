@@ -2,8 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import { contentsKeys } from '../activities/contents-order.js';
-import { contentsEndpoint } from '../api/contents.js';
 import type { Transport } from '../api/transport.js';
 import type { EnrichCsvInput, StagedJob } from '../core/job.js';
 import { canonicalJson } from '../core/json.js';
@@ -12,11 +10,8 @@ import { type StageManifest, stageCsv } from '../rows/index.js';
 import { warehouseAddress } from '../sinks/index.js';
 import { type DatabaseAddress, UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
+import { type OperationRequest, stageOperation } from './stage-operation.js';
 
-/** Requests of a slice: a durable unit of about two seconds at ten a second. */
-const REQUESTS_PER_SLICE = 20;
-/** Slices of a small file are smaller, so that it too is seen to move. */
-const SMALL_REQUESTS_PER_SLICE = 2;
 /** Contents of a file that stay staged, newest first: a run that is still going may read them. */
 const KEEP_GENERATIONS = 3;
 
@@ -32,14 +27,11 @@ export interface StageContext {
   readonly warehouse?: DatabaseAddress | null;
 }
 
-export interface StageRequest {
+export interface StageRequest extends OperationRequest {
   readonly input: string;
-  readonly urlColumn: string | null;
   readonly delimiter: string | null;
   readonly job: string | null;
   readonly into: string | null;
-  readonly options: StagedJob['options'];
-  readonly batch: number;
 }
 
 /** Reads, checks and slices the input of an enrichment. Bad options and bad files are told before anything costs. */
@@ -47,8 +39,7 @@ export async function stageEnrichment(
   context: StageContext,
   request: StageRequest,
 ): Promise<{ readonly staged: StagedJob; readonly manifest: StageManifest }> {
-  const options = Object.keys(request.options).length > 0 ? request.options : { text: true };
-  context.transport.check(contentsEndpoint, { ...options, urls: ['https://example.com/'] });
+  const how = stageOperation(context, request);
   const identity = identify(context, request);
   const stages = join(context.stateDir, 'stages', identity.job);
   mkdirSync(stages, { recursive: true, mode: 0o700 });
@@ -56,36 +47,36 @@ export async function stageEnrichment(
   try {
     const manifest = await stageCsv({
       source: request.input === '-' ? process.stdin : identity.input,
-      units: { kind: 'url', column: request.urlColumn },
+      units: how.units,
       delimiter: request.delimiter,
-      rowsPerSlice: { large: REQUESTS_PER_SLICE * request.batch, small: SMALL_REQUESTS_PER_SLICE * request.batch },
-      keyOf: contentsKeys({ origin: context.origin, sha256 }, options),
+      rowsPerSlice: how.rowsPerSlice,
+      keyOf: how.keyOf,
       sha256,
       outDir: draft,
     });
-    const facts = [manifest.contentHash, options, manifest.unitColumn, request.delimiter, request.batch];
+    const { operation, options, batch, ...others } = how.facts;
+    // Contents are told by these alone, as they were before there was anything else.
+    const facts = [manifest.contentHash, options, manifest.unitColumn, request.delimiter, batch];
+    if (operation !== 'contents') facts.push(operation, others);
     const generation = sha256(canonicalJson(facts)).slice(0, 12);
     const stageDir = join(stages, generation);
     moveWhole(draft, stageDir);
     forgetOld(stages, generation);
-    const requestsPerSlice = Math.max(1, Math.ceil(manifest.rowsPerSlice / request.batch));
     return {
       manifest,
       staged: {
         ...identity,
         origin: context.origin,
-        operation: 'contents',
+        ...how.facts,
         columns: manifest.columns,
         unitColumn: manifest.unitColumn,
-        options,
-        batch: request.batch,
         generation,
         rows: manifest.rows,
         badRows: manifest.badRows,
         distinctUnits: manifest.distinctUnits,
         slices: manifest.slices,
         rowsPerSlice: manifest.rowsPerSlice,
-        window: Math.ceil(context.concurrency / requestsPerSlice) + 2,
+        window: how.window(manifest.rowsPerSlice, context.concurrency),
         stageDir,
         ...(context.shared && !isPostgresUrl(identity.into) ? { host: hostname() } : {}),
       },
@@ -106,7 +97,10 @@ function identify(context: StageContext, request: StageRequest): Pick<StagedJob,
     request.into ?? context.warehouse?.shown ?? join('out', `${safe(name)}.duckdb`),
     context.cwd,
   );
-  const what = canonicalJson(['contents', request.job === null ? input : `job ${name}`, into, context.origin]);
+  // A name is a job's whatever it buys, so that another operation under it is noticed.
+  const [operation, source] =
+    request.job === null ? [request.operation ?? 'contents', input] : ['contents', `job ${name}`];
+  const what = canonicalJson([operation, source, into, context.origin]);
   return { job: `${safe(name)}-${sha256(what).slice(0, 6)}`, name, input, into };
 }
 
@@ -141,7 +135,11 @@ function forgetOld(stages: string, current: string): void {
 export function toStageRequest(input: EnrichCsvInput): StageRequest {
   return {
     input: input.input,
-    urlColumn: input.urlColumn,
+    urlColumn: input.urlColumn ?? null,
+    ...(input.operation === undefined ? {} : { operation: input.operation }),
+    ...(input.template === undefined ? {} : { template: input.template }),
+    ...(input.rowsPerRun === undefined ? {} : { rowsPerRun: input.rowsPerRun }),
+    ...(input.variant === undefined ? {} : { variant: input.variant }),
     delimiter: input.delimiter ?? null,
     job: input.job ?? null,
     into: input.into ?? null,

@@ -1,0 +1,47 @@
+import type { StagedJob } from '../core/job.js';
+import type { Draw } from '../core/limiter.js';
+import { type ContentsOptions, contentsOrder } from './contents-order.js';
+import type { ActivityDeps } from './deps.js';
+import type { Order, Unit } from './purchase.js';
+import { type RowRequests, rowRequests } from './row-requests.js';
+
+type Deps = Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices' | 'origin' | 'sha256'>;
+
+/** What a slice gives each order, whatever is bought. */
+export type SliceOrder = Pick<Order, 'book' | 'owner' | 'units' | 'freshness' | 'resumedAt' | 'cap'>;
+
+/** The order for some units of a row job, by the job's operation. */
+export function rowOrder(deps: Deps, staged: StagedJob, slice: SliceOrder): Order {
+  const requests = rowRequests(deps, staged);
+  if (requests !== null) return requestOrder(deps, requests, slice);
+  const { batch, options } = staged;
+  return contentsOrder(deps, { ...slice, unitsPerRequest: batch, options: options as ContentsOptions });
+}
+
+/** An order of whole requests (interface sections 4.1, 4.3, 4.4): a unit is one, and its answer is the unit's result as it came. */
+function requestOrder(deps: Deps, requests: RowRequests, slice: SliceOrder): Order {
+  return {
+    ...slice,
+    operation: requests.name,
+    refused: 'settle',
+    draw: narrowest(slice.units.map(({ unit }) => requests.draw(unit))),
+    unitsPerRequest: 1,
+    timeoutMs: deps.timeoutMs,
+    estimateMicros: (units) => {
+      const prices = deps.prices();
+      return units.reduce((sum, { unit }) => sum + requests.estimateMicros(unit, prices), 0);
+    },
+    send: async (units, signal) => {
+      const [one] = units as readonly [Unit];
+      const { data, ...bought } = await requests.send(deps.transport, one.unit, signal);
+      const unit = { ...one, status: 'success', errorTag: null, httpStatus: null, source: null, result: data } as const;
+      return { ...bought, units: [unit] };
+    },
+  };
+}
+
+/** Where a template gives rows different types of search, all draw as the narrowest: `search.deep` draws from `search`, too. */
+function narrowest(draws: readonly Draw[]): Draw {
+  const [first = { rateClass: 'default', weight: 1 }, ...rest] = draws;
+  return rest.reduce((a, b) => (b.rateClass.length > a.rateClass.length ? b : a), first);
+}

@@ -1,0 +1,88 @@
+import { createAgentRunEndpoint } from '../api/agent-runs.js';
+import { answerEndpoint } from '../api/answer.js';
+import { drawOf, type Endpoint } from '../api/endpoint.js';
+import { findSimilarEndpoint } from '../api/find-similar.js';
+import { createResearchTaskEndpoint } from '../api/research.js';
+import { searchEndpoint } from '../api/search.js';
+import type { Input, SendOptions, Transport } from '../api/transport.js';
+import type { StagedJob } from '../core/job.js';
+import { canonicalJson, type Json } from '../core/json.js';
+import type { Draw } from '../core/limiter.js';
+import type { PriceTable } from '../core/prices.js';
+import { unitKeys } from '../core/unit-key.js';
+import type { ActivityDeps } from './deps.js';
+import type { Bought } from './purchase.js';
+
+/** What makes the requests of a job of whole requests. */
+export type RowRequestFacts = Pick<StagedJob, 'operation' | 'options' | 'unitColumn' | 'variant'>;
+
+/** The requests of a job whose every unit is a request: what is rendered for its row, beside what all share. */
+export interface RowRequests {
+  /** Name of the operation in keys and books: that of a lone call, whose answer to the same request serves as well. */
+  readonly name: string;
+  /** The whole request as canonical JSON. */
+  requestOf(unit: string): string;
+  /** Key of a unit: it holds the whole request, so that only equal requests are one. */
+  keyOf(unit: string): string;
+  draw(unit: string): Draw;
+  estimateMicros(unit: string, prices: PriceTable): number;
+  /** Throws `ApiError` where the service would refuse it; sends nothing. */
+  check(transport: Pick<Transport, 'check'>, unit: string): void;
+  send(
+    transport: Pick<Transport, 'send'>,
+    unit: string,
+    signal: AbortSignal,
+  ): Promise<Omit<Bought, 'units'> & { readonly data: Json }>;
+}
+
+/** Binds a job's operation. Null for contents, whose units are URLs. */
+export function rowRequests(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, facts: RowRequestFacts): RowRequests | null {
+  switch (facts.operation) {
+    case 'search':
+      return bind(deps, facts, searchEndpoint);
+    case 'answer':
+      return bind(deps, facts, answerEndpoint);
+    case 'findSimilar':
+      return bind(deps, facts, findSimilarEndpoint);
+    case 'agent':
+      return bind(deps, facts, createAgentRunEndpoint);
+    case 'research':
+      return bind(deps, facts, createResearchTaskEndpoint);
+    default:
+      return null;
+  }
+}
+
+function bind<I, O>(
+  { origin, sha256 }: Pick<ActivityDeps, 'origin' | 'sha256'>,
+  { options, unitColumn, variant }: RowRequestFacts,
+  endpoint: Endpoint<I, O>,
+): RowRequests {
+  const send: SendOptions = variant === undefined ? {} : { variant };
+  const key = unitKeys(sha256, origin, endpoint.name, send);
+  const request = (unit: string) => {
+    const own = unitColumn === null ? (JSON.parse(unit) as { readonly [name: string]: Json }) : { url: unit };
+    return { ...options, ...own };
+  };
+  // Checked against the endpoint's types when it was staged, and again when it is sent.
+  const input = (unit: string) => request(unit) as Input<I> & I;
+  const requestOf = (unit: string) => canonicalJson(request(unit));
+  return {
+    name: endpoint.name,
+    requestOf,
+    keyOf: (unit) => key(requestOf(unit)),
+    draw: (unit) => drawOf(endpoint, input(unit)),
+    estimateMicros: (unit, prices) => endpoint.estimate(input(unit), prices),
+    check: (transport, unit) => transport.check(endpoint, input(unit), send),
+    async send(transport, unit, signal) {
+      const answer = await transport.send(endpoint, input(unit), { ...send, signal });
+      return {
+        requestId: answer.requestId,
+        costMicros: answer.costMicros,
+        queued: answer.queued,
+        // An answer is the very JSON that came.
+        data: answer.data as Json,
+      };
+    },
+  };
+}

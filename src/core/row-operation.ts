@@ -1,0 +1,17 @@
+/** What may be bought for the rows of a job: `contents` of a column of URLs, or the answer to a request made of each row. */
+export const rowOperations = ['contents', 'search', 'answer', 'findSimilar', 'agent', 'research'] as const;
+export type RowOperation = (typeof rowOperations)[number];
+
+export function isRowOperation(name: string): name is RowOperation {
+  return (rowOperations as readonly string[]).includes(name);
+}
+
+/** Whether it runs on at the service after its start (interface section 3.1), for minutes or longer. */
+export function isSlow(operation: string): boolean {
+  return operation === 'agent' || operation === 'research';
+}
+
+/** Name under which several rows of one run are sent, and asked for in the output. */
+export const ROWS_FIELD = 'rows';
+/** Field of such a row that tells which one it is: the hash of its cells. */
+export const ROW_ID_FIELD = 'row_id';
