@@ -104,6 +104,17 @@ describe('purchase', () => {
     expect(blocked).toEqual([null]);
   });
 
+  it('goes slower where the service says that it queues the calls', async () => {
+    const s = await setting();
+    const order = s.order(async (batch) => ({ ...success(batch), queued: true }), {
+      units: units(30),
+      unitsPerRequest: 1,
+    });
+    await createPurchase(s)(order, s.control);
+    await s.limiter.acquire({ rateClass: 'contents', weight: 1 });
+    expect((await s.limiter.view()).effectiveQps).toBeLessThan(950);
+  });
+
   it('hands a long wait back instead of sitting through it', async () => {
     const s = await setting();
     const receipt = await createPurchase(s)(

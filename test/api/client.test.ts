@@ -24,6 +24,7 @@ async function service(
 function recordingLimiter(starts: ('go' | 'blocked')[] = []) {
   const draws: Draw[] = [];
   const blocks: number[] = [];
+  const queued: Draw[] = [];
   const limiter: Limiter = {
     async acquire(draw, signal) {
       signal?.throwIfAborted();
@@ -32,11 +33,11 @@ function recordingLimiter(starts: ('go' | 'blocked')[] = []) {
     },
     start: async () => starts.shift() ?? 'go',
     block: async (ms) => void blocks.push(ms),
-    queued: () => undefined,
+    queued: (draw) => void queued.push(draw),
     view: async () => idleView(flatProfile(1)),
     close: async () => undefined,
   };
-  return { limiter, draws, blocks };
+  return { limiter, draws, blocks, queued };
 }
 
 const ok: Handler = (_request, socket) => socket.write(json(200, { results: [{ title: 'x' }] }));
@@ -79,6 +80,17 @@ describe('the plain client', () => {
     expect(blocks[2]).toBeGreaterThan(70);
     expect(blocks[2]).toBeLessThan(130);
     expect(server.requests).toHaveLength(3);
+  });
+
+  test('says to the limiter that the service had queued a call', async () => {
+    const { limiter, queued } = recordingLimiter();
+    const said = ['true', 'false', 'true'];
+    const { client } = await service(
+      (_request, socket, nth) => socket.write(json(200, { results: [] }, { 'x-svc-queued': said[nth - 1] ?? '' })),
+      { limiter },
+    );
+    for (const type of ['auto', 'auto', 'deep']) await client.search({ query: 'q', type });
+    expect(queued.map(({ rateClass }) => rateClass)).toEqual(['search', 'search.deep']);
   });
 
   test('sends nothing once the signal has been given', async () => {
