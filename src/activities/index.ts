@@ -3,6 +3,7 @@ import type { ActivityDeps } from './deps.js';
 import { createEnrichSlice } from './enrich-slice.js';
 import { createJobActivities } from './job.js';
 import { createMonitorBatchActivities } from './monitor-batch.js';
+import { createMonitorCallActivities } from './monitor-call.js';
 import { createMonitorCreateActivities } from './monitor-create.js';
 import { createMonitorExportActivities } from './monitor-export.js';
 import { createMonitorQuietActivities } from './monitor-quiet.js';
@@ -28,6 +29,7 @@ export function createActivities(deps: ActivityDeps) {
     ...createOperationActivities(deps),
     ...createMonitorBatchActivities(deps),
     ...createWalkActivities(deps),
+    ...createMonitorCallActivities(deps),
     ...createMonitorCreateActivities(deps),
     ...createMonitorExportActivities(deps),
     ...createMonitorQuietActivities(deps),

@@ -24,11 +24,14 @@ import { beating } from './beating.js';
 import type { OperationResult } from './buy.js';
 import type { ActivityDeps } from './deps.js';
 import { listStates, readState, refusal } from './monitor-list.js';
+import { onlyFor } from './monitor-places.js';
 import { patiently } from './patient-call.js';
 import { buyWhole } from './whole-request-order.js';
 
 /** What each activity of a batch is told. */
 export interface BatchStep extends Omit<BatchRun, 'origin'> {
+  /** The service that is meant. */
+  readonly origin?: string;
   readonly action: MonitorAction;
   readonly filter: MonitorFilter;
   /** Monitors a call. */
@@ -46,16 +49,20 @@ const PLAN_TRIES = 3;
 export function createMonitorBatchActivities(deps: ActivityDeps) {
   const { origin } = deps;
   const runOf = ({ job, run }: BatchStep): BatchRun => ({ origin, job, run });
-  const auditOf = (step: BatchStep): MonitorWarehouse['audit'] => deps.monitors.warehouse(step).audit;
+  const auditOf = (step: BatchStep): MonitorWarehouse['audit'] => {
+    onlyFor(deps, step.origin);
+    return deps.monitors.warehouse(step).audit;
+  };
 
   return {
     /** `planMonitorBatch`: lists what matches, holds it against a dry run, and writes the plan into the warehouse. */
     async planMonitorBatch(step: BatchStep & { readonly by: string | null }): Promise<BatchPlan> {
       return beating(async () => {
         const { action, filter } = step;
+        const audit = auditOf(step);
         const { toDo, already, left } = await agreedPlan(deps, step);
         const record = { ...runOf(step), action, filter, by: step.by, at: Date.now() };
-        await auditOf(step).plan(record, toDo, already);
+        await audit.plan(record, toDo, already);
         return {
           planned: toDo.length,
           already: already.length,
@@ -96,6 +103,7 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
     /** `affectMonitors`: one call, once, whatever happens to the worker; and what it did, into the audit. */
     async affectMonitors(step: BatchStep & { readonly call: number }): Promise<CallEffect> {
       const { action, filter, limit, call } = step;
+      onlyFor(deps, step.origin);
       const input = { action, filter: filterOfCalls(action, filter), dry_run: false, limit };
       let answer: Awaited<ReturnType<typeof answerOf>> | null = null;
       try {

@@ -6,6 +6,7 @@ import { beating } from './beating.js';
 import { createMonitor } from './create-monitor.js';
 import type { ActivityDeps } from './deps.js';
 import { pagesOf } from './monitor-list.js';
+import { onlyFor } from './monitor-places.js';
 import { withoutSecrets } from './without-secrets.js';
 
 /** What each activity of a creation is told. */
@@ -27,6 +28,7 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
     /** `makeMonitor`: one call, once; the secret goes to its store before anything else. */
     async makeMonitor(step: CreateStep): Promise<Made> {
       const { definition, key } = step;
+      onlyFor(deps, step.origin);
       const metadata = { ...(definition.metadata as object | null | undefined), [MONITOR_KEY]: key };
       const secrets = await beating(async () => storeOf(step));
       // The service's limits and types are checked before it is sent.
@@ -40,6 +42,7 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
       step: CreateStep,
     ): Promise<readonly { readonly monitor: Made; readonly secret: 'kept' | 'missing' }[]> {
       return beating(async () => {
+        onlyFor(deps, step.origin);
         const found: CreatedMonitor[] = [];
         for await (const page of pagesOf(deps, listMonitorsEndpoint, { metadata: { [MONITOR_KEY]: step.key } }))
           found.push(...page);

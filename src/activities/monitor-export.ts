@@ -7,6 +7,7 @@ import type { MonitorRuns, RawRecord } from '../core/monitor-warehouse.js';
 import { beating } from './beating.js';
 import type { ActivityDeps } from './deps.js';
 import { pagesOf } from './monitor-list.js';
+import { onlyFor } from './monitor-places.js';
 import { patiently } from './patient-call.js';
 import { pooled } from './pooled.js';
 import { SLICE_MS } from './stopping.js';
@@ -14,6 +15,8 @@ import { withoutSecrets } from './without-secrets.js';
 
 /** What each activity of an export is told. */
 export interface ExportStep {
+  /** The service that is meant. */
+  readonly origin?: string;
   readonly into: string;
   readonly host?: string;
   /** Tells this export from others. */
@@ -35,6 +38,7 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
       step: ExportStep & { readonly filter: MonitorFilter },
     ): Promise<{ readonly monitors: number }> {
       return beating(async () => {
+        onlyFor(deps, step.origin);
         const { runs } = deps.monitors.warehouse(step);
         for await (const page of pagesOf(deps, listMonitorsEndpoint, { ...step.filter })) {
           const safe = page.map((one) => withoutSecrets(one, listMonitorsEndpoint.secrets) as unknown as RawRecord);
@@ -47,6 +51,7 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
     /** `exportRunSlice`: reads runs of monitors that are not read yet, for about a minute. */
     async exportRunSlice(step: ExportStep): Promise<ExportSlice> {
       return beating(async () => {
+        onlyFor(deps, step.origin);
         const { runs } = deps.monitors.warehouse(step);
         const until = Date.now() + SLICE_MS;
         const { cancellationSignal } = Context.current();

@@ -1,5 +1,8 @@
 import type { MonitorWarehouse } from '../core/monitor-warehouse.js';
 import type { SecretStore } from '../core/secret-store.js';
+import { SinkBusy } from '../core/sink.js';
+import type { ActivityDeps } from './deps.js';
+import { toFailure } from './failure.js';
 
 /**
  * Where the workflows for monitors keep things, as their inputs name them. `host` is the machine that has a file; elsewhere these
@@ -8,4 +11,13 @@ import type { SecretStore } from '../core/secret-store.js';
 export interface MonitorPlaces {
   warehouse(place: { readonly into: string; readonly host?: string }): MonitorWarehouse;
   secrets(place: { readonly file: string; readonly host?: string }): SecretStore;
+}
+
+/**
+ * A worker acts on the service that was meant and on no other: what waits for an approval on the sandbox must not delete anything
+ * for real, because a key was set meanwhile. Throws what makes Temporal try again, until a worker of that service is there.
+ */
+export function onlyFor({ origin }: Pick<ActivityDeps, 'origin'>, meant: string | undefined): void {
+  if (meant === undefined || meant === origin) return;
+  throw toFailure(new SinkBusy(`This is for ${meant}; the worker here works on ${origin}`, null));
 }

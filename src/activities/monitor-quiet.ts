@@ -6,6 +6,7 @@ import { beginStep, endStep, type QuietMonitor, quietTurn } from '../core/quiet-
 import { beating } from './beating.js';
 import type { ActivityDeps } from './deps.js';
 import { listStates, readState, setStatus } from './monitor-list.js';
+import { onlyFor } from './monitor-places.js';
 import { pooled } from './pooled.js';
 
 /** Monitors whose intents are written together, and calls at once: between a look at a monitor and its change lie seconds at most. */
@@ -22,7 +23,7 @@ export function createMonitorQuietActivities(deps: ActivityDeps) {
   return {
     /** `takeQuietTurn`: does what is to be done now. Run again it goes on where it was. */
     async takeQuietTurn(step: QuietStep): Promise<QuietOutcome> {
-      return beating(() => new Turn(deps, step).take());
+      return beating(async () => new Turn(deps, step).take());
     },
   };
 }
@@ -38,6 +39,7 @@ class Turn {
   constructor(deps: ActivityDeps, step: QuietStep) {
     this.#deps = deps;
     this.#step = step;
+    onlyFor(deps, step.origin);
     this.#memory = deps.monitors.warehouse(step).quiet;
   }
 

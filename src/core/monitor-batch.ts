@@ -28,6 +28,8 @@ export interface Decision {
 
 /** Input of the `batchMonitors` workflow: plain JSON, usable from any Temporal SDK. */
 export interface BatchMonitorsInput {
+  /** The service that is meant, by its base URL, or `sandbox`; default: the worker's. A worker of another one leaves it alone. */
+  readonly origin?: string;
   readonly action: MonitorAction;
   readonly filter: MonitorFilter;
   /** Monitors a call, 1 to 500; default 100. */

@@ -14,6 +14,8 @@ export type MonitorOperation = (typeof monitorOperations)[number];
 
 /** Input of the `monitorCall` workflow. */
 export interface MonitorCall {
+  /** The service that is meant, by its base URL, or `sandbox`; default: the worker's. A worker of another one leaves it alone. */
+  readonly origin?: string;
   readonly operation: MonitorOperation;
   readonly input: { readonly [field: string]: Json };
 }

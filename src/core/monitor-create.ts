@@ -5,6 +5,8 @@ export const MONITOR_KEY = 'searchflow';
 
 /** Input of the `createMonitor` workflow: plain JSON, usable from any Temporal SDK. */
 export interface CreateMonitorInput {
+  /** The service that is meant, by its base URL, or `sandbox`; default: the worker's. A worker of another one leaves it alone. */
+  readonly origin?: string;
   /** Definition of the monitor (interface section 4.6, public facts 7.1). */
   readonly definition: { readonly [field: string]: Json };
   /** File (mode 0600) for the webhook secret, which the service tells once. Default: the worker's own secret store. */

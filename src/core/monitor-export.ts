@@ -2,6 +2,8 @@ import type { MonitorFilter } from './monitor-batch.js';
 
 /** Input of the `exportMonitorRuns` workflow: plain JSON, usable from any Temporal SDK. */
 export interface ExportMonitorRunsInput {
+  /** The service that is meant, by its base URL, or `sandbox`; default: the worker's. A worker of another one leaves it alone. */
+  readonly origin?: string;
   /** Default: all monitors. */
   readonly filter?: MonitorFilter;
   /** Warehouse to load into; default `out/monitors.duckdb` under the worker's directory. */

@@ -3,6 +3,8 @@ import type { QuietHours } from './quiet-hours.js';
 
 /** Input of the `quietMonitors` workflow, which the schedules of quiet hours start. */
 export interface QuietInput {
+  /** The service that is meant, by its base URL, or `sandbox`; default: the worker's. A worker of another one leaves it alone. */
+  readonly origin?: string;
   /** Name of the quiet hours. */
   readonly name: string;
   readonly hours: QuietHours;

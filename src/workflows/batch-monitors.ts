@@ -33,6 +33,7 @@ import {
 } from '../core/monitor-batch.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../core/monitor-names.js';
 import { messageOf, toWorkflowFailure } from './failures.js';
+import { given } from './given.js';
 import { bulkPolicy, slicePolicy } from './policies.js';
 
 const progressQuery = defineQuery<BatchProgress>(queryNames.progress);
@@ -60,13 +61,14 @@ export interface BatchState {
 export async function batchMonitors(input: BatchMonitorsInput, carried?: BatchState): Promise<BatchSummary> {
   const problem = batchProblem(input);
   if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'BadInput');
-  const { action, filter, limit = DEFAULT_BATCH_LIMIT, into = DEFAULT_MONITOR_WAREHOUSE, host, by } = input;
+  const { action, filter, limit = DEFAULT_BATCH_LIMIT, into = DEFAULT_MONITOR_WAREHOUSE, host, by, origin } = input;
   const { firstExecutionRunId: run, workflowId } = workflowInfo();
-  const step = { job: workflowId, run, action, filter, limit, into, ...(host === undefined ? {} : { host }) };
+  const job = workflowId.replace(/^searchflow-/, '');
+  const step = { ...given({ origin, host }), job, run, action, filter, limit, into };
 
   let idle = carried?.idle ?? 0;
   let progress: BatchProgress = carried?.progress ?? {
-    ...{ phase: 'planning', job: workflowId, action, filter, plan: null, decision: null, approveUntil: null },
+    ...{ phase: 'planning', job, action, filter, plan: null, decision: null, approveUntil: null },
     ...{ calls: 0, lost: 0, affected: 0, message: null },
   };
   const set = (changes: Partial<BatchProgress>): void => {

@@ -11,6 +11,7 @@ import { queryNames } from '../core/job.js';
 import type { ExportMonitorRunsInput, MonitorExport } from '../core/monitor-export.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../core/monitor-names.js';
 import { toWorkflowFailure } from './failures.js';
+import { given } from './given.js';
 import { bulkPolicy } from './policies.js';
 
 const progressQuery = defineQuery<MonitorExport>(queryNames.progress);
@@ -22,8 +23,8 @@ const { exportMonitors, exportRunSlice } = proxyActivities<Activities>(bulkPolic
  * new. Start it by name with plain JSON, see `ExportMonitorRunsInput`.
  */
 export async function exportMonitorRuns(input: ExportMonitorRunsInput = {}): Promise<MonitorExport> {
-  const { filter = {}, into = DEFAULT_MONITOR_WAREHOUSE, host } = input;
-  const step = { into, mark: workflowInfo().firstExecutionRunId, ...(host === undefined ? {} : { host }) };
+  const { filter = {}, into = DEFAULT_MONITOR_WAREHOUSE, host, origin } = input;
+  const step = { ...given({ origin, host }), into, mark: workflowInfo().firstExecutionRunId };
   let progress: MonitorExport = { into, monitors: 0, read: 0, added: 0, again: 0, results: 0 };
   setHandler(progressQuery, () => progress);
   try {
