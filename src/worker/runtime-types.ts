@@ -1,3 +1,4 @@
+import type { Client } from '@temporalio/client';
 import type { WireOptions } from '../api/transport.js';
 import type { JobProgress, JobSummary, MaxCost, Resumption, SliceHeartbeat, StagedJob } from '../core/job.js';
 import type { UnknownOutcome } from '../core/journal.js';
@@ -9,6 +10,14 @@ import type { RowOperation } from '../core/row-operation.js';
 import type { Secret } from '../core/secret.js';
 import type { SlotsView } from '../core/slots.js';
 import type { Spend } from '../core/spend.js';
+
+/** A way to workflows that are no jobs of rows. */
+export interface WorkflowAccess {
+  readonly client: Client;
+  readonly config: RuntimeConfig;
+  /** Workers on several machines share a store. */
+  readonly shared: boolean;
+}
 
 /** Address of a database. `shown` names host, port, database and schema; user and password are in `url` alone. */
 export interface DatabaseAddress {
@@ -180,6 +189,8 @@ export interface Runtime {
   spend(): Promise<Spend>;
   /** Runs the worker until closed (`searchflow worker`, `searchflow dev`). */
   runWorker(): Promise<void>;
+  /** A way to the workflows for monitors. `worker: true` also runs the worker here. */
+  workflows(options?: { readonly worker?: boolean }): Promise<WorkflowAccess>;
   /** `drain`: stop starting, let paid requests in flight land (10 s at most), give everything back. `now`: cut. */
   close(mode: 'drain' | 'now'): Promise<void>;
 }

@@ -172,6 +172,12 @@ class StoreRuntime implements Runtime {
     return this.#store.journal();
   }
 
+  async workflows(options: { readonly worker?: boolean } = {}) {
+    if (options.worker) await this.#here.run();
+    const { client } = await this.#connect();
+    return { client, config: this.#config, shared: this.#store.shared };
+  }
+
   async runWorker(): Promise<void> {
     await this.#here.run();
     if (!this.#here.ended) throw new UsageError(placeTaken(this.#config, this.#store));

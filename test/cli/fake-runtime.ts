@@ -128,6 +128,9 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime:
     slots: async () => ({ limit: 50, held: 0, elsewhere: 0, waiting: 0 }),
     spend: async () => spend,
     runWorker: async () => undefined,
+    workflows: async () => {
+      throw new Error('there is no server');
+    },
     close: async () => undefined,
     ...changes,
   };
