@@ -1,0 +1,227 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { agentKeys, agentOrder } from '../../src/activities/agent-order.js';
+import type { ActivityDeps, Order, Receipt } from '../../src/activities/index.js';
+import type { AgentRunRequest } from '../../src/api/agent-run-schemas.js';
+import { canonicalJson } from '../../src/core/json.js';
+import { OverBudget } from '../../src/core/spend.js';
+import { type StrictAgents, type StrictAgentsOptions, startStrictAgents } from '../support/strict-agents.mjs';
+import { ActivitySetting } from './activity-setting.js';
+
+let setting: ActivitySetting;
+beforeAll(async () => {
+  setting = await ActivitySetting.open();
+});
+afterAll(() => setting.close());
+const services: StrictAgents[] = [];
+afterEach(async () => {
+  for (const service of services.splice(0)) await service.close();
+});
+
+interface World {
+  readonly service: StrictAgents;
+  readonly deps: ActivityDeps;
+  readonly stop: AbortController;
+  buy(
+    requests: readonly AgentRunRequest[],
+    changes?: Partial<Order> & { readonly ending?: 'cancel' | 'stop' },
+  ): Promise<Receipt>;
+  keyOf(request: AgentRunRequest): string;
+  record(
+    request: AgentRunRequest,
+  ): Promise<{ readonly status: string; readonly tag: string | null; readonly result: unknown } | null>;
+}
+
+let worlds = 0;
+/** A service, and a worker whose purchases from it are its own. `again`: another worker of the same purchases. */
+async function open(options: StrictAgentsOptions = {}, again?: World): Promise<World> {
+  const service = again?.service ?? (await startStrictAgents(options));
+  if (!again) services.push(service);
+  const deps = {
+    ...setting.worker({ baseUrl: service.url }, again?.deps.origin ?? `agents ${++worlds}`),
+    timeoutMs: 300,
+  };
+  const stop = new AbortController();
+  const keyOf = (request: AgentRunRequest) => agentKeys(deps, {})(canonicalJson(request));
+  return {
+    service,
+    deps,
+    stop,
+    keyOf,
+    async buy(requests, { ending, ...changes } = {}) {
+      const order = agentOrder(deps, {
+        book: `${deps.origin.replace(' ', '-')}/gen/000000`,
+        owner: randomUUID(),
+        resumedAt: 0,
+        units: requests.map((request) => ({ key: keyOf(request), unit: canonicalJson(request) })),
+        request: ({ unit }) => JSON.parse(unit) as AgentRunRequest,
+        ...(ending ? { ending } : {}),
+      });
+      const control = { stop: stop.signal, cut: new AbortController().signal, yieldAfterMs: 60_000 };
+      return deps.purchase({ ...order, ...changes }, control);
+    },
+    async record(request) {
+      const found = (await deps.journal.read([keyOf(request)])).get(keyOf(request));
+      return found ? { status: found.status, tag: found.error_tag, result: found.result } : null;
+    },
+  };
+}
+
+const ask = (query: string, more: Partial<AgentRunRequest> = {}): AgentRunRequest => ({
+  query,
+  effort: 'low',
+  ...more,
+});
+const totalsOf = ({ deps }: World) => deps.journal.totals(deps.origin.replace(' ', '-'));
+/** The runs of a service are followed: what was noted of each is on disk. */
+const followed = ({ service }: World) =>
+  expect.poll(() => [...service.runs.values()].map(({ reads }) => reads > 0), { timeout: 20_000 }).toContain(true);
+
+describe('what runs on after its start', () => {
+  it('lands with its whole record and its real cost, once, however often it is asked for', async () => {
+    const world = await open();
+    const receipt = await world.buy([ask('a'), ask('b')]);
+    expect(receipt).toMatchObject({ complete: true, requests: 2, bought: 2, failed: 0, costMicros: 500_000 });
+    expect(await world.buy([ask('a'), ask('b')])).toMatchObject({ complete: true, requests: 0 });
+    expect(world.service.starts.map(({ query }) => query).sort()).toEqual(['a', 'b']);
+    expect(await world.record(ask('a'))).toMatchObject({
+      status: 'success',
+      result: { status: 'completed', output: { text: 'of a' }, costDollars: { total: 0.25 } },
+    });
+    expect(await totalsOf(world)).toMatchObject({ requests: 2, openMicros: 0, costMicros: 500_000, unknown: [] });
+  });
+
+  it('shares no run between equal queries with different input', async () => {
+    const world = await open();
+    const requests = [1, 2, 3].map((id) => ask('same', { input: { data: [{ id }] } }));
+    await world.buy([...requests, requests[0] as AgentRunRequest]);
+    expect(world.service.starts).toHaveLength(3);
+    const ids = await Promise.all(requests.map(async (request) => (await world.record(request))?.result));
+    expect(new Set(ids.map((result) => (result as { id: string }).id)).size).toBe(3);
+  });
+
+  it('is left running when its order is stopped, and taken over by the next one', async () => {
+    const world = await open({ durationMs: { min: 60_000, max: 60_000 } });
+    const first = world.buy([ask('a')]);
+    await followed(world);
+    world.stop.abort(new Error('time is up'));
+    expect(await first).toMatchObject({ complete: false });
+    expect(await totalsOf(world)).toMatchObject({ openMicros: 25_000, unknown: [] });
+    const heir = await open({}, world);
+    for (const run of world.service.runs.values()) run.endsAt = 0;
+    expect(await heir.buy([ask('a')])).toMatchObject({ complete: true, requests: 1, costMicros: 250_000 });
+    expect(world.service.starts).toHaveLength(1);
+  });
+
+  it.each(['lose', 'unnamed', 'named'] as const)('is found where its start got no answer (%s)', async (how) => {
+    const world = await open();
+    world.service.next({ what: 'start', how });
+    expect(await world.buy([ask('a'), ask('b')])).toMatchObject({ complete: true, unknownOutcomes: 0, bought: 2 });
+    expect(world.service.starts).toHaveLength(2);
+    expect(await totalsOf(world)).toMatchObject({ openMicros: 0, unknown: [], requests: 2 });
+  });
+
+  it('is found by its echo where the service keeps no metadata, and by nothing less', async () => {
+    const world = await open({ echoesMetadata: false });
+    world.service.next({ what: 'start', how: 'lose' });
+    await world.buy([ask('a', { input: { data: [{ id: 1 }] } })]);
+    expect(await totalsOf(world)).toMatchObject({ unknown: [], requests: 1 });
+    expect(world.service.starts).toHaveLength(1);
+    // A start that never arrived is not taken for another one's run.
+    world.service.next({ what: 'start', how: 'reset' });
+    const receipt = await world.buy([ask('a', { input: { data: [{ id: 2 }] } })]);
+    expect(receipt).toMatchObject({ complete: true, failed: 1, unknownOutcomes: 1 });
+    expect(await world.record(ask('a', { input: { data: [{ id: 2 }] } }))).toMatchObject({ tag: 'UNKNOWN_OUTCOME' });
+  });
+
+  it('is an unknown outcome for a person where it can’t be told, never started twice', async () => {
+    const world = await open();
+    world.service.next({ what: 'start', how: 'reset' });
+    expect(await world.buy([ask('a'), ask('b')])).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 1 });
+    const [lost] = (await totalsOf(world)).unknown;
+    expect(lost).toMatchObject({ operation: 'agent', estimateMicros: 25_000 });
+    expect(await world.buy([ask('a'), ask('b')])).toMatchObject({ complete: true, requests: 0 });
+    expect(world.service.starts).toHaveLength(1);
+    // A person says so.
+    const retryTags = ['UNKNOWN_OUTCOME'];
+    const again = await world.buy([ask('a'), ask('b')], { freshness: { retryTags, retryBefore: Date.now() + 1 } });
+    expect(again).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0 });
+    expect(world.service.starts).toHaveLength(2);
+  });
+
+  it.each([
+    ['failed', 'RUN_FAILED'],
+    ['cancelled', 'RUN_CANCELLED'],
+    ['half-baked (2)', 'RUN_HALF_BAKED_2_'],
+  ])('that ends %s is a failed row with its reason, record and cost', async (endsAs, tag) => {
+    const world = await open({ endsAs });
+    expect(await world.buy([ask('a')])).toMatchObject({ complete: true, failed: 1, costMicros: 250_000 });
+    expect(await world.record(ask('a'))).toMatchObject({ status: 'error', tag, result: { status: endsAs } });
+  });
+
+  it('that vanishes is a failed row whose cost nobody knows', async () => {
+    const world = await open({ durationMs: { min: 60_000, max: 60_000 } });
+    const buying = world.buy([ask('a')]);
+    await followed(world);
+    world.service.runs.clear();
+    expect(await buying).toMatchObject({ complete: true, failed: 1, unknownOutcomes: 1 });
+    expect(await world.record(ask('a'))).toMatchObject({ status: 'error', tag: 'RUN_GONE' });
+    expect(await totalsOf(world)).toMatchObject({ openMicros: 0, unknown: [{ estimateMicros: 25_000 }] });
+  });
+
+  it('waits for a place that the service says is taken, and fails no unit for it', async () => {
+    const world = await open({ slots: 2, durationMs: { min: 1200, max: 1200 } });
+    // Somebody else's runs, which only the list tells of.
+    const other = await open({}, world);
+    const theirs = other.buy([ask('x'), ask('y')]);
+    await expect.poll(() => world.service.inProgress(), { timeout: 20_000, interval: 10 }).toBe(2);
+    const ours = world.buy(['a', 'b', 'c'].map((query) => ask(query)));
+    expect(await ours).toMatchObject({ complete: true, bought: 3, failed: 0 });
+    expect(await theirs).toMatchObject({ complete: true, bought: 2 });
+  });
+
+  it('is ended without being started: cancelled, with what it cost', async () => {
+    const world = await open({ durationMs: { min: 60_000, max: 60_000 } });
+    const buying = world.buy([ask('a')]);
+    await followed(world);
+    world.stop.abort(new Error('cancelled'));
+    await buying;
+    const heir = await open({}, world);
+    const receipt = await heir.buy([ask('a'), ask('b')], { ending: 'cancel' });
+    expect(receipt).toMatchObject({ complete: false, requests: 1, costMicros: 250_000 });
+    expect(world.service.inProgress()).toBe(0);
+    expect(world.service.starts).toHaveLength(1);
+    expect(await heir.record(ask('a'))).toMatchObject({ tag: 'RUN_CANCELLED' });
+  });
+});
+
+describe('a bounded purchase of runs', () => {
+  const budgets = ({ service }: World) => [...service.runs.values()].map(({ request }) => request.budget);
+
+  it('sends metered runs with a budget of what is left, and starts none with less than a dollar', async () => {
+    const world = await open({ costDollars: 2 });
+    const cap = { bookPrefix: `${world.deps.origin.replace(' ', '-')}/`, limitMicros: 6_505_000 };
+    const requests = ['a', 'b', 'c', 'd'].map((query) => ask(query, { effort: 'auto' }));
+    const buying = world.buy(requests, { cap });
+    await expect(buying).rejects.toThrow(OverBudget);
+    expect(budgets(world)).toEqual([{ maxCostDollars: 5 }, { maxCostDollars: 4.5 }, { maxCostDollars: 2.5 }]);
+    expect(await totalsOf(world)).toMatchObject({ costMicros: 6_000_000, openMicros: 0 });
+  });
+
+  it('sends what was asked for where that is less, and fixed efforts as they are', async () => {
+    const world = await open({ costDollars: 0.1 });
+    const cap = { bookPrefix: `${world.deps.origin.replace(' ', '-')}/`, limitMicros: 100_000_000 };
+    await world.buy([ask('a', { effort: 'max', budget: { maxCostDollars: 3 } }), ask('b', { effort: 'high' })], {
+      cap,
+    });
+    expect(budgets(world).sort()).toEqual([{ maxCostDollars: 3 }, undefined]);
+  });
+
+  it('bounds one call by what it may cost', async () => {
+    const world = await open({ costDollars: 1 });
+    await world.buy([ask('a', { effort: 'auto' })], { mostMicros: 1_500_000 });
+    expect(budgets(world)).toEqual([{ maxCostDollars: 1.5 }]);
+    await expect(world.buy([ask('b', { effort: 'auto' })], { mostMicros: 900_000 })).rejects.toThrow(OverBudget);
+    expect(world.service.starts).toHaveLength(1);
+  });
+});
