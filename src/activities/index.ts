@@ -1,3 +1,4 @@
+import { createAgentRunActivities } from './agent-run.js';
 import { createContentsActivity } from './contents.js';
 import type { ActivityDeps } from './deps.js';
 import { createEnrichSlice } from './enrich-slice.js';
@@ -8,6 +9,7 @@ import { createMonitorCreateActivities } from './monitor-create.js';
 import { createMonitorExportActivities } from './monitor-export.js';
 import { createMonitorQuietActivities } from './monitor-quiet.js';
 import { createOperationActivities } from './operations.js';
+import { createResearchRunActivities } from './research-run.js';
 import { createWalkActivities } from './walk.js';
 
 export type { CallOptions, OperationResult, RequestShare } from './buy.js';
@@ -27,6 +29,8 @@ export function createActivities(deps: ActivityDeps) {
     enrichSlice: createEnrichSlice(deps),
     ...createJobActivities(deps),
     ...createOperationActivities(deps),
+    ...createAgentRunActivities(deps),
+    ...createResearchRunActivities(deps),
     ...createMonitorBatchActivities(deps),
     ...createWalkActivities(deps),
     ...createMonitorCallActivities(deps),

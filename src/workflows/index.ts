@@ -5,5 +5,7 @@ export { enrichCsv } from './enrich-csv.js';
 export { exportMonitorRuns } from './export-monitor-runs.js';
 export { monitorCall } from './monitor-call.js';
 export { quietMonitors, quietTurn } from './quiet-monitors.js';
+export { runAgent } from './run-agent.js';
+export { runResearch } from './run-research.js';
 export { syncEvents } from './sync-events.js';
 export { workerPresence } from './worker-presence.js';

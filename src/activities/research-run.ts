@@ -1,0 +1,81 @@
+import {
+  createResearchTaskEndpoint,
+  type ResearchTask,
+  type ResearchTaskRequest,
+  researchIdOf,
+} from '../api/research.js';
+import type { ResearchResult, RunLook, RunResearchOptions, RunStep, RunStepResult } from '../core/agent-run.js';
+import type { UnitRecord } from '../core/journal.js';
+import { canonicalJson, type Json } from '../core/json.js';
+import type { ActivityDeps } from './deps.js';
+import { toFailure } from './failure.js';
+import { researchKeys, researchOrder } from './research-order.js';
+import { buySlowly, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './slow-call.js';
+import { sendOptions } from './whole-request-order.js';
+
+type Step = RunStep<{ readonly [field: string]: Json }, RunResearchOptions>;
+
+/** The activity of the workflow `runResearch`. */
+export function createResearchRunActivities(deps: ActivityDeps) {
+  return {
+    /** `researchRun`: starts a research task, or takes over the one of the same request, and follows it for `sliceMs`. */
+    async researchRun(step: Step): Promise<RunStepResult<ResearchResult>> {
+      const { variant } = step.call;
+      const request = step.request as ResearchTaskRequest;
+      try {
+        deps.transport.check(createResearchTaskEndpoint, request, sendOptions({ ...(variant && { variant }) }));
+      } catch (error) {
+        throw toFailure(error);
+      }
+      const unit = canonicalJson(step.request);
+      let seen: RunLook = {
+        runId: null,
+        status: null,
+        startedAt: null,
+        events: null,
+        costDollars: null,
+        waitingFor: null,
+      };
+      const order = researchOrder(deps, {
+        ...runOrderFields(step),
+        units: [{ key: researchKeys(deps, {}, variant)(unit), unit }],
+        request: () => request,
+        look: (_unit, task) => {
+          seen = lookOf(task);
+        },
+        ...(variant === undefined ? {} : { variant }),
+      });
+      const record = await buySlowly(deps, order, { sliceMs: step.sliceMs, look: () => seen });
+      return record === null ? { ended: null, look: seen } : { ended: resultOf(record, step.askedAt), look: null };
+    },
+  };
+}
+
+function lookOf(task: ResearchTask): RunLook {
+  const { status, createdAt, events, costDollars } = task;
+  const startedAt = typeof createdAt === 'number' ? createdAt : Date.parse(createdAt ?? '');
+  return {
+    runId: researchIdOf(task),
+    status: status ?? null,
+    startedAt: Number.isFinite(startedAt) ? startedAt : null,
+    events: events?.length ?? null,
+    costDollars: costDollars?.total ?? null,
+    waitingFor: null,
+  };
+}
+
+function resultOf(given: UnitRecord, askedAt: number): ResearchResult {
+  const record = failUnlessEnded(given);
+  // What landed was checked against the endpoint's schema when it came.
+  const task = record.result as unknown as ResearchTask;
+  const leftOutBytes = tooLarge(task);
+  return {
+    taskId: researchIdOf(task),
+    status: task.status ?? null,
+    task: leftOutBytes === null ? record.result : null,
+    costDollars: record.cost_micros / 1e6,
+    requests: [requestOf(record, askedAt)],
+    landed: [record.key],
+    leftOutBytes,
+  };
+}

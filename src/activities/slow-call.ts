@@ -1,0 +1,85 @@
+import { CancelledFailure, Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import type { RunLook, RunOptions, RunRequest, RunStep } from '../core/agent-run.js';
+import { transientTags } from '../core/failure.js';
+import type { UnitRecord } from '../core/journal.js';
+import { failUnlessSuccess, loneOrder, MAX_INLINE_BYTES } from './buy.js';
+import type { ActivityDeps } from './deps.js';
+import { toFailure, waiting } from './failure.js';
+import type { Order } from './order.js';
+import { heartbeatFrom, stopping } from './stopping.js';
+
+/** Fields of an order of one run: what landed since its workflow began is its own. */
+export function runOrderFields({ call, askedAt }: RunStep<unknown, RunOptions>) {
+  const lone = loneOrder(call.maxCostDollars === undefined ? {} : { maxCostDollars: call.maxCostDollars });
+  return {
+    ...lone,
+    refused: 'throw' as const,
+    freshness: {
+      // A run that may have been started is not started anew by itself.
+      retryTags: transientTags.filter((tag) => tag !== 'UNKNOWN_OUTCOME'),
+      retryBefore: askedAt,
+      ...(call.refreshAfterMs === undefined ? {} : { freshAfter: askedAt - call.refreshAfterMs }),
+    },
+  };
+}
+
+/** Goes on with one purchase that runs on, for so long; answers with its record once it has landed. */
+export async function buySlowly(
+  deps: ActivityDeps,
+  order: Order,
+  { sliceMs, look }: { readonly sliceMs: number | undefined; look(): RunLook },
+): Promise<UnitRecord | null> {
+  const { cancellationSignal, info } = Context.current();
+  let waitingFor: string | null = null;
+  const control = stopping({
+    ...(sliceMs === undefined ? {} : { timeUpMs: sliceMs }),
+    progress: (progress) => {
+      waitingFor = progress.waitingFor;
+    },
+  });
+  const heart = heartbeatFrom((): RunLook => ({ ...look(), waitingFor }));
+  try {
+    const receipt = await deps.purchase(order, control);
+    if (!receipt.complete) {
+      if (cancellationSignal.aborted) throw new CancelledFailure('cancelled; what runs is left to be ended');
+      if (receipt.waitMs > 0) throw waiting(receipt.waitMs, receipt.waitingFor);
+      return null;
+    }
+    const keys = order.units.map(({ key }) => key);
+    return (await deps.journal.read(keys)).get(keys[0] as string) ?? null;
+  } catch (error) {
+    throw toFailure(error, info.attempt);
+  } finally {
+    heart.stop();
+    control.done();
+  }
+}
+
+/** A record of a run that ended, however; fails where there is none: refused, lost, gone. */
+export function failUnlessEnded(record: UnitRecord): UnitRecord {
+  const { error_tag: tag, operation } = record;
+  if (tag === 'RUN_GONE') {
+    const message = `${operation}: the service no longer knows the run; call it with { refreshAfterMs: 0 } to start another`;
+    throw ApplicationFailure.create({
+      type: 'NotFound',
+      message,
+      nonRetryable: true,
+      details: [{ tag, key: record.key }],
+    });
+  }
+  return tag?.startsWith('RUN_') ? record : failUnlessSuccess(record);
+}
+
+export function requestOf(
+  { request_id: requestId, cost_micros: micros, fetched_at: at }: UnitRecord,
+  askedAt: number,
+): RunRequest {
+  return { requestId, costDollars: micros / 1e6, bought: Date.parse(at) >= askedAt };
+}
+
+/** Bytes of a value where it is too large to be returned to a workflow; null where it isn't. */
+export function tooLarge(value: unknown): number | null {
+  const bytes = Buffer.byteLength(JSON.stringify(value) ?? '');
+  return bytes > MAX_INLINE_BYTES ? bytes : null;
+}

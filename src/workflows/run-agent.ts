@@ -1,0 +1,62 @@
+import { CancellationScope, isCancellation, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import type { Activities } from '../activities/index.js';
+import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../core/agent-run.js';
+import { failureOf } from './failures.js';
+import { slicePolicy } from './policies.js';
+import { asWorkflowFailure, RunView, runToEnd } from './run-to-end.js';
+
+const { agentRun, endAgentRun, deleteAgentRun } = proxyActivities<Activities>(slicePolicy);
+
+/** Efforts that can be stopped with their output kept (public facts 8.3). */
+const stoppable = ['max', 'ultra'];
+
+/**
+ * `runAgent`: one agent run, from its start to its result (interface sections 2.5, 3.1, 4.7). The same request is started once,
+ * however often it is asked for: a later workflow takes over the run that goes on, or answers with what landed. Whatever status
+ * the run ends with is in the result; the workflow fails only where there is none.
+ *
+ * Start it by name with plain JSON: the request, and `RunAgentOptions`. Query `progress`. Cancelling it cancels the run, and the
+ * workflow then completes with what that cost.
+ */
+export async function runAgent(request: AgentRequest, options: RunAgentOptions = {}): Promise<AgentRunResult> {
+  const { maxDurationSeconds, deleteAfter, ...call } = options;
+  const step = { request, call, askedAt: workflowInfo().startTime.getTime() };
+  const view = new RunView('Agent run');
+  const end = async (how: 'cancel' | 'stop') => {
+    view.is('ending');
+    const ended = await endAgentRun({ ...step, how });
+    view.is('done');
+    return ended;
+  };
+  try {
+    const timeUp = (startedAt: number | null | undefined) =>
+      typeof startedAt === 'number' && maxDurationSeconds !== undefined ? startedAt + maxDurationSeconds * 1000 : null;
+    const result =
+      (await runToEnd(
+        view,
+        (sliceMs) => agentRun({ ...step, sliceMs }),
+        (look) => timeUp(look?.startedAt),
+      )) ?? (await end(stoppable.includes(request.effort ?? '') ? 'stop' : 'cancel'));
+    if (result === null) throw new Error('the run was not there to be ended');
+    return await finished(result);
+  } catch (error) {
+    if (!isCancellation(error)) throw asWorkflowFailure(error);
+    return CancellationScope.nonCancellable(async () => {
+      const ended = await end('cancel');
+      // Nothing was started.
+      if (ended === null) throw error;
+      return finished(ended);
+    });
+  }
+
+  async function finished(result: AgentRunResult): Promise<AgentRunResult> {
+    if (!deleteAfter) return result;
+    try {
+      await deleteAgentRun({ id: result.runId });
+    } catch (error) {
+      // Gone already.
+      if (failureOf(error).type !== 'NotFound') throw error;
+    }
+    return result;
+  }
+}

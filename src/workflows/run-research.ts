@@ -1,0 +1,28 @@
+import { proxyActivities, workflowInfo } from '@temporalio/workflow';
+import type { Activities } from '../activities/index.js';
+import type { ResearchResult, RunResearchOptions } from '../core/agent-run.js';
+import type { Json } from '../core/json.js';
+import { slicePolicy } from './policies.js';
+import { asWorkflowFailure, RunView, runToEnd } from './run-to-end.js';
+
+const { researchRun } = proxyActivities<Activities>(slicePolicy);
+
+/**
+ * `runResearch`: one research task, from its start to its result (interface section 4.5; public facts 6), as `runAgent` does it.
+ * The service has no way to end a task: where the workflow is cancelled it goes on, and the same request takes it over.
+ *
+ * Start it by name with plain JSON: the request in the form of the variant, and `RunResearchOptions`. Query `progress`.
+ */
+export async function runResearch(
+  request: { readonly [field: string]: Json },
+  options: RunResearchOptions = {},
+): Promise<ResearchResult> {
+  const step = { request, call: options, askedAt: workflowInfo().startTime.getTime() };
+  try {
+    const result = await runToEnd(new RunView('Research task'), (sliceMs) => researchRun({ ...step, sliceMs }));
+    // Its time is never up.
+    return result as ResearchResult;
+  } catch (error) {
+    throw asWorkflowFailure(error);
+  }
+}

@@ -1,0 +1,84 @@
+import { ActivityFailure, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import type { RunLook, RunProgress, RunStepResult } from '../core/agent-run.js';
+import { queryNames } from '../core/job.js';
+import { toWorkflowFailure } from './failures.js';
+
+const progressQuery = defineQuery<RunProgress>(queryNames.progress);
+
+/** How long the activity follows a run before it says where it stands: soon at first, then rarely, for each costs six events. */
+const SLICES_MS = [5000, 60_000] as const;
+const SLICE_MS = 15 * 60_000;
+
+/** Where a run stands, for the query and for Temporal's web UI. */
+export class RunView {
+  #look: RunLook | null = null;
+  #lookedAt: number | null = null;
+  #phase: RunProgress['phase'] = 'running';
+  readonly #what: string;
+
+  constructor(what: string) {
+    this.#what = what;
+    setHandler(progressQuery, () => this.progress());
+  }
+
+  get look(): RunLook | null {
+    return this.#look;
+  }
+
+  progress(): RunProgress {
+    const startedAt = this.#look?.startedAt ?? null;
+    return {
+      ...{ runId: null, status: null, startedAt, events: null, costDollars: null, waitingFor: null },
+      ...this.#look,
+      phase: this.#phase,
+      ageMs: Date.now() - (startedAt ?? workflowInfo().startTime.getTime()),
+      lookedAt: this.#lookedAt,
+    };
+  }
+
+  saw(look: RunLook): void {
+    this.#look = look;
+    this.#lookedAt = Date.now();
+    this.#show();
+  }
+
+  is(phase: RunProgress['phase']): void {
+    this.#phase = phase;
+    this.#show();
+  }
+
+  #show(): void {
+    const { runId, status, events, costDollars } = this.#look ?? {};
+    setCurrentDetails(
+      [
+        `**${this.#what}** ${runId ?? ''}: ${this.#phase === 'running' ? (status ?? 'starting') : this.#phase}`,
+        ...(typeof events === 'number' ? [`${events} events`] : []),
+        ...(typeof costDollars === 'number' ? [`$${costDollars} so far`] : []),
+      ].join('\n\n'),
+    );
+  }
+}
+
+/** Follows a run, activity after activity, until it has ended; null once `until` says that its time is up. */
+export async function runToEnd<R>(
+  view: RunView,
+  step: (sliceMs: number) => Promise<RunStepResult<R>>,
+  until: (look: RunLook | null) => number | null = () => null,
+): Promise<R | null> {
+  for (let nth = 0; ; nth++) {
+    const end = until(view.look);
+    const left = end === null ? Number.POSITIVE_INFINITY : end - Date.now();
+    if (left <= 0) return null;
+    const { ended, look } = await step(Math.ceil(Math.min(left, SLICES_MS[nth] ?? SLICE_MS)));
+    if (look === null) {
+      view.is('done');
+      return ended;
+    }
+    view.saw(look);
+  }
+}
+
+/** A failure of an activity as the workflow's own. */
+export function asWorkflowFailure(error: unknown): unknown {
+  return error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
+}
