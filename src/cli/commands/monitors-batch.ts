@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type BatchMonitorsInput,
+  type BatchProgress,
+  type BatchSummary,
+  batchProblem,
+  MAX_BATCH_LIMIT,
+  type MonitorAction,
+} from '../../core/monitor-batch.js';
+import type { BatchHandle } from '../../worker/monitor-control.js';
+import { UsageError } from '../../worker/runtime-types.js';
+import { askYesNo } from '../ask.js';
+import { type Context, type ExitCode, exitCodes } from '../context.js';
+import { type FilterFlags, toCount, toFilter } from '../monitor-flags.js';
+import { count, some } from '../render/amounts.js';
+import { effectText, planText } from '../render/monitors.js';
+import { printable } from '../render/printable.js';
+import type { Session } from '../session.js';
+import { whoami, withMonitors } from '../with-monitors.js';
+
+export interface BatchFlags extends FilterFlags {
+  readonly limit?: string;
+  readonly yes?: boolean;
+  readonly waitForApproval?: boolean;
+  readonly into?: string;
+  readonly json?: boolean;
+  readonly qps?: string;
+}
+
+/** `searchflow monitors pause|unpause|delete`: plan, approval, calls, effect. The same command again watches the one that runs. */
+export async function runBatch(context: Context, action: MonitorAction, flags: BatchFlags): Promise<ExitCode> {
+  const { terminal } = context;
+  const mistakes: string[] = [];
+  const filter = toFilter(flags, mistakes);
+  const limit = toCount(flags.limit, '--limit', MAX_BATCH_LIMIT, mistakes);
+  if (flags.yes && flags.waitForApproval)
+    mistakes.push('--yes and --wait-for-approval contradict each other; give one.');
+  const asks = !flags.yes && !flags.waitForApproval && terminal.asks;
+  if (action === 'delete' && !flags.yes && !flags.waitForApproval && !asks) {
+    mistakes.push('This deletes for good and nobody can be asked here; give --yes or --wait-for-approval.');
+  }
+  const by = whoami(context);
+  const wanted = { action, filter, by, ...(limit === undefined ? {} : { limit }) };
+  const problem = batchProblem(wanted);
+  if (problem !== null) mistakes.push(`${problem}.`);
+  return withMonitors(context, flags, mistakes, async (control, session) => {
+    const approval: BatchMonitorsInput['approval'] = flags.yes
+      ? { by, why: '--yes' }
+      : flags.waitForApproval || asks
+        ? 'wait'
+        : 'none';
+    const handle = await control.startBatch({ ...wanted, ...control.place(flags.into), approval });
+    return watch(context, session, handle, { asks, json: flags.json ?? false, by });
+  });
+}
+
+/** `searchflow monitors approve|reject JOB`. */
+export async function decide(
+  context: Context,
+  decision: 'approve' | 'reject',
+  job: string,
+  flags: { readonly why?: string; readonly json?: boolean; readonly qps?: string },
+): Promise<ExitCode> {
+  return withMonitors(context, flags, [], async (control, session) => {
+    const by = whoami(context);
+    const handle = control.batch(job.replace(/^searchflow-/, ''));
+    await handle.decide(decision, by, flags.why);
+    context.terminal.say(
+      `${printable(job)} is ${decision === 'approve' ? 'approved' : 'rejected'} by ${printable(by)}.`,
+    );
+    if (session.runtime.clientOnly) return exitCodes.ok;
+    const code = await watch(context, session, handle, { asks: false, json: flags.json ?? false, by });
+    return decision === 'reject' ? exitCodes.ok : code;
+  });
+}
+
+interface Manner {
+  readonly asks: boolean;
+  readonly json: boolean;
+  readonly by: string;
+}
+
+const LOOK_EVERY_MS = 300;
+
+/** Shows plan and progress, asks where it is to, and tells the effect. */
+async function watch(context: Context, session: Session, handle: BatchHandle, manner: Manner): Promise<ExitCode> {
+  const { terminal } = context;
+  const ended = handle.result();
+  // Heard below; between two looks there is nobody to hear it.
+  ended.catch(() => undefined);
+  let planShown = false;
+  let waitSaid = false;
+  for (let summary: BatchSummary | null = null; !session.stopped.aborted; ) {
+    const progress = await handle.progress().catch(() => null);
+    if (progress?.plan && progress.plan.planned > 0 && !planShown) {
+      terminal.say(planText(progress, progress.plan));
+      planShown = true;
+    }
+    if (progress?.phase === 'waiting' && !progress.decision) {
+      if (manner.asks) {
+        await ask(context, handle, progress, manner.by);
+        continue;
+      }
+      if (!waitSaid) terminal.say(waitingText(progress));
+      waitSaid = true;
+    }
+    if (progress?.phase === 'running') terminal.show(runningText(progress));
+    summary = await Promise.race([ended, sleep(LOOK_EVERY_MS, null, { signal: session.stopped }).catch(() => null)]);
+    if (summary) return tell(context, summary, manner);
+  }
+  return new Promise<never>(() => undefined);
+}
+
+async function ask(context: Context, handle: BatchHandle, { action, plan }: BatchProgress, by: string): Promise<void> {
+  const monitors = some(plan?.planned ?? 0, 'monitor');
+  const question = action === 'delete' ? `Delete ${monitors} for good?` : `Do you want to ${action} ${monitors}?`;
+  const yes = await askYesNo(context, question);
+  try {
+    await handle.decide(yes ? 'approve' : 'reject', by, 'asked on the terminal');
+  } catch (error) {
+    // Somebody else has decided while the question stood there.
+    if (!(error instanceof UsageError)) throw error;
+    context.terminal.say(printable(error.message));
+  }
+}
+
+function waitingText({ job, approveUntil }: BatchProgress): string {
+  const until = approveUntil === null ? '' : ` until ${new Date(approveUntil).toISOString().replace('.000Z', 'Z')}`;
+  return `Waiting for an approval${until}: searchflow monitors approve ${printable(job)}`;
+}
+
+function runningText({ affected, plan, calls, message }: BatchProgress): string {
+  const text = `${count(affected)} of ${some(plan?.planned ?? 0, 'monitor')}, ${some(calls, 'call')}`;
+  return message === null ? text : `${text}; ${printable(message)}`;
+}
+
+function tell({ terminal }: Context, summary: BatchSummary, { json }: Manner): ExitCode {
+  terminal.show('');
+  if (json) terminal.data(JSON.stringify({ kind: 'batch', ...summary }));
+  else terminal.say(effectText(summary));
+  return summary.phase === 'done' && (summary.effect?.missed ?? 0) === 0 ? exitCodes.ok : exitCodes.failed;
+}

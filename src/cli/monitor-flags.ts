@@ -1,0 +1,33 @@
+import type { MonitorFilter } from '../core/monitor-batch.js';
+
+/** Flags that say which monitors are meant. */
+export interface FilterFlags {
+  readonly name?: string;
+  readonly status?: string;
+  readonly metadata?: readonly string[];
+}
+
+/** The filter of the flags; what is wrong with them goes to `mistakes`. */
+export function toFilter({ name, status, metadata = [] }: FilterFlags, mistakes: string[]): MonitorFilter {
+  const pairs: Record<string, string> = {};
+  for (const text of metadata) {
+    const at = text.indexOf('=');
+    if (at < 1) mistakes.push(`--metadata: '${text}' is not key=value.`);
+    else pairs[text.slice(0, at)] = text.slice(at + 1);
+  }
+  if (name !== undefined && (name === '' || name.length > 250))
+    mistakes.push('--name: 1 to 250 characters are needed.');
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(status === undefined ? {} : { status }),
+    ...(metadata.length === 0 ? {} : { metadata: pairs }),
+  };
+}
+
+/** A whole number of a flag, or undefined where it is not given. */
+export function toCount(text: string | undefined, flag: string, most: number, mistakes: string[]): number | undefined {
+  if (text === undefined) return undefined;
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (number < 1 || number > most) mistakes.push(`${flag}: '${text}' is not a whole number from 1 to ${most}.`);
+  return number;
+}

@@ -1,0 +1,41 @@
+import { userInfo } from 'node:os';
+import { MonitorControl } from '../worker/monitor-control.js';
+import type { RuntimeConfig } from '../worker/runtime-types.js';
+import type { Context, ExitCode } from './context.js';
+import { checkReachable } from './reach.js';
+import { type Session, withRuntime } from './session.js';
+import { settings } from './settings.js';
+
+/** What the settings of a command on monitors may name. */
+export interface MonitorSettingFlags {
+  readonly qps?: string;
+  readonly into?: string;
+}
+
+/** Runs a command on monitors: with a server, a worker here or elsewhere, and a sandbox where there is no key. */
+export async function withMonitors(
+  context: Context,
+  flags: MonitorSettingFlags,
+  mistakes: readonly string[],
+  work: (control: MonitorControl, session: Session, config: RuntimeConfig) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const { qps, into } = flags;
+  const named = { ...(qps === undefined ? {} : { qps }), ...(into === undefined ? {} : { into }) };
+  const config = settings(context, named, mistakes);
+  return withRuntime(context, config, { sends: true }, async (session) => {
+    await checkReachable(config);
+    session.working();
+    const access = await session.runtime.workflows({ worker: true });
+    return work(new MonitorControl(access, context.cwd), session, config);
+  });
+}
+
+/** Who types, for the audit. */
+export function whoami({ env }: Pick<Context, 'env'>): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A user id without a name, as in a container.
+    return env.USER || env.LOGNAME || 'somebody';
+  }
+}

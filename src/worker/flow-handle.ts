@@ -1,0 +1,62 @@
+import {
+  type Client,
+  WorkflowFailedError,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
+import { CancelledFailure } from '@temporalio/common';
+import { queryNames } from '../core/job.js';
+import { JobFailed, UsageError } from './runtime-types.js';
+
+/** A living worker answers within this time. */
+const ANSWER_MS = 10_000;
+
+/** A workflow that runs or ran, with its progress and its result. Failures leave as `JobFailed`, mistakes as `UsageError`. */
+export class FlowHandle<Progress, Result> {
+  readonly workflowId: string;
+  readonly #client: Client;
+  readonly #handle: WorkflowHandle;
+
+  constructor(client: Client, workflowId: string) {
+    this.#client = client;
+    this.workflowId = workflowId;
+    this.#handle = client.workflow.getHandle(workflowId);
+  }
+
+  progress(): Promise<Progress> {
+    return this.#known(() =>
+      this.#client.withDeadline(Date.now() + ANSWER_MS, () => this.#handle.query<Progress>(queryNames.progress)),
+    );
+  }
+
+  async result(): Promise<Result> {
+    try {
+      return (await this.#known(() => this.#handle.result())) as Result;
+    } catch (error) {
+      if (!(error instanceof WorkflowFailedError)) throw error;
+      const { cause } = error;
+      if (cause instanceof CancelledFailure) throw new JobFailed('it was cancelled', { cause });
+      throw new JobFailed(cause instanceof Error ? cause.message : error.message, { cause });
+    }
+  }
+
+  /** Sends an Update and waits for its answer; a refused one is a mistake, in its own words. */
+  async update<Answer>(name: string, argument: object): Promise<Answer> {
+    try {
+      return await this.#known(() => this.#handle.executeUpdate<Answer, [object]>(name, { args: [argument] }));
+    } catch (error) {
+      if (!(error instanceof WorkflowUpdateFailedError)) throw error;
+      throw new UsageError(error.cause instanceof Error ? error.cause.message : error.message);
+    }
+  }
+
+  async #known<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      throw new UsageError(`There is no ${this.workflowId.replace(/^searchflow-/, '')} here that runs`);
+    }
+  }
+}

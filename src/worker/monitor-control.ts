@@ -1,0 +1,142 @@
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { type Client, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
+import { canonicalJson, type Json } from '../core/json.js';
+import type { BatchMonitorsInput, BatchProgress, BatchSummary } from '../core/monitor-batch.js';
+import type { MonitorCall } from '../core/monitor-call.js';
+import type { CreatedMonitorResult } from '../core/monitor-create.js';
+import type { ExportMonitorRunsInput, MonitorExport } from '../core/monitor-export.js';
+import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates, monitorWorkflows } from '../core/monitor-names.js';
+import { isPostgresUrl } from '../postgres/index.js';
+import { warehouseAddress } from '../sinks/index.js';
+import { FlowHandle } from './flow-handle.js';
+import { QuietControl } from './quiet-control.js';
+import type { WorkflowAccess } from './runtime-types.js';
+import { sha256 } from './sha256.js';
+
+/** The workflows for monitors, as the command uses them. */
+export class MonitorControl {
+  readonly quiet: QuietControl;
+  readonly #access: WorkflowAccess;
+  readonly #cwd: string;
+
+  constructor(access: WorkflowAccess, cwd: string) {
+    this.#access = access;
+    this.#cwd = cwd;
+    this.quiet = new QuietControl(access);
+  }
+
+  /** Where a warehouse is, and which machine has it; a database's address without its credentials. */
+  place(into: string | undefined): { readonly into: string; readonly host?: string } {
+    const { config, shared } = this.#access;
+    const address = warehouseAddress(into ?? config.warehouse?.shown ?? DEFAULT_MONITOR_WAREHOUSE, this.#cwd);
+    return { into: address, ...(shared && !isPostgresUrl(address) ? { host: hostname() } : {}) };
+  }
+
+  /** Starts a batch, or attaches to the same one where it runs. */
+  async startBatch(input: BatchMonitorsInput): Promise<BatchHandle> {
+    const { origin } = this.#access.config;
+    const { action, filter, into } = input;
+    const job = `monitors-${action}-${sha256(canonicalJson([action, filter, into, origin])).slice(0, 6)}`;
+    const handle = this.batch(job);
+    await this.#start(monitorWorkflows.batchMonitors, handle.workflowId, { ...input, origin });
+    return handle;
+  }
+
+  /** A batch by the name that its start gave. */
+  batch(job: string): BatchHandle {
+    return new BatchHandle(this.#access.client, job);
+  }
+
+  /** One operation on a monitor. */
+  async call(call: MonitorCall): Promise<Json> {
+    const handle = await this.#start(monitorWorkflows.monitorCall, this.#once(call.operation), {
+      ...call,
+      origin: this.#access.config.origin,
+    });
+    const result = (await handle.result()) as { readonly data?: Json; readonly preview?: string };
+    return result.data === undefined ? { tooLarge: true, preview: result.preview ?? '' } : result.data;
+  }
+
+  /** Makes a monitor; the same definition again while it is being made attaches to it. */
+  async create(definition: { readonly [field: string]: Json }, secretFile: string): Promise<CreatedMonitorResult> {
+    const file = resolve(this.#cwd, secretFile);
+    const { origin } = this.#access.config;
+    const input = { definition, secretFile: file, origin, ...(this.#access.shared ? { host: hostname() } : {}) };
+    const id = `searchflow-monitors-create-${sha256(canonicalJson([definition, file, origin])).slice(0, 6)}`;
+    const handle = await this.#start(monitorWorkflows.createMonitor, id, input);
+    return (await handle.result()) as CreatedMonitorResult;
+  }
+
+  /** Exports runs; the same export attaches where it runs. */
+  async export(input: ExportMonitorRunsInput): Promise<FlowHandle<MonitorExport, MonitorExport>> {
+    const { origin } = this.#access.config;
+    return this.#start(monitorWorkflows.exportMonitorRuns, exportId(input, origin), { ...input, origin });
+  }
+
+  /** Exports again and again, by a schedule; another interval replaces the one before. */
+  async exportEvery(input: ExportMonitorRunsInput, everyMs: number): Promise<void> {
+    const { client, config } = this.#access;
+    const scheduleId = exportId(input, config.origin);
+    await this.exportNever(input);
+    await client.schedule.create({
+      scheduleId,
+      spec: { intervals: [{ every: everyMs }] },
+      action: {
+        type: 'startWorkflow',
+        workflowType: monitorWorkflows.exportMonitorRuns,
+        workflowId: scheduleId,
+        taskQueue: config.taskQueue,
+        args: [{ ...input, origin: config.origin }],
+      },
+      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: everyMs },
+    });
+  }
+
+  /** Ends that schedule; false where there is none. */
+  async exportNever(input: ExportMonitorRunsInput): Promise<boolean> {
+    const { client, config } = this.#access;
+    try {
+      await client.schedule.getHandle(exportId(input, config.origin)).delete();
+      return true;
+    } catch (error) {
+      if (error instanceof ScheduleNotFoundError) return false;
+      throw error;
+    }
+  }
+
+  async #start<P, R>(workflow: string, workflowId: string, input: object): Promise<FlowHandle<P, R>> {
+    const { client, config } = this.#access;
+    await client.workflow.start(workflow, {
+      workflowId,
+      taskQueue: config.taskQueue,
+      args: [input],
+      workflowIdConflictPolicy: 'USE_EXISTING',
+    });
+    return new FlowHandle<P, R>(client, workflowId);
+  }
+
+  /** An id for what is done each time it is asked for. */
+  #once(what: string): string {
+    return `searchflow-${what}-${Date.now().toString(36)}-${process.pid}`;
+  }
+}
+
+/** A batch of monitors that runs or ran. */
+export class BatchHandle extends FlowHandle<BatchProgress, BatchSummary> {
+  constructor(
+    client: Client,
+    readonly job: string,
+  ) {
+    super(client, `searchflow-${job}`);
+  }
+
+  /** Decides over a batch that waits for it; rejects with a `UsageError` where it doesn't. */
+  decide(how: keyof typeof monitorUpdates, by: string, why: string | undefined): Promise<BatchProgress> {
+    return this.update(monitorUpdates[how], { by, ...(why === undefined ? {} : { why }) });
+  }
+}
+
+function exportId({ filter = {}, into }: ExportMonitorRunsInput, origin: string): string {
+  return `searchflow-monitors-export-${sha256(canonicalJson([filter, into, origin])).slice(0, 6)}`;
+}
