@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
 import type { Context, ExitCode } from './context.js';
+import { addMonitors } from './monitor-program.js';
 
 type Action = (context: Context) => Promise<ExitCode>;
 
@@ -78,6 +79,7 @@ export function buildProgram(version: string, chosen: (action: Action) => void):
     .option('--dry-run', 'say what would be bought, buy nothing')
     .option('--json', 'the summary as one JSON object on stdout')
     .action((flags) => chosen(async (context) => (await import('./commands/start.js')).start(context, flags)));
+  addMonitors(program, chosen);
   addSandbox(program, chosen);
   return program;
 }
