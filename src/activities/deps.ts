@@ -26,8 +26,8 @@ export interface ActivityDeps {
   prices(): PriceTable;
   readonly sha256: Sha256;
   readonly stages: Stages;
-  /** The warehouse of a job; the same one for the same address. Throws `SinkBusy` where only another machine can reach it. */
-  sinkFor(staged: Pick<StagedJob, 'into' | 'host'>): Sink;
+  /** The warehouse of a job; the same one for the same address. Throws `SinkBusy` where the job is another worker's: of another machine or service. */
+  sinkFor(staged: Pick<StagedJob, 'into' | 'host'> & Partial<Pick<StagedJob, 'origin'>>): Sink;
   /** Where a secret goes that the service tells once; null: what needs one refuses before it sends. */
   readonly secrets: SecretStore | null;
   /** Warehouses of the walks on events. */

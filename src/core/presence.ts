@@ -6,4 +6,6 @@ export interface WorkerHolder {
   readonly startTime: string | null;
   /** Unix ms. */
   readonly since: number;
+  /** The store that it shares with others, without its credentials; null: its folder is its own. */
+  readonly store: string | null;
 }

@@ -4,6 +4,7 @@ import { Runtime } from '@temporalio/worker';
 import { type ActivityDeps, createPurchase, createRuns, Halt, InFlight, ServiceHealth } from '../activities/index.js';
 import { createTransport, defaultTimeouts, type Transport } from '../api/transport.js';
 import { pricesAt } from '../core/prices.js';
+import { SinkBusy } from '../core/sink.js';
 import { FileSecrets } from '../store/file-secrets.js';
 import { MemorySlots } from '../store/memory-slots.js';
 import { openEventPlaces } from './event-places.js';
@@ -90,7 +91,11 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
     prices: () => pricesAt(Date.now(), config.prices),
     sha256,
     stages: store.stages,
-    sinkFor: (staged) => warehouses.of(staged),
+    sinkFor: (staged) => {
+      if (staged.origin === undefined || staged.origin === config.origin) return warehouses.of(staged);
+      // Its keys and pages would pass for those of another service.
+      throw new SinkBusy(`The job is one of ${staged.origin}, a worker here works on ${config.origin}`, null);
+    },
     secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,
     events,
     monitors,

@@ -69,7 +69,7 @@ export class SearchflowPlugin extends SimplePlugin {
       runContext: async (next) => {
         const parts = await openParts(config);
         try {
-          const places = config.store || !opened.worker ? null : await ownPlaces(config, opened.worker);
+          const places = opened.worker && (await ownPlaces(config, opened.worker));
           try {
             opened.activities = createActivities(parts.deps);
             opened.journal = parts.deps.journal;
@@ -118,11 +118,16 @@ interface Opened {
   worker: WorkerOptions | null;
 }
 
-/** Takes the task queue, and the limit unless it is shared by `qps`, for a worker that shares no store with others. */
+/** Takes the task queue, and the limit unless it is shared, for this worker. */
 async function ownPlaces(config: RuntimeConfig, { connection, namespace, taskQueue }: WorkerOptions) {
   const own = connection ?? (await NativeConnection.connect());
   const client = new Client({ connection: own, ...(namespace === undefined ? {} : { namespace }) });
-  const { leave } = await takePlaces(client, taskQueue, placesOf({ ...config, taskQueue }));
+  const { leave } = await takePlaces(
+    client,
+    taskQueue,
+    placesOf({ ...config, taskQueue }),
+    config.store?.shown ?? null,
+  );
   return {
     leave: async () => {
       await leave();

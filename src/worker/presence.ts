@@ -19,7 +19,7 @@ const ANSWER_MS = 5000;
 /** gRPC: cut short by our deadline (the SDK's native connection says cancelled), or the server knows that nobody polls. */
 const UNANSWERED = [1, 4, 9];
 
-/** Something that only one worker without a shared store may have. */
+/** Something that only one worker may have, or all those of one store together. */
 export interface Place {
   /** Workflow id of its presence. */
   readonly id: string;
@@ -28,19 +28,19 @@ export interface Place {
   readonly wayOut: string;
 }
 
-const share = 'let both share a PostgreSQL (SEARCHFLOW_STORE=postgres://…)';
+type Whose = Pick<RuntimeConfig, 'taskQueue' | 'origin' | 'team' | 'apiKey' | 'rateIsShare' | 'store'>;
+
+const share = 'let both share a PostgreSQL (the same SEARCHFLOW_STORE=postgres://…)';
 
 /** The places of a worker: its task queue, and the team's whole rate limit unless it has a share of it. */
-export function placesOf(
-  config: Pick<RuntimeConfig, 'taskQueue' | 'origin' | 'team' | 'apiKey' | 'rateIsShare'>,
-): readonly Place[] {
-  const { taskQueue, origin, rateIsShare } = config;
+export function placesOf(config: Whose): readonly Place[] {
+  const { taskQueue, origin, rateIsShare, store } = config;
   const queue: Place = {
     id: `searchflow-worker-of-${taskQueue}`,
     taken: `works on the task queue ${taskQueue}, and two with a journal each would buy the same rows twice`,
     wayOut: `End that one, give this one a queue of its own (SEARCHFLOW_TASK_QUEUE), or ${share}`,
   };
-  if (origin === 'sandbox' || rateIsShare) return [queue];
+  if (origin === 'sandbox' || rateIsShare || store) return [queue];
   const limit: Place = {
     // A hash: the id of a workflow is for everybody to see.
     id: `searchflow-limit-of-${sha256(teamOf(config)).slice(0, 24)}`,
@@ -51,15 +51,17 @@ export function placesOf(
 }
 
 /**
- * Takes places for this worker. Throws a `UsageError` that names the other where a living one has one of them; what a dead one
- * left is taken over. Call it right before the worker runs on `taskQueue`, because it is the running worker that answers for it.
+ * Takes places for this worker; `store` is the one it shares, if any. Throws a `UsageError` that names the other where a living one
+ * has one of them, unless both share the store; what a dead one left is taken over. Call it right before the worker runs on
+ * `taskQueue`, because it is the running worker that answers for it.
  */
 export async function takePlaces(
   client: Client,
   taskQueue: string,
   places: readonly Place[],
+  store: string | null,
 ): Promise<{ leave(): Promise<void> }> {
-  const me: WorkerHolder = { host: hostname(), ...ownIdentity(), since: Date.now() };
+  const me: WorkerHolder = { host: hostname(), ...ownIdentity(), since: Date.now(), store };
   const taken: (() => Promise<void>)[] = [];
   const leave = async () => {
     for (const end of taken.splice(0)) await end();
@@ -74,6 +76,8 @@ export async function takePlaces(
 }
 
 async function take(client: Client, taskQueue: string, place: Place, me: WorkerHolder): Promise<() => Promise<void>> {
+  // What a store's workers have is theirs until none of them answers: no single one of them ends it.
+  const kept = async () => undefined;
   for (;;) {
     try {
       const { firstExecutionRunId } = await client.workflow.start(workflowNames.workerPresence, {
@@ -83,15 +87,16 @@ async function take(client: Client, taskQueue: string, place: Place, me: WorkerH
         memo: { holder: me },
         workflowIdConflictPolicy: 'FAIL',
       });
-      return () => end(client, place.id, firstExecutionRunId, 'the worker has ended');
+      return me.store ? kept : () => end(client, place.id, firstExecutionRunId, 'the worker has ended');
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
     const other = await holderOf(client, place.id);
     if (other === null) continue;
+    if (me.store && other.holder.store === me.store) return kept;
     if (await lives(client, place.id, other.holder)) {
-      const { pid, host, since } = other.holder;
-      const who = `PID ${pid} on ${host}, since ${new Date(since).toISOString()}`;
+      const { pid, host, since, store } = other.holder;
+      const who = `PID ${pid} on ${host}, since ${new Date(since).toISOString()}, with ${store ?? 'a folder of its own'}`;
       throw new UsageError(`Another worker (${who}) ${place.taken}. ${place.wayOut}`);
     }
     await end(client, place.id, other.runId, 'its worker is gone; another takes its place');
@@ -108,9 +113,10 @@ async function holderOf(client: Client, workflowId: string): Promise<{ runId: st
   }
 }
 
-async function lives(client: Client, workflowId: string, { host, pid, startTime }: WorkerHolder): Promise<boolean> {
+async function lives(client: Client, workflowId: string, holder: WorkerHolder): Promise<boolean> {
+  const { host, pid, startTime, store } = holder;
   // On this machine its process can be looked for: after a crash nobody waits for an answer that can't come.
-  if (host === hostname() && !isAlive(pid, startTime)) return false;
+  if (!store && host === hostname() && !isAlive(pid, startTime)) return false;
   try {
     const handle = client.workflow.getHandle(workflowId);
     await client.withDeadline(Date.now() + ANSWER_MS, () => handle.query(queryNames.holder));

@@ -69,10 +69,9 @@ export class WorkerHere {
     await this.#parts?.close();
   }
 
-  /** An embedded server is the folder's own, whose lock says enough. */
   async #takePlaces({ client }: Temporal): Promise<void> {
-    if (this.#store.shared || this.#config.temporalAddress === null) return;
-    const { leave } = await takePlaces(client, this.#config.taskQueue, placesOf(this.#config));
+    const { taskQueue, store } = this.#config;
+    const { leave } = await takePlaces(client, taskQueue, placesOf(this.#config), store?.shown ?? null);
     this.#leave = leave;
   }
 

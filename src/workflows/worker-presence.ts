@@ -5,8 +5,8 @@ import type { WorkerHolder } from '../core/presence.js';
 const holderQuery = defineQuery<WorkerHolder>(queryNames.holder);
 
 /**
- * `workerPresence`: stands on a task queue while a worker without a shared store works there, and says who that is. Its query is
- * answered by a living worker alone, so another one that asks knows whether it may take the queue. Ended from outside.
+ * `workerPresence`: stands on a task queue while workers of one store work there, and says who that is. Its query is answered by a
+ * living worker alone, so another one that asks knows whether it may take the queue. Ended from outside.
  */
 export async function workerPresence(holder: WorkerHolder): Promise<void> {
   setHandler(holderQuery, () => holder);

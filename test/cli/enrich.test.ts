@@ -108,7 +108,7 @@ describe('searchflow enrich, without a key', () => {
     const { out: status } = await runCommand(['status', 'sites'], { cwd });
     expect(status).toContain('230 rows');
     const { out: limits } = await runCommand(['limits', '--qps', '7'], { cwd });
-    expect(limits).toContain('7 requests a second');
+    expect(limits).toMatch(/^ +all +7\/s/m);
     const { code, out } = await runCommand(['export', 'sites', '--csv', '-'], { cwd });
     expect({ code, out }).toEqual({ code: 0, out: readFileSync(join(cwd, 'out/sites.csv'), 'utf8') });
   });

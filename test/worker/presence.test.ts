@@ -14,7 +14,7 @@ import { codePath } from '../jobs/host.js';
 import { startTemporal } from '../jobs/temporal.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'searchflow-presence-'));
-const elsewhere: WorkerHolder = { host: 'another-machine', pid: 4711, startTime: null, since: 0 };
+const elsewhere: WorkerHolder = { host: 'another-machine', pid: 4711, startTime: null, since: 0, store: null };
 let temporal: TestWorkflowEnvironment;
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -43,7 +43,7 @@ async function takenElsewhere(taskQueue: string) {
 it('a place is taken over from a worker on another machine that does not answer', async () => {
   await takenElsewhere('silent');
   const startedAt = Date.now();
-  const { leave } = await takePlaces(temporal.client, 'silent', [placeOf('silent')]);
+  const { leave } = await takePlaces(temporal.client, 'silent', [placeOf('silent')], null);
   expect(Date.now() - startedAt).toBeLessThan(15_000);
   const handle = temporal.client.workflow.getHandle(placeOf('silent').id);
   expect((await handle.describe()).memo?.holder).toMatchObject({ pid: process.pid });
@@ -59,10 +59,33 @@ it('a place is left to a worker on another machine that answers', async () => {
   });
   await worker.runUntil(async () => {
     await takenElsewhere('living');
-    await expect(takePlaces(temporal.client, 'living', [placeOf('living')])).rejects.toThrow(
-      /^Another worker \(PID 4711 on another-machine, since 1970-\S+\) is there\. Go\.$/,
+    await expect(takePlaces(temporal.client, 'living', [placeOf('living')], null)).rejects.toThrow(
+      /^Another worker \(PID 4711 on another-machine, since 1970-\S+, with a folder of its own\) is there\. Go\.$/,
     );
   });
+});
+
+it('workers of one store share a queue, and no other worker joins them while one of them lives', async () => {
+  const places = [placeOf('shared')];
+  const worker = await Worker.create({
+    connection: temporal.nativeConnection,
+    taskQueue: 'shared',
+    workflowBundle: { codePath },
+  });
+  const handle = temporal.client.workflow.getHandle(placeOf('shared').id);
+  await worker.runUntil(async () => {
+    for (let count = 0; count < 2; count++) {
+      const { leave } = await takePlaces(temporal.client, 'shared', places, 'postgres://db:5432/etl');
+      await leave();
+    }
+    expect((await handle.describe()).status.name).toBe('RUNNING');
+    for (const store of [null, 'postgres://db:5432/other']) {
+      const refused = takePlaces(temporal.client, 'shared', places, store);
+      await expect(refused).rejects.toThrow(/^Another worker \(.*, with postgres:\/\/db:5432\/etl\) is there/);
+    }
+  });
+  await (await takePlaces(temporal.client, 'shared', places, null)).leave();
+  expect((await handle.describe()).status.name).toBe('TERMINATED');
 });
 
 it('a worker with the plugin leaves its queue to one that answers, and takes over from one that does not', async () => {
