@@ -5,7 +5,12 @@ import type { WarehouseSummary } from './sink.js';
 import type { SpendCap } from './spend.js';
 
 /** The names by which workflows, signals and queries are known on the wire. They never change. */
-export const workflowNames = { enrichCsv: 'enrichCsv', workerPresence: 'workerPresence' } as const;
+export const workflowNames = {
+  enrichCsv: 'enrichCsv',
+  runAgent: 'runAgent',
+  runResearch: 'runResearch',
+  workerPresence: 'workerPresence',
+} as const;
 export const signalNames = { pause: 'pause', resume: 'resume' } as const;
 export const queryNames = { progress: 'progress', holder: 'holder' } as const;
 
