@@ -27,6 +27,7 @@ export {
   type WebhookProblem,
   WebhookRefused,
 } from './api/index.js';
+export type { AgentRowsInput } from './core/agent-rows.js';
 export { type CallFacts, classify, type FailureType, transientTags, type Verdict } from './core/failure.js';
 export {
   DEFAULT_TASK_QUEUE,
@@ -44,6 +45,7 @@ export {
 export type { Draw, Grant, Limiter, LimiterView } from './core/limiter.js';
 export { type ContentType, type PriceBands, type PriceTable, priceTables } from './core/prices.js';
 export { flatProfile, type RateBucket, type RateProfile, rateProfiles } from './core/rate.js';
+export type { RowOperation } from './core/row-operation.js';
 export { Secret } from './core/secret.js';
 export { DEFAULT_BASE_URL } from './core/service.js';
 export { WalkError } from './core/walk.js';

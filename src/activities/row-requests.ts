@@ -8,7 +8,7 @@ import type { Input, SendOptions, Transport } from '../api/transport.js';
 import type { StagedJob } from '../core/job.js';
 import { canonicalJson, type Json } from '../core/json.js';
 import type { Draw } from '../core/limiter.js';
-import type { PriceTable } from '../core/prices.js';
+import { listSearch, type PriceTable } from '../core/prices.js';
 import { unitKeys } from '../core/unit-key.js';
 import type { ActivityDeps } from './deps.js';
 import type { Bought } from './purchase.js';
@@ -25,7 +25,10 @@ export interface RowRequests {
   /** Key of a unit: it holds the whole request, so that only equal requests are one. */
   keyOf(unit: string): string;
   draw(unit: string): Draw;
+  /** The most that it may cost. */
   estimateMicros(unit: string, prices: PriceTable): number;
+  /** What it costs by the list, where that is less. */
+  listMicros(unit: string, prices: PriceTable): number;
   /** Throws `ApiError` where the service would refuse it; sends nothing. */
   check(transport: Pick<Transport, 'check'>, unit: string): void;
   send(
@@ -39,7 +42,7 @@ export interface RowRequests {
 export function rowRequests(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, facts: RowRequestFacts): RowRequests | null {
   switch (facts.operation) {
     case 'search':
-      return bind(deps, facts, searchEndpoint);
+      return bind(deps, facts, searchEndpoint, listSearch);
     case 'answer':
       return bind(deps, facts, answerEndpoint);
     case 'findSimilar':
@@ -57,6 +60,7 @@ function bind<I, O>(
   { origin, sha256 }: Pick<ActivityDeps, 'origin' | 'sha256'>,
   { options, unitColumn, variant }: RowRequestFacts,
   endpoint: Endpoint<I, O>,
+  list: (input: I, prices: PriceTable) => number = endpoint.estimate,
 ): RowRequests {
   const send: SendOptions = variant === undefined ? {} : { variant };
   const key = unitKeys(sha256, origin, endpoint.name, send);
@@ -73,6 +77,7 @@ function bind<I, O>(
     keyOf: (unit) => key(requestOf(unit)),
     draw: (unit) => drawOf(endpoint, input(unit)),
     estimateMicros: (unit, prices) => endpoint.estimate(input(unit), prices),
+    listMicros: (unit, prices) => list(input(unit), prices),
     check: (transport, unit) => transport.check(endpoint, input(unit), send),
     async send(transport, unit, signal) {
       const answer = await transport.send(endpoint, input(unit), { ...send, signal });

@@ -2,18 +2,16 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { EnrichRequest } from '../worker/runtime-types.js';
 import { intoShown } from '../worker/store-setting.js';
-import { type ContentsFlags, toContentsOptions } from './contents-flags.js';
 import { parseDuration } from './duration-option.js';
 import { readMaxCost } from './max-cost-option.js';
+import { type RowRequestFlags, toRowRequest } from './row-request.js';
 
 /** Flags of `searchflow enrich`, as typed. */
-export interface EnrichFlags extends ContentsFlags {
-  readonly urlColumn?: string;
+export interface EnrichFlags extends RowRequestFlags {
   readonly delimiter?: string;
   readonly job?: string;
   readonly into?: string;
   readonly csv?: string;
-  readonly batch?: string;
   readonly refreshAfter?: string;
   readonly retryFailed?: boolean;
   readonly rebuy?: boolean;
@@ -52,7 +50,7 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
     job: flags.job ?? null,
     into: flags.into === undefined ? null : intoShown(flags.into),
     csv: flags.csv ?? null,
-    options: toContentsOptions(flags, mistakes),
+    ...toRowRequest(flags, cwd, mistakes),
     batch: readBatch(flags.batch, mistakes),
     refreshAfterMs: readRefreshAfter(flags.refreshAfter, mistakes),
     retryFailed: flags.retryFailed ?? false,

@@ -1,11 +1,10 @@
 import { Command, CommanderError, Option } from 'commander';
 import type { Context, ExitCode } from './context.js';
 import { addMonitors } from './monitor-program.js';
+import { many, withRate } from './options.js';
+import { addAgentRows, addEnrich } from './row-commands.js';
 
 type Action = (context: Context) => Promise<ExitCode>;
-
-/** `--flag VALUE` that may be given again. */
-const many = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
 /**
  * The command line. Nothing runs here: `chosen` gets what to run, and each command loads its own code, so that `--help` needs
@@ -23,6 +22,7 @@ export function buildProgram(version: string, chosen: (action: Action) => void):
     .exitOverride();
 
   addEnrich(program, chosen);
+  addAgentRows(program.command('agent').description('agent runs'), chosen);
   program
     .command('export')
     .description('write the rows of a job to files, any time')
@@ -84,33 +84,6 @@ export function buildProgram(version: string, chosen: (action: Action) => void):
   return program;
 }
 
-function addEnrich(program: Command, chosen: (action: Action) => void): void {
-  withRate(program.command('enrich'))
-    .description('page contents for every row of a CSV, into a warehouse; the same command makes a stopped job go on')
-    .argument('<file>', 'CSV or .csv.gz; - for standard input')
-    .option('--url-column <name>', 'column that holds the URLs (found where only one does)')
-    .option('--delimiter <char>', 'of the input; tab, semicolon, pipe or the character itself')
-    .option('--job <name>', "name of the job (default: the file's)")
-    .option('--into <address>', 'DuckDB file, or postgres://host/database (default: out/<name>.duckdb)')
-    .option('--csv <file>', 'also write the enriched CSV here')
-    .option('--text', 'page text (the default where nothing else is asked for)')
-    .option('--highlights', 'snippets')
-    .option('--summary [question]', 'a summary, of what answers the question if one is given')
-    .option('--max-age-hours <n>', 'fetch pages anew that the service holds for longer; 0 always, -1 never')
-    .option('--option <name=json>', 'any other option of the service; may be repeated', many)
-    .option('--batch <n>', 'URLs a request, 1 to 100 (default: 100)')
-    .option('--max-cost <dollars>', 'pause before this run costs more; none lifts it')
-    .option('--refresh-after <duration>', 'buy again what is older, such as 30d')
-    .option('--retry-failed', 'buy again rows that failed for a passing reason')
-    .option('--rebuy', 'buy again what was bought but is gone from journal and warehouse')
-    .option('--dry-run', 'say what would be bought, for how much and how long; buy nothing')
-    .option('--yes', 'ask nothing')
-    .option('--json', 'the summary (or plan) as one JSON object on stdout')
-    .action((file, flags) =>
-      chosen(async (context) => (await import('./commands/enrich.js')).enrich(context, file, flags)),
-    );
-}
-
 function addMoney(program: Command, chosen: (action: Action) => void): void {
   const limits = withRate(program.command('limits'))
     .description('rate, slots and money of the team: what is set, what is left')
@@ -166,14 +139,6 @@ function addSandbox(program: Command, chosen: (action: Action) => void): void {
     .action((what, id, flags) =>
       chosen(async (context) => (await import('./commands/sandbox-trigger.js')).trigger(context, what, id, flags)),
     );
-}
-
-function withRate(command: Command): Command {
-  return command
-    .option('--qps <n>', "requests a second of the team's limit that are yours (default: 10)")
-    .option('--rate-profile <name>', 'contract, boost, public or a JSON file instead of --qps')
-    .option('--concurrency <n>', 'paid requests in flight at most')
-    .option('--keep-landing <days>', 'how long bought answers stay in the journal beside the warehouse (default: 7)');
 }
 
 /** Whether commander has already said all there is to say: help, version, or a usage error. */

@@ -7,6 +7,7 @@ import type { SpendCap } from './spend.js';
 /** The names by which workflows, signals and queries are known on the wire. They never change. */
 export const workflowNames = {
   enrichCsv: 'enrichCsv',
+  runAgentRows: 'runAgentRows',
   runAgent: 'runAgent',
   runResearch: 'runResearch',
   workerPresence: 'workerPresence',

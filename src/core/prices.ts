@@ -119,15 +119,30 @@ const plain = new Set(['lite', 'instant', 'fast', 'neural', 'keyword', 'findSimi
 
 /** The most that a search may cost, in micro-dollars (interface section 4.1: a range, by what the service makes of it). */
 export function estimateSearch(request: Options, table: PriceTable): number {
-  const type = typeof request.type === 'string' ? request.type : 'auto';
+  const type = typeOf(request);
+  return priceAs(plain.has(type) && table.search[type] ? [type] : Object.keys(table.search), request, table);
+}
+
+/** List price of a search with its pages, in micro-dollars: what it costs unless the service makes a dearer one of it. */
+export function listSearch(request: Options, table: PriceTable): number {
+  return priceAs([typeOf(request)], request, table);
+}
+
+const typeOf = ({ type }: Options): string => (typeof type === 'string' ? type : 'auto');
+
+function priceAs(types: readonly string[], request: Options, table: PriceTable): number {
   const results = typeof request.numResults === 'number' ? request.numResults : 10;
-  const types = plain.has(type) && table.search[type] ? [type] : Object.keys(table.search);
   const base = Math.max(0, ...types.map((one) => searchPrice(one, results, table)));
   const contents = typeof request.contents === 'object' ? ((request.contents ?? {}) as Options) : {};
   const kinds = contentTypesOf(contents);
   const page = kinds.reduce((sum, kind) => sum + toMicros(table.searchPage[kind]), 0);
   const subpage = Math.max(1, kinds.length) * toMicros(table.contentsPage);
   return base + results * (page + subpagesOf(contents) * subpage);
+}
+
+/** Whether a run of this effort costs what it uses, up to a budget, and not a fixed price (public facts section 12). */
+export function isMetered(effort: unknown): boolean {
+  return !['minimal', 'low', 'medium', 'high', 'xhigh'].includes(String(effort));
 }
 
 /** The most that an agent run can cost, in micro-dollars: its own budget, its price, the cap of its effort, or the dearest. */

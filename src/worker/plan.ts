@@ -5,10 +5,12 @@ import type { JobEntry } from '../core/job-entries.js';
 import type { Freshness, Journal } from '../core/journal.js';
 import { canonicalJson } from '../core/json.js';
 import { toMicros } from '../core/money.js';
-import { estimateContents, type PriceTable } from '../core/prices.js';
+import type { PriceTable } from '../core/prices.js';
+import type { RateProfile } from '../core/rate.js';
 import { type Sink, SinkBusy } from '../core/sink.js';
 import type { Spend } from '../core/spend.js';
 import { readSlice, type StageManifest, sliceFile } from '../rows/index.js';
+import { type Quote, quote } from './quote.js';
 import type { EnrichRequest, JobPlan } from './runtime-types.js';
 import { teamBudgetNote } from './team-budget-note.js';
 
@@ -29,7 +31,7 @@ interface PlanParts {
   readonly journal: Journal & Spend;
   readonly sink: Sink;
   readonly before: JobEntry | null;
-  readonly qps: number;
+  readonly rate: RateProfile;
   readonly prices: PriceTable;
   readonly now: number;
 }
@@ -43,9 +45,10 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   const whole = loaded !== null && loaded.length === staged.slices;
   const complete =
     whole && before?.completed === staged.generation && (freshness === undefined || onlyRebuy(freshness));
+  const costs = quote(staged, parts.prices, parts.rate);
   const count = complete
-    ? { toBuy: 0, landed: staged.distinctUnits, requests: 0, gone: 0 }
-    : await countUnits(parts, freshness, whole && freshness === undefined ? new Set(loaded) : new Set());
+    ? { toBuy: 0, landed: staged.distinctUnits, gone: 0 }
+    : await countUnits(parts, costs, freshness, whole && freshness === undefined ? new Set(loaded) : new Set());
   if (count.gone > 0) {
     notes.push(
       `${count.gone} answers were bought before, but neither journal nor warehouse holds them any more; ` +
@@ -59,7 +62,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
       : before.staged.generation === staged.generation
         ? 'unfinished'
         : 'changed';
-  const estimateMicros = estimateContents(staged.options, count.toBuy, parts.prices);
+  const { requests, micros: estimateMicros, seconds, perSecond, isMost } = costs.total();
   const mostMicros = toMicros(request.maxCostDollars) ?? Number.POSITIVE_INFINITY;
   const team = await teamBudgetNote(parts.journal, Math.min(estimateMicros, mostMicros));
   return {
@@ -68,9 +71,11 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
     standing,
     alreadyBought: count.landed,
     toBuy: count.toBuy,
-    requests: count.requests,
+    requests,
     estimateMicros,
-    seconds: count.requests / parts.qps,
+    estimateIsMost: isMost,
+    seconds,
+    perSecond,
     badRows: manifest.firstBad,
     notes: team === null ? notes : [...notes, team],
   };
@@ -93,30 +98,36 @@ async function loadedSlices({ sink, staged }: PlanParts, notes: string[]): Promi
 /** Distinct units of the staged rows by whether they have landed. Slices in `skip` are known to be whole. */
 async function countUnits(
   { staged, journal, now }: PlanParts,
+  costs: Quote,
   freshness: Freshness | undefined,
   skip: ReadonlySet<number>,
-): Promise<{ toBuy: number; landed: number; requests: number; gone: number }> {
+): Promise<{ toBuy: number; landed: number; gone: number }> {
   const seen = new DigestMap(staged.distinctUnits);
-  const sums = { toBuy: 0, landed: 0, requests: 0, gone: 0 };
+  const sums = { toBuy: 0, landed: 0, gone: 0 };
   for (let slice = 0; slice < staged.slices; slice++) {
-    const keys: string[] = [];
+    const units = new Map<string, string>();
     for (const row of await readSlice(sliceFile(staged.stageDir, slice))) {
-      if (row.k !== null && seen.set(row.k, 0)) keys.push(row.k);
+      if (row.k !== null && seen.set(row.k, 0)) units.set(row.k, row.u as string);
     }
-    const landed = skip.has(slice) ? keys.length : (await journal.lookup(keys, freshness)).length;
-    if (!skip.has(slice) && landed > 0)
-      sums.gone += landed - (await journal.lookup(keys, { ...freshness, rebuyBefore: now })).length;
-    sums.landed += landed;
-    sums.toBuy += keys.length - landed;
-    sums.requests += Math.ceil((keys.length - landed) / staged.batch);
+    const keys = [...units.keys()];
+    const landed = skip.has(slice) ? keys : (await journal.lookup(keys, freshness)).map(({ key }) => key);
+    if (!skip.has(slice) && landed.length > 0)
+      sums.gone += landed.length - (await journal.lookup(keys, { ...freshness, rebuyBefore: now })).length;
+    for (const key of landed) units.delete(key);
+    sums.landed += landed.length;
+    sums.toBuy += units.size;
+    costs.add([...units.values()]);
   }
   return sums;
 }
 
 function optionNotes(staged: StagedJob, before: JobEntry | null): string[] {
-  if (!before || canonicalJson(before.staged.options) === canonicalJson(staged.options)) return [];
+  if (!before) return [];
+  const what = ({ options, template }: StagedJob) =>
+    canonicalJson(template === undefined ? options : { ...options, template });
+  const [was, is] = [what(before.staged), what(staged)];
+  if (was === is) return [];
   return [
-    `The options differ from those of the last run (${canonicalJson(before.staged.options)} then, ` +
-      `${canonicalJson(staged.options)} now): its answers don't serve, every row is bought anew.`,
+    `The options differ from those of the last run (${was} then, ${is} now): its answers don't serve, every row is bought anew.`,
   ];
 }

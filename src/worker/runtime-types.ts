@@ -118,8 +118,12 @@ export interface JobPlan {
   readonly toBuy: number;
   readonly requests: number;
   readonly estimateMicros: number;
-  /** Seconds at the configured limit. */
+  /** The price is metered: the estimate is the most that it may come to. */
+  readonly estimateIsMost: boolean;
+  /** Seconds at the configured limit; for what runs on at the service as many minutes as fifty at a time take, a minute each. */
   readonly seconds: number;
+  /** Requests a second that the configured limit allows. */
+  readonly perSecond: number;
   readonly badRows: readonly BadRow[];
   /** Sentences a person should read: other options, pruned bodies, a locked warehouse. */
   readonly notes: readonly string[];

@@ -63,7 +63,7 @@ class StoreRuntime implements Runtime {
         before,
         journal: await this.#store.journal(),
         sink: this.#warehouses.of(staged),
-        qps: rateProfileOf(this.#config).buckets[0]?.qps ?? 10,
+        rate: rateProfileOf(this.#config),
         prices: pricesAt(Date.now(), this.#config.prices),
         now: Date.now(),
       });

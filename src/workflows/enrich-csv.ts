@@ -3,7 +3,8 @@ import type { EnrichCsvInput, JobSummary } from '../core/job.js';
 import { type RowJobState, rowJob } from './row-job.js';
 
 /**
- * `enrichCsv`: page contents for every row of a CSV file, into a warehouse (interface section 4.2).
+ * `enrichCsv`: page contents (interface section 4.2), a search, an answer or whatever `operation` says for every row of a CSV file,
+ * into a warehouse.
  *
  * Start it by name with plain JSON, see `EnrichCsvInput`. Signals `pause` and `resume`, query `progress`; cancelling lets paid
  * calls in flight land. Give it a stable workflow id: the same job started again buys only what is new.

@@ -6,6 +6,7 @@ export { exportMonitorRuns } from './export-monitor-runs.js';
 export { monitorCall } from './monitor-call.js';
 export { quietMonitors, quietTurn } from './quiet-monitors.js';
 export { runAgent } from './run-agent.js';
+export { runAgentRows } from './run-agent-rows.js';
 export { runResearch } from './run-research.js';
 export { syncEvents } from './sync-events.js';
 export { workerPresence } from './worker-presence.js';

@@ -23,6 +23,7 @@ import {
   signalNames,
 } from '../core/job.js';
 import { type Pause, pauseOf } from '../core/pause.js';
+import { isSlow } from '../core/row-operation.js';
 import { detailsText } from './details-text.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
 import { bulkPolicy, slicePolicy } from './policies.js';
@@ -237,7 +238,9 @@ class RowJob {
         costMicros: now.costMicros + result.costMicros,
         unknownOutcomes: now.unknownOutcomes + result.unknownOutcomes,
       });
-      if (!result.complete) this.#queue.putBack(slice);
+      // A run of an hour must not keep others from being started: its slice goes on when they all have been.
+      if (!result.complete && isSlow(state.staged.operation) && !now.paused) this.#queue.putLast(slice);
+      else if (!result.complete) this.#queue.putBack(slice);
     } catch (error) {
       this.#queue.putBack(slice);
       if (!isCancellation(error) && !endedByCancel(error)) this.#failed(error, state.resumedAt);

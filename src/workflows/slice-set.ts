@@ -36,6 +36,13 @@ export class SliceQueue {
     return number;
   }
 
+  /** To be run after all the others. */
+  putLast(number: number): void {
+    const last = this.#ranges.at(-1);
+    if (last && last[1] + 1 === number) last[1] = number;
+    else this.#ranges.push([number, number]);
+  }
+
   putBack(number: number): void {
     const [first] = this.#ranges;
     if (first && first[0] === number + 1) first[0] = number;

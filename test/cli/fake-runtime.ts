@@ -52,7 +52,9 @@ export const plan: JobPlan = {
   toBuy: 200,
   requests: 2,
   estimateMicros: 200_000,
+  estimateIsMost: false,
   seconds: 0.2,
+  perSecond: 10,
   badRows: [],
   notes: [],
 };

@@ -10,7 +10,7 @@ export interface EnrichCommandFlags extends EnrichFlags, ConfigFlags {
   readonly yes?: boolean;
 }
 
-/** `searchflow enrich FILE`: page contents for every row, into a warehouse. The same command makes a stopped job go on. */
+/** `searchflow enrich FILE`: page contents, or what `--op` says, for every row, into a warehouse. The same command makes a stopped job go on. */
 export async function enrich(context: Context, file: string, flags: EnrichCommandFlags): Promise<ExitCode> {
   const mistakes: string[] = [];
   const request = toEnrichRequest(file, flags, context.cwd, mistakes);

@@ -5,8 +5,9 @@ import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { follow } from '../follow.js';
 import { checkReachable } from '../reach.js';
 import { dollars, some } from '../render/amounts.js';
+import { someOf } from '../render/operation-words.js';
 import { pausedData, pausedText } from '../render/paused.js';
-import { atMost, planData, planText, serviceText } from '../render/plan.js';
+import { aboutDollars, atMost, planData, planText, serviceText } from '../render/plan.js';
 import { printable } from '../render/printable.js';
 import { ProgressView } from '../render/progress-view.js';
 import { summaryData, summaryText } from '../render/summary.js';
@@ -58,11 +59,12 @@ function announcement(plan: JobPlan, config: RuntimeConfig): string {
   const { staged } = plan;
   const most = atMost(plan);
   const stops = most === null || most >= plan.estimateMicros ? '' : `, to stop at ${dollars(most)}`;
+  const requests = staged.operation === 'contents' ? ` in ${some(plan.requests, 'request')}` : '';
   const buys =
     plan.toBuy === 0
       ? 'nothing to buy'
-      : `${some(plan.toBuy, 'URL')} to buy in ${some(plan.requests, 'request')} for about ${dollars(plan.estimateMicros)}${stops}`;
-  const bought = plan.alreadyBought > 0 ? `, ${some(plan.alreadyBought, 'URL')} already bought` : '';
+      : `${someOf(plan.toBuy, staged.operation)} to buy${requests} for ${aboutDollars(plan)}${stops}`;
+  const bought = plan.alreadyBought > 0 ? `, ${someOf(plan.alreadyBought, staged.operation)} already bought` : '';
   const bad = staged.badRows > 0 ? `, ${some(staged.badRows, 'bad row')}` : '';
   return `${printable(staged.name)}: ${some(staged.rows, 'row')}, ${buys}${bought}${bad}; on ${serviceText(config)}.`;
 }
@@ -74,12 +76,12 @@ async function agreed(context: Context, config: RuntimeConfig, plan: JobPlan, ma
   if (!context.terminal.asks) {
     throw new UsageError('This spends real money and nobody can be asked here; give --yes to agree beforehand.');
   }
-  const urls = some(plan.toBuy, 'URL');
+  const units = someOf(plan.toBuy, plan.staged.operation);
   return askYesNo(
     context,
     micros < plan.estimateMicros
-      ? `Spend at most ${dollars(micros)} of real money on ${urls}?`
-      : `Buy ${urls} for about ${dollars(micros)} of real money?`,
+      ? `Spend at most ${dollars(micros)} of real money on ${units}?`
+      : `Buy ${units} for ${aboutDollars(plan)} of real money?`,
   );
 }
 

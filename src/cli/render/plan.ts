@@ -1,8 +1,9 @@
 import { toMicros } from '../../core/money.js';
-import { contentsQps } from '../../worker/config.js';
+import { isSlow } from '../../core/row-operation.js';
 import type { JobPlan, RuntimeConfig } from '../../worker/runtime-types.js';
 import { count, dollars, duration, some } from './amounts.js';
 import { badRowLines } from './bad-rows.js';
+import { manyOf, someOf } from './operation-words.js';
 import { printable } from './printable.js';
 
 const standings: Readonly<Record<JobPlan['standing'], string>> = {
@@ -24,27 +25,46 @@ export function atMost({ request }: Pick<JobPlan, 'request'>): number | null {
   return toMicros(request.maxCostDollars);
 }
 
+/** What it will cost, in words: about so much by the list, or at most so much where it is metered. */
+export function aboutDollars({ estimateMicros, estimateIsMost }: JobPlan): string {
+  return `${estimateIsMost ? 'at most' : 'about'} ${dollars(estimateMicros)}`;
+}
+
 function dollarsText(plan: JobPlan): string {
   const most = atMost(plan);
-  if (most === null) return `about ${dollars(plan.estimateMicros)}`;
-  if (most >= plan.estimateMicros) return `about ${dollars(plan.estimateMicros)}, at most ${dollars(most)}`;
+  if (most === null || (most >= plan.estimateMicros && plan.estimateIsMost)) return aboutDollars(plan);
+  if (most >= plan.estimateMicros) return `${aboutDollars(plan)}, at most ${dollars(most)}`;
   return `would stop at ${dollars(most)} of an estimated ${dollars(plan.estimateMicros)}`;
 }
 
+function requestsText({ staged, requests }: JobPlan): string {
+  if (staged.operation === 'contents') return `${count(requests)} of up to ${some(staged.batch, 'URL')}`;
+  return staged.rowsPerRun ? `${count(requests)} for up to ${some(staged.rowsPerRun, 'row')} each` : count(requests);
+}
+
+function timeText({ staged, seconds, perSecond }: JobPlan): string {
+  const rate = `${some(perSecond, 'request')} a second`;
+  return isSlow(staged.operation)
+    ? `${duration(seconds)} at 50 at a time and ${rate}, if each takes a minute`
+    : `${duration(seconds)} at ${rate}`;
+}
+
 /** The plan for a person. */
-export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin' | 'rate'>): string {
+export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): string {
   const { staged } = plan;
+  const { operation } = staged;
   const lines: [string, string][] = [
     ['Job', `${printable(staged.job)} (${standings[plan.standing]})`],
     ['Service', serviceText(config)],
     ['Rows', count(staged.rows)],
-    ['Distinct URLs', count(staged.distinctUnits)],
+    ...(operation === 'contents' ? [] : [['Buys', manyOf(operation)] as [string, string]]),
+    [operation === 'contents' ? 'Distinct URLs' : 'Distinct', count(staged.distinctUnits)],
     ['Already bought', count(plan.alreadyBought)],
     ['Bad rows', count(staged.badRows)],
-    ['To buy', some(plan.toBuy, 'URL')],
-    ['Requests', `${count(plan.requests)} of up to ${some(staged.batch, 'URL')}`],
+    ['To buy', someOf(plan.toBuy, operation)],
+    ['Requests', requestsText(plan)],
     ['Dollars', dollarsText(plan)],
-    ['Time', `${duration(plan.seconds)} at ${some(contentsQps(config.rate), 'request')} a second`],
+    ['Time', timeText(plan)],
     ['Warehouse', printable(staged.into)],
   ];
   return [
@@ -64,14 +84,18 @@ export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     name: staged.name,
     service: config.service,
     origin: config.origin,
+    operation: staged.operation,
     standing: plan.standing,
     rows: staged.rows,
-    distinctUrls: staged.distinctUnits,
+    ...(staged.operation === 'contents'
+      ? { distinctUrls: staged.distinctUnits }
+      : { distinctRequests: staged.distinctUnits }),
     alreadyBought: plan.alreadyBought,
     badRows: staged.badRows,
     toBuy: plan.toBuy,
     requests: plan.requests,
     dollars: plan.estimateMicros / 1e6,
+    dollarsAreMost: plan.estimateIsMost,
     maxDollars: most === null ? null : most / 1e6,
     seconds: plan.seconds,
     into: staged.into,

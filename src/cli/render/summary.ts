@@ -91,7 +91,7 @@ function unknownLines(total: number, outcomes: readonly UnknownOutcome[]): strin
     `${some(all, 'unknown outcome')}: sent, answer lost, perhaps charged:`,
     ...shown.map(
       (one) =>
-        `  ${new Date(one.intendedAt).toISOString()} ${printable(one.operation)} of ${some(one.keys.length, 'URL')}, ` +
+        `  ${new Date(one.intendedAt).toISOString()} ${printable(one.operation)}${one.operation === 'contents' ? ` of ${some(one.keys.length, 'URL')}` : ''}, ` +
         `at most ${dollars(one.estimateMicros)}: ${printable(one.reason, 160)}`,
     ),
     ...(all > shown.length ? [`  and ${count(all - shown.length)} more (table unknown_outcomes)`] : []),

@@ -1,0 +1,36 @@
+import type { EnrichCsvInput } from './job.js';
+import type { Json } from './json.js';
+
+/** Input of the `runAgentRows` workflow: plain JSON, usable from any Temporal SDK. What isn't named here is as in `EnrichCsvInput`. */
+export interface AgentRowsInput
+  extends Pick<
+    EnrichCsvInput,
+    'input' | 'into' | 'csv' | 'job' | 'delimiter' | 'freshness' | 'maxCostDollars' | 'rowsPerRun' | 'staged'
+  > {
+  /** A Liquid template over the columns, such as `Find the CEO of {{name}}`; for several rows a run, a text without columns. */
+  readonly query: string;
+  /** JSON Schema of a row's output, of type object: its properties become columns. */
+  readonly outputSchema?: Json;
+  /** Default `auto`, whose price is metered. */
+  readonly effort?: string;
+  readonly systemPrompt?: string;
+  readonly dataSources?: Json;
+  /** Other fields of the request (interface section 4.7), such as `budget` or `input`; their texts are templates, too. */
+  readonly request?: { readonly [field: string]: Json };
+}
+
+/** An agent job as a job of rows. */
+export function toEnrichInput(input: AgentRowsInput): EnrichCsvInput {
+  const { query, outputSchema, effort, systemPrompt, dataSources, request = {}, ...job } = input;
+  return {
+    ...job,
+    operation: 'agent',
+    template: { ...request, query, ...(systemPrompt === undefined ? {} : { systemPrompt }) },
+    // Not rendered: a schema's words are the user's own.
+    options: {
+      ...(outputSchema === undefined ? {} : { outputSchema }),
+      ...(effort === undefined ? {} : { effort }),
+      ...(dataSources === undefined ? {} : { dataSources }),
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import { continueAsNew } from '@temporalio/workflow';
+import { type AgentRowsInput, toEnrichInput } from '../core/agent-rows.js';
+import type { JobSummary } from '../core/job.js';
+import { type RowJobState, rowJob } from './row-job.js';
+
+/**
+ * `runAgentRows`: an agent run for every row of a CSV file (interface section 4.7), its output as columns of a warehouse.
+ *
+ * Start it by name with plain JSON, see `AgentRowsInput`. It is the job that `enrichCsv` runs with `operation: 'agent'`, with the same
+ * signals, query and promise; never more runs are in progress than the team has places for.
+ * The second argument is its own, for continuing as new.
+ */
+export async function runAgentRows(input: AgentRowsInput, state?: RowJobState): Promise<JobSummary> {
+  return rowJob(toEnrichInput(input), state, ({ staged }, nextState) =>
+    continueAsNew<typeof runAgentRows>(staged ? { ...input, staged } : input, nextState),
+  );
+}
