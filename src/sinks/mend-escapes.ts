@@ -19,3 +19,8 @@ export function mendSurrogates(json: string): string {
 export function mendForPostgres(json: string): string {
   return mend(json, NULS_TOO);
 }
+
+/** Whether there may be half a pair among these bytes of JSON. Pairs of surrogates are hardly ever written as escapes. */
+export function mayHoldHalves(json: Buffer): boolean {
+  return json.includes('\\ud') || json.includes('\\uD');
+}

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { PgTransaction } from '../../postgres/index.js';
-import { mendForPostgres } from '../mend-escapes.js';
+import { mayHoldHalves, mendForPostgres } from '../mend-escapes.js';
 
 /** Bytes read and sent at a time: the loop is never held for longer than these take. */
 const PIECE = 262_144;
@@ -53,7 +53,12 @@ async function* frames(chunks: AsyncIterable<Buffer>, careful: boolean): AsyncGe
     const end = chunk.lastIndexOf(10) + 1;
     const piece = end === 0 ? null : Buffer.concat([...rest, chunk.subarray(0, end)]);
     rest = piece === null ? [...rest, chunk] : [chunk.subarray(end)];
-    if (piece !== null) yield frame(careful || isOdd(piece) ? Buffer.from(mended(piece.toString(), careful)) : piece);
+    if (piece !== null)
+      yield frame(
+        careful || mayHoldHalves(piece) || piece.includes('\\u0000')
+          ? Buffer.from(mended(piece.toString(), careful))
+          : piece,
+      );
   }
   yield TRAILER;
 }
@@ -73,11 +78,6 @@ function frame(lines: Buffer): Buffer {
     from = end + 1;
   }
   return framed;
-}
-
-/** Whether there may be an escape to mend. Pairs of surrogates are hardly ever written as escapes. */
-function isOdd(piece: Buffer): boolean {
-  return piece.includes('\\u0000') || piece.includes('\\ud') || piece.includes('\\uD');
 }
 
 function mended(text: string, careful: boolean): string {

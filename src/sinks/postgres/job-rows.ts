@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { PgTransaction } from '../../postgres/index.js';
 import { literal, plainPath } from '../duckdb/quote.js';
 import type { JobRows } from '../export/job-rows.js';
-import { mendSurrogates } from '../mend-escapes.js';
+import { mayHoldHalves, mendSurrogates } from '../mend-escapes.js';
 import { unknownJob } from '../warehouse-summary.js';
 import type { Warehouse } from './warehouse.js';
 
@@ -75,7 +75,7 @@ async function bring(tx: PgTransaction, query: string, file: string): Promise<nu
         at = next;
       }
       // Half of a surrogate pair is no character to DuckDB either; there it is shown, as in a warehouse of its own.
-      done(null, /\\ud/i.test(piece.toString('latin1')) ? mendSurrogates(piece.toString()) : piece);
+      done(null, mayHoldHalves(piece) ? mendSurrogates(piece.toString()) : piece);
     },
   });
   await pipeline(lines, readable, createWriteStream(file, { mode: 0o600 }));
