@@ -1,11 +1,13 @@
 import type { StagedJob } from '../core/job.js';
 import type { Draw } from '../core/limiter.js';
+import { agentOrder } from './agent-order.js';
 import { type ContentsOptions, contentsOrder } from './contents-order.js';
 import type { ActivityDeps } from './deps.js';
 import type { Order, Unit } from './purchase.js';
+import { researchOrder } from './research-order.js';
 import { type RowRequests, rowRequests } from './row-requests.js';
 
-type Deps = Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices' | 'origin' | 'sha256'>;
+type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' | 'origin' | 'sha256' | 'runs'>;
 
 /** What a slice gives each order, whatever is bought. */
 export type SliceOrder = Pick<Order, 'book' | 'owner' | 'units' | 'freshness' | 'resumedAt' | 'cap'>;
@@ -13,8 +15,19 @@ export type SliceOrder = Pick<Order, 'book' | 'owner' | 'units' | 'freshness' | 
 /** The order for some units of a row job, by the job's operation. */
 export function rowOrder(deps: Deps, staged: StagedJob, slice: SliceOrder): Order {
   const requests = rowRequests(deps, staged);
-  if (requests !== null) return requestOrder(deps, requests, slice);
-  const { batch, options } = staged;
+  const { operation, batch, options, variant } = staged;
+  if (requests !== null) {
+    const request = <I>({ unit }: Unit) => JSON.parse(requests.requestOf(unit)) as I;
+    if (operation === 'agent') return agentOrder(deps, { ...slice, refused: 'settle', request });
+    if (operation === 'research')
+      return researchOrder(deps, {
+        ...slice,
+        refused: 'settle',
+        request,
+        ...(variant === undefined ? {} : { variant }),
+      });
+    return requestOrder(deps, requests, slice);
+  }
   return contentsOrder(deps, { ...slice, unitsPerRequest: batch, options: options as ContentsOptions });
 }
 

@@ -10,8 +10,10 @@ import { canonicalJson, type Json } from '../core/json.js';
 import type { Draw } from '../core/limiter.js';
 import { listSearch, type PriceTable } from '../core/prices.js';
 import { unitKeys } from '../core/unit-key.js';
+import { agentKeys } from './agent-order.js';
 import type { ActivityDeps } from './deps.js';
 import type { Bought } from './purchase.js';
+import { researchKeys } from './research-order.js';
 
 /** What makes the requests of a job of whole requests. */
 export type RowRequestFacts = Pick<StagedJob, 'operation' | 'options' | 'unitColumn' | 'variant'>;
@@ -42,28 +44,32 @@ export interface RowRequests {
 export function rowRequests(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, facts: RowRequestFacts): RowRequests | null {
   switch (facts.operation) {
     case 'search':
-      return bind(deps, facts, searchEndpoint, listSearch);
+      return bind(facts, searchEndpoint, keysOf(deps, searchEndpoint), listSearch);
     case 'answer':
-      return bind(deps, facts, answerEndpoint);
+      return bind(facts, answerEndpoint, keysOf(deps, answerEndpoint));
     case 'findSimilar':
-      return bind(deps, facts, findSimilarEndpoint);
+      return bind(facts, findSimilarEndpoint, keysOf(deps, findSimilarEndpoint));
     case 'agent':
-      return bind(deps, facts, createAgentRunEndpoint);
+      return bind(facts, createAgentRunEndpoint, agentKeys(deps, {}));
     case 'research':
-      return bind(deps, facts, createResearchTaskEndpoint);
+      return bind(facts, createResearchTaskEndpoint, researchKeys(deps, {}, facts.variant));
     default:
       return null;
   }
 }
 
+/** Keys of an operation that answers at once, under its own name. */
+function keysOf({ origin, sha256 }: Pick<ActivityDeps, 'origin' | 'sha256'>, { name }: { readonly name: string }) {
+  return unitKeys(sha256, origin, name, {});
+}
+
 function bind<I, O>(
-  { origin, sha256 }: Pick<ActivityDeps, 'origin' | 'sha256'>,
   { options, unitColumn, variant }: RowRequestFacts,
   endpoint: Endpoint<I, O>,
+  key: (request: string) => string,
   list: (input: I, prices: PriceTable) => number = endpoint.estimate,
 ): RowRequests {
   const send: SendOptions = variant === undefined ? {} : { variant };
-  const key = unitKeys(sha256, origin, endpoint.name, send);
   const request = (unit: string) => {
     const own = unitColumn === null ? (JSON.parse(unit) as { readonly [name: string]: Json }) : { url: unit };
     return { ...options, ...own };
