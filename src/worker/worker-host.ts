@@ -4,13 +4,15 @@ import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/w
 import { type ActivityDeps, createActivities } from '../activities/index.js';
 import type { RuntimeConfig } from './runtime-types.js';
 
-/** Worker options that fit these activities: heartbeats every second, a small workflow cache, a drain longer than a landing. */
+/** Worker options that fit these activities: heartbeats every second, a small workflow cache, a short wait for a worker that died, a drain longer than a landing. */
 export const workerDefaults = {
   maxHeartbeatThrottleInterval: '1s',
   defaultHeartbeatThrottleInterval: '1s',
   maxConcurrentActivityTaskExecutions: 500,
   maxCachedWorkflows: 100,
   workflowThreadPoolSize: 1,
+  // How long a workflow waits for the worker that knows it, which may be dead, before another reads its history.
+  stickyQueueScheduleToStartTimeout: '5s',
   shutdownGraceTime: 0,
   shutdownForceTime: '20s',
 } as const satisfies Partial<WorkerOptions>;

@@ -4,6 +4,7 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Fault } from '../../src/sandbox/index.js';
 import { sent, startCluster } from './cluster.js';
+import { filesWith } from './files-with.js';
 import { plainRows } from './folder.js';
 import { boughtAgain } from './setting.js';
 import { startTemporal } from './temporal.js';
@@ -70,6 +71,7 @@ it('faults 24 and 39: with a worker of two and the database killed, every row is
   expect(readdirSync(join(folder.dir, 'parquet'))).toEqual(['part-00000.parquet']);
 
   expect(cluster.said()).not.toContain(postgres.password);
+  expect(filesWith(folder.dir, postgres.password)).toEqual([]);
   const job = /^rows-\w+/m.exec(await ask('jobs'))?.[0];
   const history = await temporal.client.workflow.getHandle(`searchflow-${job}`).fetchHistory();
   expect(Buffer.from(JSON.stringify(history)).includes(postgres.password)).toBe(false);
