@@ -1,0 +1,173 @@
+// Agent runs for rows, three jobs at once on one worker, and then fifty workflows of one run each, against a strict service in a
+// process of its own: how full its places are kept, how often it refuses, how late an end is noticed. The service's own log judges.
+//   npm run bench -- agents [--rows 1000] [--slots 50] [--qps 10] [--min 5000] [--max 30000] [--kills 0]
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import { enrichEnv } from './enrich.mjs';
+import { bar, command, median, root, workFolder } from './measure.mjs';
+
+const JOBS = 3;
+
+/** Starts a node process; its first line of output, how it ends, and its end. */
+function start(args, options) {
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (data) => (out += data));
+  child.stderr.on('data', (data) => (err += data));
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  return { child, ended, out: () => out, err: () => err };
+}
+
+async function strictService(options) {
+  const service = start([join(root, 'test', 'support', 'strict-agents.mjs'), JSON.stringify(options)]);
+  while (!service.out().includes('\n')) await delay(20);
+  const url = service.out().trim();
+  return {
+    url,
+    log: async () => (await fetch(`${url}/__log`)).json(),
+    async stop() {
+      service.child.stdin.end();
+      await service.ended;
+    },
+  };
+}
+
+/** Mean of the runs in progress between two moments. */
+function meanInProgress(runs, from, to) {
+  const busy = runs.reduce(
+    (sum, { startedAt, endsAt }) => sum + Math.max(0, Math.min(endsAt, to) - Math.max(startedAt, from)),
+    0,
+  );
+  return busy / (to - from);
+}
+
+/** The most units that were let in within any second. */
+function mostInASecond(starts) {
+  let most = 0;
+  for (let index = 0, from = 0; index < starts.length; index++) {
+    while (starts[index].at - starts[from].at >= 1000) from++;
+    most = Math.max(most, 2 * (index - from + 1));
+  }
+  return most;
+}
+
+export async function run({ rows = 1000, slots = 50, qps = 10, min = 5000, max = 30_000, kills = 0 }) {
+  const { dir, remove } = workFolder();
+  const service = await strictService({
+    slots: Number(slots),
+    qps: Number(qps),
+    durationMs: { min: Number(min), max: Number(max) },
+  });
+  const env = { ...process.env, ...enrichEnv(service.url, dir) };
+  const startWorker = () => start([command, 'worker', '--qps', String(qps)], { cwd: dir, env });
+  let worker = startWorker();
+  try {
+    while (!worker.err().includes('A worker on')) await delay(50);
+    const share = Math.ceil(Number(rows) / JOBS);
+    const begun = performance.now();
+    const jobs = await Promise.all(
+      Array.from({ length: JOBS }, async (_, index) => {
+        const count = Math.min(share, Number(rows) - share * index);
+        const lines = Array.from({ length: count }, (_row, row) => `${index}-${row},Company ${index}-${row}`);
+        const file = join(dir, `companies${index}.csv`);
+        await writeFile(file, `id,name\n${lines.join('\n')}\n`);
+        const into = join(dir, `out${index}.duckdb`);
+        const args = ['agent', 'rows', file, '--query', 'Find the CEO of {{name}}', '--effort', 'low', '--into', into];
+        return start([command, ...args, '--qps', String(qps), '--yes', '--json'], { cwd: dir, env });
+      }),
+    );
+    for (let kill = 0; kill < Number(kills); kill++) {
+      await delay(3000 + Math.random() * 7000);
+      worker.child.kill('SIGKILL');
+      await worker.ended;
+      worker = startWorker();
+    }
+    const codes = await Promise.all(jobs.map(({ ended }) => ended));
+    console.log(
+      `${rows} rows in ${((performance.now() - begun) / 1000).toFixed(0)} s, load ${loadavg()[0].toFixed(1)}`,
+    );
+    for (const [index, code] of codes.entries()) {
+      if (code !== 0) throw new Error(`job ${index} ended with ${code}\n${jobs[index].err().slice(-2000)}`);
+    }
+    const { starts, runs } = await service.log();
+    const admitted = starts.filter(({ refused }) => refused === null);
+    const [from, to] = [admitted[Number(slots) - 1]?.at ?? admitted[0].at, admitted.at(-1).at];
+    const queries = new Set(admitted.map(({ query }) => query));
+    const refused = (why) => starts.filter((one) => one.refused === why).length;
+    const summaries = jobs.map(({ out }) => JSON.parse(out().trim().split('\n').at(-1)));
+    const unknown = summaries.reduce(
+      (sum, { unknownOutcomes }) => sum + (unknownOutcomes?.length ?? unknownOutcomes ?? 0),
+      0,
+    );
+    const seen = runs
+      .filter(({ seenOverAt }) => seenOverAt !== null)
+      .map(({ seenOverAt, endsAt }) => seenOverAt - endsAt);
+    console.log(`an end is read after ${median(seen).toFixed(0)} ms at the median; ${unknown} unknown outcomes`);
+    const least = Number(slots) * 0.96;
+    const met = [
+      bar(
+        'in progress on average, from the first full house to the last start',
+        meanInProgress(runs, from, to),
+        (mean) => mean >= least,
+        `>= ${least}`,
+      ),
+      bar(
+        'part of the starts refused for want of a place',
+        refused('slots') / starts.length,
+        (part) => part <= 0.02,
+        '<= 0.02',
+      ),
+      bar('starts refused for their rate', refused('rate'), (many) => many === 0, '0'),
+      bar('most units in a second', mostInASecond(admitted), (units) => units <= Number(qps), `<= ${qps}`),
+      bar('runs a distinct request', admitted.length / queries.size, (each) => each === 1, '1'),
+      bar('distinct requests run, of all', (queries.size + unknown) / Number(rows), (part) => part >= 1, '1'),
+      bar(
+        'seconds from an end to its result, median',
+        (await lone(dir, service.url, Number(slots))) / 1000,
+        (s) => s <= 1.5,
+        '<= 1.5',
+      ),
+    ];
+    return met.every(Boolean);
+  } finally {
+    worker.child.kill('SIGINT');
+    await worker.ended;
+    await service.stop();
+    remove();
+  }
+}
+
+/** So many workflows of one run each, at once; milliseconds from the end of a run to that of its workflow, at the median. */
+async function lone(dir, url, count) {
+  const { port } = JSON.parse(readFileSync(join(dir, 'state', 'server.json'), 'utf8'));
+  const connection = await Connection.connect({ address: `127.0.0.1:${port}` });
+  const client = new Client({ connection });
+  try {
+    const late = await Promise.all(
+      Array.from({ length: count }, async (_, index) => {
+        const handle = await client.workflow.start('runAgent', {
+          taskQueue: 'searchflow',
+          workflowId: `lone-${index}`,
+          args: [{ query: `Alone ${index}`, effort: 'low' }, {}],
+        });
+        const { runId } = await handle.result();
+        const { closeTime } = await handle.describe();
+        return { runId, closedAt: closeTime.getTime() };
+      }),
+    );
+    const ends = await Promise.all(
+      late.map(async ({ runId, closedAt }) => {
+        const { completedAt } = await (await fetch(`${url}/agent/runs/${runId}`)).json();
+        return closedAt - Date.parse(completedAt);
+      }),
+    );
+    return median(ends);
+  } finally {
+    await connection.close();
+  }
+}
