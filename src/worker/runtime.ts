@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { summarize } from '../activities/job.js';
 import type { EnrichCsvInput, JobSummary, StagedJob } from '../core/job.js';
 import { workflowNames } from '../core/job.js';
@@ -13,6 +13,7 @@ import { openStore } from './open-store.js';
 import { openTransport, placeTaken } from './parts.js';
 import { freshnessOf, makePlan } from './plan.js';
 import { rateProfileOf } from './rate-setting.js';
+import { whyAnew } from './running-job.js';
 import type { EnrichRequest, JobHandle, JobPlan, OpenRuntime, Runtime, RuntimeConfig } from './runtime-types.js';
 import { UsageError } from './runtime-types.js';
 import { stageEnrichment } from './stage-job.js';
@@ -82,7 +83,14 @@ class StoreRuntime implements Runtime {
     const temporal = await this.#connect();
     const freshness = freshnessOf(request, Date.now());
     const handle = jobHandle(temporal.client, staged.job);
-    const why = await this.#whyAnew(handle, staged, freshness !== undefined);
+    const why = await whyAnew({
+      client: temporal.client,
+      handle,
+      staged,
+      asksMore: freshness !== undefined,
+      shared: this.#store.shared,
+      sink: () => (this.clientOnly ? null : this.#warehouses.of(staged)),
+    });
     if (why === null) {
       await handle.resume(maxCost);
       return this.#completing(handle, staged);
@@ -195,46 +203,6 @@ class StoreRuntime implements Runtime {
   #connect(): Promise<Temporal> {
     this.#temporal ??= connectTemporal(this.#config, process.env);
     return this.#temporal;
-  }
-
-  /**
-   * Why the job is to be started: a sentence that says why its running workflow is ended first, '' where none runs; null where the
-   * one that runs goes on.
-   */
-  async #whyAnew(handle: JobHandle, staged: StagedJob, asksMore: boolean): Promise<string | null> {
-    const running = await this.#running(handle);
-    if (running === null) return '';
-    if (running.host !== (staged.host ?? null))
-      return `An earlier run of this job loads a file on ${running.host}; it is ended first, what it bought stays bought`;
-    if (await this.#warehouseGone(handle, staged))
-      return 'The warehouse of this job is gone: it is made anew from the journal, what was bought stays bought';
-    if (asksMore || running.generation !== staged.generation)
-      return 'An earlier run of this job with other contents or options is ended first; what it bought stays bought';
-    return null;
-  }
-
-  /** Whether the warehouse of a running job was deleted. One that another process works for may be about to be made. */
-  async #warehouseGone(handle: JobHandle, staged: StagedJob): Promise<boolean> {
-    if (this.clientOnly) return false;
-    try {
-      if (this.#store.shared && (await handle.progress()).progress.phase === 'planning') return false;
-      return (await this.#warehouses.of(staged).loadedSlices(staged.job, staged.generation)) === null;
-    } catch {
-      // Busy or unusable is not gone; the job itself says what is wrong.
-      return false;
-    }
-  }
-
-  /** What the run that goes on now was started for, or null. */
-  async #running(handle: JobHandle): Promise<{ generation: unknown; host: unknown } | null> {
-    const { client } = await this.#connect();
-    try {
-      const { status, memo } = await client.workflow.getHandle(handle.workflowId).describe();
-      return status.name === 'RUNNING' ? { generation: memo?.generation, host: memo?.host ?? null } : null;
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return null;
-      throw error;
-    }
   }
 
   /** Remembers that the job's content is whole once its workflow has ended well. */
