@@ -136,19 +136,31 @@ async function ownPlaces(config: RuntimeConfig, { connection, namespace, taskQue
   };
 }
 
-const activityNames: readonly (keyof Activities)[] = [
-  ...(Object.keys(operationTable) as OperationName[]),
-  'enrichSlice',
-  'stageInput',
-  'openJob',
-  'finishJob',
-  'agentRun',
-  'endAgentRun',
-  'researchRun',
-  'openWalk',
-  'walkWindow',
-  'finishWalk',
-];
+/** The activities beside those of the operations; a record, so that none is forgotten. */
+const ownActivities: Readonly<Record<Exclude<keyof Activities, OperationName>, true>> = {
+  enrichSlice: true,
+  stageInput: true,
+  openJob: true,
+  jobSpent: true,
+  finishJob: true,
+  agentRun: true,
+  endAgentRun: true,
+  researchRun: true,
+  openWalk: true,
+  walkWindow: true,
+  finishWalk: true,
+  planMonitorBatch: true,
+  decideMonitorBatch: true,
+  affectMonitors: true,
+  finishMonitorBatch: true,
+  callMonitor: true,
+  makeMonitor: true,
+  findMadeMonitors: true,
+  exportMonitors: true,
+  exportRunSlice: true,
+  takeQuietTurn: true,
+};
+const activityNames = [...Object.keys(operationTable), ...Object.keys(ownActivities)] as readonly (keyof Activities)[];
 
 /** Activities under their names before the parts exist: a worker is told them when it is made, and opens them when it runs. */
 function forwarded(opened: Readonly<Opened>): Record<string, (...args: never[]) => Promise<unknown>> {
