@@ -12,6 +12,8 @@ export interface Spent {
   readonly costMicros: number;
   /** The same with what is in flight or unknown, at the estimates: what a budget counts. Absent from the first version. */
   readonly committedMicros?: number;
+  /** Absent from the first version. */
+  readonly unknownOutcomes?: number;
 }
 
 /** What `openJob` answers: the slices that still have rows to load, and what was bought for the job in earlier runs. */
@@ -53,12 +55,16 @@ export function createJobActivities(deps: ActivityDeps) {
         const sink = deps.sinkFor(staged);
         const files: string[] = [];
         for (let slice = 0; slice < staged.slices; slice++) files.push(await deps.stages.slice(staged, slice));
-        const { requests, costMicros, openMicros, unknown } = await deps.journal.totals(`${staged.job}/`);
-        const committedMicros = unknown.reduce((sum, one) => sum + one.estimateMicros, costMicros + openMicros);
+        const before = await spentOn(deps, staged.job);
         const carried = await sink.holdsRows(staged.job);
         const slices = await sink.openJob(jobRecord(staged), files, freshness);
-        return { slices, carried, before: { requests, costMicros, committedMicros } };
+        return { slices, carried, before };
       });
+    },
+
+    /** `jobSpent`: what was bought for a job so far, whoever bought it and however that ended. */
+    async jobSpent({ job }: { readonly job: string }): Promise<Spent> {
+      return beating(() => spentOn(deps, job));
     },
 
     /** `finishJob`: writes down the unknown outcomes, the CSV where asked for, and sums the job up. */
@@ -66,6 +72,12 @@ export function createJobActivities(deps: ActivityDeps) {
       return beating(() => summarize(deps, input));
     },
   };
+}
+
+async function spentOn({ journal }: Pick<ActivityDeps, 'journal'>, job: string): Promise<Required<Spent>> {
+  const { requests, costMicros, openMicros, unknown } = await journal.totals(`${job}/`);
+  const committedMicros = unknown.reduce((sum, one) => sum + one.estimateMicros, costMicros + openMicros);
+  return { requests, costMicros, committedMicros, unknownOutcomes: unknown.length };
 }
 
 /** Sums a job up from its warehouse and the journal; also records what is unknown, and exports. */

@@ -41,23 +41,40 @@ const remedies: Readonly<Record<string, string>> = {
   RateLimited: 'the service wants more than an hour of rest; wait so long',
 };
 
-/** The pause that a failure calls for; null where waiting mends nothing. `maxCostMicros` is what the run of the job may cost. */
-export function pauseOf(failure: Failure, job: string, maxCostMicros: number | null): Pause | null {
+/**
+ * The pause that a failure calls for; null where waiting mends nothing. `maxCostMicros` is what the run of the job may cost,
+ * `spentMicros` what it has cost, in flight and unknown included, where that is known.
+ */
+export function pauseOf(
+  failure: Failure,
+  job: string,
+  maxCostMicros: number | null,
+  spentMicros: number | null = null,
+): Pause | null {
   const reason = reasons[failure.type];
   if (!reason) return null;
   const facts = failure.details;
-  if (reason === 'budget' && isOverBudget(facts)) return { reason, message: budgetText(facts, job, maxCostMicros) };
+  if (reason === 'budget' && isOverBudget(facts)) {
+    return { reason, message: budgetText(facts, job, maxCostMicros, spentMicros) };
+  }
   const remedy = remedies[tagOf(facts)] ?? remedies[failure.type];
   return { reason, message: `${failure.message}: ${remedy}, and go on: searchflow resume ${job}` };
 }
 
-function budgetText(facts: OverBudgetFacts, job: string, maxCostMicros: number | null): string {
+function budgetText(
+  facts: OverBudgetFacts,
+  job: string,
+  maxCostMicros: number | null,
+  spentMicros: number | null,
+): string {
   const { scope, capMicros, remainingMicros, resetsAt } = facts;
   if (scope === 'job') {
     const cap = maxCostMicros ?? capMicros;
+    const spent = spentMicros ?? cap - remainingMicros;
+    const enough = Math.ceil((2 * Math.max(cap, spent)) / 10_000) / 100;
     return (
-      `${dollars(cap - remainingMicros)} of the ${dollars(cap)} that this run may cost is spent, and what is left pays for no ` +
-      `further request; raise it and go on: searchflow resume ${job} --max-cost ${(2 * cap) / 1e6}`
+      `${dollars(spent)} is spent of the ${dollars(cap)} that this run may cost, and what is left pays for no further ` +
+      `request; raise it and go on: searchflow resume ${job} --max-cost ${enough}`
     );
   }
   const day = new Date(resetsAt ?? 0).toISOString().replace('.000Z', 'Z');

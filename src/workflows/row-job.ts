@@ -22,7 +22,7 @@ import {
   type Resumption,
   signalNames,
 } from '../core/job.js';
-import { type Pause, pauseOf } from '../core/pause.js';
+import { type Failure, type Pause, pauseOf } from '../core/pause.js';
 import { isSlow } from '../core/row-operation.js';
 import { detailsText } from './details-text.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
@@ -36,7 +36,7 @@ export const resumeSignal = defineSignal<[Resumption?]>(signalNames.resume);
 export const progressQuery = defineQuery<JobProgress>(queryNames.progress);
 
 const { enrichSlice } = proxyActivities<Activities>(slicePolicy);
-const { stageInput, openJob, finishJob } = proxyActivities<Activities>(bulkPolicy);
+const { stageInput, openJob, jobSpent, finishJob } = proxyActivities<Activities>(bulkPolicy);
 
 /** Runs a row job: stage, slices, load, export. One state machine, see {@link JobPhase}. */
 export async function rowJob(
@@ -74,6 +74,10 @@ class RowJob {
   /** A pause that came before the plan was made. */
   #early: RowJobState['paused'] = null;
   #changes = 0;
+  /** The failure that the job waits for. */
+  #pausedBy: Failure | null = null;
+  /** What the job has spent is summed up once a pause, when nothing is in flight any more. */
+  #summedUp = false;
   /** What the run may cost, until there is a state to keep it. */
   #maxCost: number | null;
 
@@ -131,6 +135,8 @@ class RowJob {
     }
     const other = max !== undefined && max !== (this.#state.maxCostMicros ?? null);
     if (!this.#state.paused && !other) return;
+    this.#pausedBy = null;
+    this.#summedUp = false;
     this.#set({ paused: null, resumedAt: Date.now(), ...(other ? { maxCostMicros: max } : {}) });
     // Slices that run have the old bound: they land what is in flight, and go on with the new one.
     if (other) this.#scope.cancel();
@@ -185,7 +191,8 @@ class RowJob {
       const seen = this.#changes;
       const state = this.#state as RowJobState;
       const enough = workflowInfo().continueAsNewSuggested;
-      this.#phase = state.paused ? 'paused' : 'running';
+      // While what is in flight lands, the job still runs.
+      this.#phase = state.paused && this.#summedUp ? 'paused' : 'running';
       this.#show();
       if (this.#fatal) {
         if (this.#running.size === 0) throw this.#fatal;
@@ -195,6 +202,10 @@ class RowJob {
           if (slice === undefined) break;
           void this.#runSlice(slice);
         }
+      }
+      if (this.#running.size === 0 && state.paused && !this.#summedUp) {
+        await this.#sumUp();
+        continue;
       }
       if (this.#running.size === 0 && !state.paused) {
         if (this.#queue.size === 0) return;
@@ -208,6 +219,22 @@ class RowJob {
         throw error;
       }
     }
+  }
+
+  /** A person decides by what was really spent: a slice that was refused or killed did not tell what it had bought. */
+  async #sumUp(): Promise<void> {
+    this.#summedUp = true;
+    const { staged, before, paused, maxCostMicros = null } = this.#state as RowJobState;
+    const now = await jobSpent({ job: staged.job });
+    const spent = (now.committedMicros ?? now.costMicros) - (before.committedMicros ?? before.costMicros);
+    const told = this.#pausedBy && pauseOf(this.#pausedBy, staged.job, maxCostMicros, spent);
+    this.#set({
+      requests: now.requests - before.requests,
+      costMicros: now.costMicros - before.costMicros,
+      unknownOutcomes: (now.unknownOutcomes ?? 0) - (before.unknownOutcomes ?? 0),
+      // A resume may have come meanwhile.
+      ...(told && this.#state?.paused === paused ? { paused: told } : {}),
+    });
   }
 
   async #continue(): Promise<void> {
@@ -253,10 +280,13 @@ class RowJob {
   /** `resumedAt` is what the slice was started with. */
   #failed(error: unknown, resumedAt: number): void {
     const { staged, resumedAt: resumed, maxCostMicros = null } = this.#state as RowJobState;
-    const pause = pauseOf(failureOf(error), staged.job, maxCostMicros);
+    const failure = failureOf(error);
+    const pause = pauseOf(failure, staged.job, maxCostMicros);
     if (pause) {
       // A refusal from before the last resume has been answered by that resume.
-      if (resumedAt === resumed) this.pause(pause);
+      if (resumedAt !== resumed) return;
+      if (!this.#state?.paused) this.#pausedBy = failure;
+      this.pause(pause);
     } else {
       this.#fatal ??= error;
       this.#scope.cancel();

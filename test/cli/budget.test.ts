@@ -89,7 +89,7 @@ describe('a job that waits for a person', () => {
     [
       budget('job', null),
       'budget',
-      '$0.9996 of the $1.00 that this run may cost is spent, and what is left pays for no further request; ' +
+      '$0.9996 is spent of the $1.00 that this run may cost, and what is left pays for no further request; ' +
         'raise it and go on: searchflow resume brands-1 --max-cost 2',
     ],
     [
