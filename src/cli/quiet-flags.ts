@@ -9,6 +9,13 @@ export interface QuietFlags {
 
 /** Quiet hours of the flags; what is wrong with them goes to `mistakes`. */
 export function toQuietHours(flags: QuietFlags, mistakes: string[]): QuietHours | null {
+  const own: string[] = [];
+  const hours = read(flags, own);
+  mistakes.push(...own);
+  return hours;
+}
+
+function read(flags: QuietFlags, mistakes: string[]): QuietHours | null {
   for (const name of ['from', 'until', 'tz'] as const) if (!flags[name]) mistakes.push(`--${name}: is needed.`);
   const from = dayAndTime(flags.from ?? '', '--from', mistakes);
   const until = dayAndTime(flags.until ?? '', '--until', mistakes);

@@ -1,10 +1,13 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { BatchMonitorsInput, BatchSummary } from '../../src/core/monitor-batch.js';
 import { startTemporal } from '../jobs/temporal.js';
 import { MonitorSetting } from './setting.js';
 import type { Fate, StoredMonitor } from './strict-server.js';
+
+// Real servers and workers, perhaps on a machine that is busy.
+vi.setConfig({ testTimeout: 180_000 });
 
 let temporal: TestWorkflowEnvironment;
 beforeAll(async () => {

@@ -2,13 +2,16 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { CreatedMonitorResult } from '../../src/core/monitor-create.js';
 import { monitorWorkflows } from '../../src/core/monitor-names.js';
 import { filesWith } from '../jobs/files-with.js';
 import { startTemporal } from '../jobs/temporal.js';
 import { MonitorSetting } from './setting.js';
 import type { Fate } from './strict-server.js';
+
+// Real servers and workers, perhaps on a machine that is busy.
+vi.setConfig({ testTimeout: 180_000 });
 
 let temporal: TestWorkflowEnvironment;
 beforeAll(async () => {

@@ -1,10 +1,13 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { MonitorExport } from '../../src/core/monitor-export.js';
 import { monitorWorkflows } from '../../src/core/monitor-names.js';
 import { startTemporal } from '../jobs/temporal.js';
 import { MonitorSetting } from './setting.js';
 import type { Fate, StoredRun } from './strict-server.js';
+
+// Real servers and workers, perhaps on a machine that is busy.
+vi.setConfig({ testTimeout: 180_000 });
 
 let temporal: TestWorkflowEnvironment;
 beforeAll(async () => {

@@ -1,0 +1,189 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { runCommand, startCommand } from '../cli/command.js';
+import { filesWith } from '../jobs/files-with.js';
+import { Folder } from '../jobs/folder.js';
+import { killAllOf, processesOf } from '../jobs/processes.js';
+import { type Fate, StrictServer } from './strict-server.js';
+
+// Real servers and workers, perhaps on a machine that is busy.
+vi.setConfig({ testTimeout: 240_000 });
+
+const canary = 'whsec_canary-1f6e0c52d98b4a37';
+const definition = {
+  name: 'launches',
+  search: { query: 'product launches' },
+  webhook: { url: 'https://hooks.example/launches' },
+};
+
+/** A strict server, and the command on it in a folder of its own. */
+async function open() {
+  const server = await StrictServer.start();
+  server.secret = canary;
+  const folder = new Folder();
+  const env = {
+    SEARCHFLOW_API_KEY: server.key,
+    SEARCHFLOW_BASE_URL: server.url,
+    SEARCHFLOW_STATE_DIR: folder.stateDir,
+    XDG_STATE_HOME: folder.dir,
+  };
+  onTestFinished(async () => {
+    killAllOf(folder.stateDir);
+    await server.close();
+    folder.remove();
+  });
+  const cwd = folder.dir;
+  writeFileSync(join(cwd, 'definition.json'), JSON.stringify(definition));
+  return {
+    server,
+    folder,
+    run: (...args: string[]) => runCommand(['monitors', ...args, '--qps', '200'], { cwd, env }),
+    start: (...args: string[]) => startCommand(['monitors', ...args, '--qps', '200'], { cwd, env }),
+  };
+}
+
+it('monitors are made, changed, listed, paused, triggered and deleted by the command', async () => {
+  const { server, folder, run } = await open();
+  const made = await run('create', 'definition.json', '--secret-file', 'secrets/hooks.json');
+  expect([made.code, made.err]).toEqual([0, expect.stringContaining('webhook secret is in')]);
+  const id = made.out.trim();
+  expect(server.monitors.get(id)).toMatchObject({ name: 'launches' });
+  writeFileSync(join(folder.dir, 'changes.json'), JSON.stringify({ name: 'renamed', metadata: { team: 'growth' } }));
+  expect(JSON.parse((await run('update', id, 'changes.json')).out)).toMatchObject({ id, name: 'renamed' });
+  expect((await run('list', '--metadata', 'team=growth')).out).toMatch(new RegExp(`renamed +active +${id}`));
+  const paused = await run('pause', '--metadata', 'team=growth', '--json');
+  expect(JSON.parse(paused.out)).toMatchObject({ phase: 'done', effect: { affected: 1, missed: 0, others: 0 } });
+  expect(JSON.parse((await run('get', id)).out)).toMatchObject({ status: 'paused' });
+  expect(JSON.parse((await run('trigger', id)).out)).toEqual({ triggered: true });
+  expect((await run('runs', id)).code).toBe(0);
+  expect((await run('delete', id)).err).toContain('give --yes');
+  expect((await run('delete', id, '--yes')).code).toBe(0);
+  expect(server.monitors.size).toBe(0);
+  const gone = await run('get', id);
+  expect([gone.code, gone.err]).toEqual([1, expect.stringMatching(/404/)]);
+});
+
+it.each([
+  [['pause'], 'filter'],
+  [['pause', '--metadata', 'team'], 'is not key=value'],
+  [['pause', '--status', 'disabled'], 'disabled monitors'],
+  [['unpause', '--name', 'a', '--limit', '501'], 'from 1 to 500'],
+  [['delete', '--name', 'a'], '--wait-for-approval'],
+  [['create', 'definition.json'], '--secret-file'],
+  [['create', 'nowhere.json', '--secret-file', 's'], 'no file nowhere.json'],
+  [['quiet', '--from', '8pm', '--until', '07:00', '--tz', 'Europe/Berlin', '--name', 'a'], "'8pm' is no time"],
+  [['quiet', '--from', 'fri 20:00', '--until', '07:00', '--tz', 'Europe/Berlin', '--name', 'a'], 'to both or to none'],
+  [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'Berlin', '--name', 'a'], 'no time zone'],
+  [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'Europe/Berlin'], 'all monitors at once'],
+  [['export', '--every', '5'], 'is not a duration'],
+])('refuses %j in a sentence before anything is sent', async (args, sentence) => {
+  const { server, run } = await open();
+  const { code, err } = await run(...args);
+  expect([code, err]).toEqual([2, expect.stringContaining(sentence)]);
+  expect(server.log).toEqual([]);
+});
+
+it('a batch that waits for its approval goes on when another command approves it', async () => {
+  const { server, start, run } = await open();
+  for (let number = 0; number < 5; number++) server.add({ name: `old ${number}` });
+  const waiting = start('delete', '--name', 'old', '--wait-for-approval');
+  await waiting.says(/searchflow monitors approve \S+/);
+  const job = /monitors approve (\S+)/.exec(waiting.err())?.[1] as string;
+  expect(server.monitors.size).toBe(5);
+  const approved = await run('approve', job, '--why', 'quarter end');
+  expect([approved.code, approved.err]).toEqual([0, expect.stringContaining('is approved')]);
+  expect(await waiting.ended).toBe(0);
+  expect(waiting.err()).toMatch(/5 {2}deleted/);
+  expect(server.monitors.size).toBe(0);
+  const late = await run('reject', job);
+  expect(late.code).toBe(2);
+});
+
+const fates: readonly Fate[] = ['ok', 'ok', 429, 'ok', 'lost', 'ok', 'ok', 500, 'ok', '500 done', 'ok', 'reset', 'ok'];
+
+it.runIf(process.platform === 'linux').each(['pause', 'delete'] as const)(
+  'fault 24: %s of 1,200 monitors, seven a call, killed with server and all among faults: each is affected once, and once in the audit',
+  async (action) => {
+    const { server, folder, start } = await open();
+    for (let index = 0; index < 1200; index++) {
+      const metadata = index % 6 === 0 ? { team: 'growth' } : null;
+      server.add({ metadata, status: index % 60 === 0 ? 'disabled' : 'active' });
+    }
+    const right = [...server.monitors.values()]
+      .filter((one) => one.metadata?.team === 'growth' && (action === 'delete' || one.status === 'active'))
+      .map(({ id }) => id);
+    server.fate = (call) => fates[call % fates.length] as Fate;
+    const calls = () =>
+      server.log.filter(
+        ({ path, body }) => path.endsWith('/batch') && (body as { dry_run: boolean }).dry_run === false,
+      );
+    const begin = () => start(action, '--metadata', 'team=growth', '--limit', '7', '--yes', '--json');
+    for (const sent of [2, 9, 16]) {
+      const running = begin();
+      await Promise.race([
+        expect.poll(() => calls().length, { timeout: 100_000, interval: 5 }).toBeGreaterThanOrEqual(sent),
+        running.ended.then((code) => Promise.reject(new Error(`ended with ${code}: ${running.err()}`))),
+      ]);
+      expect(processesOf(folder.stateDir).length).toBeGreaterThanOrEqual(2);
+      killAllOf(folder.stateDir);
+      await running.ended;
+    }
+    const last = begin();
+    expect([await last.ended, last.err()]).toEqual([0, expect.any(String)]);
+    const summary = JSON.parse(last.out());
+    expect(summary).toMatchObject({
+      phase: 'done',
+      affected: right.length,
+      effect: { affected: right.length, unplanned: 0, missed: 0, others: 0 },
+    });
+    const affected = calls().flatMap(({ ids }) => ids);
+    expect([...affected].sort()).toEqual([...right].sort());
+    killAllOf(folder.stateDir);
+    Object.assign(folder, { into: join(folder.dir, 'out', 'monitors.duckdb') });
+    expect(
+      await folder.query(
+        `SELECT CAST(count(*) AS INTEGER) AS n, CAST(count(DISTINCT monitor_id) AS INTEGER) AS ids,
+           CAST(count(affected_at) AS INTEGER) AS done FROM monitor_actions`,
+      ),
+    ).toEqual([{ n: right.length, ids: right.length, done: right.length }]);
+  },
+);
+
+it.runIf(process.platform === 'linux')(
+  'fault 55: the webhook secret is in the file that was named and in no other, nor in what the command says, killed or not',
+  async () => {
+    const { server, folder, start } = await open();
+    let creations = 0;
+    server.fate = (_call, method, path) =>
+      method === 'POST' && path === '/monitors' && ++creations === 1 ? 'lost' : 'ok';
+    mkdirSync(join(folder.dir, 'secrets'));
+    const secretFile = join(folder.dir, 'secrets', 'hooks.json');
+    const create = () => start('create', 'definition.json', '--secret-file', secretFile);
+    const said: string[] = [];
+    const adopted = create();
+    expect(await adopted.ended).toBe(1);
+    expect(adopted.err()).toMatch(/secret missing: .*a new id/);
+    said.push(adopted.out() + adopted.err());
+    expect(server.monitors.size).toBe(1);
+    const killed = create();
+    await expect.poll(() => creations, { timeout: 60_000, interval: 1 }).toBe(2);
+    killAllOf(folder.stateDir);
+    await killed.ended;
+    said.push(killed.out() + killed.err());
+    const last = create();
+    // Found again where the answer was lost with its worker: then its secret is missing, too.
+    expect([0, 1]).toContain(await last.ended);
+    said.push(last.out() + last.err());
+    expect(server.monitors.size).toBe(2);
+    const kept = create();
+    expect([await kept.ended, kept.err()]).toEqual([0, expect.stringContaining('webhook secret is in')]);
+    said.push(kept.out() + kept.err());
+    expect(said.join('\n')).not.toContain(canary);
+    expect(readFileSync(secretFile, 'utf8')).toContain(canary);
+    expect(filesWith(folder.dir, canary)).toEqual([secretFile]);
+    // What is searched is where it would be: histories in the server's database, answers in the journal.
+    expect(filesWith(folder.stateDir, 'makeMonitor').length).toBeGreaterThan(0);
+    expect(filesWith(join(folder.stateDir, 'journal'), 'launches').length).toBeGreaterThan(0);
+  },
+);
