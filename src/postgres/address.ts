@@ -7,13 +7,16 @@ export interface PostgresAddress {
   readonly shown: string;
 }
 
+/** How a connection is encrypted, in libpq's words. */
+const sslModes: readonly string[] = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
+
 export function isPostgresUrl(text: string): boolean {
   return /^postgres(ql)?:\/\//i.test(text);
 }
 
 /**
  * Reads `postgres://user:password@host:port/database?schema=name&sslmode=require`. `schema` is ours, every other parameter the
- * driver's. Throws an `Error` that does not quote the address, which may hold a password.
+ * driver's, `sslmode` with the meaning that libpq gives it. Throws an `Error` that does not quote the address, which may hold a password.
  */
 export function parseAddress(url: string, defaultSchema: string): PostgresAddress {
   if (!isPostgresUrl(url) || !URL.canParse(url))
@@ -24,6 +27,13 @@ export function parseAddress(url: string, defaultSchema: string): PostgresAddres
   address.searchParams.delete('schema');
   const database = decodeURIComponent(address.pathname.slice(1));
   if (database === '') throw new Error('names no database (postgres://host:5432/database)');
+  const sslMode = address.searchParams.get('sslmode');
+  if (sslMode !== null) {
+    if (!sslModes.includes(sslMode)) throw new Error(`has an sslmode that is none of ${sslModes.join(', ')}`);
+    if (sslMode === 'verify-ca' && !address.searchParams.has('sslrootcert'))
+      throw new Error('has sslmode=verify-ca without sslrootcert; give that file, or use verify-full');
+    if (!address.searchParams.has('uselibpqcompat')) address.searchParams.set('uselibpqcompat', 'true');
+  }
   const host = address.hostname || address.searchParams.get('host') || 'localhost';
   const port = address.port || '5432';
   const own = schema === defaultSchema ? '' : `?schema=${encodeURIComponent(schema)}`;

@@ -34,12 +34,20 @@ const lost = new Set([
 const lostSaid =
   /connection terminated|connection ended|client has encountered a connection error|timeout (exceeded|expired)/i;
 
+/** A server without TLS, or a certificate that is not to be believed. */
+const untrusted = /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+const untrustedSaid = /does not support SSL/i;
+
 /** Sorts a failure of the driver or the server by what to do about it. */
 export function problemOf(error: unknown): Problem {
   if (!(error instanceof Error)) return 'other';
   const code = (error as { code?: unknown }).code;
   if (error instanceof AggregateError && error.errors.length > 0) return problemOf(error.errors[0]);
-  if (typeof code !== 'string') return lostSaid.test(error.message) ? 'away' : 'other';
+  if (typeof code !== 'string') {
+    if (untrustedSaid.test(error.message)) return 'refused';
+    return lostSaid.test(error.message) ? 'away' : 'other';
+  }
+  if (untrusted.test(code)) return 'refused';
   if (lost.has(code)) return 'away';
   // Shutting down, starting up, too many connections, a standby that was promoted away: classes 08, 53, 57P.
   if (/^(08|53[034]|57P)/.test(code) || code === '25006') return 'away';

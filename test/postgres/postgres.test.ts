@@ -34,11 +34,19 @@ describe('the address of a database', () => {
     );
     expect(address.shown).toBe('postgres://db.example:6000/ware%20house?schema=Odd%22name');
     expect(address.schema).toBe('Odd"name');
-    expect(address.connectionString).toBe('postgres://me:se%40cret@db.example:6000/ware%20house?sslmode=require');
+    expect(address.connectionString).toBe(
+      'postgres://me:se%40cret@db.example:6000/ware%20house?sslmode=require&uselibpqcompat=true',
+    );
   });
 
   it('is refused without quoting it', () => {
-    for (const wrong of ['postgres://me:secret@host', 'mysql://me:secret@host/db', 'postgres://me:secret@ho st/db']) {
+    for (const wrong of [
+      'postgres://me:secret@host',
+      'mysql://me:secret@host/db',
+      'postgres://me:secret@ho st/db',
+      'postgres://me:secret@h/db?sslmode=bogus',
+      'postgres://me:secret@h/db?sslmode=verify-ca',
+    ]) {
       expect(() => parseAddress(wrong, 'x')).toThrowError(/^(?!.*secret)/);
     }
   });
@@ -112,6 +120,8 @@ describe('a database', () => {
     const wrong = await open(url.replace(server.password, 'canary-wrong'));
     const refusal = await wrong.query('SELECT 1').catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(PostgresRefused);
+    const plain = await open(`${url}?sslmode=require`);
+    await expect(plain.query('SELECT 1')).rejects.toThrow(/refuses: The server does not support SSL/);
     const nowhere = await open('postgres://me:canary-secret@127.0.0.1:1/db', 100);
     const away = await nowhere.query('SELECT 1').catch((error: unknown) => error);
     expect(away).toBeInstanceOf(PostgresAway);
