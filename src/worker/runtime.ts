@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { summarize } from '../activities/job.js';
 import type { EnrichCsvInput, JobSummary, StagedJob } from '../core/job.js';
@@ -214,9 +215,15 @@ class StoreRuntime implements Runtime {
         const entry = await this.#store.entries.get(staged.job);
         if (entry?.staged.generation === staged.generation)
           await this.#store.entries.put({ ...entry, completed: staged.generation });
-        return summary;
+        return { ...summary, csv: summary.csv ?? (await this.#csvHere(staged, entry?.csv ?? null)) };
       },
     };
+  }
+
+  /** Workers of a shared store may be elsewhere: whoever watches the job's end writes its CSV, if the folder for it is here. */
+  async #csvHere(staged: StagedJob, csv: string | null): Promise<string | null> {
+    if (csv === null || !this.#store.shared || !existsSync(dirname(csv))) return null;
+    return (await this.export(staged.job, csv)).file;
   }
 }
 
