@@ -22,6 +22,7 @@ export {
   type SearchResult,
   type SendOptions,
   StreamDropped,
+  toOutputSchema,
   verifyWebhook,
   type WebhookEvent,
   type WebhookProblem,

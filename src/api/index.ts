@@ -56,6 +56,7 @@ export type { SearchResult } from './result.js';
 export { parseHttpDate, parseRetryAfter } from './retry-after.js';
 export { type SearchRequest, type SearchResponse, searchEndpoint } from './search.js';
 export type { StreamEndpoint } from './stream-endpoint.js';
+export { toOutputSchema } from './to-output-schema.js';
 export {
   createTransport,
   defaultTimeouts,

@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
+import { addAgentRuns } from './agent-commands.js';
 import type { Context, ExitCode } from './context.js';
 import { addMonitors } from './monitor-program.js';
 import { many, withRate } from './options.js';
@@ -22,7 +23,9 @@ export function buildProgram(version: string, chosen: (action: Action) => void):
     .exitOverride();
 
   addEnrich(program, chosen);
-  addAgentRows(program.command('agent').description('agent runs'), chosen);
+  const agent = program.command('agent').description('agent runs');
+  addAgentRuns(agent, chosen);
+  addAgentRows(agent, chosen);
   program
     .command('export')
     .description('write the rows of a job to files, any time')

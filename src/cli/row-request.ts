@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Json } from '../core/json.js';
 import { isRowOperation, type RowOperation, rowOperations } from '../core/row-operation.js';
 import type { EnrichRequest } from '../worker/runtime-types.js';
 import { type ContentsFlags, toContentsOptions } from './contents-flags.js';
+import { readObject } from './read-object.js';
 
 /** Flags that say what is bought for each row. */
 export interface RowRequestFlags extends ContentsFlags {
@@ -20,7 +19,6 @@ export interface RowRequestFlags extends ContentsFlags {
   readonly batch?: string;
 }
 
-type Fields = { readonly [name: string]: Json };
 type RowRequest = Pick<EnrichRequest, 'operation' | 'template' | 'options' | 'rowsPerRun'>;
 
 /** Which flags an operation takes beside `--request` and `--option`. */
@@ -101,20 +99,6 @@ function readRequest(flags: RowRequestFlags, operation: RowOperation, cwd: strin
     ...(template.size > 0 ? { template: Object.fromEntries(template) } : {}),
     options: Object.fromEntries(options),
   };
-}
-
-function readObject(flag: string, path: string, cwd: string, mistakes: string[]): Fields | null {
-  try {
-    const value = JSON.parse(readFileSync(resolve(cwd, path), 'utf8')) as Json;
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
-    mistakes.push(`${flag}: ${path} holds no JSON object.`);
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') mistakes.push(`${flag}: there is no file ${path}.`);
-    else
-      mistakes.push(`${flag}: ${path} ${code === undefined ? `is not JSON: ${message}` : `can't be read (${code})`}.`);
-  }
-  return null;
 }
 
 function readWhole(text: string | undefined, flag: string, most: number, mistakes: string[]): number | undefined {

@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AgentRunResult } from '../../core/agent-run.js';
+import { type AgentRunHandle, startAgentRun, withAgentCalls } from '../../worker/agent-control.js';
+import { type AgentRunFlags, toAgentRequest } from '../agent-request.js';
+import { type Context, type ExitCode, exitCodes } from '../context.js';
+import { checkReachable } from '../reach.js';
+import { endText, eventText, lookText, outputText } from '../render/agent.js';
+import { serviceText } from '../render/plan.js';
+import { withRuntime } from '../session.js';
+import { settings } from '../settings.js';
+
+const LOOK_MS = 500;
+const PAGE = 100;
+
+type Calls = Parameters<Parameters<typeof withAgentCalls<unknown>>[1]>[0];
+type Tell = (event: { readonly event?: string | null | undefined; readonly data?: unknown }) => void;
+
+/**
+ * `searchflow agent run QUERY`: one run to its result. Stopped in between (Ctrl-C) the run goes on at the service, and the same
+ * command takes it over.
+ */
+export async function agentRun(context: Context, query: string | undefined, flags: AgentRunFlags): Promise<ExitCode> {
+  const { terminal } = context;
+  const mistakes: string[] = [];
+  const { request, options } = toAgentRequest(query, flags, context.cwd, mistakes);
+  const config = settings(context, flags, mistakes);
+  return withRuntime(context, config, { sends: true }, async (session) => {
+    await checkReachable(config);
+    const access = await session.runtime.workflows({ worker: true });
+    session.working();
+    const handle = await startAgentRun(access, request, options);
+    terminal.say(
+      `An agent run on ${serviceText(config)}. Stopped here, it goes on there; the same command takes it over.`,
+    );
+    const result = await withAgentCalls(access.config, (calls) =>
+      watch(context, handle, flags, flags.stream ? calls : null, session.stopped),
+    );
+    terminal.show('');
+    if (flags.json) terminal.data(JSON.stringify(flags.stream ? { kind: 'result', ...result } : result));
+    else {
+      const output = outputText(result);
+      if (output !== '') terminal.data(output);
+      terminal.say(endText(result));
+    }
+    return result.status === 'completed' ? exitCodes.ok : exitCodes.failed;
+  });
+}
+
+/** Shows where the run stands until it has ended; with `calls` its events, too. */
+async function watch(
+  { terminal }: Context,
+  handle: AgentRunHandle,
+  { json }: AgentRunFlags,
+  calls: Calls | null,
+  stopped: AbortSignal,
+): Promise<AgentRunResult> {
+  let result: AgentRunResult | null = null;
+  const ended = handle.result().then((end) => {
+    result = end;
+  });
+  // Heard below; between two looks there is nobody to hear it.
+  ended.catch(() => undefined);
+  const events = calls && new Events(calls, (event) => terminal.data(json ? JSON.stringify(event) : eventText(event)));
+  while (result === null) {
+    if (stopped.aborted) return new Promise<never>(() => undefined);
+    // A look that fails says nothing about the run: its result decides.
+    const look = await handle.look().catch(() => null);
+    if (look && !stopped.aborted) terminal.show(lookText(look, Date.now()));
+    if (look?.runId) await events?.read(look.runId);
+    await Promise.race([ended, sleep(LOOK_MS, undefined, { signal: stopped }).catch(() => undefined)]);
+  }
+  const { runId } = result as AgentRunResult;
+  await events?.read(runId);
+  return result;
+}
+
+/** The stored events of a run, each told once. */
+class Events {
+  readonly #calls: Calls;
+  readonly #tell: Tell;
+  readonly #told = new Set<string>();
+  #cursor: string | undefined;
+
+  constructor(calls: Calls, tell: Tell) {
+    this.#calls = calls;
+    this.#tell = tell;
+  }
+
+  /** Tells what is new. A service that keeps no events, or a look that fails, tells nothing. */
+  async read(id: string): Promise<void> {
+    for (;;) {
+      const input = { id, limit: PAGE, ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }) };
+      const page = await this.#calls.listAgentRunEvents(input).then(
+        ({ data }) => data,
+        () => null,
+      );
+      for (const event of page?.data ?? []) {
+        const name = String(event.id ?? JSON.stringify(event));
+        if (this.#told.has(name)) continue;
+        this.#told.add(name);
+        this.#tell(event);
+      }
+      if (!page?.nextCursor || page.nextCursor === this.#cursor) return;
+      this.#cursor = page.nextCursor;
+    }
+  }
+}
