@@ -6,9 +6,9 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import type { Freshness, UnitRecord } from '../../src/core/journal.js';
 import type { Json } from '../../src/core/json.js';
-import type { JobRecord, Sink } from '../../src/core/sink.js';
+import type { JobRecord, RowRequest, Sink } from '../../src/core/sink.js';
 import { unitKeys } from '../../src/core/unit-key.js';
-import { readSlice, sliceFile, stageCsv } from '../../src/rows/index.js';
+import { readSlice, sliceFile, stageCsv, type UnitSource } from '../../src/rows/index.js';
 
 export const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
@@ -23,17 +23,27 @@ let stages = 0;
 export async function stageText(
   dir: string,
   csv: string,
-  settings: { job?: string; name?: string; options?: Json; rowsPerSlice?: number; urlColumn?: string } = {},
+  settings: {
+    job?: string;
+    name?: string;
+    options?: Json;
+    rowsPerSlice?: number;
+    urlColumn?: string;
+    operation?: string;
+    units?: UnitSource;
+    request?: RowRequest;
+  } = {},
 ): Promise<StagedTest> {
   const options = settings.options ?? { text: true };
+  const operation = settings.operation ?? 'contents';
   const size = settings.rowsPerSlice ?? 3;
   const outDir = join(dir, `stage-${++stages}`);
   const manifest = await stageCsv({
     source: Readable.from([Buffer.from(csv)]),
-    units: { kind: 'url', column: settings.urlColumn ?? 'url' },
+    units: settings.units ?? { kind: 'url', column: settings.urlColumn ?? 'url' },
     delimiter: null,
     rowsPerSlice: { large: size, small: size },
-    keyOf: unitKeys(sha256, 'sandbox', 'contents', options),
+    keyOf: unitKeys(sha256, 'sandbox', operation, options),
     sha256,
     outDir,
   });
@@ -42,11 +52,12 @@ export async function stageText(
       job: settings.job ?? 'brands-1',
       name: settings.name ?? 'brands',
       origin: 'sandbox',
-      operation: 'contents',
+      operation,
       input: '/data/brands.csv',
       columns: manifest.columns,
       generation: sha256(manifest.contentHash + JSON.stringify(options)).slice(0, 12),
       options,
+      ...(settings.request ? { request: settings.request } : {}),
       rows: manifest.rows,
       slices: manifest.slices,
     },

@@ -5,7 +5,7 @@ import { SinkUnusable } from '../../core/sink.js';
 const expected: Readonly<Record<string, string>> = {
   searchflow_jobs:
     'job VARCHAR, name VARCHAR, view_name VARCHAR, origin VARCHAR, operation VARCHAR, input VARCHAR, columns VARCHAR[], ' +
-    'generation VARCHAR, options JSON, rows BIGINT, slices INTEGER, created_at TIMESTAMP, opened_at TIMESTAMP',
+    'generation VARCHAR, options JSON, rows BIGINT, slices INTEGER, created_at TIMESTAMP, opened_at TIMESTAMP, request JSON',
   row_store:
     'job VARCHAR, origin VARCHAR, generation VARCHAR, slice INTEGER, row_number BIGINT, row_hash VARCHAR, unit_key VARCHAR, ' +
     'url VARCHAR, input VARCHAR[], status VARCHAR, error_tag VARCHAR, error_message VARCHAR, http_status INTEGER, ' +

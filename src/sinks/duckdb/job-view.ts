@@ -1,7 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { freeName } from '../free-name.js';
-import { resultColumns, viewColumns } from '../view-columns.js';
+import type { ResultColumn } from '../results/result-column.js';
+import { viewColumns } from '../view-columns.js';
 import { identifier, literal } from './quote.js';
+import { resultSql } from './result-sql.js';
 
 /** Names of all tables and views, in lower case. */
 export async function relationNames(connection: DuckDBConnection): Promise<Set<string>> {
@@ -25,14 +27,19 @@ export async function makeView(
   view: string,
   job: string,
   columns: readonly string[],
+  added: readonly ResultColumn[],
 ): Promise<void> {
-  const { own, results } = viewColumns(columns);
-  const shown = [
+  const { own, results } = viewColumns(
+    columns,
+    added.map(({ name }) => name),
+  );
+  const { inner, shown } = resultSql(added, false);
+  const all = [
     ...own.map((name, index) => `input[${index + 1}] AS ${identifier(name)}`),
-    ...results.map((name, index) => `${resultColumns[index]} AS ${identifier(name)}`),
+    ...results.map((name, index) => `${shown[index]} AS ${identifier(name)}`),
   ];
   await connection.run(
-    `CREATE OR REPLACE VIEW ${identifier(view)} AS SELECT ${shown.join(', ')}
-     FROM enriched_rows WHERE job = ${literal(job)} AND vanished_at IS NULL`,
+    `CREATE OR REPLACE VIEW ${identifier(view)} AS SELECT ${all.join(', ')}
+     FROM (SELECT ${['*', ...inner].join(', ')} FROM enriched_rows WHERE job = ${literal(job)} AND vanished_at IS NULL)`,
   );
 }

@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Freshness } from '../../core/journal.js';
 import type { JobRecord } from '../../core/sink.js';
+import { jobColumns, storedRequest } from '../results/job-columns.js';
 import { chooseViewName, makeView } from './job-view.js';
 import { reconcile } from './reconcile.js';
 import { stale, useFreshness } from './stale.js';
@@ -22,7 +23,7 @@ export async function openJob(
   if (generation !== job.generation) {
     const view = viewName === undefined ? await chooseViewName(connection, job.name) : String(viewName);
     await record(connection, job, view, createdAt === undefined ? Date.now() : Number(createdAt));
-    await makeView(connection, view, job.job, job.columns);
+    await makeView(connection, view, job.job, job.columns, jobColumns(job));
     if (generation !== undefined) await reconcile(connection, job, rowsFiles, say);
   } else if (freshness !== undefined) {
     await connection.run(
@@ -48,8 +49,9 @@ async function record(connection: DuckDBConnection, job: JobRecord, view: string
   const { listValue } = await import('@duckdb/node-api');
   await connection.run('DELETE FROM searchflow_jobs WHERE job = $job', { job: job.job });
   await connection.run(
-    `INSERT INTO searchflow_jobs (job, name, view_name, origin, operation, input, columns, generation, options, rows, slices, created_at, opened_at)
-     VALUES ($job, $name, $view, $origin, $operation, $input, $columns, $generation, $options, $rows, $slices,
+    `INSERT INTO searchflow_jobs (job, name, view_name, origin, operation, input, columns, generation, options, request, rows, slices, created_at,
+       opened_at)
+     VALUES ($job, $name, $view, $origin, $operation, $input, $columns, $generation, $options, $request, $rows, $slices,
        make_timestamp_ms($created::BIGINT), make_timestamp_ms($now::BIGINT))`,
     {
       job: job.job,
@@ -61,6 +63,7 @@ async function record(connection: DuckDBConnection, job: JobRecord, view: string
       columns: listValue([...job.columns]),
       generation: job.generation,
       options: JSON.stringify(job.options),
+      request: job.request ? JSON.stringify(storedRequest(job)) : null,
       rows: BigInt(job.rows),
       slices: job.slices,
       created: BigInt(createdAt),

@@ -1,20 +1,12 @@
-/** Added columns that hold nothing from the web. */
-const ours: readonly string[] = ['status', 'http_status', 'cost_dollars', 'fetched_at'];
-/** Added columns that have a column of their own in the warehouse. */
-const stored: readonly string[] = [
-  ...ours,
-  ...['error_tag', 'error_message', 'title', 'author', 'published_date', 'request_id'],
-];
-/** Added columns that are read from the response. */
-const inResponse: readonly string[] = ['text', 'highlights', 'summary'];
+import { resultSql } from '../duckdb/result-sql.js';
+import type { ResultColumn } from '../results/result-column.js';
 
-/** Columns an export adds. Highlights and summary are among them when the job asked for them. */
-export function addedColumns(options: Readonly<Record<string, unknown>>): string[] {
-  return [
-    ...['status', 'error_tag', 'error_message', 'http_status', 'title', 'author', 'published_date', 'text'],
-    ...['highlights', 'summary'].filter((name) => (options[name] ?? false) !== false),
-    ...['request_id', 'cost_dollars', 'fetched_at'],
-  ];
+/** Stored columns that hold nothing from the web; nor do values that are no text. */
+const ours: readonly string[] = ['status', 'http_status', 'cost_dollars', 'fetched_at'];
+
+function isFromWeb({ from }: ResultColumn): boolean {
+  if ('stored' in from) return !ours.includes(from.stored);
+  return 'path' in from && (from.type === 'text' || from.type === 'json');
 }
 
 const CONTROLS = String.raw`[\x00-\x08\x0b-\x1f\x7f]`;
@@ -27,11 +19,15 @@ const FORMULA = String.raw`^[\s\p{Z}\p{Cf}]*[=+\-@＝＋－＠]|^\t`;
  * a spreadsheet would take for a formula. In layers, so that the JSON of a row is read once and each text searched once; the cells,
  * of which there may be thousands, are taken apart in the last.
  */
-export function csvQuery(columns: number, added: readonly string[], source: string): string {
+export function csvQuery(columns: number, added: readonly ResultColumn[], source: string): string {
   const own = Array.from({ length: columns }, (_, index) => `input[${index + 1}]`);
-  const web = added.filter((name) => !ours.includes(name));
-  const facts = inResponse.filter((name) => added.includes(name));
-  const replace = (value: (name: string) => string) => web.map((name) => `${value(name)} AS ${name}`).join(', ');
+  const { inner, shown } = resultSql(added, true);
+  // Names of our own: those of the columns may be anything.
+  const names = added.map((_, index) => `added_${index + 1}`);
+  const replace = (value: (name: string) => string) => {
+    const web = names.filter((_, index) => isFromWeb(added[index] as ResultColumn));
+    return web.map((name) => `${value(name)} AS ${name}`).join(', ');
+  };
   const cleaned = replace(
     (name) =>
       `CASE WHEN regexp_matches(${name}, '${CONTROLS}') THEN regexp_replace(${name}, '${CONTROLS}', '', 'g') ELSE ${name} END`,
@@ -39,9 +35,8 @@ export function csvQuery(columns: number, added: readonly string[], source: stri
   const harmless = replace(
     (name) => `CASE WHEN regexp_matches(left(${name}, 200), '${FORMULA}') THEN '''' || ${name} ELSE ${name} END`,
   );
-  return `SELECT ${[...own, ...added].join(', ')} FROM (SELECT * REPLACE (${harmless}) FROM (SELECT * REPLACE (${cleaned}) FROM (
-    SELECT * EXCLUDE (facts), ${facts.map((name, index) => `facts[${index + 1}] AS ${name}`).join(', ')} FROM (
-      SELECT list_transform(input, lambda cell: nullif(cell, '')) AS input, ${stored.join(', ').replace('cost_dollars', 'cost_micros / 1000000 AS cost_dollars')},
-        json_extract_string(response, [${facts.map((name) => `'$.${name}'`).join(', ')}]) AS facts
+  return `SELECT ${[...own, ...names].join(', ')} FROM (SELECT * REPLACE (${harmless}) FROM (SELECT * REPLACE (${cleaned}) FROM (
+    SELECT ${['input', ...shown.map((expression, index) => `${expression} AS ${names[index]}`)].join(', ')} FROM (
+      SELECT ${["* REPLACE (list_transform(input, lambda cell: nullif(cell, '')) AS input)", 'cost_micros / 1000000 AS cost_dollars', ...inner].join(', ')}
       FROM (${source}) ORDER BY row_number))))`;
 }

@@ -5,8 +5,8 @@ import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { literal } from '../duckdb/quote.js';
 import { sinkError } from '../duckdb/sink-error.js';
-import { freeName } from '../free-name.js';
-import { addedColumns, csvQuery } from './csv-query.js';
+import { viewColumns } from '../view-columns.js';
+import { csvQuery } from './csv-query.js';
 import { type JobRows, makeRoom, ROWS_AT_ONCE } from './job-rows.js';
 import { moveDurably } from './move-durably.js';
 
@@ -19,12 +19,12 @@ export async function exportCsv(
   job: JobRows,
   file: string,
 ): Promise<{ readonly rows: number; readonly bytes: number }> {
-  const added = addedColumns(job.options);
+  const added = job.results.filter(({ csv }) => csv);
   const whole = `${file}.part`;
   const piece = `${file}.rows.part`;
   try {
     await mkdir(dirname(file), { recursive: true });
-    await writeHeader(whole, job.columns, added);
+    await writeHeader(whole, job);
     await makeRoom(connection, job.columns.length);
     let rows = 0;
     for (let from = 1; from <= job.last; from += ROWS_AT_ONCE) {
@@ -44,9 +44,13 @@ export async function exportCsv(
   }
 }
 
-async function writeHeader(file: string, columns: readonly string[], added: readonly string[]): Promise<void> {
-  const taken = new Set(columns.map((name) => name.toLowerCase()));
-  const names = added.map((name) => freeName(name, taken, (wanted, turn) => `${'result_'.repeat(turn - 1)}${wanted}`));
+async function writeHeader(file: string, { columns, results }: JobRows): Promise<void> {
+  // Named as in the view, where a column that is not exported has a name, too.
+  const named = viewColumns(
+    columns,
+    results.map(({ name }) => name),
+  ).results;
+  const names = named.filter((_, index) => results[index]?.csv);
   const cell = (name: string) => (/[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
   const header = await open(file, 'w', 0o644);
   try {

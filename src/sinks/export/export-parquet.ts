@@ -33,7 +33,7 @@ export async function exportParquet(
     let [rows, files, bytes] = [0, 0, 0];
     // An empty job is one empty file: its columns are to be seen.
     for (let from = 1; from === 1 || from <= job.last; from += ROWS_AT_ONCE) {
-      const query = parquetQuery(job.columns, await job.part(from, from + ROWS_AT_ONCE - 1));
+      const query = parquetQuery(job.columns, job.results, await job.part(from, from + ROWS_AT_ONCE - 1));
       const file = join(draft, `part-${String(files).padStart(5, '0')}.parquet`);
       const copied = await connection.runAndReadAll(
         `COPY (${query}) TO ${literal(`${file}.part`)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP})`,

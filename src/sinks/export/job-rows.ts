@@ -1,4 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
+import type { ResultColumn } from '../results/result-column.js';
 
 /** Rows sorted and written at a time: what bounds the memory of an export. */
 export const ROWS_AT_ONCE = 25_000;
@@ -7,7 +8,8 @@ export const ROWS_AT_ONCE = 25_000;
 export interface JobRows {
   /** Columns of the input, in order. */
   readonly columns: readonly string[];
-  readonly options: Readonly<Record<string, unknown>>;
+  /** Columns of its view behind these. */
+  readonly results: readonly ResultColumn[];
   /** The highest row number. */
   readonly last: number;
   /** SQL of a query that gives the rows with these numbers, with the columns of `row_store`. Valid until the next call. */

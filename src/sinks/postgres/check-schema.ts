@@ -5,7 +5,7 @@ import type { Postgres } from '../../postgres/index.js';
 const expected: Readonly<Record<string, string>> = {
   searchflow_jobs:
     'job text, name text, view_name text, origin text, operation text, input text, columns text[], generation text, ' +
-    'options jsonb, rows bigint, slices integer, created_at timestamptz, opened_at timestamptz',
+    'options jsonb, rows bigint, slices integer, created_at timestamptz, opened_at timestamptz, request json',
   row_store:
     'id bigint, job text, origin text, generation text, slice integer, row_number bigint, row_hash text, unit_key text, ' +
     'url text, input text[], status text, error_tag text, error_message text, http_status integer, source text, ' +

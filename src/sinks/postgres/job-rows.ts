@@ -1,15 +1,17 @@
 import { createWriteStream } from 'node:fs';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { Json } from '../../core/json.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import { literal, plainPath } from '../duckdb/quote.js';
 import type { JobRows } from '../export/job-rows.js';
 import { mayHoldHalves, mendSurrogates } from '../mend-escapes.js';
+import { jobColumns, type StoredRequest, storedShape } from '../results/job-columns.js';
 import { unknownJob } from '../warehouse-summary.js';
 import type { Warehouse } from './warehouse.js';
 
 /** The same columns and types as a DuckDB warehouse has, and what came where it can't be held as text here. */
-const shape = `{row_number: 'BIGINT', input: 'VARCHAR[]', status: 'VARCHAR', error_tag: 'VARCHAR', error_message: 'VARCHAR',
+const shape = `{row_number: 'BIGINT', row_hash: 'VARCHAR', input: 'VARCHAR[]', status: 'VARCHAR', error_tag: 'VARCHAR', error_message: 'VARCHAR',
   http_status: 'INTEGER', title: 'VARCHAR', author: 'VARCHAR', published_date: 'VARCHAR', response: 'JSON',
   request_id: 'VARCHAR', cost_micros: 'BIGINT', fetched_at: 'TIMESTAMP', row_exact: 'STRUCT(i VARCHAR[])', answer_exact: 'JSON'}`;
 
@@ -22,7 +24,7 @@ const asInDuckDb = ['title', 'author', 'publishedDate']
   .join(', ');
 
 const rows = (job: string, from: number, to: number) => `
-  SELECT row_number, input, status, error_tag, error_message, http_status, title, author, published_date,
+  SELECT row_number, row_hash, input, status, error_tag, error_message, http_status, title, author, published_date,
     CASE WHEN answer_exact IS NULL THEN response END AS response, request_id, cost_micros,
     to_char(fetched_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS fetched_at, row_exact, answer_exact
   FROM row_store
@@ -32,8 +34,8 @@ const rows = (job: string, from: number, to: number) => `
 /** The rows of a job for exports, brought a part at a time into the file `scratch`, which the caller removes. */
 export async function jobRows(warehouse: Warehouse, job: string, scratch: string): Promise<JobRows> {
   const [record] = await warehouse.transaction((tx) =>
-    tx.query<{ columns: string[]; options: Record<string, unknown>; last: string }>(
-      `SELECT columns, options, (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $1) AS last
+    tx.query<{ columns: string[]; operation: string; options: Json; request: StoredRequest | null; last: string }>(
+      `SELECT columns, operation, options, request, (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $1) AS last
        FROM searchflow_jobs WHERE job = $1`,
       [job],
     ),
@@ -41,7 +43,7 @@ export async function jobRows(warehouse: Warehouse, job: string, scratch: string
   if (record === undefined) throw unknownJob(job, warehouse.shown);
   return {
     columns: record.columns,
-    options: record.options,
+    results: jobColumns(storedShape(record)),
     last: Number(record.last),
     async part(from, to) {
       const longest = await warehouse.transaction((tx) => bring(tx, rows(job, from, to), scratch));

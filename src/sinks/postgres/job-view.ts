@@ -1,10 +1,12 @@
 import { identifier, type PgTransaction } from '../../postgres/index.js';
 import { freeName } from '../free-name.js';
-import { resultColumns, viewColumns } from '../view-columns.js';
+import type { ResultColumn } from '../results/result-column.js';
+import { viewColumns } from '../view-columns.js';
 import { lockNames } from './locks.js';
+import { resultSql } from './result-sql.js';
 
-/** A view can have this many columns besides those of the results. */
-const MAX_COLUMNS = 1600 - resultColumns.length;
+/** A view can have this many columns. */
+const MAX_COLUMNS = 1600;
 /** Bytes of a name. */
 const MAX_NAME = 63;
 
@@ -26,31 +28,41 @@ export async function chooseViewName(tx: PgTransaction, name: string): Promise<s
   return freeName(cut(wanted, ''), new Set(rows.map((row) => row.name)), (_name, turn) => cut(wanted, `_${turn}`));
 }
 
-/** Makes the view of a job: the rows of its input as it is now, the user's columns first. */
+/**
+ * Makes the view of a job: the rows of its input as it is now, the user's columns first. `unchanged`: what its columns are made of
+ * is as it was; then a view with the same names is the same, and stays.
+ */
 export async function makeView(
   tx: PgTransaction,
   schema: string,
   view: string,
   job: string,
   columns: readonly string[],
+  added: readonly ResultColumn[],
+  unchanged: boolean,
 ): Promise<void> {
-  const { own, results } = viewColumns(columns.slice(0, MAX_COLUMNS), cut);
+  const { own, results } = viewColumns(
+    columns.slice(0, MAX_COLUMNS - added.length),
+    added.map(({ name }) => name),
+    cut,
+  );
+  const { from, shown: values } = resultSql(added, `${schema}.`);
   const place = `${schema}.${identifier(view)}`;
   const names = [...own, ...results];
   const before = await tx.query<{ name: string }>(
     'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 ORDER BY attnum',
     [place],
   );
-  if (before.length === names.length && before.every(({ name }, index) => name === names[index])) return;
+  if (unchanged && before.length === names.length && before.every(({ name }, index) => name === names[index])) return;
   const shown = [
     ...own.map((name, index) => `input[${index + 1}] AS ${identifier(name)}`),
-    ...results.map((name, index) => `${resultColumns[index]} AS ${identifier(name)}`),
+    ...results.map((name, index) => `${values[index]} AS ${identifier(name)}`),
   ];
   // A view that is replaced must keep its columns, and these change with the file's.
   await tx.query(`DROP VIEW IF EXISTS ${place}`);
   await tx.query(
     `CREATE VIEW ${place} AS SELECT ${shown.join(', ')}
-     FROM ${schema}.enriched_rows WHERE job = '${job.replaceAll("'", "''")}' AND vanished_at IS NULL`,
+     FROM ${from} WHERE job = '${job.replaceAll("'", "''")}' AND vanished_at IS NULL`,
   );
   const rest = columns.length - own.length;
   if (rest > 0) {

@@ -1,11 +1,21 @@
 import type { Freshness } from '../../core/journal.js';
+import type { Json } from '../../core/json.js';
 import type { JobRecord } from '../../core/sink.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import { mendForPostgres } from '../mend-escapes.js';
+import { jobColumns, type StoredRequest, storedRequest, storedShape } from '../results/job-columns.js';
 import { chooseViewName, makeView } from './job-view.js';
 import { lockJob } from './locks.js';
 import { reconcile } from './reconcile.js';
 import { stale, useFreshness } from './stale.js';
+
+interface Before {
+  readonly generation: string;
+  readonly view_name: string;
+  readonly operation: string;
+  readonly options: Json;
+  readonly request: StoredRequest | null;
+}
 
 /** `Sink.openJob`, inside of the caller's transaction. */
 export async function openJob(
@@ -19,15 +29,17 @@ export async function openJob(
   await lockJob(tx, job.job);
   // Moving the rows of a large job takes longer than any load.
   await tx.query(`SET LOCAL statement_timeout = '1h'`);
-  const [before] = await tx.query<{ generation: string; view_name: string }>(
-    'SELECT generation, view_name FROM searchflow_jobs WHERE job = $1',
+  const [before] = await tx.query<Before>(
+    'SELECT generation, view_name, operation, options, request FROM searchflow_jobs WHERE job = $1',
     [job.job],
   );
   await useFreshness(tx, freshness);
   if (before?.generation !== job.generation) {
     const view = before?.view_name ?? (await chooseViewName(tx, job.name));
     await record(tx, job, view);
-    await makeView(tx, schema, view, job.job, job.columns);
+    const added = jobColumns(job);
+    const unchanged = before !== undefined && JSON.stringify(jobColumns(storedShape(before))) === JSON.stringify(added);
+    await makeView(tx, schema, view, job.job, job.columns, added, unchanged);
     if (before !== undefined) await reconcile(tx, job, rowsFiles, say);
   } else if (freshness !== undefined) {
     await tx.query(
@@ -47,14 +59,14 @@ export async function openJob(
 
 async function record(tx: PgTransaction, job: JobRecord, view: string): Promise<void> {
   await tx.query(
-    `INSERT INTO searchflow_jobs AS known (job, name, view_name, origin, operation, input, columns, generation, options, rows,
-       slices, created_at, opened_at)
-     SELECT job, name, $2, origin, operation, input, columns, generation, options, rows, slices, now(), now()
+    `INSERT INTO searchflow_jobs AS known (job, name, view_name, origin, operation, input, columns, generation, options, request,
+       rows, slices, created_at, opened_at)
+     SELECT job, name, $2, origin, operation, input, columns, generation, options, request, rows, slices, now(), now()
      FROM json_to_record($1::json) AS r(job text, name text, origin text, operation text, input text, columns text[],
-       generation text, options jsonb, rows bigint, slices integer)
+       generation text, options jsonb, request json, rows bigint, slices integer)
      ON CONFLICT (job) DO UPDATE SET name = excluded.name, origin = excluded.origin, operation = excluded.operation,
-       input = excluded.input, columns = excluded.columns, generation = excluded.generation, options = excluded.options,
+       input = excluded.input, columns = excluded.columns, generation = excluded.generation, options = excluded.options, request = excluded.request,
        rows = excluded.rows, slices = excluded.slices, opened_at = excluded.opened_at`,
-    [mendForPostgres(JSON.stringify(job)), view],
+    [mendForPostgres(JSON.stringify({ ...job, request: storedRequest(job) })), view],
   );
 }

@@ -2,6 +2,7 @@ import { rowJobs } from './0001-row-jobs.js';
 import { spendAndComments } from './0002-spend-and-comments.js';
 import { events } from './0010-events.js';
 import { monitors } from './0020-monitors.js';
+import { rowResults } from './0030-row-results.js';
 
 /** A step of a warehouse's tables, never changed once it was released. */
 export interface Migration {
@@ -11,4 +12,4 @@ export interface Migration {
 }
 
 /** All migrations, in order. Append only. */
-export const migrations: readonly Migration[] = [rowJobs, spendAndComments, events, monitors];
+export const migrations: readonly Migration[] = [rowJobs, spendAndComments, events, monitors, rowResults];

@@ -2,6 +2,7 @@ import type { Migration } from '../../../postgres/index.js';
 import { rowJobs } from './0001-row-jobs.js';
 import { events } from './0010-events.js';
 import { monitors } from './0020-monitors.js';
+import { rowResults } from './0030-row-results.js';
 
 /** All migrations, in order. Append only. */
-export const migrations: readonly Migration[] = [rowJobs, events, monitors];
+export const migrations: readonly Migration[] = [rowJobs, events, monitors, rowResults];

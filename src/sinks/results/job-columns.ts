@@ -1,0 +1,124 @@
+import type { Json } from '../../core/json.js';
+import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/row-operation.js';
+import type { RowRequest } from '../../core/sink.js';
+import { flattenSchema } from './flatten-schema.js';
+import { type ResultColumn, read, stored } from './result-column.js';
+
+/** What the columns of a job follow from. */
+export interface JobShape {
+  readonly operation: string;
+  readonly options: Json;
+  readonly request?: RowRequest | null | undefined;
+}
+
+/** What a warehouse keeps of how a job's requests are made: with the options, whose order of fields jsonb forgets. */
+export interface StoredRequest extends RowRequest {
+  readonly options: Json;
+}
+
+export function storedRequest({ request, options }: JobShape): StoredRequest | null {
+  return request ? { ...request, options } : null;
+}
+
+/** The shape of a job as a warehouse keeps it. */
+export function storedShape(job: {
+  readonly operation: string;
+  readonly options: Json;
+  readonly request: StoredRequest | null;
+}): JobShape {
+  return { ...job, options: job.request?.options ?? job.options };
+}
+
+type Fields = { readonly [name: string]: Json };
+
+const first = [stored('status'), stored('error_tag'), stored('error_message')];
+const last = [
+  stored('response', false),
+  stored('request_id'),
+  stored('cost_dollars'),
+  stored('fetched_at'),
+  stored('row_number', false),
+];
+
+/** Columns of a job's view behind the user's own, by what it buys. */
+export function jobColumns({ operation, options, request }: JobShape): readonly ResultColumn[] {
+  const fields = isFields(options) ? options : {};
+  return [...first, ...own(operation, fields, (request?.rowsPerRun ?? 1) > 1), ...last];
+}
+
+function own(operation: string, options: Fields, together: boolean): readonly ResultColumn[] {
+  const { outputSchema } = options;
+  switch (operation) {
+    case 'search':
+      return [...firstResult, ...schemaColumns(outputSchema, ['output', 'content'], 'output')];
+    case 'findSimilar':
+      return firstResult;
+    case 'answer':
+      return [
+        ...(isFields(outputSchema) ? flattenSchema(outputSchema, ['answer']) : []),
+        read('answer', ['answer']),
+        { name: 'citations', csv: true, from: { count: ['citations'] } },
+        read('citation_url', ['citations', '0', 'url']),
+        read('citation_title', ['citations', '0', 'title']),
+      ];
+    case 'agent':
+      return [
+        ...(together ? rowColumns(outputSchema) : schemaColumns(outputSchema, ['output', 'structured'], 'structured')),
+        read('text', ['output', 'text']),
+        read('stop_reason', ['stopReason']),
+        read('run_id', ['id']),
+      ];
+    case 'research':
+      return [
+        ...(isFields(options.output)
+          ? schemaColumns(options.output.schema, ['data'], 'data')
+          : [read('data', ['data'], 'json')]),
+        ...schemaColumns(outputSchema, ['output', 'parsed'], 'output'),
+        read('task_id', ['id']),
+      ];
+    default:
+      return contents(options);
+  }
+}
+
+/** Of a search: how many results there are, and the first; all of them are in `search_results`. */
+const firstResult: readonly ResultColumn[] = [
+  { name: 'results', csv: true, from: { count: ['results'] } },
+  read('url', ['results', '0', 'url']),
+  read('title', ['results', '0', 'title']),
+  read('published_date', ['results', '0', 'publishedDate']),
+];
+
+/** Highlights and summary are exported when they were asked for. */
+function contents(options: Fields): readonly ResultColumn[] {
+  const asked = (name: string) => (options[name] ?? false) !== false;
+  return [
+    stored('http_status'),
+    stored('title'),
+    stored('author'),
+    stored('published_date'),
+    read('text', ['text']),
+    read('highlights', ['highlights'], 'json', asked('highlights')),
+    read('summary', ['summary'], 'text', asked('summary')),
+  ];
+}
+
+/** A column for each property of the schema; without a schema none, and with one that has no properties the value as a whole. */
+function schemaColumns(schema: Json | undefined, path: readonly string[], whole: string): readonly ResultColumn[] {
+  if (!isFields(schema)) return [];
+  const columns = flattenSchema(schema, path);
+  return columns.length > 0 ? columns : [read(whole, path, 'json')];
+}
+
+/** The same where several rows share a run: from the object of the output's list that names the row. */
+function rowColumns(schema: Json | undefined): readonly ResultColumn[] {
+  const rows = isFields(schema) && isFields(schema.properties) ? schema.properties[ROWS_FIELD] : undefined;
+  const items = isFields(rows) ? rows.items : undefined;
+  if (!isFields(items)) return [];
+  const { [ROW_ID_FIELD]: _id, ...properties } = isFields(items.properties) ? items.properties : {};
+  return flattenSchema({ ...items, properties }, [], 'row');
+}
+
+function isFields(value: Json | undefined): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
