@@ -57,7 +57,7 @@ export class FolderStore implements Store {
       this.#reading = null;
       const journal = await FileJournal.open(this.#journalDir, { writes: true, team: teamOf(this.#config) });
       const limiter = new MemoryLimiter(rateProfileOf(this.#config), teams ? blockFile(this.#config) : null);
-      const slots = new MemorySlots();
+      const slots = new MemorySlots(this.#config.agentSlots);
       this.#working = {
         journal,
         limiter,
@@ -92,7 +92,7 @@ export class FolderStore implements Store {
   }
 
   slots() {
-    return (this.#working?.slots ?? new MemorySlots()).view();
+    return (this.#working?.slots ?? new MemorySlots(this.#config.agentSlots)).view();
   }
 
   async close(): Promise<void> {

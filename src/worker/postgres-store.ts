@@ -33,7 +33,7 @@ export class PostgresStore implements Store {
     this.stages = new PgStages(postgres, { cacheDir: join(config.stateDir, 'fetched-stages'), sliceFile });
     const [team, key, profile] = [teamOf(config), fingerprint(config.apiKey), rateProfileOf(config)];
     this.#limiter = new PgLimiter({ postgres, team, key, profile });
-    this.#slots = new PgSlots({ postgres, team });
+    this.#slots = new PgSlots({ postgres, team, ...(config.agentSlots ? { limit: config.agentSlots } : {}) });
   }
 
   /** Connects; makes the schema or brings it up to date. Throws where the database can't be used. */

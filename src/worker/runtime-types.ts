@@ -61,6 +61,8 @@ export interface RuntimeConfig {
   readonly concurrency: number;
   /** Bodies of answers stay in the journal for so many ms after the warehouse holds their rows (`--keep-landing`, 7 days). */
   readonly keepLandingMs: number;
+  /** Agent runs that the team may have in progress; default 50 (interface section 8). */
+  readonly agentSlots?: number;
   /** Price tables in the place of those built in. */
   readonly prices?: readonly PriceTable[];
   /** File of secrets that the service tells once, mode 0600; none: operations that need it refuse. Absolute. */
