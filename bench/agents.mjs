@@ -108,6 +108,8 @@ export async function run({ rows = 1000, slots = 50, qps = 10, min = 5000, max =
       .filter(({ seenOverAt }) => seenOverAt !== null)
       .map(({ seenOverAt, endsAt }) => seenOverAt - endsAt);
     console.log(`an end is read after ${median(seen).toFixed(0)} ms at the median; ${unknown} unknown outcomes`);
+    const early = starts.flatMap(({ earlyMs }) => (earlyMs === undefined ? [] : [earlyMs.toFixed(1)]));
+    if (early.length > 0) console.log(`refused for their rate, so many ms too early: ${early.join(', ')}`);
     const least = Number(slots) * 0.96;
     const met = [
       bar(

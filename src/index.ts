@@ -29,6 +29,7 @@ export {
   WebhookRefused,
 } from './api/index.js';
 export type { AgentRowsInput } from './core/agent-rows.js';
+export type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from './core/agent-run.js';
 export { type CallFacts, classify, type FailureType, transientTags, type Verdict } from './core/failure.js';
 export {
   DEFAULT_TASK_QUEUE,

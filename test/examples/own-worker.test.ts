@@ -14,6 +14,9 @@ const example = (...path: string[]) => join(root, 'examples', ...path);
 /** Every example that is a worker, and the file that starts it. */
 const workers = { 'own-worker': 'lib/worker.js', 'own-worker-cjs': 'worker.cjs' };
 
+/** Run by tests of their own. */
+const others = ['agent-runs'];
+
 /** Started here and perhaps left by a test that failed. */
 const children: ChildProcess[] = [];
 
@@ -75,7 +78,7 @@ async function output(child: ChildProcess): Promise<{ readonly out: string; read
 
 it('every example is run here', () => {
   const folders = readdirSync(example(), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  expect(folders.map(({ name }) => name).sort()).toEqual(Object.keys(workers).sort());
+  expect(folders.map(({ name }) => name).sort()).toEqual([...Object.keys(workers), ...others].sort());
 });
 
 describe.each(Object.entries(workers))('examples/%s', (name, script) => {

@@ -60,6 +60,7 @@ export async function startStrictAgents({
     admitted = admitted.filter((at) => at > now - 1000);
     if (qps !== null && (admitted.length + 1) * 2 > qps) {
       start.refused = 'rate';
+      start.earlyMs = admitted[0] + 1000 - now;
       return [429, refusal('RATE_LIMIT_EXCEEDED', 'too fast')];
     }
     admitted.push(now);

@@ -1,0 +1,35 @@
+import { Client, Connection } from '@temporalio/client';
+import { type AgentRunResult, toOutputSchema } from 'searchflow';
+import { z } from 'zod';
+
+const [company = 'Acme'] = process.argv.slice(2);
+const taskQueue = 'agent-runs';
+
+const connection = await Connection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
+const client = new Client({ connection });
+
+// What the structured output is to look like, as a zod schema; what comes is checked with it.
+const facts = z.object({ product: z.string(), founded: z.int().nullable() });
+const outputSchema = toOutputSchema(facts);
+
+// One structured run. The same request again, from whatever workflow, is answered without another run.
+const run: AgentRunResult = await client.workflow.execute('runAgent', {
+  taskQueue,
+  workflowId: `about-${company}`,
+  args: [{ query: `What does ${company} make, and since when?`, outputSchema, effort: 'low' }, { maxCostDollars: 1 }],
+});
+const { product, founded } = facts.parse(run.structured);
+console.log(
+  `${company} makes ${product} since ${founded ?? 'nobody knows when'} (${run.status}, $${run.costDollars}).`,
+);
+for (const { citations } of run.grounding as { citations: { url: string }[] }[])
+  for (const { url } of citations) console.log(`  ${url}`);
+
+// A chain: the first run of it is the one above, and costs nothing more.
+const brief = await client.workflow.execute('companyBrief', {
+  taskQueue,
+  workflowId: `brief-${company}`,
+  args: [company, outputSchema],
+});
+console.log(JSON.stringify(brief, null, 2));
+await connection.close();

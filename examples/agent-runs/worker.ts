@@ -1,0 +1,28 @@
+import { fileURLToPath } from 'node:url';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { SearchflowPlugin } from 'searchflow/worker';
+
+const apiKey = process.env.SEARCHFLOW_API_KEY;
+if (!apiKey) throw new Error('Set SEARCHFLOW_API_KEY.');
+
+const connection = await NativeConnection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
+
+const worker = await Worker.create({
+  connection,
+  taskQueue: 'agent-runs',
+  workflowsPath: fileURLToPath(new URL('./workflows.js', import.meta.url)),
+  plugins: [
+    new SearchflowPlugin({
+      apiKey,
+      baseUrl: process.env.SEARCHFLOW_BASE_URL,
+      stateDir: '.searchflow',
+      // With one PostgreSQL for all of them, as many workers as you like share journal, rate limit and budget.
+      store: process.env.SEARCHFLOW_STORE,
+      qps: 10,
+    }),
+  ],
+});
+
+// Ends on SIGINT and SIGTERM; paid calls in flight get time to land.
+await worker.run();
+await connection.close();
