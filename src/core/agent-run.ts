@@ -10,7 +10,7 @@ export interface AgentRequest {
     readonly exclusion?: readonly { readonly [name: string]: Json }[];
   };
   /** JSON Schema of the structured output; `toOutputSchema` makes one of a zod schema. */
-  readonly outputSchema?: Json;
+  readonly outputSchema?: object | null;
   /** Default `auto`. */
   readonly effort?: string;
   readonly budget?: { readonly maxCostDollars?: number; readonly maxDurationSeconds?: number };
