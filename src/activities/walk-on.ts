@@ -16,6 +16,8 @@ export interface WalkOptions {
   readonly signal: AbortSignal;
   /** Reads every envelope whole. */
   readonly careful: boolean;
+  /** Whether a window that its first page shows to be heavy is split. */
+  readonly splits: boolean;
   /** Whether there is time for another page. */
   goesOn(): boolean;
   told(changes: { readonly pages?: number; readonly waitingFor?: string | null }): void;
@@ -45,7 +47,7 @@ export async function walkOn(
   try {
     while (!state.done && options.goesOn()) {
       const page = await fetchPage(deps, queryOf(walk, window, state.cursor), { signal, careful, waits });
-      if (state.pages === 0) {
+      if (state.pages === 0 && options.splits) {
         const parts = splitSpan(window, { hasMore: page.cursor !== null, times: timesOf(page) });
         if (parts) return { walked: state, parts };
       }

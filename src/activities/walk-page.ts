@@ -2,7 +2,7 @@ import { drawOf } from '../api/endpoint.js';
 import { type EventFilter, listEventsEndpoint } from '../api/events.js';
 import type { RawList } from '../api/read-raw-list.js';
 import { backoffMs, blockMs } from '../core/backoff.js';
-import { takeTurn } from '../core/limiter.js';
+import { type Draw, type Limiter, takeTurn } from '../core/limiter.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
 import { isApiError, waiting } from './failure.js';
 import { YIELD_AFTER_MS } from './stopping.js';
@@ -23,12 +23,7 @@ export async function fetchPage(deps: WalkDeps, query: EventFilter, options: Pag
   const { transport, limiter } = deps;
   const draw = drawOf(listEventsEndpoint, query);
   for (let attempt = 0; ; attempt++) {
-    const { blockedUntil, blockReason } = await limiter.view();
-    const blockedMs = (blockedUntil ?? 0) - Date.now();
-    if (blockedMs > YIELD_AFTER_MS) throw waiting(blockedMs, blockReason);
-    if (blockedMs > 0) options.waits(blockReason);
-    await takeTurn(limiter, draw, options.signal);
-    options.waits(null);
+    await takeTurnOrYield(limiter, draw, options);
     try {
       const page = await transport.sendRawList(listEventsEndpoint, query, options);
       if (page.queued) limiter.queued(draw);
@@ -45,6 +40,24 @@ export async function fetchPage(deps: WalkDeps, query: EventFilter, options: Pag
       if (!verdict.blocks) await pause(asked, options.signal);
     }
   }
+}
+
+/** A short block is sat out here, a long one is Temporal's to wait for. Who gets a turn within a second need not look. */
+async function takeTurnOrYield(limiter: Limiter, draw: Draw, { signal, waits }: PageOptions): Promise<void> {
+  const long = new AbortController();
+  const look = async (): Promise<void> => {
+    const { blockedUntil, blockReason } = await limiter.view();
+    const ms = (blockedUntil ?? 0) - Date.now();
+    if (ms > YIELD_AFTER_MS) long.abort(waiting(ms, blockReason));
+    else if (ms > 0) waits(blockReason);
+  };
+  const timer = setInterval(() => void look().catch(() => undefined), 1000);
+  try {
+    await takeTurn(limiter, draw, AbortSignal.any([signal, long.signal]));
+  } finally {
+    clearInterval(timer);
+  }
+  waits(null);
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -24,7 +24,7 @@ export function createWalkWindow(deps: WalkDeps) {
     return loader;
   };
 
-  return async function walkWindow({ walk, window }: WalkWindowInput): Promise<WalkWindowResult> {
+  return async function walkWindow({ walk, window, splits }: WalkWindowInput): Promise<WalkWindowResult> {
     const { info, cancellationSignal: signal } = Context.current();
     const attempt = randomUUID();
     let state: WalkHeartbeat = { window, pages: 0, waitingFor: null };
@@ -39,6 +39,7 @@ export function createWalkWindow(deps: WalkDeps) {
         const { walked, parts } = await walkOn(deps, walk, claimed, loading, {
           signal,
           careful: info.attempt > 1,
+          splits,
           goesOn: () => Date.now() < until && !signal.aborted,
           told: (changes) => {
             state = { ...state, ...changes };

@@ -75,6 +75,8 @@ export interface WalkCounts {
 export interface WalkWindowInput {
   readonly walk: Walk;
   readonly window: number;
+  /** Whether a heavy window is split: not where they are walked one after the other. */
+  readonly splits: boolean;
 }
 
 export interface WalkWindowResult extends WalkCounts {

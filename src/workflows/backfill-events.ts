@@ -1,6 +1,7 @@
 import { continueAsNew } from '@temporalio/workflow';
 import type { BackfillEventsInput, WalkSummary } from '../core/walk-job.js';
-import { type PageWalkState, pageWalk } from './page-walk.js';
+import { pageWalk } from './page-walk.js';
+import type { PageWalkState } from './page-walk-state.js';
 
 /**
  * `backfillEvents`: webset events of a stretch of time into a warehouse (interface section 4.8), in many windows at once. It has

@@ -14,31 +14,14 @@ import {
 import type { createWalkActivities } from '../activities/walk.js';
 import { type JobPhase, queryNames, signalNames } from '../core/job.js';
 import { type Pause, pauseOf } from '../core/pause.js';
-import type { Walk, WalkCounts, WalkInput, WalkProgress, WalkSummary, WalkWindowResult } from '../core/walk-job.js';
+import type { WalkInput, WalkProgress, WalkSummary, WalkWindowResult } from '../core/walk-job.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
+import { figuresOf, openedState, type PageWalkState, stoppedBefore, withResult } from './page-walk-state.js';
 import { bulkPolicy, slicePolicy } from './policies.js';
-import { type Ranges, SliceQueue, toRanges } from './slice-set.js';
+import { SliceQueue, toRanges } from './slice-set.js';
 import { walkDetails } from './walk-details.js';
 
 type WalkActivities = ReturnType<typeof createWalkActivities>;
-
-/** Everything of a walk that outlives a continue-as-new. */
-export interface PageWalkState extends WalkCounts {
-  readonly version: 1;
-  readonly walk: Walk;
-  readonly queue: Ranges;
-  /** What is walked now is left from an earlier run: there may be more behind it. */
-  readonly continues: boolean;
-  readonly before: WalkCounts;
-  readonly paused: Pause | null;
-  readonly startedAt: number;
-  readonly resumedAt: number;
-  readonly windowsDone: number;
-  /** Length of the windows that have a beginning, of those done, and of those done when this run of the workflow began, ms. */
-  readonly lengthMs: number;
-  readonly doneMs: number;
-  readonly doneBeforeMs: number;
-}
 
 /** Continues the walk in a new run of its workflow. */
 export type AnotherWalk = (state: PageWalkState) => Promise<never>;
@@ -88,26 +71,18 @@ class PageWalk {
     this.#again = again;
   }
 
+  get #parallel(): number {
+    return Math.max(1, this.#input.parallel ?? DEFAULT_PARALLEL);
+  }
+
   progress(): WalkProgress {
     const state = this.#state;
-    const { lengthMs = 0, doneMs = 0, doneBeforeMs = 0, windowsDone = 0 } = state ?? {};
-    const startedAt = state?.startedAt ?? workflowInfo().startTime.getTime();
-    const rate = (doneMs - doneBeforeMs) / Math.max(1, Date.now() - startedAt);
-    const { pages = 0, events = 0, added = 0, changed = 0 } = state ?? {};
     return {
       phase: this.#phase,
-      pausedFor: state?.paused?.reason ?? null,
+      pausedFor: (state?.paused ?? this.#early)?.reason ?? null,
       message: state?.paused?.message ?? this.#message,
-      stream: state?.walk.stream ?? '',
-      windows: windowsDone + this.#queue.size + this.#running,
-      windowsDone,
-      share: lengthMs > 0 ? doneMs / lengthMs : null,
-      etaMs: rate > 0 ? Math.round((lengthMs - doneMs) / rate) : null,
-      startedAt,
-      pages,
-      events,
-      added,
-      changed,
+      ...figuresOf(state, this.#queue.size + this.#running, Date.now()),
+      startedAt: state?.startedAt ?? workflowInfo().startTime.getTime(),
     };
   }
 
@@ -129,15 +104,15 @@ class PageWalk {
 
   async toEnd(): Promise<WalkSummary> {
     try {
-      this.#state ??= await this.#open();
-      this.#queue = new SliceQueue(this.#state.queue);
+      const refused = await this.#begin();
+      if (refused !== null) return stoppedBefore(this.#input, refused);
       for (;;) {
         const stopped = await this.#walkWindows();
         this.#phase = 'running';
-        const { walk, startedAt, before } = this.#state;
+        const { walk, startedAt, before, continues } = this.#now;
         const end = await finishWalk({ walk, startedAt, before, stopped });
         if (end.summary === null) this.#queue = new SliceQueue(toRanges(end.pending));
-        else if (this.#state.continues && stopped === null) await this.#openNext();
+        else if (continues && stopped === null) await this.#openNext();
         else {
           this.#phase = 'done';
           this.#show();
@@ -152,27 +127,33 @@ class PageWalk {
     }
   }
 
+  /** The state of an opened walk. */
+  get #now(): PageWalkState {
+    return this.#state as PageWalkState;
+  }
+
+  /** Opens the walk, where nobody has; waits where the service refuses. Answers with why a scheduled run does not wait. */
+  async #begin(): Promise<string | null> {
+    while (this.#state === null) {
+      try {
+        this.#state = await this.#open();
+      } catch (error) {
+        const pause = pauseOf(failureOf(error), workflowInfo().workflowId, null);
+        if (!pause) throw error;
+        if (this.#input.scheduled) return pause.message;
+        [this.#early, this.#phase, this.#message] = [pause, 'paused', pause.message];
+        this.#show();
+        await condition(() => this.#early === null);
+        [this.#phase, this.#message] = ['planning', null];
+      }
+    }
+    this.#queue = new SliceQueue(this.#state.queue);
+    return null;
+  }
+
   async #open(): Promise<PageWalkState> {
-    const { walk, windows, continues, lengthMs, doneMs, before } = await openWalk(this.#input);
-    return {
-      version: 1,
-      walk,
-      queue: toRanges(windows),
-      // A backfill has one run.
-      continues: continues && this.#input.kind === 'sync',
-      before,
-      paused: this.#early,
-      startedAt: workflowInfo().startTime.getTime(),
-      resumedAt: Date.now(),
-      windowsDone: 0,
-      lengthMs,
-      doneMs,
-      doneBeforeMs: doneMs,
-      pages: 0,
-      events: 0,
-      added: 0,
-      changed: 0,
-    };
+    const startedAt = workflowInfo().startTime.getTime();
+    return openedState(this.#input, await openWalk(this.#input), { startedAt, now: Date.now(), paused: this.#early });
   }
 
   /** What an earlier run left is done: the run of now. */
@@ -184,16 +165,15 @@ class PageWalk {
 
   /** Keeps windows in flight until none is left; answers with why a scheduled run stops early. */
   async #walkWindows(): Promise<string | null> {
-    const parallel = this.#input.parallel ?? DEFAULT_PARALLEL;
     for (;;) {
       const seen = this.#changes;
-      const { paused } = this.#state as PageWalkState;
+      const { paused } = this.#now;
       const enough = workflowInfo().continueAsNewSuggested;
       this.#phase = paused ? 'paused' : 'running';
       this.#show();
       if (this.#fatal && this.#running === 0) throw this.#fatal;
       if (!this.#fatal && !paused && !enough) {
-        while (this.#running < parallel) {
+        while (this.#running < this.#parallel) {
           const window = this.#queue.take();
           if (window === undefined) break;
           void this.#walkOne(window);
@@ -216,15 +196,15 @@ class PageWalk {
 
   async #continue(): Promise<void> {
     await condition(allHandlersFinished);
-    await this.#again({ ...(this.#state as PageWalkState), queue: this.#queue.ranges });
+    await this.#again({ ...this.#now, queue: this.#queue.ranges });
   }
 
   async #walkOne(window: number): Promise<void> {
     this.#running++;
     if (this.#scope.consideredCancelled) this.#scope = new CancellationScope();
-    const { walk, resumedAt } = this.#state as PageWalkState;
+    const { walk, resumedAt } = this.#now;
     try {
-      this.#note(window, await this.#scope.run(() => walkWindow({ walk, window })));
+      this.#note(window, await this.#scope.run(() => walkWindow({ walk, window, splits: this.#parallel > 1 })));
     } catch (error) {
       this.#queue.putBack(window);
       if (!isCancellation(error) && !endedByCancel(error)) this.#failed(error, resumedAt);
@@ -235,20 +215,9 @@ class PageWalk {
   }
 
   #note(window: number, result: WalkWindowResult): void {
-    const now = this.#state as PageWalkState;
-    const { done, parts, lengthMs, partsMs } = result;
-    const split = parts.length > 0;
-    this.#set({
-      pages: now.pages + result.pages,
-      events: now.events + result.events,
-      added: now.added + result.added,
-      changed: now.changed + result.changed,
-      windowsDone: now.windowsDone + (done ? 1 : 0),
-      doneMs: now.doneMs + (done ? lengthMs : 0),
-      lengthMs: now.lengthMs + (split ? partsMs - lengthMs : 0),
-    });
-    for (const part of [...parts].reverse()) this.#queue.putBack(part);
-    if (!done && !split) this.#queue.putBack(window);
+    this.#set(withResult(this.#now, result));
+    for (const part of [...result.parts].reverse()) this.#queue.putBack(part);
+    if (!result.done && result.parts.length === 0) this.#queue.putBack(window);
   }
 
   /** `resumedAt` is what the window was started with. */
@@ -264,7 +233,7 @@ class PageWalk {
   }
 
   #set(changes: Partial<PageWalkState>): void {
-    this.#state = { ...(this.#state as PageWalkState), ...changes };
+    this.#state = { ...this.#now, ...changes };
   }
 
   #show(): void {

@@ -1,6 +1,7 @@
 import { continueAsNew } from '@temporalio/workflow';
 import type { SyncEventsInput, WalkSummary } from '../core/walk-job.js';
-import { type PageWalkState, pageWalk } from './page-walk.js';
+import { pageWalk } from './page-walk.js';
+import type { PageWalkState } from './page-walk-state.js';
 
 /**
  * `syncEvents`: webset events since the last run into a warehouse (interface section 4.8), up to a minute before the service's

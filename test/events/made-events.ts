@@ -1,5 +1,5 @@
 import type { RawPage, StreamKey } from '../../src/core/event-warehouse.js';
-import { startSandbox } from '../../src/sandbox/index.js';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 
 /** An event as the wire has it. */
 export interface MadeEvent {
@@ -38,19 +38,24 @@ export async function history(count: number): Promise<MadeEvent[]> {
     events: { count, from: '2025-01-01T00:00:00Z', to: '2025-02-01T00:00:00Z', order: 'oldest' },
   });
   try {
-    const all: MadeEvent[] = [];
-    let cursor = '';
-    for (;;) {
-      const answer = await fetch(`${sandbox.url}/websets/v0/events?limit=200${cursor}`, {
-        headers: { 'x-api-key': 'k' },
-      });
-      const page = (await answer.json()) as { data: MadeEvent[]; nextCursor: string | null };
-      all.push(...page.data);
-      if (page.nextCursor === null) return all;
-      cursor = `&cursor=${page.nextCursor}`;
-    }
+    return await allEvents(sandbox);
   } finally {
     await sandbox.close();
+  }
+}
+
+/** Every event that a sandbox shows now, in the order of its list. */
+export async function allEvents(sandbox: Pick<Sandbox, 'url'>): Promise<MadeEvent[]> {
+  const all: MadeEvent[] = [];
+  let cursor = '';
+  for (;;) {
+    const answer = await fetch(`${sandbox.url}/websets/v0/events?limit=200${cursor}`, {
+      headers: { 'x-api-key': 'k' },
+    });
+    const page = (await answer.json()) as { data: MadeEvent[]; nextCursor: string | null };
+    all.push(...page.data);
+    if (page.nextCursor === null) return all;
+    cursor = `&cursor=${page.nextCursor}`;
   }
 }
 

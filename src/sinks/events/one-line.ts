@@ -2,7 +2,11 @@
  * The bytes of a JSON text without line feeds, which it has only between its tokens, and mended where it holds escapes that a
  * database's text may not take. The very same bytes where there is nothing to do, which is nearly always.
  */
-export function inOneLine(json: Uint8Array, mend: (text: string) => string): Uint8Array {
+export function inOneLine(
+  json: Uint8Array,
+  isOdd: (bytes: Buffer) => boolean,
+  mend: (text: string) => string,
+): Uint8Array {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
   const odd = isOdd(bytes);
   if (!odd && !bytes.includes(10)) return bytes;
@@ -10,7 +14,34 @@ export function inOneLine(json: Uint8Array, mend: (text: string) => string): Uin
   return Buffer.from(odd ? mend(text) : text);
 }
 
-/** Whether there may be an escape to mend. Pairs of surrogates are hardly ever written as escapes. */
-export function isOdd(bytes: Buffer): boolean {
-  return bytes.includes('\\ud') || bytes.includes('\\uD') || bytes.includes('\\u0000');
+/** Whether there may be half of a surrogate pair among the escapes of a JSON text. Whole pairs are as good as any letter. */
+export function hasHalves(bytes: Buffer): boolean {
+  return ['\\ud', '\\uD'].some((start) => {
+    for (let at = bytes.indexOf(start); at >= 0; at = bytes.indexOf(start, at)) {
+      const kind = hex(bytes[at + 3]);
+      if (kind < 8) {
+        at += 4;
+        continue;
+      }
+      const pair =
+        kind < 12 &&
+        bytes[at + 6] === 0x5c &&
+        bytes[at + 7] === 0x75 &&
+        hex(bytes[at + 8]) === 13 &&
+        hex(bytes[at + 9]) >= 12;
+      // An escaped backslash before it would make it a plain text: whoever mends sees that.
+      if (!pair || bytes[at - 1] === 0x5c) return true;
+      at += 12;
+    }
+    return false;
+  });
+}
+
+function hex(code = 0): number {
+  return code > 0x60 ? code - 0x57 : code > 0x40 ? code - 0x37 : code - 0x30;
+}
+
+/** The same, or NUL. */
+export function hasHalvesOrNul(bytes: Buffer): boolean {
+  return bytes.includes('\\u0000') || hasHalves(bytes);
 }

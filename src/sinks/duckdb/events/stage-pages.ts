@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WindowPages } from '../../../core/event-warehouse.js';
 import type { StagedPages } from '../../events/event-sql.js';
-import { inOneLine } from '../../events/one-line.js';
+import { hasHalves, inOneLine } from '../../events/one-line.js';
 import { mendSurrogates } from '../../mend-escapes.js';
 import { literal, plainPath } from '../quote.js';
 import { duckDbDialect } from './duckdb-dialect.js';
@@ -33,7 +33,7 @@ async function write(file: string, batch: readonly WindowPages[]): Promise<numbe
     for (const [part, { pages }] of batch.entries()) {
       const pieces = pages.flatMap(({ page, events }) => [
         Buffer.from(`{"part":${part},"page":${page},"events":`),
-        inOneLine(events, mendSurrogates),
+        inOneLine(events, hasHalves, mendSurrogates),
         Buffer.from('}\n'),
       ]);
       for (let index = 1; index < pieces.length; index += 3)

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { WindowPages } from '../../../core/event-warehouse.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import type { StagedPages } from '../../events/event-sql.js';
-import { inOneLine, isOdd } from '../../events/one-line.js';
+import { hasHalvesOrNul, inOneLine } from '../../events/one-line.js';
 import { mendForPostgres } from '../../mend-escapes.js';
 
 /** Bytes that no JSON text holds, so that a line is one value whatever is in it. */
@@ -19,7 +19,7 @@ export async function stagePages(tx: PgTransaction, batch: readonly WindowPages[
   await tx.query('ALTER TABLE event_pages ALTER COLUMN line SET STORAGE EXTERNAL');
   await tx.query('SAVEPOINT pages');
   try {
-    await copy(tx, batch, mendForPostgres, isOdd);
+    await copy(tx, batch, mendForPostgres, hasHalvesOrNul);
   } catch (error) {
     // Numbers out of range: looked for only when they were met.
     if (codeOf(error) !== '22003') throw error;
@@ -68,7 +68,7 @@ function* lines(
         yield `"exact":${JSON.stringify(bytes.toString())},"events":${mend(bytes.toString().replaceAll('\n', ' '))}}\n`;
       } else {
         yield '"events":';
-        yield inOneLine(bytes, mend);
+        yield inOneLine(bytes, needsExact, mend);
         yield '}\n';
       }
     }

@@ -1,0 +1,109 @@
+import type { Pause } from '../core/pause.js';
+import {
+  DEFAULT_EVENT_WAREHOUSE,
+  type OpenedWalk,
+  streamOf,
+  type Walk,
+  type WalkCounts,
+  type WalkInput,
+  type WalkProgress,
+  type WalkSummary,
+  type WalkWindowResult,
+} from '../core/walk-job.js';
+import { type Ranges, toRanges } from './slice-set.js';
+
+/** Everything of a walk that outlives a continue-as-new. */
+export interface PageWalkState extends WalkCounts {
+  readonly version: 1;
+  readonly walk: Walk;
+  readonly queue: Ranges;
+  /** What is walked now is left from an earlier run: there may be more behind it. */
+  readonly continues: boolean;
+  readonly before: WalkCounts;
+  readonly paused: Pause | null;
+  readonly startedAt: number;
+  readonly resumedAt: number;
+  readonly windowsDone: number;
+  /** Length of the windows that have a beginning, of those done, and of those done when this run of the workflow began, ms. */
+  readonly lengthMs: number;
+  readonly doneMs: number;
+  readonly doneBeforeMs: number;
+}
+
+/** The state of a walk that was opened just now. */
+export function openedState(
+  input: WalkInput,
+  { walk, windows, continues, lengthMs, doneMs, before }: OpenedWalk,
+  { startedAt, now, paused }: { readonly startedAt: number; readonly now: number; readonly paused: Pause | null },
+): PageWalkState {
+  return {
+    version: 1,
+    walk,
+    queue: toRanges(windows),
+    // A backfill has one run.
+    continues: continues && input.kind === 'sync',
+    before,
+    paused,
+    startedAt,
+    resumedAt: now,
+    windowsDone: 0,
+    lengthMs,
+    doneMs,
+    doneBeforeMs: doneMs,
+    ...{ pages: 0, events: 0, added: 0, changed: 0 },
+  };
+}
+
+/** What a window's result changes. */
+export function withResult(state: PageWalkState, result: WalkWindowResult): Partial<PageWalkState> {
+  const { done, parts, lengthMs, partsMs } = result;
+  return {
+    pages: state.pages + result.pages,
+    events: state.events + result.events,
+    added: state.added + result.added,
+    changed: state.changed + result.changed,
+    windowsDone: state.windowsDone + (done ? 1 : 0),
+    doneMs: state.doneMs + (done ? lengthMs : 0),
+    lengthMs: state.lengthMs + (parts.length > 0 ? partsMs - lengthMs : 0),
+  };
+}
+
+/** The figures of a walk's progress. `left`: windows that are not done; `now`: Unix ms. */
+export function figuresOf(
+  state: PageWalkState | null,
+  left: number,
+  now: number,
+): Omit<WalkProgress, 'phase' | 'pausedFor' | 'message' | 'startedAt'> {
+  if (!state) {
+    return {
+      stream: '',
+      windows: 0,
+      windowsDone: 0,
+      share: null,
+      etaMs: null,
+      ...{ pages: 0, events: 0, added: 0, changed: 0 },
+    };
+  }
+  const { walk, windowsDone, lengthMs, doneMs, doneBeforeMs, startedAt, pages, events, added, changed } = state;
+  const rate = (doneMs - doneBeforeMs) / Math.max(1, now - startedAt);
+  return {
+    stream: walk.stream,
+    windows: windowsDone + left,
+    windowsDone,
+    share: lengthMs > 0 ? doneMs / lengthMs : null,
+    etaMs: rate > 0 ? Math.round((lengthMs - doneMs) / rate) : null,
+    ...{ pages, events, added, changed },
+  };
+}
+
+/** The summary of a scheduled run that the service refused before it could begin. */
+export function stoppedBefore(input: WalkInput, message: string): WalkSummary {
+  return {
+    stream: streamOf(input),
+    into: input.into ?? DEFAULT_EVENT_WAREHOUSE,
+    phase: 'stopped',
+    message,
+    watermark: null,
+    ...{ windows: 0, pages: 0, events: 0, added: 0, changed: 0, seconds: 0 },
+  };
+}

@@ -1,0 +1,107 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import type { WalkDeps } from '../../src/activities/walk-deps.js';
+import type { LoadingWindow } from '../../src/activities/walk-loader.js';
+import { walkOn } from '../../src/activities/walk-on.js';
+import { createTransport, type Transport } from '../../src/api/transport.js';
+import type { RawPage } from '../../src/core/event-warehouse.js';
+import { flatProfile } from '../../src/core/rate.js';
+import { startWalk, WalkError, type WalkState } from '../../src/core/walk.js';
+import { MemoryLimiter } from '../../src/store/memory-limiter.js';
+import { noon } from './made-events.js';
+
+let server: Server;
+let transport: Transport;
+afterEach(async () => {
+  await transport.close();
+  server.close();
+});
+
+const walk = { origin: 'sandbox', stream: 'sync', into: 'x', types: ['webset.idle'] };
+const page = (id: string, cursor: string | null) => ({
+  data: [{ id, type: 'webset.idle', createdAt: '2025-01-01T12:00:00Z', data: {} }],
+  hasMore: cursor !== null,
+  nextCursor: cursor,
+});
+
+/** Walks a window of a service that answers by this; `start` is where it stood. */
+async function walked(answer: (cursor: string | null) => object | number, start: WalkState = startWalk()) {
+  const asked: URLSearchParams[] = [];
+  server = createServer((request, response) => {
+    const query = new URL(request.url ?? '', 'http://x').searchParams;
+    asked.push(query);
+    const given = answer(query.get('cursor'));
+    response.statusCode = typeof given === 'number' ? given : 200;
+    response.end(typeof given === 'number' ? '{"error":"no","tag":"X"}' : JSON.stringify(given));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  transport = createTransport({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, apiKey: null });
+  const deps: WalkDeps = {
+    transport,
+    origin: 'sandbox',
+    limiter: new MemoryLimiter(flatProfile(1000)),
+    events: {
+      warehouse: () => {
+        throw new Error('nothing is loaded here');
+      },
+    },
+  };
+  const put: RawPage[] = [];
+  const loading: LoadingWindow = {
+    put: async (raw) => void put.push(raw),
+    landed: async () => ({ events: put.length, added: 0, changed: 0, current: true }),
+    leave: () => undefined,
+  };
+  const window = { window: 1, from: noon(0), to: noon(10_000), walk: start };
+  const options = {
+    signal: new AbortController().signal,
+    ...{ careful: false, splits: false, goesOn: () => asked.length < 20, told: () => undefined },
+  };
+  const result = await walkOn(deps, walk, window, loading, options).catch((error: unknown) => error);
+  await deps.limiter.close();
+  return { result, asked, put };
+}
+
+it('asks for the window’s time and types, page after page, by the cursors it is given', async () => {
+  const { result, asked, put } = await walked((cursor) => page(`e${cursor}`, cursor === null ? 'b' : null));
+  expect(result).toMatchObject({ parts: null, walked: { done: true, pages: 2 } });
+  expect(put.map((raw) => raw.page)).toEqual([1, 2]);
+  expect(asked.map((query) => query.get('cursor'))).toEqual([null, 'b']);
+  expect(Object.fromEntries(asked[0] as URLSearchParams)).toMatchObject({
+    limit: '200',
+    types: 'webset.idle',
+    createdAfter: new Date(noon(0)).toISOString(),
+    createdBefore: new Date(noon(10_000)).toISOString(),
+  });
+});
+
+it('begins anew, in halves, where the service goes in a circle or no longer takes the cursor', async () => {
+  const halves = [
+    { from: noon(0), to: noon(5000) },
+    { from: noon(5000), to: noon(10_000) },
+  ];
+  const samePage = await walked((cursor) => page('same', `c${cursor}`));
+  expect(samePage.result).toMatchObject({ parts: halves });
+  await transport.close();
+  server.close();
+  const sameCursor = await walked((cursor) => page(`e${cursor}${Math.random()}`, 'again'));
+  expect(sameCursor.result).toMatchObject({ parts: halves });
+  await transport.close();
+  server.close();
+  const kept = { ...startWalk('kept'), pages: 5 };
+  const expired = await walked((cursor) => (cursor === 'kept' ? 400 : page('e', null)), kept);
+  expect(expired.result).toMatchObject({ parts: halves, walked: { pages: 5 } });
+});
+
+it('fails with what the service says where that is no matter of the cursor', async () => {
+  const { result } = await walked(() => 400);
+  expect(result).toMatchObject({ name: 'ApiError', verdict: { type: 'InvalidRequest' } });
+  expect(result).not.toBeInstanceOf(WalkError);
+});
+
+it('hands back what it has when time is up', async () => {
+  const { result, put } = await walked((cursor) => page(`e${cursor}`, `${Number(cursor) + 1}`));
+  expect(result).toMatchObject({ parts: null, walked: { done: false, pages: 20, cursor: '20' } });
+  expect(put).toHaveLength(20);
+});
