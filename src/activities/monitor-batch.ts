@@ -26,6 +26,7 @@ import type { ActivityDeps } from './deps.js';
 import { listStates, readState, refusal } from './monitor-list.js';
 import { onlyFor } from './monitor-places.js';
 import { patiently } from './patient-call.js';
+import { pooled } from './pooled.js';
 import { buyWhole } from './whole-request-order.js';
 
 /** What each activity of a batch is told. */
@@ -190,9 +191,9 @@ async function lookUp(
     const all = new Map(byId(await listStates(deps, {})));
     return (id) => listed.get(id) ?? all.get(id) ?? null;
   }
-  for (const { id } of absent) {
+  await pooled(absent, MAX_SINGLE_LOOKS, async ({ id }) => {
     const found = await readState(deps, id);
     if (found) listed.set(id, found);
-  }
+  });
   return (id) => listed.get(id) ?? null;
 }

@@ -56,7 +56,6 @@ it('monitors are made, changed, listed, paused, triggered and deleted by the com
   expect(JSON.parse(paused.out)).toMatchObject({ phase: 'done', effect: { affected: 1, missed: 0, others: 0 } });
   expect(JSON.parse((await run('get', id)).out)).toMatchObject({ status: 'paused' });
   expect(JSON.parse((await run('trigger', id)).out)).toEqual({ triggered: true });
-  expect((await run('runs', id)).code).toBe(0);
   expect((await run('delete', id)).err).toContain('give --yes');
   expect((await run('delete', id, '--yes')).code).toBe(0);
   expect(server.monitors.size).toBe(0);
@@ -67,7 +66,7 @@ it('monitors are made, changed, listed, paused, triggered and deleted by the com
 it.each([
   [['pause'], 'filter'],
   [['pause', '--metadata', 'team'], 'is not key=value'],
-  [['pause', '--status', 'disabled'], 'disabled monitors'],
+  [['pause', '--status', 'disabled'], 'disabled ones stay as they are'],
   [['unpause', '--name', 'a', '--limit', '501'], 'from 1 to 500'],
   [['delete', '--name', 'a'], '--wait-for-approval'],
   [['create', 'definition.json'], '--secret-file'],
@@ -103,12 +102,12 @@ it('a batch that waits for its approval goes on when another command approves it
 const fates: readonly Fate[] = ['ok', 'ok', 429, 'ok', 'lost', 'ok', 'ok', 500, 'ok', '500 done', 'ok', 'reset', 'ok'];
 
 it.runIf(process.platform === 'linux').each(['pause', 'delete'] as const)(
-  'fault 24: %s of 1,200 monitors, seven a call, killed with server and all among faults: each is affected once, and once in the audit',
+  'fault 24: %s among 1,200 monitors, seven a call, killed with server and all among faults: each is affected once, and once in the audit',
   async (action) => {
     const { server, folder, start } = await open();
     for (let index = 0; index < 1200; index++) {
-      const metadata = index % 6 === 0 ? { team: 'growth' } : null;
-      server.add({ metadata, status: index % 60 === 0 ? 'disabled' : 'active' });
+      const metadata = index % 10 === 0 ? { team: 'growth' } : null;
+      server.add({ metadata, status: index % 100 === 0 ? 'disabled' : 'active' });
     }
     const right = [...server.monitors.values()]
       .filter((one) => one.metadata?.team === 'growth' && (action === 'delete' || one.status === 'active'))
@@ -119,7 +118,7 @@ it.runIf(process.platform === 'linux').each(['pause', 'delete'] as const)(
         ({ path, body }) => path.endsWith('/batch') && (body as { dry_run: boolean }).dry_run === false,
       );
     const begin = () => start(action, '--metadata', 'team=growth', '--limit', '7', '--yes', '--json');
-    for (const sent of [2, 9, 16]) {
+    for (const sent of action === 'pause' ? [2, 6, 11] : [8]) {
       const running = begin();
       await Promise.race([
         expect.poll(() => calls().length, { timeout: 100_000, interval: 5 }).toBeGreaterThanOrEqual(sent),
