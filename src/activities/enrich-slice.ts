@@ -3,16 +3,16 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Context } from '@temporalio/activity';
 import type { SliceHeartbeat, SliceInput, SliceResult } from '../core/job.js';
-import { isSlow } from '../core/row-operation.js';
 import { readSlice } from '../rows/index.js';
+import { CONTENTS } from './contents-order.js';
 import type { ActivityDeps } from './deps.js';
 import { toFailure, waiting } from './failure.js';
 import type { Unit } from './purchase.js';
 import { rowOrder } from './row-orders.js';
 import { heartbeatFrom, SLICE_MS, stopping } from './stopping.js';
 
-/** What runs at the service for minutes is followed for longer, so that a run of an hour is a few activities. */
-const SLOW_SLICE_MS = 600_000;
+/** Slices of whole requests, of which a second buys few, and of runs, which go on for minutes, have longer: they are fewer activities. */
+const WHOLE_REQUESTS_MS = 600_000;
 
 /** Book of a slice: named by job, content and number, so that every attempt finds what the others bought. */
 export function sliceBook(job: string, generation: string, slice: number): string {
@@ -31,7 +31,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
     const book = sliceBook(staged.job, staged.generation, slice);
     let state: SliceHeartbeat = { slice, units: 0, landed: 0, failed: 0, costMicros: 0, waitingFor: null };
     const control = stopping({
-      timeUpMs: isSlow(staged.operation) ? SLOW_SLICE_MS : SLICE_MS,
+      timeUpMs: staged.operation === CONTENTS ? SLICE_MS : WHOLE_REQUESTS_MS,
       progress: (progress) => {
         state = { ...state, ...progress };
       },

@@ -12,8 +12,9 @@ import { sha256 } from './sha256.js';
 
 /** Requests of a slice: a durable unit of about two seconds at ten a second. */
 const REQUESTS_PER_SLICE = { large: 20, small: 2 };
-/** Rows of a slice where each is a request of its own: what a minute at the default rate buys. */
-const WHOLE_REQUESTS_PER_SLICE = { large: 500, small: 50 };
+/** Rows of a slice where each is a request of its own; of large answers fewer, since a slice is loaded as a whole. */
+const WHOLE_REQUESTS_PER_SLICE = { large: 1000, small: 50 };
+const LARGE_ANSWERS_PER_SLICE = { large: 250, small: 50 };
 /** Runs of a slice where they go on for minutes. */
 const RUNS_PER_SLICE = 25;
 /** Slices in flight of these: when most of their runs have ended the others still hold enough to fill fifty places. */
@@ -116,10 +117,15 @@ function stageRequests({ origin, transport }: Context, request: OperationRequest
           ? { kind: 'rows', row: rowTemplate(template), together: rowsPerRun, check }
           : { kind: 'template', template, check },
     keyOf: requests.keyOf,
-    rowsPerSlice: rows === null ? WHOLE_REQUESTS_PER_SLICE : { large: rows, small: rows },
+    rowsPerSlice: rows === null ? sizesOf(options) : { large: rows, small: rows },
     window: (perSlice, concurrency) => (rows === null ? fill(concurrency, perSlice) : SLOW_WINDOW),
     facts,
   };
+}
+
+/** An answer with the contents of its pages is large. */
+function sizesOf({ contents, text }: Fields): SliceSizes {
+  return contents === undefined && text === undefined ? WHOLE_REQUESTS_PER_SLICE : LARGE_ANSWERS_PER_SLICE;
 }
 
 function fill(concurrency: number, requestsPerSlice: number): number {
