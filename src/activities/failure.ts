@@ -16,6 +16,7 @@ export const localFailures = {
   sinkBusy: 'SinkBusy',
   sinkUnusable: 'SinkUnusable',
   bodiesGone: 'BodiesGone',
+  storeUnusable: 'StoreUnusable',
   badInput: 'BadInput',
   waiting: 'Waiting',
 } as const;
@@ -72,6 +73,10 @@ export function toFailure(error: unknown, attempt = 1): unknown {
   if (error instanceof BodiesGone) {
     return ApplicationFailure.create({ type: localFailures.bodiesGone, message: error.message, nonRetryable: true });
   }
+  if (isStoreUnusable(error)) {
+    const message = `The database can't be used until somebody mends it (${error.message}); then the same command makes the job go on`;
+    return ApplicationFailure.create({ type: localFailures.storeUnusable, message, nonRetryable: true });
+  }
   if (error instanceof Error && !(error instanceof TemporalFailure) && attempt >= MAX_UNEXPECTED) {
     return ApplicationFailure.create({
       type: error.name,
@@ -80,6 +85,13 @@ export function toFailure(error: unknown, attempt = 1): unknown {
     });
   }
   return error;
+}
+
+/** A database that refuses for good: the login (SQLSTATE 28, 3D), or what a statement needs is gone or forbidden (42). */
+function isStoreUnusable(error: unknown): error is Error {
+  if (!(error instanceof Error) || error instanceof TemporalFailure) return false;
+  const { code } = error as { readonly code?: unknown };
+  return error.name === 'PostgresRefused' || (typeof code === 'string' && /^(28|3D|42)[0-9A-Z]{3}$/.test(code));
 }
 
 /** A wait too long to sit through in the activity: Temporal wakes it again, and the wait counts as no failure. */

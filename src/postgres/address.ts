@@ -23,7 +23,10 @@ export function parseAddress(url: string, defaultSchema: string): PostgresAddres
     throw new Error('is not an address such as postgres://user@host:5432/database');
   const address = new URL(url);
   const schema = address.searchParams.get('schema') || defaultSchema;
-  if (schema.length > 63 || schema.includes('\0')) throw new Error('names a schema that PostgreSQL would not take');
+  if (schema.length > 63 || schema.includes('\0') || schema.startsWith('pg_'))
+    throw new Error('names a schema that PostgreSQL would not take');
+  if (schema.includes('$$'))
+    throw new Error("names a schema with '$$' in it, which can't stand in the body of a function");
   address.searchParams.delete('schema');
   const database = decodeURIComponent(address.pathname.slice(1));
   if (database === '') throw new Error('names no database (postgres://host:5432/database)');

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Secret } from '../core/secret.js';
 import { isPostgresUrl, parseAddress } from '../postgres/index.js';
-import { publicAddress } from '../sinks/index.js';
+import { publicAddress, WAREHOUSE_SCHEMA } from '../sinks/index.js';
 import { STORE_SCHEMA } from '../store/postgres/open-store.js';
 import { DEAD_AFTER_MS } from '../store/postgres/presence.js';
 import type { DatabaseAddress, RuntimeConfig } from './runtime-types.js';
@@ -25,12 +25,28 @@ export function readStore(reader: SettingsReader, into: string | undefined): Sto
       .pipe(z.number().min(2)),
     'a whole number of seconds from 2 to 9999',
   );
+  const storeFound = reader.variable('SEARCHFLOW_STORE');
+  const store = readDatabase(reader, storeFound, storeAddress);
+  const warehouse = readWarehouse(reader, into);
+  if (storeFound && store && warehouse && schemaOf(store, STORE_SCHEMA) === schemaOf(warehouse, WAREHOUSE_SCHEMA)) {
+    reader.wrong(
+      storeFound,
+      'is the very schema of the warehouse; give one of the two another (?schema=name).',
+      store.shown,
+    );
+  }
   return {
-    store: readDatabase(reader, reader.variable('SEARCHFLOW_STORE'), storeAddress),
-    warehouse: readWarehouse(reader, into),
+    store,
+    warehouse,
     team,
     deadAfterMs: seconds === null ? DEAD_AFTER_MS : seconds * 1000,
   };
+}
+
+/** Database and schema, written out. */
+function schemaOf({ url }: DatabaseAddress, defaultSchema: string): string {
+  const { shown, schema } = parseAddress(url.reveal(), defaultSchema);
+  return JSON.stringify([shown.split('?', 1)[0], schema]);
 }
 
 /** What `--into` names, with the credentials of the environment where it has none of its own and they are for the same database. */

@@ -175,6 +175,15 @@ describe('readConfig', () => {
     expect(text).toContain('names no database');
   });
 
+  it('keeps store and warehouse in schemas of their own', () => {
+    const text = mistakes({
+      SEARCHFLOW_STORE: 'postgres://ann:canary-store@db.internal/etl?schema=searchflow',
+      SEARCHFLOW_WAREHOUSE_URL: 'postgresql://bob:canary-house@db.internal:5432/etl',
+    });
+    expect(text).toMatch(/^SEARCHFLOW_STORE: .*is the very schema of the warehouse/);
+    expect(text).not.toContain('canary');
+  });
+
   it('names the missing Temporal configuration file', () => {
     expect(mistakes({ TEMPORAL_CONFIG_FILE: '/nowhere/temporal.toml', TEMPORAL_PROFILE: 'p' })).toMatch(
       /TEMPORAL_(PROFILE|CONFIG_FILE)/,

@@ -45,6 +45,8 @@ describe('the address of a database', () => {
       'mysql://me:secret@host/db',
       'postgres://me:secret@ho st/db',
       'postgres://me:secret@h/db?sslmode=bogus',
+      'postgres://me:secret@h/db?schema=pg_own',
+      'postgres://me:secret@h/db?schema=a%24%24b',
       'postgres://me:secret@h/db?sslmode=verify-ca',
     ]) {
       expect(() => parseAddress(wrong, 'x')).toThrowError(/^(?!.*secret)/);

@@ -11,6 +11,11 @@ const cases: readonly (readonly [code: RegExp, say: (where: string) => string])[
     (where) =>
       `${changed(where)}: one is gone. The same command makes a warehouse that was deleted anew from the journal, nothing is bought twice`,
   ],
+  [
+    /^(42P07|42710|42723)$/,
+    (where) =>
+      `${where} holds things of the same names that are not this warehouse's: load into another schema (?schema=name)`,
+  ],
   [/^(42703|42804|42883|428C9|42809)$/, (where) => `${changed(where)}: ${undo}`],
   [/^23/, (where) => `${changed(where)}, they refuse its rows: ${undo}`],
   [/^2BP01$/, (where) => `A view of a job in ${where} can't be changed while others are built on it: drop those first`],
