@@ -97,7 +97,12 @@ async function endRun(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await sendOnAndOn(deps, ending === 'stop' ? stopAgentRunEndpoint : cancelAgentRunEndpoint, { id }, { signal });
+    await sendOnAndOn(
+      deps,
+      ending === 'stop' ? stopAgentRunEndpoint : cancelAgentRunEndpoint,
+      { id },
+      { signal, tries: Number.POSITIVE_INFINITY },
+    );
   } catch (error) {
     if (!isApiError(error)) throw error;
     const { type } = error.verdict;

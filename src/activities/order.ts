@@ -46,7 +46,7 @@ export interface Places {
 export interface Slow {
   /** One attempt. Throws `ApiError`. */
   start(unit: Unit, start: Start, signal: AbortSignal): Promise<RunFacts & { readonly queued?: boolean | null }>;
-  /** Waits for the end; null where the service no longer knows the run. Rejects with the signal's reason when aborted: the run goes on. */
+  /** Waits for the end; null where the service tells nothing more of the run. Rejects with the signal's reason when aborted: the run goes on. */
   follow(unit: Unit, facts: RunFacts, startedAt: number, signal: AbortSignal): Promise<Bought | null>;
   /** The run that a start without an answer made, if it can be told; `since` in Unix ms. */
   find(unit: Unit, tag: string, since: number, signal: AbortSignal): Promise<RunFacts | null>;

@@ -153,7 +153,8 @@ class Run {
 
   #refuse(unit: Unit, error: ApiError): void {
     this.#refusals.push({ unit, error });
-    if (this.#refusals.length >= REFUSALS_TO_FAIL && this.#tally.requests === 0) throw error;
+    const { requests, running } = this.#tally;
+    if (this.#refusals.length >= REFUSALS_TO_FAIL && requests === 0 && running === 0) throw error;
   }
 
   async #settleRefusals(): Promise<void> {

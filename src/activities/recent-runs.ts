@@ -1,5 +1,6 @@
 import type { Endpoint } from '../api/endpoint.js';
 import type { PageRequest } from '../api/page.js';
+import type { SendOptions } from '../api/transport.js';
 import { type PageEnvelope, readPage } from '../core/walk.js';
 import { isApiError } from './failure.js';
 import type { RunKind } from './run-follower.js';
@@ -7,6 +8,8 @@ import { type SendDeps, sendOnAndOn } from './send-in-turn.js';
 
 const PAGE = 100;
 const MAX_PAGES = 20;
+/** Tries of a page; who looks may look again. */
+const TRIES = 5;
 
 /**
  * What the service lists of its latest runs, for those who look for a run that a start without an answer may have made. Whoever
@@ -50,9 +53,7 @@ export class RecentRuns<R> {
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page++) {
       const input = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
-      // Nobody's in particular: it is short, and shared.
-      const signal = AbortSignal.timeout(READ_MS);
-      const told = await this.#page(input, { ...options, signal });
+      const told = await this.#page(input, { ...options, tries: TRIES });
       runs.push(...(told?.items ?? []));
       const times = (told?.items ?? []).map((run) => this.#kind.createdAt(run)).filter((at) => at !== null);
       const older = times.length > 0 && Math.min(...times) < since;
@@ -62,7 +63,7 @@ export class RecentRuns<R> {
     return runs;
   }
 
-  async #page(input: PageRequest, options: { readonly signal: AbortSignal }) {
+  async #page(input: PageRequest, options: SendOptions & { readonly tries: number }) {
     try {
       return readPage((await sendOnAndOn(this.#deps, this.#list, input, options)).data);
     } catch (error) {
@@ -72,5 +73,3 @@ export class RecentRuns<R> {
     }
   }
 }
-
-const READ_MS = 60_000;

@@ -20,7 +20,7 @@ export interface RunKind<R> {
   createdAt(run: R): number | null;
 }
 
-/** How following ended: the run's last record, or `null` where the service no longer knows the run. */
+/** How following ended: the run's last record, or `null` where the service tells nothing more of the run. */
 export interface FollowedRun<R> {
   readonly run: R | null;
   readonly requestId: string | null;
@@ -49,6 +49,8 @@ const MAX_PAGES = 3;
 const TOGETHER_MS = 200;
 /** A run that is not found right after its start may not be visible yet. */
 const MAX_MISSING = 3;
+/** So often in a row the service says that the run took too long, and it is given up. */
+const MAX_TIMEOUTS = 8;
 /** An answer that is no run at all may be a proxy's; so many in a row are the service's. */
 const MAX_ODD = 5;
 
@@ -160,8 +162,11 @@ export class RunFollower<R> {
         cursor = told.cursor;
       }
     } catch (error) {
-      // Without a list each is looked at by itself.
-      if (!isApiError(error)) throw error;
+      // Without a list each is looked at by itself; what is no failure of the service ends them all.
+      if (!isApiError(error)) {
+        for (const followed of due) followed.reject(error);
+        return [];
+      }
     }
     return [...ended, ...left];
   }
@@ -190,6 +195,11 @@ export class RunFollower<R> {
       return;
     }
     const { type, retry } = error.verdict;
+    // A run that the service gave up itself (interface section 7) may be told of all the same, for a while.
+    if (error.facts.tag === 'TIMEOUT' && followed.failures >= MAX_TIMEOUTS) {
+      followed.resolve({ run: null, requestId: error.requestId });
+      return;
+    }
     if (type === 'NotFound' && ++followed.missing >= MAX_MISSING) {
       followed.resolve({ run: null, requestId: error.requestId });
       return;

@@ -31,22 +31,21 @@ export async function sendInTurn<I, O>(
   }
 }
 
-/** The same again and again while the failure may pass. Rejects with the signal's reason when aborted. */
+/** The same so many times while the failure may pass. Rejects with the signal's reason when aborted. */
 export async function sendOnAndOn<I, O>(
   deps: SendDeps,
   endpoint: Endpoint<I, O>,
   input: I,
-  options: SendOptions & { readonly signal: AbortSignal },
+  { tries, ...options }: SendOptions & { readonly tries: number },
 ): Promise<Answer<O>> {
-  const { signal } = options;
-  for (let tries = 0; ; tries++) {
+  for (let nth = 1; ; nth++) {
     try {
       return await sendInTurn(deps, endpoint, input, options);
     } catch (error) {
-      signal.throwIfAborted();
-      if (!isApiError(error) || !error.verdict.retry) throw error;
-      const ms = Math.max(error.facts.retryAfterMs ?? 0, backoffMs(tries, 500, 30_000, Math.random()));
-      await delay(ms, undefined, { signal });
+      options.signal?.throwIfAborted();
+      if (!isApiError(error) || !error.verdict.retry || nth === tries) throw error;
+      const ms = Math.max(error.facts.retryAfterMs ?? 0, backoffMs(nth - 1, 500, 30_000, Math.random()));
+      await delay(ms, undefined, options.signal ? { signal: options.signal } : {});
     }
   }
 }

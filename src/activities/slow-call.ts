@@ -60,7 +60,7 @@ export async function buySlowly(
 export function failUnlessEnded(record: UnitRecord): UnitRecord {
   const { error_tag: tag, operation } = record;
   if (tag === 'RUN_GONE') {
-    const message = `${operation}: the service no longer knows the run; call it with { refreshAfterMs: 0 } to start another`;
+    const message = `${operation}: the service tells nothing more of the run; call it with { refreshAfterMs: 0 } to start another`;
     throw ApplicationFailure.create({
       type: 'NotFound',
       message,

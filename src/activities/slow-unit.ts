@@ -71,7 +71,7 @@ export class SlowUnit {
       const bought = await this.#slow.follow(this.#unit, facts, asked.at, stop);
       if (bought) await attempt.land(asked, bought);
       else {
-        const why = `the service no longer knows the run ${facts.run}`;
+        const why = `the service tells nothing more of the run ${facts.run}`;
         await attempt.miss(asked, why, 'maybe');
         await settle(this.#unit, 'RUN_GONE', `${why}; what it cost is not known`);
       }

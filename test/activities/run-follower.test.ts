@@ -5,12 +5,14 @@ import { RunFollower } from '../../src/activities/run-follower.js';
 import { agentRunKind } from '../../src/activities/run-kinds.js';
 import type { AgentRun } from '../../src/api/agent-run-schemas.js';
 import { createTransport, type Transport } from '../../src/api/transport.js';
+import type { Limiter } from '../../src/core/limiter.js';
 import { flatProfile } from '../../src/core/rate.js';
 import { Secret } from '../../src/core/secret.js';
 import { MemoryLimiter } from '../../src/store/memory-limiter.js';
 
 interface World {
   readonly follower: RunFollower<AgentRun>;
+  readonly transport: Transport;
   readonly looks: string[];
   readonly runs: Map<string, string>;
   next(answer: { status: number; body: unknown; headers?: Record<string, string> }): void;
@@ -60,6 +62,7 @@ async function open(ids: readonly string[]): Promise<World> {
   });
   return {
     follower: new RunFollower({ transport, limiter }, agentRunKind),
+    transport,
     looks,
     runs,
     next: (answer) => answers.push(answer),
@@ -105,6 +108,22 @@ describe('runs that are followed', () => {
     world.next({ status: 200, body: 'no run' });
     expect((await follow(world, 'a')).run?.status).toBe('completed');
     expect(world.looks).toHaveLength(4);
+  });
+
+  it('are looked at further after the service said that they take too long', async () => {
+    const world = await open(['a']);
+    world.runs.set('a', 'completed');
+    world.next({ status: 500, body: { error: { code: 'TIMEOUT', message: 'the run a takes too long' } } });
+    expect((await follow(world, 'a')).run?.status).toBe('completed');
+  });
+
+  it('end with what went wrong where it is no failure of the service', async () => {
+    const ids = ['a', 'b', 'c', 'd', 'e'];
+    const world = await open(ids);
+    const away = { acquire: () => Promise.reject(new Error('the store is away')) } as unknown as Limiter;
+    const follower = new RunFollower({ transport: world.transport, limiter: away }, agentRunKind);
+    const ends = Promise.allSettled(ids.map((id) => follow({ ...world, follower }, id)));
+    expect((await ends).map(({ status }) => status)).toEqual(ids.map(() => 'rejected'));
   });
 
   it('are given up where the key is refused, and left alone when nobody follows any more', async () => {
