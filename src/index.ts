@@ -45,7 +45,23 @@ export {
   workflowNames,
 } from './core/job.js';
 export type { Draw, Grant, Limiter, LimiterView } from './core/limiter.js';
+export type {
+  BatchEffect,
+  BatchMonitorsInput,
+  BatchPhase,
+  BatchProgress,
+  BatchSummary,
+  Decision,
+  MonitorAction,
+  MonitorEffect,
+  MonitorFilter,
+} from './core/monitor-batch.js';
+export type { CreatedMonitorResult, CreateMonitorInput } from './core/monitor-create.js';
+export type { ExportMonitorRunsInput, MonitorExport } from './core/monitor-export.js';
+export { monitorUpdates, monitorWorkflows } from './core/monitor-names.js';
 export { type ContentType, type PriceBands, type PriceTable, priceTables } from './core/prices.js';
+export type { QuietHours, Weekday } from './core/quiet-hours.js';
+export type { QuietInput, QuietOutcome } from './core/quiet-input.js';
 export { flatProfile, type RateBucket, type RateProfile, rateProfiles } from './core/rate.js';
 export type { RowOperation } from './core/row-operation.js';
 export { Secret } from './core/secret.js';

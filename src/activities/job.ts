@@ -1,10 +1,8 @@
-import { Context } from '@temporalio/activity';
 import type { EnrichCsvInput, JobSummary, StagedJob } from '../core/job.js';
 import type { Freshness } from '../core/journal.js';
 import type { JobRecord } from '../core/sink.js';
+import { beating } from './beating.js';
 import type { ActivityDeps } from './deps.js';
-import { toFailure } from './failure.js';
-import { heartbeatFrom } from './stopping.js';
 
 /** Requests answered and what they cost, in micro-dollars. */
 export interface Spent {
@@ -105,15 +103,4 @@ export async function summarize(
     unknownOutcomes: totals.unknown.length,
     seconds: (Date.now() - input.startedAt) / 1000,
   };
-}
-
-async function beating<T>(work: () => Promise<T>): Promise<T> {
-  const heart = heartbeatFrom(() => null, 2000);
-  try {
-    return await work();
-  } catch (error) {
-    throw toFailure(error, Context.current().info.attempt);
-  } finally {
-    heart.stop();
-  }
 }

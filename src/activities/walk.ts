@@ -1,4 +1,3 @@
-import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { listEventsEndpoint } from '../api/events.js';
 import type { StreamState } from '../core/event-warehouse.js';
@@ -12,9 +11,9 @@ import {
   type WalkSummary,
 } from '../core/walk-job.js';
 import { planSync, SETTLE_MS, type Span } from '../core/walk-window.js';
-import { localFailures, toFailure } from './failure.js';
+import { beating } from './beating.js';
+import { localFailures } from './failure.js';
 import { sendFree } from './free-call.js';
-import { heartbeatFrom } from './stopping.js';
 import type { WalkDeps } from './walk-deps.js';
 import { createWalkWindow } from './walk-window.js';
 
@@ -131,15 +130,4 @@ function opened(walk: Walk, known: StreamState, continues: boolean): OpenedWalk 
     doneMs: lengthMs * (share ?? 0),
     before: { pages, events, added, changed },
   };
-}
-
-async function beating<T>(work: () => Promise<T>): Promise<T> {
-  const heart = heartbeatFrom(() => null, 2000);
-  try {
-    return await work();
-  } catch (error) {
-    throw toFailure(error, Context.current().info.attempt);
-  } finally {
-    heart.stop();
-  }
 }
