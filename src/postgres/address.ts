@@ -25,8 +25,8 @@ export function parseAddress(url: string, defaultSchema: string): PostgresAddres
   const schema = address.searchParams.get('schema') || defaultSchema;
   if (schema.length > 63 || schema.includes('\0') || schema.startsWith('pg_'))
     throw new Error('names a schema that PostgreSQL would not take');
-  if (schema.includes('$$'))
-    throw new Error("names a schema with '$$' in it, which can't stand in the body of a function");
+  // Functions of ours stand between such marks.
+  if (schema.includes('$body$')) throw new Error('names a schema that holds $body$');
   address.searchParams.delete('schema');
   const database = decodeURIComponent(address.pathname.slice(1));
   if (database === '') throw new Error('names no database (postgres://host:5432/database)');

@@ -46,7 +46,7 @@ describe('the address of a database', () => {
       'postgres://me:secret@ho st/db',
       'postgres://me:secret@h/db?sslmode=bogus',
       'postgres://me:secret@h/db?schema=pg_own',
-      'postgres://me:secret@h/db?schema=a%24%24b',
+      'postgres://me:secret@h/db?schema=a%24body%24b',
       'postgres://me:secret@h/db?sslmode=verify-ca',
     ]) {
       expect(() => parseAddress(wrong, 'x')).toThrowError(/^(?!.*secret)/);

@@ -35,16 +35,16 @@ const cases: readonly (readonly [code: RegExp, say: (where: string) => string])[
 export function sinkError(error: unknown, where: string): unknown {
   if (!(error instanceof Error) || error instanceof SinkBusy || error instanceof SinkUnusable) return error;
   if (error instanceof PostgresAway) return busy(error, where);
+  if (/SSL|certificate|TLS/i.test(error.message)) {
+    return new SinkUnusable(`${where} can't be spoken to safely (${error.message}): see sslmode in its address`, {
+      cause: error,
+    });
+  }
   if (error instanceof PostgresRefused) {
     const way = /^(28|3D)/.test(error.code ?? '')
       ? 'check the address, and user and password (in the address, SEARCHFLOW_WAREHOUSE_URL, PGUSER and PGPASSWORD, or .pgpass)'
       : 'have its owner grant what is missing';
     return new SinkUnusable(`${error.message}: ${way}`, { cause: error });
-  }
-  if (/SSL|certificate|TLS/i.test(error.message)) {
-    return new SinkUnusable(`${where} can't be spoken to safely (${error.message}): see sslmode in its address`, {
-      cause: error,
-    });
   }
   const code = codeOf(error);
   const found = cases.find(([when]) => when.test(code));

@@ -53,7 +53,7 @@ function pathOf(path: readonly string[]): string {
 export function readers(prefix: string): string {
   const reader = (name: string, type: string, expression: string) => `
 CREATE FUNCTION ${prefix}searchflow_${name}(given text) RETURNS ${type} LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET TimeZone = 'UTC' AS $$ BEGIN RETURN ${expression}; EXCEPTION WHEN data_exception THEN RETURN NULL; END $$;`;
+SET TimeZone = 'UTC' AS $body$ BEGIN RETURN ${expression}; EXCEPTION WHEN data_exception THEN RETURN NULL; END $body$;`;
   return [
     reader('time', 'timestamptz', 'given::timestamptz'),
     reader('number', 'double precision', 'given::double precision'),

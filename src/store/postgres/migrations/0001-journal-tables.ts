@@ -64,10 +64,10 @@ CREATE TABLE ${schema}.units (
   error_tag text COLLATE "C",
   body text
 );
-DO $$ BEGIN
+DO $body$ BEGIN
   ALTER TABLE ${schema}.units ALTER COLUMN body SET COMPRESSION lz4;
 EXCEPTION WHEN feature_not_supported OR syntax_error OR invalid_parameter_value THEN NULL;
-END $$;
+END $body$;
 CREATE INDEX units_book ON ${schema}.units (book) WHERE body IS NOT NULL;
 COMMENT ON TABLE ${schema}.units IS 'Landed units: what is here is never bought again.';
 COMMENT ON COLUMN ${schema}.units.body IS 'The unit as a line of JSON (text, because json and jsonb refuse some that the service sends); null: pruned';

@@ -10,7 +10,7 @@ export const journalOwners: Migration = {
 -- Adds to the sums of a purchase.
 CREATE FUNCTION ${schema}.add_spend(p ${schema}.purchases, p_requests bigint, p_units bigint, p_landed bigint, p_open bigint,
   p_unknowns bigint, p_unknown bigint) RETURNS void
-LANGUAGE sql AS $$
+LANGUAGE sql AS $body$
   INSERT INTO ${schema}.spend AS s
   VALUES (p.job, p.day, p.team, p.operation, floor(random() * 8), p_requests, p_units, p_landed, p_open, p_unknowns, p_unknown)
   ON CONFLICT (job, day, team, operation, shard) DO UPDATE SET
@@ -20,11 +20,11 @@ LANGUAGE sql AS $$
     open_micros = s.open_micros + excluded.open_micros,
     unknown_outcomes = s.unknown_outcomes + excluded.unknown_outcomes,
     unknown_micros = s.unknown_micros + excluded.unknown_micros;
-$$;
+$body$;
 
 -- Turns those of these purchases that are open into unknown outcomes.
 CREATE FUNCTION ${schema}.lose(p_ids uuid[], p_reason text) RETURNS void
-LANGUAGE plpgsql SET enable_seqscan TO off AS $$
+LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE
   lost ${schema}.purchases[];
 BEGIN
@@ -36,22 +36,22 @@ BEGIN
   SELECT k, count(*) FROM unnest(lost) AS p, unnest(p.keys) AS k GROUP BY k ORDER BY k
   ON CONFLICT (key) DO UPDATE SET times = l.times + excluded.times;
   PERFORM ${schema}.add_spend(p, 0, 0, 0, -p.estimate_micros, 1, p.estimate_micros) FROM unnest(lost) AS p;
-END $$;
+END $body$;
 
 -- Takes everything from processes whose rows the caller has just deleted.
 CREATE FUNCTION ${schema}.bury(p_dead uuid[]) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql AS $body$
 BEGIN
   PERFORM ${schema}.lose(
     ARRAY(SELECT id FROM ${schema}.purchases WHERE process = ANY (p_dead) AND state = 'open' ORDER BY id),
     'the process ended before an answer landed');
   DELETE FROM ${schema}.claims WHERE process = ANY (p_dead);
-END $$;
+END $body$;
 
 -- Buries every process that is dead; answers with their number. A restart of the server makes nobody look dead: what it did
 -- not hear then is not held against anybody.
 CREATE FUNCTION ${schema}.reap() RETURNS integer
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql AS $body$
 DECLARE
   dead uuid[];
 BEGIN
@@ -64,21 +64,21 @@ BEGIN
   IF dead IS NULL THEN RETURN 0; END IF;
   PERFORM ${schema}.bury(dead);
   RETURN cardinality(dead);
-END $$;
+END $body$;
 
 CREATE FUNCTION ${schema}.register_process(p_id uuid, p_host text, p_pid integer, p_dead_after_ms double precision) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql AS $body$
 BEGIN
   INSERT INTO ${schema}.processes (id, host, pid, dead_after)
   VALUES (p_id, p_host, p_pid, p_dead_after_ms * interval '1 millisecond')
   ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp();
   PERFORM ${schema}.reap();
-END $$;
+END $body$;
 
 -- A sign of life; false where the process was taken for dead. Whoever was out of touch itself buries nobody yet: what kept it
 -- away (a network, a failover, a laptop's sleep) may have kept the others away, too.
 CREATE FUNCTION ${schema}.beat(p_id uuid) RETURNS boolean
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql AS $body$
 DECLARE
   before ${schema}.processes;
 BEGIN
@@ -89,51 +89,51 @@ BEGIN
     PERFORM ${schema}.reap();
   END IF;
   RETURN true;
-END $$;
+END $body$;
 
 CREATE FUNCTION ${schema}.end_process(p_id uuid) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql AS $body$
 BEGIN
   DELETE FROM ${schema}.processes WHERE id = p_id;
   PERFORM ${schema}.bury(ARRAY[p_id]);
-END $$;
+END $body$;
 
 -- Holds off whoever would bury the process until the transaction ends.
 CREATE FUNCTION ${schema}.check_process(p_id uuid) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql AS $body$
 BEGIN
   PERFORM 1 FROM ${schema}.processes WHERE id = p_id FOR KEY SHARE;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'the process was taken for dead' USING ERRCODE = 'SF001';
   END IF;
-END $$;
+END $body$;
 
 -- Whether a landed answer still counts.
 CREATE FUNCTION ${schema}.counts(p_fetched_ms double precision, p_status text, p_tag text, p_gone boolean,
   p_fresh_after double precision, p_retry_tags text[], p_retry_before double precision, p_rebuy_before double precision)
 RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql IMMUTABLE AS $body$
   SELECT (p_fresh_after IS NULL OR p_fetched_ms >= p_fresh_after)
     AND NOT (p_retry_tags IS NOT NULL AND p_status = 'error' AND coalesce(p_tag, '') = ANY (p_retry_tags)
       AND p_fetched_ms < coalesce(p_retry_before, 0))
     AND NOT (p_rebuy_before IS NOT NULL AND p_gone AND p_fetched_ms < p_rebuy_before)
-$$;
+$body$;
 
 -- The landed ones among these keys that still count.
 CREATE FUNCTION ${schema}.landed(p_keys uuid[], p_fresh_after double precision, p_retry_tags text[],
   p_retry_before double precision, p_rebuy_before double precision)
 RETURNS TABLE (key uuid, fetched_ms double precision, status text, error_tag text)
-LANGUAGE sql STABLE SET enable_seqscan TO off AS $$
+LANGUAGE sql STABLE SET enable_seqscan TO off AS $body$
   SELECT u.key, u.fetched_ms, u.status, u.error_tag FROM ${schema}.units u
   WHERE u.key = ANY (p_keys) AND ${schema}.counts(u.fetched_ms, u.status, u.error_tag, u.body IS NULL, p_fresh_after,
     p_retry_tags, p_retry_before, p_rebuy_before)
-$$;
+$body$;
 
 -- Answers with the units that have landed and those that are the owner's now; all others are somebody else's.
 CREATE FUNCTION ${schema}.claim(p_process uuid, p_owner text, p_keys uuid[], p_fresh_after double precision,
   p_retry_tags text[], p_retry_before double precision, p_rebuy_before double precision)
 RETURNS TABLE (key uuid, fetched_ms double precision, status text, error_tag text, unknowns integer)
-LANGUAGE plpgsql SET enable_seqscan TO off AS $$
+LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 #variable_conflict use_column
 DECLARE
   landed uuid[];
@@ -162,11 +162,11 @@ BEGIN
     SELECT c.key, NULL, NULL, NULL, coalesce(l.times, 0)
     FROM ${schema}.claims c LEFT JOIN ${schema}.lost_units l ON l.key = c.key
     WHERE c.key = ANY (p_keys) AND c.owner = p_owner;
-END $$;
+END $body$;
 
 -- Gives back what the owner holds; its open intents become unknown outcomes. Answers with the number of keys given back.
 CREATE FUNCTION ${schema}.release(p_owner text) RETURNS integer
-LANGUAGE plpgsql SET enable_seqscan TO off AS $$
+LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE
   given integer;
 BEGIN
@@ -176,6 +176,6 @@ BEGIN
   DELETE FROM ${schema}.claims WHERE owner = p_owner;
   GET DIAGNOSTICS given = ROW_COUNT;
   RETURN given;
-END $$;
+END $body$;
 `,
 };

@@ -8,20 +8,20 @@ export const journalPurchases: Migration = {
   name: '0003-journal-purchases',
   sql: (schema) => `
 CREATE FUNCTION ${schema}.check_claims(p_owner text, p_keys uuid[]) RETURNS void
-LANGUAGE plpgsql SET enable_seqscan TO off AS $$
+LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 BEGIN
   -- By keys, not by all that the owner holds.
   IF (SELECT count(*) FILTER (WHERE owner = p_owner) FROM ${schema}.claims WHERE key = ANY (p_keys)) < cardinality(p_keys) THEN
     RAISE EXCEPTION 'the owner does not hold these units' USING ERRCODE = 'SF002';
   END IF;
-END $$;
+END $body$;
 
 -- The bound that a purchase would pass, the one that leaves least where there are several; no row: the intent is written.
 -- Whoever is bound waits for the others under the same bound, so that two can't both take the last of it.
 CREATE FUNCTION ${schema}.intend(p_id uuid, p_process uuid, p_team text, p_owner text, p_book text, p_operation text,
   p_keys uuid[], p_estimate bigint, p_deadline_ms double precision, p_cap_job text, p_cap bigint)
 RETURNS TABLE (scope text, cap double precision, remaining double precision, open double precision, resets_ms double precision)
-LANGUAGE plpgsql SET enable_seqscan TO off AS $$
+LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 #variable_conflict use_column
 DECLARE
   bound ${schema}.caps;
@@ -66,13 +66,13 @@ BEGIN
     p_deadline_ms)
   RETURNING * INTO p;
   PERFORM ${schema}.add_spend(p, 0, 0, 0, p_estimate, 0, 0);
-END $$;
+END $body$;
 
 -- Puts units down, but for those that were bought elsewhere since then or whose known answer is newer; answers with how many
 -- had been bought elsewhere. p_bodies: a line each.
 CREATE FUNCTION ${schema}.put_units(p_purchase uuid, p_book text, p_bought boolean, p_since timestamptz,
   p_fetched_ms double precision, p_keys uuid[], p_statuses text[], p_tags text[], p_bodies text) RETURNS integer
-LANGUAGE plpgsql SET enable_seqscan TO off AS $$
+LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE
   put integer;
 BEGIN
@@ -88,13 +88,13 @@ BEGIN
   IF put = cardinality(p_keys) THEN RETURN 0; END IF;
   RETURN (SELECT count(*) FROM ${schema}.units
     WHERE key = ANY (p_keys) AND purchase <> p_purchase AND bought AND landed_at > p_since);
-END $$;
+END $body$;
 
 -- Puts an answer down; answers with the number of keys given back, or null where there is no such intent. An answer that
 -- comes after its intent was written off takes its units from whoever claimed them meanwhile: they need not be bought again.
 CREATE FUNCTION ${schema}.land(p_id uuid, p_request_id text, p_fetched_ms double precision, p_cost bigint, p_keys uuid[],
   p_statuses text[], p_tags text[], p_bodies text) RETURNS integer
-LANGUAGE plpgsql SET enable_seqscan TO off AS $$
+LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE
   p ${schema}.purchases;
   twice integer;
@@ -118,12 +118,12 @@ BEGIN
   DELETE FROM ${schema}.claims WHERE key = ANY (p_keys) AND (owner = p.owner OR p.state <> 'open');
   GET DIAGNOSTICS given = ROW_COUNT;
   RETURN given;
-END $$;
+END $body$;
 
 -- Ends units without a request; answers with the number of keys given back.
 CREATE FUNCTION ${schema}.settle(p_id uuid, p_process uuid, p_team text, p_owner text, p_book text, p_operation text,
   p_fetched_ms double precision, p_cost bigint, p_keys uuid[], p_statuses text[], p_tags text[], p_bodies text) RETURNS integer
-LANGUAGE plpgsql SET enable_seqscan TO off AS $$
+LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE
   given integer;
 BEGIN
@@ -139,12 +139,12 @@ BEGIN
   DELETE FROM ${schema}.claims WHERE key = ANY (p_keys) AND owner = p_owner;
   GET DIAGNOSTICS given = ROW_COUNT;
   RETURN given;
-END $$;
+END $body$;
 
 -- Closes an intent without an answer. One that was written off meanwhile and, as it turns out, never sent is no unknown
 -- outcome any more.
 CREATE FUNCTION ${schema}.miss(p_id uuid, p_reason text, p_maybe boolean) RETURNS void
-LANGUAGE plpgsql SET enable_seqscan TO off AS $$
+LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE
   p ${schema}.purchases;
 BEGIN
@@ -161,6 +161,6 @@ BEGIN
       DELETE FROM ${schema}.lost_units WHERE key = ANY (p.keys) AND times <= 0;
     END IF;
   END IF;
-END $$;
+END $body$;
 `,
 };

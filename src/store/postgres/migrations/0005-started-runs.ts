@@ -17,7 +17,7 @@ COMMENT ON TABLE ${schema}.runs IS 'Units that run at the service now, with the 
 
 -- Turns those of these purchases that are open into unknown outcomes, but for those that run at the service.
 CREATE OR REPLACE FUNCTION ${schema}.lose(p_ids uuid[], p_reason text) RETURNS void
-LANGUAGE plpgsql SET enable_seqscan TO off AS $$
+LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE
   lost ${schema}.purchases[];
 BEGIN
@@ -29,23 +29,23 @@ BEGIN
   SELECT k, count(*), (array_agg(p.id ORDER BY p.at DESC))[1] FROM unnest(lost) AS p, unnest(p.keys) AS k GROUP BY k ORDER BY k
   ON CONFLICT (key) DO UPDATE SET times = l.times + excluded.times, purchase = excluded.purchase;
   PERFORM ${schema}.add_spend(p, 0, 0, 0, -p.estimate_micros, 1, p.estimate_micros) FROM unnest(lost) AS p;
-END $$;
+END $body$;
 
 CREATE FUNCTION ${schema}.end_runs(p ${schema}.purchases) RETURNS void
-LANGUAGE sql SET enable_seqscan TO off AS $$
+LANGUAGE sql SET enable_seqscan TO off AS $body$
   DELETE FROM ${schema}.runs WHERE key = ANY (p.keys) AND purchase = p.id;
-$$;
+$body$;
 
 CREATE FUNCTION ${schema}.forget_lost(p ${schema}.purchases) RETURNS void
-LANGUAGE sql SET enable_seqscan TO off AS $$
+LANGUAGE sql SET enable_seqscan TO off AS $body$
   UPDATE ${schema}.lost_units SET times = times - 1 WHERE key = ANY (p.keys);
   DELETE FROM ${schema}.lost_units WHERE key = ANY (p.keys) AND times <= 0;
-$$;
+$body$;
 
 -- Writes down what runs since the start was answered; false where there is no such purchase. One that was written off is open
 -- again. Whoever calls has the unit.
 CREATE FUNCTION ${schema}.note(p_id uuid, p_process uuid, p_owner text, p_note text) RETURNS boolean
-LANGUAGE plpgsql SET enable_seqscan TO off AS $$
+LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE
   p ${schema}.purchases;
 BEGIN
@@ -63,14 +63,14 @@ BEGIN
   INSERT INTO ${schema}.runs (key, purchase) SELECT k, p_id FROM unnest(p.keys) AS k ORDER BY k
   ON CONFLICT (key) DO UPDATE SET purchase = excluded.purchase;
   RETURN true;
-END $$;
+END $body$;
 
 -- As claim, which older workers call: a unit that runs at the service is claimed with its purchase, whatever landed before.
 CREATE FUNCTION ${schema}.claim_units(p_process uuid, p_owner text, p_keys uuid[], p_fresh_after double precision,
   p_retry_tags text[], p_retry_before double precision, p_rebuy_before double precision)
 RETURNS TABLE (key uuid, fetched_ms double precision, status text, error_tag text, unknowns integer,
   started uuid, started_note text, started_ms double precision, lost uuid, lost_ms double precision, lost_deadline_ms double precision)
-LANGUAGE plpgsql SET enable_seqscan TO off AS $$
+LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 #variable_conflict use_column
 DECLARE
   landed uuid[];
@@ -111,13 +111,13 @@ BEGIN
     LEFT JOIN ${schema}.lost_units l ON l.key = c.key
     LEFT JOIN ${schema}.purchases p ON p.id = l.purchase AND p.state = 'unknown'
     WHERE c.key = ANY (p_keys) AND c.owner = p_owner;
-END $$;
+END $body$;
 
 -- Puts an answer down; answers with the number of keys given back, or null where there is no such intent. An answer that
 -- comes after its intent was written off takes its units from whoever claimed them meanwhile: they need not be bought again.
 CREATE OR REPLACE FUNCTION ${schema}.land(p_id uuid, p_request_id text, p_fetched_ms double precision, p_cost bigint, p_keys uuid[],
   p_statuses text[], p_tags text[], p_bodies text) RETURNS integer
-LANGUAGE plpgsql SET enable_seqscan TO off AS $$
+LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE
   p ${schema}.purchases;
   twice integer;
@@ -142,12 +142,12 @@ BEGIN
   DELETE FROM ${schema}.claims WHERE key = ANY (p_keys) AND (owner = p.owner OR p.state <> 'open');
   GET DIAGNOSTICS given = ROW_COUNT;
   RETURN given;
-END $$;
+END $body$;
 
 -- Closes an intent without an answer. One that was written off meanwhile and, as it turns out, never sent is no unknown
 -- outcome any more.
 CREATE OR REPLACE FUNCTION ${schema}.miss(p_id uuid, p_reason text, p_maybe boolean) RETURNS void
-LANGUAGE plpgsql SET enable_seqscan TO off AS $$
+LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE
   p ${schema}.purchases;
 BEGIN
@@ -167,6 +167,6 @@ BEGIN
       PERFORM ${schema}.forget_lost(p);
     END IF;
   END IF;
-END $$;
+END $body$;
 `,
 };

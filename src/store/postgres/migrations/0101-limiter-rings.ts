@@ -35,11 +35,11 @@ CREATE TABLE ${schema}.limiter_blocks (
 COMMENT ON TABLE ${schema}.limiter_blocks IS 'Until when the service told a team to hold back, and how long that was when it said so.';
 
 CREATE FUNCTION ${schema}.now_ms() RETURNS double precision
-LANGUAGE sql VOLATILE AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision $$;
+LANGUAGE sql VOLATILE AS $body$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision $body$;
 
 CREATE FUNCTION ${schema}.ring_earliest(p_ring double precision[], p_limit integer, p_margin double precision,
   p_now double precision, p_weight integer, p_calls integer, p_units integer) RETURNS double precision
-LANGUAGE plpgsql IMMUTABLE AS $$
+LANGUAGE plpgsql IMMUTABLE AS $body$
 DECLARE
   oldest integer := cardinality(p_ring) - p_limit + 1;
   before integer := least(p_weight, p_limit) + p_units - 1;
@@ -50,20 +50,20 @@ BEGIN
   RETURN greatest(
     p_ring[oldest + before % p_limit] + span * (1 + before / p_limit),
     greatest(p_now, p_ring[oldest] + span, p_ring[cardinality(p_ring)] + gap) + gap * p_calls);
-END $$;
+END $body$;
 
 CREATE FUNCTION ${schema}.ring_book(p_ring double precision[], p_limit integer, p_start double precision, p_weight integer)
 RETURNS double precision[]
-LANGUAGE plpgsql IMMUTABLE AS $$
+LANGUAGE plpgsql IMMUTABLE AS $body$
 DECLARE
   units integer := greatest(0, least(p_weight, p_limit));
 BEGIN
   RETURN p_ring[units + 1:] || array_fill(p_start, ARRAY[units]);
-END $$;
+END $body$;
 
 CREATE FUNCTION ${schema}.ring_late(p_ring double precision[], p_planned double precision, p_actual double precision,
   p_weight integer) RETURNS double precision[]
-LANGUAGE plpgsql IMMUTABLE AS $$
+LANGUAGE plpgsql IMMUTABLE AS $body$
 DECLARE
   ring double precision[] := p_ring;
   at integer;
@@ -74,11 +74,11 @@ BEGIN
     ring := ring[:at - 1] || ring[at + 1:] || p_actual;
   END LOOP;
   RETURN ARRAY(SELECT time FROM unnest(ring) AS time ORDER BY time);
-END $$;
+END $body$;
 
 CREATE FUNCTION ${schema}.ring_resize(p_ring double precision[], p_limit integer, p_now double precision)
 RETURNS double precision[]
-LANGUAGE plpgsql IMMUTABLE AS $$
+LANGUAGE plpgsql IMMUTABLE AS $body$
 DECLARE
   ring double precision[] := p_ring;
 BEGIN
@@ -92,6 +92,6 @@ BEGIN
     ring := ring[2:];
   END LOOP;
   RETURN ring;
-END $$;
+END $body$;
 `,
 };

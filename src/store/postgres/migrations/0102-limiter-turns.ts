@@ -9,16 +9,16 @@ export const limiterTurns: Migration = {
   sql: (schema) => `
 CREATE FUNCTION ${schema}.limiter_margin(b ${schema}.limiter_buckets, p_now double precision, OUT slack double precision,
   OUT margin double precision)
-LANGUAGE plpgsql IMMUTABLE AS $$
+LANGUAGE plpgsql IMMUTABLE AS $body$
 BEGIN
   slack := greatest(0, b.slack - greatest(0, p_now - b.slack_at) * 0.24 / 30000);
   margin := b.margin + slack;
-END $$;
+END $body$;
 
 -- When, not before p_from, a call could start on one bucket, and whether it may: all who are ahead of it let it pass.
 CREATE FUNCTION ${schema}.limiter_chance(b ${schema}.limiter_buckets, p_limit integer, p_ahead ${schema}.limiter_turn[],
   p_from double precision, p_weight integer, OUT start double precision, OUT first boolean)
-LANGUAGE plpgsql IMMUTABLE AS $$
+LANGUAGE plpgsql IMMUTABLE AS $body$
 DECLARE
   span double precision := (${schema}.limiter_margin(b, p_from)).margin;
   turn ${schema}.limiter_turn;
@@ -34,29 +34,29 @@ BEGIN
   END LOOP;
   start := ${schema}.ring_earliest(b.ring, p_limit, span, p_from, p_weight, calls, units);
   first := calls = 0;
-END $$;
+END $body$;
 
 CREATE FUNCTION ${schema}.limiter_passed(p_turns ${schema}.limiter_turn[]) RETURNS ${schema}.limiter_turn[]
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql IMMUTABLE AS $body$
   SELECT ARRAY(SELECT ROW(turn.who, turn.weight, turn.passed + 1, turn.due, turn.waiting)::${schema}.limiter_turn
     FROM unnest(p_turns) AS turn)
-$$;
+$body$;
 
 CREATE FUNCTION ${schema}.limiter_look(p_team text, p_now double precision DEFAULT NULL, OUT now_ms double precision,
   OUT blocked_until double precision, OUT block_reason text)
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql AS $body$
 BEGIN
   now_ms := coalesce(p_now, ${schema}.now_ms());
   -- Never for longer than was said, should the clock have been set back since.
   SELECT least(until_ms, now_ms + span_ms), reason INTO blocked_until, block_reason
     FROM ${schema}.limiter_blocks WHERE team = p_team AND until_ms > now_ms;
-END $$;
+END $body$;
 
 CREATE FUNCTION ${schema}.limiter_ask(p_team text, p_scopes text[], p_names text[], p_limits integer[], p_who text,
   p_weight integer, p_count integer, p_margin double precision, p_queued integer, p_now double precision DEFAULT NULL,
   OUT starts double precision[], OUT come_at double precision, OUT now_ms double precision,
   OUT blocked_until double precision, OUT block_reason text)
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql AS $body$
 DECLARE
   many integer := cardinality(p_names);
   held ${schema}.limiter_buckets[] := '{}';
@@ -158,27 +158,27 @@ BEGIN
       SET ring = b.ring, margin = b.margin, slack = b.slack, slack_at = b.slack_at, turns = b.turns
       WHERE scope = b.scope AND name = b.name;
   END LOOP;
-END $$;
+END $body$;
 
 CREATE FUNCTION ${schema}.limiter_late(p_scopes text[], p_names text[], p_planned double precision,
   p_actual double precision, p_weight integer) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql AS $body$
 BEGIN
   FOR i IN 1..cardinality(p_names) LOOP
     UPDATE ${schema}.limiter_buckets SET ring = ${schema}.ring_late(ring, p_planned, p_actual, p_weight)
       WHERE scope = p_scopes[i] AND name = p_names[i];
   END LOOP;
-END $$;
+END $body$;
 
 -- A shorter block never ends a longer one. Every process that waits hears of it.
 CREATE FUNCTION ${schema}.limiter_block(p_team text, p_until double precision, p_reason text) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql AS $body$
 BEGIN
   INSERT INTO ${schema}.limiter_blocks AS known (team, until_ms, span_ms, reason)
     VALUES (p_team, p_until, p_until - ${schema}.now_ms(), p_reason)
     ON CONFLICT (team) DO UPDATE SET until_ms = excluded.until_ms, span_ms = excluded.span_ms, reason = excluded.reason
     WHERE excluded.until_ms > least(known.until_ms, ${schema}.now_ms() + known.span_ms);
   PERFORM pg_notify('searchflow_limiter', p_team);
-END $$;
+END $body$;
 `,
 };

@@ -42,21 +42,21 @@ CREATE UNLOGGED TABLE ${schema}.slots_waiting (
 COMMENT ON TABLE ${schema}.slots_waiting IS 'Who waits for a place, first come first served.';
 
 CREATE FUNCTION ${schema}.slots_lock(p_team text) RETURNS void
-LANGUAGE sql AS $$ SELECT pg_advisory_xact_lock(hashtextextended('searchflow slots ' || p_team, 0)) $$;
+LANGUAGE sql AS $body$ SELECT pg_advisory_xact_lock(hashtextextended('searchflow slots ' || p_team, 0)) $body$;
 
 CREATE FUNCTION ${schema}.slots_elsewhere(p_team text) RETURNS integer
-LANGUAGE sql STABLE AS $$
+LANGUAGE sql STABLE AS $body$
   SELECT count(DISTINCT run_id)::integer FROM ${schema}.slots_noted AS noted, unnest(noted.run_ids) AS run_id
   WHERE noted.team = p_team
     AND NOT EXISTS (SELECT FROM ${schema}.slots AS held WHERE held.team = p_team AND held.run_id = run_id.run_id)
     AND NOT EXISTS (SELECT FROM ${schema}.slots_freed AS freed
       WHERE freed.team = p_team AND freed.run_id = run_id.run_id AND freed.freed_at > noted.as_of)
-$$;
+$body$;
 
 -- Of these owners, all that wait in this process, those that hold a place now; fresh: since this very call.
 CREATE FUNCTION ${schema}.slots_take(p_team text, p_limit integer, p_process uuid, p_owners text[])
 RETURNS TABLE (owner text, fresh boolean)
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql AS $body$
 #variable_conflict use_column
 DECLARE
   places integer;
@@ -79,17 +79,17 @@ BEGIN
   ) SELECT coalesce(array_agg(owner), '{}') INTO given FROM granted;
   DELETE FROM ${schema}.slots_waiting WHERE team = p_team AND process = p_process AND owner = ANY (given);
   RETURN QUERY SELECT owner, owner = ANY (given) FROM ${schema}.slots WHERE team = p_team AND owner = ANY (p_owners);
-END $$;
+END $body$;
 
 CREATE FUNCTION ${schema}.slots_name(p_team text, p_owner text, p_run_id text) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql AS $body$
 BEGIN
   UPDATE ${schema}.slots SET run_id = p_run_id WHERE team = p_team AND owner = p_owner;
   PERFORM pg_notify('searchflow_slots', p_team);
-END $$;
+END $body$;
 
 CREATE FUNCTION ${schema}.slots_free(p_team text, p_owner text) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql AS $body$
 BEGIN
   PERFORM ${schema}.slots_lock(p_team);
   WITH gone AS (DELETE FROM ${schema}.slots WHERE team = p_team AND owner = p_owner RETURNING run_id)
@@ -97,10 +97,10 @@ BEGIN
     ON CONFLICT (team, run_id) DO UPDATE SET freed_at = excluded.freed_at;
   DELETE FROM ${schema}.slots_freed WHERE team = p_team AND freed_at < clock_timestamp() - interval '1 day';
   PERFORM pg_notify('searchflow_slots', p_team);
-END $$;
+END $body$;
 
 CREATE FUNCTION ${schema}.slots_note(p_team text, p_run_ids text[], p_age_ms double precision) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql AS $body$
 DECLARE
   began timestamptz := clock_timestamp() - p_age_ms * interval '1 ms';
 BEGIN
@@ -109,6 +109,6 @@ BEGIN
     ON CONFLICT (team) DO UPDATE SET run_ids = excluded.run_ids, as_of = excluded.as_of WHERE known.as_of < excluded.as_of;
   IF FOUND THEN DELETE FROM ${schema}.slots_freed WHERE team = p_team AND freed_at < began; END IF;
   PERFORM pg_notify('searchflow_slots', p_team);
-END $$;
+END $body$;
 `,
 };
