@@ -46,17 +46,16 @@ export {
 } from './core/job.js';
 export type { Draw, Grant, Limiter, LimiterView } from './core/limiter.js';
 export type {
-  BatchEffect,
   BatchMonitorsInput,
   BatchPhase,
   BatchProgress,
   BatchSummary,
   Decision,
   MonitorAction,
-  MonitorEffect,
   MonitorFilter,
 } from './core/monitor-batch.js';
 export type { CreatedMonitorResult, CreateMonitorInput } from './core/monitor-create.js';
+export type { BatchEffect, MonitorEffect } from './core/monitor-effect.js';
 export type { ExportMonitorRunsInput, MonitorExport } from './core/monitor-export.js';
 export { monitorUpdates, monitorWorkflows } from './core/monitor-names.js';
 export { type ContentType, type PriceBands, type PriceTable, priceTables } from './core/prices.js';

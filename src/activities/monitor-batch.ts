@@ -1,14 +1,12 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { batchMonitorsEndpoint, type MonitorBatchResponse, readMonitorBatch } from '../api/monitor-batch.js';
 import {
-  type BatchEffect,
   type BatchPhase,
   type BatchPlan,
   type BatchRun,
   type CallEffect,
   contradiction,
   type Decision,
-  effectOf,
   filterOfCalls,
   filterOfLooks,
   isDone,
@@ -19,7 +17,8 @@ import {
   SHOWN_MONITORS,
   sortMonitors,
 } from '../core/monitor-batch.js';
-import { type MonitorWarehouse, summarizeEffects } from '../core/monitor-warehouse.js';
+import { type BatchEffect, effectOf, summarizeEffects } from '../core/monitor-effect.js';
+import type { MonitorWarehouse } from '../core/monitor-warehouse.js';
 import { beating } from './beating.js';
 import type { OperationResult } from './buy.js';
 import type { ActivityDeps } from './deps.js';

@@ -1,4 +1,5 @@
 import type { Json } from './json.js';
+import type { BatchEffect } from './monitor-effect.js';
 
 /** What a batch does with each monitor that matches (interface section 4.6). */
 export const monitorActions = ['pause', 'unpause', 'delete'] as const;
@@ -157,45 +158,6 @@ export function afterCall({ answered, fresh, hasMore }: CallEffect, idle: number
   return idle >= MAX_IDLE_CALLS ? 'stuck' : 'again';
 }
 
-/** A monitor of the plan, and what has come of it. */
-export interface PlannedMonitor extends MonitorState {
-  /** False: a call affected it though it was not in the plan. */
-  readonly planned: boolean;
-  /** Our call did it, as the service told or a look showed. */
-  readonly ours: boolean;
-}
-
-export type EffectKind = 'affected' | 'unplanned' | 'missed' | 'others';
-
-/** What has come of one monitor, by the lists before and after. */
-export interface MonitorEffect {
-  readonly id: string;
-  readonly name: string | null;
-  readonly kind: EffectKind;
-  readonly before: MonitorState;
-  /** Null: it is gone. */
-  readonly after: MonitorState | null;
-  /** A sentence, where it is not as planned. */
-  readonly note: string | null;
-}
-
-/** Compares a monitor of the plan with what it is now. Somebody else acted where it changed without our call. */
-export function effectOf(action: MonitorAction, one: PlannedMonitor, now: MonitorState | null): MonitorEffect {
-  const done = isDone(action, now);
-  const effect = (kind: EffectKind, note: string | null): MonitorEffect => {
-    const { id, name, status, updatedAt } = one;
-    return { id, name: name ?? now?.name ?? null, kind, before: { id, name, status, updatedAt }, after: now, note };
-  };
-  if (one.ours) {
-    if (!done) return effect('others', `changed again by somebody else after this ${action}`);
-    return one.planned ? effect('affected', null) : effect('unplanned', 'matched only after the plan was made');
-  }
-  if (done) return effect('others', `somebody else's ${action}`);
-  if (now === null) return effect('others', 'deleted by somebody else');
-  if (now.updatedAt !== one.updatedAt || now.status !== one.status) return effect('others', 'changed by somebody else');
-  return effect('missed', 'not affected though it matches');
-}
-
 /** What names one batch in the audit. */
 export interface BatchRun {
   /** Base URL of the service, or `sandbox`. */
@@ -230,15 +192,6 @@ export interface BatchProgress {
   readonly lost: number;
   readonly affected: number;
   readonly message: string | null;
-}
-
-/** The effect of a batch: counts by kind, and monitors that did not go as planned. */
-export interface BatchEffect {
-  readonly affected: number;
-  readonly unplanned: number;
-  readonly missed: number;
-  readonly others: number;
-  readonly examples: readonly MonitorEffect[];
 }
 
 /** Result of the `batchMonitors` workflow. */

@@ -1,13 +1,6 @@
 import type { Json } from './json.js';
-import type {
-  BatchEffect,
-  BatchRun,
-  Decision,
-  MonitorEffect,
-  MonitorFilter,
-  MonitorState,
-  PlannedMonitor,
-} from './monitor-batch.js';
+import type { BatchRun, Decision, MonitorFilter, MonitorState } from './monitor-batch.js';
+import type { MonitorEffect, PlannedMonitor } from './monitor-effect.js';
 import type { QuietMark, QuietMonitor } from './quiet-plan.js';
 
 /** A batch before anything is done. */
@@ -110,18 +103,6 @@ export interface MonitorWarehouse {
   readonly quiet: QuietMemory;
   readonly runs: MonitorRuns;
   close(): Promise<void>;
-}
-
-/** What a finished batch tells of its effect, from all its lines. */
-export function summarizeEffects(effects: readonly MonitorEffect[], shown: number): BatchEffect {
-  const count = (kind: MonitorEffect['kind']) => effects.filter((one) => one.kind === kind).length;
-  return {
-    affected: count('affected'),
-    unplanned: count('unplanned'),
-    missed: count('missed'),
-    others: count('others'),
-    examples: effects.filter(({ kind }) => kind !== 'affected').slice(0, shown),
-  };
 }
 
 /** A record of the service as JSON, for a column that keeps it whole. */

@@ -21,7 +21,6 @@ import { queryNames } from '../core/job.js';
 import {
   APPROVAL_WITHIN_MS,
   afterCall,
-  type BatchEffect,
   type BatchMonitorsInput,
   type BatchPhase,
   type BatchProgress,
@@ -31,6 +30,7 @@ import {
   type Decision,
   filterText,
 } from '../core/monitor-batch.js';
+import type { BatchEffect } from '../core/monitor-effect.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../core/monitor-names.js';
 import { messageOf, toWorkflowFailure } from './failures.js';
 import { given } from './given.js';

@@ -1,4 +1,5 @@
-import { filterJson, type MonitorState, type PlannedMonitor } from '../../core/monitor-batch.js';
+import { filterJson, type MonitorState } from '../../core/monitor-batch.js';
+import type { PlannedMonitor } from '../../core/monitor-effect.js';
 import type { BatchAudit } from '../../core/monitor-warehouse.js';
 import { insert, type MonitorDialect, type MonitorTransaction, type SqlValue } from './monitor-sql.js';
 import { actions, batches } from './monitor-tables.js';

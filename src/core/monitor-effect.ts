@@ -1,0 +1,61 @@
+import { isDone, type MonitorAction, type MonitorState } from './monitor-batch.js';
+
+/** A monitor of the plan, and what has come of it. */
+export interface PlannedMonitor extends MonitorState {
+  /** False: a call affected it though it was not in the plan. */
+  readonly planned: boolean;
+  /** Our call did it, as the service told or a look showed. */
+  readonly ours: boolean;
+}
+
+export type EffectKind = 'affected' | 'unplanned' | 'missed' | 'others';
+
+/** What has come of one monitor, by the lists before and after. */
+export interface MonitorEffect {
+  readonly id: string;
+  readonly name: string | null;
+  readonly kind: EffectKind;
+  readonly before: MonitorState;
+  /** Null: it is gone. */
+  readonly after: MonitorState | null;
+  /** A sentence, where it is not as planned. */
+  readonly note: string | null;
+}
+
+/** Compares a monitor of the plan with what it is now. Somebody else acted where it changed without our call. */
+export function effectOf(action: MonitorAction, one: PlannedMonitor, now: MonitorState | null): MonitorEffect {
+  const done = isDone(action, now);
+  const effect = (kind: EffectKind, note: string | null): MonitorEffect => {
+    const { id, name, status, updatedAt } = one;
+    return { id, name: name ?? now?.name ?? null, kind, before: { id, name, status, updatedAt }, after: now, note };
+  };
+  if (one.ours) {
+    if (!done) return effect('others', `changed again by somebody else after this ${action}`);
+    return one.planned ? effect('affected', null) : effect('unplanned', 'matched only after the plan was made');
+  }
+  if (done) return effect('others', `somebody else's ${action}`);
+  if (now === null) return effect('others', 'deleted by somebody else');
+  if (now.updatedAt !== one.updatedAt || now.status !== one.status) return effect('others', 'changed by somebody else');
+  return effect('missed', 'not affected though it matches');
+}
+
+/** The effect of a batch: counts by kind, and monitors that did not go as planned. */
+export interface BatchEffect {
+  readonly affected: number;
+  readonly unplanned: number;
+  readonly missed: number;
+  readonly others: number;
+  readonly examples: readonly MonitorEffect[];
+}
+
+/** What a finished batch tells of its effect, from all its lines. */
+export function summarizeEffects(effects: readonly MonitorEffect[], shown: number): BatchEffect {
+  const count = (kind: MonitorEffect['kind']) => effects.filter((one) => one.kind === kind).length;
+  return {
+    affected: count('affected'),
+    unplanned: count('unplanned'),
+    missed: count('missed'),
+    others: count('others'),
+    examples: effects.filter(({ kind }) => kind !== 'affected').slice(0, shown),
+  };
+}
