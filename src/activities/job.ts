@@ -1,3 +1,4 @@
+import { Context } from '@temporalio/activity';
 import type { EnrichCsvInput, JobSummary, StagedJob } from '../core/job.js';
 import type { Freshness } from '../core/journal.js';
 import type { JobRecord } from '../core/sink.js';
@@ -43,7 +44,8 @@ export function createJobActivities(deps: ActivityDeps) {
   return {
     /** `stageInput`: reads, checks and slices the input of a job that nobody staged yet. */
     async stageInput(input: EnrichCsvInput): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }> {
-      return beating(() => deps.stage(input));
+      const { workflowExecution } = Context.current().info;
+      return beating(() => deps.stage(input, workflowExecution?.workflowId ?? ''));
     },
 
     /** `openJob`: records the job in its warehouse and finds out which slices are to be loaded. */

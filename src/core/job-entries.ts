@@ -8,6 +8,8 @@ export interface JobEntry {
   readonly csv: string | null;
   /** Generation whose rows were all loaded when its workflow ended; null before that. */
   readonly completed: string | null;
+  /** Of its workflow, where somebody else's client started it under an id of their own. */
+  readonly workflowId?: string;
 }
 
 /**

@@ -15,6 +15,7 @@ const entrySchema = z.object({
   named: z.boolean(),
   csv: z.string().nullable(),
   completed: z.string().nullable(),
+  workflowId: z.string().optional(),
 });
 
 /** The jobs of a folder: a small JSON file each. */

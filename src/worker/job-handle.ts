@@ -28,8 +28,7 @@ export function workflowIdOf(job: string): string {
 }
 
 /** What a person may do with a job that a workflow runs. */
-export function jobHandle(client: Client, job: string): JobHandle {
-  const workflowId = workflowIdOf(job);
+export function jobHandle(client: Client, job: string, workflowId = workflowIdOf(job)): JobHandle {
   const handle: WorkflowHandle = client.workflow.getHandle(workflowId);
   return {
     job,

@@ -11,6 +11,7 @@ import { openEventPlaces } from './event-places.js';
 import { metered } from './metrics.js';
 import { openMonitorPlaces } from './monitor-places.js';
 import { openStore } from './open-store.js';
+import { refuseCredentials } from './refuse-credentials.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 import { stageEnrichment, toStageRequest } from './stage-job.js';
@@ -101,10 +102,21 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
     monitors,
     scratchDir,
     timeoutMs: defaultTimeouts.totalMs,
-    stage: async (input) => {
+    stage: async (input, workflowId) => {
+      refuseCredentials(input.into);
       const context = { ...config, shared: store.shared, cwd: process.cwd(), transport };
       const { staged } = await stageEnrichment(context, toStageRequest(input));
       await store.stages.share(staged);
+      // Whoever started it, its pauses name commands that must find it.
+      const before = await store.entries.get(staged.job);
+      const csv = input.csv ?? null;
+      await store.entries.put({
+        staged,
+        named: input.job !== undefined,
+        csv,
+        completed: before?.completed ?? null,
+        workflowId,
+      });
       return input.freshness ? { staged, freshness: input.freshness } : { staged };
     },
   };

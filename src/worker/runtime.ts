@@ -127,9 +127,9 @@ class StoreRuntime implements Runtime {
   }
 
   async attach(job: string, options: { readonly worker?: boolean } = {}): Promise<JobHandle> {
-    const { staged } = await findJob(this.#store.entries, job);
+    const { staged, workflowId } = await findJob(this.#store.entries, job);
     if (options.worker) await this.#here.run();
-    return this.#completing(jobHandle((await this.#connect()).client, staged.job), staged);
+    return this.#completing(jobHandle((await this.#connect()).client, staged.job, workflowId), staged);
   }
 
   async export(job: string, csv: string): Promise<{ rows: number; bytes: number; file: string }> {

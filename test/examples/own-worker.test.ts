@@ -104,5 +104,9 @@ describe.each(Object.entries(workers))('examples/%s', (name, script) => {
     expect(enriched.filter((line) => line.startsWith('"Brand, '))).toHaveLength(40);
     expect(Object.values(sandbox.bill().keys)).toEqual(rows.map(() => 1));
     expect(worker.exitCode).toBe(0);
+    // The sentences of a pause name commands, which must find the job by the workflow that somebody's client started.
+    const jobs = join(cwd, '.searchflow', 'jobs');
+    const entries = readdirSync(jobs).map((file) => JSON.parse(readFileSync(join(jobs, file), 'utf8')) as unknown);
+    expect(entries).toMatchObject([{ workflowId: 'enrich-brands', staged: { operation: 'contents' } }]);
   });
 });
