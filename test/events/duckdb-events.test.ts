@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
+import { DuckDBInstance, DuckDBTimestampValue } from '@duckdb/node-api';
 import { afterAll, describe } from 'vitest';
 import { createDuckDbEvents } from '../../src/sinks/duckdb/events/duckdb-events.js';
 import { eventContract } from './event-contract.js';
@@ -16,10 +16,11 @@ async function query(file: string, sql: string): Promise<Record<string, unknown>
   try {
     const reader = await connection.runAndReadAll(sql);
     const json = reader.columnNames().filter((_, index) => reader.columnType(index).alias === 'JSON');
-    return reader.getRowObjectsJS().map((row) =>
+    return reader.getRowObjects().map((row) =>
       Object.fromEntries(
         Object.entries(row).map(([name, value]) => {
           if (json.includes(name)) return [name, value === null ? null : JSON.parse(String(value))];
+          if (value instanceof DuckDBTimestampValue) return [name, new Date(Number(value.micros / 1000n))];
           return [name, typeof value === 'bigint' ? Number(value) : value];
         }),
       ),

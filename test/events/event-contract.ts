@@ -206,6 +206,22 @@ export function eventContract(make: () => Promise<Contracted>): void {
     ]);
   });
 
+  it('reads times in every form of ISO 8601, and leaves what is none of them NULL', async () => {
+    await begin();
+    const times = [
+      '2025-01-01T14:00:05+02:00',
+      '2025-01-01T12:00:05',
+      '2025-01-01T12:00:05.000Z',
+      '2024-02-29T00:00:00Z',
+    ];
+    const wrong = ['yesterday', '2025-02-30T00:00:00Z', '', null, 5, {}];
+    await load([...times, ...wrong].map((updatedAt, index) => event('webset.idle', 1, { id: `w${index}`, updatedAt })));
+    const rows = await here.query('SELECT updated_at, version_at FROM websets ORDER BY id');
+    const read = rows.map((row) => [row.updated_at, row.version_at].map((at) => (at === null ? null : Number(at))));
+    const expected = [noon(5), noon(5), noon(5), Date.UTC(2024, 1, 29)].map((at) => [at, at]);
+    expect(read).toEqual([...expected, ...wrong.map(() => [null, noon(1)])]);
+  });
+
   it('fault 45: stores every value that JSON has, or text that names it', async () => {
     await begin();
     const strange = {

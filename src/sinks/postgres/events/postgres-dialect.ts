@@ -49,14 +49,31 @@ function pathOf(path: readonly string[]): string {
   return `{${path.join(',')}}`;
 }
 
-/** Texts as values, NULL where they are none: a cast would fail the whole load. */
+/** Moments that every calendar has, in the form that the service gives them. */
+const PLAIN_TIME =
+  '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?Z$';
+/** Without a zone it is UTC, whatever the session's. */
+const ZONED = '(Z|[+-][0-9]{2}(:?[0-9]{2})?)$';
+const PLAIN_NUMBER = '^-?[0-9]{1,15}$';
+
+/**
+ * Functions that read texts as values, NULL where they are none: a cast would fail the whole load. What is plain is cast outright,
+ * because a block that catches costs more than the cast.
+ */
 export function readers(prefix: string): string {
-  const reader = (name: string, type: string, expression: string) => `
-CREATE FUNCTION ${prefix}searchflow_${name}(given text) RETURNS ${type} LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET TimeZone = 'UTC' AS $body$ BEGIN RETURN ${expression}; EXCEPTION WHEN data_exception THEN RETURN NULL; END $body$;`;
+  const reader = (name: string, type: string, plain: string, expression: string) => `
+CREATE FUNCTION ${prefix}searchflow_${name}(given text) RETURNS ${type} LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$ BEGIN
+  IF given ~ '${plain}' THEN RETURN given::${type}; END IF;
+  BEGIN RETURN ${expression}; EXCEPTION WHEN data_exception THEN RETURN NULL; END;
+END $$;`;
   return [
-    reader('time', 'timestamptz', 'given::timestamptz'),
-    reader('number', 'double precision', 'given::double precision'),
-    reader('integer', 'bigint', 'round(given::numeric)::bigint'),
+    reader(
+      'time',
+      'timestamptz',
+      PLAIN_TIME,
+      `CASE WHEN given !~ '^[0-9]{4}-[0-9]{2}-' THEN NULL WHEN given ~ '${ZONED}' THEN given::timestamptz ELSE given::timestamp AT TIME ZONE 'UTC' END`,
+    ),
+    reader('number', 'double precision', PLAIN_NUMBER, 'given::double precision'),
+    reader('integer', 'bigint', PLAIN_NUMBER, 'round(given::numeric)::bigint'),
   ].join('');
 }
