@@ -1,4 +1,4 @@
-import type { ResultDialect } from '../results/make-views.js';
+import type { ResultDialect, ResultValue } from '../results/make-views.js';
 import { literal } from './quote.js';
 
 const pointer = (path: readonly string[]) => literal(path.map((name) => `/${name}`).join(''));
@@ -6,23 +6,19 @@ const pointer = (path: readonly string[]) => literal(path.map((name) => `/${name
 /** The views of results in DuckDB's words. */
 export const duckDbResults: ResultDialect = {
   prefix: '',
-  value(o, { type, path }) {
-    const at = path.length === 0 ? o : `json_extract(${o}, ${pointer(path)})`;
-    const text = `json_extract_string(${o}, ${pointer(path)})`;
-    switch (type) {
-      case 'json':
-        return at;
-      case 'number':
-        return `TRY_CAST(${text} AS DOUBLE)`;
-      case 'string':
-        return `CASE WHEN json_type(${at}) = 'VARCHAR' THEN ${text} END`;
-      case 'structure':
-        return `CASE WHEN json_type(${at}) IN ('OBJECT', 'ARRAY') THEN ${at} END`;
-      case 'count':
-        return `CASE WHEN json_type(${at}) = 'ARRAY' THEN CAST(json_array_length(${at}) AS BIGINT) END`;
-      default:
-        return text;
-    }
+  read(from, plain, values) {
+    // Read together: each reading of its own would parse the element once more.
+    const lists = new Map<string, string[]>();
+    const shown = values.map((value) => {
+      const { o, column } = value;
+      if (column.type !== 'text' && column.type !== 'number') return `${alone(value)} AS ${column.name}`;
+      const list = lists.get(o) ?? [];
+      lists.set(o, list);
+      const text = `${o}_facts[${list.push(pointer(column.path))}]`;
+      return `${column.type === 'number' ? `TRY_CAST(${text} AS DOUBLE)` : text} AS ${column.name}`;
+    });
+    const facts = [...lists].map(([o, paths]) => `json_extract_string(${o}, [${paths.join(', ')}]) AS ${o}_facts`);
+    return `SELECT ${[...plain, ...shown].join(', ')}\nFROM (SELECT ${['*', ...facts].join(', ')} FROM (${from}) e) r`;
   },
   elements(from, o, path, item, place, outer) {
     const list = `json_extract(${o}, '$.${path.join('.')}[*]')`;
@@ -33,3 +29,17 @@ export const duckDbResults: ResultDialect = {
     return `SELECT *, unnest(${whole}) AS ${item}, unnest(${numbers}) AS ${place} FROM (${from}) s`;
   },
 };
+
+function alone({ o, column: { type, path } }: ResultValue): string {
+  const at = path.length === 0 ? o : `json_extract(${o}, ${pointer(path)})`;
+  switch (type) {
+    case 'string':
+      return `CASE WHEN json_type(${at}) = 'VARCHAR' THEN json_extract_string(${o}, ${pointer(path)}) END`;
+    case 'structure':
+      return `CASE WHEN json_type(${at}) IN ('OBJECT', 'ARRAY') THEN ${at} END`;
+    case 'count':
+      return `CASE WHEN json_type(${at}) = 'ARRAY' THEN CAST(json_array_length(${at}) AS BIGINT) END`;
+    default:
+      return at;
+  }
+}

@@ -1,27 +1,14 @@
 import type { ResultDialect } from '../results/make-views.js';
+import type { RelationColumn } from '../results/result-relations.js';
 import { listLength, pathOf, typed } from './result-sql.js';
 
 /** The views of results in PostgreSQL's words. `prefix`: the schema with its dot. */
 export function postgresResults(prefix: string): ResultDialect {
   return {
     prefix,
-    value(o, { type, path }) {
-      const at = path.length === 0 ? o : `(${o} #> ${pathOf(path)})`;
-      const text = `(${o} #>> ${pathOf(path)})`;
-      switch (type) {
-        case 'json':
-          return at;
-        case 'number':
-          return typed(text, 'number', prefix);
-        case 'string':
-          return `CASE WHEN json_typeof(${at}) = 'string' THEN ${text} END`;
-        case 'structure':
-          return `CASE WHEN json_typeof(${at}) IN ('object', 'array') THEN ${at} END`;
-        case 'count':
-          return listLength(at);
-        default:
-          return text;
-      }
+    read(from, plain, values) {
+      const shown = values.map(({ o, column }) => `${readValue(o, column, prefix)} AS ${column.name}`);
+      return `SELECT ${[...plain, ...shown].join(', ')}\nFROM (${from}) r`;
     },
     elements(from, o, path, item, place, outer) {
       const at = `(s.${o} #> ${pathOf(path)})`;
@@ -30,4 +17,23 @@ export function postgresResults(prefix: string): ResultDialect {
         ${outer ? 'LEFT' : 'INNER'} JOIN LATERAL ${list} WITH ORDINALITY AS l(${item}, ${place}) ON true`;
     },
   };
+}
+
+function readValue(o: string, { type, path }: RelationColumn, prefix: string): string {
+  const at = path.length === 0 ? o : `(${o} #> ${pathOf(path)})`;
+  const text = `(${o} #>> ${pathOf(path)})`;
+  switch (type) {
+    case 'json':
+      return at;
+    case 'number':
+      return typed(text, 'number', prefix);
+    case 'string':
+      return `CASE WHEN json_typeof(${at}) = 'string' THEN ${text} END`;
+    case 'structure':
+      return `CASE WHEN json_typeof(${at}) IN ('object', 'array') THEN ${at} END`;
+    case 'count':
+      return listLength(at);
+    default:
+      return text;
+  }
 }

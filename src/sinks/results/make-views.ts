@@ -1,11 +1,16 @@
 import { placeColumns, type RelationColumn, type ResultRelation, resultRelations } from './result-relations.js';
 
+export interface ResultValue {
+  readonly o: string;
+  readonly column: RelationColumn;
+}
+
 /** What differs between databases in the views of results. Expressions are SQL; `o` is JSON. */
 export interface ResultDialect {
   /** The schema with its dot, or nothing. */
   readonly prefix: string;
-  /** A value of an element by its column's type and path. */
-  value(o: string, column: RelationColumn): string;
+  /** Query of `from` with these columns as they are, then these values, each read from the JSON column `o` by its type and path. */
+  read(from: string, plain: readonly string[], values: readonly ResultValue[]): string;
   /**
    * Query of `from` once for each element of the list at `path` of its JSON column `o`: all its columns, the element as `item`, its
    * number from 1 as `place`. `outer`: a row without an element stays, with neither.
@@ -30,11 +35,10 @@ function makeView(relation: ResultRelation, dialect: ResultDialect): string {
       dialect.elements(query, items[index] as string, path, `item_${index}`, `place_${index}`, keepsEmpty && index > 0),
     rowsOf(operation, prefix),
   );
-  const shown = columns.map((column) => {
-    if (column.type === 'stored') return column.name;
-    const item = items[column.list === undefined ? lists.length : column.list + 1] as string;
-    return `${dialect.value(item, column)} AS ${column.name}`;
-  });
+  const values = columns
+    .filter(({ type }) => type !== 'stored')
+    .map((column) => ({ o: items[column.list === undefined ? lists.length : column.list + 1] as string, column }));
+  const ofRow = columns.filter(({ type }) => type === 'stored').map((column) => column.name);
   const ranks = lists.map(({ rank }, index) => `place_${index} AS ${rank}`);
   const place = placeColumns.map(([column]) => column);
   const text = (sentence: string) => `'${sentence.replaceAll("'", "''")}'`;
@@ -44,7 +48,7 @@ function makeView(relation: ResultRelation, dialect: ResultDialect): string {
     ...columns.map((column) => [column.name, column.is] as const),
   ];
   return [
-    `CREATE VIEW ${prefix}${name} AS\nSELECT ${[...place, ...ranks, ...shown].join(', ')}\nFROM (${from}) r;`,
+    `CREATE VIEW ${prefix}${name} AS\n${dialect.read(from, [...place, ...ranks, ...ofRow], values)};`,
     `COMMENT ON VIEW ${prefix}${name} IS ${text(is)};`,
     ...told.map(([column, sentence]) => `COMMENT ON COLUMN ${prefix}${name}.${column} IS ${text(sentence)};`),
   ].join('\n');
