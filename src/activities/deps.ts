@@ -37,7 +37,10 @@ export interface ActivityDeps {
   /** Where scratch files may be written. */
   readonly scratchDir: string;
   /** Reads and stages the input of a job that nobody staged yet. */
-  stage(input: EnrichCsvInput, workflowId: string): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }>;
+  stage(
+    input: EnrichCsvInput,
+    workflowId: string,
+  ): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }>;
   /** A call that takes longer than this is given up, in ms. */
   readonly timeoutMs: number;
 }

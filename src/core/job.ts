@@ -10,6 +10,8 @@ export const workflowNames = {
   runAgentRows: 'runAgentRows',
   runAgent: 'runAgent',
   runResearch: 'runResearch',
+  syncEvents: 'syncEvents',
+  backfillEvents: 'backfillEvents',
   workerPresence: 'workerPresence',
 } as const;
 export const signalNames = { pause: 'pause', resume: 'resume' } as const;

@@ -2,9 +2,6 @@ import type { StreamKey } from './event-warehouse.js';
 import type { JobPhase, PauseReason } from './job.js';
 import type { Span } from './walk-window.js';
 
-/** The names by which the workflows on events are known on the wire. They never change. */
-export const walkWorkflowNames = { syncEvents: 'syncEvents', backfillEvents: 'backfillEvents' } as const;
-
 /** Where events go when nobody says. */
 export const DEFAULT_EVENT_WAREHOUSE = 'out/events.duckdb';
 

@@ -12,7 +12,9 @@ it('docs/operating.md names every variable, and no other', () => {
 });
 
 it('docs/operating.md names every metric, and no other', () => {
-  const counters = [...text('src/worker/metrics.ts').matchAll(/create(Counter|Gauge|Histogram)\(\s*'(searchflow_\w+)'/g)];
+  const counters = [
+    ...text('src/worker/metrics.ts').matchAll(/create(Counter|Gauge|Histogram)\(\s*'(searchflow_\w+)'/g),
+  ];
   const names = counters.map(([, kind, name]) => (kind === 'Counter' ? `${name}_total` : `${name}`));
   expect(names.length).toBeGreaterThan(10);
   expect(all(page, /searchflow_(?!store)[a-z_]+/g)).toEqual([...new Set(names)].sort());

@@ -18,7 +18,13 @@ export async function startPostgres({ flags = [] } = {}) {
     said.push(String(text));
     if (said.length > 50) said.shift();
   };
-  const settings = ['fsync=off', 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', ...flags];
+  const settings = [
+    'fsync=off',
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    'max_connections=200',
+    ...flags,
+  ];
   const server = new EmbeddedPostgres({
     databaseDir: join(dir, 'data'),
     port,
