@@ -55,6 +55,31 @@ describe('enrich', () => {
     expect(calls).toEqual(['plan', 'close drain']);
   });
 
+  it('says what it buys in the words of the operation', async () => {
+    const planned = async (operation: string, changes: object) => {
+      const told = {
+        ...plan,
+        staged: { ...plan.staged, operation, batch: 1 },
+        toBuy: 3470,
+        requests: 3470,
+        ...changes,
+      };
+      const { context, err } = fakeContext(fakeRuntime({ plan: async () => told }).runtime);
+      await run(context, { yes: true });
+      const dry = fakeContext(fakeRuntime({ plan: async () => told }).runtime);
+      await run(dry.context, { dryRun: true });
+      return `${err()}\n${dry.out()}`;
+    };
+    const searches = await planned('search', { estimateMicros: 24_290_000, seconds: 347 });
+    expect(searches).toContain('brands: 200 rows, 3,470 searches to buy for about $24.29; on the real service');
+    expect(searches).toMatch(
+      /Buys: +searches\nDistinct: +200\n[\s\S]*Requests: +3,470\nDollars: +about \$24\.29\nTime: +5 min 47 s at 10/,
+    );
+    const runs = await planned('agent', { estimateMicros: 5_000_000, estimateIsMost: true, perSecond: 5 });
+    expect(runs).toContain('3,470 agent runs to buy for at most $5.00');
+    expect(runs).toMatch(/at 50 at a time and 5 requests a second, if each takes a minute/);
+  });
+
   it('starts nothing for a job that is complete, and writes the CSV that was asked for again', async () => {
     const { runtime, calls } = fakeRuntime({
       plan: async () => ({ ...plan, standing: 'complete', toBuy: 0, requests: 0 }),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Json } from '../../src/core/json.js';
 import type { Sink } from '../../src/core/sink.js';
+import { resultRelations } from '../../src/sinks/results/result-relations.js';
 import { exported, parquetRows, runJob, Service, stageText } from './row-job.js';
 
 /** A fresh, empty warehouse, and what a query answers. */
@@ -339,6 +340,28 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       expect(await test.query('SELECT max(size) + 1 FROM brands')).toEqual([[6]]);
       await run('agent', () => recordOf({ size: 5 }), schema('string'));
       expect(await test.query(`SELECT max(size) || '!' FROM brands`)).toEqual([['5!']]);
+    });
+  });
+
+  it('come to a warehouse that was made before them, where a job that has one of their names gets another view', async () => {
+    const contents = await stageText(dir, 'name,url\na,https://a.com/\n', { job: 'answers-1', name: 'pages' });
+    await runJob(dir, test.sink, contents, new Service());
+    await test.sink.close();
+    for (const statement of [
+      ...resultRelations.map(({ name }) => `DROP VIEW ${name}`),
+      'ALTER TABLE searchflow_jobs DROP COLUMN request',
+      "DELETE FROM searchflow_migrations WHERE name = '0030-row-results'",
+      'ALTER VIEW pages RENAME TO answers',
+      "UPDATE searchflow_jobs SET view_name = 'answers'",
+    ]) {
+      await test.query(statement);
+    }
+    expect(await test.sink.summary('answers-1')).toMatchObject({ rows: 1, success: 1 });
+    expect(await test.query('SELECT name, title FROM answers_job')).toEqual([['a', 'Title of https://a.com/']]);
+    expect(await test.query('SELECT count(*) FROM answers')).toEqual([[0]]);
+    expect((await exported(dir, test.sink, 'answers-1'))[0]).toMatchObject({
+      name: 'a',
+      text: 'Text of https://a.com/',
     });
   });
 
