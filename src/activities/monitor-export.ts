@@ -2,8 +2,7 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { getMonitorRunEndpoint, listMonitorRunsEndpoint, listMonitorsEndpoint } from '../api/monitors.js';
 import type { MonitorFilter } from '../core/monitor-batch.js';
-import type { MonitorExport } from '../core/monitor-export.js';
-import type { MonitorRuns, RawRecord } from '../core/monitor-warehouse.js';
+import type { ExportCounts, MonitorRuns, RawRecord } from '../core/monitor-warehouse.js';
 import { beating } from './beating.js';
 import type { ActivityDeps } from './deps.js';
 import { pagesOf } from './monitor-list.js';
@@ -23,8 +22,8 @@ export interface ExportStep {
   readonly mark: string;
 }
 
-/** What one slice of an export did. */
-export type ExportSlice = Omit<MonitorExport, 'into' | 'monitors'> & { readonly complete: boolean };
+/** What an export has done by the end of a slice. */
+export type ExportSlice = ExportCounts & { readonly complete: boolean };
 
 /** Monitors whose runs are read at once. */
 const WIDTH = 5;
@@ -55,42 +54,30 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
         const { runs } = deps.monitors.warehouse(step);
         const until = Date.now() + SLICE_MS;
         const { cancellationSignal } = Context.current();
-        const sum = { read: 0, added: 0, again: 0, results: 0 };
-        for (;;) {
-          const ids = await runs.unread(origin, step.mark, 10 * WIDTH);
-          if (ids.length === 0) return { ...sum, complete: true };
+        const { mark } = step;
+        for (let ids: readonly string[]; Date.now() < until; ) {
+          ids = await runs.unread(origin, mark, 10 * WIDTH);
+          if (ids.length === 0) return { ...(await runs.counts(origin, mark)), complete: true };
           await pooled(ids, WIDTH, async (id) => {
             cancellationSignal.throwIfAborted();
             if (Date.now() > until) return;
-            const { added, again, results } = await exportRuns(deps, runs, id);
-            await runs.endRuns(origin, step.mark, id);
-            sum.read++;
-            sum.added += added;
-            sum.again += again;
-            sum.results += results;
+            await exportRuns(deps, runs, mark, id);
+            await runs.endRuns(origin, mark, id);
           });
-          if (Date.now() > until) return { ...sum, complete: false };
         }
+        return { ...(await runs.counts(origin, mark)), complete: false };
       });
     },
   };
 }
 
 /** Reads the runs of a monitor, the newest first, until one behind which all are known; and again those that went on. */
-async function exportRuns(
-  deps: ActivityDeps,
-  runs: MonitorRuns,
-  monitor: string,
-): Promise<{ readonly added: number; readonly again: number; readonly results: number }> {
-  const known = new Map((await runs.knownRuns(deps.origin, monitor)).map((run) => [run.id, run]));
+async function exportRuns(deps: ActivityDeps, runs: MonitorRuns, mark: string, monitor: string): Promise<void> {
+  const { origin } = deps;
+  const known = new Map((await runs.knownRuns(origin, monitor)).map((run) => [run.id, run]));
   const open = new Set([...known.values()].filter(({ over }) => !over).map(({ id }) => id));
-  const sum = { added: 0, again: 0, results: 0 };
   const load = async (records: readonly RawRecord[]): Promise<void> => {
-    if (records.length === 0) return;
-    const { added, results } = await runs.loadRuns(deps.origin, monitor, records);
-    sum.added += added;
-    sum.again += records.length - added;
-    sum.results += results;
+    if (records.length > 0) await runs.loadRuns(origin, mark, monitor, records);
   };
   try {
     for await (const page of pagesOf(deps, listMonitorRunsEndpoint, { id: monitor })) {
@@ -108,7 +95,7 @@ async function exportRuns(
   } catch (error) {
     // It was deleted since it was listed: its runs stay as they are.
     if (!isNotFound(error)) throw error;
-    return sum;
+    return;
   }
   const rest: RawRecord[] = [];
   for (const id of open) {
@@ -116,7 +103,6 @@ async function exportRuns(
     if (run !== null) rest.push(run);
   }
   await load(rest);
-  return sum;
 }
 
 async function readRun(deps: ActivityDeps, id: string, runId: string): Promise<RawRecord | null> {

@@ -70,6 +70,9 @@ class Turn {
     const concerned = matching.filter((one) => beginStep(one, known.get(one.id) ?? null, window) !== 'nothing');
     for (const chunk of chunksOf(concerned)) await this.#pause(chunk, known, window);
     await this.#memory.setMark(...this.#place, { window, state: 'begun' });
+    // From the memory, because an attempt before this one may have paused some.
+    const now = await this.#memory.remembered(...this.#place);
+    this.#paused = now.filter((one) => one.window === window).length;
   }
 
   async #pause(
@@ -97,7 +100,6 @@ class Turn {
     });
     await this.#memory.remember(...this.#place, paused);
     await this.#memory.forget(...this.#place, gone);
-    this.#paused += paused.length + adopted.length;
   }
 
   async #end(window: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Json } from './json.js';
 import type { BatchRun, Decision, MonitorFilter, MonitorState } from './monitor-batch.js';
 import type { MonitorEffect, PlannedMonitor } from './monitor-effect.js';
+import type { MonitorExport } from './monitor-export.js';
 import type { QuietMark, QuietMonitor } from './quiet-plan.js';
 
 /** A batch before anything is done. */
@@ -73,6 +74,8 @@ export interface KnownRun {
   readonly reached: boolean;
 }
 
+export type ExportCounts = Pick<MonitorExport, 'read' | 'added' | 'again' | 'results'>;
+
 /** A record as it came: fields that nobody knows, and all. */
 export type RawRecord = { readonly id: string } & { readonly [name: string]: unknown };
 
@@ -86,13 +89,11 @@ export interface MonitorRuns {
   unread(origin: string, mark: string, limit: number): Promise<readonly string[]>;
   knownRuns(origin: string, monitor: string): Promise<readonly KnownRun[]>;
   /** Adds or replaces runs, with their results. */
-  loadRuns(
-    origin: string,
-    monitor: string,
-    runs: readonly RawRecord[],
-  ): Promise<{ readonly added: number; readonly results: number }>;
+  loadRuns(origin: string, mark: string, monitor: string, runs: readonly RawRecord[]): Promise<void>;
   /** The runs of a monitor are read to their end. */
   endRuns(origin: string, mark: string, monitor: string): Promise<void>;
+  /** What an export has done so far, however often it was interrupted. */
+  counts(origin: string, mark: string): Promise<ExportCounts>;
 }
 
 /**

@@ -32,15 +32,9 @@ export async function exportMonitorRuns(input: ExportMonitorRunsInput = {}): Pro
     progress = { ...progress, monitors };
     // A slice takes a minute: a day of them is a short history.
     for (let complete = false; !complete; ) {
-      const slice = await exportRunSlice(step);
-      complete = slice.complete;
-      progress = {
-        ...progress,
-        read: progress.read + slice.read,
-        added: progress.added + slice.added,
-        again: progress.again + slice.again,
-        results: progress.results + slice.results,
-      };
+      const { complete: isComplete, ...counts } = await exportRunSlice(step);
+      complete = isComplete;
+      progress = { ...progress, ...counts };
       setCurrentDetails(`${progress.read} of ${monitors} monitors, ${progress.added} new runs`);
     }
     return progress;

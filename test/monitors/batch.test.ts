@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { BatchMonitorsInput, BatchSummary } from '../../src/core/monitor-batch.js';
 import { startTemporal } from '../jobs/temporal.js';
 import { MonitorSetting } from './setting.js';
-import type { Fate, StoredMonitor } from './strict-server.js';
+import { byChance, type Fate, type StoredMonitor } from './strict-server.js';
 
 // Real servers and workers, perhaps on a machine that is busy.
 vi.setConfig({ testTimeout: 180_000 });
@@ -88,7 +88,7 @@ it.each(['pause', 'delete'] as const)(
     const setting = await MonitorSetting.open(temporal);
     setting.populate(300);
     const { server } = setting;
-    server.fate = (call) => fates[call % fates.length] as Fate;
+    server.fate = byChance(fates);
     const right = [...server.monitors.values()]
       .filter((one) => one.metadata?.team === 'growth' && (action === 'delete' || one.status === 'active'))
       .map(({ id }) => id);

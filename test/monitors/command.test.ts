@@ -5,7 +5,7 @@ import { runCommand, startCommand } from '../cli/command.js';
 import { filesWith } from '../jobs/files-with.js';
 import { Folder } from '../jobs/folder.js';
 import { killAllOf, processesOf } from '../jobs/processes.js';
-import { type Fate, StrictServer } from './strict-server.js';
+import { byChance, type Fate, StrictServer } from './strict-server.js';
 
 // Real servers and workers, perhaps on a machine that is busy.
 vi.setConfig({ testTimeout: 240_000 });
@@ -112,7 +112,7 @@ it.runIf(process.platform === 'linux').each(['pause', 'delete'] as const)(
     const right = [...server.monitors.values()]
       .filter((one) => one.metadata?.team === 'growth' && (action === 'delete' || one.status === 'active'))
       .map(({ id }) => id);
-    server.fate = (call) => fates[call % fates.length] as Fate;
+    server.fate = byChance(fates);
     const calls = () =>
       server.log.filter(
         ({ path, body }) => path.endsWith('/batch') && (body as { dry_run: boolean }).dry_run === false,

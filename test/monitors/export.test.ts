@@ -4,7 +4,7 @@ import type { MonitorExport } from '../../src/core/monitor-export.js';
 import { monitorWorkflows } from '../../src/core/monitor-names.js';
 import { startTemporal } from '../jobs/temporal.js';
 import { MonitorSetting } from './setting.js';
-import type { Fate, StoredRun } from './strict-server.js';
+import { byChance, type Fate, type StoredRun } from './strict-server.js';
 
 // Real servers and workers, perhaps on a machine that is busy.
 vi.setConfig({ testTimeout: 180_000 });
@@ -123,7 +123,7 @@ it('answers that are lost, refused and broken lose no run, and a filter takes pa
   const setting = await open();
   const { server } = setting;
   const fates: Fate[] = ['ok', 'ok', 429, 'ok', 500, 'lost', 'ok', 'ok', 'reset', 'ok', 503];
-  server.fate = (call) => fates[call % fates.length] as Fate;
+  server.fate = byChance(fates);
   for (let index = 0; index < 12; index++) {
     const { id } = server.add({ name: index % 2 === 0 ? 'daily' : 'weekly' });
     server.runs.set(

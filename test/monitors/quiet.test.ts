@@ -6,7 +6,7 @@ import type { QuietHours, Weekday } from '../../src/core/quiet-hours.js';
 import type { QuietInput, QuietOutcome } from '../../src/core/quiet-input.js';
 import { startTemporal } from '../jobs/temporal.js';
 import { MonitorSetting } from './setting.js';
-import type { Fate } from './strict-server.js';
+import { byChance, type Fate } from './strict-server.js';
 
 // Real servers and workers, perhaps on a machine that is busy.
 vi.setConfig({ testTimeout: 180_000 });
@@ -140,8 +140,25 @@ it('faults 3, 4, 5: answers that are lost, refused and broken change nothing of 
   const setting = await MonitorSetting.open(temporal);
   const { server } = setting;
   const ids = Array.from({ length: 30 }, () => server.add(growth).id);
-  const fates: Fate[] = ['ok', 'ok', 429, 'ok', 500, 'lost', 'ok', 'ok', '500 done', 'ok', 'reset', 503];
-  server.fate = (call) => fates[call % fates.length] as Fate;
+  const fates: Fate[] = [
+    'ok',
+    'ok',
+    'ok',
+    'ok',
+    'ok',
+    'ok',
+    429,
+    'ok',
+    500,
+    'lost',
+    'ok',
+    'ok',
+    '500 done',
+    'ok',
+    'reset',
+    503,
+  ];
+  server.fate = byChance(fates);
   expect(await turn(setting, '2026-01-15T19:00')).toMatchObject({ paused: 30 });
   expect(server.idsOf('paused')).toEqual(ids);
   expect(await turn(setting, '2026-01-16T06:00')).toMatchObject({ unpaused: 30, leftCount: 0 });

@@ -20,6 +20,11 @@ export type StoredRun = { readonly id: string; readonly monitorId: string; statu
 /** What happens to a call: `lost` acts and cuts the answer, `reset` cuts before it acts, a number is a status without acting, `500 done` acts first. */
 export type Fate = 'ok' | 'lost' | 'reset' | '500 done' | 429 | 500 | 503;
 
+/** One of these for each call, as if by chance but always the same: in order they would meet the same kind of call each time. */
+export function byChance(fates: readonly Fate[]): (call: number) => Fate {
+  return (call) => fates[(Math.imul(call + 1, 0x9e3779b1) >>> 16) % fates.length] as Fate;
+}
+
 export interface Seen {
   readonly method: string;
   readonly path: string;

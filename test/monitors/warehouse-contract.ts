@@ -214,7 +214,8 @@ export function warehouseContract(open: () => Promise<Held>): void {
     expect(await runs.endMonitors(origin, 'export-1', true)).toEqual({ monitors: 2 });
     expect(await runs.unread(origin, 'export-1', 10)).toEqual(['m1', 'm2']);
     const goesOn = runRecord('run-2', { status: 'running', output: null, completedAt: null });
-    expect(await runs.loadRuns(origin, 'm1', [runRecord('run-1'), goesOn])).toEqual({ added: 2, results: 2 });
+    await runs.loadRuns(origin, 'export-1', 'm1', [runRecord('run-1'), goesOn]);
+    expect(await runs.counts(origin, 'export-1')).toEqual({ read: 0, added: 2, again: 0, results: 2 });
     expect(await runs.knownRuns(origin, 'm1')).toEqual(
       expect.arrayContaining([
         { id: 'run-1', over: true, reached: false },
@@ -222,7 +223,9 @@ export function warehouseContract(open: () => Promise<Held>): void {
       ]),
     );
     await runs.endRuns(origin, 'export-1', 'm1');
-    expect(await runs.loadRuns(origin, 'm1', [runRecord('run-2')])).toEqual({ added: 0, results: 2 });
+    for (let times = 0; times < 2; times++) await runs.loadRuns(origin, 'export-2', 'm1', [runRecord('run-2')]);
+    expect(await runs.counts(origin, 'export-2')).toEqual({ read: 0, added: 0, again: 1, results: 2 });
+    expect((await runs.counts(origin, 'export-1')).read).toBe(1);
     expect(await runs.knownRuns(origin, 'm1')).toEqual(
       expect.arrayContaining(['run-1', 'run-2'].map((id) => ({ id, over: true, reached: true }))),
     );
@@ -249,7 +252,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
     const { warehouse, query } = await opened();
     const { runs } = warehouse;
     await runs.loadMonitors(origin, 'export-1', [{ id: 'm1' }, { id: 'm2' }]);
-    await runs.loadRuns(origin, 'm2', [runRecord('run-1')]);
+    await runs.loadRuns(origin, 'export-1', 'm2', [runRecord('run-1')]);
     await runs.loadMonitors(origin, 'export-2', [{ id: 'm1' }]);
     await runs.endMonitors(origin, 'export-2', false);
     expect(await query('SELECT id FROM monitors WHERE gone_at IS NOT NULL')).toEqual([]);

@@ -156,6 +156,8 @@ export const runs: MonitorTable = {
     integer('is_over', '1 where it has come to its end; else it is looked at again.'),
     integer('is_reached', '1 where all older runs of the monitor are loaded, too.'),
     time('loaded_at', 'When it was loaded last, UTC.'),
+    text('added_mark', 'The export that loaded it first.'),
+    text('loaded_mark', 'The export that loaded it last.'),
   ],
 };
 

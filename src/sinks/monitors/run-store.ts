@@ -61,25 +61,27 @@ export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): 
         return rows.map((one): KnownRun => ({ id: one.id, over: one.over === 1, reached: one.reached === 1 }));
       }),
 
-    loadRuns: (origin, monitor, records) =>
+    loadRuns: (origin, mark, monitor, records) =>
       transact(async (tx) => {
         const unique = [...new Map(records.map((one) => [one.id, one])).values()];
         const ids = JSON.stringify(unique.map(({ id }) => id));
-        const before = await tx.rows<{ id: string; reached: number }>(
-          `SELECT id, CAST(is_reached AS INTEGER) AS reached FROM monitor_runs WHERE origin = $1 AND monitor_id = $2 AND id IN (${texts('$3')})`,
+        const before = await tx.rows<Before & { id: string }>(
+          `SELECT id, CAST(is_reached AS INTEGER) AS reached, added_mark AS "addedMark" FROM monitor_runs
+           WHERE origin = $1 AND monitor_id = $2 AND id IN (${texts('$3')})`,
           [origin, monitor, ids],
         );
-        const reached = new Map(before.map((one) => [one.id, one.reached]));
+        const known = new Map(before.map((one) => [one.id, one]));
         await remove(tx, origin, monitor, ids);
-        const lines = unique.flatMap((run) => resultRows(origin, monitor, run));
+        const rows = unique.map((run) =>
+          runRow(origin, mark, monitor, run, known.get(run.id) ?? { reached: 0, addedMark: mark }),
+        );
+        await insert(tx, dialect, runs, rows);
         await insert(
           tx,
           dialect,
-          runs,
-          unique.map((run) => runRow(origin, monitor, run, reached.get(run.id) ?? 0)),
+          results,
+          unique.flatMap((run) => resultRows(origin, monitor, run)),
         );
-        await insert(tx, dialect, results, lines);
-        return { added: unique.length - before.length, results: lines.length };
       }),
 
     endRuns: (origin, mark, monitor) =>
@@ -89,6 +91,33 @@ export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): 
           [...[origin, monitor]],
         );
         await tx.run('UPDATE monitors SET read_mark = $3 WHERE origin = $1 AND id = $2', [origin, monitor, mark]);
+      }),
+
+    counts: (origin, mark) =>
+      transact(async (tx) => {
+        const number = (what: string) => `CAST(count(*) AS INTEGER) AS ${what}`;
+        const [read] = await tx.rows<{ n: number }>(
+          `SELECT ${number('n')} FROM monitors WHERE origin = $1 AND read_mark = $2`,
+          [origin, mark],
+        );
+        const [loaded] = await tx.rows<{ added: number; again: number }>(
+          `SELECT CAST(coalesce(sum(CASE WHEN added_mark = $2 THEN 1 ELSE 0 END), 0) AS INTEGER) AS added,
+             CAST(coalesce(sum(CASE WHEN added_mark = $2 THEN 0 ELSE 1 END), 0) AS INTEGER) AS again
+           FROM monitor_runs WHERE origin = $1 AND loaded_mark = $2`,
+          [origin, mark],
+        );
+        const [found] = await tx.rows<{ n: number }>(
+          `SELECT ${number('n')} FROM monitor_run_results f JOIN monitor_runs r
+             ON r.origin = f.origin AND r.monitor_id = f.monitor_id AND r.id = f.run_id
+           WHERE r.origin = $1 AND r.loaded_mark = $2`,
+          [origin, mark],
+        );
+        return {
+          read: read?.n ?? 0,
+          added: loaded?.added ?? 0,
+          again: loaded?.again ?? 0,
+          results: found?.n ?? 0,
+        };
       }),
   };
 
@@ -111,7 +140,19 @@ function monitorRow(origin: string, mark: string, one: RawRecord, readMark: stri
 /** Statuses that are ends (public facts 7.2). Of others the times tell. */
 const ends = new Set(['completed', 'failed', 'cancelled']);
 
-function runRow(origin: string, monitor: string, run: RawRecord, reached: number): SqlValue[] {
+/** What was known of a run before it is loaded again. */
+interface Before {
+  readonly reached: number;
+  readonly addedMark: string | null;
+}
+
+function runRow(
+  origin: string,
+  mark: string,
+  monitor: string,
+  run: RawRecord,
+  { reached, addedMark }: Before,
+): SqlValue[] {
   const { content } = fieldsOf(run.output);
   const over =
     ends.has(String(run.status)) ||
@@ -127,7 +168,7 @@ function runRow(origin: string, monitor: string, run: RawRecord, reached: number
       duration,
       toMillis(run.updatedAt),
     ],
-    ...[JSON.stringify(rawJson(run)), over ? 1 : 0, reached, Date.now()],
+    ...[JSON.stringify(rawJson(run)), over ? 1 : 0, reached, Date.now(), addedMark, mark],
   ];
 }
 
