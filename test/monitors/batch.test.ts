@@ -253,3 +253,15 @@ it('where nothing matches nothing is called, and nobody is asked', async () => {
   expect(summary).toMatchObject({ phase: 'done', plan: { planned: 0 }, calls: 0, effect: { affected: 0 } });
   expect(setting.batchCalls()).toEqual([]);
 });
+
+it('a batch that is meant for another service is left alone by a worker of this one', async () => {
+  const setting = await MonitorSetting.open(temporal);
+  setting.populate(10);
+  const origin = 'https://another.example';
+  const handle = await setting.batch({ action: 'delete', filter: { name: 'daily' }, approval, origin });
+  await expect
+    .poll(async () => (await handle.describe()).raw.pendingActivities?.[0]?.lastFailure?.message, { timeout: 20_000 })
+    .toContain(origin);
+  expect(setting.server.log).toEqual([]);
+  await handle.terminate();
+});
