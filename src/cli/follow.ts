@@ -50,7 +50,7 @@ export async function follow(
   }
 
   function parked(progress: JobProgress, now: number): Followed | null {
-    const waits = progress.phase === 'paused' && progress.pausedFor !== 'person';
+    const waits = progress.phase === 'paused' && progress.pausedFor !== 'person' && !progress.landing;
     parkedSince = waits ? (parkedSince ?? now) : null;
     return parkedSince !== null && now - parkedSince >= PARKED_AFTER_MS ? { kind: 'parked', progress } : null;
   }

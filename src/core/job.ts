@@ -146,9 +146,10 @@ export interface SliceHeartbeat {
 
 /** What the `progress` query answers. Amounts in micro-dollars, times Unix ms. */
 export interface JobProgress {
-  /** `paused` once nothing is in flight any more; `pausedFor` says at once that it is going to be. */
   readonly phase: JobPhase;
   readonly pausedFor: PauseReason | null;
+  /** Paused, but something is in flight still: what was spent is not summed up yet. */
+  readonly landing?: boolean;
   /** One sentence for a person: why it is paused or failed, and the way out. */
   readonly message: string | null;
   readonly job: string;

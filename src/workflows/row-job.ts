@@ -98,6 +98,7 @@ class RowJob {
     return {
       phase: this.#phase,
       pausedFor: state?.paused?.reason ?? null,
+      ...(state?.paused && !this.#summedUp ? { landing: true } : {}),
       message: state?.paused?.message ?? this.#message,
       job: staged?.job ?? this.#input.job ?? '',
       rows: staged?.rows ?? 0,
@@ -191,8 +192,7 @@ class RowJob {
       const seen = this.#changes;
       const state = this.#state as RowJobState;
       const enough = workflowInfo().continueAsNewSuggested;
-      // While what is in flight lands, the job still runs.
-      this.#phase = state.paused && this.#summedUp ? 'paused' : 'running';
+      this.#phase = state.paused ? 'paused' : 'running';
       this.#show();
       if (this.#fatal) {
         if (this.#running.size === 0) throw this.#fatal;

@@ -78,8 +78,7 @@ it('fault 36: no pause and no resume is lost while runs continue as new', async 
       .toBeGreaterThanOrEqual(wanted);
     await job.pause();
     const paused = await job.progress();
-    // Its phase is `paused` once nothing is in flight any more.
-    expect(paused.pausedFor).toBe('person');
+    expect(paused).toMatchObject({ phase: 'paused', pausedFor: 'person' });
     rowsDone = paused.rowsDone;
     await job.resume();
     expect((await job.progress()).pausedFor).toBeNull();
