@@ -178,6 +178,24 @@ describe('a PostgreSQL warehouse', () => {
     ]);
   });
 
+  it('is exported and summed up by a user who may only read it', async () => {
+    const url = newSchema();
+    await runJob(dir, open(url), await stageText(dir, small), new Service());
+    const schema = new URL(url).searchParams.get('schema');
+    const role = `reader_${schema}`;
+    await pgQuery(url, `CREATE ROLE ${role} LOGIN PASSWORD 'canary-reader'`);
+    await pgQuery(url, `GRANT USAGE ON SCHEMA ${schema} TO ${role}`);
+    await pgQuery(url, `GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${role}`);
+    const theirs = new URL(url);
+    theirs.username = role;
+    theirs.password = 'canary-reader';
+    const reader = open(theirs.href);
+    expect(await exported(dir, reader)).toHaveLength(2);
+    expect(await reader.summary('brands-1')).toMatchObject({ success: 2 });
+    const staged = await stageText(dir, small, { job: 'theirs' });
+    await expect(reader.openJob(staged.record, staged.files)).rejects.toThrow(/needs .*INSERT ON row_store/);
+  });
+
   it('comments on every table, view and column', async () => {
     const url = newSchema();
     await runJob(dir, open(url), await stageText(dir, small), new Service());

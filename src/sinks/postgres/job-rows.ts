@@ -33,7 +33,7 @@ const rows = (job: string, from: number, to: number) => `
 
 /** The rows of a job for exports, brought a part at a time into the file `scratch`, which the caller removes. */
 export async function jobRows(warehouse: Warehouse, job: string, scratch: string): Promise<JobRows> {
-  const [record] = await warehouse.transaction((tx) =>
+  const [record] = await warehouse.read((tx) =>
     tx.query<{ columns: string[]; operation: string; options: Json; request: StoredRequest | null; last: string }>(
       `SELECT columns, operation, options, request, (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $1) AS last
        FROM searchflow_jobs WHERE job = $1`,
@@ -46,7 +46,7 @@ export async function jobRows(warehouse: Warehouse, job: string, scratch: string
     results: jobColumns(storedShape(record)),
     last: Number(record.last),
     async part(from, to) {
-      const longest = await warehouse.transaction((tx) => bring(tx, rows(job, from, to), scratch));
+      const longest = await warehouse.read((tx) => bring(tx, rows(job, from, to), scratch));
       return `SELECT * EXCLUDE (row_exact, answer_exact) REPLACE (${asInDuckDb}, coalesce(row_exact.i, input) AS input,
         coalesce(json_extract(answer_exact, '$.result'), response) AS response) FROM read_json(${literal(plainPath(scratch))}, format = 'newline_delimited', columns = ${shape},
         compression = 'uncompressed', maximum_object_size = ${Math.max(65_536, longest + 1)})`;

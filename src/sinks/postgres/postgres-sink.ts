@@ -52,13 +52,13 @@ export function createPostgresSink(options: WarehouseOptions & { readonly url: s
 
     async holdsRows(job) {
       if (!(await warehouse.exists())) return false;
-      const rows = await warehouse.transaction((tx) => tx.query('SELECT FROM row_store WHERE job = $1 LIMIT 1', [job]));
+      const rows = await warehouse.read((tx) => tx.query('SELECT FROM row_store WHERE job = $1 LIMIT 1', [job]));
       return rows.length > 0;
     },
 
     async loadedSlices(job, generation) {
       if (!(await warehouse.exists())) return null;
-      return warehouse.transaction(async (tx) => {
+      return warehouse.read(async (tx) => {
         const jobs = await tx.query('SELECT FROM searchflow_jobs WHERE job = $1', [job]);
         if (jobs.length === 0) return null;
         const slices = await tx.query<{ slice: number }>(
@@ -80,7 +80,7 @@ export function createPostgresSink(options: WarehouseOptions & { readonly url: s
 
     async summary(job) {
       await existing(job);
-      return warehouse.transaction((tx) => summarize(tx, job, warehouse.shown));
+      return warehouse.read((tx) => summarize(tx, job, warehouse.shown));
     },
 
     exportCsv: (job, file) =>

@@ -84,17 +84,22 @@ export class Warehouse {
   }
 
   /** Runs `work` in one transaction, in our schema; run again whole where the connection breaks. */
-  transaction<T>(work: (tx: PgTransaction) => Promise<T>): Promise<T> {
-    return this.#saying(async (postgres) => {
-      await this.#make();
-      return postgres.transaction(async (tx) => {
+  async transaction<T>(work: (tx: PgTransaction) => Promise<T>): Promise<T> {
+    await this.#make();
+    return this.read(work);
+  }
+
+  /** The same for work that only reads, which needs no rights but that, of a warehouse that exists. */
+  read<T>(work: (tx: PgTransaction) => Promise<T>): Promise<T> {
+    return this.#saying((postgres) =>
+      postgres.transaction(async (tx) => {
         await tx.query('SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS s(name, value)', [
           Object.keys(this.#settings),
           Object.values(this.#settings),
         ]);
         return work(tx);
-      });
-    });
+      }),
+    );
   }
 
   async close(): Promise<void> {
