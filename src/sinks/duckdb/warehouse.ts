@@ -4,7 +4,6 @@ import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { SinkUnusable } from '../../core/sink.js';
 import { checkSchema } from './check-schema.js';
 import { migrate } from './migrate.js';
-import { literal } from './quote.js';
 import { sinkError } from './sink-error.js';
 
 /** While a warehouse is open no other process can even read it, so it is closed this soon after its last use. */
@@ -13,16 +12,15 @@ const IDLE_MS = 250;
 /**
  * Enough for every statement here; DuckDB's defaults (80% of the memory, all cores) are not for a guest in a worker. One thread:
  * a slice is too small to share, and a second thread spends its time waiting for the first, awake (loads took 1.6 times the CPU).
- * Rarer checkpoints halve the cost of loading; a log of 64 MB is replayed in well under a second.
+ * Rarer checkpoints halve the cost of loading; a log of 64 MB is replayed in well under a second. New files are in the form of
+ * DuckDB 1.2, which has zstd: JSON takes a sixth of the room, and less time; older files stay as they are.
  */
-const LIMITS = { memory_limit: '128MB', threads: '1', checkpoint_threshold: '64MB' } as const;
-
-/**
- * A file is attached, because only so it can be told its row groups: a checkpoint writes the last one anew, and the default of
- * 122,880 rows is 170 MB of events. Files that are new have the form of DuckDB 1.2, for its zstd: JSON takes a sixth of the
- * room, and less time. Older files stay as they are.
- */
-const FORM = `ROW_GROUP_SIZE 10240, STORAGE_VERSION 'v1.2.0'`;
+const LIMITS = {
+  memory_limit: '128MB',
+  threads: '1',
+  checkpoint_threshold: '64MB',
+  storage_compatibility_version: 'v1.2.0',
+} as const;
 
 /** For work on a whole job, which sorts and joins all its rows: with less it spills more, or fails. */
 const WHOLE_JOB_MEMORY = '256MB';
@@ -52,7 +50,7 @@ export class Warehouse {
       if (this.#idle !== null) clearTimeout(this.#idle);
       try {
         this.#instance ??= await this.#open();
-        const connection = await connect(this.#instance);
+        const connection = await this.#instance.connect();
         try {
           return await work(connection);
         } finally {
@@ -103,7 +101,7 @@ export class Warehouse {
       if (this.#idle !== null) clearTimeout(this.#idle);
       if (this.#instance === null) return;
       // Closing checkpoints, too, but on the event loop. What can't be written now is safe in the write-ahead log.
-      const connection = await connect(this.#instance);
+      const connection = await this.#instance.connect();
       await connection.run('CHECKPOINT').catch(() => undefined);
       connection.closeSync();
       this.#drop();
@@ -129,21 +127,16 @@ export class Warehouse {
     }
     const { DuckDBInstance } = await import('@duckdb/node-api');
     mkdirSync(dirname(this.file), { recursive: true });
-    // From the process-wide cache, always: two instances must not have one file.
-    const instance = await DuckDBInstance.fromCache(`:memory:${this.file}`, {
+    // From the process-wide cache, always: a second instance on one file in one process would take the lock away from
+    // the first, and both would write.
+    const instance = await DuckDBInstance.fromCache(this.file, {
       ...LIMITS,
       temp_directory: `${this.file}.tmp`,
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
     });
     try {
-      const attaching = await instance.connect();
-      try {
-        await attaching.run(`ATTACH IF NOT EXISTS ${literal(this.file)} AS warehouse (${FORM})`);
-      } finally {
-        attaching.closeSync();
-      }
-      const connection = await connect(instance);
+      const connection = await instance.connect();
       try {
         await migrate(connection, this.file);
         await checkSchema(connection, this.file);
@@ -156,10 +149,4 @@ export class Warehouse {
       throw error;
     }
   }
-}
-
-async function connect(instance: DuckDBInstance): Promise<DuckDBConnection> {
-  const connection = await instance.connect();
-  await connection.run('USE warehouse');
-  return connection;
 }
