@@ -45,6 +45,7 @@ export class Warehouse {
   /** What holds in a transaction of ours. */
   readonly #settings: Readonly<Record<string, string>>;
   #postgres: Promise<Postgres> | null = null;
+  #current: Promise<void> | null = null;
   #made: Promise<void> | null = null;
 
   /** Throws `SinkUnusable` for what is no address. */
@@ -79,6 +80,7 @@ export class Warehouse {
 
   /** Makes the tables where they are missing, and looks whether they are still as they were made. */
   async make(): Promise<void> {
+    this.#current = null;
     this.#made = null;
     await this.#make();
   }
@@ -89,8 +91,12 @@ export class Warehouse {
     return this.read(work);
   }
 
-  /** The same for work that only reads, which needs no rights but that, of a warehouse that exists. */
-  read<T>(work: (tx: PgTransaction) => Promise<T>): Promise<T> {
+  /**
+   * The same for work that only reads, of a warehouse that exists. It needs no rights but that, except where the warehouse was
+   * made by an older version, which is brought up to this one first.
+   */
+  async read<T>(work: (tx: PgTransaction) => Promise<T>): Promise<T> {
+    await this.#migrate();
     return this.#saying((postgres) =>
       postgres.transaction(async (tx) => {
         await tx.query('SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS s(name, value)', [
@@ -105,20 +111,28 @@ export class Warehouse {
   async close(): Promise<void> {
     const postgres = this.#postgres;
     this.#postgres = null;
+    this.#current = null;
     this.#made = null;
     await (await postgres)?.close();
   }
 
   /** Once a process, until it fails. */
   #make(): Promise<void> {
-    this.#made ??= this.#saying(async (postgres) => {
-      await migrate(postgres, migrations);
-      await checkSchema(postgres, this.shown);
-    }).catch((error: unknown) => {
-      this.#made = null;
+    this.#made ??= this.#migrate()
+      .then(() => this.#saying((postgres) => checkSchema(postgres, this.shown)))
+      .catch((error: unknown) => {
+        this.#made = null;
+        throw error;
+      });
+    return this.#made;
+  }
+
+  #migrate(): Promise<void> {
+    this.#current ??= this.#saying((postgres) => migrate(postgres, migrations)).catch((error: unknown) => {
+      this.#current = null;
       throw error;
     });
-    return this.#made;
+    return this.#current;
   }
 
   async #saying<T>(work: (postgres: Postgres) => Promise<T>): Promise<T> {
