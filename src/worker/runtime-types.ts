@@ -193,8 +193,8 @@ export interface Runtime {
   slots(): Promise<SlotsView>;
   /** What the team has spent, and its caps. */
   spend(): Promise<Spend>;
-  /** Runs the worker until closed (`searchflow worker`, `searchflow dev`). */
-  runWorker(): Promise<void>;
+  /** Runs the worker until closed (`searchflow worker`, `searchflow dev`); `running` is told once nothing keeps it from its work. */
+  runWorker(running: () => void): Promise<void>;
   /** A way to the workflows for monitors. `worker: true` also runs the worker here. */
   workflows(options?: { readonly worker?: boolean }): Promise<WorkflowAccess>;
   /** `drain`: stop starting, let paid requests in flight land (10 s at most), give everything back. `now`: cut. */

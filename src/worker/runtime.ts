@@ -187,9 +187,10 @@ class StoreRuntime implements Runtime {
     return { client, config: this.#config, shared: this.#store.shared };
   }
 
-  async runWorker(): Promise<void> {
+  async runWorker(running: () => void): Promise<void> {
     await this.#here.run();
     if (!this.#here.ended) throw new UsageError(placeTaken(this.#config, this.#store));
+    running();
     await this.#here.ended;
   }
 

@@ -129,7 +129,7 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime:
     limits: async () => idleView(flatProfile(10)),
     slots: async () => ({ limit: 50, held: 0, elsewhere: 0, waiting: 0 }),
     spend: async () => spend,
-    runWorker: async () => undefined,
+    runWorker: async (running) => running(),
     workflows: async () => {
       throw new Error('there is no server');
     },

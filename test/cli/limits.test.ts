@@ -54,7 +54,7 @@ describe('searchflow limits', () => {
       profile: 'public',
       blockedUntil: expect.stringMatching(/Z$/),
       slots: { held: 3 },
-      day: { dollars: 5, capDollars: 20, unknownDollars: 0.1 },
+      day: { dollars: 4, openDollars: 0.9, unknownDollars: 0.1, countedDollars: 5, capDollars: 20 },
       month: { capDollars: null },
     });
   });

@@ -8,9 +8,10 @@ import { settings } from '../settings.js';
 export async function worker(context: Context, flags: ConfigFlags): Promise<ExitCode> {
   const config = settings(context, flags);
   return withRuntime(context, config, { sends: true }, async (session) => {
-    context.terminal.say(`A worker on ${serviceText(config)}, task queue ${config.taskQueue}. Ctrl-C ends it.`);
     session.working();
-    await session.runtime.runWorker();
+    await session.runtime.runWorker(() =>
+      context.terminal.say(`A worker on ${serviceText(config)}, task queue ${config.taskQueue}. Ctrl-C ends it.`),
+    );
     return exitCodes.ok;
   });
 }

@@ -74,9 +74,11 @@ function spendText(spend: PeriodSpend, cap: number | null): string {
 export function limitsData({ config, limiter, slots, caps, spent }: Limits): object {
   const period = (spend: PeriodSpend, cap: number | null) => ({
     since: new Date(spend.since).toISOString(),
-    dollars: taken(spend) / 1e6,
+    dollars: spend.landedMicros / 1e6,
     openDollars: spend.openMicros / 1e6,
     unknownDollars: spend.unknownMicros / 1e6,
+    // What the cap counts: the three above.
+    countedDollars: taken(spend) / 1e6,
     capDollars: cap === null ? null : cap / 1e6,
   });
   return {
