@@ -19,6 +19,8 @@ const LINGER_MS = 300;
 export interface LoadingWindow {
   /** Hands a page over, and where the walk stands behind it. Waits while too much is on its way. */
   put(page: RawPage, walk: WalkState): Promise<void>;
+  /** What has landed so far. */
+  soFar(): LoadedPages;
   /** Waits until everything that was put is durable; answers with what came of it. Rejects as a load does. */
   landed(): Promise<LoadedPages>;
   /** Takes part no more. */
@@ -73,6 +75,7 @@ export class WalkLoader {
         this.#bytes += page.events.length;
         this.#consider();
       },
+      soFar: () => own.sum,
       landed: async () => {
         while (own.onTheWay > 0 && !own.error) {
           const landed = new Promise<void>((resolve) => own.waiting.push(resolve));

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { type EventWarehouse, MisshapenPage } from '../core/event-warehouse.js';
+import { type EventWarehouse, type LoadedPages, MisshapenPage } from '../core/event-warehouse.js';
 import { WalkError } from '../core/walk.js';
 import { lengthOf, type WalkHeartbeat, type WalkWindowInput, type WalkWindowResult } from '../core/walk-job.js';
 import { toFailure } from './failure.js';
+import { onlyFor } from './monitor-places.js';
 import { heartbeatFrom, SLICE_MS } from './stopping.js';
 import type { WalkDeps } from './walk-deps.js';
 import { WalkLoader } from './walk-loader.js';
@@ -28,13 +29,16 @@ export function createWalkWindow(deps: WalkDeps) {
     const { info, cancellationSignal: signal } = Context.current();
     const attempt = randomUUID();
     let state: WalkHeartbeat = { window, pages: 0, waitingFor: null };
-    const heart = heartbeatFrom(() => state);
+    let loaded: (() => LoadedPages) | null = null;
+    const heart = heartbeatFrom(() => ({ ...state, events: loaded?.().events ?? 0 }));
     const until = Date.now() + SLICE_MS;
     try {
+      onlyFor(deps, walk.origin);
       const warehouse = deps.events.warehouse(walk);
       const claimed = await warehouse.claim(walk, window, attempt);
       if (!claimed) return { ...nothing, done: true };
       const loading = loaderOf(warehouse).join(walk, window, attempt);
+      loaded = loading.soFar;
       try {
         const { walked, parts } = await walkOn(deps, walk, claimed, loading, {
           signal,

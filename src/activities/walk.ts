@@ -5,6 +5,7 @@ import {
   DEFAULT_EVENT_WAREHOUSE,
   type OpenedWalk,
   streamOf,
+  verifies,
   type Walk,
   type WalkCounts,
   type WalkInput,
@@ -14,6 +15,7 @@ import { planSync, SETTLE_MS, type Span } from '../core/walk-window.js';
 import { beating } from './beating.js';
 import { localFailures } from './failure.js';
 import { sendFree } from './free-call.js';
+import { onlyFor } from './monitor-places.js';
 import type { WalkDeps } from './walk-deps.js';
 import { createWalkWindow } from './walk-window.js';
 
@@ -40,6 +42,7 @@ export function createWalkActivities(deps: WalkDeps) {
      */
     async openWalk(input: WalkInput): Promise<OpenedWalk> {
       return beating(async () => {
+        onlyFor(deps, input.origin);
         const walk = walkOf(deps, input);
         const warehouse = deps.events.warehouse(walk);
         const known = await warehouse.stream(walk);
@@ -60,7 +63,9 @@ export function createWalkActivities(deps: WalkDeps) {
     /** `finishWalk`: looks whether windows are left, whose numbers got lost with a worker, and sums the run up where none are. */
     async finishWalk({ walk, startedAt, before, stopped }: FinishWalk): Promise<WalkEnd> {
       return beating(async () => {
-        const known = await deps.events.warehouse(walk).stream(walk);
+        onlyFor(deps, walk.origin);
+        const warehouse = deps.events.warehouse(walk);
+        const known = await warehouse.stream(walk);
         if (known && known.pending.length > 0 && stopped === null) return { pending: known.pending, summary: null };
         const sum = (name: keyof WalkCounts) => Math.max(0, (known?.[name] ?? 0) - before[name]);
         return {
@@ -77,6 +82,7 @@ export function createWalkActivities(deps: WalkDeps) {
             added: sum('added'),
             changed: sum('changed'),
             seconds: (Date.now() - startedAt) / 1000,
+            ...(verifies(walk) && stopped === null ? { verified: await warehouse.verified(walk) } : {}),
           },
         };
       });

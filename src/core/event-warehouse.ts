@@ -25,6 +25,10 @@ export interface StreamState {
   readonly sweptAt: number | null;
   /** When its last run reached its end. */
   readonly completedAt: number | null;
+  /** Its latest run: from when (null: the beginning of everything) to when, and when it began. */
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly beganAt: number | null;
   /** Windows that are not walked to their end, by number, the earliest first. */
   readonly pending: readonly number[];
   /** Sums over the windows of its latest run. */
@@ -36,6 +40,28 @@ export interface StreamState {
   /** Length of the windows that have a beginning, ms; and the part of it that is done, 0 to 1, null where it is none. */
   readonly lengthMs: number;
   readonly share: number | null;
+}
+
+/** A stream by its name. */
+export interface StreamListing extends StreamState {
+  readonly stream: string;
+  /** Types of events it is limited to; none: all. */
+  readonly types: readonly string[];
+}
+
+/** What a verification found; days of UTC, `2025-01-31`, only those where something was. */
+export interface Verification extends Differences {
+  readonly days: readonly (Differences & { readonly day: string })[];
+}
+
+/** Counts of events whose warehouse and service disagreed. */
+export interface Differences {
+  /** The warehouse lacked them; loaded now. */
+  readonly missing: number;
+  /** They had other contents; now they have those of the service. */
+  readonly changed: number;
+  /** The service shows them no more; kept. */
+  readonly gone: number;
 }
 
 /** A new run over a stretch of time. `sweep`: its end is the end of a sweep. */
@@ -100,6 +126,10 @@ export interface EventWarehouse {
    * event loaded, no further than the first window that is not done.
    */
   load(batch: readonly WindowPages[]): Promise<readonly LoadedPages[]>;
+  /** Streams of a service that the warehouse knows, by name. */
+  streams(origin: string): Promise<readonly StreamListing[]>;
+  /** Sums up what a verification found, once none of its windows is left; a second time the same. */
+  verified(key: StreamKey): Promise<Verification>;
   /** Events by type, the most first; between two times (both included) where given. */
   counts(origin: string, span?: Span): Promise<readonly TypeCount[]>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-import type { StreamKey } from './event-warehouse.js';
+import type { StreamKey, Verification } from './event-warehouse.js';
 import type { JobPhase, PauseReason } from './job.js';
 import type { Span } from './walk-window.js';
 
@@ -15,6 +15,8 @@ export interface EventWalkOptions {
   readonly types?: readonly string[];
   /** Windows walked at once; default 16. */
   readonly parallel?: number;
+  /** Base URL of the service that is meant, or `sandbox`: workers on another one leave it alone. Default: any worker's. */
+  readonly origin?: string;
 }
 
 /** Input of `syncEvents`: loads what has happened since it ran last. */
@@ -29,7 +31,7 @@ export interface BackfillEventsInput extends EventWalkOptions {
   readonly from?: string;
   /** ISO 8601; included. Default: a minute before the service's now. */
   readonly until?: string;
-  /** Reads a stretch that is loaded already once more, compares and mends. */
+  /** Reads the stretch once more, whatever is loaded, compares by id and contents, and mends: see {@link Verification}. */
   readonly verify?: boolean;
   readonly scheduled?: boolean;
 }
@@ -90,6 +92,8 @@ export interface WalkWindowResult extends WalkCounts {
 export interface WalkHeartbeat {
   readonly window: number;
   readonly pages: number;
+  /** Events that this attempt has loaded. */
+  readonly events?: number;
   readonly waitingFor: string | null;
 }
 
@@ -121,8 +125,11 @@ export interface WalkSummary extends WalkCounts {
   readonly watermark: number | null;
   readonly windows: number;
   readonly seconds: number;
+  /** What a verification found; null or absent for others. */
+  readonly verified?: Verification | null;
 }
 
+const VERIFY = 'verify ';
 const dated = (text: string | undefined) => (text === undefined ? '' : new Date(text).toISOString());
 
 /** The stream that an input belongs to: the same input, the same marks. Throws `RangeError` for what is no date. */
@@ -130,7 +137,12 @@ export function streamOf(input: WalkInput): string {
   const types = [...new Set(input.types ?? [])].sort();
   const only = types.length === 0 ? '' : ` ${types.join(',')}`;
   if (input.kind === 'sync') return `sync${only}`;
-  return `${input.verify ? 'verify' : 'backfill'} ${dated(input.from)}..${dated(input.until)}${only}`;
+  return `${input.verify ? VERIFY : 'backfill '}${dated(input.from)}..${dated(input.until)}${only}`;
+}
+
+/** Whether a stream is a verification: what the service says now is right, and every event that is read is noted down. */
+export function verifies({ stream }: Pick<StreamKey, 'stream'>): boolean {
+  return stream.startsWith(VERIFY);
 }
 
 /** Length of a window in ms; 0 where its beginning is open. */

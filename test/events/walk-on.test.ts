@@ -50,6 +50,7 @@ async function walked(answer: (cursor: string | null) => object | number, start:
   const put: RawPage[] = [];
   const loading: LoadingWindow = {
     put: async (raw) => void put.push(raw),
+    soFar: () => ({ events: 0, added: 0, changed: 0, current: true }),
     landed: async () => ({ events: put.length, added: 0, changed: 0, current: true }),
     leave: () => undefined,
   };

@@ -9,16 +9,22 @@ export interface ChosenCount {
 /**
  * Finds what is new among the staged events, whose ids and digests are in the temporary table `came`, and leaves their places
  * in `chosen` (part, page, n). An event that is there already is left out; with other contents the newer one stays (by
- * updatedAt, then createdAt, then digest, so that the order of loads doesn't matter), and the older row is removed.
+ * updatedAt, then createdAt, then digest, so that the order of loads doesn't matter), and the older row is removed. `verifying`:
+ * parts that a verification has read just now; theirs are right, and what is stored is compared as it is, not as it was loaded.
  */
 export async function chooseNew(
   tx: EventTransaction,
   dialect: EventDialect,
   staged: StagedPages,
   origin: string,
+  verifying: readonly number[] = [],
 ): Promise<ReadonlyMap<number, ChosenCount>> {
+  const digest = verifying.length > 0 ? dialect.digest('data') : 'digest';
   await tx.run(
-    dialect.temp('known', 'SELECT id, digest FROM events WHERE origin = $1 AND id IN (SELECT id FROM came)'),
+    dialect.temp(
+      'known',
+      `SELECT id, ${digest} AS digest FROM events WHERE origin = $1 AND id IN (SELECT id FROM came)`,
+    ),
     [origin],
   );
   await tx.run(
@@ -38,7 +44,7 @@ export async function chooseNew(
     ),
   );
   const disputes = await tx.rows('SELECT 1 AS found FROM disputed LIMIT 1');
-  if (disputes.length > 0) await settle(tx, dialect, staged, origin);
+  if (disputes.length > 0) await settle(tx, dialect, staged, origin, verifying);
   const counts = await tx.rows<{ part: number } & ChosenCount>(
     `SELECT part, CAST(sum(1 - changed) AS INTEGER) AS added, CAST(sum(changed) AS INTEGER) AS changed FROM chosen GROUP BY part`,
   );
@@ -46,14 +52,21 @@ export async function chooseNew(
 }
 
 /** Decides between contents that came under one id. */
-async function settle(tx: EventTransaction, dialect: EventDialect, staged: StagedPages, origin: string): Promise<void> {
+async function settle(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  staged: StagedPages,
+  origin: string,
+  verifying: readonly number[],
+): Promise<void> {
+  const right = verifying.length > 0 ? `CASE WHEN part IN (${verifying.join(', ')}) THEN 0 ELSE 1 END,` : '';
   const rivals = `SELECT e.id, e.part, e.page, e.n, e.created_at, c.digest, e.data AS o
       FROM (${staged.events(false)}) e JOIN came c ON c.part = e.part AND c.page = e.page AND c.n = e.n
       WHERE c.id IN (SELECT id FROM disputed)
     UNION ALL SELECT id, NULL, NULL, NULL, created_at, digest, data FROM events
       WHERE origin = $1 AND id IN (SELECT id FROM disputed)`;
   const ranked = `SELECT id, part, page, n, row_number() OVER (PARTITION BY id
-      ORDER BY coalesce(updated_at, created_at) DESC NULLS LAST, created_at DESC NULLS LAST, digest DESC,
+      ORDER BY ${right} coalesce(updated_at, created_at) DESC NULLS LAST, created_at DESC NULLS LAST, digest DESC,
         part NULLS FIRST, page, n) AS turn
     FROM (${dialect.withFields(`(${rivals})`, [{ name: 'updated_at', path: ['updatedAt'], type: 'time' }])}) r`;
   await tx.run(

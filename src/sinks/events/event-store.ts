@@ -7,9 +7,11 @@ import {
 } from '../../core/event-warehouse.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import { SinkBusy, SinkUnusable } from '../../core/sink.js';
+import { verifies } from '../../core/walk-job.js';
+import { sumUpChecks } from './checks.js';
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
 import { loadPages, type PartResult } from './load-pages.js';
-import { beginRun, claimWindow, moveWindow, readStream, splitWindow } from './windows.js';
+import { beginRun, claimWindow, listStreams, moveWindow, readStream, splitWindow } from './windows.js';
 
 /** What a transaction is for: nothing is changed; marks are; or events are loaded. */
 export type Purpose = 'read' | 'mark' | 'load';
@@ -49,7 +51,8 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
 
     async load(batch) {
       const work = (careful: boolean) => database.transaction('load', (tx) => loadBatch(tx, database, batch, careful));
-      if (!looksFirst) {
+      // A verification looks at everything, to note it down.
+      if (!looksFirst && !batch.some(verifies)) {
         try {
           return await work(false);
         } catch (error) {
@@ -64,6 +67,11 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
       looksFirst = dialect.looksFirst || share(loaded) > 0.1;
       return loaded;
     },
+
+    streams: async (origin) =>
+      (await database.exists()) ? database.transaction('read', (tx) => listStreams(tx, dialect, origin)) : [],
+
+    verified: (key) => database.transaction('mark', (tx) => sumUpChecks(tx, dialect, key)),
 
     async counts(origin, span) {
       if (!(await database.exists())) return [];

@@ -102,6 +102,24 @@ function logTables(dialect: EventDialect): Relation[] {
         { name: 'run_sweeps', type: 'integer', is: '1 where the latest run is a sweep.' },
         { name: 'began_at', type: 'time', is: 'When the latest run began, UTC.' },
         { name: 'next_window', type: 'integer', is: 'Number of the next window.' },
+        { name: 'checked_at', type: 'time', is: 'When the latest run, a verification, was summed up, UTC.' },
+      ],
+    },
+    {
+      kind: 'TABLE',
+      name: 'event_checks',
+      is: 'Events that the latest verification of each stretch found to differ. While it goes on: all that it has read.',
+      key: ['origin', 'stream', 'id'],
+      columns: [
+        origin,
+        { ...stream, is: 'The verification.' },
+        { ...id, is: 'The event, see events.' },
+        {
+          name: 'outcome',
+          type: 'text',
+          is: 'missing: it was lacking, loaded now; changed: it had other contents, mended now; gone: the service shows it no more, kept; same.',
+          required: true,
+        },
       ],
     },
     {

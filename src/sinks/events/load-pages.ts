@@ -1,5 +1,7 @@
 import { type LoadedPages, MisshapenPage, type WindowPages } from '../../core/event-warehouse.js';
 import { type PayloadKind, payloads } from '../../core/events/payloads.js';
+import { verifies } from '../../core/walk-job.js';
+import { noteChecks } from './checks.js';
 import { chooseNew } from './choose-new.js';
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
 import { updateStates } from './state-sql.js';
@@ -91,7 +93,9 @@ async function insertNew(
      FROM came GROUP BY part`,
   );
   if (counts.some((one) => one.broken > 0)) throw broken();
-  const chosen = await chooseNew(tx, dialect, staged, origin);
+  const verifying = load.batch.flatMap((one, part) => (verifies(one) ? [part] : []));
+  const chosen = await chooseNew(tx, dialect, staged, origin, verifying);
+  await noteChecks(tx, load.batch, verifying);
   await insert(tx, dialect, load, origin, 'JOIN chosen c ON c.part = e.part AND c.page = e.page AND c.n = e.n');
   return load.loads.map((_, part) => {
     const { events = 0, newest = null } = counts.find((one) => one.part === part) ?? {};

@@ -1,4 +1,11 @@
-import type { EventWindow, StreamKey, StreamRun, StreamState, WindowPages } from '../../core/event-warehouse.js';
+import type {
+  EventWindow,
+  StreamKey,
+  StreamListing,
+  StreamRun,
+  StreamState,
+  WindowPages,
+} from '../../core/event-warehouse.js';
 import type { WalkState } from '../../core/walk.js';
 import { startWalk } from '../../core/walk.js';
 import type { Span } from '../../core/walk-window.js';
@@ -8,6 +15,8 @@ import type { PartResult } from './load-pages.js';
 const ofStream = 'origin = $1 AND stream = $2';
 const keyOf = ({ origin, stream }: StreamKey) => [origin, stream] as const;
 
+type Marks = Pick<StreamState, 'watermark' | 'sweptAt' | 'completedAt' | 'from' | 'to' | 'beganAt'>;
+
 /** What is known of a stream; null where nothing is. */
 export async function readStream(
   tx: EventTransaction,
@@ -15,15 +24,16 @@ export async function readStream(
   key: StreamKey,
 ): Promise<StreamState | null> {
   const { millis } = dialect;
-  const [stream] = await tx.rows<Pick<StreamState, 'watermark' | 'sweptAt' | 'completedAt'>>(
-    `SELECT ${millis('watermark')} AS watermark, ${millis('swept_at')} AS "sweptAt", ${millis('completed_at')} AS "completedAt"
+  const [stream] = await tx.rows<Marks>(
+    `SELECT ${millis('watermark')} AS watermark, ${millis('swept_at')} AS "sweptAt", ${millis('completed_at')} AS "completedAt",
+       ${millis('run_from')} AS "from", ${millis('run_to')} AS "to", ${millis('began_at')} AS "beganAt"
      FROM event_streams WHERE ${ofStream}`,
     keyOf(key),
   );
   if (!stream) return null;
   const sum = (column: string) => `CAST(coalesce(sum(${column}), 0) AS DOUBLE PRECISION)`;
   const length = `${millis('to_at')} - ${millis('from_at')}`;
-  const [sums] = await tx.rows<Omit<StreamState, 'watermark' | 'sweptAt' | 'completedAt' | 'pending'>>(
+  const [sums] = await tx.rows<Omit<StreamState, keyof Marks | 'pending'>>(
     `SELECT CAST(count(*) AS INTEGER) AS windows, ${sum('pages')} AS pages, ${sum('events')} AS events, ${sum('added')} AS added,
        ${sum('changed')} AS changed, ${sum(length)} AS "lengthMs",
        CASE WHEN sum(done) = count(*) THEN 1 ELSE ${sum(`CASE WHEN done = 1 THEN ${length} END`)} / nullif(sum(${length}), 0) END AS share
@@ -35,6 +45,24 @@ export async function readStream(
     keyOf(key),
   );
   return { ...stream, ...(sums as NonNullable<typeof sums>), pending: pending.map(({ window }) => window) };
+}
+
+/** Streams of a service, by name. */
+export async function listStreams(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  origin: string,
+): Promise<readonly StreamListing[]> {
+  const found = await tx.rows<{ stream: string; types: string }>(
+    'SELECT stream, types FROM event_streams WHERE origin = $1 ORDER BY stream',
+    [origin],
+  );
+  const listed: StreamListing[] = [];
+  for (const { stream, types } of found) {
+    const state = await readStream(tx, dialect, { origin, stream });
+    if (state) listed.push({ stream, types: JSON.parse(types) as readonly string[], ...state });
+  }
+  return listed;
 }
 
 /** Begins a run of one window, unless windows of an earlier one are left. */
@@ -54,9 +82,10 @@ export async function beginRun(
     ]);
   }
   await tx.run(`DELETE FROM event_windows WHERE ${ofStream}`, keyOf(key));
+  await tx.run(`DELETE FROM event_checks WHERE ${ofStream}`, keyOf(key));
   await tx.run(
     `UPDATE event_streams SET run_from = ${moment('$3')}, run_to = ${moment('$4')}, run_sweeps = $5, began_at = ${moment('$6')},
-       completed_at = completed_at WHERE ${ofStream}`,
+       checked_at = NULL WHERE ${ofStream}`,
     [...keyOf(key), run.from, run.to, run.sweep ? 1 : 0, Date.now()],
   );
   await addWindows(tx, dialect, key, [run]);
