@@ -17,6 +17,9 @@ export interface RunningWalk {
   activities(): Promise<number>;
 }
 
+/** A worker that is gone is missed by what waits for it alone after this long, not after ten seconds. */
+const hostOptions = { stickyQueueScheduleToStartTimeout: '1 second' } as const;
+
 /** A sandbox with a history of events, and a worker that walks it. */
 export class WalkSetting {
   readonly folder = new Folder();
@@ -40,7 +43,7 @@ export class WalkSetting {
   ): Promise<WalkSetting> {
     const sandbox = await startSandbox({ events, ...more });
     const config = new Folder().config(sandbox.url, { concurrency: 16 });
-    return new WalkSetting(temporal, sandbox, config, await startHost(temporal, config));
+    return new WalkSetting(temporal, sandbox, config, await startHost(temporal, config, hostOptions));
   }
 
   sync(input: SyncEventsInput = {}): Promise<RunningWalk> {
@@ -54,7 +57,7 @@ export class WalkSetting {
   /** Ends the worker and starts another on the same state. */
   async anotherHost(): Promise<void> {
     await this.#host.stop();
-    this.#host = await startHost(this.#temporal, this.config);
+    this.#host = await startHost(this.#temporal, this.config, hostOptions);
   }
 
   /** Closes the warehouse, so that it can be asked. */

@@ -1,0 +1,19 @@
+import { expect } from 'vitest';
+import { allEvents } from './made-events.js';
+import { currentState } from './oracle.js';
+import type { WalkSetting } from './walk-setting.js';
+
+/** Every event that the service shows is in the warehouse once, and the state is what one reading in order makes of them. */
+export async function expectAll(setting: WalkSetting): Promise<void> {
+  const events = await allEvents(setting.sandbox);
+  const ids = await setting.ids();
+  expect(ids.size).toBe(events.length);
+  expect([...ids.values()].every((times) => times === 1)).toBe(true);
+  expect(events.filter(({ id }) => !ids.has(id))).toEqual([]);
+  const state = currentState(events);
+  for (const table of ['websets', 'webset_searches', 'webset_items', 'webset_monitors']) {
+    const rows = await setting.query<{ id: string; data: string }>(`SELECT id, data FROM ${table} ORDER BY id`);
+    const wanted = [...(state.get(table) ?? [])].sort(([left], [right]) => (left < right ? -1 : 1));
+    expect(rows.map(({ id, data }) => [id, JSON.parse(data)])).toEqual(wanted.map(([id, { data }]) => [id, data]));
+  }
+}
