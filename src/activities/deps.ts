@@ -7,6 +7,7 @@ import type { SecretStore } from '../core/secret-store.js';
 import type { Sink } from '../core/sink.js';
 import type { Stages } from '../core/stages.js';
 import type { Sha256 } from '../core/unit-key.js';
+import type { Walk } from '../core/walk-job.js';
 import type { MonitorPlaces } from './monitor-places.js';
 import type { Purchase } from './purchase.js';
 import type { WorkerRuns } from './runs.js';
@@ -32,6 +33,8 @@ export interface ActivityDeps {
   readonly secrets: SecretStore | null;
   /** Warehouses of the walks on events. */
   readonly events: WalkPlaces;
+  /** Remembers a walk, so that the command finds it by its name, whoever started it. */
+  noteWalk(walk: Walk, workflowId: string): Promise<void>;
   /** Warehouses and secret files of the workflows for monitors. */
   readonly monitors: MonitorPlaces;
   /** Where scratch files may be written. */

@@ -1,3 +1,4 @@
+import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { listEventsEndpoint } from '../api/events.js';
 import type { StreamState } from '../core/event-warehouse.js';
@@ -11,8 +12,9 @@ import {
   type WalkInput,
   type WalkSummary,
 } from '../core/walk-job.js';
-import { planSync, SETTLE_MS, type Span } from '../core/walk-window.js';
+import { OVERLAP_MS, planSync, SETTLE_MS, type Span } from '../core/walk-window.js';
 import { beating } from './beating.js';
+import type { ActivityDeps } from './deps.js';
 import { localFailures } from './failure.js';
 import { sendFree } from './free-call.js';
 import { onlyFor } from './monitor-places.js';
@@ -34,20 +36,21 @@ export type WalkEnd =
   | { readonly pending: readonly []; readonly summary: WalkSummary };
 
 /** The activities of a page walk. */
-export function createWalkActivities(deps: WalkDeps) {
+export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWalk'>) {
   return {
     /**
      * `openWalk`: goes on with what an earlier run left, else begins one: for a sync up to a minute before the service's now, for
-     * a backfill once. No windows: there is nothing to do.
+     * a backfill once, or what came since where its end was not over yet. No windows: there is nothing to do.
      */
     async openWalk(input: WalkInput): Promise<OpenedWalk> {
       return beating(async () => {
         onlyFor(deps, input.origin);
         const walk = walkOf(deps, input);
+        await deps.noteWalk(walk, Context.current().info.workflowExecution?.workflowId ?? '');
         const warehouse = deps.events.warehouse(walk);
         const known = await warehouse.stream(walk);
         if (known && known.pending.length > 0) return opened(walk, known, true);
-        if (input.kind === 'backfill' && known && !input.verify) return opened(walk, known, false);
+        if (known && isOver(input, known)) return opened(walk, known, false);
         const run = await runOf(deps, input, known);
         if (known && run === null) return opened(walk, known, false);
         return opened(
@@ -107,6 +110,12 @@ function walkOf({ origin }: WalkDeps, input: WalkInput): Walk {
   }
 }
 
+/** Whether there is nothing more to read, ever: a backfill that was read to its end. */
+function isOver(input: WalkInput, { to }: StreamState): boolean {
+  if (input.kind !== 'backfill' || input.verify || input.until === undefined) return false;
+  return to !== null && to >= Date.parse(input.until);
+}
+
 /** The stretch of a new run, by the service's clock; null where it is too soon for one. */
 async function runOf(
   deps: WalkDeps,
@@ -118,6 +127,9 @@ async function runOf(
   if (input.kind === 'sync') return planSync(known ?? { watermark: null, sweptAt: null }, now);
   const from = input.from === undefined ? null : Date.parse(input.from);
   const to = Math.min(input.until === undefined ? now : Date.parse(input.until), now - SETTLE_MS);
+  // Its end lay ahead, or was open, when it was read last.
+  if (known?.to != null && !input.verify)
+    return to > known.to ? { from: known.to - OVERLAP_MS, to, sweep: false } : null;
   if (from !== null && from > to) throw badInput('from is later than until, or than a minute ago');
   return { from, to, sweep: false };
 }

@@ -12,6 +12,17 @@ export interface JobEntry {
   readonly workflowId?: string;
 }
 
+/** A walk on events that ran here: leads to its workflow and to its warehouse, where the truth about it is. */
+export interface WalkEntry {
+  /** Its workflow's id, without the prefix that ids have which the command makes. */
+  readonly job: string;
+  readonly workflowId: string;
+  readonly origin: string;
+  readonly stream: string;
+  readonly into: string;
+  readonly host?: string;
+}
+
 /**
  * The jobs that a folder, or a store that many workers share, knows. Keyed by the job's id alone, whoever's key it runs with:
  * a job outlives a key that is changed.
@@ -22,4 +33,8 @@ export interface JobEntries {
   put(entry: JobEntry): Promise<void>;
   /** Longest untouched first. */
   all(): Promise<readonly JobEntry[]>;
+  /** Adds or replaces a walk. */
+  putWalk(entry: WalkEntry): Promise<void>;
+  /** Longest untouched first. */
+  walks(): Promise<readonly WalkEntry[]>;
 }

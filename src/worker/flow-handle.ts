@@ -51,6 +51,14 @@ export class FlowHandle<Progress, Result> {
     }
   }
 
+  async signal(name: string): Promise<void> {
+    await this.#known(() => this.#handle.signal(name));
+  }
+
+  async cancel(): Promise<void> {
+    await this.#known(() => this.#handle.cancel());
+  }
+
   async #known<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();

@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { JobEntries, JobEntry } from '../core/job-entries.js';
+import type { JobEntries, JobEntry, WalkEntry } from '../core/job-entries.js';
 import { UsageError } from './runtime-types.js';
+import { sha256 } from './sha256.js';
 
 const entrySchema = z.object({
   staged: z.looseObject({
@@ -16,6 +17,14 @@ const entrySchema = z.object({
   csv: z.string().nullable(),
   completed: z.string().nullable(),
   workflowId: z.string().optional(),
+});
+
+const walkSchema = z.looseObject({
+  job: z.string(),
+  workflowId: z.string(),
+  origin: z.string(),
+  stream: z.string(),
+  into: z.string(),
 });
 
 /** The jobs of a folder: a small JSON file each. */
@@ -36,25 +45,47 @@ export class FolderJobs implements JobEntries {
   }
 
   async put(entry: JobEntry): Promise<void> {
-    mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
-    const path = this.#path(entry.staged.job);
-    const draft = `${path}.${process.pid}`;
-    writeFileSync(draft, JSON.stringify(entry, null, 2), { mode: 0o600 });
-    renameSync(draft, path);
+    write(this.#dir, this.#path(entry.staged.job), entry);
   }
 
   async all(): Promise<JobEntry[]> {
-    if (!existsSync(this.#dir)) return [];
-    const files = readdirSync(this.#dir)
-      .filter((file) => file.endsWith('.json'))
-      .map((file) => ({ file, at: statSync(join(this.#dir, file)).mtimeMs }))
-      .sort((a, b) => a.at - b.at);
-    const entries = await Promise.all(files.map(({ file }) => this.get(file.slice(0, -'.json'.length))));
+    const entries = await Promise.all(filesIn(this.#dir).map((file) => this.get(file.slice(0, -'.json'.length))));
     return entries.filter((entry) => entry !== null);
+  }
+
+  /** In a folder of their own, under names of our own: ids of workflows are whatever their client likes. */
+  async putWalk(entry: WalkEntry): Promise<void> {
+    write(this.#walks, join(this.#walks, `${sha256(entry.job).slice(0, 16)}.json`), entry);
+  }
+
+  async walks(): Promise<WalkEntry[]> {
+    const texts = filesIn(this.#walks).map((file) => readFileSync(join(this.#walks, file), 'utf8'));
+    return texts.map((text) => walkSchema.parse(JSON.parse(text)) as WalkEntry);
+  }
+
+  get #walks(): string {
+    return join(this.#dir, 'walks');
   }
 
   #path(job: string): string {
     if (!/^[\w.-]+$/.test(job) || job.startsWith('.')) throw new UsageError(`"${job}" can't be the id of a job`);
     return join(this.#dir, `${job}.json`);
   }
+}
+
+function write(dir: string, path: string, entry: object): void {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, JSON.stringify(entry, null, 2), { mode: 0o600 });
+  renameSync(draft, path);
+}
+
+/** Longest untouched first. */
+function filesIn(dir: string): string[] {
+  if (!existsSync(dir)) return [];
+  return readdirSync(dir)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => ({ file, at: statSync(join(dir, file)).mtimeMs }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ file }) => file);
 }

@@ -8,6 +8,7 @@ import { SinkBusy } from '../core/sink.js';
 import { FileSecrets } from '../store/file-secrets.js';
 import { MemorySlots } from '../store/memory-slots.js';
 import { openEventPlaces } from './event-places.js';
+import { noteWalk } from './find-walk.js';
 import { metered } from './metrics.js';
 import { openMonitorPlaces } from './monitor-places.js';
 import { openStore } from './open-store.js';
@@ -99,6 +100,7 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
     },
     secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,
     events,
+    noteWalk: (walk, workflowId) => noteWalk(store.entries, walk, workflowId),
     monitors,
     scratchDir,
     timeoutMs: defaultTimeouts.totalMs,

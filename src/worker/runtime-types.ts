@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { WireOptions } from '../api/transport.js';
 import type { JobProgress, JobSummary, MaxCost, Resumption, SliceHeartbeat, StagedJob } from '../core/job.js';
+import type { WalkEntry } from '../core/job-entries.js';
 import type { UnknownOutcome } from '../core/journal.js';
 import type { Json } from '../core/json.js';
 import type { LimiterView } from '../core/limiter.js';
@@ -185,6 +186,8 @@ export interface Runtime {
   summary(job: string): Promise<JobSummary>;
   /** The jobs of this folder, or of its store, newest first, without Temporal. */
   jobs(): Promise<readonly JobListing[]>;
+  /** Walks on events that ran in this folder, or in its store, newest first, without Temporal. They are among the jobs, too. */
+  walks(): Promise<readonly WalkEntry[]>;
   /** Paid requests of this process that were sent and have no answer yet. */
   inFlight(): number;
   unknownOutcomes(job: string): Promise<readonly UnknownOutcome[]>;

@@ -9,6 +9,7 @@ import { pricesAt } from '../core/prices.js';
 import type { Spend } from '../core/spend.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { findJob } from './find-job.js';
+import { walkName } from './find-walk.js';
 import { jobHandle, workflowIdOf } from './job-handle.js';
 import { openStore } from './open-store.js';
 import { openTransport, placeTaken } from './parts.js';
@@ -155,9 +156,18 @@ class StoreRuntime implements Runtime {
   }
 
   async jobs() {
-    return [...(await this.#store.entries.all())]
-      .reverse()
-      .map(({ staged: { job, name, origin, input, into } }) => ({ job, name, origin, input, into }));
+    const rows = [...(await this.#store.entries.all())].reverse();
+    return [
+      ...rows.map(({ staged: { job, name, origin, input, into } }) => ({ job, name, origin, input, into })),
+      ...(await this.walks()).map((walk) => {
+        const { job, origin, stream, into } = walk;
+        return { job, name: walkName(walk), origin, input: stream, into };
+      }),
+    ];
+  }
+
+  async walks() {
+    return [...(await this.#store.entries.walks())].reverse();
   }
 
   inFlight(): number {
@@ -214,7 +224,7 @@ class StoreRuntime implements Runtime {
       result: async () => {
         const summary = await handle.result();
         const entry = await this.#store.entries.get(staged.job);
-        if (entry?.staged.generation === staged.generation)
+        if (summary.phase === 'done' && entry?.staged.generation === staged.generation)
           await this.#store.entries.put({ ...entry, completed: staged.generation });
         return { ...summary, csv: summary.csv ?? (await this.#csvHere(staged, entry?.csv ?? null)) };
       },

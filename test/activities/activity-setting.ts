@@ -80,7 +80,8 @@ export class ActivitySetting {
           throw new Error('no operation loads anything');
         },
       },
-      monitors: {
+      noteWalk: async () => undefined,
+    monitors: {
         warehouse: () => {
           throw new Error('no operation loads anything');
         },

@@ -124,6 +124,7 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime:
     exportParquet: async (_job, dir) => ({ rows: 200, files: 1, bytes: 1, folder: `/data/${dir}` }),
     summary: async () => ({ ...summary, requests: 0, costMicros: 0 }),
     jobs: async () => [],
+    walks: async () => [],
     inFlight: () => 3,
     unknownOutcomes: async () => [],
     limits: async () => idleView(flatProfile(10)),

@@ -1,0 +1,23 @@
+import type { JobEntries, WalkEntry } from '../core/job-entries.js';
+import type { Walk } from '../core/walk-job.js';
+
+const PREFIX = 'searchflow-';
+
+/** Remembers a walk under the id of its workflow. */
+export function noteWalk(entries: JobEntries, walk: Walk, workflowId: string): Promise<void> {
+  const { origin, stream, into, host } = walk;
+  const job = workflowId.startsWith(PREFIX) ? workflowId.slice(PREFIX.length) : workflowId;
+  return entries.putWalk({ job, workflowId, origin, stream, into, ...(host === undefined ? {} : { host }) });
+}
+
+/** What a walk is called where it is the only one of its kind: `events-sync`, `events-backfill`, `events-verify`. */
+export function walkName({ stream }: Pick<WalkEntry, 'stream'>): string {
+  return `events-${stream.split(' ', 1)[0]}`;
+}
+
+/** A walk by its id or its workflow's, or by its name where only one has it; null where there is none. */
+export function findWalk(walks: readonly WalkEntry[], name: string): WalkEntry | null {
+  const exact = walks.find(({ job, workflowId }) => job === name || workflowId === name);
+  const named = walks.filter((walk) => walkName(walk) === name);
+  return exact ?? (named.length === 1 ? (named[0] as WalkEntry) : null);
+}
