@@ -63,6 +63,7 @@ export type { QuietHours, Weekday } from './core/quiet-hours.js';
 export type { QuietInput, QuietOutcome } from './core/quiet-input.js';
 export { flatProfile, type RateBucket, type RateProfile, rateProfiles } from './core/rate.js';
 export type { RowOperation } from './core/row-operation.js';
+export type { ScheduledJobInput, ScheduledOutcome } from './core/schedule.js';
 export { Secret } from './core/secret.js';
 export { DEFAULT_BASE_URL } from './core/service.js';
 export { WalkError } from './core/walk.js';

@@ -1,9 +1,11 @@
 import { Context } from '@temporalio/activity';
 import type { EnrichCsvInput, JobSummary, StagedJob } from '../core/job.js';
 import type { Freshness } from '../core/journal.js';
+import type { Pause } from '../core/pause.js';
 import type { JobRecord } from '../core/sink.js';
 import { beating } from './beating.js';
 import type { ActivityDeps } from './deps.js';
+import { onlyFor } from './monitor-places.js';
 
 /** Requests answered and what they cost, in micro-dollars. */
 export interface Spent {
@@ -30,6 +32,8 @@ export interface FinishInput {
   readonly startedAt: number;
   /** What had been bought for the job before this run of it, which bought the rest; null: all of it. */
   readonly before: Spent | null;
+  /** Why a scheduled run ends early; absent or null: it is through. */
+  readonly stopped?: Pause | null;
 }
 
 export function jobRecord(staged: StagedJob): JobRecord {
@@ -45,7 +49,10 @@ export function createJobActivities(deps: ActivityDeps) {
     /** `stageInput`: reads, checks and slices the input of a job that nobody staged yet. */
     async stageInput(input: EnrichCsvInput): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }> {
       const { workflowExecution } = Context.current().info;
-      return beating(() => deps.stage(input, workflowExecution?.workflowId ?? ''));
+      return beating(async () => {
+        onlyFor(deps, input.origin);
+        return deps.stage(input, workflowExecution?.workflowId ?? '');
+      });
     },
 
     /** `openJob`: records the job in its warehouse and finds out which slices are to be loaded. */
@@ -85,7 +92,7 @@ export async function summarize(
   deps: Pick<ActivityDeps, 'journal' | 'sinkFor'>,
   input: FinishInput,
 ): Promise<JobSummary> {
-  const { staged, csv } = input;
+  const { staged, csv, stopped = null } = input;
   const sink = deps.sinkFor(staged);
   const totals = await deps.journal.totals(`${staged.job}/`);
   // By the journal, not by what the slices reported: a slice that was killed or refused bought something, too.
@@ -95,7 +102,8 @@ export async function summarize(
   return {
     job: staged.job,
     name: staged.name,
-    phase: 'done',
+    phase: stopped ? 'stopped' : 'done',
+    ...(stopped ? { stoppedFor: stopped.reason, message: stopped.message } : {}),
     into: staged.into,
     csv,
     warehouse: await sink.summary(staged.job),

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Context, ExitCode } from './context.js';
+import { withSchedule } from './schedule-flags.js';
 
 type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
 
@@ -17,10 +18,9 @@ export function addMonitors(program: Command, chosen: Chosen): void {
   addSingle(monitors, chosen);
   addBatches(monitors, chosen);
   addQuiet(monitors, chosen);
-  withRate(withFilter(monitors.command('export')))
+  withSchedule(withRate(withFilter(monitors.command('export'))))
     .description('monitors, their runs and results into a warehouse; again: what is new')
     .option('--into <address>', 'DuckDB file, or postgres://host/database (default: out/monitors.duckdb)')
-    .option('--every <duration>', 'by a schedule, such as 6h; never takes it away')
     .option('--json', 'one JSON object')
     .action((flags) => chosen(async (context) => (await runs()).exportRuns(context, flags)));
 }

@@ -4,6 +4,7 @@ import type { Context, ExitCode } from './context.js';
 import { addMonitors } from './monitor-program.js';
 import { many, withRate } from './options.js';
 import { addAgentRows, addEnrich } from './row-commands.js';
+import { addSchedules } from './schedule-program.js';
 
 type Action = (context: Context) => Promise<ExitCode>;
 
@@ -83,6 +84,7 @@ export function buildProgram(version: string, chosen: (action: Action) => void):
     .option('--json', 'the summary as one JSON object on stdout')
     .action((flags) => chosen(async (context) => (await import('./commands/start.js')).start(context, flags)));
   addMonitors(program, chosen);
+  addSchedules(program, chosen);
   addSandbox(program, chosen);
   return program;
 }

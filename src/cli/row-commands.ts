@@ -3,6 +3,7 @@ import { rowOperations } from '../core/row-operation.js';
 import type { EnrichCommandFlags } from './commands/enrich.js';
 import type { Context, ExitCode } from './context.js';
 import { many, withRate } from './options.js';
+import { withSchedule } from './schedule-flags.js';
 
 type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
 
@@ -55,7 +56,7 @@ function withRequest(command: Command): Command {
 /** How a job of rows is run. */
 function withJob(command: Command): Command {
   return withRate(
-    command
+    withSchedule(command)
       .option('--delimiter <char>', 'of the input; tab, semicolon, pipe or the character itself')
       .option('--job <name>', "name of the job (default: the file's)")
       .option('--into <address>', 'DuckDB file, or postgres://host/database (default: out/<name>.duckdb)')

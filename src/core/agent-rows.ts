@@ -5,7 +5,20 @@ import type { Json } from './json.js';
 export interface AgentRowsInput
   extends Pick<
     EnrichCsvInput,
-    'input' | 'into' | 'csv' | 'job' | 'delimiter' | 'freshness' | 'maxCostDollars' | 'rowsPerRun' | 'staged'
+    | 'input'
+    | 'into'
+    | 'csv'
+    | 'job'
+    | 'delimiter'
+    | 'freshness'
+    | 'refreshAfterMs'
+    | 'retryFailed'
+    | 'maxCostDollars'
+    | 'rowsPerRun'
+    | 'origin'
+    | 'host'
+    | 'scheduled'
+    | 'staged'
   > {
   /** A Liquid template over the columns, such as `Find the CEO of {{name}}`; for several rows a run, a text without columns. */
   readonly query: string;

@@ -12,6 +12,7 @@ export const workflowNames = {
   runResearch: 'runResearch',
   syncEvents: 'syncEvents',
   backfillEvents: 'backfillEvents',
+  scheduledJob: 'scheduledJob',
   workerPresence: 'workerPresence',
 } as const;
 export const signalNames = { pause: 'pause', resume: 'resume' } as const;
@@ -22,7 +23,8 @@ export const DEFAULT_TASK_QUEUE = 'searchflow';
 /** Why a job waits: a person said so, credits ended, a budget is used up, the key was refused, or a block of more than an hour. */
 export type PauseReason = 'person' | 'credits' | 'budget' | 'key' | 'rate';
 
-export type JobPhase = 'planning' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
+/** `stopped`: a scheduled run that met what others pause for; the next one goes on. */
+export type JobPhase = 'planning' | 'running' | 'paused' | 'done' | 'stopped' | 'failed' | 'cancelled';
 
 /** Options of a job, the part of the request that all its rows share, as they reach the service. Unknown names pass through. */
 export type ContentsJobOptions = { readonly [name: string]: Json };
@@ -56,6 +58,16 @@ export interface EnrichCsvInput {
   /** URLs a request, 1–100; default 100. */
   readonly batch?: number;
   readonly freshness?: Freshness;
+  /** Answers that landed longer ago than this (ms) when the rows are staged are bought again. Default: an answer never expires. */
+  readonly refreshAfterMs?: number;
+  /** Rows that failed for a passing reason before the rows are staged are asked for again. `freshness` wins over both. */
+  readonly retryFailed?: boolean;
+  /** The service that is meant, by its base URL, or `sandbox`; default: the worker's. A worker of another one leaves it alone. */
+  readonly origin?: string;
+  /** Where workers on several machines share a store: name of the machine that has the file. */
+  readonly host?: string;
+  /** Ends as `stopped` instead of waiting for a person: a scheduled run, which the next one follows. */
+  readonly scheduled?: boolean;
   /** What this run of the job may cost: it pauses (`budget`) before it costs more. Default: no bound. */
   readonly maxCostDollars?: MaxCost;
   /** Set by whoever staged the rows already (the command does): see `StagedJob`. */
@@ -173,6 +185,9 @@ export interface JobSummary {
   readonly job: string;
   readonly name: string;
   readonly phase: JobPhase;
+  /** Of a scheduled run that stopped: why, and the way out in a sentence. */
+  readonly stoppedFor?: PauseReason;
+  readonly message?: string;
   readonly into: string;
   readonly csv: string | null;
   readonly warehouse: WarehouseSummary;

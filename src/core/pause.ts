@@ -29,7 +29,7 @@ const reasons: Readonly<Record<string, PauseReason>> = {
   RateLimited: 'rate',
 };
 
-/** What a person does about it, by tag (public facts section 1.3) or else by type; ` and go on: …` follows. */
+/** What a person does about it, by tag (public facts section 1.3) or else by type; `, and go on: …` follows. */
 const remedies: Readonly<Record<string, string>> = {
   NO_MORE_CREDITS: "the team's prepaid credits are used up; buy more",
   API_KEY_BUDGET_EXCEEDED:
@@ -42,12 +42,13 @@ const remedies: Readonly<Record<string, string>> = {
 };
 
 /**
- * The pause that a failure calls for; null where waiting mends nothing. `maxCostMicros` is what the run of the job may cost,
- * `spentMicros` what it has cost, in flight and unknown included, where that is known.
+ * The pause that a failure calls for; null where waiting mends nothing. `job` is what is resumed then, null for a scheduled run,
+ * which ends instead and is followed by the next. `maxCostMicros` is what the run of the job may cost, `spentMicros` what it has
+ * cost, in flight and unknown included, where that is known.
  */
 export function pauseOf(
   failure: Failure,
-  job: string,
+  job: string | null,
   maxCostMicros: number | null,
   spentMicros: number | null = null,
 ): Pause | null {
@@ -58,12 +59,13 @@ export function pauseOf(
     return { reason, message: budgetText(facts, job, maxCostMicros, spentMicros) };
   }
   const remedy = remedies[tagOf(facts)] ?? remedies[failure.type];
-  return { reason, message: `${failure.message}: ${remedy}, and go on: searchflow resume ${job}` };
+  const goOn = job === null ? 'the next run goes on' : `go on: searchflow resume ${job}`;
+  return { reason, message: `${failure.message}: ${remedy}, and ${goOn}` };
 }
 
 function budgetText(
   facts: OverBudgetFacts,
-  job: string,
+  job: string | null,
   maxCostMicros: number | null,
   spentMicros: number | null,
 ): string {
@@ -72,16 +74,23 @@ function budgetText(
     const cap = maxCostMicros ?? capMicros;
     const spent = spentMicros ?? cap - remainingMicros;
     const enough = Math.ceil((2 * Math.max(cap, spent)) / 10_000) / 100;
+    const goOn =
+      job === null
+        ? 'the next run goes on with as much'
+        : `raise it and go on: searchflow resume ${job} --max-cost ${enough}`;
     return (
       `${dollars(spent)} is spent of the ${dollars(cap)} that this run may cost, and what is left pays for no further ` +
-      `request; raise it and go on: searchflow resume ${job} --max-cost ${enough}`
+      `request; ${goOn}`
     );
   }
   const day = new Date(resetsAt ?? 0).toISOString().replace('.000Z', 'Z');
   return (
     `${dollars(capMicros - remainingMicros)} of the ${dollars(capMicros)} that the team may spend a ${scope} is spent or in ` +
-    `flight; the ${scope} ends at ${day}. Go on then, or once it is raised (searchflow limits set --per-${scope}): ` +
-    `searchflow resume ${job}`
+    `flight; the ${scope} ends at ${day}. ${
+      job === null
+        ? `The first run after that goes on, or one after it is raised (searchflow limits set --per-${scope})`
+        : `Go on then, or once it is raised (searchflow limits set --per-${scope}): searchflow resume ${job}`
+    }`
   );
 }
 

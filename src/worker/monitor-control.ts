@@ -1,12 +1,13 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { type Client, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { canonicalJson, type Json } from '../core/json.js';
 import type { BatchMonitorsInput, BatchProgress, BatchSummary } from '../core/monitor-batch.js';
 import type { MonitorCall } from '../core/monitor-call.js';
 import type { CreatedMonitorResult } from '../core/monitor-create.js';
 import type { ExportMonitorRunsInput, MonitorExport } from '../core/monitor-export.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates, monitorWorkflows } from '../core/monitor-names.js';
+import type { ScheduledWork } from '../core/schedule.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { warehouseAddress } from '../sinks/index.js';
 import { FlowHandle } from './flow-handle.js';
@@ -74,35 +75,14 @@ export class MonitorControl {
     return this.#start(monitorWorkflows.exportMonitorRuns, exportId(input, origin), { ...input, origin });
   }
 
-  /** Exports again and again, by a schedule; another interval replaces the one before. */
-  async exportEvery(input: ExportMonitorRunsInput, everyMs: number): Promise<void> {
-    const { client, config } = this.#access;
-    const scheduleId = exportId(input, config.origin);
-    await this.exportNever(input);
-    await client.schedule.create({
-      scheduleId,
-      spec: { intervals: [{ every: everyMs }] },
-      action: {
-        type: 'startWorkflow',
-        workflowType: monitorWorkflows.exportMonitorRuns,
-        workflowId: scheduleId,
-        taskQueue: config.taskQueue,
-        args: [{ ...input, origin: config.origin }],
-      },
-      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: everyMs },
-    });
-  }
-
-  /** Ends that schedule; false where there is none. */
-  async exportNever(input: ExportMonitorRunsInput): Promise<boolean> {
-    const { client, config } = this.#access;
-    try {
-      await client.schedule.getHandle(exportId(input, config.origin)).delete();
-      return true;
-    } catch (error) {
-      if (error instanceof ScheduleNotFoundError) return false;
-      throw error;
-    }
+  /** What a schedule of an export runs, and the name that it has where nobody gives it one. */
+  exportWork(input: ExportMonitorRunsInput): { readonly name: string; readonly work: ScheduledWork } {
+    const { origin } = this.#access.config;
+    const workflowId = exportId(input, origin);
+    return {
+      name: workflowId.replace(/^searchflow-/, ''),
+      work: { workflow: monitorWorkflows.exportMonitorRuns, workflowId, input: { ...input, origin } },
+    };
   }
 
   async #start<P, R>(workflow: string, workflowId: string, input: object): Promise<FlowHandle<P, R>> {

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Runtime } from '@temporalio/worker';
 import { type ActivityDeps, createPurchase, createRuns, Halt, InFlight, ServiceHealth } from '../activities/index.js';
@@ -12,6 +13,7 @@ import { noteWalk } from './find-walk.js';
 import { metered } from './metrics.js';
 import { openMonitorPlaces } from './monitor-places.js';
 import { openStore } from './open-store.js';
+import { freshnessOf } from './plan.js';
 import { refuseCredentials } from './refuse-credentials.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
@@ -106,6 +108,8 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
     timeoutMs: defaultTimeouts.totalMs,
     stage: async (input, workflowId) => {
       refuseCredentials(input.into);
+      if (input.host !== undefined && input.host !== hostname())
+        throw new SinkBusy(`The file ${input.input} is on ${input.host}, where a worker must run for it`, null);
       const context = { ...config, shared: store.shared, cwd: process.cwd(), transport };
       const { staged } = await stageEnrichment(context, toStageRequest(input));
       await store.stages.share(staged);
@@ -119,7 +123,9 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
         completed: before?.completed ?? null,
         workflowId,
       });
-      return input.freshness ? { staged, freshness: input.freshness } : { staged };
+      const { refreshAfterMs = null, retryFailed = false } = input;
+      const freshness = input.freshness ?? freshnessOf({ refreshAfterMs, retryFailed, rebuy: false }, Date.now());
+      return freshness ? { staged, freshness } : { staged };
     },
   };
   return {

@@ -14,8 +14,11 @@ import { type Quote, quote } from './quote.js';
 import type { EnrichRequest, JobPlan } from './runtime-types.js';
 import { teamBudgetNote } from './team-budget-note.js';
 
-/** What the request asks of answers that have landed already. */
-export function freshnessOf(request: EnrichRequest, now: number): Freshness | undefined {
+/** What is asked of answers that have landed already. */
+export function freshnessOf(
+  request: Pick<EnrichRequest, 'refreshAfterMs' | 'retryFailed' | 'rebuy'>,
+  now: number,
+): Freshness | undefined {
   const freshness: Freshness = {
     ...(request.refreshAfterMs === null ? {} : { freshAfter: now - request.refreshAfterMs }),
     ...(request.retryFailed ? { retryTags: transientTags, retryBefore: now } : {}),

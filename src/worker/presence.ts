@@ -32,11 +32,14 @@ type Whose = Pick<RuntimeConfig, 'taskQueue' | 'origin' | 'team' | 'apiKey' | 'r
 
 const share = 'let both share a PostgreSQL (the same SEARCHFLOW_STORE=postgres://…)';
 
+/** Workflow id of the presence on a task queue. */
+const queuePlace = (taskQueue: string) => `searchflow-worker-of-${taskQueue}`;
+
 /** The places of a worker: its task queue, and the team's whole rate limit unless it has a share of it. */
 export function placesOf(config: Whose): readonly Place[] {
   const { taskQueue, origin, rateIsShare, store } = config;
   const queue: Place = {
-    id: `searchflow-worker-of-${taskQueue}`,
+    id: queuePlace(taskQueue),
     taken: `works on the task queue ${taskQueue}, and two with a journal each would buy the same rows twice`,
     wayOut: `End that one, give this one a queue of its own (SEARCHFLOW_TASK_QUEUE), or ${share}`,
   };
@@ -73,6 +76,13 @@ export async function takePlaces(
     throw error;
   }
   return { leave };
+}
+
+/** The worker that is on a task queue and alive, or one of them; null where none is. */
+export async function workerOn(client: Client, taskQueue: string): Promise<WorkerHolder | null> {
+  const id = queuePlace(taskQueue);
+  const there = await holderOf(client, id);
+  return there && (await lives(client, id, there.holder)) ? there.holder : null;
 }
 
 async function take(client: Client, taskQueue: string, place: Place, me: WorkerHolder): Promise<() => Promise<void>> {

@@ -1,15 +1,10 @@
-import {
-  type Client,
-  ScheduleAlreadyRunning,
-  ScheduleNotFoundError,
-  ScheduleOverlapPolicy,
-  type ScheduleSpec,
-} from '@temporalio/client';
+import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy, type ScheduleSpec } from '@temporalio/client';
 import { monitorWorkflows } from '../core/monitor-names.js';
 import { minutesOf, type QuietHours, type Weekday } from '../core/quiet-hours.js';
 import type { QuietInput, QuietOutcome } from '../core/quiet-input.js';
 import { FlowHandle } from './flow-handle.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
+import { deleteSchedule, describeSchedule, schedulesOf } from './schedules.js';
 
 const PREFIX = 'searchflow-quiet-';
 const edges = ['begin', 'end'] as const;
@@ -87,17 +82,15 @@ export class QuietControl {
         `There are no quiet hours called ${name}; searchflow monitors quiet list shows what there is`,
       );
     // The one that ends goes last: what fails in between can be removed once more.
-    await this.#delete(idOf(name, 'begin'));
+    await deleteSchedule(this.#client, idOf(name, 'begin'));
     const outcome = await this.#turn({ ...input, restore: true });
-    await this.#delete(idOf(name, 'end'));
+    await deleteSchedule(this.#client, idOf(name, 'end'));
     return outcome;
   }
 
   async list(): Promise<QuietListing[]> {
     const found = new Map<string, QuietListing>();
-    for await (const { scheduleId } of this.#client.schedule.list()) {
-      if (!scheduleId.startsWith(PREFIX)) continue;
-      const about = await this.#client.schedule.getHandle(scheduleId).describe();
+    for (const about of await schedulesOf(this.#client, PREFIX)) {
       const input = about.memo?.quiet as QuietInput | undefined;
       if (!input) continue;
       const next = about.info.nextActionTimes.slice(0, 1).map((at) => at.getTime());
@@ -118,21 +111,8 @@ export class QuietControl {
   }
 
   async #inputOf(scheduleId: string): Promise<QuietInput | null> {
-    try {
-      const { memo } = await this.#client.schedule.getHandle(scheduleId).describe();
-      return (memo?.quiet as QuietInput | undefined) ?? null;
-    } catch (error) {
-      if (error instanceof ScheduleNotFoundError) return null;
-      throw error;
-    }
-  }
-
-  async #delete(scheduleId: string): Promise<void> {
-    try {
-      await this.#client.schedule.getHandle(scheduleId).delete();
-    } catch (error) {
-      if (!(error instanceof ScheduleNotFoundError)) throw error;
-    }
+    const about = await describeSchedule(this.#client, scheduleId);
+    return (about?.memo?.quiet as QuietInput | undefined) ?? null;
   }
 }
 

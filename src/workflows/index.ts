@@ -8,5 +8,6 @@ export { quietMonitors, quietTurn } from './quiet-monitors.js';
 export { runAgent } from './run-agent.js';
 export { runAgentRows } from './run-agent-rows.js';
 export { runResearch } from './run-research.js';
+export { scheduledJob } from './scheduled-job.js';
 export { syncEvents } from './sync-events.js';
 export { workerPresence } from './worker-presence.js';

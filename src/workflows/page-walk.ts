@@ -71,6 +71,11 @@ class PageWalk {
     this.#again = again;
   }
 
+  /** What is told to resume; null for a scheduled run, which the next one follows. */
+  get #resumable(): string | null {
+    return this.#input.scheduled ? null : workflowInfo().workflowId;
+  }
+
   get #parallel(): number {
     return Math.max(1, this.#input.parallel ?? DEFAULT_PARALLEL);
   }
@@ -138,7 +143,7 @@ class PageWalk {
       try {
         this.#state = await this.#open();
       } catch (error) {
-        const pause = pauseOf(failureOf(error), workflowInfo().workflowId, null);
+        const pause = pauseOf(failureOf(error), this.#resumable, null);
         if (!pause) throw error;
         if (this.#input.scheduled) return pause.message;
         [this.#early, this.#phase, this.#message] = [pause, 'paused', pause.message];
@@ -222,7 +227,7 @@ class PageWalk {
 
   /** `resumedAt` is what the window was started with. */
   #failed(error: unknown, resumedAt: number): void {
-    const pause = pauseOf(failureOf(error), workflowInfo().workflowId, null);
+    const pause = pauseOf(failureOf(error), this.#resumable, null);
     if (pause) {
       // A refusal from before the last resume has been answered by that resume.
       if (resumedAt === this.#state?.resumedAt) this.pause(pause);

@@ -10,6 +10,7 @@ import {
   proxyActivities,
   setCurrentDetails,
   setHandler,
+  upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.js';
@@ -47,6 +48,12 @@ export async function rowJob(
   if (!isBound(input.maxCostDollars)) {
     throw ApplicationFailure.nonRetryable(
       `maxCostDollars: ${input.maxCostDollars} is no amount of dollars`,
+      'BadInput',
+    );
+  }
+  if (input.refreshAfterMs !== undefined && !(input.refreshAfterMs >= 0)) {
+    throw ApplicationFailure.nonRetryable(
+      `refreshAfterMs: ${input.refreshAfterMs} is no number of milliseconds`,
       'BadInput',
     );
   }
@@ -147,11 +154,12 @@ class RowJob {
     try {
       this.#state ??= await this.#plan();
       this.#queue = new SliceQueue(this.#state.queue);
-      await this.#runSlices();
+      const stopped = await this.#runSlices();
       this.#phase = 'running';
       const { staged, csv, startedAt, before } = this.#state;
-      const summary = await finishJob({ staged, csv, startedAt, before });
-      this.#phase = 'done';
+      // What stopped leaves the CSV of the last whole run.
+      const summary = await finishJob({ staged, csv: stopped ? null : csv, startedAt, before, stopped });
+      this.#phase = stopped ? 'stopped' : 'done';
       this.#show();
       return summary;
     } catch (error) {
@@ -165,7 +173,7 @@ class RowJob {
   async #plan(): Promise<RowJobState> {
     const { staged, freshness } = this.#input.staged
       ? { staged: this.#input.staged, freshness: this.#input.freshness }
-      : await stageInput(this.#input);
+      : await this.#stage();
     const { slices, before, carried } = await openJob(freshness ? { staged, freshness } : { staged });
     return {
       version: 1,
@@ -186,8 +194,23 @@ class RowJob {
     };
   }
 
-  /** Keeps a window of slices in flight until none is left; waits where paused; moves to a new run when the history is long. */
-  async #runSlices(): Promise<void> {
+  async #stage(): ReturnType<Activities['stageInput']> {
+    const found = await stageInput(this.#input);
+    // As the command says it where it stages: whoever starts the job now finds out whether this run is of the same rows.
+    upsertMemo({ generation: found.staged.generation, host: found.staged.host ?? null });
+    return found;
+  }
+
+  /** What is told to resume; null for a scheduled run, which the next one follows. */
+  get #resumable(): string | null {
+    return this.#input.scheduled ? null : (this.#state as RowJobState).staged.job;
+  }
+
+  /**
+   * Keeps a window of slices in flight until none is left; waits where paused; moves to a new run when the history is long. Answers
+   * with why a scheduled run stops early.
+   */
+  async #runSlices(): Promise<Pause | null> {
     for (;;) {
       const seen = this.#changes;
       const state = this.#state as RowJobState;
@@ -207,8 +230,9 @@ class RowJob {
         await this.#sumUp();
         continue;
       }
+      if (this.#running.size === 0 && state.paused && this.#input.scheduled) return state.paused;
       if (this.#running.size === 0 && !state.paused) {
-        if (this.#queue.size === 0) return;
+        if (this.#queue.size === 0) return null;
         if (enough) await this.#continue();
       }
       try {
@@ -227,7 +251,7 @@ class RowJob {
     const { staged, before, paused, maxCostMicros = null } = this.#state as RowJobState;
     const now = await jobSpent({ job: staged.job });
     const spent = (now.committedMicros ?? now.costMicros) - (before.committedMicros ?? before.costMicros);
-    const told = this.#pausedBy && pauseOf(this.#pausedBy, staged.job, maxCostMicros, spent);
+    const told = this.#pausedBy && pauseOf(this.#pausedBy, this.#resumable, maxCostMicros, spent);
     this.#set({
       requests: now.requests - before.requests,
       costMicros: now.costMicros - before.costMicros,
@@ -279,9 +303,9 @@ class RowJob {
 
   /** `resumedAt` is what the slice was started with. */
   #failed(error: unknown, resumedAt: number): void {
-    const { staged, resumedAt: resumed, maxCostMicros = null } = this.#state as RowJobState;
+    const { resumedAt: resumed, maxCostMicros = null } = this.#state as RowJobState;
     const failure = failureOf(error);
-    const pause = pauseOf(failure, staged.job, maxCostMicros);
+    const pause = pauseOf(failure, this.#resumable, maxCostMicros);
     if (pause) {
       // A refusal from before the last resume has been answered by that resume.
       if (resumedAt !== resumed) return;

@@ -1,47 +1,30 @@
 import type { MonitorExport } from '../../core/monitor-export.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
-import { parseDuration } from '../duration-option.js';
+import { keepSchedule } from '../keep-schedule.js';
 import { type FilterFlags, toFilter } from '../monitor-flags.js';
 import { some } from '../render/amounts.js';
 import { printable } from '../render/printable.js';
+import { type ScheduleFlags, toScheduleWish } from '../schedule-flags.js';
 import { withMonitors } from '../with-monitors.js';
 
-/** More often nothing new is to be had: monitors run every hour at most. */
-const LEAST_MS = 60_000;
-
-/** `searchflow monitors export`: runs and results into a warehouse, once or by a schedule. */
+/** `searchflow monitors export`: runs and results into a warehouse, once, or once and by a schedule from then on. */
 export async function exportRuns(
   context: Context,
-  flags: FilterFlags & {
-    readonly into?: string;
-    readonly every?: string;
-    readonly json?: boolean;
-    readonly qps?: string;
-  },
+  flags: FilterFlags &
+    ScheduleFlags & {
+      readonly into?: string;
+      readonly json?: boolean;
+      readonly qps?: string;
+    },
 ): Promise<ExitCode> {
   const { terminal } = context;
   const mistakes: string[] = [];
   const filter = toFilter(flags, mistakes);
-  const every = flags.every === undefined || flags.every === 'never' ? null : parseDuration(flags.every);
-  if (flags.every !== undefined && flags.every !== 'never' && (every === null || every < LEAST_MS)) {
-    mistakes.push(`--every: '${flags.every}' is not a duration of at least a minute, such as 6h, nor never.`);
-  }
-  return withMonitors(context, flags, mistakes, async (control, _session, config) => {
+  const wish = toScheduleWish(flags, mistakes);
+  return withMonitors(context, flags, mistakes, async (control, { runtime }) => {
     const input = { filter, ...control.place(flags.into) };
-    if (flags.every === 'never') {
-      const was = await control.exportNever(input);
-      terminal.say(was ? 'The schedule of this export is removed.' : 'This export has no schedule.');
-      return exitCodes.ok;
-    }
-    if (every !== null) {
-      await control.exportEvery(input, every);
-      terminal.say(`Exported every ${flags.every} from now on; the first time now.`);
-      if (config.temporalAddress === null) {
-        terminal.say(
-          'The schedule fires only while this folder has a server and a worker: keep `searchflow dev` running.',
-        );
-      }
-    }
+    if (wish !== null) await keepSchedule(context, await runtime.workflows(), wish, control.exportWork(input));
+    if (wish?.timing === 'never') return exitCodes.ok;
     const done = await (await control.export(input)).result();
     if (flags.json) terminal.data(JSON.stringify({ kind: 'export', ...done }));
     else terminal.say(exportText(done));

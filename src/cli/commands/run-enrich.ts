@@ -5,10 +5,12 @@ import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { follow } from '../follow.js';
 import { checkReachable } from '../reach.js';
 import { dollars, some } from '../render/amounts.js';
+import { Meter } from '../render/meter.js';
 import { someOf } from '../render/operation-words.js';
 import { pausedData, pausedText } from '../render/paused.js';
 import { aboutDollars, atMost, planData, planText, serviceText } from '../render/plan.js';
 import { printable } from '../render/printable.js';
+import { rowLine } from '../render/progress-line.js';
 import { ProgressView } from '../render/progress-view.js';
 import { summaryData, summaryText } from '../render/summary.js';
 import { type Session, withRuntime } from '../session.js';
@@ -55,7 +57,8 @@ export async function runEnrich(
   });
 }
 
-function announcement(plan: JobPlan, config: RuntimeConfig): string {
+/** What a run of the plan is about to do, in a sentence. */
+export function announcement(plan: JobPlan, config: RuntimeConfig): string {
   const { staged } = plan;
   const most = atMost(plan);
   const stops = most === null || most >= plan.estimateMicros ? '' : `, to stop at ${dollars(most)}`;
@@ -116,11 +119,17 @@ export async function watchToEnd(
   const { terminal } = context;
   const view = new ProgressView(terminal);
   if (runtime.clientOnly) terminal.say('Another process of this folder runs the worker; this one watches.');
-  const followed = await follow(runtime, handle, view, {
-    stopped,
-    // A bar must move; lines every few seconds need no more looks than that.
-    everyMs: terminal.live ? 250 : 1000,
-  });
+  const meter = new Meter();
+  const look = async () => {
+    // A client's own limiter meters nothing, so it has nothing to tell.
+    const [shown, limits] = await Promise.all([handle.progress(), runtime.clientOnly ? null : runtime.limits()]);
+    const at = Date.now();
+    if (!stopped.aborted) view.update(rowLine(meter.read({ at, ...shown, limits })), at);
+    return shown.progress;
+  };
+  const watched = { look, result: () => handle.result() };
+  // A bar must move; lines every few seconds need no more looks than that.
+  const followed = await follow(watched, { stopped, everyMs: terminal.live ? 250 : 1000 });
   view.end();
   if (followed.kind === 'parked') {
     if (json) terminal.data(JSON.stringify(pausedData(followed.progress)));

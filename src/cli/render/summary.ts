@@ -23,6 +23,7 @@ export interface Ending {
 const SHOWN = 10;
 const headlines: Readonly<Record<string, string>> = {
   done: 'Done',
+  stopped: 'Stopped',
   cancelled: 'Cancelled',
   failed: 'Failed',
   paused: 'Paused',
@@ -35,6 +36,7 @@ export function summaryText(ending: Ending): string {
   const tags = Object.entries(warehouse.tags).sort(([, a], [, b]) => b - a);
   return [
     headline(ending),
+    ...(summary.message === undefined ? [] : [printable(summary.message)]),
     ...statusLines(summary),
     ...tags.map(([tag, rows]) => `    ${count(rows).padStart(9)}  ${printable(tag)}`),
     ...badRowLines(ending.badRows, warehouse.invalid),

@@ -1,0 +1,112 @@
+import { UsageError } from '../../worker/runtime-types.js';
+import { ScheduleControl } from '../../worker/schedule-control.js';
+import { type Context, type ExitCode, exitCodes } from '../context.js';
+import { whoRuns } from '../keep-schedule.js';
+import { printable } from '../render/printable.js';
+import { moment, scheduleData, schedulesText, scheduleText } from '../render/schedules.js';
+import { withRuntime } from '../session.js';
+import { settings } from '../settings.js';
+import { whoami } from '../with-monitors.js';
+
+/** Runs a command on schedules: with a server, and without a worker of its own. */
+async function withSchedules(
+  context: Context,
+  mistakes: readonly string[],
+  work: (control: ScheduleControl, who: () => Promise<string>) => Promise<void>,
+): Promise<ExitCode> {
+  const config = settings(context, {}, mistakes);
+  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+    const control = new ScheduleControl(await runtime.workflows());
+    await work(control, () => whoRuns(config, control));
+    return exitCodes.ok;
+  });
+}
+
+/** `searchflow schedule list`. */
+export function list(context: Context, flags: { readonly json?: boolean }): Promise<ExitCode> {
+  const { terminal } = context;
+  return withSchedules(context, [], async (control) => {
+    const views = await control.list();
+    if (flags.json) terminal.data(JSON.stringify(views.map(scheduleData)));
+    else for (const line of schedulesText(views)) terminal.data(line);
+    if (views.length === 0)
+      terminal.say('No schedule yet; --every or --cron makes one, such as: searchflow enrich FILE --every 1d');
+  });
+}
+
+/** `searchflow schedule show NAME`. */
+export function show(context: Context, name: string, flags: { readonly json?: boolean }): Promise<ExitCode> {
+  return withSchedules(context, [], async (control) => {
+    const view = await control.show(name);
+    context.terminal.data(flags.json ? JSON.stringify(scheduleData(view)) : scheduleText(view));
+  });
+}
+
+/** `searchflow schedule pause NAME`: no run begins until it is resumed; the one that goes on ends. */
+export function pause(context: Context, name: string, flags: { readonly why?: string }): Promise<ExitCode> {
+  return withSchedules(context, [], async (control) => {
+    await control.pause(name, flags.why ?? `by ${whoami(context)}, ${moment(Date.now())}`);
+    context.terminal.say(`${printable(name)} is paused; searchflow schedule resume ${printable(name)} goes on.`);
+  });
+}
+
+/** `searchflow schedule resume NAME`. */
+export function resume(context: Context, name: string): Promise<ExitCode> {
+  return withSchedules(context, [], async (control, who) => {
+    await control.resume(name);
+    const [next] = (await control.show(name)).next;
+    context.terminal.say(`${printable(name)} goes on${next === undefined ? '' : `; next ${moment(next)}`}.`);
+    context.terminal.say(await who());
+  });
+}
+
+/** `searchflow schedule trigger NAME`: a run now, or right after the one that goes on. */
+export function trigger(context: Context, name: string): Promise<ExitCode> {
+  return withSchedules(context, [], async (control, who) => {
+    await control.trigger(name);
+    context.terminal.say(`${printable(name)} runs now; searchflow schedule show ${printable(name)} tells how it ends.`);
+    context.terminal.say(await who());
+  });
+}
+
+/** `searchflow schedule delete NAME`: what it bought and loaded stays. */
+export function remove(context: Context, name: string): Promise<ExitCode> {
+  return withSchedules(context, [], async (control) => {
+    await control.remove(name);
+    context.terminal.say(
+      `${printable(name)} is deleted. What it bought and loaded stays; a run that goes on ends by itself.`,
+    );
+  });
+}
+
+/** `searchflow schedule backfill NAME --from … --until …`: a run for each of its times in between. */
+export function backfill(
+  context: Context,
+  name: string,
+  flags: { readonly from?: string; readonly until?: string },
+): Promise<ExitCode> {
+  const mistakes: string[] = [];
+  const from = readMoment('--from', flags.from, mistakes);
+  const until = readMoment('--until', flags.until, mistakes);
+  if (from !== null && until !== null && from >= until) mistakes.push('--from is not before --until.');
+  if (until !== null && until > Date.now()) mistakes.push('--until lies ahead: those runs come by themselves.');
+  return withSchedules(context, mistakes, async (control, who) => {
+    if (from === null || until === null) throw new UsageError('--from and --until are needed.');
+    await control.backfill(name, from, until);
+    context.terminal.say(
+      `${printable(name)} runs for each of its times from ${moment(from)} to ${moment(until)}, one after the other; a file is read as it is now.`,
+    );
+    context.terminal.say(await who());
+  });
+}
+
+function readMoment(flag: string, text: string | undefined, mistakes: string[]): number | null {
+  if (text === undefined) {
+    mistakes.push(`${flag} is needed, such as 2026-11-01 or 2026-11-01T06:00:00Z.`);
+    return null;
+  }
+  const at = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(at)) return at;
+  mistakes.push(`${flag}: '${text}' is no moment such as 2026-11-01 (UTC) or 2026-11-01T06:00:00+01:00.`);
+  return null;
+}

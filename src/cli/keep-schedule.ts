@@ -1,0 +1,51 @@
+import type { ScheduledWork } from '../core/schedule.js';
+import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../worker/runtime-types.js';
+import { ScheduleControl } from '../worker/schedule-control.js';
+import { type Context, type ExitCode, exitCodes } from './context.js';
+import { printable } from './render/printable.js';
+import { moment, scheduleData } from './render/schedules.js';
+import type { ScheduleWish } from './schedule-flags.js';
+
+const SHOWN_TIMES = 3;
+
+/** Makes, changes or takes away the schedule of a job, and says so. `name` is the job's own, `data`: also one JSON object. */
+export async function keepSchedule(
+  context: Context,
+  access: WorkflowAccess,
+  wish: ScheduleWish,
+  { name, work, data = false }: { readonly name: string; readonly work: ScheduledWork; readonly data?: boolean },
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const control = new ScheduleControl(access);
+  const called = wish.name ?? name;
+  if (wish.timing === 'never') {
+    await control.remove(called).then(
+      () => terminal.say(`The schedule ${printable(called)} is removed.`),
+      (error: unknown) => {
+        if (!(error instanceof UsageError)) throw error;
+        terminal.say(`There is no schedule ${printable(called)}.`);
+      },
+    );
+    return exitCodes.ok;
+  }
+  const { view, made } = await control.put(called, work, wish.timing);
+  const times = view.next.slice(0, SHOWN_TIMES).map(moment).join(', ');
+  const state = view.paused ? '; it is paused (searchflow schedule resume)' : times === '' ? '' : `; next ${times}`;
+  terminal.say(`Schedule ${printable(called)} ${made ? 'made' : 'changed'}: ${printable(view.when)}${state}.`);
+  terminal.say(`Now: searchflow schedule trigger ${called}. All of them: searchflow schedule list.`);
+  terminal.say(await whoRuns(access.config, control));
+  if (data) terminal.data(JSON.stringify({ kind: 'schedule', made, ...scheduleData(view) }));
+  return exitCodes.ok;
+}
+
+/** A schedule alone does nothing: who is needed, and whether they are there. */
+export async function whoRuns(config: RuntimeConfig, control: ScheduleControl): Promise<string> {
+  const there = await control.worked();
+  if (config.temporalAddress === null) {
+    const now = there ? 'one runs now' : 'none runs now';
+    return `It runs only while this folder has its server and a worker: keep \`searchflow worker\` running (${now}).`;
+  }
+  return there
+    ? `A worker on the task queue ${config.taskQueue} is there to run it.`
+    : `No worker answers on the task queue ${config.taskQueue}: its runs wait until one does (searchflow worker).`;
+}

@@ -1,0 +1,73 @@
+import type { ScheduledRun, ScheduleView } from '../../worker/schedule-view.js';
+import { count, dollars } from './amounts.js';
+import { columns } from './columns.js';
+import { printable } from './printable.js';
+
+/** A moment as `2026-11-21T06:00:00Z`. */
+export const moment = (at: number): string => new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
+
+/** What a run brought, in a few words. */
+export function runText({ phase, message, summary }: ScheduledRun): string {
+  const why = message === null ? '' : `: ${printable(message)}`;
+  if (phase === 'forgotten') return 'ended; Temporal keeps its result no longer';
+  if (summary === null) return `${phase}${why}`;
+  if ('warehouse' in summary) {
+    const { rows, missing, vanished } = summary.warehouse;
+    const gone = vanished > 0 ? `, ${count(vanished)} vanished` : '';
+    const left = missing > 0 ? `, ${count(missing)} to load` : '';
+    return `${phase}, ${count(rows)} rows${left}${gone}, ${dollars(summary.costMicros)}${why}`;
+  }
+  if ('events' in summary) return `${phase}, ${count(summary.added)} new of ${count(summary.events)} events${why}`;
+  return `${phase}, ${count(summary.added)} new runs of ${count(summary.monitors)} monitors${why}`;
+}
+
+/** A line for each schedule, in columns. */
+export function schedulesText(views: readonly ScheduleView[]): string[] {
+  const lines = columns(views.map((view) => [printable(view.name, 60), printable(view.when), nextText(view)]));
+  return lines.map((line, index) => {
+    const [last] = views[index]?.runs ?? [];
+    return `${line}  ${last ? `last ${moment(last.at)}: ${runText(last)}` : 'no run yet'}`;
+  });
+}
+
+function nextText({ paused, note, next }: ScheduleView): string {
+  if (paused) return note ? `paused (${printable(note, 60)})` : 'paused';
+  return next[0] === undefined ? 'no time to come' : `next ${moment(next[0])}`;
+}
+
+/** A schedule with its last runs. */
+export function scheduleText(view: ScheduleView): string {
+  const { input } = view.work;
+  const lines: [string, string][] = [
+    ['Schedule', printable(view.name)],
+    ['Runs', `${view.work.workflow}, as ${printable(view.job)}`],
+    ...('input' in input && input.input !== undefined ? [['File', printable(input.input)] as [string, string]] : []),
+    ['Warehouse', printable(input.into ?? '')],
+    ['Service', printable(input.origin ?? '')],
+    ['When', printable(view.when)],
+    ['Next', view.paused ? nextText(view) : view.next.slice(0, 5).map(moment).join(', ')],
+    [
+      'A run costs',
+      'maxCostDollars' in input && typeof input.maxCostDollars === 'number'
+        ? `at most ${dollars(input.maxCostDollars * 1e6)}`
+        : 'no bound',
+    ],
+  ];
+  return [
+    ...lines.filter(([, value]) => value !== '').map(([name, value]) => `${`${name}:`.padEnd(13)}${value}`),
+    ...(view.runs.length === 0 ? ['No run yet.'] : ['Last runs:']),
+    ...view.runs.map((run) => `  ${moment(run.at)}  ${runText(run)}`),
+  ].join('\n');
+}
+
+/** A schedule for machines; times in ISO 8601, dollars in the summaries as they are there. */
+export function scheduleData(view: ScheduleView): object {
+  const { work, next, runs, ...rest } = view;
+  return {
+    ...rest,
+    workflow: work.workflow,
+    input: work.input,
+    next: next.map(moment),
+    runs: runs.map(({ at, ...run }) => ({ at: moment(at), ...run })),
+  };
+}

@@ -1,0 +1,143 @@
+import { ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy, ServiceError } from '@temporalio/client';
+import { workflowNames } from '../core/job.js';
+import type { ScheduledJobInput, ScheduledWork } from '../core/schedule.js';
+import { catchUpMs, jitterMs, type ScheduleTiming, timingProblem, timingText } from '../core/schedule-timing.js';
+import { workerOn } from './presence.js';
+import { UsageError, type WorkflowAccess } from './runtime-types.js';
+import { inputOf, type ScheduleView, viewOf } from './schedule-view.js';
+import { deleteSchedule, describeSchedule, schedulesOf } from './schedules.js';
+
+const PREFIX = 'searchflow-schedule-';
+const SHOWN_RUNS = 10;
+
+/** Schedules of jobs, on the Temporal server: each run is the workflow `scheduledJob`. */
+export class ScheduleControl {
+  readonly #access: WorkflowAccess;
+
+  constructor(access: WorkflowAccess) {
+    this.#access = access;
+  }
+
+  /**
+   * Makes the schedule, or brings the one of its name up to date; a paused one stays paused. Throws `UsageError` for a bad timing, and
+   * for a name that another job has.
+   */
+  async put(
+    name: string,
+    work: ScheduledWork,
+    timing: ScheduleTiming,
+  ): Promise<{ readonly view: ScheduleView; readonly made: boolean }> {
+    const problem = timingProblem(timing);
+    if (problem !== null) throw new UsageError(problem);
+    const { client, config } = this.#access;
+    const scheduleId = PREFIX + name;
+    const input: ScheduledJobInput = { ...work, schedule: name, when: timingText(timing) };
+    const order = {
+      spec: {
+        ...('cron' in timing
+          ? { cronExpressions: [timing.cron], timezone: timing.tz }
+          : { intervals: [{ every: timing.everyMs }] }),
+        jitter: jitterMs(timing),
+      },
+      action: {
+        type: 'startWorkflow' as const,
+        workflowType: workflowNames.scheduledJob,
+        workflowId: `searchflow-scheduled-${name}`,
+        taskQueue: config.taskQueue,
+        args: [input],
+      },
+      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: catchUpMs(timing) },
+    };
+    const made = await this.#spelled(timing, async () => {
+      try {
+        await client.schedule.create({ ...order, scheduleId });
+        return true;
+      } catch (error) {
+        if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+        const there = await describeSchedule(client, scheduleId);
+        const other = there && inputOf(there);
+        if (other && other.workflowId !== work.workflowId) {
+          throw new UsageError(
+            `There is a schedule ${name} already, of ${other.workflowId.replace(/^searchflow-/, '')}; give this one another name with --schedule-name`,
+          );
+        }
+        await client.schedule.getHandle(scheduleId).update(({ state }) => ({ ...order, state }));
+        return false;
+      }
+    });
+    return { view: await this.show(name), made };
+  }
+
+  /** Those of all jobs, by name, with the last run of each. */
+  async list(): Promise<ScheduleView[]> {
+    const { client } = this.#access;
+    const all = await schedulesOf(client, PREFIX);
+    const views = await Promise.all(all.map((about) => viewOf(client, about, 1)));
+    return views.filter((view) => view !== null).sort((a, b) => a.name.localeCompare(b.name));
+  }
+
+  /** One with its last runs. Throws `UsageError` where there is none of the name, as all below do. */
+  async show(name: string): Promise<ScheduleView> {
+    const { client } = this.#access;
+    const about = await describeSchedule(client, PREFIX + name);
+    const view = about && (await viewOf(client, about, SHOWN_RUNS));
+    if (!view) throw unknownSchedule(name);
+    return view;
+  }
+
+  pause(name: string, note: string): Promise<void> {
+    return this.#known(name, (handle) => handle.pause(note));
+  }
+
+  resume(name: string): Promise<void> {
+    return this.#known(name, (handle) => handle.unpause());
+  }
+
+  /** Runs it now, or right after the run that goes on. */
+  trigger(name: string): Promise<void> {
+    return this.#known(name, (handle) => handle.trigger(ScheduleOverlapPolicy.BUFFER_ONE));
+  }
+
+  /** Runs it for each of its times between two moments (Unix ms), one after the other: each finds what the one before left. */
+  backfill(name: string, from: number, until: number): Promise<void> {
+    const span = { start: new Date(from), end: new Date(until), overlap: ScheduleOverlapPolicy.BUFFER_ALL };
+    return this.#known(name, (handle) => handle.backfill(span));
+  }
+
+  /** The run that goes on is not ended by it. */
+  async remove(name: string): Promise<void> {
+    if (!(await deleteSchedule(this.#access.client, PREFIX + name))) throw unknownSchedule(name);
+  }
+
+  /** Whether a worker is there for the runs. */
+  async worked(): Promise<boolean> {
+    return (await workerOn(this.#access.client, this.#access.config.taskQueue)) !== null;
+  }
+
+  async #known(
+    name: string,
+    work: (handle: ReturnType<WorkflowAccess['client']['schedule']['getHandle']>) => Promise<unknown>,
+  ): Promise<void> {
+    try {
+      await work(this.#access.client.schedule.getHandle(PREFIX + name));
+    } catch (error) {
+      if (error instanceof ScheduleNotFoundError) throw unknownSchedule(name);
+      throw error;
+    }
+  }
+
+  /** What the server says of a cron that it can't read is a person's mistake. */
+  async #spelled<T>(timing: ScheduleTiming, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const said = error instanceof ServiceError ? String((error.cause as Error | undefined)?.message ?? '') : '';
+      if (!('cron' in timing) || !/invalid|parse|cron/i.test(said)) throw error;
+      throw new UsageError(`cron: the Temporal server can't read '${timing.cron}': ${said.replace(/^\d+ \w+: /, '')}`);
+    }
+  }
+}
+
+function unknownSchedule(name: string): UsageError {
+  return new UsageError(`There is no schedule ${name}; searchflow schedule list shows what there is`);
+}

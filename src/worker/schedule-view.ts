@@ -1,0 +1,80 @@
+import { type Client, type ScheduleDescription, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import type { ScheduledJobInput, ScheduledOutcome } from '../core/schedule.js';
+
+/** A run of a schedule. */
+export interface ScheduledRun {
+  readonly workflowId: string;
+  /** Unix ms. */
+  readonly at: number;
+  /** `forgotten`: Temporal keeps the results of workflows for a while only. */
+  readonly phase: ScheduledOutcome['phase'] | 'running' | 'failed' | 'cancelled' | 'forgotten';
+  readonly message: string | null;
+  readonly summary: ScheduledOutcome['summary'];
+}
+
+/** A schedule as it is now. Times in Unix ms. */
+export interface ScheduleView {
+  readonly name: string;
+  /** What it runs, by the job's name: that of its workflow's id. */
+  readonly job: string;
+  readonly work: ScheduledJobInput;
+  readonly when: string;
+  readonly paused: boolean;
+  readonly note: string | null;
+  readonly next: readonly number[];
+  /** The newest first; at most ten. */
+  readonly runs: readonly ScheduledRun[];
+}
+
+/** The view of a schedule, with so many of its last runs. */
+export async function viewOf(client: Client, about: ScheduleDescription, runs: number): Promise<ScheduleView | null> {
+  const work = inputOf(about);
+  if (work === null) return null;
+  const recent = [...about.info.recentActions].reverse().slice(0, runs);
+  return {
+    name: work.schedule,
+    job: work.workflowId.replace(/^searchflow-/, ''),
+    work,
+    when: work.when ?? '',
+    paused: about.state.paused,
+    note: about.state.note || null,
+    next: about.state.paused ? [] : about.info.nextActionTimes.map((at) => at.getTime()),
+    runs: await Promise.all(
+      recent.map(async ({ action: { workflow }, takenAt }) => ({
+        workflowId: workflow.workflowId,
+        at: takenAt.getTime(),
+        ...(await endOf(client, workflow.workflowId, workflow.firstExecutionRunId)),
+      })),
+    ),
+  };
+}
+
+/** What the runs of a schedule are told; null for one that is not of ours. */
+export function inputOf({ action }: ScheduleDescription): ScheduledJobInput | null {
+  const [input] = action.args ?? [];
+  return typeof input === 'object' && input !== null && 'schedule' in input ? (input as ScheduledJobInput) : null;
+}
+
+async function endOf(
+  client: Client,
+  workflowId: string,
+  runId: string,
+): Promise<Pick<ScheduledRun, 'phase' | 'message' | 'summary'>> {
+  const handle = client.workflow.getHandle(workflowId, runId);
+  try {
+    const { status } = await handle.describe();
+    if (status.name === 'RUNNING') return { phase: 'running', message: null, summary: null };
+    const { phase, message, summary } = (await handle.result()) as ScheduledOutcome;
+    return { phase, message, summary };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return { phase: 'forgotten', message: null, summary: null };
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    const { cause } = error;
+    const ended = cause?.name === 'CancelledFailure' || cause?.name === 'TerminatedFailure';
+    return {
+      phase: ended ? 'cancelled' : 'failed',
+      message: cause instanceof Error ? cause.message : error.message,
+      summary: null,
+    };
+  }
+}

@@ -1,0 +1,45 @@
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import {
+  ApplicationFailure,
+  ChildWorkflowFailure,
+  executeChild,
+  isCancellation,
+  setCurrentDetails,
+} from '@temporalio/workflow';
+import { pauseOf } from '../core/pause.js';
+import type { ScheduledJobInput, ScheduledOutcome } from '../core/schedule.js';
+import { failureOf, messageOf } from './failures.js';
+
+/**
+ * `scheduledJob`: one run of a schedule. Runs a job as it would be run by hand, under the id that it always has, and never waits for
+ * a person: what a person must mend ends it as `stopped`, and the next run goes on with what is left. Fails where the job fails.
+ *
+ * Start it by name with plain JSON, see `ScheduledJobInput`. Cancelling it cancels the job: paid calls in flight land.
+ */
+export async function scheduledJob(input: ScheduledJobInput): Promise<ScheduledOutcome> {
+  const { schedule, workflow, workflowId } = input;
+  const ended = (phase: ScheduledOutcome['phase'], message: string | null, summary: ScheduledOutcome['summary']) => {
+    setCurrentDetails(`**${schedule}**: ${phase}${message === null ? '' : `\n\n${message}`}`);
+    return { schedule, phase, message, summary };
+  };
+  setCurrentDetails(`**${schedule}**: runs \`${workflowId}\``);
+  try {
+    const summary = await executeChild(workflow, {
+      workflowId,
+      args: [{ ...input.input, scheduled: true }],
+      // A run that is terminated lets what was paid for land.
+      parentClosePolicy: 'REQUEST_CANCEL',
+    });
+    const { phase = 'done', message = null } = summary as { readonly phase?: string; readonly message?: string | null };
+    return ended(phase === 'stopped' ? 'stopped' : 'done', message, summary);
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError)
+      return ended('skipped', `${workflowId} runs already; it goes on, and the next run finds what it leaves`, null);
+    if (isCancellation(error) || !(error instanceof ChildWorkflowFailure)) throw error;
+    const { cause } = error;
+    const pause = pauseOf(failureOf(cause), null, null);
+    if (pause) return ended('stopped', pause.message, null);
+    if (!(cause instanceof ApplicationFailure)) throw error;
+    throw ApplicationFailure.nonRetryable(messageOf(cause), cause.type, ...(cause.details ?? []));
+  }
+}
