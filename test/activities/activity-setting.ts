@@ -81,7 +81,7 @@ export class ActivitySetting {
         },
       },
       noteWalk: async () => undefined,
-    monitors: {
+      monitors: {
         warehouse: () => {
           throw new Error('no operation loads anything');
         },

@@ -3,7 +3,7 @@ import { count, dollars, duration, some } from '../../src/cli/render/amounts.js'
 import { badRowLines } from '../../src/cli/render/bad-rows.js';
 import { Meter } from '../../src/cli/render/meter.js';
 import { printable, printableLines } from '../../src/cli/render/printable.js';
-import { progressBar, progressText } from '../../src/cli/render/progress-line.js';
+import { progressBar, progressText, rowLine } from '../../src/cli/render/progress-line.js';
 import { ProgressView } from '../../src/cli/render/progress-view.js';
 import { type Ending, summaryData, summaryText } from '../../src/cli/render/summary.js';
 import type { JobProgress, JobSummary, SliceHeartbeat } from '../../src/core/job.js';
@@ -154,34 +154,34 @@ describe('progress lines', () => {
 
   it('shows rows, speed, time left, dollars, failures and what it waits for', () => {
     const waiting = { ...reading, waitingFor: 'waiting for PID 1234 to release out/x.duckdb' };
-    expect(progressText(waiting)).toBe(
+    expect(progressText(rowLine(waiting))).toBe(
       '450/1,000 rows (45%), 45 rows/s, 13 s left, $0.45, 3 failed, waiting for PID 1234 to release out/x.duckdb',
     );
-    expect(progressBar(waiting, 160, colors)).toBe(
+    expect(progressBar(rowLine(waiting), 160, colors)).toBe(
       '██████████░░░░░░░░░░░░░░ 45%  450/1,000 rows  45 rows/s  13 s left  $0.45  3 failed  waiting for PID 1234 to release out/x.duckdb',
     );
   });
 
   it.each([20, 40, 60, 80, 100, 200])('never draws wider than a terminal of %d columns', (columns) => {
-    const line = progressBar({ ...reading, waitingFor: 'a very long reason '.repeat(9) }, columns, colors);
+    const line = progressBar(rowLine({ ...reading, waitingFor: 'a very long reason '.repeat(9) }), columns, colors);
     expect(line.length).toBeLessThan(columns);
   });
 
   it('says how a pause by a person ends', () => {
-    expect(progressText({ ...reading, phase: 'paused', pausedFor: 'person' })).toContain('searchflow resume');
+    expect(progressText(rowLine({ ...reading, phase: 'paused', pausedFor: 'person' }))).toContain('searchflow resume');
   });
 
   it('writes a plain line every 5 s or 10 % where stderr is no terminal, without any escape', () => {
     const { terminal, err } = fakeTerminal();
     const view = new ProgressView(terminal);
-    for (let tick = 0; tick <= 40; tick++) view.update({ ...reading, done: 400 + tick }, tick * 250);
+    for (let tick = 0; tick <= 40; tick++) view.update(rowLine({ ...reading, done: 400 + tick }), tick * 250);
     expect(
       err()
         .trim()
         .split('\n')
         .map((line) => line.split(' ')[0]),
     ).toEqual(['400/1,000', '420/1,000', '440/1,000']);
-    view.update({ ...reading, done: 500 }, 10_250);
+    view.update(rowLine({ ...reading, done: 500 }), 10_250);
     expect(err()).toContain('500/1,000 rows (50%)');
     expect(err()).not.toContain('\u001b');
   });
@@ -189,10 +189,10 @@ describe('progress lines', () => {
   it('redraws one line on a terminal and writes notes above it', () => {
     const { terminal, err } = fakeTerminal({ tty: true, env: { NO_COLOR: '1' } });
     const view = new ProgressView(terminal);
-    view.update(reading, 0);
+    view.update(rowLine(reading), 0);
     terminal.say('starting the Temporal server');
     view.end();
-    const bar = progressBar(reading, 100, colors);
+    const bar = progressBar(rowLine(reading), 100, colors);
     expect(err()).toBe(`${bar}\r\u001b[2Kstarting the Temporal server\n${bar}\r\u001b[2K`);
   });
 });

@@ -4,7 +4,7 @@ import { JobFailed, type Runtime, UsageError } from '../../worker/runtime-types.
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { Meter } from '../render/meter.js';
 import { printable } from '../render/printable.js';
-import { progressText } from '../render/progress-line.js';
+import { progressText, rowLine } from '../render/progress-line.js';
 import { summaryData, summaryText } from '../render/summary.js';
 import { withRuntime } from '../session.js';
 import { settings } from '../settings.js';
@@ -52,7 +52,7 @@ function statusText({ progress, running }: Shown): string {
   const why = progress.pausedFor === null ? '' : ` (${progress.pausedFor})`;
   return [
     `${printable(progress.job)}: ${progress.phase}${why}`,
-    progressText(reading),
+    progressText(rowLine(reading)),
     ...(progress.message === null ? [] : [printable(progress.message)]),
   ].join('\n');
 }

@@ -29,9 +29,23 @@ export interface Reading {
 /** Rates are taken over this long: the retry of a slice or a big load must not make the ETA jump. */
 const WINDOW_MS = 15_000;
 
+/** How fast something goes over the last seconds. */
+export class Speed {
+  readonly #points: { readonly at: number; readonly done: number }[] = [];
+
+  /** Takes in how much is done at a time (ms); answers with how much a second, or null until there is something to divide. */
+  at(at: number, done: number): number | null {
+    this.#points.push({ at, done });
+    // The newest point that is at least a window old stays, as the one to measure from.
+    while (this.#points.length > 2 && (this.#points[1] as { at: number }).at <= at - WINDOW_MS) this.#points.shift();
+    const first = this.#points[0] as { at: number; done: number };
+    return at - first.at < 500 ? null : ((done - first.done) * 1000) / (at - first.at);
+  }
+}
+
 /** Turns samples into readings. Counts never go backwards, though a slice that is handed over drops its heartbeat for a moment. */
 export class Meter {
-  readonly #points: { readonly at: number; readonly done: number }[] = [];
+  readonly #speed = new Speed();
   #done = 0;
   #cost = 0;
   #failed = 0;
@@ -43,7 +57,7 @@ export class Meter {
     this.#done = Math.max(this.#done, Math.min(progress.rows, progress.rowsDone + landed));
     this.#cost = Math.max(this.#cost, progress.costMicros + cost);
     this.#failed = Math.max(this.#failed, progress.failed + failed);
-    const rowsPerSecond = this.#rate(at);
+    const rowsPerSecond = this.#speed.at(at, this.#done);
     const left = progress.rows - this.#done;
     return {
       phase: progress.phase,
@@ -59,17 +73,10 @@ export class Meter {
       waitingFor: blockedText(limits, at) ?? running.find((slice) => slice.waitingFor !== null)?.waitingFor ?? null,
     };
   }
-
-  #rate(at: number): number | null {
-    this.#points.push({ at, done: this.#done });
-    // The newest point that is at least a window old stays, as the one to measure from.
-    while (this.#points.length > 2 && (this.#points[1] as { at: number }).at <= at - WINDOW_MS) this.#points.shift();
-    const first = this.#points[0] as { at: number; done: number };
-    return at - first.at < 500 ? null : ((this.#done - first.done) * 1000) / (at - first.at);
-  }
 }
 
-function blockedText(limits: LimiterView | null, now: number): string | null {
+/** What holds every call of the team back, if anything does. */
+export function blockedText(limits: LimiterView | null, now: number): string | null {
   if (limits?.blockedUntil == null || limits.blockedUntil <= now) return null;
   const seconds = Math.ceil((limits.blockedUntil - now) / 1000);
   // What follows in brackets (tag, request id, the delay itself) would not fit beside a bar; it is in the log.

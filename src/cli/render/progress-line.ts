@@ -16,42 +16,62 @@ const paused: Readonly<Record<PauseReason, string>> = {
 
 const BAR = 24;
 
-/** One line that fits the terminal: a bar, rows, speed, time left, dollars, failures, what it waits for. */
-export function progressBar(reading: Reading, columns: number, colors: Terminal['colors']): string {
-  const part = reading.total === 0 ? 0 : reading.done / reading.total;
-  const full = Math.floor(part * BAR);
+/** What a progress line shows of whatever goes on. */
+export interface ProgressLine {
+  /** Part that is done, 0 to 1; null where nobody knows how much it is. */
+  readonly part: number | null;
+  /** Amounts, speed, time left; the first one is what `part` is of. */
+  readonly facts: readonly string[];
+  /** What should not be. */
+  readonly alarm: string | null;
+  /** What fits in a log, but not beside a bar. */
+  readonly notes: readonly string[];
+  readonly waits: string | null;
+}
+
+/** One line that fits the terminal: a bar, amounts, speed, time left, what should not be, what it waits for. */
+export function progressBar(shown: ProgressLine, columns: number, colors: Terminal['colors']): string {
+  const { part, alarm, waits } = shown;
+  const full = Math.floor((part ?? 0) * BAR);
   const bar = `${colors.cyan('█'.repeat(full))}${colors.dim('░'.repeat(BAR - full))}`;
-  const waits = waitText(reading);
-  const facts = [`${Math.floor(part * 100)}%`, ...factsOf(reading)].join('  ');
-  const failed = reading.failed > 0 ? `  ${colors.red(`${count(reading.failed)} failed`)}` : '';
-  const line = `${bar} ${facts}${failed}`;
+  const facts = [...(part === null ? [] : [`${Math.floor(part * 100)}%`]), ...shown.facts].join('  ');
+  const wrong = alarm === null ? '' : `  ${colors.red(alarm)}`;
+  const line = `${bar} ${facts}${wrong}`;
   const room = columns - 1 - stripVTControlCharacters(line).length;
   // A line longer than the terminal wraps, and what wraps can't be redrawn: without room for the bar there are words only.
-  if (room < 0)
-    return `${facts}${reading.failed > 0 ? `  ${count(reading.failed)} failed` : ''}`.slice(
-      0,
-      Math.max(0, columns - 1),
-    );
+  if (room < 0) return `${facts}${alarm === null ? '' : `  ${alarm}`}`.slice(0, Math.max(0, columns - 1));
   return waits === null || room < 12 ? line : `${line}  ${colors.yellow(printable(waits, room - 2))}`;
 }
 
 /** The same for a log: words only. */
-export function progressText(reading: Reading): string {
-  const percent = reading.total === 0 ? '' : ` (${Math.floor((reading.done / reading.total) * 100)}%)`;
-  const [rows = '', ...rest] = factsOf(reading);
-  const failed = reading.failed > 0 ? [`${count(reading.failed)} failed`] : [];
-  const unknown = reading.unknownOutcomes > 0 ? [`${count(reading.unknownOutcomes)} unknown outcomes`] : [];
-  const waits = waitText(reading);
-  return [`${rows}${percent}`, ...rest, ...failed, ...unknown, ...(waits === null ? [] : [printable(waits)])].join(
-    ', ',
-  );
+export function progressText({ part, facts, alarm, notes, waits }: ProgressLine): string {
+  const percent = part === null ? '' : ` (${Math.floor(part * 100)}%)`;
+  const [first = '', ...rest] = facts;
+  const others = [...(alarm === null ? [] : [alarm]), ...notes, ...(waits === null ? [] : [printable(waits)])];
+  return [`${first}${percent}`, ...rest, ...others].join(', ');
+}
+
+/** What a job of rows shows. */
+export function rowLine(reading: Reading): ProgressLine {
+  const { done, total, failed, unknownOutcomes } = reading;
+  return {
+    part: total === 0 ? null : done / total,
+    facts: factsOf(reading),
+    alarm: failed > 0 ? `${count(failed)} failed` : null,
+    notes: unknownOutcomes > 0 ? [`${count(unknownOutcomes)} unknown outcomes`] : [],
+    waits: waitText(reading),
+  };
+}
+
+/** Speed of something, such as `311 rows/s`; nothing where it is not known. */
+export function speedText(speed: number | null, what: string): string[] {
+  return speed === null ? [] : [`${count(speed < 10 ? Math.round(speed * 10) / 10 : Math.round(speed))} ${what}/s`];
 }
 
 function factsOf(reading: Reading): string[] {
-  const speed = reading.rowsPerSecond;
   return [
     `${count(reading.done)}/${count(reading.total)} rows`,
-    ...(speed === null ? [] : [`${count(speed < 10 ? Math.round(speed * 10) / 10 : Math.round(speed))} rows/s`]),
+    ...speedText(reading.rowsPerSecond, 'rows'),
     ...(reading.etaSeconds === null || reading.phase === 'paused'
       ? []
       : [`${duration(Math.ceil(reading.etaSeconds))} left`]),
@@ -61,7 +81,11 @@ function factsOf(reading: Reading): string[] {
   ];
 }
 
-function waitText(reading: Reading): string | null {
-  if (reading.phase === 'paused') return paused[reading.pausedFor ?? 'person'];
-  return reading.waitingFor ?? (reading.phase === 'planning' ? 'preparing the warehouse' : null);
+/** What something that goes on waits for; `preparing` is what it does at first. */
+export function waitText(
+  { phase, pausedFor, waitingFor }: Pick<Reading, 'phase' | 'pausedFor' | 'waitingFor'>,
+  preparing = 'preparing the warehouse',
+): string | null {
+  if (phase === 'paused') return paused[pausedFor ?? 'person'];
+  return waitingFor ?? (phase === 'planning' ? preparing : null);
 }

@@ -1,11 +1,10 @@
 import type { Terminal } from '../terminal.js';
-import type { Reading } from './meter.js';
-import { progressBar, progressText } from './progress-line.js';
+import { type ProgressLine, progressBar, progressText } from './progress-line.js';
 
-/** Lines of a log come this often, or at every tenth of the rows. */
+/** Lines of a log come this often, or at every tenth of it all. */
 const LINE_EVERY_MS = 5000;
 
-/** Shows readings: a line that redraws itself on a terminal, now and then a plain line elsewhere. */
+/** Shows how far something is: a line that redraws itself on a terminal, now and then a plain line elsewhere. */
 export class ProgressView {
   readonly #terminal: Terminal;
   #lastAt = Number.NEGATIVE_INFINITY;
@@ -17,15 +16,15 @@ export class ProgressView {
   }
 
   /** `at` in milliseconds of any steady clock. */
-  update(reading: Reading, at: number): void {
+  update(line: ProgressLine, at: number): void {
     const { live, columns, colors } = this.#terminal;
     if (live) {
-      this.#terminal.show(progressBar(reading, columns(), colors));
+      this.#terminal.show(progressBar(line, columns(), colors));
       return;
     }
-    const tenth = reading.total === 0 ? 0 : Math.floor((reading.done / reading.total) * 10);
+    const tenth = Math.floor((line.part ?? 0) * 10);
     if (at - this.#lastAt < LINE_EVERY_MS && tenth === this.#lastTenth) return;
-    const text = progressText(reading);
+    const text = progressText(line);
     this.#lastAt = at;
     this.#lastTenth = tenth;
     if (text === this.#lastText) return;
