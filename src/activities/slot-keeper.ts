@@ -1,17 +1,14 @@
 import { fieldOf } from '../api/field-of.js';
 import type { Journal } from '../core/journal.js';
 import type { Slots } from '../core/slots.js';
-import { readPage } from '../core/walk.js';
-import { isApiError } from './failure.js';
 import type { Places } from './order.js';
 import type { RunKind } from './run-follower.js';
-import { type SendDeps, sendInTurn } from './send-in-turn.js';
+import { RunsInProgress, type SeenRuns } from './runs-in-progress.js';
+import type { SendDeps } from './send-in-turn.js';
 
 /** The list is read so often while somebody waits, and before a start where it was not read for so long. */
 const READ_MS = 3000;
 const STALE_MS = 15_000;
-const PAGE = 100;
-const MAX_PAGES = 3;
 /** Places of owners that nobody here serves are looked at so often, once they are so old. */
 const RECONCILE_MS = 30_000;
 const MIN_AGE_MS = 30_000;
@@ -19,32 +16,22 @@ const MIN_AGE_MS = 30_000;
 /** A store that is away is told to whoever needs it: the slots reject those who wait. */
 const unheard = (): void => undefined;
 
-/** What the list of runs showed. */
-interface Seen {
-  /** Unix ms at which reading began. */
-  readonly asOf: number;
-  readonly inProgress: readonly string[];
-  readonly ended: ReadonlySet<string>;
-}
-
 /**
  * Hands out places for runs, and keeps the slots true to what the service shows: runs started elsewhere count, and the place of
  * an owner that died comes back once its run has ended.
  */
 export class SlotKeeper<R> implements Places {
-  readonly #deps: SendDeps;
-  readonly #kind: RunKind<R>;
+  readonly #runs: RunsInProgress<R>;
   readonly #slots: Slots;
   readonly #journal: Journal;
   #waiting = 0;
   #watching = false;
-  #reading: Promise<Seen | null> | null = null;
+  #reading: Promise<SeenRuns | null> | null = null;
   #readAt = Number.NEGATIVE_INFINITY;
   #reconciledAt = Number.NEGATIVE_INFINITY;
 
   constructor(deps: SendDeps & { readonly journal: Journal; readonly slots: Slots }, kind: RunKind<R>) {
-    this.#deps = deps;
-    this.#kind = kind;
+    this.#runs = new RunsInProgress(deps, kind);
     this.#slots = deps.slots;
     this.#journal = deps.journal;
   }
@@ -99,7 +86,7 @@ export class SlotKeeper<R> implements Places {
     return this.#waiting > 0;
   }
 
-  #read(): Promise<Seen | null> {
+  #read(): Promise<SeenRuns | null> {
     this.#reading ??= this.#readNow().finally(() => {
       this.#reading = null;
       this.#readAt = Date.now();
@@ -108,46 +95,23 @@ export class SlotKeeper<R> implements Places {
   }
 
   /** Null where the service doesn't say: then nothing is known, and nothing is changed. */
-  async #readNow(): Promise<Seen | null> {
-    const { list, options } = this.#kind;
-    if (!list) return null;
-    const asOf = Date.now();
-    const inProgress: string[] = [];
-    const ended = new Set<string>();
-    try {
-      let cursor: string | undefined;
-      for (let page = 0; page < MAX_PAGES; page++) {
-        const input = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
-        const told = readPage((await sendInTurn(this.#deps, list, input, options)).data);
-        const going = inProgress.length;
-        for (const run of told?.items ?? []) {
-          const id = this.#kind.idOf(run);
-          if (id === null) continue;
-          if (this.#kind.ended(run)) ended.add(id);
-          else inProgress.push(id);
-        }
-        // Runs are listed newest first: behind a page of ended ones there are hardly any that go on.
-        if (!told?.cursor || told.items.length === 0 || inProgress.length === going) break;
-        cursor = told.cursor;
-      }
-    } catch (error) {
-      if (isApiError(error)) return null;
-      throw error;
-    }
-    await this.#slots.note(inProgress, asOf);
-    const seen = { asOf, inProgress, ended };
-    if (asOf - this.#reconciledAt >= RECONCILE_MS) {
-      this.#reconciledAt = asOf;
+  async #readNow(): Promise<SeenRuns | null> {
+    const seen = await this.#runs.read(new Set((await this.#slots.owners()).map(({ runId }) => runId)));
+    if (seen === null) return null;
+    await this.#slots.note(seen.inProgress, seen.asOf);
+    if (seen.asOf - this.#reconciledAt >= RECONCILE_MS) {
+      this.#reconciledAt = seen.asOf;
       await this.#reconcile(seen);
     }
     return seen;
   }
 
   /** Frees the places of units that nobody buys any more and whose run has ended, or never was. */
-  async #reconcile({ asOf, ended, inProgress }: Seen): Promise<void> {
+  async #reconcile({ asOf, ended, inProgress }: SeenRuns): Promise<void> {
     for (const { owner, runId, takenAt } of await this.#slots.owners()) {
       if (takenAt > asOf - MIN_AGE_MS) continue;
-      if (runId !== null && (inProgress.includes(runId) || !(ended.has(runId) || (await this.#over(runId))))) continue;
+      if (runId !== null && (inProgress.includes(runId) || !(ended.has(runId) || (await this.#runs.over(runId)))))
+        continue;
       const me = `slots of ${owner}`;
       try {
         const { landed, mine } = await this.#journal.claim([owner], me);
@@ -161,16 +125,6 @@ export class SlotKeeper<R> implements Places {
       } finally {
         await this.#journal.release(me);
       }
-    }
-  }
-
-  /** Whether a run that the list doesn't show has ended, or is gone. */
-  async #over(id: string): Promise<boolean> {
-    try {
-      return this.#kind.ended((await sendInTurn(this.#deps, this.#kind.one, { id }, this.#kind.options)).data);
-    } catch (error) {
-      if (!isApiError(error)) throw error;
-      return error.verdict.type === 'NotFound';
     }
   }
 }
