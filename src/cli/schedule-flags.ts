@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type ScheduleTiming, timingProblem } from '../core/schedule-timing.js';
+import { type ScheduleTiming, timingProblems } from '../core/schedule-timing.js';
 import { parseDuration } from './duration-option.js';
 
 /** Flags that make a command's work a schedule's, as typed. */
@@ -40,8 +40,7 @@ export function toScheduleWish(flags: ScheduleFlags, mistakes: string[]): Schedu
   }
   if (every === 'never') return { name: name ?? null, timing: 'never' };
   const timing = toTiming(flags, mistakes);
-  const problem = timing && timingProblem(timing);
-  if (problem !== null) mistakes.push(`--${problem}.`);
+  if (timing) mistakes.push(...timingProblems(timing).map((problem) => `--${problem}.`));
   return timing && { name: name ?? null, timing };
 }
 

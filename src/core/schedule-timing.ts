@@ -2,7 +2,7 @@
 export type ScheduleTiming = { readonly everyMs: number } | { readonly cron: string; readonly tz: string };
 
 /** More often nothing new is to be had, and a run takes its time. */
-export const LEAST_EVERY_MS = 60_000;
+const LEAST_EVERY_MS = 60_000;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
@@ -10,13 +10,10 @@ const shorthand = /^@(hourly|daily|midnight|weekly|monthly|yearly|annually)$/;
 const field = /^[\d*?,/\-a-z]+$/i;
 const fields = ['minute', 'hour', 'day of the month', 'month', 'day of the week'] as const;
 
-/** A sentence that says what is wrong with a timing; null where nothing is that can be told without the Temporal server. */
-export function timingProblem(timing: ScheduleTiming): string | null {
-  if ('everyMs' in timing) {
-    if (timing.everyMs >= LEAST_EVERY_MS) return null;
-    return 'every: a minute is the least, such as 15m, 6h or 1d';
-  }
-  return cronProblem(timing.cron) ?? zoneProblem(timing.tz);
+/** Sentences that say what is wrong with a timing, as far as that can be told without the Temporal server. */
+export function timingProblems(timing: ScheduleTiming): readonly string[] {
+  if ('cron' in timing) return [cronProblem(timing.cron), zoneProblem(timing.tz)].filter((problem) => problem !== null);
+  return timing.everyMs >= LEAST_EVERY_MS ? [] : ['every: a minute is the least, such as 15m, 6h or 1d'];
 }
 
 function cronProblem(cron: string): string | null {

@@ -1,7 +1,7 @@
-import { ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy, ServiceError } from '@temporalio/client';
+import { ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
 import { workflowNames } from '../core/job.js';
 import type { ScheduledJobInput, ScheduledWork } from '../core/schedule.js';
-import { catchUpMs, jitterMs, type ScheduleTiming, timingProblem, timingText } from '../core/schedule-timing.js';
+import { catchUpMs, jitterMs, type ScheduleTiming, timingProblems, timingText } from '../core/schedule-timing.js';
 import { workerOn } from './presence.js';
 import { UsageError, type WorkflowAccess } from './runtime-types.js';
 import { inputOf, type ScheduleView, viewOf } from './schedule-view.js';
@@ -27,8 +27,8 @@ export class ScheduleControl {
     work: ScheduledWork,
     timing: ScheduleTiming,
   ): Promise<{ readonly view: ScheduleView; readonly made: boolean }> {
-    const problem = timingProblem(timing);
-    if (problem !== null) throw new UsageError(problem);
+    const problems = timingProblems(timing);
+    if (problems.length > 0) throw new UsageError(problems.join('\n'));
     const { client, config } = this.#access;
     const scheduleId = PREFIX + name;
     const input: ScheduledJobInput = { ...work, schedule: name, when: timingText(timing) };
@@ -131,9 +131,9 @@ export class ScheduleControl {
     try {
       return await work();
     } catch (error) {
-      const said = error instanceof ServiceError ? String((error.cause as Error | undefined)?.message ?? '') : '';
-      if (!('cron' in timing) || !/invalid|parse|cron/i.test(said)) throw error;
-      throw new UsageError(`cron: the Temporal server can't read '${timing.cron}': ${said.replace(/^\d+ \w+: /, '')}`);
+      // So the client tells of an argument that the server refuses.
+      if (!('cron' in timing) || !(error instanceof TypeError)) throw error;
+      throw new UsageError(`cron: the Temporal server can't use '${timing.cron}': ${error.message}`);
     }
   }
 }

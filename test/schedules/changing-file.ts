@@ -1,0 +1,110 @@
+import type { InputRow } from '../jobs/folder.js';
+
+const DAY_MS = 86_400_000;
+
+/** A CSV that somebody works on from day to day, and what must be bought for it. */
+export class ChangingFile {
+  rows: InputRow[] = [];
+  /** Days that have passed. */
+  day = 0;
+  readonly #refreshAfterDays: number;
+  readonly #random: () => number;
+  /** Rows that were taken out, or were other than they are now. */
+  readonly #gone = new Map<string, InputRow>();
+  /** Day on which each URL was bought last. */
+  readonly #landed = new Map<string, number>();
+  /** How often each URL is to be bought. */
+  readonly bill = new Map<string, number>();
+  #next = 0;
+
+  constructor(rows: number, refreshAfterDays: number, seed = 1) {
+    this.#refreshAfterDays = refreshAfterDays;
+    this.#random = mulberry(seed);
+    for (let row = 0; row < rows; row++) this.#add();
+  }
+
+  get aheadMs(): number {
+    return this.day * DAY_MS;
+  }
+
+  /** Rows that the warehouse holds and the file doesn't. */
+  get vanished(): readonly InputRow[] {
+    return [...this.#gone.values()];
+  }
+
+  /** Another day: rows are added, taken out, brought back, moved and changed. */
+  change(): void {
+    this.day++;
+    this.#times(4, () => this.#add());
+    this.#times(4, () => this.#leave(this.#place()));
+    this.#times(3, () => this.#comeBack());
+    // Another cell: a new row, of a URL that is bought.
+    this.#times(3, () => this.#edit(([id, name, url]) => [id, `${name}+`, url]));
+    this.#times(2, () => this.#edit(([id, name]) => [id, name, this.#url()]));
+    this.#times(2, () => this.#edit(([id, name]) => [id, name, this.rows[this.#place()]?.[2] as string]));
+    if (this.#random() < 0.5) this.rows.sort(() => this.#random() - 0.5);
+    else this.#times(3, () => this.rows.splice(this.#place(), 0, ...this.rows.splice(this.#place(), 1)));
+  }
+
+  /** What a run on this day must buy; noted down in the bill. */
+  due(): readonly string[] {
+    const urls = [...new Set(this.rows.map(([, , url]) => url))];
+    const due = urls.filter(
+      (url) => this.day - (this.#landed.get(url) ?? Number.NEGATIVE_INFINITY) >= this.#refreshAfterDays,
+    );
+    for (const url of due) {
+      this.#landed.set(url, this.day);
+      this.bill.set(url, (this.bill.get(url) ?? 0) + 1);
+    }
+    return due;
+  }
+
+  #add(): void {
+    const id = String(this.#next);
+    this.rows.splice(this.#place(), 0, [id, `Company ${id}`, this.#url()]);
+  }
+
+  #url(): string {
+    return `https://site-${this.#next++}.example/`;
+  }
+
+  #leave(place: number): void {
+    const [row] = this.rows.splice(place, 1);
+    if (row) this.#gone.set(row.join(), row);
+  }
+
+  #comeBack(): void {
+    const back = [...this.#gone].at(Math.floor(this.#random() * this.#gone.size));
+    if (!back) return;
+    this.#gone.delete(back[0]);
+    this.rows.splice(this.#place(), 0, back[1]);
+  }
+
+  #edit(change: (row: InputRow) => InputRow): void {
+    const place = this.#place();
+    const row = this.rows[place];
+    const changed = row && change(row);
+    if (!row || !changed || this.rows.some((other) => other.join() === changed.join())) return;
+    this.#gone.set(row.join(), row);
+    this.#gone.delete(changed.join());
+    this.rows[place] = changed;
+  }
+
+  #place(): number {
+    return Math.floor(this.#random() * this.rows.length);
+  }
+
+  #times(most: number, work: () => void): void {
+    for (let times = Math.floor(this.#random() * (most + 1)); times > 0; times--) work();
+  }
+}
+
+function mulberry(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
