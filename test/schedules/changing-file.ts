@@ -9,8 +9,8 @@ export class ChangingFile {
   day = 0;
   readonly #refreshAfterDays: number;
   readonly #random: () => number;
-  /** Rows that were taken out, or were other than they are now. */
-  readonly #gone = new Map<string, InputRow>();
+  /** Rows that a run has met, by their cells. */
+  readonly #met = new Map<string, InputRow>();
   /** Day on which each URL was bought last. */
   readonly #landed = new Map<string, number>();
   /** How often each URL is to be bought. */
@@ -29,14 +29,15 @@ export class ChangingFile {
 
   /** Rows that the warehouse holds and the file doesn't. */
   get vanished(): readonly InputRow[] {
-    return [...this.#gone.values()];
+    const here = new Set(this.rows.map((row) => row.join()));
+    return [...this.#met].filter(([cells]) => !here.has(cells)).map(([, row]) => row);
   }
 
   /** Another day: rows are added, taken out, brought back, moved and changed. */
   change(): void {
     this.day++;
     this.#times(4, () => this.#add());
-    this.#times(4, () => this.#leave(this.#place()));
+    this.#times(4, () => this.rows.splice(this.#place(), 1));
     this.#times(3, () => this.#comeBack());
     // Another cell: a new row, of a URL that is bought.
     this.#times(3, () => this.#edit(([id, name, url]) => [id, `${name}+`, url]));
@@ -48,6 +49,7 @@ export class ChangingFile {
 
   /** What a run on this day must buy; noted down in the bill. */
   due(): readonly string[] {
+    for (const row of this.rows) this.#met.set(row.join(), row);
     const urls = [...new Set(this.rows.map(([, , url]) => url))];
     const due = urls.filter(
       (url) => this.day - (this.#landed.get(url) ?? Number.NEGATIVE_INFINITY) >= this.#refreshAfterDays,
@@ -68,16 +70,10 @@ export class ChangingFile {
     return `https://site-${this.#next++}.example/`;
   }
 
-  #leave(place: number): void {
-    const [row] = this.rows.splice(place, 1);
-    if (row) this.#gone.set(row.join(), row);
-  }
-
   #comeBack(): void {
-    const back = [...this.#gone].at(Math.floor(this.#random() * this.#gone.size));
-    if (!back) return;
-    this.#gone.delete(back[0]);
-    this.rows.splice(this.#place(), 0, back[1]);
+    const { vanished } = this;
+    const back = vanished[Math.floor(this.#random() * vanished.length)];
+    if (back) this.rows.splice(this.#place(), 0, back);
   }
 
   #edit(change: (row: InputRow) => InputRow): void {
@@ -85,8 +81,6 @@ export class ChangingFile {
     const row = this.rows[place];
     const changed = row && change(row);
     if (!row || !changed || this.rows.some((other) => other.join() === changed.join())) return;
-    this.#gone.set(row.join(), row);
-    this.#gone.delete(changed.join());
     this.rows[place] = changed;
   }
 
