@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { Secret } from '../core/secret.js';
@@ -56,6 +56,7 @@ async function joinOrStart(config: RuntimeConfig, folder: string): Promise<Embed
     qps: contentsQps(config.rate),
     latencyMs: LATENCY_MS,
     retryAfter: 'seconds',
+    events: { count: EVENTS, ...historyOf(folder) },
   };
   // Where it was before, if it can be: workers that share a store go on asking there.
   const { url, close } = await (running === null
@@ -69,6 +70,19 @@ async function joinOrStart(config: RuntimeConfig, folder: string): Promise<Embed
     bill: () => fetchBill(url),
     close,
   };
+}
+
+/** Enough webset events that reading them takes a few seconds. */
+const EVENTS = 5000;
+const HISTORY_MS = 30 * 86_400_000;
+
+/** The past does not change when the sandbox is started anew: its history ends when it was started first. */
+function historyOf(folder: string): { readonly from: string; readonly to: string } {
+  const file = join(folder, 'history-ends.txt');
+  const known = existsSync(file) ? Date.parse(readFileSync(file, 'utf8')) : Number.NaN;
+  const to = Number.isFinite(known) ? known : Date.now();
+  if (to !== known) writeFileSync(file, new Date(to).toISOString(), { mode: 0o600 });
+  return { from: new Date(to - HISTORY_MS).toISOString(), to: new Date(to).toISOString() };
 }
 
 async function startThread(

@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { addAgentRuns } from './agent-commands.js';
 import type { Context, ExitCode } from './context.js';
+import { addEvents } from './event-program.js';
 import { addMonitors } from './monitor-program.js';
 import { many, withRate } from './options.js';
 import { addAgentRows, addEnrich } from './row-commands.js';
@@ -83,6 +84,7 @@ export function buildProgram(version: string, chosen: (action: Action) => void):
     .option('--dry-run', 'say what would be bought, buy nothing')
     .option('--json', 'the summary as one JSON object on stdout')
     .action((flags) => chosen(async (context) => (await import('./commands/start.js')).start(context, flags)));
+  addEvents(program, chosen);
   addMonitors(program, chosen);
   addSchedules(program, chosen);
   addSandbox(program, chosen);

@@ -2,9 +2,8 @@ import { userInfo } from 'node:os';
 import { MonitorControl } from '../worker/monitor-control.js';
 import type { RuntimeConfig } from '../worker/runtime-types.js';
 import type { Context, ExitCode } from './context.js';
-import { checkReachable } from './reach.js';
-import { type Session, withRuntime } from './session.js';
-import { settings } from './settings.js';
+import type { Session } from './session.js';
+import { withAccess } from './with-access.js';
 
 /** What the settings of a command on monitors may name. */
 export interface MonitorSettingFlags {
@@ -21,13 +20,9 @@ export async function withMonitors(
 ): Promise<ExitCode> {
   const { qps, into } = flags;
   const named = { ...(qps === undefined ? {} : { qps }), ...(into === undefined ? {} : { into }) };
-  const config = settings(context, named, mistakes);
-  return withRuntime(context, config, { sends: true }, async (session) => {
-    await checkReachable(config);
-    session.working();
-    const access = await session.runtime.workflows({ worker: true });
-    return work(new MonitorControl(access, context.cwd), session, config);
-  });
+  return withAccess(context, named, mistakes, (access, session, config) =>
+    work(new MonitorControl(access, context.cwd), session, config),
+  );
 }
 
 /** Who types, for the audit. */

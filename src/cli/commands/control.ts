@@ -5,12 +5,14 @@ import { checkReachable } from '../reach.js';
 import { printable } from '../render/printable.js';
 import { withRuntime } from '../session.js';
 import { settings } from '../settings.js';
+import { walkNamed } from '../walk-named.js';
+import { watchWalk } from '../watch-walk.js';
 import { watchToEnd } from './run-enrich.js';
 
 /** `searchflow pause JOB`: paid requests in flight land, nothing new starts, until it is resumed. */
 export async function pause(context: Context, job: string): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { sends: false }, async ({ runtime }) => {
-    const handle = await runtime.attach(job);
+    const handle = (await walkNamed(runtime, job)) ?? (await runtime.attach(job));
     await handle.pause();
     context.terminal.say(`${printable(handle.job)} is told to pause; \`searchflow resume ${printable(job)}\` goes on.`);
     return exitCodes.ok;
@@ -30,6 +32,12 @@ export async function resume(
     await refuseOtherService(session.runtime, job, config.origin);
     await checkReachable(config);
     session.working();
+    const walk = await walkNamed(session.runtime, job, { worker: true });
+    if (walk) {
+      if (maxCostDollars !== undefined) throw new UsageError('--max-cost: reading events costs nothing.');
+      await walk.resume();
+      return watchWalk(context, session, walk, { json: flags.json ?? false });
+    }
     const handle = await session.runtime.attach(job, { worker: true });
     await handle.resume(maxCostDollars === undefined ? {} : { maxCostDollars });
     if (session.runtime.clientOnly) {
@@ -55,8 +63,13 @@ async function refuseOtherService(runtime: Runtime, job: string, origin: string)
 /** `searchflow cancel JOB`: paid requests in flight land, then the job ends; what was bought stays bought. */
 export async function cancel(context: Context, job: string): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { sends: false }, async ({ runtime }) => {
-    const handle = await runtime.attach(job);
+    const walk = await walkNamed(runtime, job);
+    const handle = walk ?? (await runtime.attach(job));
     await handle.cancel();
+    if (walk) {
+      context.terminal.say(`${printable(walk.job)} is told to end. What it loaded stays; the same command goes on.`);
+      return exitCodes.ok;
+    }
     context.terminal.say(
       `${printable(handle.job)} is told to end. What it bought stays bought; the same enrich command goes on.`,
     );

@@ -11,7 +11,8 @@ export async function jobs(context: Context, flags: { readonly json?: boolean })
     else
       for (const one of all)
         context.terminal.data([one.job, one.origin, one.input, one.into].map((text) => printable(text)).join('\t'));
-    if (all.length === 0) context.terminal.say('No job yet; `searchflow enrich FILE` makes one.');
+    if (all.length === 0)
+      context.terminal.say('No job yet; `searchflow enrich FILE` or `searchflow events sync` makes one.');
     return exitCodes.ok;
   });
 }

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobProgress, SliceHeartbeat } from '../../core/job.js';
-import { JobFailed, type Runtime, UsageError } from '../../worker/runtime-types.js';
+import { findWalk } from '../../worker/find-walk.js';
+import { answered } from '../answered.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { Meter } from '../render/meter.js';
 import { printable } from '../render/printable.js';
@@ -8,9 +8,7 @@ import { progressText, rowLine } from '../render/progress-line.js';
 import { summaryData, summaryText } from '../render/summary.js';
 import { withRuntime } from '../session.js';
 import { settings } from '../settings.js';
-
-/** A living worker answers within milliseconds; one that is gone never does. */
-const ANSWER_MS = 3000;
+import { walkStatus } from './events-status.js';
 
 interface Shown {
   readonly progress: JobProgress;
@@ -22,7 +20,9 @@ export async function status(context: Context, job: string, flags: { readonly js
   const { terminal } = context;
   const config = settings(context, {});
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
-    const shown = await ask(runtime, job);
+    const walk = findWalk(await runtime.walks(), job);
+    if (walk) return walkStatus(context, config, runtime, walk, flags.json ?? false);
+    const shown = await answered(async () => (await runtime.attach(job)).progress());
     if (shown !== null && ['planning', 'running', 'paused'].includes(shown.progress.phase)) {
       if (flags.json) terminal.data(JSON.stringify({ kind: 'progress', ...shown.progress, running: shown.running }));
       else terminal.data(statusText(shown));
@@ -34,17 +34,6 @@ export async function status(context: Context, job: string, flags: { readonly js
     else terminal.data(summaryText(ending));
     return exitCodes.ok;
   });
-}
-
-/** The workflow's own answer; null where nothing answers for it: it never ran on this server, or no worker lives. */
-async function ask(runtime: Runtime, job: string): Promise<Shown | null> {
-  try {
-    const handle = await runtime.attach(job);
-    return await Promise.race([handle.progress(), sleep(ANSWER_MS, null, { ref: false })]);
-  } catch (error) {
-    if (error instanceof UsageError || error instanceof JobFailed) throw error;
-    return null;
-  }
 }
 
 function statusText({ progress, running }: Shown): string {

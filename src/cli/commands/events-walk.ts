@@ -1,0 +1,76 @@
+import type { WalkInput } from '../../core/walk-job.js';
+import type { ConfigFlags } from '../../worker/config.js';
+import { EventControl, type EventPlace } from '../../worker/event-control.js';
+import type { Context, ExitCode } from '../context.js';
+import { type EventFlags, type StretchFlags, toStretch, toWalkOptions, typesNote } from '../event-flags.js';
+import { keepSchedule } from '../keep-schedule.js';
+import { serviceText } from '../render/plan.js';
+import { printable } from '../render/printable.js';
+import { type ScheduleFlags, type ScheduleWish, toScheduleWish } from '../schedule-flags.js';
+import { watchWalk } from '../watch-walk.js';
+import { withAccess } from '../with-access.js';
+
+/** `searchflow events sync`: what has happened since it ran last; or by a schedule from now on. */
+export async function sync(context: Context, flags: EventFlags & ScheduleFlags): Promise<ExitCode> {
+  const mistakes: string[] = [];
+  const wish = toScheduleWish(flags, mistakes);
+  return run(context, flags, { kind: 'sync', ...toWalkOptions(flags, mistakes) }, mistakes, { wish });
+}
+
+/** `searchflow events backfill`: a stretch of time. The same command makes it go on, or finds it done. */
+export async function backfill(context: Context, flags: EventFlags & StretchFlags): Promise<ExitCode> {
+  const mistakes: string[] = [];
+  const stretch = toStretch(flags, Date.now(), mistakes);
+  return run(context, flags, { kind: 'backfill', ...stretch, ...toWalkOptions(flags, mistakes) }, mistakes);
+}
+
+/** `searchflow events verify`: a stretch is read once more, compared and mended. Fails where the service shows less than there is. */
+export async function verify(
+  context: Context,
+  flags: EventFlags & StretchFlags & { readonly strict?: boolean },
+): Promise<ExitCode> {
+  const mistakes: string[] = [];
+  const stretch = toStretch(flags, Date.now(), mistakes);
+  const { strict = false } = flags;
+  const input = { kind: 'backfill', verify: true, ...stretch, ...toWalkOptions(flags, mistakes) } as const;
+  return run(context, flags, input, mistakes, { strict });
+}
+
+async function run(
+  context: Context,
+  flags: EventFlags,
+  input: WalkInput,
+  mistakes: readonly string[],
+  { strict = false, wish = null }: { readonly strict?: boolean; readonly wish?: ScheduleWish | null } = {},
+): Promise<ExitCode> {
+  const { terminal } = context;
+  return withAccess(context, settingsOf(flags), mistakes, async (access, session, config) => {
+    const note = typesNote(input.types);
+    if (note !== null) terminal.say(terminal.colors.yellow(`Note: ${printable(note, 1000)}`));
+    const control = new EventControl(access, context.cwd);
+    const walk: WalkInput & EventPlace = { ...input, ...control.place(flags.into) };
+    const { json = false } = flags;
+    if (wish !== null && walk.kind === 'sync') {
+      const { job, workflowId, input: syncs } = control.work(walk);
+      const { kind: _, ...scheduled } = syncs;
+      const code = await keepSchedule(context, access, wish, {
+        name: job,
+        work: { workflow: 'syncEvents', workflowId, input: scheduled },
+      });
+      if (wish.timing === 'never') return code;
+    }
+    const { handle, joined } = await control.start(walk);
+    const what = joined ? 'goes on' : 'starts';
+    terminal.say(`${handle.job} ${what}; webset events of ${serviceText(config)} into ${printable(walk.into)}.`);
+    return watchWalk(context, session, handle, { json, strict });
+  });
+}
+
+/** What of the flags is a setting. */
+export function settingsOf({ qps, rateProfile, into }: EventFlags): ConfigFlags {
+  return {
+    ...(qps === undefined ? {} : { qps }),
+    ...(rateProfile === undefined ? {} : { rateProfile }),
+    ...(into === undefined ? {} : { into }),
+  };
+}

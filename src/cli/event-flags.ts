@@ -1,0 +1,67 @@
+import { eventTypes } from '../core/events/payloads.js';
+import type { EventWalkOptions } from '../core/walk-job.js';
+import { parseMoment } from './moment-option.js';
+import { toCount } from './monitor-flags.js';
+
+/** Flags of all commands on events, as typed. */
+export interface EventFlags {
+  readonly into?: string;
+  readonly type?: readonly string[];
+  readonly parallel?: string;
+  readonly qps?: string;
+  readonly rateProfile?: string;
+  readonly json?: boolean;
+}
+
+export interface StretchFlags {
+  readonly from?: string;
+  readonly until?: string;
+}
+
+const MOST_PARALLEL = 256;
+
+/** What walks share, of the flags; adds a sentence to `mistakes` for each that can't be. */
+export function toWalkOptions(flags: EventFlags, mistakes: string[]): Pick<EventWalkOptions, 'types' | 'parallel'> {
+  const { type, parallel } = flags;
+  const types = [...new Set((type ?? []).flatMap((text) => text.split(',')).map((text) => text.trim()))];
+  if (types.includes('')) mistakes.push('--type: an event type is needed, such as webset.item.created.');
+  const windows = toCount(parallel, '--parallel', MOST_PARALLEL, mistakes);
+  return {
+    ...(types.length === 0 ? {} : { types: types.sort() }),
+    ...(windows === undefined ? {} : { parallel: windows }),
+  };
+}
+
+/** A sentence about types that nobody knows; null where there are none. The service may have new ones, so it is no mistake. */
+export function typesNote(types: readonly string[] = []): string | null {
+  const strange = types.filter((type) => !eventTypes.includes(type));
+  if (strange.length === 0) return null;
+  const which = strange.length === 1 ? 'is no event type' : 'are no event types';
+  return `${strange.join(', ')} ${which} that searchflow knows. It knows ${[...eventTypes].sort().join(', ')}.`;
+}
+
+/** The stretch of the flags, ISO 8601; adds a sentence to `mistakes` for each that can't be. */
+export function toStretch(
+  { from, until }: StretchFlags,
+  now: number,
+  mistakes: string[],
+): { readonly from: string; readonly until?: string } {
+  if (from === undefined)
+    mistakes.push(
+      '--from: say from when, such as 2026-01-01 (UTC); `searchflow events sync` loads all from the beginning.',
+    );
+  const read = (name: 'from' | 'until', text: string | undefined): number | null => {
+    if (text === undefined) return null;
+    const found = parseMoment(text, now, name === 'until');
+    if ('at' in found) return found.at;
+    mistakes.push(`--${name}: ${found.problem}.`);
+    return null;
+  };
+  const [begins, ends] = [read('from', from), read('until', until)];
+  if (begins !== null && ends !== null && begins >= ends)
+    mistakes.push(`--from ${from} is later than --until ${until}: exchange them.`);
+  if (begins !== null && begins > now)
+    mistakes.push(`--from: ${from} is in the future, where no event has happened yet.`);
+  const iso = (at: number | null) => new Date(at ?? 0).toISOString();
+  return { from: iso(begins), ...(until === undefined ? {} : { until: iso(ends) }) };
+}

@@ -1,0 +1,199 @@
+import type { Differences, StreamListing, Verification } from '../../core/event-warehouse.js';
+import type { WalkHeartbeat, WalkProgress, WalkSummary } from '../../core/walk-job.js';
+import type { EventStatus } from '../../worker/event-status.js';
+import { count, duration, some } from './amounts.js';
+import { columns } from './columns.js';
+import { Speed } from './meter.js';
+import { printable } from './printable.js';
+import { type ProgressLine, progressText, speedText, waitText } from './progress-line.js';
+
+/** A moment as people and other programs read it, without what is always zero. */
+const moment = (at: number) => new Date(at).toISOString().replace('.000Z', 'Z');
+const ago = (at: number, now: number) => `${duration(Math.max(0, (now - at) / 1000))} ago`;
+
+/** Turns looks at a walk into progress lines. Counts never go backwards, though a window that ends drops its heartbeat for a moment. */
+export class WalkMeter {
+  readonly #speed = new Speed();
+  #events = 0;
+
+  /** `blocked`: what holds back every call of the team, if anything does. */
+  line(at: number, progress: WalkProgress, running: readonly WalkHeartbeat[], blocked: string | null): ProgressLine {
+    const loading = running.reduce((sum, { events = 0 }) => sum + events, 0);
+    this.#events = Math.max(this.#events, progress.events + loading);
+    const { phase, pausedFor, share, etaMs, added, changed } = progress;
+    const waitingFor = blocked ?? running.find((one) => one.waitingFor !== null)?.waitingFor ?? null;
+    return {
+      part: share,
+      facts: [
+        some(this.#events, 'event'),
+        ...speedText(this.#speed.at(at, this.#events), 'events'),
+        ...(etaMs === null || phase !== 'running' ? [] : [`${duration(Math.ceil(etaMs / 1000))} left`]),
+        ...(added + changed < progress.events ? [`${count(added)} new`] : []),
+      ],
+      alarm: null,
+      notes: [],
+      waits: waitText({ phase, pausedFor, waitingFor }, 'asking what there is'),
+    };
+  }
+}
+
+/** How a walk ended, for a person. */
+export function walkText(summary: WalkSummary, now: number): string {
+  const { events, added, changed, seconds, watermark, into, phase, message, verified } = summary;
+  const read = `${some(events, 'event')} read in ${duration(seconds)}`;
+  const lines: string[] = [];
+  if (phase === 'stopped') lines.push(`Stopped: ${printable(message ?? 'no reason was given')}`);
+  if (verified) lines.push(`${titleOf(summary.stream)}: ${read}.`, ...verifiedLines(verified));
+  else if (events === 0) lines.push(`${titleOf(summary.stream)}: nothing more to load.`);
+  else
+    lines.push(
+      `${titleOf(summary.stream)}: ${read}, ${count(added)} new${changed > 0 ? `, ${count(changed)} with newer contents` : ''}.`,
+    );
+  if (watermark !== null && !verified)
+    lines.push(`Newest event loaded: ${moment(watermark)} (${ago(watermark, now)}).`);
+  return [...lines, `Warehouse: ${printable(into)}`].join('\n');
+}
+
+/** `sync` as `Synced`, others with their stretch. */
+function titleOf(stream: string): string {
+  const [kind, stretch = '', types] = stream.split(' ');
+  const only =
+    types === undefined
+      ? ''
+      : ` (${types
+          .split(',')
+          .map((type) => printable(type))
+          .join(', ')})`;
+  if (kind === 'sync') return `Synced${stretch === '' ? '' : ` (${printable(stretch)})`}`;
+  const [from = '', until = ''] = stretch.split('..');
+  const span = `${short(from)} to ${until === '' ? 'a minute ago' : short(until)}`;
+  return `${kind === 'verify' ? 'Verified' : 'Backfilled'} ${span}${only}`;
+}
+
+/** A day where it is a whole one. */
+function short(iso: string): string {
+  return printable(iso === '' ? 'the beginning' : iso.replace('T00:00:00.000Z', '').replace('.000Z', 'Z'));
+}
+
+function verifiedLines({ missing, changed, gone, days }: Verification): string[] {
+  if (missing + changed + gone === 0)
+    return ['The warehouse has every event that the service has, with the same contents.'];
+  const rows: [number, string][] = [
+    [missing, 'missing; loaded now'],
+    [changed, 'changed; mended now'],
+    [gone, 'gone: the service shows them no more; kept'],
+  ];
+  const table = columns([
+    ['day', 'missing', 'changed', 'gone'],
+    ...days.map((day) => [day.day, count(day.missing), count(day.changed), count(day.gone)]),
+  ]);
+  return [
+    ...rows.filter(([events]) => events > 0).map(([events, what]) => `${count(events).padStart(9)}  ${what}`),
+    ...table.map((line) => `  ${line}`),
+    'Which: the table event_checks, by the id of the event.',
+  ];
+}
+
+/** Whether anything was found to differ. */
+export function differs({ missing, changed, gone }: Differences): boolean {
+  return missing + changed + gone > 0;
+}
+
+/** A walk that is under way, in a line. */
+export function runningText({ job, progress }: { readonly job: string; readonly progress: WalkProgress }): string {
+  const { phase, pausedFor, message } = progress;
+  const shown = progressText(new WalkMeter().line(0, progress, [], null));
+  const why = pausedFor === null ? '' : ` (${pausedFor})`;
+  return `${printable(job)}: ${phase}${why}, ${shown}${message === null ? '' : `\n  ${printable(message)}`}`;
+}
+
+/** What a warehouse holds of a service's events, for a person. */
+export function statusText({ streams, types }: EventStatus, into: string, now: number): string {
+  const events = types.reduce((sum, one) => sum + one.events, 0);
+  return [
+    `Warehouse: ${printable(into)}`,
+    ...streams.flatMap((stream) => streamLines(stream, now)),
+    `${some(events, 'event')} of ${some(types.length, 'type')}:`,
+    ...columns([
+      ['type', 'events', 'latest'],
+      ...types.map(({ type, events: how, known, latest }) => [
+        `${printable(type, 80)}${known ? '' : ' (unknown)'}`,
+        count(how),
+        latest === null ? '-' : moment(latest),
+      ]),
+    ]).map((line) => `  ${line}`),
+  ].join('\n');
+}
+
+function streamLines(listing: StreamListing, now: number): string[] {
+  const { stream, watermark, completedAt, to, pending, windows, share, events } = listing;
+  const [kind = '', ...rest] = stream.split(' ');
+  const name =
+    kind === 'sync'
+      ? stream
+      : `${kind} ${short(rest[0]?.split('..')[0] ?? '')} to ${untilOf(rest)}${rest.slice(1).map((types) => ` ${types}`)}`;
+  const lines = [`${printable(name)}:`];
+  if (pending.length > 0) {
+    const part = share === null ? '' : `${Math.floor(share * 100)}% of its time, `;
+    lines.push(
+      `  under way: ${part}${windows - pending.length} of ${some(windows, 'window')} done, ${some(events, 'event')} read`,
+    );
+  }
+  if (kind === 'sync' || pending.length === 0)
+    lines.push(
+      `  newest event loaded: ${watermark === null ? 'none' : `${moment(watermark)} (lag ${duration(Math.max(0, (now - watermark) / 1000))})`}`,
+    );
+  if (completedAt !== null)
+    lines.push(
+      `  last complete run: ${ago(completedAt, now)}${pending.length > 0 || to === null ? '' : `, up to ${moment(to)}`}`,
+    );
+  else if (pending.length === 0) lines.push('  no run is complete yet');
+  return lines;
+}
+
+function untilOf([stretch = '']: readonly string[]): string {
+  const until = stretch.split('..')[1] ?? '';
+  return until === '' ? 'a minute ago' : short(until);
+}
+
+/** The same for machines: times ISO 8601, spans in seconds. */
+export function statusData(
+  held: EventStatus | null,
+  running: readonly { readonly job: string; readonly progress: WalkProgress }[],
+  into: string,
+  origin: string,
+  now: number,
+): object {
+  const { streams = [], types = [] } = held ?? {};
+  const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+  const since = (at: number | null) => (at === null ? null : Math.max(0, Math.round((now - at) / 1000)));
+  return {
+    kind: 'events',
+    // False: the warehouse is in use, and only what runs can be told.
+    known: held !== null,
+    running: running.map(({ job, progress }) => ({ job, ...progress })),
+    into,
+    origin,
+    events: types.reduce((sum, one) => sum + one.events, 0),
+    streams: streams.map(({ pending, lengthMs: _, ...one }) => ({
+      ...one,
+      kind: one.stream.split(' ', 1)[0],
+      watermark: iso(one.watermark),
+      lagSeconds: since(one.watermark),
+      completedAt: iso(one.completedAt),
+      completedSecondsAgo: since(one.completedAt),
+      sweptAt: iso(one.sweptAt),
+      beganAt: iso(one.beganAt),
+      from: iso(one.from),
+      to: iso(one.to),
+      windowsLeft: pending.length,
+    })),
+    types: types.map((one) => ({ ...one, latest: iso(one.latest) })),
+  };
+}
+
+/** A walk's result for machines. */
+export function walkData(job: string, summary: WalkSummary): object {
+  const { watermark } = summary;
+  return { kind: 'events', job, ...summary, watermark: watermark === null ? null : new Date(watermark).toISOString() };
+}

@@ -1,0 +1,61 @@
+import type { WalkSummary } from '../core/walk-job.js';
+import type { WalkHandle } from '../worker/event-control.js';
+import { type Context, type ExitCode, exitCodes } from './context.js';
+import { follow } from './follow.js';
+import { differs, WalkMeter, walkData, walkText } from './render/events.js';
+import { blockedText } from './render/meter.js';
+import { commandsAsTyped } from './render/paused.js';
+import { printable } from './render/printable.js';
+import { ProgressView } from './render/progress-view.js';
+import { resumeCommand } from './resume-command.js';
+import type { Session } from './session.js';
+
+export interface WalkManner {
+  readonly json: boolean;
+  /** A verification that had to mend something has failed, too. */
+  readonly strict?: boolean;
+}
+
+/** Watches a walk and tells how it ended. */
+export async function watchWalk(
+  context: Context,
+  { runtime, stopped }: Session,
+  handle: WalkHandle,
+  manner: WalkManner,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const view = new ProgressView(terminal);
+  const meter = new WalkMeter();
+  if (runtime.clientOnly) terminal.say('Another process of this folder runs the worker; this one watches.');
+  const look = async () => {
+    // In this order: a window that ends in between is missing for a moment, but never counted twice.
+    const progress = await handle.progress();
+    const [running, limits] = await Promise.all([handle.running(), runtime.clientOnly ? null : runtime.limits()]);
+    const at = Date.now();
+    if (!stopped.aborted) view.update(meter.line(at, progress, running, blockedText(limits, at)), at);
+    return progress;
+  };
+  const watched = { look, result: () => handle.result() };
+  const followed = await follow(watched, { stopped, everyMs: terminal.live ? 250 : 1000 });
+  view.end();
+  if (followed.kind === 'parked') {
+    const { pausedFor, message, ...progress } = followed.progress;
+    if (manner.json)
+      terminal.data(JSON.stringify({ kind: 'paused', job: handle.job, pausedFor, message, ...progress }));
+    const why = commandsAsTyped(printable(message ?? 'no reason was given'), context.env);
+    terminal.say(`Paused (${pausedFor}): ${why}`);
+    terminal.say(`What was read is loaded. When that is mended, go on: ${resumeCommand(context.args, context.env)}`);
+    return exitCodes.failed;
+  }
+  const { summary } = followed;
+  if (manner.json) terminal.data(JSON.stringify(walkData(handle.job, summary)));
+  else terminal.say(walkText(summary, Date.now()));
+  return codeOf(summary, manner);
+}
+
+/** A verification fails where the warehouse is not what the service shows: what is gone there is kept here. */
+function codeOf({ phase, verified }: WalkSummary, { strict = false }: WalkManner): ExitCode {
+  if (phase !== 'done') return exitCodes.failed;
+  if (!verified) return exitCodes.ok;
+  return verified.gone > 0 || (strict && differs(verified)) ? exitCodes.failed : exitCodes.ok;
+}

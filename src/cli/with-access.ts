@@ -1,0 +1,21 @@
+import type { ConfigFlags } from '../worker/config.js';
+import type { RuntimeConfig, WorkflowAccess } from '../worker/runtime-types.js';
+import type { Context, ExitCode } from './context.js';
+import { checkReachable } from './reach.js';
+import { type Session, withRuntime } from './session.js';
+import { settings } from './settings.js';
+
+/** Runs a command that starts workflows: with a server, a worker here or elsewhere, and a sandbox where there is no key. */
+export async function withAccess(
+  context: Context,
+  flags: ConfigFlags,
+  mistakes: readonly string[],
+  work: (access: WorkflowAccess, session: Session, config: RuntimeConfig) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const config = settings(context, flags, mistakes);
+  return withRuntime(context, config, { sends: true }, async (session) => {
+    await checkReachable(config);
+    session.working();
+    return work(await session.runtime.workflows({ worker: true }), session, config);
+  });
+}

@@ -1,0 +1,128 @@
+import { hostname } from 'node:os';
+import {
+  type Client,
+  defaultPayloadConverter,
+  WorkflowExecutionAlreadyStartedError,
+  type WorkflowHandle,
+} from '@temporalio/client';
+import { signalNames, workflowNames } from '../core/job.js';
+import type { WalkEntry } from '../core/job-entries.js';
+import { canonicalJson } from '../core/json.js';
+import {
+  DEFAULT_EVENT_WAREHOUSE,
+  streamOf,
+  type WalkHeartbeat,
+  type WalkInput,
+  type WalkProgress,
+  type WalkSummary,
+} from '../core/walk-job.js';
+import { isPostgresUrl } from '../postgres/index.js';
+import { warehouseAddress } from '../sinks/index.js';
+import { walkName } from './find-walk.js';
+import { FlowHandle } from './flow-handle.js';
+import type { RuntimeConfig, WorkflowAccess } from './runtime-types.js';
+import { sha256 } from './sha256.js';
+
+/** State of an activity that waits for its next attempt, in Temporal's API. */
+const SCHEDULED = 1;
+
+/** Where events go, and where their files are; addresses have no credentials. */
+export interface EventPlace {
+  readonly into: string;
+  readonly host?: string;
+}
+
+/** Where the events of a command go: what it says, else the warehouse of the settings, else a file of their own. */
+export function eventPlace(config: Pick<RuntimeConfig, 'warehouse'>, into: string | undefined, cwd: string): string {
+  return warehouseAddress(into ?? config.warehouse?.shown ?? DEFAULT_EVENT_WAREHOUSE, cwd);
+}
+
+/** The walks on events, as the command uses them. */
+export class EventControl {
+  readonly #access: WorkflowAccess;
+  readonly #cwd: string;
+
+  constructor(access: WorkflowAccess, cwd: string) {
+    this.#access = access;
+    this.#cwd = cwd;
+  }
+
+  /** Where a warehouse is, and which machine has it. */
+  place(into: string | undefined): EventPlace {
+    const { config, shared } = this.#access;
+    const address = eventPlace(config, into, this.#cwd);
+    return { into: address, ...(shared && !isPostgresUrl(address) ? { host: hostname() } : {}) };
+  }
+
+  /** Name and id of a walk: one at a time for a stream, a warehouse and a service, whoever starts it. */
+  work<Input extends WalkInput & EventPlace>(
+    input: Input,
+  ): { readonly job: string; readonly workflowId: string; readonly input: Input & { readonly origin: string } } {
+    const { origin } = this.#access.config;
+    const stream = streamOf(input);
+    const hash = sha256(canonicalJson([stream, input.into, input.host ?? null, origin])).slice(0, 6);
+    const job = `${walkName({ stream })}-${hash}`;
+    return { job, workflowId: `searchflow-${job}`, input: { ...input, origin } };
+  }
+
+  /** Starts a walk, or makes the same one go on where it runs: `joined`. */
+  async start(walk: WalkInput & EventPlace): Promise<{ readonly handle: WalkHandle; readonly joined: boolean }> {
+    const { client, config } = this.#access;
+    const { job, workflowId, input } = this.work(walk);
+    const { kind, ...args } = input;
+    const handle = new WalkHandle(client, job, workflowId);
+    try {
+      await client.workflow.start(kind === 'sync' ? workflowNames.syncEvents : workflowNames.backfillEvents, {
+        workflowId,
+        taskQueue: config.taskQueue,
+        args: [args],
+      });
+      return { handle, joined: false };
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      // The same command always means: make it go on.
+      await handle.resume();
+      return { handle, joined: true };
+    }
+  }
+
+  /** A walk that ran. */
+  attach({ job, workflowId }: Pick<WalkEntry, 'job' | 'workflowId'>): WalkHandle {
+    return new WalkHandle(this.#access.client, job, workflowId);
+  }
+}
+
+/** A walk that runs or ran. */
+export class WalkHandle extends FlowHandle<WalkProgress, WalkSummary> {
+  readonly #handle: WorkflowHandle;
+
+  constructor(
+    client: Client,
+    readonly job: string,
+    workflowId: string,
+  ) {
+    super(client, workflowId);
+    this.#handle = client.workflow.getHandle(workflowId);
+  }
+
+  pause(): Promise<void> {
+    return this.signal(signalNames.pause);
+  }
+
+  resume(): Promise<void> {
+    return this.signal(signalNames.resume);
+  }
+
+  /** What its activities do now, and why those that wait for their next attempt do. */
+  async running(): Promise<readonly WalkHeartbeat[]> {
+    const { raw } = await this.#handle.describe();
+    return (raw.pendingActivities ?? []).map((activity) => {
+      const payload = activity.heartbeatDetails?.payloads?.[0];
+      const beat = payload ? defaultPayloadConverter.fromPayload<WalkHeartbeat | null>(payload) : null;
+      const failed = activity.state === SCHEDULED ? (activity.lastFailure?.message ?? null) : null;
+      const { window = 0, pages = 0, events = 0, waitingFor = null } = beat ?? {};
+      // What an attempt that ended had loaded is in no sum, but in the warehouse: shown until the next one tells its own.
+      return { window, pages, events, waitingFor: failed ?? waitingFor };
+    });
+  }
+}

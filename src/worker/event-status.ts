@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StreamListing, TypeCount } from '../core/event-warehouse.js';
+import { SinkBusy } from '../core/sink.js';
+import { openEventPlaces } from './event-places.js';
+import type { RuntimeConfig } from './runtime-types.js';
+
+/** What a warehouse holds of a service's events. */
+export interface EventStatus {
+  readonly streams: readonly StreamListing[];
+  readonly types: readonly TypeCount[];
+}
+
+/** A worker closes its file a quarter of a second after its last load; one that loads all the time doesn't. */
+const PATIENCE_MS = 3000;
+const AGAIN_MS = 100;
+
+/** Reads the marks of a warehouse itself, without Temporal. Rejects with `SinkBusy` where a worker has the file all the time. */
+export async function readEventStatus(config: RuntimeConfig, into: string): Promise<EventStatus> {
+  const places = openEventPlaces(config);
+  const until = Date.now() + PATIENCE_MS;
+  try {
+    const warehouse = places.warehouse({ into });
+    for (;;) {
+      try {
+        return { streams: await warehouse.streams(config.origin), types: await warehouse.counts(config.origin) };
+      } catch (error) {
+        if (!(error instanceof SinkBusy) || Date.now() > until) throw error;
+        await sleep(AGAIN_MS);
+      }
+    }
+  } finally {
+    await places.close();
+  }
+}
