@@ -23,7 +23,7 @@ export class DayByDay {
   readonly #env: Record<string, string>;
   #schedule: ScheduleHandle | null = null;
   #runs = 0;
-  worker: Running | null = null;
+  #worker: Running | null = null;
 
   private constructor(temporal: TestWorkflowEnvironment, sandbox: Sandbox, env: Record<string, string>) {
     this.#temporal = temporal;
@@ -52,7 +52,7 @@ export class DayByDay {
       'enrich',
       this.folder.input,
       '--batch',
-      '5',
+      '10',
       '--cron',
       '0 0 1 1 *',
       '--schedule-name',
@@ -65,16 +65,22 @@ export class DayByDay {
   }
 
   async work(): Promise<void> {
-    this.worker = startCommand(['worker'], {
+    this.#worker = startCommand(['worker'], {
       cwd: this.folder.dir,
       env: { ...this.#env, NODE_OPTIONS: `--import ${clock}` },
     });
-    await this.worker.says(/A worker on/);
+    await this.#worker.says(/A worker on/);
+  }
+
+  /** Kills the worker and starts another one. */
+  async workAnew(): Promise<void> {
+    await this.kill();
+    await this.work();
   }
 
   async kill(): Promise<void> {
-    this.worker?.child.kill('SIGKILL');
-    await this.worker?.ended;
+    this.#worker?.child.kill('SIGKILL');
+    await this.#worker?.ended;
   }
 
   /** A run of the schedule on the file as it is today; `meanwhile` is done once it was told to run. */
