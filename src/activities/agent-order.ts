@@ -40,11 +40,13 @@ export const agentKind: SlowKind<AgentRunRequest, AgentRun> = {
   match(run, input, tag) {
     const told = fieldOf(fieldOf(run.request, 'metadata'), TAG) ?? fieldOf(fieldOf(run, 'metadata'), TAG);
     if (told !== undefined) return told === tag ? 'tag' : null;
+    if (!run.request) return 'silent';
     // A service that keeps metadata would show ours.
-    if (fieldOf(run.request, 'metadata') || !run.request) return null;
+    if (fieldOf(run.request, 'metadata')) return null;
     return echo(run.request) === echo(input) ? 'echo' : null;
   },
-  named: (message) => /\bagent_run_[A-Za-z0-9_-]+/.exec(message)?.[0] ?? null,
+  named: (message, { previousRunId }) =>
+    message.match(/\bagent_run_[A-Za-z0-9_-]+/g)?.find((id) => id !== previousRunId) ?? null,
   outcome({ status, costDollars }) {
     const costMicros = toMicros(costDollars?.total);
     if (status === 'completed') return { status: 'success', errorTag: null, costMicros };

@@ -33,6 +33,15 @@ export interface Start {
   readonly limitMicros: number | null;
 }
 
+/** A start without an answer, whose run is looked for. */
+export interface StartToFind {
+  readonly tag: string;
+  /** Unix ms before which it made nothing. */
+  readonly since: number;
+  /** What the service said instead of an answer, if it did: it may name a run. */
+  readonly said: string | null;
+}
+
 /** Places for runs in progress, as purchase needs them; see the port `Slots`. */
 export interface Places {
   take(owner: string, signal: AbortSignal): Promise<void>;
@@ -48,8 +57,8 @@ export interface Slow {
   start(unit: Unit, start: Start, signal: AbortSignal): Promise<RunFacts & { readonly queued?: boolean | null }>;
   /** Waits for the end; null where the service tells nothing more of the run. Rejects with the signal's reason when aborted: the run goes on. */
   follow(unit: Unit, facts: RunFacts, startedAt: number, signal: AbortSignal): Promise<Bought | null>;
-  /** The run that a start without an answer made, if it can be told; `since` in Unix ms. */
-  find(unit: Unit, tag: string, since: number, signal: AbortSignal): Promise<RunFacts | null>;
+  /** The run that a start without an answer made, if it can be told. */
+  find(unit: Unit, start: StartToFind, signal: AbortSignal): Promise<RunFacts | null>;
   /** The most that the run may be let cost where so much is left, in micro-dollars; null where its cost can't be bounded so. */
   bound(unit: Unit, remainingMicros: number): number | null;
   /** Only what runs already is followed. */

@@ -45,6 +45,17 @@ export class RecentRuns<R> {
     });
   }
 
+  /** One run; null where the service doesn't tell of it. */
+  async one(id: string, signal: AbortSignal): Promise<R | null> {
+    try {
+      return (await sendOnAndOn(this.#deps, this.#kind.one, { id }, { ...this.#kind.options, signal, tries: TRIES }))
+        .data;
+    } catch (error) {
+      if (isApiError(error)) return null;
+      throw error;
+    }
+  }
+
   async #read(): Promise<readonly R[]> {
     const since = this.#next?.since ?? 0;
     this.#next = null;

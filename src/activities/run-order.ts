@@ -5,7 +5,6 @@ import type { UnitStatus } from '../core/journal.js';
 import type { Json } from '../core/json.js';
 import type { PriceTable } from '../core/prices.js';
 import type { ActivityDeps } from './deps.js';
-import { isApiError } from './failure.js';
 import type { Bought, Order, RunFacts, Unit } from './order.js';
 import type { RunKind } from './run-follower.js';
 import type { Runs } from './runs.js';
@@ -22,10 +21,10 @@ export interface SlowKind<I, R> {
   bounded(input: I, limitMicros: number): I;
   /** The most that the run may be let cost where so much is left; null where its cost can't be bounded so. */
   bound(input: I, remainingMicros: number, prices: PriceTable): number | null;
-  /** Whether a run is the one that was asked for: told by its tag, or by what it echoes of the request. */
-  match(run: R, input: I, tag: string): 'tag' | 'echo' | null;
-  /** The run that a failure names, if it does: it then was started. */
-  named(message: string): string | null;
+  /** Whether a run is the one that was asked for, by its tag or what it echoes of the request; `silent` where it tells nothing. */
+  match(run: R, input: I, tag: string): 'tag' | 'echo' | 'silent' | null;
+  /** The run that a failure of this request names, if it does: it may be the one that was started. */
+  named(message: string, input: I): string | null;
   /** How a run that has ended counts. */
   outcome(run: R): {
     readonly status: UnitStatus;
@@ -59,6 +58,10 @@ export function runOrder<I, R>(
   const { create, run } = kind;
   const example = order.units[0];
   const estimate = (unit: Unit): number => create.estimate(request(unit), deps.prices());
+  const factsOf = (record: R): RunFacts | null => {
+    const id = run.idOf(record);
+    return id === null ? null : { run: id, requestId: null };
+  };
   return {
     ...order,
     operation: kind.operation,
@@ -76,16 +79,10 @@ export function runOrder<I, R>(
       async start(unit, { tag, limitMicros }, signal) {
         const plain = request(unit);
         const input = kind.tagged(limitMicros === null ? plain : kind.bounded(plain, limitMicros), tag);
-        try {
-          const { data, requestId, queued } = await deps.transport.send(create, input, { ...wire, signal });
-          const id = run.idOf(data);
-          if (id === null) throw new Error(`${kind.operation}: a run without an id`);
-          return { run: id, requestId, queued };
-        } catch (error) {
-          const id = isApiError(error) && (error.facts.status ?? 0) >= 500 ? kind.named(error.message) : null;
-          if (id === null) throw error;
-          return { run: id, requestId: isApiError(error) ? error.requestId : null };
-        }
+        const { data, requestId, queued } = await deps.transport.send(create, input, { ...wire, signal });
+        const id = run.idOf(data);
+        if (id === null) throw new Error(`${kind.operation}: a run without an id`);
+        return { run: id, requestId, queued };
       },
       async follow(unit, facts, startedAt, signal) {
         await end?.(facts.run, signal);
@@ -98,16 +95,22 @@ export function runOrder<I, R>(
         look?.(unit, ended.run);
         return bought(kind, unit, facts, ended.run);
       },
-      async find(unit, tag, since, signal) {
+      async find(unit, sought, signal) {
         const input = request(unit);
-        const recent = await runs.recent.since(since, signal);
-        const found = recent.filter((record) => kind.match(record, input, tag) === 'tag');
+        const { tag, since, said } = sought;
+        const match = (record: R) => kind.match(record, input, tag);
+        const told = said === null ? null : kind.named(said, input);
+        const named = told === null ? null : await runs.recent.one(told, signal);
+        const recent = named !== null && match(named) === 'tag' ? [named] : await runs.recent.since(since, signal);
+        const tagged = recent.find((record) => match(record) === 'tag');
+        if (tagged !== undefined) return factsOf(tagged);
         // Without its tag it is taken for ours only where no other run could be, and nobody else claims it.
-        const echoes = recent.filter((record) => kind.match(record, input, tag) === 'echo');
-        const [ours] = found.length > 0 ? found : echoes.length === 1 ? echoes : [];
-        const id = ours === undefined ? null : run.idOf(ours);
-        if (id === null || (found.length === 0 && (await runs.claimed(id, unit.key)))) return null;
-        return { run: id, requestId: null };
+        const isOfThen = (record: R) => (run.createdAt(record) ?? since) >= since;
+        const echoes = recent.filter((record) => isOfThen(record) && match(record) === 'echo');
+        const isNamed = named !== null && isOfThen(named) && match(named) !== null;
+        const [ours] = isNamed ? [named] : echoes.length === 1 ? echoes : [];
+        const facts = ours === undefined ? null : factsOf(ours);
+        return facts === null || (await runs.claimed(facts.run, unit.key)) ? null : facts;
       },
     },
   };

@@ -44,9 +44,9 @@ export class SlowUnit {
   /** Looks for the run until it is certain that it can't be told. `start`: the one without an answer, whose intent is open. */
   async #search({ intentId, at, deadline }: Lost, start: LostStart | null): Promise<void> {
     const { deps, waits, order, attempt, stop, giveUp } = this.#shared;
-    const tag = tagOf(this.#unit, intentId);
+    const sought = { tag: tagOf(this.#unit, intentId), since: at - LOOK_BACK_MS, said: start?.error.message ?? null };
     for (let late = 0; ; ) {
-      const facts = await this.#slow.find(this.#unit, tag, at - LOOK_BACK_MS, stop);
+      const facts = await this.#slow.find(this.#unit, sought, stop);
       if (facts) {
         await deps.journal.note(intentId, order.owner, { ...facts });
         const asked = start?.asked ?? attempt.adopt(this.#unit, { intentId, at }, deadline);

@@ -134,6 +134,27 @@ describe('what runs on after its start', () => {
     expect(await world.record(ask('a', { input: { data: [{ id: 2 }] } }))).toMatchObject({ tag: 'UNKNOWN_OUTCOME' });
   });
 
+  it.each([true, false])('is no other run that a failed start names (metadata shown: %s)', async (echoesMetadata) => {
+    const world = await open({ echoesMetadata });
+    await world.buy([ask('a')]);
+    const [first] = [...world.service.runs.keys()] as [string];
+    const notLoaded = { error: { code: 'SERVER_ERROR', message: `Could not load previous run ${first}` } };
+    world.service.next({ what: 'start', how: 'status', status: 500, body: notLoaded });
+    const next = ask('b', { previousRunId: first });
+    expect(await world.buy([next])).toMatchObject({ complete: true, failed: 1, unknownOutcomes: 1 });
+    expect(await world.record(next)).toMatchObject({ tag: 'UNKNOWN_OUTCOME' });
+    // One that runs though its start failed is found behind the other's name.
+    world.service.next({ what: 'start', how: 'names', id: first });
+    expect(await world.buy([ask('c')])).toMatchObject({
+      complete: true,
+      failed: 0,
+      unknownOutcomes: 0,
+      costMicros: 250_000,
+    });
+    expect(await world.record(ask('c'))).toMatchObject({ result: { output: { text: 'of c' } } });
+    expect(await totalsOf(world)).toMatchObject({ requests: 2, openMicros: 0 });
+  });
+
   it('is an unknown outcome for a person where it can’t be told, never started twice', async () => {
     const world = await open();
     world.service.next({ what: 'start', how: 'reset' });

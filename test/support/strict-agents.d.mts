@@ -13,6 +13,7 @@ export interface StrictAgentsOptions {
 
 export type StrictEvent = { readonly what: 'start' | 'end' | 'look' } & (
   | { readonly how: 'reset' | 'lose' | 'named' | 'unnamed' }
+  | { readonly how: 'names'; readonly id: string }
   | { readonly how: 'status'; readonly status: number; readonly body: unknown }
   | { readonly how: 'hold'; readonly until: Promise<void> }
 );

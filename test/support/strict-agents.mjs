@@ -161,6 +161,11 @@ export async function startStrictAgents({
       response.writeHead(500, { 'content-type': 'application/json' });
       return response.end(JSON.stringify(refusal('TIMEOUT', `The run ${run.id} takes too long`)));
     }
+    // Of another run: what was asked for runs all the same.
+    if (event?.how === 'names') {
+      response.writeHead(500, { 'content-type': 'application/json' });
+      return response.end(JSON.stringify(refusal('SERVER_ERROR', `Could not load the run ${event.id}`)));
+    }
     if (event?.how === 'unnamed') {
       response.writeHead(500, { 'content-type': 'application/json' });
       return response.end(JSON.stringify(refusal('SERVER_ERROR', 'Something went wrong')));
