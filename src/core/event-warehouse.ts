@@ -37,7 +37,7 @@ export interface StreamState {
   readonly events: number;
   readonly added: number;
   readonly changed: number;
-  /** Length of the windows that have a beginning, ms; and the part of it that is done, 0 to 1, null where it is none. */
+  /** Length of the windows that have a beginning and are not found empty, ms; and the part of it that is done, 0 to 1, null where it is none. */
   readonly lengthMs: number;
   readonly share: number | null;
 }

@@ -20,7 +20,7 @@ import { isPostgresUrl } from '../postgres/index.js';
 import { warehouseAddress } from '../sinks/index.js';
 import { walkName } from './find-walk.js';
 import { FlowHandle } from './flow-handle.js';
-import type { RuntimeConfig, WorkflowAccess } from './runtime-types.js';
+import { type RuntimeConfig, UsageError, type WorkflowAccess } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 
 /** State of an activity that waits for its next attempt, in Temporal's API. */
@@ -34,6 +34,11 @@ export interface EventPlace {
 
 /** Where the events of a command go: what it says, else the warehouse of the settings, else a file of their own. */
 export function eventPlace(config: Pick<RuntimeConfig, 'warehouse'>, into: string | undefined, cwd: string): string {
+  const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(into ?? '');
+  if (scheme && !isPostgresUrl(into ?? ''))
+    throw new UsageError(
+      `--into: ${scheme[1]}: is no kind of warehouse; give the path of a DuckDB file, or postgres://host/database`,
+    );
   return warehouseAddress(into ?? config.warehouse?.shown ?? DEFAULT_EVENT_WAREHOUSE, cwd);
 }
 

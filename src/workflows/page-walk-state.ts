@@ -56,15 +56,17 @@ export function openedState(
 
 /** What a window's result changes. */
 export function withResult(state: PageWalkState, result: WalkWindowResult): Partial<PageWalkState> {
-  const { done, parts, lengthMs, partsMs } = result;
+  const { done, parts, lengthMs, partsMs, events } = result;
+  // Long stretches before the first event take no time, and are no part of what is to be done.
+  const empty = done && events === 0;
   return {
     pages: state.pages + result.pages,
     events: state.events + result.events,
     added: state.added + result.added,
     changed: state.changed + result.changed,
     windowsDone: state.windowsDone + (done ? 1 : 0),
-    doneMs: state.doneMs + (done ? lengthMs : 0),
-    lengthMs: state.lengthMs + (parts.length > 0 ? partsMs - lengthMs : 0),
+    doneMs: state.doneMs + (done && !empty ? lengthMs : 0),
+    lengthMs: state.lengthMs + (parts.length > 0 ? partsMs - lengthMs : empty ? -lengthMs : 0),
   };
 }
 

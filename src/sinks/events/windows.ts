@@ -32,7 +32,8 @@ export async function readStream(
   );
   if (!stream) return null;
   const sum = (column: string) => `CAST(coalesce(sum(${column}), 0) AS DOUBLE PRECISION)`;
-  const length = `${millis('to_at')} - ${millis('from_at')}`;
+  // Long stretches before the first event take no time, and are no part of what is to be done.
+  const length = `CASE WHEN done = 0 OR events > 0 THEN ${millis('to_at')} - ${millis('from_at')} END`;
   const [sums] = await tx.rows<Omit<StreamState, keyof Marks | 'pending'>>(
     `SELECT CAST(count(*) AS INTEGER) AS windows, ${sum('pages')} AS pages, ${sum('events')} AS events, ${sum('added')} AS added,
        ${sum('changed')} AS changed, ${sum(length)} AS "lengthMs",
