@@ -85,7 +85,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
 }
 
 /** The distinct units of a slice that are wanted (null: all), in the order of its rows. */
-async function unitsOf(rowsFile: string, wanted: Set<string> | null): Promise<Unit[]> {
+export async function unitsOf(rowsFile: string, wanted: Set<string> | null): Promise<Unit[]> {
   const units: Unit[] = [];
   if (wanted?.size === 0) return units;
   const seen = new Set<string>();

@@ -1,6 +1,7 @@
 import { createAgentRunActivities } from './agent-run.js';
 import { createContentsActivity } from './contents.js';
 import type { ActivityDeps } from './deps.js';
+import { createEndRuns } from './end-runs.js';
 import { createEnrichSlice } from './enrich-slice.js';
 import { createJobActivities } from './job.js';
 import { createMonitorBatchActivities } from './monitor-batch.js';
@@ -27,6 +28,7 @@ export function createActivities(deps: ActivityDeps) {
   return {
     getContents: createContentsActivity(deps),
     enrichSlice: createEnrichSlice(deps),
+    endRuns: createEndRuns(deps),
     ...createJobActivities(deps),
     ...createOperationActivities(deps),
     ...createAgentRunActivities(deps),

@@ -14,6 +14,8 @@ export type { Bought, Control, Order, Places, Progress, Receipt, RunFacts, Slow,
 /** So many single units refused and none bought: it is the request that is wrong, not the units. */
 const REFUSALS_TO_FAIL = 8;
 const TICK_MS = 500;
+/** Who only ends what runs waits so long for others who buy it. */
+const THEIRS_MS = 20_000;
 const FULL = 'runs in progress to end: no more may run at once';
 
 export type Purchase = (order: Order, control: Control) => Promise<Receipt>;
@@ -109,6 +111,8 @@ class Run {
     let keys: readonly string[] = [...this.#byKey.keys()];
     const { journal } = this.#deps;
     const { owner, freshness, unitsPerRequest, slow } = this.#order;
+    // What somebody alive follows is his to end, or to go on with; one that is dead is known to be by then.
+    const patience = slow?.startsNothing ? AbortSignal.timeout(THEIRS_MS) : null;
     while (keys.length > 0) {
       this.#stop.throwIfAborted();
       const claim = await journal.claim(keys, owner, freshness);
@@ -125,10 +129,21 @@ class Run {
       if (lost.length > 0) await this.#giveUp(lost);
       for (let from = 0; from < buyable.length; from += unitsPerRequest)
         this.#spawn(buyable.slice(from, from + unitsPerRequest));
-      if (claim.theirs.length > 0) await journal.settled(claim.theirs, this.#stop);
+      if (claim.theirs.length > 0 && !(await this.#settled(claim.theirs, patience))) break;
       keys = claim.theirs;
     }
     while (this.#tasks.size > 0) await Promise.all(this.#tasks);
+  }
+
+  /** Waits for what somebody else is buying; false where that takes too long. */
+  async #settled(theirs: readonly string[], patience: AbortSignal | null): Promise<boolean> {
+    try {
+      await this.#deps.journal.settled(theirs, patience ? AbortSignal.any([this.#stop, patience]) : this.#stop);
+      return true;
+    } catch (error) {
+      if (this.#stop.aborted || !patience?.aborted) throw error;
+      return false;
+    }
   }
 
   #spawn(units: readonly Unit[]): void {

@@ -1,4 +1,5 @@
 import type { StagedJob } from '../core/job.js';
+import { ENDED_WITH_JOB } from '../core/journal.js';
 import type { Draw } from '../core/limiter.js';
 import { agentOrder } from './agent-order.js';
 import { type ContentsOptions, contentsOrder } from './contents-order.js';
@@ -10,15 +11,19 @@ import { type RowRequests, rowRequests } from './row-requests.js';
 type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' | 'origin' | 'sha256' | 'runs'>;
 
 /** What a slice gives each order, whatever is bought. */
-export type SliceOrder = Pick<Order, 'book' | 'owner' | 'units' | 'freshness' | 'resumedAt' | 'cap'>;
+export type SliceOrder = Pick<Order, 'book' | 'owner' | 'units' | 'freshness' | 'resumedAt' | 'cap'> & {
+  /** Of agent runs: starts nothing, cancels what runs. */
+  readonly ending?: 'cancel';
+};
 
 /** The order for some units of a row job, by the job's operation. */
-export function rowOrder(deps: Deps, staged: StagedJob, slice: SliceOrder): Order {
+export function rowOrder(deps: Deps, staged: StagedJob, { ending, ...slice }: SliceOrder): Order {
   const requests = rowRequests(deps, staged);
   const { operation, batch, options, variant } = staged;
   if (requests !== null) {
     const request = <I>({ unit }: Unit) => JSON.parse(requests.requestOf(unit)) as I;
-    if (operation === 'agent') return agentOrder(deps, { ...slice, refused: 'settle', request });
+    const ends = ending && { ending, cancelledTag: ENDED_WITH_JOB };
+    if (operation === 'agent') return agentOrder(deps, { ...slice, ...ends, refused: 'settle', request });
     if (operation === 'research')
       return researchOrder(deps, {
         ...slice,

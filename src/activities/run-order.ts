@@ -9,6 +9,9 @@ import type { Bought, Order, RunFacts, Unit } from './order.js';
 import type { RunKind } from './run-follower.js';
 import type { Runs } from './runs.js';
 
+/** Tag of a unit whose run was cancelled. */
+const RUN_CANCELLED = 'RUN_CANCELLED';
+
 /** What is bought by starting something that runs on: agent runs, research tasks. */
 export interface SlowKind<I, R> {
   /** Name of the operation in keys and books. */
@@ -44,6 +47,8 @@ export interface RunsWanted<I, R>
   readonly look?: (unit: Unit, run: R) => void;
   /** Ends what runs; starts nothing. */
   readonly end?: ((id: string, signal: AbortSignal) => Promise<void>) | undefined;
+  /** Tag of a unit whose run was cancelled; default the kind's own. */
+  readonly cancelledTag?: string | undefined;
   readonly wire?: SendOptions;
 }
 
@@ -54,7 +59,7 @@ export function runOrder<I, R>(
   kind: SlowKind<I, R>,
   wanted: RunsWanted<I, R>,
 ): Order {
-  const { request, look, end, wire = {}, refused = 'settle', ...order } = wanted;
+  const { request, look, end, cancelledTag, wire = {}, refused = 'settle', ...order } = wanted;
   const { create, run } = kind;
   const example = order.units[0];
   const estimate = (unit: Unit): number => create.estimate(request(unit), deps.prices());
@@ -93,7 +98,7 @@ export function runOrder<I, R>(
         });
         if (ended.run === null) return null;
         look?.(unit, ended.run);
-        return bought(kind, unit, facts, ended.run);
+        return bought(kind, unit, facts, ended.run, cancelledTag);
       },
       async find(unit, sought, signal) {
         const input = request(unit);
@@ -116,8 +121,15 @@ export function runOrder<I, R>(
   };
 }
 
-function bought<I, R>(kind: SlowKind<I, R>, unit: Unit, { requestId }: RunFacts, run: R): Bought {
-  const { status, errorTag, costMicros } = kind.outcome(run);
+function bought<I, R>(
+  kind: SlowKind<I, R>,
+  unit: Unit,
+  { requestId }: RunFacts,
+  run: R,
+  cancelledTag: string = RUN_CANCELLED,
+): Bought {
+  const { status, errorTag: tag, costMicros } = kind.outcome(run);
+  const errorTag = tag === RUN_CANCELLED ? cancelledTag : tag;
   // An answer as it came from the wire, which is JSON.
   const result = run as Json;
   return {

@@ -15,7 +15,7 @@ export const workflowNames = {
   scheduledJob: 'scheduledJob',
   workerPresence: 'workerPresence',
 } as const;
-export const signalNames = { pause: 'pause', resume: 'resume' } as const;
+export const signalNames = { pause: 'pause', resume: 'resume', handOver: 'handOver' } as const;
 export const queryNames = { progress: 'progress', holder: 'holder' } as const;
 
 export const DEFAULT_TASK_QUEUE = 'searchflow';
@@ -131,6 +131,11 @@ export interface SliceInput {
   readonly resumedAt: number;
   /** What the job may cost with all that it has cost before. */
   readonly cap?: SpendCap;
+}
+
+/** Input of the activity that ends what runs at the service for some slices of a cancelled job. */
+export interface EndRunsInput extends Pick<SliceInput, 'staged' | 'freshness' | 'resumedAt'> {
+  readonly slices: readonly (readonly [from: number, to: number])[];
 }
 
 export interface SliceResult {

@@ -4,6 +4,12 @@ import type { SpendCap } from './spend.js';
 /** How one unit of work ended: what the warehouse shows in `status`. */
 export type UnitStatus = 'success' | 'error';
 
+/**
+ * Tag of a unit that ran at the service when its job was cancelled, and was ended for that: what it cost counts, but whoever asks
+ * for the unit again buys it.
+ */
+export const ENDED_WITH_JOB = 'JOB_CANCELLED';
+
 /** One unit's share of an answer. */
 export interface UnitOutcome {
   readonly key: string;

@@ -11,6 +11,11 @@ export function isSlow(operation: string): boolean {
   return operation === 'agent' || operation === 'research';
 }
 
+/** Whether what runs on can be ended early: there is no way to end a research task. */
+export function canBeEnded(operation: string): boolean {
+  return operation === 'agent';
+}
+
 /** Name under which several rows of one run are sent, and asked for in the output. */
 export const ROWS_FIELD = 'rows';
 /** Field of such a row that tells which one it is: the hash of its cells. */

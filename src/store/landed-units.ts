@@ -1,4 +1,4 @@
-import { BodiesGone, type Freshness, type Landed } from '../core/journal.js';
+import { BodiesGone, ENDED_WITH_JOB, type Freshness, type Landed } from '../core/journal.js';
 import { eachBody } from './book-bodies.js';
 import type { UnitEntry } from './book-lines.js';
 import { type IndexEntry, UnitIndex } from './unit-index.js';
@@ -17,7 +17,8 @@ export class LandedUnits {
   /** A unit that landed and still counts. */
   find(key: string, freshness: Freshness | undefined): Landed | undefined {
     const entry = this.#index.get(key);
-    if (!entry || (freshness && !this.#isFresh(key, entry, freshness))) return undefined;
+    if (!entry || entry.tag === ENDED_WITH_JOB || (freshness && !this.#isFresh(key, entry, freshness)))
+      return undefined;
     return { key, fetchedAt: entry.at, status: entry.status, errorTag: entry.tag };
   }
 

@@ -45,7 +45,11 @@ export function jobHandle(client: Client, job: string, workflowId = workflowIdOf
       whileItRuns(job, () =>
         how === undefined ? handle.signal(signalNames.resume) : handle.signal<[Resumption]>(signalNames.resume, how),
       ),
-    cancel: () => whileItRuns(job, () => handle.cancel()),
+    cancel: ({ handOver = false } = {}) =>
+      whileItRuns(job, async () => {
+        if (handOver) await handle.signal(signalNames.handOver);
+        await handle.cancel();
+      }),
     result: async () => {
       try {
         return (await handle.result()) as JobSummary;

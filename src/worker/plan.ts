@@ -124,11 +124,14 @@ async function countUnits(
   return sums;
 }
 
+/** What a job asks for beside its rows. */
+export function requestText({ options, template }: Pick<StagedJob, 'options' | 'template'>): string {
+  return canonicalJson(template === undefined ? options : { ...options, template });
+}
+
 function optionNotes(staged: StagedJob, before: JobEntry | null): string[] {
   if (!before) return [];
-  const what = ({ options, template }: StagedJob) =>
-    canonicalJson(template === undefined ? options : { ...options, template });
-  const [was, is] = [what(before.staged), what(staged)];
+  const [was, is] = [requestText(before.staged), requestText(staged)];
   if (was === is) return [];
   return [
     `The options differ from those of the last run (${was} then, ${is} now): its answers don't serve, every row is bought anew.`,

@@ -142,6 +142,7 @@ const ownActivities: Readonly<Record<Exclude<keyof Activities, OperationName>, t
   stageInput: true,
   openJob: true,
   jobSpent: true,
+  endRuns: true,
   finishJob: true,
   agentRun: true,
   endAgentRun: true,

@@ -140,7 +140,8 @@ export interface JobHandle {
   pause(): Promise<void>;
   /** May raise, lower or lift what the run may cost. */
   resume(how?: Resumption): Promise<void>;
-  cancel(): Promise<void>;
+  /** Agent runs in progress are cancelled, too, unless handed over: another run of the job takes them. */
+  cancel(how?: { readonly handOver?: boolean }): Promise<void>;
   /** Waits for the end. A failed job rejects with `JobFailed`. */
   result(): Promise<JobSummary>;
 }

@@ -13,7 +13,7 @@ import { walkName } from './find-walk.js';
 import { jobHandle, workflowIdOf } from './job-handle.js';
 import { openStore } from './open-store.js';
 import { openTransport, placeTaken } from './parts.js';
-import { freshnessOf, makePlan } from './plan.js';
+import { freshnessOf, makePlan, requestText } from './plan.js';
 import { rateProfileOf } from './rate-setting.js';
 import { whyAnew } from './running-job.js';
 import type { EnrichRequest, JobHandle, JobPlan, OpenRuntime, Runtime, RuntimeConfig } from './runtime-types.js';
@@ -99,7 +99,8 @@ class StoreRuntime implements Runtime {
     }
     if (why !== '') {
       this.#config.say(why);
-      await handle.cancel();
+      // Of rows that stay as they are, what runs goes on; what was asked for otherwise nobody takes over.
+      await handle.cancel({ handOver: before !== null && requestText(before.staged) === requestText(staged) });
       await handle.result().catch(() => undefined);
     }
     await this.#store.stages.share(staged);

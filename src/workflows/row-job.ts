@@ -24,7 +24,7 @@ import {
   signalNames,
 } from '../core/job.js';
 import { type Failure, type Pause, pauseOf } from '../core/pause.js';
-import { isSlow } from '../core/row-operation.js';
+import { canBeEnded, isSlow } from '../core/row-operation.js';
 import { detailsText } from './details-text.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
 import { bulkPolicy, slicePolicy } from './policies.js';
@@ -34,10 +34,12 @@ import { type Ranges, SliceQueue, toRanges } from './slice-set.js';
 export type { RowJobState } from './row-job-state.js';
 export const pauseSignal = defineSignal(signalNames.pause);
 export const resumeSignal = defineSignal<[Resumption?]>(signalNames.resume);
+/** Comes before a cancel by whoever starts the job anew: what runs at the service goes on for that one. */
+const handOverSignal = defineSignal(signalNames.handOver);
 export const progressQuery = defineQuery<JobProgress>(queryNames.progress);
 
 const { enrichSlice } = proxyActivities<Activities>(slicePolicy);
-const { stageInput, openJob, jobSpent, finishJob } = proxyActivities<Activities>(bulkPolicy);
+const { stageInput, openJob, jobSpent, endRuns, finishJob } = proxyActivities<Activities>(bulkPolicy);
 
 /** Runs a row job: stage, slices, load, export. One state machine, see {@link JobPhase}. */
 export async function rowJob(
@@ -62,6 +64,7 @@ export async function rowJob(
   setHandler(progressQuery, () => job.progress());
   setHandler(pauseSignal, () => job.pause({ reason: 'person', message: 'paused by a person' }));
   setHandler(resumeSignal, (how) => job.resume(how));
+  setHandler(handOverSignal, () => job.handOver());
   return job.toEnd();
 }
 
@@ -85,6 +88,7 @@ class RowJob {
   #pausedBy: Failure | null = null;
   /** What the job has spent is summed up once a pause, when nothing is in flight any more. */
   #summedUp = false;
+  #handedOver = false;
   /** What the run may cost, until there is a state to keep it. */
   #maxCost: number | null;
 
@@ -150,6 +154,10 @@ class RowJob {
     if (other) this.#scope.cancel();
   }
 
+  handOver(): void {
+    this.#handedOver = true;
+  }
+
   async toEnd(): Promise<JobSummary> {
     try {
       this.#state ??= await this.#plan();
@@ -158,13 +166,17 @@ class RowJob {
       this.#phase = 'running';
       const { staged, csv, startedAt, before } = this.#state;
       // What stopped leaves the CSV of the last whole run.
-      const summary = await finishJob({ staged, csv: stopped ? null : csv, startedAt, before, stopped });
+      const summary = await finishJob({
+        ...{ staged, csv: stopped ? null : csv, startedAt, before, stopped },
+        ...{ run: workflowInfo().firstExecutionRunId, scheduled: this.#input.scheduled ?? false },
+      });
       this.#phase = stopped ? 'stopped' : 'done';
       this.#show();
       return summary;
     } catch (error) {
-      this.#phase = isCancellation(error) ? 'cancelled' : 'failed';
       this.#message = messageOf(error);
+      if (isCancellation(error)) await CancellationScope.nonCancellable(() => this.#endRuns());
+      this.#phase = isCancellation(error) ? 'cancelled' : 'failed';
       this.#show();
       throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
     }
@@ -235,13 +247,28 @@ class RowJob {
         if (this.#queue.size === 0) return null;
         if (enough) await this.#continue();
       }
-      try {
-        await condition(() => this.#changes !== seen);
-      } catch (error) {
-        // Cancelled: what is in flight lands first.
-        await CancellationScope.nonCancellable(() => condition(() => this.#running.size === 0));
-        throw error;
-      }
+      await condition(() => this.#changes !== seen);
+    }
+  }
+
+  /** What is in flight lands; what runs on at the service for rows that nobody wants any more is ended. */
+  async #endRuns(): Promise<void> {
+    await condition(() => this.#running.size === 0);
+    const state = this.#state;
+    if (!state || this.#handedOver || !canBeEnded(state.staged.operation)) return;
+    const { staged, resumedAt, freshness } = state;
+    this.#message = 'cancelled: the runs that go on at the service are being ended';
+    this.#show();
+    try {
+      const { runs } = await endRuns({
+        staged,
+        slices: this.#queue.ranges,
+        resumedAt,
+        ...(freshness ? { freshness } : {}),
+      });
+      this.#message = `cancelled, and with it ${runs} runs at the service`;
+    } catch (error) {
+      this.#message = `cancelled, but not all runs at the service could be ended (${messageOf(error)}): see agent list`;
     }
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Intent, Journal, UnitOutcome } from '../../src/core/journal.js';
+import { ENDED_WITH_JOB, type Intent, type Journal, type UnitOutcome } from '../../src/core/journal.js';
 
 export const keyOf = (number: number): string => number.toString(16).padStart(16, '0').repeat(2);
 
@@ -251,6 +251,26 @@ export function journalContract(
       expect(await mine({ retryTags: ['CRAWL_TIMEOUT'], retryBefore: 2000 })).toEqual([keyOf(2)]);
       expect(await mine({ retryTags: ['CRAWL_TIMEOUT'], retryBefore: 1000 })).toEqual([]);
       expect(await mine({ retryTags: ['OTHER'], retryBefore: 2000 })).toEqual([]);
+    });
+
+    it('counts what a unit cost that ended with its job, and lets whoever asks for it again buy it', async () => {
+      const { journal, reopen } = await open();
+      await journal.claim([keyOf(1), keyOf(2)], 'a');
+      const ended = outcome(1, { status: 'error', errorTag: ENDED_WITH_JOB, costMicros: 700 });
+      const units = [ended, outcome(2, { status: 'error', errorTag: 'RUN_CANCELLED' })];
+      await journal.land(await journal.intend(intent('a', [1, 2])), { requestId: null, fetchedAt: Date.now(), units });
+      await journal.release('a');
+      const check = async (one: Journal) => {
+        for (const freshness of [undefined, { freshAfter: 0 }, { retryTags: ['OTHER'], retryBefore: Date.now() * 2 }]) {
+          const { mine } = await one.claim([keyOf(1), keyOf(2)], 'b', freshness);
+          await one.release('b');
+          expect(mine.map((unit) => unit.key)).toEqual([keyOf(1)]);
+          expect((await one.lookup([keyOf(1), keyOf(2)], freshness)).map((unit) => unit.key)).toEqual([keyOf(2)]);
+        }
+        expect(await one.totals('job/')).toMatchObject({ costMicros: 1700, unknown: [] });
+      };
+      await check(journal);
+      await check(await reopen());
     });
 
     it('keeps bodies as they came, in whatever book, and hands them to a sink as files', async () => {

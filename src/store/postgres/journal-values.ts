@@ -1,4 +1,11 @@
-import type { Claimed, Freshness, Landed, UnitOutcome, UnitStatus } from '../../core/journal.js';
+import {
+  type Claimed,
+  ENDED_WITH_JOB,
+  type Freshness,
+  type Landed,
+  type UnitOutcome,
+  type UnitStatus,
+} from '../../core/journal.js';
 import type { Json } from '../../core/json.js';
 import { unitRecord } from '../unit-record.js';
 
@@ -56,8 +63,10 @@ export const costOf = (units: readonly UnitOutcome[]): number => units.reduce((s
 /** The arguments of `claim` and `landed` behind the keys. */
 export function freshnessArgs(freshness: Freshness = {}): unknown[] {
   const { freshAfter, retryTags, retryBefore, rebuyBefore } = freshness;
-  const tags = retryTags?.map(storable) ?? null;
-  return [freshAfter ?? null, tags, retryBefore ?? null, rebuyBefore ?? null];
+  // What ended with its job is to be bought again whenever it landed.
+  const [tags, before] =
+    retryTags && retryBefore !== undefined ? [retryTags, retryBefore] : [[], Number.POSITIVE_INFINITY];
+  return [freshAfter ?? null, [...tags, ENDED_WITH_JOB].map(storable), before, rebuyBefore ?? null];
 }
 
 /** The arguments of `land` and `settle` that are their units. */

@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import { CancelledFailure, Context } from '@temporalio/activity';
+import type { EndRunsInput } from '../core/job.js';
+import type { ActivityDeps } from './deps.js';
+import { sliceBook, unitsOf } from './enrich-slice.js';
+import { toFailure, waiting } from './failure.js';
+import { pooled } from './pooled.js';
+import { rowOrder } from './row-orders.js';
+import { heartbeatFrom, stopping } from './stopping.js';
+
+/** Slices looked at side by side; most have nothing that runs. */
+const WIDTH = 8;
+
+/** What was ended, and what it cost until then. */
+export interface EndedRuns {
+  readonly runs: number;
+  readonly costMicros: number;
+}
+
+/**
+ * `endRuns`: cancels the agent runs that go on for slices of a job (interface section 4.7), those whose start got no answer too, and
+ * lands what they cost. Rows that somebody else asks for as well keep their runs. Safe to run any number of times.
+ */
+export function createEndRuns(deps: ActivityDeps) {
+  return async function endRuns({ staged, slices, freshness, resumedAt }: EndRunsInput): Promise<EndedRuns> {
+    const { cancellationSignal, info } = Context.current();
+    const control = stopping({});
+    const sums = { runs: 0, costMicros: 0 };
+    const heart = heartbeatFrom(() => sums);
+    const end = async (slice: number): Promise<void> => {
+      const units = await unitsOf(await deps.stages.slice(staged, slice), null);
+      const book = sliceBook(staged.job, staged.generation, slice);
+      const wanted = { book, owner: randomUUID(), units, freshness, resumedAt };
+      const receipt = await deps.purchase(rowOrder(deps, staged, { ...wanted, ending: 'cancel' }), control);
+      sums.runs += receipt.requests;
+      sums.costMicros += receipt.costMicros;
+      if (cancellationSignal.aborted) throw new CancelledFailure('stopped before all runs were ended');
+      if (receipt.waitMs > 0) throw waiting(receipt.waitMs, receipt.waitingFor);
+    };
+    try {
+      const numbers = slices.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, nth) => from + nth));
+      await pooled(numbers, WIDTH, end);
+      return sums;
+    } catch (error) {
+      throw toFailure(error, info.attempt);
+    } finally {
+      heart.stop();
+      control.done();
+    }
+  };
+}
