@@ -32,6 +32,9 @@ export interface FinishInput {
   readonly startedAt: number;
   /** What had been bought for the job before this run of it, which bought the rest; null: all of it. */
   readonly before: Spent | null;
+  /** Id of the run; absent: nothing is written down of it. */
+  readonly run?: string;
+  readonly scheduled?: boolean;
   /** Why a scheduled run ends early; absent or null: it is through. */
   readonly stopped?: Pause | null;
 }
@@ -99,6 +102,18 @@ export async function summarize(
   const before = input.before ?? totals;
   await sink.recordUnknown(staged.job, totals.unknown);
   if (csv !== null) await sink.exportCsv(staged.job, csv);
+  const warehouse = await sink.summary(staged.job);
+  const bought = { requests: totals.requests - before.requests, costMicros: totals.costMicros - before.costMicros };
+  if (input.run !== undefined) {
+    const { tags: _tags, ...rows } = warehouse;
+    await sink.recordRun({
+      ...{ job: staged.job, run: input.run, scheduled: input.scheduled ?? false, generation: staged.generation },
+      ...{ startedAt: input.startedAt, endedAt: Date.now(), phase: stopped ? 'stopped' : 'done' },
+      ...{ reason: stopped?.reason ?? null, message: stopped?.message ?? null },
+      ...rows,
+      ...bought,
+    });
+  }
   return {
     job: staged.job,
     name: staged.name,
@@ -106,9 +121,8 @@ export async function summarize(
     ...(stopped ? { stoppedFor: stopped.reason, message: stopped.message } : {}),
     into: staged.into,
     csv,
-    warehouse: await sink.summary(staged.job),
-    requests: totals.requests - before.requests,
-    costMicros: totals.costMicros - before.costMicros,
+    warehouse,
+    ...bought,
     totalCostMicros: totals.costMicros,
     unknownOutcomes: totals.unknown.length,
     seconds: (Date.now() - input.startedAt) / 1000,

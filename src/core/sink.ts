@@ -79,6 +79,24 @@ export interface WarehouseSummary {
   readonly tags: Readonly<Record<string, number>>;
 }
 
+/** How a run of a job ended. Times in Unix ms, amounts in micro-dollars. */
+export interface RunRecord
+  extends Pick<WarehouseSummary, 'rows' | 'success' | 'error' | 'invalid' | 'missing' | 'vanished'> {
+  readonly job: string;
+  /** Id of the first run of its workflow. */
+  readonly run: string;
+  readonly scheduled: boolean;
+  readonly generation: string;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly phase: 'done' | 'stopped';
+  /** Why it stopped, for machines and in a sentence. */
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly requests: number;
+  readonly costMicros: number;
+}
+
 /**
  * A warehouse for row jobs. Its ledger is the truth about what is loaded. A slice and its ledger line are one transaction;
  * loading a slice twice is a no-op; rows are matched by number, hash and unit key, so nothing is ever doubled.
@@ -105,6 +123,8 @@ export interface Sink {
   load(batch: LoadBatch, freshness?: Freshness): Promise<{ readonly rows: number; readonly already: boolean }>;
   /** Adds or updates unknown outcomes of the job; the same one twice is one row. */
   recordUnknown(job: string, outcomes: readonly UnknownOutcome[]): Promise<void>;
+  /** Writes down how a run ended; the same run again replaces it. */
+  recordRun(run: RunRecord): Promise<void>;
   summary(job: string): Promise<WarehouseSummary>;
   /** Writes the enriched CSV: rows in their order, input columns untouched, result columns added. Replaces the file atomically. */
   exportCsv(job: string, file: string): Promise<{ readonly rows: number; readonly bytes: number }>;

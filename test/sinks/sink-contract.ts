@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { UnknownOutcome } from '../../src/core/journal.js';
-import { type Sink, SinkUnusable } from '../../src/core/sink.js';
+import { type RunRecord, type Sink, SinkUnusable } from '../../src/core/sink.js';
 import { batchOf, buySlice, exported, parquetRows, runJob, Service, type StagedTest, stageText } from './row-job.js';
 
 /** One fresh, empty warehouse. */
@@ -498,6 +498,28 @@ export function sinkContract(make: (dir: string) => SinkUnderTest | Promise<Sink
       expect(names(await exported(dir, sink, 'other-1'))).toBe('z');
       expect(names(await exported(dir, sink))).toBe('abcdefgh');
       expect(await sink.summary('other-1')).toMatchObject({ rows: 1, success: 1 });
+    });
+
+    it('writes down how a run ended, once', async () => {
+      const rows = { rows: 8, success: 7, error: 0, invalid: 0, missing: 1, vanished: 2 };
+      const run: RunRecord = {
+        ...{ job: 'brands-1', run: 'r1', scheduled: true, generation: 'g1', ...rows, requests: 3, costMicros: 7000 },
+        ...{ startedAt: 1_700_000_000_123, endedAt: 1_700_000_001_000 },
+        ...{ phase: 'stopped', reason: 'budget', message: "it's used up; DROP TABLE x" },
+      };
+      await sink.recordRun(run);
+      await sink.recordRun({ ...run, missing: 0, phase: 'done', reason: null, message: null });
+      await sink.recordRun({ ...run, run: 'r2' });
+      expect(
+        await test.query(
+          'SELECT run, scheduled, phase, reason, message, missing, vanished, cost_micros FROM searchflow_runs ORDER BY run',
+        ),
+      ).toEqual([
+        ['r1', true, 'done', null, null, 0, 2, 7000],
+        ['r2', true, 'stopped', 'budget', run.message, 1, 2, 7000],
+      ]);
+      const apart = await test.query(`SELECT CAST(min(ended_at) - min(started_at) AS VARCHAR) FROM searchflow_runs`);
+      expect(apart).toEqual([[expect.stringContaining('00:00:00.877')]]);
     });
 
     it('writes an unknown outcome down once', async () => {

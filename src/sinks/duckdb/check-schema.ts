@@ -16,6 +16,10 @@ const expected: Readonly<Record<string, string>> = {
   unknown_outcomes:
     'job VARCHAR, id VARCHAR, book VARCHAR, operation VARCHAR, unit_keys VARCHAR[], intended_at TIMESTAMP, reason VARCHAR, ' +
     'estimate_micros BIGINT, recorded_at TIMESTAMP',
+  searchflow_runs:
+    'job VARCHAR, run VARCHAR, scheduled BOOLEAN, generation VARCHAR, started_at TIMESTAMP, ended_at TIMESTAMP, phase VARCHAR, ' +
+    'reason VARCHAR, message VARCHAR, rows BIGINT, success BIGINT, error BIGINT, invalid BIGINT, missing BIGINT, ' +
+    'vanished BIGINT, requests BIGINT, cost_micros BIGINT',
 };
 
 /**
@@ -26,7 +30,9 @@ export async function checkSchema(connection: DuckDBConnection, file: string): P
   const reader = await connection.runAndReadAll(
     `SELECT table_name, column_name, data_type, is_nullable, column_default FROM duckdb_columns()
      WHERE schema_name = 'main' AND database_name = current_database()
-       AND table_name IN ('searchflow_jobs', 'row_store', 'load_ledger', 'unknown_outcomes')`,
+       AND table_name IN (${Object.keys(expected)
+         .map((table) => `'${table}'`)
+         .join(', ')})`,
   );
   const found = new Map<string, string>();
   const wrong: string[] = [];

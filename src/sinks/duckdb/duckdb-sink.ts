@@ -7,6 +7,7 @@ import { jobRows } from './job-rows.js';
 import { loadSlice } from './load-slice.js';
 import { openJob } from './open-job.js';
 import { pendingKeys } from './pending.js';
+import { recordRun } from './record-run.js';
 import { summarize } from './summarize.js';
 import { recordUnknown } from './unknown-outcomes.js';
 import { Warehouse } from './warehouse.js';
@@ -58,6 +59,10 @@ export function createDuckDbSink(options: {
 
     async recordUnknown(job, outcomes) {
       if (outcomes.length > 0) await warehouse.transaction((connection) => recordUnknown(connection, job, outcomes));
+    },
+
+    async recordRun(run) {
+      await warehouse.transaction((connection) => recordRun(connection, run));
     },
 
     summary: async (job) => existing(job).useWhole((connection) => summarize(connection, job, warehouse.file)),

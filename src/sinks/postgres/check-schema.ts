@@ -16,6 +16,10 @@ const expected: Readonly<Record<string, string>> = {
   unknown_outcomes:
     'job text, id text, book text, operation text, unit_keys text[], intended_at timestamptz, reason text, ' +
     'estimate_micros bigint, recorded_at timestamptz',
+  searchflow_runs:
+    'job text, run text, scheduled boolean, generation text, started_at timestamptz, ended_at timestamptz, phase text, ' +
+    'reason text, message text, rows bigint, success bigint, error bigint, invalid bigint, missing bigint, ' +
+    'vanished bigint, requests bigint, cost_micros bigint',
 };
 
 interface Found {

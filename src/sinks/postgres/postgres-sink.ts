@@ -11,6 +11,7 @@ import { jobRows } from './job-rows.js';
 import { loadSlice } from './load-slice.js';
 import { openJob } from './open-job.js';
 import { pendingKeys } from './pending.js';
+import { recordRun } from './record-run.js';
 import { withScratchDuckDb } from './scratch-duckdb.js';
 import { summarize } from './summarize.js';
 import { recordUnknown } from './unknown-outcomes.js';
@@ -76,6 +77,10 @@ export function createPostgresSink(options: WarehouseOptions & { readonly url: s
 
     async recordUnknown(job, outcomes) {
       if (outcomes.length > 0) await warehouse.transaction((tx) => recordUnknown(tx, job, outcomes));
+    },
+
+    async recordRun(run) {
+      await warehouse.transaction((tx) => recordRun(tx, run));
     },
 
     async summary(job) {

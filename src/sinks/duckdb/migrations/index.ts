@@ -3,6 +3,7 @@ import { spendAndComments } from './0002-spend-and-comments.js';
 import { events } from './0010-events.js';
 import { monitors } from './0020-monitors.js';
 import { rowResults } from './0030-row-results.js';
+import { runs } from './0050-runs.js';
 
 /** A step of a warehouse's tables, never changed once it was released. */
 export interface Migration {
@@ -12,4 +13,4 @@ export interface Migration {
 }
 
 /** All migrations, in order. Append only. */
-export const migrations: readonly Migration[] = [rowJobs, spendAndComments, events, monitors, rowResults];
+export const migrations: readonly Migration[] = [rowJobs, spendAndComments, events, monitors, rowResults, runs];

@@ -3,6 +3,7 @@ import { rowJobs } from './0001-row-jobs.js';
 import { events } from './0010-events.js';
 import { monitors } from './0020-monitors.js';
 import { rowResults } from './0030-row-results.js';
+import { runs } from './0050-runs.js';
 
 /** All migrations, in order. Append only. */
-export const migrations: readonly Migration[] = [rowJobs, events, monitors, rowResults];
+export const migrations: readonly Migration[] = [rowJobs, events, monitors, rowResults, runs];
