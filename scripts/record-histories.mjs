@@ -58,6 +58,7 @@ const stories = [
       await handle.signal('resume', { maxCostDollars: 'none' });
     },
   },
+  { name: 'scheduled-and-stopped', rows: 60, input: { scheduled: true, maxCostDollars: 0.025 } },
   {
     name: 'cancelled',
     rows: 60,

@@ -2,6 +2,7 @@ import { UsageError } from '../../worker/runtime-types.js';
 import { ScheduleControl } from '../../worker/schedule-control.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { whoRuns } from '../keep-schedule.js';
+import { parseMoment } from '../moment-option.js';
 import { printable } from '../render/printable.js';
 import { moment, scheduleData, schedulesText, scheduleText } from '../render/schedules.js';
 import { withRuntime } from '../session.js';
@@ -86,10 +87,11 @@ export function backfill(
   flags: { readonly from?: string; readonly until?: string },
 ): Promise<ExitCode> {
   const mistakes: string[] = [];
-  const from = readMoment('--from', flags.from, mistakes);
-  const until = readMoment('--until', flags.until, mistakes);
+  const now = Date.now();
+  const from = readMoment('--from', flags.from, now, mistakes);
+  const until = readMoment('--until', flags.until, now, mistakes);
   if (from !== null && until !== null && from >= until) mistakes.push('--from is not before --until.');
-  if (until !== null && until > Date.now()) mistakes.push('--until lies ahead: those runs come by themselves.');
+  if (until !== null && until > now) mistakes.push('--until lies ahead: those runs come by themselves.');
   return withSchedules(context, mistakes, async (control, who) => {
     if (from === null || until === null) throw new UsageError('--from and --until are needed.');
     await control.backfill(name, from, until);
@@ -100,13 +102,13 @@ export function backfill(
   });
 }
 
-function readMoment(flag: string, text: string | undefined, mistakes: string[]): number | null {
+function readMoment(flag: string, text: string | undefined, now: number, mistakes: string[]): number | null {
   if (text === undefined) {
-    mistakes.push(`${flag} is needed, such as 2026-11-01 or 2026-11-01T06:00:00Z.`);
+    mistakes.push(`${flag} is needed, such as 2026-11-01 (UTC) or 7d ago.`);
     return null;
   }
-  const at = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(at)) return at;
-  mistakes.push(`${flag}: '${text}' is no moment such as 2026-11-01 (UTC) or 2026-11-01T06:00:00+01:00.`);
+  const found = parseMoment(text, now, false);
+  if ('at' in found) return found.at;
+  mistakes.push(`${flag}: ${found.problem}.`);
   return null;
 }

@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
+import { runCommand } from '../cli/command.js';
+import { Folder, plainRows } from '../jobs/folder.js';
+import { startTemporal } from '../jobs/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+let sandbox: Sandbox;
+let folder: Folder;
+beforeAll(async () => {
+  temporal = await startTemporal();
+  sandbox = await startSandbox();
+  folder = new Folder();
+  folder.write(plainRows(20));
+});
+afterAll(async () => {
+  await sandbox?.close();
+  await temporal?.teardown();
+  folder?.remove();
+});
+
+/** The command, with a key and so for real, where nobody can be asked. */
+function run(...args: string[]) {
+  const env = {
+    SEARCHFLOW_API_KEY: 'key-of-the-schedules',
+    SEARCHFLOW_BASE_URL: sandbox.url,
+    SEARCHFLOW_STATE_DIR: join(folder.dir, 'state'),
+    SEARCHFLOW_TASK_QUEUE: folder.dir,
+    TEMPORAL_ADDRESS: temporal.address,
+    XDG_STATE_HOME: folder.dir,
+  };
+  return runCommand(args, { cwd: folder.dir, env });
+}
+
+it('a schedule is made with what it costs told before, listed, shown, paused, triggered, made up for and deleted', async () => {
+  const flags = ['--into', 'out.duckdb', '--refresh-after', '30d', '--max-cost', '0.50', '--schedule-name', 'daily'];
+  const made = await run('enrich', folder.input, '--cron', '0 6 * * *', '--tz', 'Europe/Berlin', ...flags);
+  expect([made.code, made.err]).toEqual([0, expect.stringContaining('20 URLs to buy in 1 request for about $0.02')]);
+  expect(made.err).toContain(
+    'Each run buys what is new in the file by then, what is older than 30 d, for at most $0.50',
+  );
+  expect(made.err).toMatch(
+    /Schedule daily made: 0 6 \* \* \* \(Europe\/Berlin\); next \d{4}-\d\d-\d\dT0[45]:00:\d\dZ, /,
+  );
+  expect(made.err).toContain('No worker answers on the task queue');
+  const changed = await run('enrich', folder.input, '--every', '6h', ...flags, '--json');
+  expect(JSON.parse(changed.out)).toMatchObject({
+    ...{ kind: 'schedule', made: false, name: 'daily', when: 'every 6h', workflow: 'enrichCsv' },
+    input: { input: folder.input, refreshAfterMs: 30 * 86_400_000, maxCostDollars: 0.5, origin: sandbox.url },
+  });
+  await expect
+    .poll(async () => (await run('schedule', 'list')).out, { timeout: 30_000 })
+    .toMatch(/^daily +every 6h +next \S+Z +no run yet\n$/);
+  expect((await run('schedule', 'pause', 'daily', '--why', 'holidays')).err).toContain('schedule resume daily');
+  expect((await run('schedule', 'show', 'daily')).out).toMatch(
+    /Next: +paused \(holidays\)\nA run costs: at most \$0\.50\nNo run/,
+  );
+  expect((await run('schedule', 'resume', 'daily')).err).toMatch(/daily goes on; next \d{4}/);
+  expect((await run('schedule', 'trigger', 'daily')).err).toMatch(/daily runs now; .*\n.*No worker answers/s);
+  const late = await run('schedule', 'backfill', 'daily', '--from', '2d ago', '--until', '1d ago');
+  expect([late.code, late.err]).toEqual([0, expect.stringContaining('one after the other')]);
+  expect((await run('schedule', 'delete', 'daily')).err).toContain('daily is deleted');
+  const gone = await run('schedule', 'show', 'daily');
+  expect([gone.code, gone.err]).toEqual([2, expect.stringContaining('There is no schedule daily')]);
+  expect(sandbox.log()).toEqual([]);
+});
+
+it.each([
+  [['--every', '1d'], 'give --max-cost DOLLARS for each run, or --yes'],
+  [['--every', '1d', '--cron', '@daily', '--tz', 'UTC'], 'both given'],
+  [['--every', '1d', '--rebuy', '--yes'], '--rebuy is for one run'],
+  [['--cron', '99 6 * * *', '--yes'], "can't use '99 6 * * *'"],
+])('refuses enrich with %j in a sentence', async (args, sentence) => {
+  const { code, err } = await run('enrich', folder.input, ...args);
+  expect([code, err]).toEqual([2, expect.stringContaining(sentence)]);
+});
+
+it('refuses a backfill of what lies ahead, and says all that is wrong', async () => {
+  const { code, err } = await run('schedule', 'backfill', 'daily', '--until', '2099-01-01');
+  expect([code, err]).toEqual([2, expect.stringMatching(/--from is needed.*\n.*--until lies ahead/s)]);
+});
