@@ -59,7 +59,7 @@ it('a schedule is made with what it costs told before, listed, shown, paused, tr
   );
   expect((await run('schedule', 'resume', 'daily')).err).toMatch(/daily goes on; next \d{4}/);
   expect((await run('schedule', 'trigger', 'daily')).err).toMatch(/daily runs now; .*\n.*No worker answers/s);
-  const late = await run('schedule', 'backfill', 'daily', '--from', '2d ago', '--until', '1d ago');
+  const late = await run('schedule', 'backfill', 'daily', '--from', '2d', '--until', '1d');
   expect([late.code, late.err]).toEqual([0, expect.stringContaining('one after the other')]);
   expect((await run('schedule', 'delete', 'daily')).err).toContain('daily is deleted');
   const gone = await run('schedule', 'show', 'daily');

@@ -104,7 +104,7 @@ export function backfill(
 
 function readMoment(flag: string, text: string | undefined, now: number, mistakes: string[]): number | null {
   if (text === undefined) {
-    mistakes.push(`${flag} is needed, such as 2026-11-01 (UTC) or 7d ago.`);
+    mistakes.push(`${flag} is needed, such as 2026-11-01 (UTC) or 7d for seven days ago.`);
     return null;
   }
   const found = parseMoment(text, now, false);
