@@ -69,8 +69,6 @@ it('a schedule is made with what it costs told before, listed, shown, paused, tr
 
 it.each([
   [['--every', '1d'], 'give --max-cost DOLLARS for each run, or --yes'],
-  [['--every', '1d', '--cron', '@daily', '--tz', 'UTC'], 'both given'],
-  [['--every', '1d', '--rebuy', '--yes'], '--rebuy is for one run'],
   [['--cron', '99 6 * * *', '--yes'], "can't use '99 6 * * *'"],
 ])('refuses enrich with %j in a sentence', async (args, sentence) => {
   const { code, err } = await run('enrich', folder.input, ...args);
