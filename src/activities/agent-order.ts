@@ -38,13 +38,14 @@ export const agentKind: SlowKind<AgentRunRequest, AgentRun> = {
     return micros < MIN_BUDGET_MICROS ? null : micros;
   },
   match(run, input, tag) {
-    const told = fieldOf(fieldOf(run.request, 'metadata'), TAG) ?? fieldOf(fieldOf(run, 'metadata'), TAG);
+    const told = tagIn(run);
     if (told !== undefined) return told === tag ? 'tag' : null;
     if (!run.request) return 'silent';
     // A service that keeps metadata would show ours.
     if (fieldOf(run.request, 'metadata')) return null;
     return echo(run.request) === echo(input) ? 'echo' : null;
   },
+  isTagged: (run) => tagIn(run) !== undefined,
   named: (message, { previousRunId }) =>
     message.match(/\bagent_run_[A-Za-z0-9_-]+/g)?.find((id) => id !== previousRunId) ?? null,
   outcome({ status, costDollars }) {
@@ -53,6 +54,10 @@ export const agentKind: SlowKind<AgentRunRequest, AgentRun> = {
     return { status: 'error', errorTag: runTag(status), costMicros };
   },
 };
+
+function tagIn(run: AgentRun): unknown {
+  return fieldOf(fieldOf(run.request, 'metadata'), TAG) ?? fieldOf(fieldOf(run, 'metadata'), TAG);
+}
 
 /** The tag of a row whose run ended otherwise than completed: `RUN_FAILED`, `RUN_CANCELLED`, or `RUN_` and a status nobody knows. */
 export function runTag(status: string): string {

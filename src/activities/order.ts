@@ -57,8 +57,11 @@ export interface Slow {
   start(unit: Unit, start: Start, signal: AbortSignal): Promise<RunFacts & { readonly queued?: boolean | null }>;
   /** Waits for the end; null where the service tells nothing more of the run. Rejects with the signal's reason when aborted: the run goes on. */
   follow(unit: Unit, facts: RunFacts, startedAt: number, signal: AbortSignal): Promise<Bought | null>;
-  /** The run that a start without an answer made, if it can be told. */
-  find(unit: Unit, start: StartToFind, signal: AbortSignal): Promise<RunFacts | null>;
+  /**
+   * The run that a start without an answer made; `none` where it can be told by now that there is none, null where it can't be
+   * told.
+   */
+  find(unit: Unit, start: StartToFind, signal: AbortSignal): Promise<RunFacts | 'none' | null>;
   /** The most that the run may be let cost where so much is left, in micro-dollars; null where its cost can't be bounded so. */
   bound(unit: Unit, remainingMicros: number): number | null;
   /** Only what runs already is followed. */

@@ -3,13 +3,19 @@ import type { PageRequest } from '../api/page.js';
 import type { SendOptions } from '../api/transport.js';
 import { type PageEnvelope, readPage } from '../core/walk.js';
 import { isApiError } from './failure.js';
-import type { RunKind } from './run-follower.js';
+import { LOOK_TIMEOUT_MS, type RunKind } from './run-follower.js';
 import { type SendDeps, sendOnAndOn } from './send-in-turn.js';
 
 const PAGE = 100;
 const MAX_PAGES = 20;
 /** Tries of a page; who looks may look again. */
 const TRIES = 5;
+
+/** What the list showed: at most 2,000 runs, newest first; `whole` where none that was made since is left out. */
+export interface Recent<R> {
+  readonly runs: readonly R[];
+  readonly whole: boolean;
+}
 
 /**
  * What the service lists of its latest runs, for those who look for a run that a start without an answer may have made. Whoever
@@ -20,7 +26,7 @@ export class RecentRuns<R> {
   readonly #kind: RunKind<R>;
   readonly #list: Endpoint<PageRequest, PageEnvelope<R>>;
   #last: Promise<unknown> = Promise.resolve();
-  #next: { since: number; readonly read: Promise<readonly R[]> } | null = null;
+  #next: { since: number; readonly read: Promise<Recent<R>> } | null = null;
 
   constructor(deps: SendDeps, kind: RunKind<R>, list: Endpoint<PageRequest, PageEnvelope<R>>) {
     this.#deps = deps;
@@ -28,8 +34,8 @@ export class RecentRuns<R> {
     this.#list = list;
   }
 
-  /** Runs made since then (Unix ms) and perhaps earlier ones, newest first; at most 2,000. All of them were read after this call. */
-  async since(since: number, signal: AbortSignal): Promise<readonly R[]> {
+  /** Runs made since then (Unix ms) and perhaps earlier ones. All of them were read after this call. */
+  async since(since: number, signal: AbortSignal): Promise<Recent<R>> {
     signal.throwIfAborted();
     if (this.#next) this.#next.since = Math.min(this.#next.since, since);
     else {
@@ -56,22 +62,23 @@ export class RecentRuns<R> {
     }
   }
 
-  async #read(): Promise<readonly R[]> {
+  async #read(): Promise<Recent<R>> {
     const since = this.#next?.since ?? 0;
     this.#next = null;
     const runs: R[] = [];
-    const { options } = this.#kind;
+    const options = { ...this.#kind.options, totalMs: LOOK_TIMEOUT_MS, tries: TRIES };
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page++) {
       const input = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
-      const told = await this.#page(input, { ...options, tries: TRIES });
-      runs.push(...(told?.items ?? []));
-      const times = (told?.items ?? []).map((run) => this.#kind.createdAt(run)).filter((at) => at !== null);
+      const told = await this.#page(input, options);
+      if (told === null) return { runs, whole: false };
+      runs.push(...told.items);
+      const times = told.items.map((run) => this.#kind.createdAt(run)).filter((at) => at !== null);
       const older = times.length > 0 && Math.min(...times) < since;
-      if (!told?.cursor || told.items.length === 0 || older) break;
+      if (!told.cursor || told.items.length === 0 || older) return { runs, whole: true };
       cursor = told.cursor;
     }
-    return runs;
+    return { runs, whole: false };
   }
 
   async #page(input: PageRequest, options: SendOptions & { readonly tries: number }) {

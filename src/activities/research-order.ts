@@ -22,6 +22,7 @@ function kindOf(variant: string | undefined): SlowKind<ResearchTaskRequest, Rese
     bounded: (input) => input,
     bound: () => null,
     match: (task, input) => (echoOfTask(task) === echoOfRequest(input) ? 'echo' : null),
+    isTagged: () => false,
     named: () => null,
     outcome({ status, costDollars, error }) {
       const costMicros = toMicros(costDollars?.total);

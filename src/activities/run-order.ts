@@ -12,6 +12,9 @@ import type { Runs } from './runs.js';
 /** Tag of a unit whose run was cancelled. */
 const RUN_CANCELLED = 'RUN_CANCELLED';
 
+/** A start is answered at once; one that isn't is looked for in the list. */
+const START_MS = 60_000;
+
 /** What is bought by starting something that runs on: agent runs, research tasks. */
 export interface SlowKind<I, R> {
   /** Name of the operation in keys and books. */
@@ -26,6 +29,8 @@ export interface SlowKind<I, R> {
   bound(input: I, remainingMicros: number, prices: PriceTable): number | null;
   /** Whether a run is the one that was asked for, by its tag or what it echoes of the request; `silent` where it tells nothing. */
   match(run: R, input: I, tag: string): 'tag' | 'echo' | 'silent' | null;
+  /** Whether a run shows a tag of ours, of whatever purchase. */
+  isTagged(run: R): boolean;
   /** The run that a failure of this request names, if it does: it may be the one that was started. */
   named(message: string, input: I): string | null;
   /** How a run that has ended counts. */
@@ -74,7 +79,7 @@ export function runOrder<I, R>(
     draw: example ? drawOf(create, request(example)) : { rateClass: 'default', weight: create.weight },
     unitsPerRequest: 1,
     maxRebuys: 0,
-    timeoutMs: deps.timeoutMs,
+    timeoutMs: Math.min(deps.timeoutMs, START_MS),
     estimateMicros: (units) => units.reduce((sum, unit) => sum + estimate(unit), 0),
     send: () => Promise.reject(new Error(`${kind.operation} is started, not sent`)),
     slow: {
@@ -84,7 +89,11 @@ export function runOrder<I, R>(
       async start(unit, { tag, limitMicros }, signal) {
         const plain = request(unit);
         const input = kind.tagged(limitMicros === null ? plain : kind.bounded(plain, limitMicros), tag);
-        const { data, requestId, queued } = await deps.transport.send(create, input, { ...wire, signal });
+        const { data, requestId, queued } = await deps.transport.send(create, input, {
+          ...wire,
+          signal,
+          totalMs: START_MS,
+        });
         const id = run.idOf(data);
         if (id === null) throw new Error(`${kind.operation}: a run without an id`);
         return { run: id, requestId, queued };
@@ -106,7 +115,10 @@ export function runOrder<I, R>(
         const match = (record: R) => kind.match(record, input, tag);
         const told = said === null ? null : kind.named(said, input);
         const named = told === null ? null : await runs.recent.one(told, signal);
-        const recent = named !== null && match(named) === 'tag' ? [named] : await runs.recent.since(since, signal);
+        const { runs: recent, whole } =
+          named !== null && match(named) === 'tag'
+            ? { runs: [named], whole: false }
+            : await runs.recent.since(since, signal);
         const tagged = recent.find((record) => match(record) === 'tag');
         if (tagged !== undefined) return factsOf(tagged);
         // Without its tag it is taken for ours only where no other run could be, and nobody else claims it.
@@ -115,7 +127,10 @@ export function runOrder<I, R>(
         const isNamed = named !== null && isOfThen(named) && match(named) !== null;
         const [ours] = isNamed ? [named] : echoes.length === 1 ? echoes : [];
         const facts = ours === undefined ? null : factsOf(ours);
-        return facts === null || (await runs.claimed(facts.run, unit.key)) ? null : facts;
+        if (facts !== null && !(await runs.claimed(facts.run, unit.key))) return facts;
+        // A service that shows our tags of other runs would show that of this one.
+        const toldApart = whole && named === null && recent.some((record) => kind.isTagged(record));
+        return toldApart ? 'none' : null;
       },
     },
   };

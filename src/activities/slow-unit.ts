@@ -1,7 +1,7 @@
 import { fieldOf } from '../api/field-of.js';
 import type { Claimed, Lost } from '../core/journal.js';
 import type { Json } from '../core/json.js';
-import { type Asked, type LostStart, tagOf } from './attempt.js';
+import { type Asked, tagOf } from './attempt.js';
 import type { RunFacts, Slow, Unit } from './order.js';
 import { Request, type Shared } from './request.js';
 
@@ -10,6 +10,8 @@ const LOOK_BACK_MS = 5 * 60_000;
 /** How often it is looked for until its answer is overdue, and how long after that once more. */
 const LOOK_MS = 20_000;
 const LAST_LOOK_MS = 3000;
+/** A run is listed so soon after its start at the latest: before that its absence says nothing. */
+const LISTED_MS = 15_000;
 
 /**
  * A unit that runs at the service after its start, to its end: taken over where it runs already, looked for where a start got no
@@ -31,35 +33,74 @@ export class SlowUnit {
   async toEnd(): Promise<void> {
     const { attempt } = this.#shared;
     const { started, lost } = this.#claimed;
-    if (started) return this.#follow(attempt.adopt(this.#unit, started, 0), readFacts(started.facts));
-    if (lost) return this.#search(lost, null);
-    if (this.#slow.startsNothing) return;
-    const end = await new Request(this.#shared, [this.#unit]).attempts();
-    if (end === null) return;
-    if ('facts' in end) return this.#follow(end.asked, end.facts);
-    const { id, at, deadline } = end.asked;
-    return this.#search({ intentId: id, at, deadline }, end);
+    if (started) {
+      const asked = attempt.adopt(this.#unit, started, 0);
+      const facts = readFacts(started.facts);
+      return facts ? this.#follow(asked, facts) : this.#search(asked, null);
+    }
+    return lost ? this.#searchLost(lost) : this.#start();
   }
 
-  /** Looks for the run until it is certain that it can't be told. `start`: the one without an answer, whose intent is open. */
-  async #search({ intentId, at, deadline }: Lost, start: LostStart | null): Promise<void> {
-    const { deps, waits, order, attempt, stop, giveUp } = this.#shared;
-    const sought = { tag: tagOf(this.#unit, intentId), since: at - LOOK_BACK_MS, said: start?.error.message ?? null };
+  async #start(): Promise<void> {
+    if (this.#slow.startsNothing) return this.#slow.places.free(this.#unit.key);
+    const end = await new Request(this.#shared, [this.#unit]).attempts();
+    if (end === null) return;
+    return 'facts' in end ? this.#follow(end.asked, end.facts) : this.#search(end.asked, end.error.message);
+  }
+
+  /** A start of somebody who died: its intent is an unknown outcome until what it made is found. */
+  async #searchLost({ intentId, at, deadline }: Lost): Promise<void> {
+    const { attempt, giveUp } = this.#shared;
+    const found = await this.#look({ id: intentId, at, deadline }, null);
+    if (found === null) {
+      await giveUp([this.#unit]);
+      return this.#slow.places.free(this.#unit.key);
+    }
+    await this.#note(intentId, found === 'none' ? { run: null } : { ...found });
+    const asked = attempt.adopt(this.#unit, { intentId, at }, deadline);
+    return found === 'none' ? this.#startAgain(asked) : this.#follow(asked, found);
+  }
+
+  /** A start without an answer, whose intent is open. `said`: what the service said instead, if it did. */
+  async #search(asked: Asked, said: string | null): Promise<void> {
+    const { attempt, giveUp } = this.#shared;
+    const found = await this.#look(asked, said);
+    if (found === 'none') return this.#startAgain(asked);
+    if (found === null) {
+      await attempt.miss(asked, said ?? 'the process ended before an answer landed', 'maybe');
+      await giveUp([this.#unit]);
+      return this.#slow.places.free(this.#unit.key);
+    }
+    await this.#note(asked.id, { ...found });
+    return this.#follow(asked, found);
+  }
+
+  async #startAgain(asked: Asked): Promise<void> {
+    await this.#shared.attempt.miss(asked, 'it started nothing, as the list of runs shows', 'never');
+    return this.#start();
+  }
+
+  #note(intentId: string, facts: Json): Promise<void> {
+    const { deps, order } = this.#shared;
+    return deps.journal.note(intentId, order.owner, facts);
+  }
+
+  /** Looks for what a start made until it is certain that it can't be told. */
+  async #look(
+    { id, at, deadline }: Pick<Asked, 'id' | 'at' | 'deadline'>,
+    said: string | null,
+  ): Promise<RunFacts | 'none' | null> {
+    const { waits, order, stop } = this.#shared;
+    const listedAt = at + Math.min(LISTED_MS, order.timeoutMs);
+    const sought = { tag: tagOf(this.#unit, id), since: at - LOOK_BACK_MS, said };
     for (let late = 0; ; ) {
-      const facts = await this.#slow.find(this.#unit, sought, stop);
-      if (facts) {
-        await deps.journal.note(intentId, order.owner, { ...facts });
-        const asked = start?.asked ?? attempt.adopt(this.#unit, { intentId, at }, deadline);
-        return this.#follow(asked, facts);
-      }
+      const found = await this.#slow.find(this.#unit, sought, stop);
+      if (found !== null && found !== 'none') return found;
       const now = Date.now();
-      if (now >= deadline && ++late === 2) break;
+      if (now >= deadline && ++late >= 2 && (found === null || now >= listedAt)) return found;
       const ms = now < deadline ? Math.min(LOOK_MS, deadline - now) : LAST_LOOK_MS;
       await waits.sleep(ms, 'a run whose start got no answer', stop);
     }
-    if (start) await attempt.miss(start.asked, start.error.message, 'maybe');
-    await giveUp([this.#unit]);
-    await this.#slow.places.free(this.#unit.key);
   }
 
   async #follow(asked: Asked, facts: RunFacts): Promise<void> {
@@ -82,8 +123,9 @@ export class SlowUnit {
   }
 }
 
-function readFacts(facts: Json): RunFacts {
+/** Null where the start was found to have made nothing, and its intent is not closed yet. */
+function readFacts(facts: Json): RunFacts | null {
   const [run, requestId] = [fieldOf(facts, 'run'), fieldOf(facts, 'requestId')];
-  if (typeof run !== 'string') throw new Error('the journal notes a start without its run');
+  if (typeof run !== 'string') return null;
   return { run, requestId: typeof requestId === 'string' ? requestId : null };
 }

@@ -173,6 +173,22 @@ export function journalContract(
       expect(await last.totals('job/')).toMatchObject({ requests: 1, openMicros: 0, unknown: [] });
     });
 
+    it('forgets a purchase that got lost when it turns out that it never began, and lets the unit be bought', async () => {
+      const { journal, reopen } = await open();
+      await journal.claim([keyOf(1)], 'a');
+      const id = await journal.intend(intent('a', [1]));
+      const again = await reopen();
+      await again.claim([keyOf(1)], 'b');
+      await again.note(id, 'b', { run: null });
+      await again.miss(id, 'it started nothing', 'never');
+      expect(await again.totals('job/')).toMatchObject({ requests: 0, openMicros: 0, costMicros: 0, unknown: [] });
+      const bought = await again.intend(intent('b', [1]));
+      await again.land(bought, { requestId: null, fetchedAt: Date.now(), units: [outcome(1)] });
+      const last = await reopen();
+      expect(await last.totals('job/')).toMatchObject({ requests: 1, openMicros: 0, unknown: [] });
+      expect((await last.claim([keyOf(1)], 'c')).landed).toHaveLength(1);
+    });
+
     it('gives up a purchase that runs no longer as an unknown outcome, and takes no note of what never was', async () => {
       const { journal, reopen } = await open();
       await journal.claim([keyOf(1)], 'a');
