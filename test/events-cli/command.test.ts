@@ -59,8 +59,6 @@ const census = 'SELECT count(*)::INTEGER AS n, count(DISTINCT id)::INTEGER AS id
 
 it('syncs, tells where it stands, and a verification finds and mends what was changed by hand', async () => {
   const { run, json, sql } = await open(2000);
-  const nothing = await run('events', 'status');
-  expect([nothing.code, nothing.err]).toEqual([0, expect.stringContaining('`searchflow events sync` loads them')]);
   const synced = await json('events', 'sync', '--qps', '500');
   expect([synced.code, synced.err]).toEqual([
     0,
@@ -83,12 +81,6 @@ it('syncs, tells where it stands, and a verification finds and mends what was ch
   const verified = await json('events', 'verify', ...stretch, '--qps', '500');
   expect(verified.data?.verified).toMatchObject({ ...lost, gone: 1 });
   expect(verified.code).toBe(1);
-  const again = await run('events', 'verify', ...stretch, '--qps', '500');
-  expect([again.code, again.err]).toEqual([
-    1,
-    expect.stringContaining('1  gone: the service shows them no more; kept'),
-  ]);
-  expect(again.err).not.toContain('missing;');
   await sql("DELETE FROM events WHERE id = 'made-up'");
   expect(await sql(census)).toEqual([{ n: 2000, ids: 2000 }]);
   const strict = await run('events', 'verify', ...stretch, '--strict', '--qps', '500');
@@ -96,11 +88,11 @@ it('syncs, tells where it stands, and a verification finds and mends what was ch
 });
 
 it('a backfill that is killed with its server goes on where it was, is paused and resumed by its name, and is done once', async () => {
-  const { sandbox, folder, run, json, start, sql } = await open(9000, { latencyMs: 60 });
+  const { sandbox, folder, run, json, start, sql } = await open(6000, { latencyMs: 60 });
   const pages = () => sandbox.log().filter(({ path, status }) => path.includes('/events') && status === 200).length;
   const begin = () => start('events', 'backfill', ...stretch, '--parallel', '1', '--qps', '500');
   const first = begin();
-  await expect.poll(pages, { timeout: 100_000, interval: 20 }).toBeGreaterThan(10);
+  await expect.poll(pages, { timeout: 100_000, interval: 20 }).toBeGreaterThan(8);
   killAllOf(folder.stateDir);
   await first.ended;
 
@@ -121,16 +113,13 @@ it('a backfill that is killed with its server goes on where it was, is paused an
     0,
     expect.stringContaining('Backfilled 2025-01-01 to 2025-02-01'),
   ]);
-  // 45 pages and the clock; little was read twice.
-  expect(pages()).toBeLessThan(70);
-  expect(await sql(census)).toEqual([{ n: 9000, ids: 9000 }]);
-
-  const done = await run('events', 'backfill', ...stretch);
-  expect([done.code, done.err]).toEqual([0, expect.stringContaining('nothing more to load')]);
+  // 30 pages and the clock; little was read twice.
+  expect(pages()).toBeLessThan(50);
+  expect(await sql(census)).toEqual([{ n: 6000, ids: 6000 }]);
 });
 
 it('an interrupted sync says how to go on, and a refused key is a pause that the same command ends', async () => {
-  const { sandbox, start, run } = await open(6000, { latencyMs: 80 });
+  const { sandbox, start, run } = await open(4000, { latencyMs: 80 });
   const sync = ['events', 'sync', '--parallel', '1', '--qps', '500'];
   const first = start(...sync);
   await first.says(/events-sync-\w{6} starts/);
@@ -147,15 +136,19 @@ it('an interrupted sync says how to go on, and a refused key is a pause that the
   expect([last.code, last.err]).toEqual([0, expect.stringContaining('Synced: ')]);
 });
 
-it.each([
-  [['sync', '--parallel', '0'], "--parallel: '0'"],
-  [['sync', '--into', 'mysql://host/db'], 'postgres://host/database'],
-  [['backfill'], '--from: say from when'],
-  [['backfill', '--from', '2025-02-30', '--until', 'soon'], '--until: '],
-  [['verify', '--from', '2025-02-02', '--until', '2025-02-01'], 'exchange them'],
-])('refuses %j in a sentence before anything is read', async (args, sentence) => {
+it('refuses what can’t be in a sentence, before anything is read; a warehouse that is not there is no failure', async () => {
   const { run, sandbox } = await open(10);
-  const { code, err } = await run('events', ...args);
-  expect([code, err]).toEqual([2, expect.stringContaining(sentence)]);
+  const cases = [
+    [['sync', '--parallel', '0'], 2, "--parallel: '0'"],
+    [['status', '--into', 'mysql://host/db'], 2, 'postgres://host/database'],
+    [['backfill'], 2, '--from: say from when'],
+    [['backfill', '--from', '2025-02-30', '--until', 'soon'], 2, '--until: '],
+    [['verify', '--from', '2025-02-02', '--until', '2025-02-01'], 2, 'exchange them'],
+    [['status'], 0, '`searchflow events sync` loads them'],
+  ] as const;
+  for (const [args, status, sentence] of cases) {
+    const { code, err } = await run('events', ...args);
+    expect([args, code, err]).toEqual([args, status, expect.stringContaining(sentence)]);
+  }
   expect(sandbox.log()).toEqual([]);
 });

@@ -49,7 +49,11 @@ async function show(
   { into, walks, json }: { readonly into: string; readonly walks: readonly WalkEntry[]; readonly json: boolean },
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const [found, running] = [await read(config, into), await underWay(runtime, walks)];
+  const found = await read(config, into);
+  const running = await underWay(
+    runtime,
+    walks.filter((walk) => mayRun(walk, found)),
+  );
   const now = Date.now();
   if (found instanceof SinkBusy) {
     // The walks themselves tell what they know; a file that somebody else has is a failure.
@@ -73,6 +77,13 @@ async function read(config: RuntimeConfig, into: string): Promise<EventStatus | 
     if (error instanceof SinkBusy) return error;
     throw error;
   }
+}
+
+/** Whether it is worth asking a server, which may have to be started for it: something is left to do, or it can't be seen. */
+function mayRun({ stream }: WalkEntry, found: EventStatus | SinkBusy): boolean {
+  if (found instanceof SinkBusy) return true;
+  const known = found.streams.find((one) => one.stream === stream);
+  return !known || known.pending.length > 0;
 }
 
 /** Walks that have not ended. One that nobody answers for is told by its marks in the warehouse. */
