@@ -23,7 +23,7 @@ const open = async (events: SandboxOptions['events'] = {}, more: Partial<Sandbox
 };
 
 it('goes on at the last landed cursor when another worker takes over', async () => {
-  await open({ count: 4000 }, { latencyMs: 40 });
+  await open({ count: 4000 }, { latencyMs: 120 });
   const run = await setting.sync({ parallel: 1 });
   await expect.poll(async () => (await setting.pages()) > 7, soon).toBe(true);
   await setting.anotherHost();
@@ -34,7 +34,7 @@ it('goes on at the last landed cursor when another worker takes over', async () 
 });
 
 it('is paused and goes on where it was', async () => {
-  await open({ count: 4000 }, { latencyMs: 40 });
+  await open({ count: 4000 }, { latencyMs: 120 });
   const run = await setting.sync({ parallel: 1 });
   await expect.poll(() => setting.pages() > 5, soon).toBe(true);
   await run.pause();
@@ -84,13 +84,13 @@ it('sits out what passes: 500s, lost connections, cut answers and a Retry-After'
 });
 
 it('begins a window anew, in halves, when its cursor expires', async () => {
-  await open({ count: 3000, cursorTtlMs: 400 }, { latencyMs: 40 });
+  await open({ count: 3000, cursorTtlMs: 600 }, { latencyMs: 150 });
   const run = await setting.backfill({ from, until: to, parallel: 1 });
   await expect.poll(() => setting.pages() > 5, soon).toBe(true);
   await run.pause();
   await expect.poll(run.activities, soon).toBe(0);
   const paused = Date.now();
-  await expect.poll(() => Date.now() - paused > 500, soon).toBe(true);
+  await expect.poll(() => Date.now() - paused > 700, soon).toBe(true);
   await run.resume();
   const summary = await run.result();
   expect(summary.windows).toBeGreaterThan(1);
