@@ -19,6 +19,13 @@ export interface EmbeddedSandbox {
   readonly url: string;
   /** Null where the process that owns it has ended. */
   bill(): Promise<SandboxBill | null>;
+  /** Starts it here, at the same address, where the process that owned it has ended. Throws where it can't be had. */
+  keep(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Thread {
+  readonly url: string;
   close(): Promise<void>;
 }
 
@@ -35,21 +42,44 @@ const sandboxKey = 'sandbox';
  * Starts the sandbox of this state directory, strict about the configured limit, its book kept in `sandbox/book.jsonl`; or
  * joins the one that another command here already runs, because two would keep two accounts in one book.
  */
-export function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbox> {
+export async function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbox> {
   const folder = join(config.stateDir, 'sandbox');
-  return withLock(join(folder, 'sandbox.lock'), () => joinOrStart(config, folder), {
-    waitMs: START_MS,
-    say: config.say,
-  });
+  const locked = <T>(work: () => Promise<T>) =>
+    withLock(join(folder, 'sandbox.lock'), work, { waitMs: START_MS, say: config.say });
+  let { url, thread } = await locked(() => joinOrStart(config, folder, null));
+  let keeping: Promise<void> | null = null;
+  let closed = false;
+  const startHere = async (): Promise<void> => {
+    ({ url, thread } = await locked(() => joinOrStart(config, folder, url)));
+  };
+  return {
+    url,
+    bill: () => fetchBill(url),
+    async keep() {
+      if (thread !== null || closed || (await fetchBill(url)) !== null || closed) return;
+      keeping ??= startHere().finally(() => {
+        keeping = null;
+      });
+      await keeping;
+    },
+    async close() {
+      closed = true;
+      await keeping?.catch(() => undefined);
+      await thread?.close();
+    },
+  };
 }
 
-async function joinOrStart(config: RuntimeConfig, folder: string): Promise<EmbeddedSandbox> {
+/** `at`: where it must be, because somebody asks there already; null: where it was, if it can be. */
+async function joinOrStart(
+  config: RuntimeConfig,
+  folder: string,
+  at: string | null,
+): Promise<{ readonly url: string; readonly thread: Thread | null }> {
   const announced = join(folder, 'sandbox.json');
   const running = readAnnounced(announced);
-  if (running !== null) {
-    const joined: EmbeddedSandbox = { url: running, bill: () => fetchBill(running), close: async () => undefined };
-    if ((await joined.bill()) !== null) return joined;
-  }
+  if (running !== null && (at ?? running) === running && (await fetchBill(running)) !== null)
+    return { url: running, thread: null };
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const options: Partial<SandboxOptions> = {
     bookFile: join(folder, 'book.jsonl'),
@@ -59,17 +89,17 @@ async function joinOrStart(config: RuntimeConfig, folder: string): Promise<Embed
     events: { count: EVENTS, ...historyOf(folder) },
   };
   // Where it was before, if it can be: workers that share a store go on asking there.
-  const { url, close } = await (running === null
+  const before = at ?? running;
+  const sameAgain = () => startThread({ ...options, port: Number(new URL(before as string).port) });
+  const thread = await (before === null
     ? startThread(options)
-    : startThread({ ...options, port: Number(new URL(running).port) }).catch(() => startThread(options)));
+    : at === null
+      ? sameAgain().catch(() => startThread(options))
+      : sameAgain());
   const draft = `${announced}.${process.pid}`;
-  writeFileSync(draft, JSON.stringify({ pid: process.pid, url }), { mode: 0o600 });
+  writeFileSync(draft, JSON.stringify({ pid: process.pid, url: thread.url }), { mode: 0o600 });
   renameSync(draft, announced);
-  return {
-    url,
-    bill: () => fetchBill(url),
-    close,
-  };
+  return { url: thread.url, thread };
 }
 
 /** Enough webset events that reading them takes a few seconds. */
@@ -85,9 +115,7 @@ function historyOf(folder: string): { readonly from: string; readonly to: string
   return { from: new Date(to - HISTORY_MS).toISOString(), to: new Date(to).toISOString() };
 }
 
-async function startThread(
-  options: Partial<SandboxOptions>,
-): Promise<{ readonly url: string; close(): Promise<void> }> {
+async function startThread(options: Partial<SandboxOptions>): Promise<Thread> {
   const thread = new Worker(new URL('./sandbox-thread.js', import.meta.url), { workerData: options });
   const ended = once(thread, 'exit');
   // `once` rejects with the thread's own error, should it end by one.

@@ -4,6 +4,7 @@ import { type EmbeddedSandbox, onSandbox, openSandbox } from './embedded-sandbox
 import { some } from './render/amounts.js';
 import { resumeCommand } from './resume-command.js';
 import { type StopSignal, signalExitCodes } from './signals.js';
+import { standBy } from './stand-by.js';
 
 /** What a command works with while it runs. */
 export interface Session {
@@ -33,15 +34,19 @@ export async function withRuntime(
 ): Promise<ExitCode> {
   const { terminal, interrupts } = context;
   const stop = new AbortController();
+  const over = new AbortController();
   let sandbox: EmbeddedSandbox | null = null;
   let runtime: Runtime | null = null;
   let isWorking = false;
 
   const run = async (): Promise<ExitCode> => {
     if (options.sends && config.service === 'sandbox') sandbox = await openSandbox(config);
-    runtime = await context.openRuntime(sandbox ? onSandbox(config, sandbox) : config);
+    const opened = await context.openRuntime(sandbox ? onSandbox(config, sandbox) : config);
+    runtime = opened;
+    const say = (sentence: string) => terminal.say(sentence);
+    void standBy({ runtime: opened, sandbox, say, signal: AbortSignal.any([stop.signal, over.signal]) });
     return work({
-      runtime,
+      runtime: opened,
       sandbox,
       stopped: stop.signal,
       working: () => {
@@ -57,6 +62,7 @@ export async function withRuntime(
     terminal.show('');
     return await stopOn(signal.name);
   } finally {
+    over.abort();
     terminal.show('');
     await close();
     await (sandbox as EmbeddedSandbox | null)?.close();

@@ -26,7 +26,6 @@ export async function watchWalk(
   const { terminal } = context;
   const view = new ProgressView(terminal);
   const meter = new WalkMeter();
-  if (runtime.clientOnly) terminal.say('Another process of this folder runs the worker; this one watches.');
   const look = async () => {
     // In this order: a window that ends in between is missing for a moment, but never counted twice.
     const progress = await handle.progress();

@@ -199,6 +199,11 @@ export interface Runtime {
   spend(): Promise<Spend>;
   /** Runs the worker until closed (`searchflow worker`, `searchflow dev`); `running` is told once nothing keeps it from its work. */
   runWorker(running: () => void): Promise<void>;
+  /**
+   * Where this process is a client only: runs the worker here once the process that had the place is gone; false while it has it.
+   * Throws where the place is free but the worker can't be run; it may be tried again.
+   */
+  takeOver(): Promise<boolean>;
   /** A way to the workflows for monitors. `worker: true` also runs the worker here. */
   workflows(options?: { readonly worker?: boolean }): Promise<WorkflowAccess>;
   /** `drain`: stop starting, let paid requests in flight land (10 s at most), give everything back. `now`: cut. */

@@ -198,6 +198,10 @@ class StoreRuntime implements Runtime {
     return { client, config: this.#config, shared: this.#store.shared };
   }
 
+  takeOver(): Promise<boolean> {
+    return this.#here.takeOver();
+  }
+
   async runWorker(running: () => void): Promise<void> {
     await this.#here.run();
     if (!this.#here.ended) throw new UsageError(placeTaken(this.#config, this.#store));

@@ -17,6 +17,9 @@ export class WorkerHere {
   #worker: RunningWorker | null = null;
   #leave: (() => Promise<void>) | null = null;
   #refused = false;
+  #starting: Promise<void> | null = null;
+  #takesOver = false;
+  #closing = false;
 
   constructor(config: RuntimeConfig, store: Store, connect: () => Promise<Temporal>) {
     this.#config = config;
@@ -43,6 +46,37 @@ export class WorkerHere {
     if (this.#worker) return;
     // The server takes a second to start: meanwhile the journal is read.
     this.#connect().catch(() => undefined);
+    await this.#startOnce();
+  }
+
+  /**
+   * Runs the worker once the process that had the only place is gone, ended or killed; false while it has it. Throws where the
+   * place is free but the worker can't be run: the place is given back, for another try or another process.
+   */
+  async takeOver(): Promise<boolean> {
+    if (!this.#refused || this.#closing) return false;
+    this.#takesOver = true;
+    try {
+      await this.#startOnce();
+    } catch (error) {
+      this.#refused = true;
+      await this.#giveBack();
+      throw error;
+    } finally {
+      this.#takesOver = false;
+    }
+    return this.#worker !== null;
+  }
+
+  /** One start at a time: a second one would find the place taken by the first. */
+  #startOnce(): Promise<void> {
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = null;
+    });
+    return this.#starting;
+  }
+
+  async #start(): Promise<void> {
     const working = await this.#store.work();
     this.#refused = working === null;
     if (working === null) return;
@@ -63,10 +97,20 @@ export class WorkerHere {
 
   /** Lets what is in flight land, and gives everything back. */
   async drain(): Promise<void> {
+    this.#closing = true;
+    // A first start may take minutes, and is left behind.
+    if (this.#takesOver) await this.#starting?.catch(() => undefined);
     // A worker that failed by itself has nothing left to drain.
     await this.#worker?.stop().catch(() => undefined);
-    await this.#leave?.().catch(() => undefined);
-    await this.#parts?.close();
+    await this.#giveBack();
+  }
+
+  async #giveBack(): Promise<void> {
+    const [leave, parts] = [this.#leave, this.#parts];
+    this.#leave = null;
+    this.#parts = null;
+    await leave?.().catch(() => undefined);
+    await parts?.close();
   }
 
   async #takePlaces({ client }: Temporal): Promise<void> {

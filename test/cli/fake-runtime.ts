@@ -131,6 +131,7 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime:
     slots: async () => ({ limit: 50, held: 0, elsewhere: 0, waiting: 0 }),
     spend: async () => spend,
     runWorker: async (running) => running(),
+    takeOver: async () => false,
     workflows: async () => {
       throw new Error('there is no server');
     },

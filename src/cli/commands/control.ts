@@ -19,7 +19,7 @@ export async function pause(context: Context, job: string): Promise<ExitCode> {
   });
 }
 
-/** `searchflow resume JOB`: goes on, here where no other process of the folder runs the worker; may change what the run may cost. */
+/** `searchflow resume JOB`: makes it go on, and watches it to its end; may change what the run may cost. */
 export async function resume(
   context: Context,
   job: string,
@@ -40,10 +40,6 @@ export async function resume(
     }
     const handle = await session.runtime.attach(job, { worker: true });
     await handle.resume(maxCostDollars === undefined ? {} : { maxCostDollars });
-    if (session.runtime.clientOnly) {
-      context.terminal.say(`${printable(handle.job)} goes on in the process that runs the worker.`);
-      return exitCodes.ok;
-    }
     return watchToEnd(context, config, session, handle, { json: flags.json ?? false, csv: null, badRows: [] });
   });
 }

@@ -118,7 +118,6 @@ export async function watchToEnd(
 ): Promise<ExitCode> {
   const { terminal } = context;
   const view = new ProgressView(terminal);
-  if (runtime.clientOnly) terminal.say('Another process of this folder runs the worker; this one watches.');
   const meter = new Meter();
   const look = async () => {
     // A client's own limiter meters nothing, so it has nothing to tell.

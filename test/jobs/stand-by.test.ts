@@ -1,0 +1,79 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { startCommand } from '../cli/command.js';
+import { startStrictAgents } from '../support/strict-agents.mjs';
+import { Folder } from './folder.js';
+import { killAllOf } from './processes.js';
+
+const soon = { timeout: 60_000, interval: 20 };
+const STANDS_BY = 'takes its place when it ends';
+const TAKES_OVER = 'this one runs it now';
+
+function openFolder() {
+  const folder = new Folder();
+  onTestFinished(() => {
+    killAllOf(folder.stateDir);
+    folder.remove();
+  });
+  const env = { SEARCHFLOW_STATE_DIR: folder.stateDir, XDG_STATE_HOME: folder.dir };
+  return {
+    folder,
+    run: (args: string[], more: Record<string, string> = {}) =>
+      startCommand(args, { cwd: folder.dir, env: { ...env, ...more } }),
+  };
+}
+
+it.runIf(process.platform === 'linux')(
+  'faults 27, 28: whoever watches takes the worker’s place when its process ends, and when it is killed',
+  async () => {
+    const service = await startStrictAgents({ durationMs: { min: 600_000, max: 600_000 } });
+    onTestFinished(() => service.close());
+    const { run } = openFolder();
+    const env = { SEARCHFLOW_API_KEY: 'key-of-the-agents', SEARCHFLOW_BASE_URL: service.url };
+    const ask = (query: string) => run(['agent', 'run', query, '--effort', 'low', '--qps', '50', '--json'], env);
+    const started = (query: string) =>
+      expect.poll(() => service.starts.some((start) => start.query === query), soon).toBe(true);
+    const end = (query: string) => {
+      for (const one of service.runs.values()) if (one.request.query === query) one.endsAt = 0;
+    };
+    const first = ask('first');
+    await started('first');
+    const second = ask('second');
+    await second.says(STANDS_BY);
+    await started('second');
+    end('first');
+    expect(await first.ended).toBe(0);
+    await second.says(TAKES_OVER);
+    const third = ask('third');
+    await third.says(STANDS_BY);
+    await started('third');
+    second.child.kill('SIGKILL');
+    await third.says(TAKES_OVER);
+    third.child.kill('SIGINT');
+    expect(await third.ended).toBe(130);
+    expect(third.err()).toContain('Stopping');
+    expect(service.starts.map(({ query }) => query)).toEqual(['first', 'second', 'third']);
+  },
+  120_000,
+);
+
+it.runIf(process.platform === 'linux')(
+  'a job on the sandbox of another command goes on when that one ends, and the sandbox with it',
+  async () => {
+    const { folder, run } = openFolder();
+    const file = (name: string, rows: number) => {
+      const urls = Array.from({ length: rows }, (_, index) => `https://${name}-${index}.example/`);
+      writeFileSync(join(folder.dir, `${name}.csv`), `url\n${urls.join('\n')}\n`);
+      return ['enrich', `${name}.csv`, '--batch', '1', '--qps', '8'];
+    };
+    const first = run(file('first', 16));
+    await first.says('16 URLs to buy');
+    const second = run(file('second', 30));
+    await second.says(STANDS_BY);
+    expect(await first.ended).toBe(0);
+    await second.says(TAKES_OVER);
+    expect([await second.ended, second.err()]).toEqual([0, expect.stringContaining('Done: 30 rows of second')]);
+  },
+  120_000,
+);
