@@ -32,6 +32,7 @@ interface Followed<R> {
   readonly look: ((run: R) => void) | undefined;
   readonly resolve: (end: FollowedRun<R>) => void;
   readonly reject: (error: unknown) => void;
+  /** Unix ms; infinite while it is being looked at. */
   due: number;
   failures: number;
   missing: number;
@@ -41,6 +42,8 @@ interface Followed<R> {
 const GAP_OF_AGE = 0.05;
 const MIN_GAP_MS = 500;
 const MAX_GAP_MS = 15_000;
+/** A look costs nothing: one that is not answered so soon is made again. */
+export const LOOK_TIMEOUT_MS = 15_000;
 /** So many looks at once, and a list is read instead. */
 const LIST_FROM = 4;
 const PAGE = 100;
@@ -128,16 +131,22 @@ export class RunFollower<R> {
         const at = next + (this.#runs.size >= LIST_FROM ? TOGETHER_MS : 0);
         if (at > now) {
           this.#wake = new AbortController();
-          await delay(at - now, undefined, { signal: this.#wake.signal }).catch(() => undefined);
+          await delay(Math.min(at - now, MAX_GAP_MS), undefined, { signal: this.#wake.signal }).catch(() => undefined);
           continue;
         }
         const due = [...this.#runs.values()].filter((followed) => followed.due <= now);
-        const rest = due.length >= LIST_FROM && this.#kind.list ? await this.#lookAtList(due) : due;
-        await Promise.all(rest.map((followed) => this.#lookAt(followed)));
+        for (const followed of due) followed.due = Number.POSITIVE_INFINITY;
+        // A look without an answer keeps nobody else waiting.
+        void this.#lookAtAll(due).finally(() => this.#wake.abort());
       }
     } finally {
       this.#looking = false;
     }
+  }
+
+  async #lookAtAll(due: readonly Followed<R>[]): Promise<void> {
+    const rest = due.length >= LIST_FROM && this.#kind.list ? await this.#lookAtList(due) : due;
+    await Promise.all(rest.map((followed) => this.#lookAt(followed).finally(() => this.#wake.abort())));
   }
 
   /** Takes what the list says of the runs followed; answers with those that need a look of their own. */
@@ -214,7 +223,7 @@ export class RunFollower<R> {
   }
 
   #send<I, O>(endpoint: Endpoint<I, O>, input: I) {
-    return sendInTurn(this.#deps, endpoint, input, this.#kind.options);
+    return sendInTurn(this.#deps, endpoint, input, { ...this.#kind.options, totalMs: LOOK_TIMEOUT_MS });
   }
 }
 

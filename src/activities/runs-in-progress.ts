@@ -1,6 +1,7 @@
+import type { SendOptions } from '../api/transport.js';
 import { readPage } from '../core/walk.js';
 import { isApiError } from './failure.js';
-import type { RunKind } from './run-follower.js';
+import { LOOK_TIMEOUT_MS, type RunKind } from './run-follower.js';
 import { type SendDeps, sendInTurn } from './send-in-turn.js';
 
 const PAGE = 100;
@@ -27,6 +28,7 @@ export interface SeenRuns {
 export class RunsInProgress<R> {
   readonly #deps: SendDeps;
   readonly #kind: RunKind<R>;
+  readonly #options: SendOptions;
   /** Runs that nobody here holds, and when each was last seen in progress. */
   readonly #known = new Map<string, number>();
   #readAt: number | null = null;
@@ -34,6 +36,7 @@ export class RunsInProgress<R> {
   constructor(deps: SendDeps, kind: RunKind<R>) {
     this.#deps = deps;
     this.#kind = kind;
+    this.#options = { ...kind.options, totalMs: LOOK_TIMEOUT_MS };
   }
 
   /** Null where the service doesn't say. `ours`: runs that are looked at by those who hold their places. */
@@ -65,7 +68,7 @@ export class RunsInProgress<R> {
   /** Whether a run has ended, or is gone. */
   async over(id: string): Promise<boolean> {
     try {
-      return this.#kind.ended((await sendInTurn(this.#deps, this.#kind.one, { id }, this.#kind.options)).data);
+      return this.#kind.ended((await sendInTurn(this.#deps, this.#kind.one, { id }, this.#options)).data);
     } catch (error) {
       if (!isApiError(error)) throw error;
       return error.verdict.type === 'NotFound';
@@ -74,7 +77,7 @@ export class RunsInProgress<R> {
 
   /** The list, newest first, as far back as there may be something new. */
   async #list(asOf: number): Promise<{ readonly inProgress: Set<string>; readonly ended: Set<string> } | null> {
-    const { list, options, createdAt, idOf } = this.#kind;
+    const { list, createdAt, idOf } = this.#kind;
     if (!list) return null;
     const [pages, since] =
       this.#readAt === null ? [FIRST_PAGES, asOf - LONGEST_RUN_MS] : [MAX_PAGES, this.#readAt - OVERLAP_MS];
@@ -83,7 +86,7 @@ export class RunsInProgress<R> {
     let cursor: string | undefined;
     for (let page = 0; page < pages; page++) {
       const input = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
-      const told = readPage((await sendInTurn(this.#deps, list, input, options)).data);
+      const told = readPage((await sendInTurn(this.#deps, list, input, this.#options)).data);
       const going = inProgress.size;
       let oldest = Number.POSITIVE_INFINITY;
       for (const run of told?.items ?? []) {

@@ -60,6 +60,8 @@ export type WireOptions = Pick<TransportOptions, 'auth' | 'headers' | 'beta' | '
 export interface SendOptions {
   /** Cuts the call at once. */
   readonly signal?: AbortSignal;
+  /** The whole call may take so long; default what the transport allows every call. */
+  readonly totalMs?: number;
   /** Fields added to the body of the request, unchecked. */
   readonly extraBody?: Readonly<Record<string, Json>>;
   readonly extraHeaders?: Readonly<Record<string, string>>;

@@ -158,8 +158,9 @@ export function createTransport(options: TransportOptions): Transport {
   const succeed = async <I, O>(given: Endpoint<I, O>, input: unknown, sendOptions: SendOptions) => {
     const { endpoint, request } = encode(given, input, sendOptions);
     deprecations.ofRequest(endpoint, input);
-    const call = contextOf(endpoint);
-    const came = await exchange(pool, request, { ...sizes, signal: sendOptions.signal, totalMs: timeouts.totalMs });
+    const { signal, totalMs = timeouts.totalMs } = sendOptions;
+    const call = { ...contextOf(endpoint), timeouts: { ...timeouts, totalMs } };
+    const came = await exchange(pool, request, { ...sizes, signal, totalMs });
     if (came.status === null) throw noAnswer(call, came.started, came.broken ?? { by: 'wire', error: null });
     const said = readAnswerHeaders(came.headers, Date.now(), redact);
     if (came.status > 299) throw await badStatus(call, came, came.status, said);

@@ -33,6 +33,8 @@ async function open(ids: readonly string[]): Promise<World> {
     looks.push(path);
     const id = path.split('/')[3];
     const given = answers.shift();
+    // Never answered.
+    if (given?.status === 0) return;
     const found = id === undefined ? null : runs.get(id);
     const record = (one: string) => ({ id: one, object: 'agent_run', status: runs.get(one) });
     const body =
@@ -108,6 +110,22 @@ describe('runs that are followed', () => {
     world.next({ status: 200, body: 'no run' });
     expect((await follow(world, 'a')).run?.status).toBe('completed');
     expect(world.looks).toHaveLength(4);
+  });
+
+  it('are ended on time though the look at another one is not answered', async () => {
+    const world = await open(['silent', 'b', 'c', 'd', 'e', 'f']);
+    world.runs.set('silent', 'completed');
+    world.next({ status: 0, body: null });
+    const stop = new AbortController();
+    const silent = follow(world, 'silent', stop.signal).catch(() => 'left');
+    await expect.poll(() => world.looks).toEqual(['/agent/runs/silent']);
+    for (const id of ['b', 'c']) world.runs.set(id, 'completed');
+    const ends = await Promise.all(['b', 'c'].map((id) => follow(world, id)));
+    expect(ends.map(({ run }) => run?.status)).toEqual(['completed', 'completed']);
+    for (const id of ['d', 'e', 'f']) world.runs.set(id, 'completed');
+    await Promise.all(['d', 'e', 'f'].map((id) => follow(world, id)));
+    stop.abort(new Error('left'));
+    expect(await silent).toBe('left');
   });
 
   it('are looked at further after the service said that they take too long', async () => {
