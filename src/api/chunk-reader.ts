@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { toMicros } from '../core/money.js';
 import type { CallContext } from './call-failure.js';
 import { ApiError, type ApiErrorParts } from './errors.js';
@@ -9,6 +10,9 @@ import { isShape, shapeProblem } from './shape.js';
 import { createSseReader, EventTooLarge, type SseEvent } from './sse.js';
 import type { Ending, StreamEndpoint, StreamFailure } from './stream-endpoint.js';
 
+/** So many events are remembered, to tell one that is sent twice. */
+const MAX_TOLD = 1000;
+
 /** Makes chunks of the bytes of one stream, and keeps what they tell beside. Every method throws `ApiError`. */
 export class ChunkReader<I, C> {
   /** What the chunks so far said about the end. */
@@ -17,6 +21,8 @@ export class ChunkReader<I, C> {
   readonly #call: CallContext;
   readonly #facts: StreamFacts;
   readonly #reader;
+  /** The latest events that have an id. */
+  readonly #told = new Set<string>();
 
   /** `maxEvent` bounds one event, in characters. */
   constructor(spec: StreamEndpoint<I, C>, call: CallContext, maxEvent: number, facts: StreamFacts) {
@@ -56,11 +62,23 @@ export class ChunkReader<I, C> {
 
   *#chunksOf(events: readonly SseEvent[]): Generator<C, void, undefined> {
     for (const event of events) {
+      if (this.#isRepeated(event)) continue;
       if (event.id !== null) this.#facts.lastEventId = event.id;
       if (isDone(event.data)) this.ending = 'now';
       else if (event.data !== '') yield this.#chunkOf(event);
       if (this.ending === 'now') return;
     }
+  }
+
+  /** An event with an id that came a little before, word for word: told once. */
+  #isRepeated({ id, data }: SseEvent): boolean {
+    if (id === null) return false;
+    const event = `${id}\n${createHash('sha256').update(data).digest('base64')}`;
+    if (this.#told.has(event)) return true;
+    this.#told.add(event);
+    const [first] = this.#told;
+    if (this.#told.size > MAX_TOLD) this.#told.delete(first as string);
+    return false;
   }
 
   /** An event as a chunk. One of a kind that isn't known is passed on, whatever its shape. */
