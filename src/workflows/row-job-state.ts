@@ -1,5 +1,5 @@
 import type { Spent } from '../activities/job.js';
-import type { MaxCost, SliceInput, StagedJob } from '../core/job.js';
+import type { EnrichCsvInput, JobProgress, MaxCost, SliceInput, StagedJob } from '../core/job.js';
 import type { Freshness } from '../core/journal.js';
 import { toMicros } from '../core/money.js';
 import type { Pause } from '../core/pause.js';
@@ -34,8 +34,30 @@ export function capOf({ staged, before, maxCostMicros = null }: RowJobState): Pi
   return { cap: { bookPrefix: `${staged.job}/`, limitMicros } };
 }
 
+/** How far a job is; `undone`: slices that are not loaded. */
+export function progressOf(
+  input: EnrichCsvInput,
+  state: RowJobState | null,
+  undone: readonly number[],
+): Omit<JobProgress, 'phase' | 'message' | 'startedAt'> {
+  const staged = state?.staged ?? input.staged ?? null;
+  const rows = undone.reduce((sum, slice) => sum + rowsIn(staged, slice), 0);
+  return {
+    pausedFor: state?.paused?.reason ?? null,
+    job: staged?.job ?? input.job ?? '',
+    rows: staged?.rows ?? 0,
+    rowsDone: state && staged ? staged.rows - rows : 0,
+    slices: staged?.slices ?? 0,
+    slicesDone: state && staged ? staged.slices - undone.length : 0,
+    failed: state?.failed ?? 0,
+    requests: state?.requests ?? 0,
+    costMicros: state?.costMicros ?? 0,
+    unknownOutcomes: state?.unknownOutcomes ?? 0,
+  };
+}
+
 /** Rows of a slice of the job. */
-export function rowsIn(staged: StagedJob | null, slice: number): number {
+function rowsIn(staged: StagedJob | null, slice: number): number {
   if (!staged) return 0;
   return slice < staged.slices - 1 ? staged.rowsPerSlice : staged.rows - staged.rowsPerSlice * (staged.slices - 1);
 }
@@ -46,3 +68,10 @@ export const boundOf = (dollars: MaxCost | undefined): number | null => toMicros
 /** Whether it is none or an amount; what is neither must not be taken for none. */
 export const isBound = (dollars: MaxCost | undefined): boolean =>
   dollars === undefined || dollars === 'none' || boundOf(dollars) !== null;
+
+/** A sentence that says what is wrong with the input of a job, or null. What is no number must not be taken for none. */
+export function rowJobProblem({ maxCostDollars, refreshAfterMs }: EnrichCsvInput): string | null {
+  if (!isBound(maxCostDollars)) return `maxCostDollars: ${maxCostDollars} is no amount of dollars`;
+  if (refreshAfterMs === undefined || refreshAfterMs >= 0) return null;
+  return `refreshAfterMs: ${refreshAfterMs} is no number of milliseconds`;
+}

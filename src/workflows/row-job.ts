@@ -10,7 +10,6 @@ import {
   proxyActivities,
   setCurrentDetails,
   setHandler,
-  upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.js';
@@ -28,8 +27,9 @@ import { canBeEnded, isSlow } from '../core/row-operation.js';
 import { detailsText } from './details-text.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
 import { bulkPolicy, slicePolicy } from './policies.js';
-import { boundOf, capOf, isBound, type RowJobState, rowsIn } from './row-job-state.js';
-import { type Ranges, SliceQueue, toRanges } from './slice-set.js';
+import { planRowJob } from './row-job-plan.js';
+import { boundOf, capOf, isBound, progressOf, type RowJobState, rowJobProblem } from './row-job-state.js';
+import { SliceQueue } from './slice-set.js';
 
 export type { RowJobState } from './row-job-state.js';
 export const pauseSignal = defineSignal(signalNames.pause);
@@ -39,7 +39,7 @@ const handOverSignal = defineSignal(signalNames.handOver);
 export const progressQuery = defineQuery<JobProgress>(queryNames.progress);
 
 const { enrichSlice } = proxyActivities<Activities>(slicePolicy);
-const { stageInput, openJob, jobSpent, endRuns, finishJob } = proxyActivities<Activities>(bulkPolicy);
+const { jobSpent, endRuns, finishJob } = proxyActivities<Activities>(bulkPolicy);
 
 /** Runs a row job: stage, slices, load, export. One state machine, see {@link JobPhase}. */
 export async function rowJob(
@@ -47,18 +47,8 @@ export async function rowJob(
   carried: RowJobState | undefined,
   again: AnotherRun,
 ): Promise<JobSummary> {
-  if (!isBound(input.maxCostDollars)) {
-    throw ApplicationFailure.nonRetryable(
-      `maxCostDollars: ${input.maxCostDollars} is no amount of dollars`,
-      'BadInput',
-    );
-  }
-  if (input.refreshAfterMs !== undefined && !(input.refreshAfterMs >= 0)) {
-    throw ApplicationFailure.nonRetryable(
-      `refreshAfterMs: ${input.refreshAfterMs} is no number of milliseconds`,
-      'BadInput',
-    );
-  }
+  const problem = rowJobProblem(input);
+  if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'BadInput');
   // With its state in hand, because a signal may be waiting for its handler.
   const job = new RowJob(input, carried, again);
   setHandler(progressQuery, () => job.progress());
@@ -100,28 +90,13 @@ class RowJob {
   }
 
   progress(): JobProgress {
-    const state = this.#state;
-    const staged = state?.staged ?? this.#input.staged ?? null;
-    const undone = [...this.#running, ...numbersIn(this.#queue.ranges)].reduce(
-      (sum, slice) => sum + rowsIn(staged, slice),
-      0,
-    );
     return {
       phase: this.#phase,
-      pausedFor: state?.paused?.reason ?? null,
-      ...(state?.paused && !this.#summedUp ? { landing: true } : {}),
-      message: state?.paused?.message ?? this.#message,
-      job: staged?.job ?? this.#input.job ?? '',
-      rows: staged?.rows ?? 0,
-      rowsDone: state && staged ? staged.rows - undone : 0,
-      slices: staged?.slices ?? 0,
-      slicesDone: state && staged ? staged.slices - this.#queue.size - this.#running.size : 0,
-      failed: state?.failed ?? 0,
-      requests: state?.requests ?? 0,
-      costMicros: state?.costMicros ?? 0,
-      maxCostMicros: state ? (state.maxCostMicros ?? null) : this.#maxCost,
-      unknownOutcomes: state?.unknownOutcomes ?? 0,
-      startedAt: state?.startedAt ?? workflowInfo().startTime.getTime(),
+      ...(this.#state?.paused && !this.#summedUp ? { landing: true } : {}),
+      ...progressOf(this.#input, this.#state, [...this.#running, ...this.#queue.numbers]),
+      message: this.#state?.paused?.message ?? this.#message,
+      maxCostMicros: this.#state ? (this.#state.maxCostMicros ?? null) : this.#maxCost,
+      startedAt: this.#state?.startedAt ?? workflowInfo().startTime.getTime(),
     };
   }
 
@@ -160,7 +135,7 @@ class RowJob {
 
   async toEnd(): Promise<JobSummary> {
     try {
-      this.#state ??= await this.#plan();
+      this.#state ??= await planRowJob(this.#input, () => ({ paused: this.#early, maxCostMicros: this.#maxCost }));
       this.#queue = new SliceQueue(this.#state.queue);
       const stopped = await this.#runSlices();
       this.#phase = 'running';
@@ -180,37 +155,6 @@ class RowJob {
       this.#show();
       throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
     }
-  }
-
-  async #plan(): Promise<RowJobState> {
-    const { staged, freshness } = this.#input.staged
-      ? { staged: this.#input.staged, freshness: this.#input.freshness }
-      : await this.#stage();
-    const { slices, before, carried } = await openJob(freshness ? { staged, freshness } : { staged });
-    return {
-      version: 1,
-      staged,
-      freshness: freshness ?? null,
-      csv: this.#input.csv ?? null,
-      queue: toRanges(slices),
-      paused: this.#early,
-      startedAt: workflowInfo().startTime.getTime(),
-      resumedAt: Date.now(),
-      before,
-      maxCostMicros: this.#maxCost,
-      carried,
-      requests: 0,
-      failed: 0,
-      costMicros: 0,
-      unknownOutcomes: 0,
-    };
-  }
-
-  async #stage(): ReturnType<Activities['stageInput']> {
-    const found = await stageInput(this.#input);
-    // As the command says it where it stages: whoever starts the job now finds out whether this run is of the same rows.
-    upsertMemo({ generation: found.staged.generation, host: found.staged.host ?? null });
-    return found;
   }
 
   /** What is told to resume; null for a scheduled run, which the next one follows. */
@@ -351,8 +295,4 @@ class RowJob {
   #show(): void {
     setCurrentDetails(detailsText(this.progress()));
   }
-}
-
-function* numbersIn(ranges: Ranges): Iterable<number> {
-  for (const [from, to] of ranges) for (let number = from; number <= to; number++) yield number;
 }

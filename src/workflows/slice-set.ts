@@ -24,6 +24,10 @@ export class SliceQueue {
     return this.#ranges;
   }
 
+  get numbers(): readonly number[] {
+    return this.#ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
+  }
+
   get size(): number {
     return this.#ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0);
   }

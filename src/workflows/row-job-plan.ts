@@ -1,0 +1,42 @@
+import { proxyActivities, upsertMemo, workflowInfo } from '@temporalio/workflow';
+import type { Activities } from '../activities/index.js';
+import type { EnrichCsvInput } from '../core/job.js';
+import { bulkPolicy } from './policies.js';
+import type { RowJobState } from './row-job-state.js';
+import { toRanges } from './slice-set.js';
+
+const { stageInput, openJob } = proxyActivities<Activities>(bulkPolicy);
+
+/** Stages the rows where nobody has, and opens the job in its warehouse. `asked` says what was told to the job by then. */
+export async function planRowJob(
+  input: EnrichCsvInput,
+  asked: () => Pick<RowJobState, 'paused' | 'maxCostMicros'>,
+): Promise<RowJobState> {
+  const { staged, freshness } = input.staged
+    ? { staged: input.staged, freshness: input.freshness }
+    : await stageRows(input);
+  const { slices, before, carried } = await openJob(freshness ? { staged, freshness } : { staged });
+  return {
+    version: 1,
+    staged,
+    freshness: freshness ?? null,
+    csv: input.csv ?? null,
+    queue: toRanges(slices),
+    startedAt: workflowInfo().startTime.getTime(),
+    resumedAt: Date.now(),
+    before,
+    ...asked(),
+    carried,
+    requests: 0,
+    failed: 0,
+    costMicros: 0,
+    unknownOutcomes: 0,
+  };
+}
+
+async function stageRows(input: EnrichCsvInput): ReturnType<Activities['stageInput']> {
+  const found = await stageInput(input);
+  // As the command says it where it stages: whoever starts the job now finds out whether this run is of the same rows.
+  upsertMemo({ generation: found.staged.generation, host: found.staged.host ?? null });
+  return found;
+}
