@@ -9,9 +9,9 @@ import {
 import type { WalkState } from '../core/walk.js';
 
 /** Pages are gathered up to this many bytes before they are loaded: a load has costs that don't depend on its size. */
-const ENOUGH = 24 * 1_048_576;
+const ENOUGH = 16 * 1_048_576;
 /** Above this nobody may bring more until a load is through. */
-const FULL = 40 * 1_048_576;
+const FULL = 28 * 1_048_576;
 /** Nor are pages held back longer than this, ms. */
 const LINGER_MS = 300;
 

@@ -4,6 +4,7 @@ import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { SinkUnusable } from '../../core/sink.js';
 import { checkSchema } from './check-schema.js';
 import { migrate } from './migrate.js';
+import { identifier, literal } from './quote.js';
 import { sinkError } from './sink-error.js';
 
 /** While a warehouse is open no other process can even read it, so it is closed this soon after its last use. */
@@ -22,8 +23,18 @@ const LIMITS = {
   storage_compatibility_version: 'v1.2.0',
 } as const;
 
+/**
+ * Rows that are written together. A checkpoint writes the last group anew, and reads it for that: of DuckDB's own 122,880 rows, 170 MB
+ * of events, that took a fifth of the time of loads and 90 MB of memory.
+ */
+const ROW_GROUP_ROWS = 10_240;
+
 /** For work on a whole job, which sorts and joins all its rows: with less it spills more, or fails. */
 const WHOLE_JOB_MEMORY = '256MB';
+
+/** Files that are being opened in this process. */
+const opening = new Map<string, Promise<void>>();
+const nothing = () => undefined;
 
 /**
  * One DuckDB file: opened for its use, closed when idle, used by one caller at a time. Errors leave as `SinkBusy` and
@@ -119,7 +130,19 @@ export class Warehouse {
     this.#instance = null;
   }
 
+  /** One file is opened once at a time: meanwhile its database is not there. */
   async #open(): Promise<DuckDBInstance> {
+    const opened = (opening.get(this.file) ?? Promise.resolve()).then(() => this.#openNow());
+    const over = opened.then(nothing, nothing);
+    opening.set(this.file, over);
+    try {
+      return await opened;
+    } finally {
+      if (opening.get(this.file) === over) opening.delete(this.file);
+    }
+  }
+
+  async #openNow(): Promise<DuckDBInstance> {
     if (this.file.includes('?')) {
       throw new SinkUnusable(
         `${this.file} has a question mark in its path, which DuckDB can't work with: name another file`,
@@ -138,6 +161,7 @@ export class Warehouse {
     try {
       const connection = await instance.connect();
       try {
+        await attachAnew(connection, this.file);
         await migrate(connection, this.file);
         await checkSchema(connection, this.file);
       } finally {
@@ -149,4 +173,23 @@ export class Warehouse {
       throw error;
     }
   }
+}
+
+/**
+ * Only an attached database can be told its row groups. The instance stays the one that the process-wide cache knows by this file, and
+ * its database keeps its name, so that whoever shares the instance shares the database. Once an instance.
+ */
+async function attachAnew(connection: DuckDBConnection, file: string): Promise<void> {
+  const reader = await connection.runAndReadAll(
+    `SELECT database_name, options['row_group_size'] IS NULL FROM duckdb_databases() WHERE database_name = current_database()`,
+  );
+  const [name, asItComes] = reader.getRows()[0] ?? [];
+  if (!asItComes) return;
+  const database = identifier(String(name));
+  await connection.run(`ATTACH ':memory:' AS "searchflow aside"`);
+  await connection.run('USE "searchflow aside"');
+  await connection.run(`DETACH ${database}`);
+  await connection.run(`ATTACH ${literal(file)} AS ${database} (ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`);
+  await connection.run(`USE ${database}`);
+  await connection.run('DETACH "searchflow aside"');
 }
