@@ -6,4 +6,3 @@ searchflow=${SEARCHFLOW:-searchflow}
 
 $searchflow events backfill --from 30d --until 2d --parallel 8
 $searchflow events verify --from 9d --until 2d
-$searchflow events status

@@ -83,6 +83,11 @@ it('syncs, tells where it stands, and a verification finds and mends what was ch
   expect(verified.code).toBe(1);
   await sql("DELETE FROM events WHERE id = 'made-up'");
   expect(await sql(census)).toEqual([{ n: 2000, ids: 2000 }]);
+  const scheduled = await run('events', 'sync', '--every', '15m', '--type', 'webset.idel');
+  expect([scheduled.code, scheduled.err]).toEqual([
+    0,
+    expect.stringMatching(/webset\.idel is no event type[\s\S]*Schedule events-sync-\w{6} made: every 15 min/),
+  ]);
   const strict = await run('events', 'verify', ...stretch, '--strict', '--qps', '500');
   expect([strict.code, strict.err]).toEqual([0, expect.stringContaining('with the same contents')]);
 });

@@ -6,15 +6,28 @@ import { type EventFlags, type StretchFlags, toStretch, toWalkOptions, typesNote
 import { keepSchedule } from '../keep-schedule.js';
 import { serviceText } from '../render/plan.js';
 import { printable } from '../render/printable.js';
-import { type ScheduleFlags, type ScheduleWish, toScheduleWish } from '../schedule-flags.js';
+import { type ScheduleFlags, toScheduleWish } from '../schedule-flags.js';
+import { withRuntime } from '../session.js';
+import { settings } from '../settings.js';
 import { watchWalk } from '../watch-walk.js';
 import { withAccess } from '../with-access.js';
 
-/** `searchflow events sync`: what has happened since it ran last; or by a schedule from now on. */
+/** `searchflow events sync`: what has happened since it ran last; or a schedule for it. */
 export async function sync(context: Context, flags: EventFlags & ScheduleFlags): Promise<ExitCode> {
   const mistakes: string[] = [];
   const wish = toScheduleWish(flags, mistakes);
-  return run(context, flags, { kind: 'sync', ...toWalkOptions(flags, mistakes) }, mistakes, { wish });
+  const input = { kind: 'sync', ...toWalkOptions(flags, mistakes) } as const;
+  if (wish === null) return run(context, flags, input, mistakes);
+  const config = settings(context, settingsOf(flags), mistakes);
+  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+    noteTypes(context, input);
+    const access = await runtime.workflows();
+    const control = new EventControl(access, context.cwd);
+    const { job, workflowId, input: walk } = control.work({ ...input, ...control.place(flags.into) });
+    const { kind: _, ...scheduled } = walk;
+    const work = { workflow: 'syncEvents', workflowId, input: scheduled } as const;
+    return keepSchedule(context, access, wish, { name: job, work, data: flags.json ?? false });
+  });
 }
 
 /** `searchflow events backfill`: a stretch of time. The same command makes it go on, or finds it done. */
@@ -41,29 +54,24 @@ async function run(
   flags: EventFlags,
   input: WalkInput,
   mistakes: readonly string[],
-  { strict = false, wish = null }: { readonly strict?: boolean; readonly wish?: ScheduleWish | null } = {},
+  { strict = false }: { readonly strict?: boolean } = {},
 ): Promise<ExitCode> {
   const { terminal } = context;
   return withAccess(context, settingsOf(flags), mistakes, async (access, session, config) => {
-    const note = typesNote(input.types);
-    if (note !== null) terminal.say(terminal.colors.yellow(`Note: ${printable(note, 1000)}`));
+    noteTypes(context, input);
     const control = new EventControl(access, context.cwd);
     const walk: WalkInput & EventPlace = { ...input, ...control.place(flags.into) };
     const { json = false } = flags;
-    if (wish !== null && walk.kind === 'sync') {
-      const { job, workflowId, input: syncs } = control.work(walk);
-      const { kind: _, ...scheduled } = syncs;
-      const code = await keepSchedule(context, access, wish, {
-        name: job,
-        work: { workflow: 'syncEvents', workflowId, input: scheduled },
-      });
-      if (wish.timing === 'never') return code;
-    }
     const { handle, joined } = await control.start(walk);
     const what = joined ? 'goes on' : 'starts';
     terminal.say(`${handle.job} ${what}; webset events of ${serviceText(config)} into ${printable(walk.into)}.`);
     return watchWalk(context, session, handle, { json, strict });
   });
+}
+
+function noteTypes({ terminal }: Context, { types }: Pick<WalkInput, 'types'>): void {
+  const note = typesNote(types);
+  if (note !== null) terminal.say(terminal.colors.yellow(`Note: ${printable(note, 1000)}`));
 }
 
 /** What of the flags is a setting. */
