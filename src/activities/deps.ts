@@ -33,6 +33,8 @@ export interface ActivityDeps {
   readonly secrets: SecretStore | null;
   /** Warehouses of the walks on events. */
   readonly events: WalkPlaces;
+  /** Remembers that the job's content is whole in its warehouse. */
+  noteDone(staged: StagedJob): Promise<void>;
   /** Remembers a walk, so that the command finds it by its name, whoever started it. */
   noteWalk(walk: Walk, workflowId: string): Promise<void>;
   /** Warehouses and secret files of the workflows for monitors. */

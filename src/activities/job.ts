@@ -79,7 +79,11 @@ export function createJobActivities(deps: ActivityDeps) {
 
     /** `finishJob`: writes down the unknown outcomes, the CSV where asked for, and sums the job up. */
     async finishJob(input: FinishInput): Promise<JobSummary> {
-      return beating(() => summarize(deps, input));
+      return beating(async () => {
+        const summary = await summarize(deps, input);
+        if (!input.stopped) await deps.noteDone(input.staged);
+        return summary;
+      });
     },
   };
 }

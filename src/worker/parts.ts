@@ -102,6 +102,11 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
     },
     secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,
     events,
+    noteDone: async (staged) => {
+      const entry = await store.entries.get(staged.job);
+      if (entry?.staged.generation !== staged.generation) return;
+      await store.entries.put({ ...entry, completed: staged.generation });
+    },
     noteWalk: (walk, workflowId) => noteWalk(store.entries, walk, workflowId),
     monitors,
     scratchDir,

@@ -95,7 +95,7 @@ class StoreRuntime implements Runtime {
     });
     if (why === null) {
       await handle.resume(maxCost);
-      return this.#completing(handle, staged);
+      return this.#withCsv(handle, staged);
     }
     if (why !== '') {
       this.#config.say(why);
@@ -125,13 +125,13 @@ class StoreRuntime implements Runtime {
       // Another command was faster: then this one watches it.
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
-    return this.#completing(handle, staged);
+    return this.#withCsv(handle, staged);
   }
 
   async attach(job: string, options: { readonly worker?: boolean } = {}): Promise<JobHandle> {
     const { staged, workflowId } = await findJob(this.#store.entries, job);
     if (options.worker) await this.#here.run();
-    return this.#completing(jobHandle((await this.#connect()).client, staged.job, workflowId), staged);
+    return this.#withCsv(jobHandle((await this.#connect()).client, staged.job, workflowId), staged);
   }
 
   async export(job: string, csv: string): Promise<{ rows: number; bytes: number; file: string }> {
@@ -222,15 +222,13 @@ class StoreRuntime implements Runtime {
     return this.#temporal;
   }
 
-  /** Remembers that the job's content is whole once its workflow has ended well. */
-  #completing(handle: JobHandle, staged: StagedJob): JobHandle {
+  /** Writes the CSV that no worker could write. */
+  #withCsv(handle: JobHandle, staged: StagedJob): JobHandle {
     return {
       ...handle,
       result: async () => {
         const summary = await handle.result();
         const entry = await this.#store.entries.get(staged.job);
-        if (summary.phase === 'done' && entry?.staged.generation === staged.generation)
-          await this.#store.entries.put({ ...entry, completed: staged.generation });
         return { ...summary, csv: summary.csv ?? (await this.#csvHere(staged, entry?.csv ?? null)) };
       },
     };

@@ -80,6 +80,7 @@ export class ActivitySetting {
           throw new Error('no operation loads anything');
         },
       },
+      noteDone: async () => undefined,
       noteWalk: async () => undefined,
       monitors: {
         warehouse: () => {

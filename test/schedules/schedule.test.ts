@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { ScheduleControl } from '../../dist/worker/schedule-control.js';
@@ -154,6 +155,31 @@ it('fault 27: a run is left out while somebody has the job, and then finds that 
   expect(((await byHand.result()) as JobSummary).costMicros).toBe(20_000);
   expect(await run()).toMatchObject({ phase: 'done', summary: { costMicros: 0 } });
   expect(boughtAgain(setting.sandbox)).toEqual({});
+});
+
+it.each([
+  ['syncEvents', 'events'],
+  ['exportMonitorRuns', 'monitors'],
+] as const)('runs %s in the same way', async (workflow, count) => {
+  const { folder, control, name, workflowId, run } = begin(1);
+  const input = { into: folder.into, origin: 'sandbox' };
+  await control.put(name, { workflow, workflowId, input }, yearly);
+  const first = await run();
+  expect(first).toMatchObject({ phase: 'done', summary: { into: folder.into, [count]: expect.any(Number) } });
+  expect(await run()).toMatchObject({ phase: 'done', summary: { added: 0 } });
+});
+
+it('a run says which rows it is of, and leaves the job complete for whoever runs it by hand', async () => {
+  const { folder, put, run, workflowId } = begin(20);
+  await put();
+  const { summary } = await run();
+  const { memo } = await temporal.client.workflow.getHandle(workflowId).describe();
+  const entry = JSON.parse(readFileSync(join(setting.config.stateDir, 'jobs', `${summary.job}.json`), 'utf8'));
+  expect(memo).toEqual({ generation: entry.completed, host: null });
+  expect(entry.completed).toMatch(/^[0-9a-f]{12}$/);
+  expect(await folder.query('SELECT generation, scheduled, phase FROM searchflow_runs')).toEqual([
+    { generation: entry.completed, scheduled: true, phase: 'done' },
+  ]);
 });
 
 it('a run of another service is left alone by the worker', async () => {
