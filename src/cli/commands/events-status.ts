@@ -90,7 +90,10 @@ function mayRun({ stream }: WalkEntry, found: EventStatus | SinkBusy): boolean {
 async function underWay(runtime: Runtime, walks: readonly WalkEntry[]): Promise<readonly Running[]> {
   const found: Running[] = [];
   for (const { job } of walks) {
-    const progress = await answered(async () => (await walkNamed(runtime, job))?.progress()).catch(() => null);
+    const progress = await answered(
+      () => walkNamed(runtime, job),
+      async (walk) => walk?.progress(),
+    ).catch(() => null);
     if (progress && ['planning', 'running', 'paused'].includes(progress.phase)) found.push({ job, progress });
   }
   return found;

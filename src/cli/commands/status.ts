@@ -22,7 +22,10 @@ export async function status(context: Context, job: string, flags: { readonly js
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     const walk = findWalk(await runtime.walks(), job);
     if (walk) return walkStatus(context, config, runtime, walk, flags.json ?? false);
-    const shown = await answered(async () => (await runtime.attach(job)).progress());
+    const shown = await answered(
+      () => runtime.attach(job),
+      (handle) => handle.progress(),
+    );
     if (shown !== null && ['planning', 'running', 'paused'].includes(shown.progress.phase)) {
       if (flags.json) terminal.data(JSON.stringify({ kind: 'progress', ...shown.progress, running: shown.running }));
       else terminal.data(statusText(shown));
