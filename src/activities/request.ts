@@ -107,7 +107,8 @@ export class Request {
     const { verdict, facts } = error;
     const random = deps.random?.() ?? Math.random();
     if (!verdict.retry) {
-      if (verdict.type === 'InvalidRequest') {
+      // What a request names may not be there; without a tag it is the service that isn't.
+      if (verdict.type === 'InvalidRequest' || (verdict.type === 'NotFound' && facts.tag !== null)) {
         this.#split(error);
         return null;
       }

@@ -107,4 +107,6 @@ export const transientTags: readonly string[] = [
   'INVALID_REQUEST_BODY',
   'INVALID_URLS',
   'DEFAULT_ERROR',
+  'PREVIOUS_RUN_NOT_FOUND',
+  'PREVIOUS_RUN_NOT_COMPLETED',
 ];

@@ -229,6 +229,19 @@ describe('what runs on after its start', () => {
     expect(await totalsOf(world)).toMatchObject({ openMicros: 0, unknown: [{ estimateMicros: 25_000 }] });
   });
 
+  it('that a refused start names a missing run for is a failed row, and no more than that', async () => {
+    const world = await open();
+    const missing = { error: { code: 'PREVIOUS_RUN_NOT_FOUND', message: 'no such run' } };
+    world.service.next({ what: 'start', how: 'status', status: 404, body: missing });
+    const requests = ['a', 'b', 'c'].map((query) => ask(query));
+    expect(await world.buy(requests)).toMatchObject({ complete: true, bought: 2, failed: 1, unknownOutcomes: 0 });
+    const tags = await Promise.all(requests.map(async (request) => (await world.record(request))?.tag));
+    expect(tags.filter((tag) => tag !== null)).toEqual(['PREVIOUS_RUN_NOT_FOUND']);
+    // Without a tag it is no answer of the service: that is not where it should be.
+    world.service.next({ what: 'start', how: 'status', status: 404, body: {} });
+    await expect(world.buy([ask('d')])).rejects.toThrow('404');
+  });
+
   it('waits for a place that the service says is taken, and fails no unit for it', async () => {
     const world = await open({ slots: 2, durationMs: { min: 1200, max: 1200 } });
     // Somebody else's runs, which only the list tells of.
