@@ -34,14 +34,15 @@ export function createAgentRunActivities(deps: ActivityDeps) {
       checked(deps, step);
       let seen: RunLook = nothingYet;
       const events = new EventCount(deps);
-      const look = (run: AgentRun) => {
-        seen = lookOf(run);
+      const look = (run: AgentRun, startedAt: number) => {
+        seen = lookOf(run, startedAt);
         if (!isTerminal(run.status)) void events.look(run.id);
       };
       const looked = (): RunLook => ({ ...seen, events: events.count });
-      const record = await buySlowly(deps, orderOf(deps, step, { look }), { sliceMs: step.sliceMs, look: looked });
-      if (record === null) return { ended: null, look: looked() };
-      return { ended: resultOf(record, step.askedAt), look: null };
+      const { sliceMs, untilAgeMs } = step;
+      const end = await buySlowly(deps, orderOf(deps, step, { look }), { sliceMs, untilAgeMs, look: looked });
+      if (end.record === null) return { ended: null, look: end.look };
+      return { ended: resultOf(end.record, step.askedAt), look: null };
     },
 
     /**
@@ -50,11 +51,11 @@ export function createAgentRunActivities(deps: ActivityDeps) {
      */
     async endAgentRun(step: Step & { readonly how: 'cancel' | 'stop' }): Promise<AgentRunResult | null> {
       let seen: RunLook = nothingYet;
-      const look = (run: AgentRun) => {
-        seen = lookOf(run);
+      const look = (run: AgentRun, startedAt: number) => {
+        seen = lookOf(run, startedAt);
       };
       const order = orderOf(deps, step, { look, ending: step.how });
-      const record = await buySlowly(deps, order, { sliceMs: undefined, look: () => seen });
+      const { record } = await buySlowly(deps, order, { sliceMs: undefined, look: () => seen });
       return record === null ? null : resultOf(record, step.askedAt);
     },
   };
@@ -71,7 +72,7 @@ function checked({ transport }: ActivityDeps, { request, call }: Step): void {
 function orderOf(
   deps: ActivityDeps,
   step: Step,
-  { look, ending }: { look(run: AgentRun): void; readonly ending?: 'cancel' | 'stop' },
+  { look, ending }: { look(run: AgentRun, startedAt: number): void; readonly ending?: 'cancel' | 'stop' },
 ): Order {
   const wire: SendOptions = sendOptions(step.call);
   const unit = canonicalJson(step.request);
@@ -79,19 +80,19 @@ function orderOf(
     ...runOrderFields(step),
     units: [{ key: agentKeys(deps, {}, wire)(unit), unit }],
     request: () => step.request as AgentRunRequest,
-    look: (_unit, run) => look(run),
+    look: (_unit, run, startedAt) => look(run, startedAt),
     wire,
     ...(ending ? { ending } : {}),
   });
 }
 
-function lookOf({ id, status, createdAt, costDollars }: AgentRun): RunLook {
-  const startedAt = Date.parse(createdAt ?? '');
+/** The service's clock may be another one: how old a run is, is told by ours. */
+function lookOf({ id, status, costDollars }: AgentRun, startedAt: number): RunLook {
   return {
     ...nothingYet,
     runId: id,
     status,
-    startedAt: Number.isFinite(startedAt) ? startedAt : null,
+    startedAt,
     costDollars: costDollars?.total ?? null,
   };
 }

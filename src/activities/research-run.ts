@@ -40,24 +40,24 @@ export function createResearchRunActivities(deps: ActivityDeps) {
         ...runOrderFields(step),
         units: [{ key: researchKeys(deps, {}, variant)(unit), unit }],
         request: () => request,
-        look: (_unit, task) => {
-          seen = lookOf(task);
+        look: (_unit, task, startedAt) => {
+          seen = lookOf(task, startedAt);
         },
         ...(variant === undefined ? {} : { variant }),
       });
-      const record = await buySlowly(deps, order, { sliceMs: step.sliceMs, look: () => seen });
-      return record === null ? { ended: null, look: seen } : { ended: resultOf(record, step.askedAt), look: null };
+      const end = await buySlowly(deps, order, { sliceMs: step.sliceMs, look: () => seen });
+      if (end.record === null) return { ended: null, look: end.look };
+      return { ended: resultOf(end.record, step.askedAt), look: null };
     },
   };
 }
 
-function lookOf(task: ResearchTask): RunLook {
-  const { status, createdAt, events, costDollars } = task;
-  const startedAt = typeof createdAt === 'number' ? createdAt : Date.parse(createdAt ?? '');
+function lookOf(task: ResearchTask, startedAt: number): RunLook {
+  const { status, events, costDollars } = task;
   return {
     runId: researchIdOf(task),
     status: status ?? null,
-    startedAt: Number.isFinite(startedAt) ? startedAt : null,
+    startedAt,
     events: events?.length ?? null,
     costDollars: costDollars?.total ?? null,
     waitingFor: null,

@@ -48,8 +48,8 @@ export interface RunsWanted<I, R>
   request(unit: Unit): I;
   /** A unit that the service refuses: write it down as failed and go on (the default), or fail the whole order. */
   readonly refused?: Order['refused'];
-  /** Told of each look at a run that goes on, and at its end. */
-  readonly look?: (unit: Unit, run: R) => void;
+  /** Told of each look at a run that goes on, and at its end; `startedAt` by the clock of who started it, in Unix ms. */
+  readonly look?: (unit: Unit, run: R, startedAt: number) => void;
   /** Ends what runs; starts nothing. */
   readonly end?: ((id: string, signal: AbortSignal) => Promise<void>) | undefined;
   /** Tag of a unit whose run was cancelled; default the kind's own. */
@@ -103,10 +103,10 @@ export function runOrder<I, R>(
         const ended = await runs.follower.follow(facts.run, {
           startedAt,
           signal,
-          ...(look ? { look: (record: R) => look(unit, record) } : {}),
+          ...(look ? { look: (record: R) => look(unit, record, startedAt) } : {}),
         });
         if (ended.run === null) return null;
-        look?.(unit, ended.run);
+        look?.(unit, ended.run, startedAt);
         return bought(kind, unit, facts, ended.run, cancelledTag);
       },
       async find(unit, sought, signal) {

@@ -24,33 +24,48 @@ export function runOrderFields({ call, askedAt }: RunStep<unknown, RunOptions>) 
   };
 }
 
-/** Goes on with one purchase that runs on, for so long; answers with its record once it has landed. */
+/** How long a purchase that runs on is gone on with. */
+export interface SlowSlice {
+  readonly sliceMs: number | undefined;
+  /** No longer than until the run is so old. */
+  readonly untilAgeMs?: number | undefined;
+  look(): RunLook;
+}
+
+/** Goes on with one purchase that runs on, for so long; answers with its record once it has landed, else with where it stands. */
 export async function buySlowly(
   deps: ActivityDeps,
   order: Order,
-  { sliceMs, look }: { readonly sliceMs: number | undefined; look(): RunLook },
-): Promise<UnitRecord | null> {
+  { sliceMs, untilAgeMs, look }: SlowSlice,
+): Promise<{ readonly record: UnitRecord } | { readonly record: null; readonly look: RunLook }> {
   const { cancellationSignal, info } = Context.current();
   let waitingFor: string | null = null;
+  let age: NodeJS.Timeout | undefined;
+  const looked = (): RunLook => ({ ...look(), waitingFor });
   const control = stopping({
     ...(sliceMs === undefined ? {} : { timeUpMs: sliceMs }),
     progress: (progress) => {
       waitingFor = progress.waitingFor;
+      const { startedAt } = look();
+      if (untilAgeMs !== undefined && startedAt !== null)
+        age ??= setTimeout(control.timeIsUp, startedAt + untilAgeMs - Date.now());
     },
   });
-  const heart = heartbeatFrom((): RunLook => ({ ...look(), waitingFor }));
+  const heart = heartbeatFrom(looked);
   try {
     const receipt = await deps.purchase(order, control);
     if (!receipt.complete) {
       if (cancellationSignal.aborted) throw new CancelledFailure('cancelled; what runs is left to be ended');
       if (receipt.waitMs > 0) throw waiting(receipt.waitMs, receipt.waitingFor);
-      return null;
+      return { record: null, look: looked() };
     }
     const keys = order.units.map(({ key }) => key);
-    return (await deps.journal.read(keys)).get(keys[0] as string) ?? null;
+    const record = (await deps.journal.read(keys)).get(keys[0] as string);
+    return record ? { record } : { record: null, look: looked() };
   } catch (error) {
     throw toFailure(error, info.attempt);
   } finally {
+    clearTimeout(age);
     heart.stop();
     control.done();
   }

@@ -15,13 +15,13 @@ export const YIELD_AFTER_MS = 30_000;
 export function stopping(options: {
   readonly timeUpMs?: number;
   progress?(progress: Progress): void;
-}): Control & { done(): void } {
+}): Control & { timeIsUp(): void; done(): void } {
   const { cancellationSignal } = Context.current();
   const timeUp = new AbortController();
   const cut = new AbortController();
   const timers: NodeJS.Timeout[] = [];
-  if (options.timeUpMs !== undefined)
-    timers.push(setTimeout(() => timeUp.abort(new Error('time is up')), options.timeUpMs));
+  const timeIsUp = () => timeUp.abort(new Error('time is up'));
+  if (options.timeUpMs !== undefined) timers.push(setTimeout(timeIsUp, options.timeUpMs));
   const onCancel = () => timers.push(setTimeout(() => cut.abort(new Error('cut: cancelled')), LAND_MS));
   if (cancellationSignal.aborted) onCancel();
   else cancellationSignal.addEventListener('abort', onCancel, { once: true });
@@ -30,6 +30,7 @@ export function stopping(options: {
     cut: cut.signal,
     yieldAfterMs: YIELD_AFTER_MS,
     ...(options.progress ? { progress: options.progress } : {}),
+    timeIsUp,
     done: () => {
       for (const timer of timers) clearTimeout(timer);
       cancellationSignal.removeEventListener('abort', onCancel);

@@ -44,7 +44,7 @@ export interface RunResearchOptions extends Omit<RunOptions, 'beta' | 'extraHead
   readonly variant?: string;
 }
 
-/** Where a run stands. Times in Unix ms. */
+/** Where a run stands. Times in Unix ms by the worker's clock. */
 export interface RunLook {
   readonly runId: string | null;
   /** As the service says; null before the start was answered. */
@@ -108,6 +108,8 @@ export interface RunStep<Q, C> {
   readonly askedAt: number;
   /** Hands back after this time. */
   readonly sliceMs?: number;
+  /** … or once the run is so old. */
+  readonly untilAgeMs?: number;
 }
 
 /** How far a run went in one activity. */

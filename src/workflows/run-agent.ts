@@ -21,6 +21,7 @@ const stoppable = ['max', 'ultra'];
 export async function runAgent(request: AgentRequest, options: RunAgentOptions = {}): Promise<AgentRunResult> {
   const { maxDurationSeconds, deleteAfter, ...call } = options;
   const step = { request, call, askedAt: workflowInfo().startTime.getTime() };
+  const most = maxDurationSeconds === undefined ? {} : { untilAgeMs: maxDurationSeconds * 1000 };
   const view = new RunView('Agent run');
   const end = async (how: 'cancel' | 'stop') => {
     view.is('ending');
@@ -34,7 +35,7 @@ export async function runAgent(request: AgentRequest, options: RunAgentOptions =
     const result =
       (await runToEnd(
         view,
-        (sliceMs) => agentRun({ ...step, sliceMs }),
+        (sliceMs) => agentRun({ ...step, ...most, sliceMs }),
         (look) => timeUp(look?.startedAt),
       )) ?? (await end(stoppable.includes(request.effort ?? '') ? 'stop' : 'cancel'));
     if (result === null) throw new Error('the run was not there to be ended');

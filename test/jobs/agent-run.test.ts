@@ -202,6 +202,8 @@ describe('cancelling runAgent', () => {
     const { service, start } = await strict({ slots: 0 });
     const handle = await start({ query: 'q' });
     await expect.poll(() => service.starts.length, soon).toBeGreaterThan(0);
+    const waits = async () => (await handle.query<RunProgress>(queryNames.progress)).waitingFor;
+    await expect.poll(waits, soon).toContain('CONCURRENCY_LIMIT_REACHED');
     await handle.cancel();
     await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
     expect(service.runs.size).toBe(0);
@@ -213,10 +215,19 @@ describe('a run that takes too long', () => {
     ['ultra', 'completed', 'stopped'],
     ['auto', 'cancelled', 'cancelled'],
   ])('of effort %s ends %s', async (effort, status, stopReason) => {
-    const { service, run } = await strict({ durationMs: long });
+    // By our clock: this one tells no times.
+    const { service, run } = await strict({ durationMs: long, clockMs: null });
     const result = await run({ query: 'q', effort }, { maxDurationSeconds: 1 });
     expect(result).toMatchObject({ status, stopReason, costDollars: 0.25 });
     expect(service.inProgress()).toBe(0);
+    const [ended] = service.runs.values();
+    // A first look after five seconds would be too late.
+    expect((ended?.endsAt ?? 0) - (ended?.startedAt ?? 0)).toBeLessThan(4900);
+  });
+
+  it('is not told by the service’s clock', async () => {
+    const { run } = await strict({ durationMs: { min: 6000, max: 6000 }, clockMs: -600_000 });
+    expect(await run({ query: 'q' }, { maxDurationSeconds: 60 })).toMatchObject({ status: 'completed' });
   });
 });
 

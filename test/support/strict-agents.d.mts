@@ -9,6 +9,8 @@ export interface StrictAgentsOptions {
   /** Status that runs end with. */
   readonly endsAs?: string;
   readonly costDollars?: number;
+  /** How far the service's clock is from this one, in ms; null: it tells no times. */
+  readonly clockMs?: number | null;
 }
 
 export type StrictEvent = { readonly what: 'start' | 'end' | 'look' } & (
@@ -21,7 +23,9 @@ export type StrictEvent = { readonly what: 'start' | 'end' | 'look' } & (
 export interface StrictRun {
   readonly id: string;
   readonly request: { readonly query: string; readonly [name: string]: unknown };
-  /** Of `performance.now()`; may be moved. */
+  /** Of `performance.now()`. */
+  readonly startedAt: number;
+  /** Likewise; may be moved. */
   endsAt: number;
   status: string;
   stopReason: string | null;

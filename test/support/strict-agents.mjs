@@ -23,6 +23,7 @@ export async function startStrictAgents({
   echoesMetadata = true,
   endsAs = 'completed',
   costDollars = 0.25,
+  clockMs = 0,
 } = {}) {
   const draw = drawing(seed);
   const runs = new Map();
@@ -41,7 +42,7 @@ export async function startStrictAgents({
       object: 'agent_run',
       status: over ? run.status : 'running',
       stopReason: over ? (run.stopReason ?? 'schema_satisfied') : null,
-      createdAt: new Date(run.wallAt).toISOString(),
+      createdAt: clockMs === null ? null : new Date(run.wallAt + clockMs).toISOString(),
       completedAt: over ? new Date(run.wallAt + run.endsAt - run.startedAt).toISOString() : null,
       request: echoesMetadata ? run.request : rest,
       output:
