@@ -42,7 +42,7 @@ export function verifyWebhook(
   header: string | readonly string[] | null | undefined,
   secret: string | Secret,
   options: {
-    /** Default 300. */
+    /** Default 300; what is no number is refused, because nothing would be too old for it. */
     readonly toleranceSeconds?: number;
     /** Unix ms; default: now. */
     readonly now?: number;
@@ -50,6 +50,12 @@ export function verifyWebhook(
 ): WebhookEvent {
   const key = secret instanceof Secret ? secret.reveal() : secret;
   if (key === '') throw new TypeError('verifyWebhook needs the webhookSecret that createMonitor told');
+  const { toleranceSeconds: tolerance = DEFAULT_TOLERANCE_SECONDS } = options;
+  const { now = Date.now() } = options;
+  for (const [name, value] of Object.entries({ toleranceSeconds: tolerance, now })) {
+    if (typeof value !== 'number' || Number.isNaN(value))
+      throw new TypeError(`verifyWebhook: ${name} is ${String(value)}, which is no number`);
+  }
   const { time, signatures } = readHeader(typeof header === 'string' ? header : (header ?? []).join(','));
   const body = typeof rawBody === 'string' ? Buffer.from(rawBody, 'utf8') : rawBody;
   const expected = createHmac('sha256', key).update(`${time}.`).update(body).digest();
@@ -61,8 +67,7 @@ export function verifyWebhook(
       'no signature of the webhook matches: another secret, or the body is not exactly as it came',
     );
   }
-  const age = Math.floor((options.now ?? Date.now()) / 1000) - Number(time);
-  const tolerance = options.toleranceSeconds ?? DEFAULT_TOLERANCE_SECONDS;
+  const age = Math.floor(now / 1000) - Number(time);
   if (age > tolerance)
     throw new WebhookRefused('too-old', `the webhook is ${age} s old, at most ${tolerance} are allowed`);
   return readEvent(body);

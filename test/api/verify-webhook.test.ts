@@ -40,6 +40,14 @@ const problemOf = (work: () => unknown) => {
   return null;
 };
 
+it.each([{ toleranceSeconds: Number.NaN }, { toleranceSeconds: 'abc' as unknown as number }, { now: Number.NaN }])(
+  'refuses %j, for which no webhook would be too old',
+  (options) => {
+    const header = `t=${NOW / 1000 - 100_000},v1=${sign(body, secret, NOW / 1000 - 100_000)}`;
+    expect(() => verifyWebhook(body, header, secret, { now: NOW, ...options })).toThrow(TypeError);
+  },
+);
+
 describe('a webhook', () => {
   it('that is signed rightly gives its event, from text, bytes, a Secret, and one of several signatures', () => {
     const t = NOW / 1000;
