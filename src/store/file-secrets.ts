@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Secret } from '../core/secret.js';
 import { type SecretStore, SecretStoreUnusable } from '../core/secret-store.js';
+import { makeFolder } from './make-folder.js';
 import { withLock } from './process-lock.js';
 
 /** What a process waits for another one that writes the same file. */
@@ -78,8 +78,10 @@ export class FileSecrets implements SecretStore {
   }
 
   async #write(secrets: ReadonlyMap<string, string>): Promise<void> {
-    await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
-    const fresh = `${this.#file}.${randomUUID()}`;
+    makeFolder(dirname(this.#file));
+    // One name, so that what a crash left of it is gone with the next change; the lock keeps others from it.
+    const fresh = `${this.#file}.new`;
+    await rm(fresh, { force: true });
     try {
       const handle = await open(fresh, 'wx', 0o600);
       try {

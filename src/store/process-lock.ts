@@ -1,7 +1,8 @@
-import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { makeFolder } from './make-folder.js';
 import { isAlive, ownIdentity, type ProcessIdentity, processStartTime, toIdentity } from './process-identity.js';
 
 /** The one function used of `fs-native-extensions`, which ships no types. */
@@ -41,7 +42,7 @@ export class LockBusy extends Error {
  * given back, with mode 0600; missing folders are made with mode 0700. Throws the system's error where the file can't be written.
  */
 export function tryLock(path: string): ProcessLock | null {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   const fd = openSync(path, 'a+', 0o600);
   try {
     if (!native().tryLock(fd, LOCKED_BYTE, 1)) {

@@ -60,3 +60,21 @@ it.each(['', '{"v":1,', '[]', '{"secrets":["canary"]}', '{"secrets":{"a":{"canar
     expect(await readFile(join(folder, 'damaged.json'), 'utf8')).toBe(text);
   },
 );
+
+it('fault 24: what a kill left of a change is gone with the next one', async () => {
+  const secrets = new FileSecrets(file);
+  await secrets.put('a', new Secret('canary'));
+  await writeFile(`${file}.new`, 'half of the canary', { mode: 0o644 });
+  await new FileSecrets(file).remove('nothing');
+  expect((await readdir(join(folder, 'deeper'))).sort()).toEqual(['secrets.json', 'secrets.json.lock']);
+  expect(await secrets.names()).toEqual(['a']);
+});
+
+it.runIf(process.platform === 'linux')(
+  'fails where its folder can not be made, and does not try for ever',
+  async () => {
+    await expect(new FileSecrets('/proc/nowhere/secrets.json').put('a', new Secret('x'))).rejects.toThrow(
+      /ENOENT|EACCES/,
+    );
+  },
+);
