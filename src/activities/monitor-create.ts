@@ -17,6 +17,9 @@ export interface CreateStep extends CreateMonitorInput {
 
 type Made = CreatedMonitorResult['monitor'];
 
+/** A monitor that a creation made, and whether its secret is in the store. */
+export type MadeMonitor = Pick<CreatedMonitorResult, 'monitor' | 'secret'>;
+
 /** The activities of the workflow `createMonitor` (interface sections 4.6 and 5.5). */
 export function createMonitorCreateActivities(deps: ActivityDeps) {
   const storeOf = ({ secretFile, host }: CreateStep) =>
@@ -24,9 +27,15 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
       ? deps.secrets
       : deps.monitors.secrets({ file: secretFile, ...(host === undefined ? {} : { host }) });
 
+  /** What the store has decides, not whether an answer came: it may have told no secret. */
+  const withSecrets = async (step: CreateStep, monitors: readonly Made[]): Promise<MadeMonitor[]> => {
+    const kept = new Set(await storeOf(step)?.names());
+    return monitors.map((monitor) => ({ monitor, secret: kept.has(`webhook/${monitor.id}`) ? 'kept' : 'missing' }));
+  };
+
   return {
     /** `makeMonitor`: one call, once; the secret goes to its store before anything else. */
-    async makeMonitor(step: CreateStep): Promise<Made> {
+    async makeMonitor(step: CreateStep): Promise<MadeMonitor> {
       const { definition, key } = step;
       onlyFor(deps, step.origin);
       const metadata = { ...(definition.metadata as object | null | undefined), [MONITOR_KEY]: key };
@@ -34,23 +43,21 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
       // The service's limits and types are checked before it is sent.
       const input = { ...definition, metadata } as unknown as Input<MonitorDefinition>;
       const result = await createMonitor<MonitorDefinition>({ ...deps, secrets }, createMonitorEndpoint, input, {});
-      return ('data' in result ? result.data : await whole(deps, result.landed)) as Made;
+      const monitor = ('data' in result ? result.data : await whole(deps, result.landed)) as Made;
+      return beating(async () => (await withSecrets(step, [monitor]))[0] as MadeMonitor);
     },
 
     /** `findMadeMonitors`: what a creation made whose answer was lost, and whether its secret was kept. The latest first. */
-    async findMadeMonitors(
-      step: CreateStep,
-    ): Promise<readonly { readonly monitor: Made; readonly secret: 'kept' | 'missing' }[]> {
+    async findMadeMonitors(step: CreateStep): Promise<readonly MadeMonitor[]> {
       return beating(async () => {
         onlyFor(deps, step.origin);
         const found: CreatedMonitor[] = [];
         for await (const page of pagesOf(deps, listMonitorsEndpoint, { metadata: { [MONITOR_KEY]: step.key } }))
           found.push(...page);
-        const kept = new Set(await storeOf(step)?.names());
-        return found.map((one) => ({
-          monitor: withoutSecrets(one, listMonitorsEndpoint.secrets) as unknown as Made,
-          secret: kept.has(`webhook/${one.id}`) ? 'kept' : 'missing',
-        }));
+        return withSecrets(
+          step,
+          found.map((one) => withoutSecrets(one, listMonitorsEndpoint.secrets) as unknown as Made),
+        );
       });
     },
   };

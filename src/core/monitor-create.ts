@@ -20,7 +20,7 @@ export interface CreatedMonitorResult {
   readonly monitor: { readonly id: string } & { readonly [field: string]: Json };
   /** The answer to the call that made it was lost; it was found by its metadata. */
   readonly adopted: boolean;
-  /** `missing`: it was told in an answer that was lost. Only deleting the monitor and making it again gives one, with a new id. */
+  /** `missing`: it was told in an answer that was lost, or not at all. Only deleting the monitor and making it again gives one, with a new id. */
   readonly secret: 'kept' | 'missing';
   /** Other monitors that the same creation made, because answers were lost late. */
   readonly others: readonly string[];

@@ -10,9 +10,10 @@ import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates, monitorWorkflows } from '../
 import type { ScheduledWork } from '../core/schedule.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { warehouseAddress } from '../sinks/index.js';
+import { FileSecrets } from '../store/file-secrets.js';
 import { FlowHandle } from './flow-handle.js';
 import { QuietControl } from './quiet-control.js';
-import type { WorkflowAccess } from './runtime-types.js';
+import { UsageError, type WorkflowAccess } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 
 /** The workflows for monitors, as the command uses them. */
@@ -62,6 +63,7 @@ export class MonitorControl {
   /** Makes a monitor; the same definition again while it is being made attaches to it. */
   async create(definition: { readonly [field: string]: Json }, secretFile: string): Promise<CreatedMonitorResult> {
     const file = resolve(this.#cwd, secretFile);
+    await checkWritable(file);
     const { origin } = this.#access.config;
     const input = { definition, secretFile: file, origin, ...(this.#access.shared ? { host: hostname() } : {}) };
     const id = `searchflow-monitors-create-${sha256(canonicalJson([definition, file, origin])).slice(0, 6)}`;
@@ -114,6 +116,16 @@ export class BatchHandle extends FlowHandle<BatchProgress, BatchSummary> {
   /** Decides over a batch that waits for it; rejects with a `UsageError` where it doesn't. */
   decide(how: keyof typeof monitorUpdates, by: string, why: string | undefined): Promise<BatchProgress> {
     return this.update(monitorUpdates[how], { by, ...(why === undefined ? {} : { why }) });
+  }
+}
+
+/** A change of nothing: a file that can't be written is better known before anything waits for it. Throws `UsageError`. */
+async function checkWritable(secretFile: string): Promise<void> {
+  try {
+    await new FileSecrets(secretFile).remove('webhook/');
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`--secret-file: ${secretFile} can't be written, nothing was sent: ${why}`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { ActivityFailure, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.js';
+import type { Activities, MadeMonitor } from '../activities/index.js';
 import type { CreatedMonitorResult, CreateMonitorInput } from '../core/monitor-create.js';
 import { failureOf, toWorkflowFailure } from './failures.js';
 import { bulkPolicy, slicePolicy } from './policies.js';
@@ -18,11 +18,12 @@ export async function createMonitor(input: CreateMonitorInput): Promise<CreatedM
   const step = { ...input, key: workflowInfo().firstExecutionRunId };
   try {
     for (let lost = 0; ; lost++) {
-      const monitor = await made();
-      if (monitor) {
+      const one = await made();
+      if (one) {
         // One that came of a lost call after all must not go unseen.
-        const others = lost === 0 ? [] : (await findMadeMonitors(step)).filter((one) => one.monitor.id !== monitor.id);
-        return { monitor, adopted: false, secret: 'kept', others: others.map((one) => one.monitor.id) };
+        const all = lost === 0 ? [] : await findMadeMonitors(step);
+        const others = all.map(({ monitor }) => monitor.id).filter((id) => id !== one.monitor.id);
+        return { ...one, adopted: false, others };
       }
       const [first, ...others] = await found();
       if (first) return { ...first, adopted: true, others: others.map((one) => one.monitor.id) };
@@ -32,7 +33,7 @@ export async function createMonitor(input: CreateMonitorInput): Promise<CreatedM
   }
 
   /** Null where no answer came, or none that can be read. */
-  async function made(): Promise<CreatedMonitorResult['monitor'] | null> {
+  async function made(): Promise<MadeMonitor | null> {
     try {
       return await makeMonitor(step);
     } catch (error) {

@@ -102,6 +102,17 @@ it('a definition that the service would refuse makes nothing, and names the fiel
   expect(setting.server.log).toEqual([]);
 });
 
+it('a monitor whose answer told no secret says that it is missing', async () => {
+  const setting = await MonitorSetting.open(temporal);
+  setting.server.secret = null;
+  const handle = await setting.start<CreatedMonitorResult>(monitorWorkflows.createMonitor, {
+    definition,
+    secretFile: join(setting.folder.dir, 'secrets.json'),
+  });
+  expect(await handle.result()).toMatchObject({ adopted: false, secret: 'missing', others: [] });
+  expect(setting.server.monitors.size).toBe(1);
+});
+
 it('without a place for the secret nothing is made', async () => {
   const setting = await MonitorSetting.open(temporal);
   const handle = await setting.start(monitorWorkflows.createMonitor, { definition });

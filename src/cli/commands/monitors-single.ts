@@ -57,8 +57,9 @@ async function tellMade(
     terminal.say(`Its webhook secret is in ${printable(resolve(cwd, secretFile))} under webhook/${id}.`);
     return exitCodes.ok;
   }
+  const where = made.adopted ? 'was in the answer that was lost' : 'was not in the answer';
   terminal.say(
-    `secret missing: the webhook secret of ${id} was in the answer that was lost, and the service tells it once. ` +
+    `secret missing: the webhook secret of ${id} ${where}, and the service tells it once. ` +
       'Deleting the monitor and making it again gives a secret, and a new id.',
   );
   if (terminal.asks && (await askYesNo(context, `Delete ${id} and make it again, with a new id?`))) {
