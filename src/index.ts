@@ -52,11 +52,11 @@ export type {
   BatchSummary,
   Decision,
   MonitorAction,
-  MonitorFilter,
 } from './core/monitor-batch.js';
 export type { CreatedMonitorResult, CreateMonitorInput } from './core/monitor-create.js';
 export type { BatchEffect, MonitorEffect } from './core/monitor-effect.js';
 export type { ExportMonitorRunsInput, MonitorExport } from './core/monitor-export.js';
+export type { MonitorFilter } from './core/monitor-filter.js';
 export { monitorUpdates, monitorWorkflows } from './core/monitor-names.js';
 export { type ContentType, type PriceBands, type PriceTable, priceTables } from './core/prices.js';
 export type { QuietHours, Weekday } from './core/quiet-hours.js';

@@ -9,15 +9,16 @@ import {
   type Decision,
   filterOfCalls,
   filterOfLooks,
+  isChanged,
   isDone,
   MAX_BATCH_LIMIT,
   type MonitorAction,
-  type MonitorFilter,
   type MonitorState,
   SHOWN_MONITORS,
   sortMonitors,
 } from '../core/monitor-batch.js';
 import { type BatchEffect, effectOf, summarizeEffects } from '../core/monitor-effect.js';
+import type { MonitorFilter } from '../core/monitor-filter.js';
 import type { MonitorWarehouse } from '../core/monitor-warehouse.js';
 import { beating } from './beating.js';
 import type { OperationResult } from './buy.js';
@@ -73,8 +74,8 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
     },
 
     /**
-     * `decideMonitorBatch`: writes the decision down. Behind a wait the plan is looked at again: what has come to match since
-     * was not approved, and ends the batch.
+     * `decideMonitorBatch`: writes the decision down. Behind a wait the plan is looked at again: what has come to match since, or
+     * was changed, was not approved as it is, and ends the batch.
      */
     async decideMonitorBatch(
       step: BatchStep & {
@@ -83,20 +84,12 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
       },
     ): Promise<void> {
       return beating(async () => {
-        const { action, filter, decision, waited } = step;
+        const { decision, waited } = step;
         const audit = auditOf(step);
-        if (decision.approved && waited) {
-          const { toDo } = sortMonitors(action, await listStates(deps, filterOfCalls(action, filter)));
-          const planned = new Set((await audit.monitors(runOf(step), 'pending')).map(({ id }) => id));
-          const strange = toDo.filter(({ id }) => !planned.has(id));
-          if (strange.length > 0) {
-            throw refusal(
-              `${strange.length} monitor(s) match that were not in the plan when it was approved, such as ${strange[0]?.name ?? strange[0]?.id}; nothing was done, start it again`,
-              'PlanChanged',
-            );
-          }
-        }
         await audit.decide(runOf(step), decision);
+        if (!decision.approved) return;
+        if (waited) await holdToPlan(deps, step, await audit.monitors(runOf(step), 'pending'));
+        await audit.begin(runOf(step), decision.by);
       });
     },
 
@@ -117,8 +110,14 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
           throw refusal('the service only told what it would do, though it was asked to do it');
         const ids = told?.ids ?? (await seenDone(deps, step, auditOf(step)));
         const record = { call, requestId: answer?.requestId ?? null, at: Date.now(), answered: answer !== null, ids };
-        const fresh = await auditOf(step).record(runOf(step), record);
-        return { answered: answer !== null, fresh, hasMore: told?.hasMore ?? null };
+        const { planned, unplanned } = await auditOf(step).record(runOf(step), record);
+        return {
+          answered: answer !== null,
+          fresh: planned + (await countDone(deps, step, unplanned)),
+          unplanned: unplanned.length,
+          stranger: unplanned[0] ?? null,
+          hasMore: told?.hasMore ?? null,
+        };
       });
     },
 
@@ -154,6 +153,38 @@ async function agreedPlan(deps: ActivityDeps, { action, filter }: BatchStep) {
   }
 }
 
+/** Throws where monitors match that are not in the plan, or not as they were in it. */
+async function holdToPlan(
+  deps: ActivityDeps,
+  { action, filter }: BatchStep,
+  planned: readonly MonitorState[],
+): Promise<void> {
+  const { toDo } = sortMonitors(action, await listStates(deps, filterOfCalls(action, filter)));
+  const known = new Map(planned.map((one) => [one.id, one]));
+  const strange = toDo.filter((now) => {
+    const before = known.get(now.id);
+    return before === undefined || isChanged(before, now);
+  });
+  const [one] = strange;
+  if (!one) return;
+  const what = known.has(one.id) ? 'was changed since' : 'was not in the plan';
+  throw refusal(
+    `${strange.length} monitor(s) match that are not as the plan showed them when it was approved, such as ${one.name ?? one.id}, which ${what}; nothing was done, start it again`,
+    'PlanChanged',
+  );
+}
+
+/** Of monitors that no plan names, how many the action was done to. One that is gone may never have been. */
+async function countDone(deps: ActivityDeps, step: BatchStep, ids: readonly string[]): Promise<number> {
+  if (ids.length === 0 || step.action === 'delete') return 0;
+  const now = await lookUp(
+    deps,
+    step,
+    ids.map((id) => ({ id, ours: true })),
+  );
+  return ids.filter((id) => isDone(step.action, now(id))).length;
+}
+
 /** An answer itself, also where it was too large to return. */
 async function answerOf(
   { journal }: ActivityDeps,
@@ -181,7 +212,7 @@ const MAX_SINGLE_LOOKS = 10;
 async function lookUp(
   deps: ActivityDeps,
   { action, filter }: BatchStep,
-  monitors: readonly (MonitorState & { readonly ours: boolean })[],
+  monitors: readonly { readonly id: string; readonly ours: boolean }[],
 ): Promise<(id: string) => MonitorState | null> {
   const byId = (found: readonly MonitorState[]) => found.map((one) => [one.id, one] as const);
   const listed = new Map(byId(await listStates(deps, filterOfLooks(filter))));

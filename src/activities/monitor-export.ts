@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { getMonitorRunEndpoint, listMonitorRunsEndpoint, listMonitorsEndpoint } from '../api/monitors.js';
-import type { MonitorFilter } from '../core/monitor-batch.js';
+import type { MonitorFilter } from '../core/monitor-filter.js';
 import type { ExportCounts, MonitorRuns, RawRecord } from '../core/monitor-warehouse.js';
 import { beating } from './beating.js';
 import type { ActivityDeps } from './deps.js';

@@ -3,16 +3,22 @@ import type { Endpoint } from '../api/endpoint.js';
 import type { Monitor } from '../api/monitor-schemas.js';
 import { getMonitorEndpoint, listMonitorsEndpoint, updateMonitorEndpoint } from '../api/monitors.js';
 import type { Input } from '../api/transport.js';
-import type { MonitorFilter, MonitorState } from '../core/monitor-batch.js';
+import { canonicalJson } from '../core/json.js';
+import type { MonitorState } from '../core/monitor-batch.js';
+import type { MonitorFilter } from '../core/monitor-filter.js';
 import { next, type PageEnvelope, startWalk } from '../core/walk.js';
 import type { ActivityDeps } from './deps.js';
 import { localFailures } from './failure.js';
 import { patiently } from './patient-call.js';
+import { withoutSecrets } from './without-secrets.js';
 
 /** The longest page that the service gives (interface section 8). */
 const PAGE = 100;
 
-type Deps = Pick<ActivityDeps, 'transport' | 'limiter'>;
+/** Digits of a digest that is held against another one of the same monitor. */
+const DIGEST = 16;
+
+type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'sha256'>;
 
 /** Every page of a list, one after the other. Rejects with `WalkError` where it can't be walked on. */
 export async function* pagesOf<I, T>(
@@ -34,7 +40,7 @@ export async function* pagesOf<I, T>(
 export async function listStates(deps: Deps, filter: MonitorFilter): Promise<MonitorState[]> {
   const found = new Map<string, MonitorState>();
   for await (const page of pagesOf(deps, listMonitorsEndpoint, { ...filter })) {
-    for (const monitor of page) found.set(monitor.id, stateOf(monitor));
+    for (const monitor of page) found.set(monitor.id, stateOf(deps, monitor));
   }
   return [...found.values()];
 }
@@ -43,7 +49,7 @@ export async function listStates(deps: Deps, filter: MonitorFilter): Promise<Mon
 export async function readState(deps: Deps, id: string): Promise<MonitorState | null> {
   try {
     const { data } = await patiently(deps, getMonitorEndpoint, { id });
-    return stateOf(data);
+    return stateOf(deps, data);
   } catch (error) {
     if (error instanceof ApplicationFailure && error.type === 'NotFound') return null;
     throw error;
@@ -54,15 +60,19 @@ export async function readState(deps: Deps, id: string): Promise<MonitorState | 
 export async function setStatus(deps: Deps, id: string, status: 'active' | 'paused'): Promise<MonitorState | null> {
   try {
     const { data } = await patiently(deps, updateMonitorEndpoint, { id, status });
-    return stateOf(data);
+    return stateOf(deps, data);
   } catch (error) {
     if (error instanceof ApplicationFailure && error.type === 'NotFound') return null;
     throw error;
   }
 }
 
-function stateOf({ id, name, status, updatedAt }: Monitor): MonitorState {
-  return { id, name: name ?? null, status: status ?? null, updatedAt: updatedAt ?? null };
+function stateOf({ sha256 }: Deps, monitor: Monitor): MonitorState {
+  const { id, name = null, status = null, updatedAt = null } = monitor;
+  const { search, trigger, outputSchema, metadata, webhook } = monitor;
+  const owned = [name, search, trigger, outputSchema, metadata, withoutSecrets(webhook, listMonitorsEndpoint.secrets)];
+  const definition = sha256(canonicalJson(owned)).slice(0, DIGEST);
+  return { id, name, status, updatedAt, definition };
 }
 
 /** A failure that no retry mends, in a sentence. */

@@ -1,4 +1,4 @@
-import type { MonitorFilter } from '../core/monitor-batch.js';
+import { filterProblem, type MonitorFilter } from '../core/monitor-filter.js';
 
 /** Flags that say which monitors are meant. */
 export interface FilterFlags {
@@ -9,19 +9,28 @@ export interface FilterFlags {
 
 /** The filter of the flags; what is wrong with them goes to `mistakes`. */
 export function toFilter({ name, status, metadata = [] }: FilterFlags, mistakes: string[]): MonitorFilter {
-  const pairs: Record<string, string> = {};
+  const pairs = new Map<string, string>();
   for (const text of metadata) {
     const at = text.indexOf('=');
+    const [key, value] = [text.slice(0, at), text.slice(at + 1)];
     if (at < 1) mistakes.push(`--metadata: '${text}' is not key=value.`);
-    else pairs[text.slice(0, at)] = text.slice(at + 1);
+    // No monitor has both.
+    else if (pairs.has(key)) mistakes.push(`--metadata: '${key}' is given twice.`);
+    else pairs.set(key, value);
   }
-  if (name !== undefined && (name === '' || name.length > 250))
-    mistakes.push('--name: 1 to 250 characters are needed.');
-  return {
+  const filter = {
     ...(name === undefined ? {} : { name }),
     ...(status === undefined ? {} : { status }),
-    ...(metadata.length === 0 ? {} : { metadata: pairs }),
+    // Every name becomes a field of its own, also one that objects give a meaning to.
+    ...(metadata.length === 0 ? {} : { metadata: Object.fromEntries(pairs) }),
   };
+  if (name !== undefined && (name === '' || name.length > 250))
+    mistakes.push('--name: 1 to 250 characters are needed.');
+  else {
+    const problem = filterProblem(filter, '--');
+    if (problem !== null) mistakes.push(`${problem}.`);
+  }
+  return filter;
 }
 
 /** A whole number of a flag, or undefined where it is not given. */

@@ -1,17 +1,9 @@
-import type { Json } from './json.js';
 import type { BatchEffect } from './monitor-effect.js';
+import { filterProblem, type MonitorFilter, takesSome } from './monitor-filter.js';
 
 /** What a batch does with each monitor that matches (interface section 4.6). */
 export const monitorActions = ['pause', 'unpause', 'delete'] as const;
 export type MonitorAction = (typeof monitorActions)[number];
-
-/** Which monitors are meant: all that is given must match (interface section 4.6). */
-export type MonitorFilter = {
-  readonly status?: string;
-  /** Part of the name, in any case. */
-  readonly name?: string;
-  readonly metadata?: Record<string, string>;
-};
 
 /** A monitor as far as a batch looks at it; times as the service tells them. */
 export interface MonitorState {
@@ -19,6 +11,18 @@ export interface MonitorState {
   readonly name: string | null;
   readonly status: string | null;
   readonly updatedAt: string | null;
+  /** Digest of what its owner says of it: name, search, trigger and so on, not its status. Null where it isn't known. */
+  readonly definition: string | null;
+}
+
+/** Whether somebody changed a monitor between two looks at it. */
+export function isChanged(before: MonitorState, now: MonitorState): boolean {
+  return before.status !== now.status || before.updatedAt !== now.updatedAt || isRedefined(before, now);
+}
+
+/** Whether somebody changed what a monitor is, whatever its status. */
+export function isRedefined(before: MonitorState, now: MonitorState): boolean {
+  return before.definition !== null && now.definition !== null && before.definition !== now.definition;
 }
 
 /** Who decided, and why. */
@@ -55,9 +59,11 @@ export const APPROVAL_WITHIN_MS = 24 * 3_600_000;
 export function batchProblem(input: BatchMonitorsInput): string | null {
   const { action, filter, limit = DEFAULT_BATCH_LIMIT, approval } = input;
   if (!monitorActions.includes(action)) return `action: one of ${monitorActions.join(', ')} is needed`;
-  const { status, name, metadata } = filter ?? {};
-  const given = Object.keys(metadata ?? {}).length > 0 || Boolean(name) || Boolean(status);
-  if (!given) return 'filter: name, status or metadata is needed; all monitors at once are never meant';
+  const wrong = filterProblem(filter ?? {});
+  if (wrong !== null) return wrong;
+  if (!takesSome(filter ?? {}))
+    return 'filter: name, status or metadata is needed; all monitors at once are never meant';
+  const { status } = filter;
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_BATCH_LIMIT)
     return `limit: 1 to ${MAX_BATCH_LIMIT} is needed`;
   if (typeof approval === 'object' && !approval.by) return 'approval.by: say who approved';
@@ -142,18 +148,38 @@ export function contradiction(planned: readonly MonitorState[], told: ToldByDryR
 /** Calls that affect nothing new, one after the other, before a loop is given up. */
 export const MAX_IDLE_CALLS = 2;
 
+/**
+ * Monitors that a call may affect. One that deletes takes no more than are left of the plan: an approval is for so many.
+ * `affected`: monitors of the plan that calls before it affected.
+ */
+export function limitOfCall(action: MonitorAction, limit: number, planned: number, affected: number): number {
+  return action === 'delete' ? Math.max(1, Math.min(limit, planned - affected)) : limit;
+}
+
 /** What one call did. */
 export interface CallEffect {
   /** The service said so; false: no answer landed, it was looked at. */
   readonly answered: boolean;
-  /** Monitors that no call before affected. */
+  /** Monitors of the plan that no call before affected, and others that a look showed to be affected. */
   readonly fresh: number;
+  /** Monitors that it named though no plan does. */
+  readonly unplanned: number;
+  /** One of these. */
+  readonly stranger: string | null;
   readonly hasMore: boolean | null;
 }
 
-/** How a loop goes on behind a call. `idle`: answered calls in a row that affected nothing new, this one included. */
-export function afterCall({ answered, fresh, hasMore }: CallEffect, idle: number): 'again' | 'done' | 'stuck' {
+/**
+ * How a loop goes on behind a call. `idle`: answered calls in a row that affected nothing new, this one included. `beyond`: it
+ * deleted what nobody approved.
+ */
+export function afterCall(
+  action: MonitorAction,
+  { answered, fresh, unplanned, hasMore }: CallEffect,
+  idle: number,
+): 'again' | 'done' | 'stuck' | 'beyond' {
   if (!answered) return 'again';
+  if (action === 'delete' && unplanned > 0) return 'beyond';
   if (hasMore === false || (hasMore === null && fresh === 0)) return 'done';
   return idle >= MAX_IDLE_CALLS ? 'stuck' : 'again';
 }
@@ -183,6 +209,8 @@ export interface BatchProgress {
   readonly job: string;
   readonly action: MonitorAction;
   readonly filter: MonitorFilter;
+  /** Monitors a call. */
+  readonly limit: number;
   readonly plan: BatchPlan | null;
   readonly decision: (Decision & { readonly approved: boolean; readonly at: number }) | null;
   /** Until when an approval is waited for. */
@@ -203,23 +231,3 @@ export interface BatchSummary extends BatchProgress {
 
 /** Monitors that plans and effects show; all of them are in the warehouse. */
 export const SHOWN_MONITORS = 20;
-
-/** A filter in words. */
-export function filterText({ name, status, metadata }: MonitorFilter): string {
-  const parts = [
-    ...(name === undefined ? [] : [`name contains "${name}"`]),
-    ...(status === undefined ? [] : [`status is ${status}`]),
-    ...Object.entries(metadata ?? {}).map(([key, value]) => `${key}=${value}`),
-  ];
-  return parts.length > 0 ? parts.join(', ') : 'all';
-}
-
-/** A filter as JSON, for tables. */
-export function filterJson(filter: MonitorFilter): Json {
-  const { name, status, metadata } = filter;
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(status === undefined ? {} : { status }),
-    ...(metadata === undefined ? {} : { metadata }),
-  };
-}

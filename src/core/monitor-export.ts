@@ -1,4 +1,4 @@
-import type { MonitorFilter } from './monitor-batch.js';
+import type { MonitorFilter } from './monitor-filter.js';
 
 /** Input of the `exportMonitorRuns` workflow: plain JSON, usable from any Temporal SDK. */
 export interface ExportMonitorRunsInput {

@@ -1,7 +1,8 @@
 import type { Json } from './json.js';
-import type { BatchRun, Decision, MonitorFilter, MonitorState } from './monitor-batch.js';
+import type { BatchRun, Decision, MonitorState } from './monitor-batch.js';
 import type { MonitorEffect, PlannedMonitor } from './monitor-effect.js';
 import type { MonitorExport } from './monitor-export.js';
+import type { MonitorFilter } from './monitor-filter.js';
 import type { QuietMark, QuietMonitor } from './quiet-plan.js';
 
 /** A batch before anything is done. */
@@ -25,6 +26,14 @@ export interface BatchCall {
   readonly ids: readonly string[];
 }
 
+/** What a call was the first to affect. */
+export interface FreshMonitors {
+  /** Monitors of the plan. */
+  readonly planned: number;
+  /** Ids of others. */
+  readonly unplanned: readonly string[];
+}
+
 /**
  * The audit of batches (interface section 4.6): a line for each monitor of a plan, and what was done to it. Everything may be
  * written twice: the second time changes nothing.
@@ -32,10 +41,12 @@ export interface BatchCall {
 export interface BatchAudit {
   /** Writes the plan down, in the place of an earlier one of this run that nothing was done for. */
   plan(record: BatchRecord, toDo: readonly MonitorState[], already: readonly MonitorState[]): Promise<void>;
-  /** Writes the decision down. Where it is `approved` to pause, whoever approved keeps what is paused already paused. */
+  /** Writes the decision down, whatever comes of it. */
   decide(run: BatchRun, decision: Decision & { readonly approved: boolean; readonly at: number }): Promise<void>;
-  /** Writes down what a call did; answers with how many of the monitors no call before it affected. */
-  record(run: BatchRun, call: BatchCall): Promise<number>;
+  /** What was approved is begun. Whoever approved to pause keeps what is paused already paused. */
+  begin(run: BatchRun, by: string): Promise<void>;
+  /** Writes down what a call did; answers with what no call before it affected. */
+  record(run: BatchRun, call: BatchCall): Promise<FreshMonitors>;
   /** The monitors of the plan that no call has affected, or all that it or a call names. */
   monitors(run: BatchRun, which: 'pending' | 'all'): Promise<readonly PlannedMonitor[]>;
   /** Writes down what came of each monitor, and the end of the run. */

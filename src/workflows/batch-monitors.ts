@@ -28,9 +28,10 @@ import {
   batchProblem,
   DEFAULT_BATCH_LIMIT,
   type Decision,
-  filterText,
+  limitOfCall,
 } from '../core/monitor-batch.js';
 import type { BatchEffect } from '../core/monitor-effect.js';
+import { filterText } from '../core/monitor-filter.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../core/monitor-names.js';
 import { messageOf, toWorkflowFailure } from './failures.js';
 import { given } from './given.js';
@@ -68,7 +69,7 @@ export async function batchMonitors(input: BatchMonitorsInput, carried?: BatchSt
 
   let idle = carried?.idle ?? 0;
   let progress: BatchProgress = carried?.progress ?? {
-    ...{ phase: 'planning', job, action, filter, plan: null, decision: null, approveUntil: null },
+    ...{ phase: 'planning', job, action, filter, limit, plan: null, decision: null, approveUntil: null },
     ...{ calls: 0, lost: 0, affected: 0, message: null },
   };
   const set = (changes: Partial<BatchProgress>): void => {
@@ -122,8 +123,10 @@ export async function batchMonitors(input: BatchMonitorsInput, carried?: BatchSt
   }
 
   async function affectAll(): Promise<BatchSummary> {
-    for (let failures = 0; (progress.plan?.planned ?? 0) > 0; ) {
-      const effect = await affectMonitors({ ...step, call: progress.calls + 1 });
+    const planned = progress.plan?.planned ?? 0;
+    for (let failures = 0; planned > 0; ) {
+      const most = limitOfCall(action, limit, planned, progress.affected);
+      const effect = await affectMonitors({ ...step, limit: most, call: progress.calls + 1 });
       const { answered, fresh } = effect;
       idle = answered ? (fresh > 0 ? 0 : idle + 1) : idle;
       failures = answered || fresh > 0 ? 0 : failures + 1;
@@ -133,8 +136,15 @@ export async function batchMonitors(input: BatchMonitorsInput, carried?: BatchSt
         affected: progress.affected + fresh,
         message: failures > 0 ? 'the service gives no answer; it is asked again' : null,
       });
-      const then = afterCall(effect, idle);
+      const then = afterCall(action, effect, idle);
       if (then === 'done') break;
+      if (then === 'beyond') {
+        throw ApplicationFailure.nonRetryable(
+          `the service deleted ${effect.unplanned} monitor(s) that match only since the plan was made, such as ${effect.stranger}; ` +
+            `stopped after ${progress.calls} calls and ${progress.affected} monitors of the plan, start it again for the rest`,
+          'PlanChanged',
+        );
+      }
       if (then === 'stuck') {
         throw ApplicationFailure.nonRetryable(
           `${idle} calls in a row affected no monitor that was not affected before, and the service says that there are more; ` +

@@ -1,5 +1,6 @@
 import {
   ActivityFailure,
+  ApplicationFailure,
   defineQuery,
   proxyActivities,
   setCurrentDetails,
@@ -9,6 +10,7 @@ import {
 import type { Activities } from '../activities/index.js';
 import { queryNames } from '../core/job.js';
 import type { ExportMonitorRunsInput, MonitorExport } from '../core/monitor-export.js';
+import { filterProblem } from '../core/monitor-filter.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../core/monitor-names.js';
 import { toWorkflowFailure } from './failures.js';
 import { given } from './given.js';
@@ -24,6 +26,8 @@ const { exportMonitors, exportRunSlice } = proxyActivities<Activities>(bulkPolic
  */
 export async function exportMonitorRuns(input: ExportMonitorRunsInput = {}): Promise<MonitorExport> {
   const { filter = {}, into = DEFAULT_MONITOR_WAREHOUSE, host, origin } = input;
+  const problem = filterProblem(filter);
+  if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'BadInput');
   const step = { ...given({ origin, host }), into, mark: workflowInfo().firstExecutionRunId };
   let progress: MonitorExport = { into, monitors: 0, read: 0, added: 0, again: 0, results: 0 };
   setHandler(progressQuery, () => progress);

@@ -43,46 +43,6 @@ async function open() {
   };
 }
 
-it('monitors are made, changed, listed, paused, triggered and deleted by the command', async () => {
-  const { server, folder, run } = await open();
-  const made = await run('create', 'definition.json', '--secret-file', 'secrets/hooks.json');
-  expect([made.code, made.err]).toEqual([0, expect.stringContaining('webhook secret is in')]);
-  const id = made.out.trim();
-  expect(server.monitors.get(id)).toMatchObject({ name: 'launches' });
-  writeFileSync(join(folder.dir, 'changes.json'), JSON.stringify({ name: 'renamed', metadata: { team: 'growth' } }));
-  expect(JSON.parse((await run('update', id, 'changes.json')).out)).toMatchObject({ id, name: 'renamed' });
-  expect((await run('list', '--metadata', 'team=growth')).out).toMatch(new RegExp(`renamed +active +${id}`));
-  const paused = await run('pause', '--metadata', 'team=growth', '--json');
-  expect(JSON.parse(paused.out)).toMatchObject({ phase: 'done', effect: { affected: 1, missed: 0, others: 0 } });
-  expect(JSON.parse((await run('get', id)).out)).toMatchObject({ status: 'paused' });
-  expect(JSON.parse((await run('trigger', id)).out)).toEqual({ triggered: true });
-  expect((await run('delete', id)).err).toContain('give --yes');
-  expect((await run('delete', id, '--yes')).code).toBe(0);
-  expect(server.monitors.size).toBe(0);
-  const gone = await run('get', id);
-  expect([gone.code, gone.err]).toEqual([1, expect.stringMatching(/404/)]);
-});
-
-it.each([
-  [['pause'], 'filter'],
-  [['pause', '--metadata', 'team'], 'is not key=value'],
-  [['pause', '--status', 'disabled'], 'disabled ones stay as they are'],
-  [['unpause', '--name', 'a', '--limit', '501'], 'from 1 to 500'],
-  [['delete', '--name', 'a'], '--wait-for-approval'],
-  [['create', 'definition.json'], '--secret-file'],
-  [['create', 'nowhere.json', '--secret-file', 's'], 'no file nowhere.json'],
-  [['quiet', '--from', '8pm', '--until', '07:00', '--tz', 'Europe/Berlin', '--name', 'a'], "'8pm' is no time"],
-  [['quiet', '--from', 'fri 20:00', '--until', '07:00', '--tz', 'Europe/Berlin', '--name', 'a'], 'to both or to none'],
-  [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'Berlin', '--name', 'a'], 'no time zone'],
-  [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'Europe/Berlin'], 'all monitors at once'],
-  [['export', '--every', '5'], 'is not a duration'],
-])('refuses %j in a sentence before anything is sent', async (args, sentence) => {
-  const { server, run } = await open();
-  const { code, err } = await run(...args);
-  expect([code, err]).toEqual([2, expect.stringContaining(sentence)]);
-  expect(server.log).toEqual([]);
-});
-
 it('a batch that waits for its approval goes on when another command approves it', async () => {
   const { server, start, run } = await open();
   for (let number = 0; number < 5; number++) server.add({ name: `old ${number}` });

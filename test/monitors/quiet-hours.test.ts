@@ -196,7 +196,7 @@ describe('a turn of quiet hours', () => {
 });
 
 describe('a monitor', () => {
-  const state = (status: string, updatedAt: string) => ({ id: 'm1', name: 'One', status, updatedAt });
+  const state = (status: string, updatedAt: string) => ({ id: 'm1', name: 'One', status, updatedAt, definition: null });
   const paused: QuietMonitor = {
     ...{ id: 'm1', name: 'One', window: '2026-01-15', state: 'paused', before: 't0', after: 't1', keptBy: null },
   };

@@ -81,11 +81,12 @@ export class StrictServer {
   readonly runs = new Map<string, StoredRun[]>();
   readonly log: Seen[] = [];
   readonly key = 'key-of-the-strict-server';
-  secret = 'whsec_of_the_strict_server';
+  /** Null: a new monitor's answer has none. */
+  secret: string | null = 'whsec_of_the_strict_server';
   /** Decides over each call, by its number from 1 and what it is. */
   fate: (call: number, method: string, path: string) => Fate = () => 'ok';
-  /** How batch calls end: as they should; `endless` says for ever that there is more; `circling` affects the same again and again. */
-  batches: 'honest' | 'endless' | 'circling' = 'honest';
+  /** How batch calls end: as they should; `endless` says for ever that there is more; `circling` affects the same again and again; `inventing` names ids that nobody knows. */
+  batches: 'honest' | 'endless' | 'circling' | 'inventing' = 'honest';
   /** Called before each call is answered: what somebody else does meanwhile. */
   meanwhile: (call: number, method: string, path: string) => void = () => undefined;
   #clock = Date.UTC(2026, 0, 1);
@@ -198,7 +199,10 @@ export class StrictServer {
 
   #create(body: unknown): unknown {
     const wishes = definition.parse(body);
-    return { ...publicRecord(this.add(wishes as Partial<StoredMonitor>)), webhookSecret: this.secret };
+    return {
+      ...publicRecord(this.add(wishes as Partial<StoredMonitor>)),
+      ...(this.secret === null ? {} : { webhookSecret: this.secret }),
+    };
   }
 
   #list(url: URL): unknown {
@@ -229,6 +233,8 @@ export class StrictServer {
 
   #batch(body: unknown, seen: Seen): unknown {
     const { action, filter, dry_run, limit } = batchBody.parse(body);
+    if (this.batches === 'inventing' && !dry_run)
+      return { action, affected: 3, ids: [1, 2, 3].map((n) => `mon_${this.log.length}_${n}`), has_more: true };
     const found = this.#matching(filter).filter((one) => action === 'delete' || one.status !== 'disabled');
     const chosen = this.batches === 'circling' && !dry_run ? [...this.monitors.values()] : found;
     const ids = chosen.slice(0, limit).map(({ id }) => id);

@@ -22,6 +22,7 @@ const states = (count: number, status = 'active'): MonitorState[] =>
     name: `It's "${index}"`,
     status,
     updatedAt: at(index),
+    definition: `digest-${index}`,
   }));
 
 const call = (number: number, ids: readonly string[], answered = true) => ({
@@ -49,9 +50,13 @@ export function warehouseContract(open: () => Promise<Held>): void {
     const planned = states(1200);
     await audit.plan(record, planned, states(3, 'paused'));
     await audit.decide(run, { by: 'Bob', why: 'quarter end', approved: true, at: 1500 });
+    await audit.begin(run, 'Bob');
     const ids = planned.map(({ id }) => id);
     for (let number = 1; number <= 3; number++) {
-      expect(await audit.record(run, call(number, ids.slice(400 * (number - 1), 400 * number)))).toBe(400);
+      expect(await audit.record(run, call(number, ids.slice(400 * (number - 1), 400 * number)))).toEqual({
+        planned: 400,
+        unplanned: [],
+      });
     }
     expect(await audit.monitors(run, 'pending')).toEqual([]);
     const effects = planned.map((before) => ({
@@ -82,10 +87,15 @@ export function warehouseContract(open: () => Promise<Held>): void {
     const planned = states(4);
     const ids = planned.map(({ id }) => id);
     await audit.plan(record, planned, []);
-    expect(await audit.record(run, call(1, ids.slice(0, 2)))).toBe(2);
-    expect(await audit.record(run, call(1, ids.slice(0, 2)))).toBe(2);
-    expect(await audit.record(run, call(2, ids.slice(0, 2)))).toBe(0);
-    expect(await audit.record(run, call(3, ids.slice(1, 3), false))).toBe(1);
+    const fresh = (planned: number) => ({ planned, unplanned: [] });
+    expect(await audit.record(run, call(1, ids.slice(0, 2)))).toEqual(fresh(2));
+    expect(await audit.record(run, call(1, ids.slice(0, 2)))).toEqual(fresh(2));
+    expect((await audit.monitors(run, 'all')).map(({ again }) => again)).toEqual([false, false, false, false]);
+    expect(await audit.record(run, call(2, ids.slice(0, 1)))).toEqual(fresh(0));
+    expect(await audit.record(run, call(3, ids.slice(2, 3), false))).toEqual(fresh(1));
+    expect(await audit.monitors(run, 'all')).toEqual(
+      planned.map((one, index) => ({ ...one, planned: true, ours: index < 3, again: index === 0 })),
+    );
     expect((await audit.monitors(run, 'pending')).map(({ id }) => id)).toEqual([ids[3]]);
   });
 
@@ -94,8 +104,9 @@ export function warehouseContract(open: () => Promise<Held>): void {
     const { audit } = warehouse;
     await audit.plan(record, states(1), states(1, 'paused'));
     await audit.decide(run, { by: 'Bob', approved: true, at: 1500 });
-    expect(await audit.record(run, call(1, ['stranger', 'paused-0000']))).toBe(2);
-    expect(await audit.record(run, call(1, ['stranger', 'paused-0000']))).toBe(2);
+    const fresh = { planned: 0, unplanned: ['paused-0000', 'stranger'] };
+    expect(await audit.record(run, call(1, ['stranger', 'paused-0000']))).toEqual(fresh);
+    expect(await audit.record(run, call(1, ['stranger', 'paused-0000']))).toEqual(fresh);
     const all = await audit.monitors(run, 'all');
     expect(all.map(({ id, planned, ours }) => [id, planned, ours])).toEqual([
       ['active-0000', true, false],
@@ -135,6 +146,8 @@ export function warehouseContract(open: () => Promise<Held>): void {
     await quiet.remember(origin, 'nights', monitors);
     await audit.plan(record, [], states(1, 'paused'));
     await audit.decide(run, { by: 'Ann', approved: true, at: 1500 });
+    expect((await quiet.remembered(origin, 'nights')).map(({ keptBy }) => keptBy)).toEqual([null, null, null]);
+    await audit.begin(run, 'Ann');
     await quiet.remember(
       origin,
       'nights',
@@ -152,7 +165,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
     ]);
   });
 
-  it('a rejected batch keeps nothing paused', async () => {
+  it('a batch that is not begun keeps nothing paused', async () => {
     const { warehouse } = await opened();
     const { audit, quiet } = warehouse;
     const known: QuietMonitor = {

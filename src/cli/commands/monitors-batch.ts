@@ -41,7 +41,7 @@ export async function runBatch(context: Context, action: MonitorAction, flags: B
   }
   const by = whoami(context);
   const wanted = { action, filter, by, ...(limit === undefined ? {} : { limit }) };
-  const problem = batchProblem(wanted);
+  const problem = mistakes.length > 0 ? null : batchProblem(wanted);
   if (problem !== null) mistakes.push(`${problem}.`);
   return withMonitors(context, flags, mistakes, async (control, session) => {
     const approval: BatchMonitorsInput['approval'] = flags.yes
@@ -50,7 +50,13 @@ export async function runBatch(context: Context, action: MonitorAction, flags: B
         ? 'wait'
         : 'none';
     const handle = await control.startBatch({ ...wanted, ...control.place(flags.into), approval });
-    return watch(context, session, handle, { asks, json: flags.json ?? false, by });
+    return watch(context, session, handle, {
+      asks,
+      approves: flags.yes ?? false,
+      limit,
+      json: flags.json ?? false,
+      by,
+    });
   });
 }
 
@@ -69,13 +75,17 @@ export async function decide(
       `${printable(job)} is ${decision === 'approve' ? 'approved' : 'rejected'} by ${printable(by)}.`,
     );
     if (session.runtime.clientOnly) return exitCodes.ok;
-    const code = await watch(context, session, handle, { asks: false, json: flags.json ?? false, by });
+    const code = await watch(context, session, handle, { asks: false, approves: false, json: flags.json ?? false, by });
     return decision === 'reject' ? exitCodes.ok : code;
   });
 }
 
 interface Manner {
   readonly asks: boolean;
+  /** What waits for an approval, begun by somebody else, has it. */
+  readonly approves: boolean;
+  /** Monitors a call that are wanted. */
+  readonly limit?: number | undefined;
   readonly json: boolean;
   readonly by: string;
 }
@@ -94,11 +104,15 @@ async function watch(context: Context, session: Session, handle: BatchHandle, ma
     const progress = await handle.progress().catch(() => null);
     if (progress?.plan && progress.plan.planned > 0 && !planShown) {
       terminal.say(planText(progress, progress.plan));
+      if (manner.limit !== undefined && manner.limit !== progress.limit)
+        terminal.say(`This batch was begun before, with --limit ${progress.limit}; it goes on with that.`);
       planShown = true;
     }
     if (progress?.phase === 'waiting' && !progress.decision) {
-      if (manner.asks) {
-        await ask(context, handle, progress, manner.by);
+      if (manner.asks || manner.approves) {
+        const yes = manner.approves || (await ask(context, progress));
+        const why = manner.approves ? '--yes' : 'asked on the terminal';
+        await decideHere(context, handle, yes ? 'approve' : 'reject', manner.by, why);
         continue;
       }
       if (!waitSaid) terminal.say(waitingText(progress));
@@ -111,12 +125,21 @@ async function watch(context: Context, session: Session, handle: BatchHandle, ma
   return new Promise<never>(() => undefined);
 }
 
-async function ask(context: Context, handle: BatchHandle, { action, plan }: BatchProgress, by: string): Promise<void> {
+async function ask(context: Context, { action, plan }: BatchProgress): Promise<boolean> {
   const monitors = some(plan?.planned ?? 0, 'monitor');
   const question = action === 'delete' ? `Delete ${monitors} for good?` : `Do you want to ${action} ${monitors}?`;
-  const yes = await askYesNo(context, question);
+  return askYesNo(context, question);
+}
+
+async function decideHere(
+  context: Context,
+  handle: BatchHandle,
+  decision: 'approve' | 'reject',
+  by: string,
+  why: string,
+): Promise<void> {
   try {
-    await handle.decide(yes ? 'approve' : 'reject', by, 'asked on the terminal');
+    await handle.decide(decision, by, why);
   } catch (error) {
     // Somebody else has decided while the question stood there.
     if (!(error instanceof UsageError)) throw error;

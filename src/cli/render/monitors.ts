@@ -1,10 +1,5 @@
-import {
-  type BatchPlan,
-  type BatchProgress,
-  type BatchSummary,
-  filterText,
-  type MonitorState,
-} from '../../core/monitor-batch.js';
+import type { BatchPlan, BatchProgress, BatchSummary, MonitorState } from '../../core/monitor-batch.js';
+import { filterText } from '../../core/monitor-filter.js';
 import { count, some } from './amounts.js';
 import { columns } from './columns.js';
 import { printable } from './printable.js';
@@ -28,7 +23,7 @@ export function planText(progress: BatchProgress, plan: BatchPlan): string {
   ].join('\n');
 }
 
-function cells({ name, status, id }: MonitorState): string[] {
+function cells({ name, status, id }: Pick<MonitorState, 'name' | 'status' | 'id'>): string[] {
   return [printable(name ?? '(no name)', 60), printable(status ?? '?'), printable(id)];
 }
 
@@ -40,6 +35,7 @@ export function effectText(summary: BatchSummary): string {
   if (!effect || summary.plan?.planned === 0) return 'No monitor is to be changed; nothing was done.';
   const rows: [string, number][] = [
     [doing[action], effect.affected],
+    ['of these changed by somebody else, too', effect.contested],
     [`${doing[action]} besides, not in the plan`, effect.unplanned],
     ['changed by somebody else', effect.others],
     ['not changed though planned', effect.missed],
@@ -61,9 +57,7 @@ export function effectText(summary: BatchSummary): string {
 export function monitorsText(monitors: readonly Readonly<Record<string, unknown>>[]): string {
   return columns([
     ['name', 'status', 'id'],
-    ...monitors.map(({ id, name, status }) =>
-      cells({ id: textOf(id), name: textOf(name), status: textOf(status), updatedAt: null }),
-    ),
+    ...monitors.map(({ id, name, status }) => cells({ id: textOf(id), name: textOf(name), status: textOf(status) })),
   ]).join('\n');
 }
 

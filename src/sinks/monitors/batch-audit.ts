@@ -1,5 +1,6 @@
-import { filterJson, type MonitorState } from '../../core/monitor-batch.js';
+import type { MonitorState } from '../../core/monitor-batch.js';
 import type { PlannedMonitor } from '../../core/monitor-effect.js';
+import { filterJson } from '../../core/monitor-filter.js';
 import type { BatchAudit } from '../../core/monitor-warehouse.js';
 import { insert, type MonitorDialect, type MonitorTransaction, type SqlValue } from './monitor-sql.js';
 import { actions, batches } from './monitor-tables.js';
@@ -17,8 +18,10 @@ interface ActionRow {
   readonly name: string | null;
   readonly status: string | null;
   readonly updatedAt: string | null;
+  readonly definition: string | null;
   readonly planned: number;
   readonly ours: number;
+  readonly again: number;
 }
 
 /** The audit on a database: the same statements for all. */
@@ -39,8 +42,8 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
         const batch = [origin, job, run, action, JSON.stringify(filterJson(filter)), by, at];
         await insert(tx, dialect, batches, [[...batch, null, null, null, null, null, null]]);
         const line = (one: MonitorState, planned: boolean): SqlValue[] => [
-          ...[origin, job, run, one.id, one.name, action, planned ? 1 : 0, one.status, one.updatedAt],
-          ...[null, null, null, null, null, null, planned ? null : ALREADY, null],
+          ...[origin, job, run, one.id, one.name, action, planned ? 1 : 0, one.status, one.updatedAt, one.definition],
+          ...[null, null, null, null, null, null, null, planned ? null : ALREADY, null],
         ];
         await insert(tx, dialect, actions, [
           ...toDo.map((one) => line(one, true)),
@@ -54,7 +57,10 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
           `UPDATE monitor_batches SET decided_by = $4, decided_why = $5, approved = $6, decided_at = ${moment('$7')} WHERE ${ofRun}`,
           [origin, job, run, dialect.text(by), why === undefined ? null : dialect.text(why), approved ? 1 : 0, at],
         );
-        if (!approved) return;
+      }),
+
+    begin: ({ origin, job, run }, by) =>
+      transact(async (tx) => {
         await tx.run(`UPDATE monitor_actions SET approved_by = $4 WHERE ${ofRun}`, [
           origin,
           job,
@@ -82,24 +88,34 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
           `SELECT monitor_id AS id FROM monitor_actions WHERE ${ofRun} AND ${named} AND ${done}`,
           [origin, job, run, list],
         );
+        await tx.run(
+          `UPDATE monitor_actions SET again_call = $5 WHERE ${ofRun} AND ${named} AND ${done} AND call_number < $5`,
+          [origin, job, run, list, call],
+        );
         await addUnplanned(tx, { origin, job, run, call, requestId, at, note, ids: without(ids, known) });
-        const [fresh] = await tx.rows<{ n: number }>(
-          `SELECT CAST(count(*) AS INTEGER) AS n FROM monitor_actions WHERE ${ofRun} AND call_number = $4`,
+        const fresh = await tx.rows<{ id: string; planned: number }>(
+          `SELECT monitor_id AS id, CAST(planned AS INTEGER) AS planned FROM monitor_actions
+           WHERE ${ofRun} AND call_number = $4 ORDER BY 1`,
           [origin, job, run, call],
         );
-        return fresh?.n ?? 0;
+        const unplanned = fresh.filter(({ planned }) => planned === 0).map(({ id }) => id);
+        return { planned: fresh.length - unplanned.length, unplanned };
       }),
 
     monitors: ({ origin, job, run }, which) =>
       transact(async (tx) => {
         const rows = await tx.rows<ActionRow>(
           `SELECT monitor_id AS id, name, before_status AS status, before_updated_at AS "updatedAt",
-             CAST(planned AS INTEGER) AS planned, CASE WHEN ${done} THEN 1 ELSE 0 END AS ours FROM monitor_actions
+             before_definition AS definition, CAST(planned AS INTEGER) AS planned, CASE WHEN ${done} THEN 1 ELSE 0 END AS ours,
+             CASE WHEN again_call IS NULL THEN 0 ELSE 1 END AS again FROM monitor_actions
            WHERE ${ofRun} AND ${which === 'pending' ? `planned = 1 AND NOT (${done})` : `(planned = 1 OR ${done})`} ORDER BY 1`,
           [origin, job, run],
         );
         return rows.map(
-          ({ planned, ours, ...state }): PlannedMonitor => ({ ...state, planned: planned === 1, ours: ours === 1 }),
+          ({ planned, ours, again, ...state }): PlannedMonitor => ({
+            ...state,
+            ...{ planned: planned === 1, ours: ours === 1, again: again === 1 },
+          }),
         );
       }),
 
@@ -156,7 +172,7 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
       ...[origin, job, run, JSON.stringify(ids)],
     ]);
     const rows = ids.map((id): SqlValue[] => [
-      ...[origin, job, run, id, null, batch?.action ?? '', 0, null, null, null, null, at, call, requestId],
+      ...[origin, job, run, id, null, batch?.action ?? '', 0, null, null, null, null, null, at, call, null, requestId],
       ...[batch?.by ?? null, null, note],
     ]);
     await insert(tx, dialect, actions, rows);

@@ -49,10 +49,12 @@ export const actions: MonitorTable = {
     ),
     text('before_status', 'Its status when the plan was made.'),
     text('before_updated_at', 'Its updatedAt then, as the service told it.'),
+    text('before_definition', 'Digest of what its owner said of it then: name, search, trigger and so on.'),
     text('after_status', 'Its status at the end; NULL where it is gone.'),
     text('after_updated_at', 'Its updatedAt at the end.'),
     time('affected_at', 'When our call affected it, UTC; NULL where none did.'),
     integer('call_number', 'Number of that call in the run.'),
+    integer('again_call', 'Number of a later call that affected it again: somebody else had undone it in between.'),
     text(
       'request_id',
       'Request id of that call; NULL where its answer was lost and a look at the list showed what it did.',
