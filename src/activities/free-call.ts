@@ -28,8 +28,10 @@ export async function sendFree<I, O>(
     // Checked against the endpoint's types just before.
     const draw = drawOf(endpoint, input as I);
     await turnOrYield(limiter, draw, control.stop);
-    // Nothing is paid for: a cancelled call is cut at once.
-    const answer = await transport.send(endpoint, input, { ...options, signal: control.stop });
+    // Nothing is paid for: a cancelled call is cut at once. A change gets the time to land, so that it does not come about behind
+    // the back of whoever goes on.
+    const signal = endpoint.method === 'PATCH' ? control.cut : control.stop;
+    const answer = await transport.send(endpoint, input, { ...options, signal });
     if (answer.queued) limiter.queued(draw);
     return answer;
   } catch (error) {

@@ -1,3 +1,4 @@
+import { Context } from '@temporalio/activity';
 import type { MonitorState } from '../core/monitor-batch.js';
 import { SHOWN_MONITORS } from '../core/monitor-batch.js';
 import type { QuietMemory, QuietReport } from '../core/monitor-warehouse.js';
@@ -93,13 +94,17 @@ class Turn {
     await this.#memory.remember(...this.#place, [...intents, ...adopted]);
     const paused: QuietMonitor[] = [];
     const gone: string[] = [];
+    const { cancellationSignal } = Context.current();
     await pooled(intents, WIDTH, async (one) => {
+      if (cancellationSignal.aborted) return;
       const now = await setStatus(this.#deps, one.id, 'paused');
       if (now === null) gone.push(one.id);
       else paused.push({ ...one, state: 'paused', after: now.updatedAt });
     });
     await this.#memory.remember(...this.#place, paused);
     await this.#memory.forget(...this.#place, gone);
+    // What is not begun stays an intent, and what is known is kept.
+    cancellationSignal.throwIfAborted();
   }
 
   async #end(window: string): Promise<void> {

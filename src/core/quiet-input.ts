@@ -1,5 +1,5 @@
-import type { MonitorFilter } from './monitor-batch.js';
-import type { QuietHours } from './quiet-hours.js';
+import { filterProblem, type MonitorFilter, takesSome } from './monitor-filter.js';
+import { type QuietHours, quietHoursProblem } from './quiet-hours.js';
 
 /** Input of the `quietMonitors` workflow, which the schedules of quiet hours start. */
 export interface QuietInput {
@@ -17,6 +17,21 @@ export interface QuietInput {
   readonly restore?: boolean;
   /** Unix ms in place of the clock. */
   readonly now?: number;
+}
+
+/**
+ * A sentence that says what is wrong with the input; null where nothing is. What quiet hours paused is put back, whatever they say
+ * of which.
+ */
+export function quietProblem({ filter, hours, restore }: QuietInput): string | null {
+  if (restore) return null;
+  const wrong = filterProblem(filter ?? {});
+  if (wrong !== null) return wrong;
+  const { status, ...others } = filter ?? {};
+  if (status !== undefined) return 'filter.status: quiet hours pause active monitors, and no others';
+  if (!takesSome(others)) return 'filter: name or metadata is needed; all monitors at once are never meant';
+  const problem = quietHoursProblem(hours);
+  return problem === null ? null : `hours.${problem}`;
 }
 
 /** What a turn of quiet hours did. */

@@ -4,14 +4,14 @@ import { minutesOf, type QuietHours, type Weekday } from '../core/quiet-hours.js
 import type { QuietInput, QuietOutcome } from '../core/quiet-input.js';
 import { FlowHandle } from './flow-handle.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
-import { deleteSchedule, describeSchedule, schedulesOf } from './schedules.js';
+import { cancelRunning, deleteSchedule, describeSchedule, haltSchedule, schedulesOf } from './schedules.js';
 
 const PREFIX = 'searchflow-quiet-';
 const edges = ['begin', 'end'] as const;
 type Edge = (typeof edges)[number];
 
-/** Turns missed while nothing ran are made up for this long; each looks at the clock itself. */
-const CATCH_UP_MS = 3_600_000;
+/** Turns missed while nothing ran are made up for this long, a week and a day: longer than any hours and any gap between them. */
+const CATCH_UP_MS = 8 * 24 * 3_600_000;
 
 /** Temporal's names of the days. */
 const dayNames = {
@@ -42,8 +42,11 @@ export class QuietControl {
     this.#config = config;
   }
 
-  /** Makes the schedules, and takes a first turn at once: the hours may have begun. Throws `UsageError` for a name that is taken. */
-  async add(input: QuietInput): Promise<QuietOutcome> {
+  /**
+   * Makes the schedules. The answer takes a first turn: the hours may have begun, and pausing takes its time. Throws `UsageError` for
+   * a name that is taken.
+   */
+  async add(input: QuietInput): Promise<() => Promise<QuietOutcome>> {
     const meant = { ...input, origin: this.#config.origin };
     for (const edge of edges) {
       try {
@@ -69,23 +72,32 @@ export class QuietControl {
             `There are quiet hours called ${input.name} already; remove them first, or give these another --as NAME`,
           );
         }
+        // It may stand still since a removal that was broken off.
+        await this.#client.schedule.getHandle(idOf(input.name, edge)).unpause();
       }
     }
-    return this.#turn(meant);
+    return () => this.#turn(meant);
   }
 
-  /** Ends the schedules and puts back what is paused. */
-  async remove(name: string): Promise<QuietOutcome> {
+  /**
+   * Ends the schedules, and a turn that goes on; the answer puts back what is paused. Throws `UsageError` where there are none.
+   */
+  async remove(name: string): Promise<() => Promise<QuietOutcome>> {
     const input = (await this.#inputOf(idOf(name, 'begin'))) ?? (await this.#inputOf(idOf(name, 'end')));
     if (!input)
       throw new UsageError(
         `There are no quiet hours called ${name}; searchflow monitors quiet list shows what there is`,
       );
+    // A turn that waits for another one, or pauses what it finds, must not come behind the last one.
+    for (const edge of edges) await haltSchedule(this.#client, idOf(name, edge));
+    await cancelRunning(this.#client, turnId(input));
     // The one that ends goes last: what fails in between can be removed once more.
     await deleteSchedule(this.#client, idOf(name, 'begin'));
-    const outcome = await this.#turn({ ...input, restore: true });
-    await deleteSchedule(this.#client, idOf(name, 'end'));
-    return outcome;
+    return async () => {
+      const outcome = await this.#turn({ ...input, restore: true });
+      await deleteSchedule(this.#client, idOf(name, 'end'));
+      return outcome;
+    };
   }
 
   async list(): Promise<QuietListing[]> {
@@ -100,7 +112,7 @@ export class QuietControl {
   }
 
   async #turn(input: QuietInput): Promise<QuietOutcome> {
-    const workflowId = `${PREFIX}now-${input.name}-${input.restore ? 'restore' : 'turn'}`;
+    const workflowId = turnId(input);
     await this.#client.workflow.start(monitorWorkflows.quietMonitors, {
       workflowId,
       taskQueue: this.#config.taskQueue,
@@ -114,6 +126,11 @@ export class QuietControl {
     const about = await describeSchedule(this.#client, scheduleId);
     return (about?.memo?.quiet as QuietInput | undefined) ?? null;
   }
+}
+
+/** Id of the turn that the command takes itself. */
+function turnId({ name, restore }: QuietInput): string {
+  return `${PREFIX}now-${name}-${restore ? 'restore' : 'turn'}`;
 }
 
 function idOf(name: string, edge: Edge): string {

@@ -1,11 +1,15 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { ActivityFailure, executeChild, proxyActivities, sleep } from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure, executeChild, proxyActivities, sleep } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.js';
-import type { QuietInput, QuietOutcome } from '../core/quiet-input.js';
+import { type QuietInput, type QuietOutcome, quietProblem } from '../core/quiet-input.js';
 import { toWorkflowFailure } from './failures.js';
 import { bulkPolicy } from './policies.js';
 
-const { takeQuietTurn } = proxyActivities<Activities>(bulkPolicy);
+/** One that is cancelled is over when nothing of it is on its way any more: whoever removes the hours puts back what it did. */
+const { takeQuietTurn } = proxyActivities<Activities>({
+  ...bulkPolicy,
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+});
 
 /** One turn at a time: the schedules that begin and end the same hours must not meet. */
 const AGAIN_MS = 2000;
@@ -15,6 +19,7 @@ const AGAIN_MS = 2000;
  * whichever schedule started it, late or twice. See `QuietInput`.
  */
 export async function quietMonitors(input: QuietInput): Promise<QuietOutcome> {
+  refuse(input);
   for (;;) {
     try {
       return await executeChild<typeof quietTurn>('quietTurn', {
@@ -30,9 +35,15 @@ export async function quietMonitors(input: QuietInput): Promise<QuietOutcome> {
 
 /** `quietTurn`: one turn of quiet hours, the only one of its name at its time. */
 export async function quietTurn(input: QuietInput): Promise<QuietOutcome> {
+  refuse(input);
   try {
     return await takeQuietTurn({ ...input, now: input.now ?? Date.now() });
   } catch (error) {
     throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
   }
+}
+
+function refuse(input: QuietInput): void {
+  const problem = quietProblem(input);
+  if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'BadInput');
 }

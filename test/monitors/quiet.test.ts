@@ -198,9 +198,13 @@ it('are two schedules in their zone that start a turn each, and none when they a
   const control = new MonitorControl({ client, config, shared: false }, folder.dir);
   const hours: QuietHours = { tz: 'Europe/Berlin', from: '20:00', until: '07:00', days: ['fri'], untilDay: null };
   const name = `weekly-${Date.now()}`;
-  await control.quiet.add({ name, hours, filter: growth, ...control.place(folder.into) });
+  const takeTurn = await control.quiet.add({ name, hours, filter: growth, ...control.place(folder.into) });
+  await takeTurn();
   const about = async (edge: string) =>
     (await client.schedule.getHandle(`searchflow-quiet-${name}-${edge}`).describe()).spec;
+  const { catchupWindow } = (await client.schedule.getHandle(`searchflow-quiet-${name}-end`).describe()).policies;
+  // Whoever closes a laptop for a long weekend finds them put back when it opens.
+  expect(catchupWindow).toBeGreaterThan(7 * 86_400_000);
   const calendars = (spec: Awaited<ReturnType<typeof about>>) =>
     spec.calendars?.map(({ hour, minute, dayOfWeek }) => [hour?.[0]?.start, minute?.[0]?.start, dayOfWeek?.[0]?.start]);
   const [begins, ends] = [await about('begin'), await about('end')];
@@ -229,9 +233,46 @@ it('are two schedules in their zone that start a turn each, and none when they a
       },
     )
     .toBe(1);
-  await control.quiet.remove(name);
+  await (await control.quiet.remove(name))();
   await expect(about('begin')).rejects.toThrow();
   await expect(about('end')).rejects.toThrow();
   await expect(control.quiet.remove(name)).rejects.toThrow(/no quiet hours/);
   expect(statusOf(setting, id)).toEqual(['active']);
+});
+
+it('end at once where they are removed while monitors are being paused, and put back what was paused', async () => {
+  const setting = await MonitorSetting.open(temporal, { rate: { qps: 40 } });
+  const { server, config, folder } = setting;
+  const ids = Array.from({ length: 300 }, () => server.add(growth).id);
+  const control = new MonitorControl({ client: temporal.client, config, shared: false }, folder.dir);
+  const hour = (by: number) => `${(new Date().getUTCHours() + 24 + by) % 24}:00`;
+  const hours: QuietHours = { tz: 'UTC', from: hour(-1), until: hour(2), days, untilDay: null };
+  const name = `typo-${Date.now()}`;
+  const wanted = { name, hours, filter: growth, ...control.place(folder.into) };
+  const turn = (await control.quiet.add(wanted))();
+  turn.catch(() => undefined);
+  const changes = (status: string) =>
+    server.log.filter(({ method, body }) => method === 'PATCH' && (body as { status: string }).status === status)
+      .length;
+  await expect.poll(() => changes('paused'), { timeout: 60_000, interval: 20 }).toBeGreaterThan(10);
+  const outcome = await (await control.quiet.remove(name))();
+  await expect(turn).rejects.toThrow('cancelled');
+  // Those that were on their way have landed, and it takes a second or two until it is heard.
+  expect(changes('paused')).toBeLessThan(250);
+  expect(outcome).toMatchObject({ unpaused: changes('paused'), leftCount: 0 });
+  expect(server.idsOf('active')).toEqual(ids);
+});
+
+it.each([
+  [{ filter: { metadata: {} } }, /all monitors at once/],
+  [{ filter: { status: 'active' } }, /filter.status/],
+  [{ filter: { metadata: JSON.parse('{"__proto__":"x"}') } }, /__proto__/],
+  [{ hours: { ...nights, tz: 'Berlin' } }, /hours.tz/],
+])('%j is refused before anything is sent', async (changes, message) => {
+  const setting = await MonitorSetting.open(temporal);
+  const error = await turn(setting, '2026-01-15T19:00', changes as Partial<QuietInput>).catch(
+    (thrown: Error) => thrown,
+  );
+  expect((error as Error).cause).toMatchObject({ type: 'BadInput', message: expect.stringMatching(message) });
+  expect(setting.server.log).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { filterText } from '../../core/monitor-batch.js';
+import { filterText, takesSome } from '../../core/monitor-filter.js';
 import type { QuietHours } from '../../core/quiet-hours.js';
 import type { QuietOutcome } from '../../core/quiet-input.js';
 import type { QuietListing } from '../../worker/quiet-control.js';
@@ -18,18 +18,19 @@ export async function add(
 ): Promise<ExitCode> {
   const mistakes: string[] = [];
   const filter = toFilter(flags, mistakes);
-  if (Object.keys(filter).length === 0)
-    mistakes.push('Give --name or --metadata: all monitors at once are never meant.');
+  if (!takesSome(filter)) mistakes.push('Give --name or --metadata: all monitors at once are never meant.');
   const hours = toQuietHours(flags, mistakes);
   const name = flags.as ?? DEFAULT_NAME;
   if (!/^[\w-]{1,60}$/.test(name))
     mistakes.push(`--as: '${name}' is not a name of letters, digits, dashes and underscores.`);
   return withMonitors(context, flags, mistakes, async (control, _session, config) => {
     const { terminal } = context;
-    const outcome = await control.quiet.add({ name, hours: hours as QuietHours, filter, ...control.place(flags.into) });
+    const wanted = { name, hours: hours as QuietHours, filter, ...control.place(flags.into) };
+    const takeTurn = await control.quiet.add(wanted);
     terminal.say(
       `Quiet hours ${name}: ${hoursText(hours as QuietHours)}, monitors with ${printable(filterText(filter))}.`,
     );
+    const outcome = await takeTurn();
     if (outcome.did === 'begin') terminal.say(`They have begun: ${some(outcome.paused, 'monitor')} paused.`);
     if (config.temporalAddress === null) {
       terminal.say(
@@ -54,7 +55,9 @@ export async function list(context: Context, flags: { readonly json?: boolean })
 /** `searchflow monitors quiet remove NAME`. */
 export async function remove(context: Context, name: string): Promise<ExitCode> {
   return withMonitors(context, {}, [], async (control) => {
-    const outcome = await control.quiet.remove(name);
+    const putBack = await control.quiet.remove(name);
+    context.terminal.say(`Quiet hours ${printable(name)} end; monitors that they paused are put back, one by one.`);
+    const outcome = await putBack();
     context.terminal.say(`Quiet hours ${printable(name)} are removed; ${some(outcome.unpaused, 'monitor')} put back.`);
     for (const line of leftLines(outcome)) context.terminal.say(line);
     return exitCodes.ok;
