@@ -37,6 +37,7 @@ export async function planRowJob(
 async function stageRows(input: EnrichCsvInput): ReturnType<Activities['stageInput']> {
   const found = await stageInput(input);
   // As the command says it where it stages: whoever starts the job now finds out whether this run is of the same rows.
-  upsertMemo({ generation: found.staged.generation, host: found.staged.host ?? null });
+  const { generation, host } = found.staged;
+  upsertMemo(host === undefined ? { generation } : { generation, host });
   return found;
 }
