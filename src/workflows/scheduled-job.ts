@@ -1,9 +1,9 @@
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { CancelledFailure, TerminatedFailure, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   ApplicationFailure,
+  CancellationScope,
   ChildWorkflowFailure,
   executeChild,
-  isCancellation,
   setCurrentDetails,
 } from '@temporalio/workflow';
 import { pauseOf } from '../core/pause.js';
@@ -35,8 +35,10 @@ export async function scheduledJob(input: ScheduledJobInput): Promise<ScheduledO
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError)
       return ended('skipped', `${workflowId} runs already; it goes on, and the next run finds what it leaves`, null);
-    if (isCancellation(error) || !(error instanceof ChildWorkflowFailure)) throw error;
+    if (CancellationScope.current().consideredCancelled || !(error instanceof ChildWorkflowFailure)) throw error;
     const { cause } = error;
+    if (cause instanceof CancelledFailure || cause instanceof TerminatedFailure)
+      return ended('stopped', `somebody ended ${workflowId}; the next run goes on`, null);
     const pause = pauseOf(failureOf(cause), null, null);
     if (pause) return ended('stopped', pause.message, null);
     if (!(cause instanceof ApplicationFailure)) throw error;

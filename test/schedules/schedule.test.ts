@@ -182,6 +182,20 @@ it('a run says which rows it is of, and leaves the job complete for whoever runs
   ]);
 });
 
+it('a run that is cancelled ends the job with it, and what was paid for has landed', async () => {
+  const { control, name, put, run } = begin(50);
+  await put();
+  setting.sandbox.setFaults([{ when: { every: 1 }, do: { kind: 'drip', bytes: 400, everyMs: 200 } }]);
+  await control.trigger(name);
+  await expect.poll(() => setting.sandbox.log().length, soon).toBeGreaterThan(0);
+  const [going] = (await control.show(name)).runs;
+  await temporal.client.workflow.getHandle(going?.workflowId ?? '').cancel();
+  await expect.poll(async () => (await control.show(name)).runs[0]?.phase, soon).toBe('cancelled');
+  setting.sandbox.setFaults([]);
+  expect(await run()).toMatchObject({ phase: 'done' });
+  expect(boughtAgain(setting.sandbox)).toEqual({});
+});
+
 it('a run of another service is left alone by the worker', async () => {
   const { control, name, put, workflowId } = begin(10, { origin: 'https://elsewhere.example' });
   await put();
@@ -194,7 +208,9 @@ it('a run of another service is left alone by the worker', async () => {
   await expect.poll(() => waits().catch(() => ''), soon).toContain('This is for https://elsewhere.example');
   await expect.poll(async () => (await control.show(name)).runs[0]?.phase, soon).toBe('running');
   await job.terminate();
-  await expect.poll(async () => (await control.show(name)).runs[0]?.phase, soon).toBe('failed');
+  await expect
+    .poll(async () => (await control.show(name)).runs[0], soon)
+    .toMatchObject({ phase: 'stopped', message: expect.stringContaining('somebody ended') });
   expect(setting.sandbox.log()).toEqual([]);
 });
 
