@@ -1,18 +1,13 @@
 import { z } from 'zod';
-import type { RestoreFact, WriteFact } from '../fact-log.js';
-import type { NextId } from '../ids.js';
+import type { RestoreFact } from '../fact-log.js';
 import { Refusal } from '../refusal.js';
-import type { PageSettings } from '../result.js';
-import type { MonitorOptions } from '../state-options.js';
-import type { Till } from '../till.js';
 import type { Timers } from '../timers.js';
 import { type Monitor, type MonitorEvent, monitorRecord, storedMonitorSchema } from './monitor.js';
 import type { MonitorWishes } from './monitor-input.js';
-import { type MonitorRun, monitorRunRecord, runMicros, storedRunSchema } from './monitor-run.js';
-import { planRun } from './plan-run.js';
-import { endOf, RunShelf } from './run-shelf.js';
+import { type MonitorRun, storedRunSchema } from './monitor-run.js';
+import { MonitorRuns, type MonitorRunsParts } from './monitor-runs.js';
+import { endOf } from './run-shelf.js';
 import { Schedule } from './schedule.js';
-import type { Webhooks } from './webhooks.js';
 
 const factSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('monitor'), monitor: storedMonitorSchema }),
@@ -24,15 +19,9 @@ const factSchema = z.discriminatedUnion('kind', [
 /** Runs in a row that fail for the key, after which the service disables a monitor (public facts section 7.2). */
 const KEY_FAILURES = 10;
 
-export interface MonitorsParts {
-  readonly options: MonitorOptions;
+export interface MonitorsParts extends MonitorRunsParts {
   readonly clock: number;
-  readonly pages: PageSettings;
-  readonly nextId: NextId;
-  readonly till: Till;
   readonly timers: Timers;
-  readonly webhooks: Webhooks;
-  readonly write: WriteFact;
   readonly now: () => number;
 }
 
@@ -40,13 +29,14 @@ export interface MonitorsParts {
 export class Monitors {
   readonly #parts: MonitorsParts;
   readonly #monitors = new Map<string, Monitor>();
-  readonly #runs = new RunShelf();
+  readonly #runs: MonitorRuns;
   readonly #schedule: Schedule;
   #serial = 0;
   #wake = new AbortController();
 
   constructor(parts: MonitorsParts) {
     this.#parts = parts;
+    this.#runs = new MonitorRuns(parts);
     this.#schedule = new Schedule(parts.clock);
   }
 
@@ -98,7 +88,7 @@ export class Monitors {
 
   delete(id: string): Monitor {
     const monitor = this.get(id);
-    this.#cancelRuns(id, () => true);
+    this.#runs.cancel(id, () => true, this.now);
     this.#parts.write({ kind: 'monitor-deleted', id });
     this.#remove(id);
     this.#tell(monitor, 'monitor.deleted', monitorRecord(monitor, null));
@@ -115,17 +105,19 @@ export class Monitors {
         `The monitor ${id} is disabled: only active and paused ones can be triggered`,
       );
     }
-    return this.#begin(monitor, this.now, false);
+    const run = this.#runs.begin(monitor, this.now, false);
+    this.#wakeUp();
+    return run;
   }
 
   /** The runs of a monitor, the newest first. */
   runsOf(id: string): MonitorRun[] {
-    return this.#runs.of(this.get(id).id);
+    return this.#runs.shelf.of(this.get(id).id);
   }
 
   run(monitorId: string, runId: string): MonitorRun {
     this.get(monitorId);
-    const run = this.#runs.get(runId);
+    const run = this.#runs.shelf.get(runId);
     if (run?.monitorId !== monitorId) throw new Refusal(404, 'NOT_FOUND', `There is no run ${runId} of ${monitorId}`);
     return run;
   }
@@ -135,7 +127,7 @@ export class Monitors {
     const now = this.now;
     for (;;) {
       const tick = this.#schedule.first();
-      const run = this.#runs.firstEnd();
+      const run = this.#runs.shelf.firstEnd();
       const at = Math.min(tick?.at ?? Number.POSITIVE_INFINITY, run ? endOf(run) : Number.POSITIVE_INFINITY);
       if (at > now) return;
       if (run && endOf(run) === at) this.#finish(run);
@@ -148,7 +140,7 @@ export class Monitors {
     const { timers } = this.#parts;
     while (!timers.stopped) {
       this.settle();
-      const run = this.#runs.firstEnd();
+      const run = this.#runs.shelf.firstEnd();
       const next = Math.min(
         this.#schedule.first()?.at ?? Number.POSITIVE_INFINITY,
         run ? endOf(run) : Number.POSITIVE_INFINITY,
@@ -160,7 +152,7 @@ export class Monitors {
   counts(): { readonly monitors: Record<string, number>; readonly runs: Record<string, number> } {
     return {
       monitors: countBy([...this.#monitors.values()].map(({ status }) => status)),
-      runs: countBy(this.#runs.statuses(this.now)),
+      runs: countBy(this.#runs.shelf.statuses(this.now)),
     };
   }
 
@@ -169,8 +161,8 @@ export class Monitors {
     if (!fact) return false;
     if (fact.kind === 'monitor') this.#keep(fact.monitor);
     else if (fact.kind === 'monitor-deleted') this.#remove(fact.id);
-    else if (fact.kind === 'monitor-run') this.#runs.put(fact.run);
-    else this.#runs.close(fact.id);
+    else if (fact.kind === 'monitor-run') this.#runs.shelf.put(fact.run);
+    else this.#runs.shelf.close(fact.id);
     return true;
   };
 
@@ -180,47 +172,23 @@ export class Monitors {
 
   #tick(id: string, at: number, now: number): void {
     const monitor = this.get(id);
-    this.#cancelRuns(id, ({ scheduled }) => scheduled, at);
-    this.#begin(monitor, at, true);
+    this.#runs.cancel(id, ({ scheduled }) => scheduled, at);
+    this.#runs.begin(monitor, at, true);
     this.#schedule.advance(monitor, at, now);
   }
 
-  #begin(monitor: Monitor, at: number, scheduled: boolean): MonitorRun {
-    const { options, nextId, pages, till } = this.#parts;
-    const plan = { id: `monitor_run_${nextId()}`, serial: this.#runs.nextSerial, at, scheduled, seed: pages.seed };
-    const run = planRun(monitor, { ...plan, isPaid: till.credits === null || till.credits > 0 }, options);
-    this.#saveRun(run);
-    this.#tellRun(run, 'monitor.run.created', at);
-    return run;
-  }
-
   #finish(run: MonitorRun): void {
-    const { till, write } = this.#parts;
-    till.charge('monitorRun', run.id, runMicros(run));
-    write({ kind: 'monitor-run-over', id: run.id });
-    this.#runs.close(run.id);
     const monitor = this.#monitors.get(run.monitorId);
-    if (!monitor || run.cancelledAt !== null) return;
-    this.#tellRun(run, 'monitor.run.completed', run.endsAt);
+    if (!this.#runs.finish(run, monitor) || !monitor) return;
     const keyFailures = run.failReason === 'api_key_invalid' ? monitor.keyFailures + 1 : 0;
     if (keyFailures === monitor.keyFailures) return;
     const status = keyFailures >= KEY_FAILURES ? 'disabled' : monitor.status;
     this.#save({ ...monitor, keyFailures, status });
   }
 
-  #cancelRuns(monitorId: string, which: (run: MonitorRun) => boolean, at = this.now): void {
-    for (const run of this.#runs.openOf(monitorId).filter(which)) this.#saveRun({ ...run, cancelledAt: at });
-  }
-
   #save(monitor: Monitor): void {
     this.#parts.write({ kind: 'monitor', monitor });
     this.#keep(monitor);
-    this.#wakeUp();
-  }
-
-  #saveRun(run: MonitorRun): void {
-    this.#parts.write({ kind: 'monitor-run', run });
-    this.#runs.put(run);
     this.#wakeUp();
   }
 
@@ -233,18 +201,11 @@ export class Monitors {
   #remove(id: string): void {
     this.#monitors.delete(id);
     this.#schedule.remove(id);
-    this.#runs.remove(id);
+    this.#runs.shelf.remove(id);
   }
 
   #tell(monitor: Monitor, type: MonitorEvent, data: unknown): void {
     this.#parts.webhooks.send(monitor, type, data, this.now);
-  }
-
-  #tellRun(run: MonitorRun, type: MonitorEvent, at: number): void {
-    const monitor = this.#monitors.get(run.monitorId);
-    if (!monitor) return;
-    const record = monitorRunRecord(run, at, this.#parts.pages);
-    this.#parts.webhooks.send(monitor, type, { ...record, metadata: monitor.metadata }, at);
   }
 
   #wakeUp(): void {

@@ -1,0 +1,64 @@
+import type { WriteFact } from '../fact-log.js';
+import type { NextId } from '../ids.js';
+import type { PageSettings } from '../result.js';
+import type { MonitorOptions } from '../state-options.js';
+import type { Till } from '../till.js';
+import type { Monitor, MonitorEvent } from './monitor.js';
+import { type MonitorRun, monitorRunRecord, runMicros } from './monitor-run.js';
+import { planRun } from './plan-run.js';
+import { RunShelf } from './run-shelf.js';
+import type { Webhooks } from './webhooks.js';
+
+export interface MonitorRunsParts {
+  readonly options: MonitorOptions;
+  readonly pages: PageSettings;
+  readonly nextId: NextId;
+  readonly till: Till;
+  readonly webhooks: Webhooks;
+  readonly write: WriteFact;
+}
+
+/** The runs of monitors from their beginning to their end: written down, charged, and told to webhooks. */
+export class MonitorRuns {
+  readonly shelf = new RunShelf();
+  readonly #parts: MonitorRunsParts;
+
+  constructor(parts: MonitorRunsParts) {
+    this.#parts = parts;
+  }
+
+  begin(monitor: Monitor, at: number, scheduled: boolean): MonitorRun {
+    const { options, nextId, pages, till } = this.#parts;
+    const plan = { id: `monitor_run_${nextId()}`, serial: this.shelf.nextSerial, at, scheduled, seed: pages.seed };
+    const run = planRun(monitor, { ...plan, isPaid: till.credits === null || till.credits > 0 }, options);
+    this.#save(run);
+    this.#tell(monitor, run, 'monitor.run.created', at);
+    return run;
+  }
+
+  /** Ends a run; false where it had been cancelled or its monitor is gone, so that nobody is to be told. */
+  finish(run: MonitorRun, monitor: Monitor | undefined): boolean {
+    const { till, write } = this.#parts;
+    till.charge('monitorRun', run.id, runMicros(run));
+    write({ kind: 'monitor-run-over', id: run.id });
+    this.shelf.close(run.id);
+    if (!monitor || run.cancelledAt !== null) return false;
+    this.#tell(monitor, run, 'monitor.run.completed', run.endsAt);
+    return true;
+  }
+
+  cancel(monitorId: string, which: (run: MonitorRun) => boolean, at: number): void {
+    for (const run of this.shelf.openOf(monitorId).filter(which)) this.#save({ ...run, cancelledAt: at });
+  }
+
+  #save(run: MonitorRun): void {
+    this.#parts.write({ kind: 'monitor-run', run });
+    this.shelf.put(run);
+  }
+
+  #tell(monitor: Monitor, run: MonitorRun, type: MonitorEvent, at: number): void {
+    const { pages, webhooks } = this.#parts;
+    const record = monitorRunRecord(run, at, pages);
+    webhooks.send(monitor, type, { ...record, metadata: monitor.metadata }, at);
+  }
+}
