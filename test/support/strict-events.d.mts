@@ -25,6 +25,8 @@ export interface StrictEvents {
   advance(ms: number): void;
   ids(): readonly string[];
   newest(): number;
+  /** When each happened, and from when it is seen; Unix ms. */
+  happened(): readonly { readonly id: string; readonly at: number; readonly seenAt: number }[];
   close(): Promise<void>;
 }
 

@@ -48,9 +48,9 @@ export async function startStrictEvents({
     index < count
       ? Math.floor(from + Math.floor(index / together) * gap)
       : Math.floor(start + ((index - count + 1) * 1000) / arrivingPerSecond);
-  const isSeen = (index, at) => {
+  const seenFrom = (index) => {
     const hash = mix(index);
-    return hash % 1000 >= late * 1000 || timeOf(index) + 1 + (hash % lateMs) <= at;
+    return timeOf(index) + (hash % 1000 < late * 1000 ? 1 + (hash % lateMs) : 0);
   };
   /** Number of the first event at or after a time. */
   const firstAt = (time) => {
@@ -167,7 +167,7 @@ export async function startStrictEvents({
     const data = [];
     let index = at;
     for (; index >= low && index < high && data.length < limit; index += step) {
-      if (!isSeen(index, seenAt)) continue;
+      if (seenFrom(index) > seenAt) continue;
       const event = eventOf(index);
       if (types === null || types.has(event.type)) data.push(event);
     }
@@ -248,6 +248,9 @@ export async function startStrictEvents({
     /** Ids of everything that has happened, and the time of the newest, Unix ms. */
     ids: () => Array.from({ length: length() }, (_, index) => idOf(index)),
     newest: () => timeOf(length() - 1),
+    /** The same with the times at which they happened and from which they are seen, Unix ms. */
+    happened: () =>
+      Array.from({ length: length() }, (_, index) => ({ id: idOf(index), at: timeOf(index), seenAt: seenFrom(index) })),
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();

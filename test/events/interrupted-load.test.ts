@@ -1,0 +1,143 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBConnection } from '@duckdb/node-api';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { EventWarehouse, StreamRun, WindowPages } from '../../src/core/event-warehouse.js';
+import { partTables, stateTables } from '../../src/core/events/state-tables.js';
+import { startWalk } from '../../src/core/walk.js';
+import { createDuckDbEvents } from '../../src/sinks/duckdb/events/duckdb-events.js';
+import { Warehouse } from '../../src/sinks/duckdb/warehouse.js';
+import { createPostgresEvents } from '../../src/sinks/postgres/events/postgres-events.js';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.mjs';
+import { event, history, iso, type MadeEvent, noon, pagesOf, sync } from './made-events.js';
+
+/** A warehouse under test, and what it holds. */
+interface Interrupted {
+  readonly events: EventWarehouse;
+  query(sql: string): Promise<readonly object[]>;
+  /** A number made of a row `r`. */
+  readonly hash: string;
+}
+
+/** Statements of a load until the database is gone: from then on each fails. */
+const cut = { after: Number.POSITIVE_INFINITY, done: 0 };
+function interrupt(): void {
+  if (++cut.done > cut.after) throw new Error('interrupted');
+}
+
+/** All of them take a minute or two; every fifth, from another one on in either database, is enough for every day. */
+const STRIDE = process.env.EVERY_STATEMENT ? 1 : 5;
+
+const run: StreamRun = { from: null, to: noon(10_000), types: [], sweep: false };
+const titled = (id: string, seconds: number) => ({
+  ...event('webset.idle', 1, { id, title: `at ${seconds}`, updatedAt: iso(seconds) }),
+  id: `event_${id}`,
+});
+
+/** What a load of these pages does, cut off after each of its statements in turn, then in peace. */
+async function interruptEach(
+  { events, query, hash }: Interrupted,
+  lives: readonly MadeEvent[],
+  first: number,
+): Promise<number> {
+  await events.begin(sync, run);
+  await events.claim(sync, 1, 'one');
+  await events.split(sync, 1, 'one', [
+    { from: null, to: noon(10) },
+    { from: noon(10), to: noon(10_000) },
+  ]);
+  for (const window of [2, 3]) await events.claim(sync, window, 'one');
+  const load = (window: number, all: readonly object[], done: boolean, page = 1): WindowPages => ({
+    ...{ ...sync, window, attempt: 'one', pages: pagesOf(all, 100, page) },
+    walk: { ...startWalk(done ? null : 'next'), done },
+  });
+  const early = lives.slice(0, 80);
+  await events.load([load(2, [titled('x', 1), ...early], false)]);
+  // New events, one that is there, one whose contents are newer, and the last page of each window.
+  const batch = [load(2, [titled('x', 2), ...early.slice(40)], true, 3), load(3, lives.slice(80), true)];
+  const tables = ['events', 'event_loads', 'event_windows', 'event_streams', ...stateTables, ...partTables];
+  const sums = tables.map((table) => {
+    const name = typeof table === 'string' ? table : table.name;
+    return `SELECT '${name}' AS name, CAST(count(*) AS integer) AS rows, CAST(sum(${hash}) AS text) AS sum FROM ${name} r`;
+  });
+  const contents = () => query(`${sums.join(' UNION ALL ')} ORDER BY name`);
+  const before = await contents();
+  for (let after = first; ; after += STRIDE) {
+    Object.assign(cut, { after, done: 0 });
+    const failure = await events.load(batch).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    cut.after = Number.POSITIVE_INFINITY;
+    if (failure === null) {
+      expect(await events.stream(sync)).toMatchObject({ pending: [], events: 1 + 80 + 41 + lives.length - 80 });
+      expect(await query(`SELECT title FROM websets WHERE id = 'x'`)).toEqual([{ title: 'at 2' }]);
+      return after;
+    }
+    expect(String(failure)).toContain('interrupted');
+    // Behind the COMMIT it may be cut off, too: then all of it is there.
+    if ((await events.stream(sync))?.pending.length !== 0)
+      expect(await contents(), `cut off after ${after} statements`).toEqual(before);
+  }
+}
+
+describe('a load cut off at any statement leaves nothing of it, and done again all of it', () => {
+  let lives: MadeEvent[];
+  let server: PostgresServer;
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-cut-'));
+  beforeAll(async () => {
+    [lives, server] = [await history(200), await startPostgres()];
+  });
+  afterAll(async () => {
+    vi.restoreAllMocks();
+    await server.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it('in DuckDB', async () => {
+    for (const name of ['run', 'runAndReadAll'] as const) {
+      const real = DuckDBConnection.prototype[name] as (...given: unknown[]) => Promise<never>;
+      vi.spyOn(DuckDBConnection.prototype, name).mockImplementation(async function (this: unknown, ...given) {
+        interrupt();
+        return real.apply(this, given);
+      });
+    }
+    const file = join(dir, 'out.duckdb');
+    const events = createDuckDbEvents({ file });
+    const reader = new Warehouse(file);
+    const query = (sql: string) =>
+      reader.use(async (connection) => (await connection.runAndReadAll(sql)).getRowObjectsJS());
+    expect(await interruptEach({ events, query, hash: 'CAST(hash(r) AS HUGEINT)' }, lives, 0)).toBeGreaterThan(40);
+    await Promise.all([events.close(), reader.close()]);
+  }, 120_000);
+
+  it('in PostgreSQL', async () => {
+    const url = await server.database();
+    const client = new pg.Client(url);
+    await client.connect();
+    const real = pg.Client.prototype.query as (...given: unknown[]) => never;
+    const events = createPostgresEvents(url);
+    await events.begin({ ...sync, stream: 'another' }, run);
+    await client.query('SET search_path = searchflow');
+    vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: unknown, ...given: unknown[]) {
+      if (this !== client) {
+        try {
+          interrupt();
+        } catch (error) {
+          // Texts are answered with a promise, a COPY with a stream.
+          if (typeof given[0] === 'string') return Promise.reject(error) as never;
+          throw error;
+        }
+      }
+      return real.apply(this, given);
+    });
+    const query = async (sql: string) => (await client.query(sql)).rows as object[];
+    expect(
+      await interruptEach({ events, query, hash: 'hashtextextended(CAST(r AS text), 0)' }, lives, 1),
+    ).toBeGreaterThan(40);
+    await events.close();
+    await client.end();
+  }, 120_000);
+});
