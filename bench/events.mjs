@@ -1,9 +1,10 @@
 // Events a second beside a plain script with one cursor, against one server in a process of its own; at no latency and at 50 ms.
+// `--memory yes`, `--limit 10` and `--kills 20 [--into postgres]` ask other questions, see events-more.mjs.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { findTemporalBinary } from '../dist/worker/temporal-binary.js';
+import { lastLine, runKills, runLimit, runMemory, walk } from './events-more.mjs';
 import { bar, median, root, sandboxProcess, timed, workFolder } from './measure.mjs';
 
 const from = '2025-01-01T00:00:00.000Z';
@@ -15,23 +16,20 @@ async function startTemporal() {
   return TestWorkflowEnvironment.createLocal({ server: { executable: { type: 'existing-path', path }, extraArgs } });
 }
 
-async function count(file) {
-  const database = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY' });
-  const connection = await database.connect();
-  const [[all, ids]] = (
-    await connection.runAndReadAll('select count(*)::int, count(distinct id)::int from events')
-  ).getRows();
-  connection.closeSync();
-  database.closeSync();
-  if (all !== ids) throw new Error(`${all} rows for ${ids} events`);
-  return ids;
+export async function run({ memory, limit, kills, ...options }) {
+  if (kills !== undefined) return runKills({ kills, ...options });
+  const temporal = await startTemporal();
+  try {
+    if (memory !== undefined) return await runMemory(temporal.address, options);
+    if (limit !== undefined) return await runLimit(temporal.address, { limit, ...options });
+    return await runSpeed(temporal.address, options);
+  } finally {
+    await temporal.teardown();
+  }
 }
 
-const lastLine = ({ stdout }) => JSON.parse(stdout.trim().split('\n').at(-1));
-
-export async function run({ events = 300_000, runs = 3, latency = '0,50', parallel = 16, one = 'yes' }) {
+async function runSpeed(address, { events = 300_000, runs = 3, latency = '0,50', parallel = 16, one = 'yes' }) {
   const { dir, remove } = workFolder();
-  const temporal = await startTemporal();
   const met = [];
   try {
     for (const latencyMs of String(latency).split(',').map(Number)) {
@@ -51,14 +49,8 @@ export async function run({ events = 300_000, runs = 3, latency = '0,50', parall
         rmSync(plainFile);
         const ours = async (windows) => {
           const into = join(dir, `ours-${latencyMs}-${turn}-${windows}.duckdb`);
-          const options = { url: sandbox.url, into, address: temporal.address, from, until, parallel: windows };
-          const result = lastLine(
-            await timed([join(root, 'bench', 'our-events.mjs'), JSON.stringify(options)], { cwd: root }),
-          );
-          const loaded = await count(into);
-          if (loaded !== wanted) throw new Error(`${loaded} events loaded of ${wanted}`);
-          rmSync(into);
-          return { ...result, speed: loaded / result.seconds };
+          const options = { url: sandbox.url, into, address, from, until, parallel: windows };
+          return walk(options, wanted);
         };
         const many = await ours(Number(parallel));
         const single = one === 'yes' && latencyMs === 0 ? await ours(1) : null;
@@ -93,7 +85,6 @@ export async function run({ events = 300_000, runs = 3, latency = '0,50', parall
     }
     return met.every(Boolean);
   } finally {
-    await temporal.teardown();
     remove();
   }
 }

@@ -20,6 +20,7 @@ export interface StrictEvents {
   readonly url: string;
   requests(): number;
   refused(): number;
+  rate(): number;
   now(): number;
   freeze(): void;
   advance(ms: number): void;

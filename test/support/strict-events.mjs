@@ -36,6 +36,7 @@ export async function startStrictEvents({
   let skew = 0;
   let frozenAt = null;
   let requests = 0;
+  const admittedAt = { first: null, last: null, count: 0 };
   let pages = 0;
   let refused = 0;
   let admitted = [];
@@ -219,6 +220,11 @@ export async function startStrictEvents({
   const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
     requests++;
     const [status, body] = answer(new URL(request.url, 'http://x'), request.headers);
+    if (status !== 429) {
+      admittedAt.first ??= performance.now();
+      admittedAt.last = performance.now();
+      admittedAt.count++;
+    }
     const send = () => {
       response.writeHead(status, {
         'content-type': 'application/json',
@@ -235,6 +241,8 @@ export async function startStrictEvents({
     url: `http://127.0.0.1:${server.address().port}`,
     requests: () => requests,
     refused: () => refused,
+    /** Requests that were let in a second, from the first to the last. */
+    rate: () => ((admittedAt.count - 1) * 1000) / (admittedAt.last - admittedAt.first),
     now,
     /** No more events happen. */
     freeze: () => {

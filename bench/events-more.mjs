@@ -1,0 +1,99 @@
+// Memory, use of a limit, and kills: the other questions of `npm run bench -- events`.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { killEvents } from '../test/support/kill-events.mjs';
+import { startStrictEvents } from '../test/support/strict-events.mjs';
+import { bar, root, sandboxProcess, timed, workFolder } from './measure.mjs';
+
+const from = '2025-01-01T00:00:00.000Z';
+const until = '2026-01-01T00:00:00.000Z';
+
+export const lastLine = ({ stdout }) => JSON.parse(stdout.trim().split('\n').at(-1));
+
+/** One walk of ours in a process of its own, see our-events.mjs; its file is counted and removed. */
+export async function walk(options, wanted) {
+  const ran = await timed([join(root, 'bench', 'our-events.mjs'), JSON.stringify(options)], { cwd: root });
+  const loaded = await count(options.into);
+  if (loaded !== wanted) throw new Error(`${loaded} events loaded of ${wanted}`);
+  rmSync(options.into);
+  const result = lastLine(ran);
+  return { ...result, speed: loaded / result.seconds };
+}
+
+async function count(file) {
+  const database = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY' });
+  const connection = await database.connect();
+  const [[all, ids]] = (
+    await connection.runAndReadAll('select count(*)::int, count(distinct id)::int from events')
+  ).getRows();
+  connection.closeSync();
+  database.closeSync();
+  if (all !== ids) throw new Error(`${all} rows for ${ids} events`);
+  return ids;
+}
+
+/** Peak memory of the whole process at 300,000 and at 1,000,000 events. */
+export async function runMemory(address, { small = 300_000, large = 1_000_000, parallel = 16 }) {
+  const { dir, remove } = workFolder();
+  try {
+    const peaks = [];
+    for (const events of [Number(small), Number(large)]) {
+      const sandbox = await sandboxProcess({
+        logEntries: 1000,
+        events: { count: events, from, to: until, order: 'newest' },
+      });
+      const into = join(dir, `memory-${events}.duckdb`);
+      const result = await walk({ url: sandbox.url, into, address, from, until, parallel: Number(parallel) }, events);
+      sandbox.stop();
+      console.log(
+        `${events} events: ${result.speed.toFixed(0)}/s, ${result.peakMb.toFixed(0)} MB, ${result.windows} windows`,
+      );
+      peaks.push(result.peakMb);
+    }
+    const met = [
+      bar(`peak MB at ${large} events`, peaks[1], (value) => value <= 600, '<= 600'),
+      bar('peak, large / small', peaks[1] / peaks[0], (value) => value <= 1.15, '<= 1.15'),
+    ];
+    return met.every(Boolean);
+  } finally {
+    remove();
+  }
+}
+
+/** How much of a limit is used, and how often it is hit; a strict server counts. */
+export async function runLimit(address, { limit, events = 80_000, latency = 50 }) {
+  const { dir, remove } = workFolder();
+  const qps = Number(limit);
+  const options = { arrivingPerSecond: 0, late: 0, latencyMs: Number(latency), qps };
+  const service = await startStrictEvents({
+    count: Number(events),
+    from: Date.parse(from),
+    to: Date.parse(until),
+    ...options,
+  });
+  try {
+    const into = join(dir, 'limit.duckdb');
+    await walk({ url: service.url, into, address, from, until, parallel: 16, qps }, Number(events));
+    console.log(`${service.requests()} requests, ${service.refused()} of them refused`);
+    return bar(`part of ${qps} requests/s that is used`, service.rate() / qps, (value) => value >= 0.97, '>= 0.97');
+  } finally {
+    await service.close();
+    remove();
+  }
+}
+
+/** Backfill and sync of an independent service, killed at random. */
+export async function runKills({ kills, events = 1_000_000, into = 'duckdb', order = 'newest', qps = 300, seed = 1 }) {
+  const numbers = { kills: Number(kills), events: Number(events), qps: Number(qps), seed: Number(seed) };
+  const report = await killEvents({ ...numbers, into, order, say: (sentence) => console.log(sentence) });
+  console.log(report);
+  const { deaths, rows, missing, doubled, watermark, newest, pending, different } = report;
+  const met =
+    deaths === numbers.kills &&
+    rows === report.events &&
+    missing + doubled + pending + different.length === 0 &&
+    watermark === newest;
+  console.log(met ? 'met' : 'MISSED');
+  return met;
+}
