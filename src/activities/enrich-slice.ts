@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Context } from '@temporalio/activity';
-import type { SliceHeartbeat, SliceInput, SliceResult } from '../core/job.js';
+import type { SliceHeartbeat, SliceInput, SliceResult, StagedJob } from '../core/job.js';
 import { readSlice } from '../rows/index.js';
 import { CONTENTS } from './contents-order.js';
 import type { ActivityDeps } from './deps.js';
@@ -67,10 +67,9 @@ export function createEnrichSlice(deps: ActivityDeps) {
       const scratch = join(deps.scratchDir, `${attempt}.jsonl`);
       try {
         const unitFiles = await deps.journal.unitFiles(book, keys, scratch);
-        const loaded = await sink.load(
-          { job: staged.job, generation: staged.generation, slice, attempt, rowsFile, unitFiles },
-          freshness,
-        );
+        const { job, generation } = staged;
+        const batch = { job, generation, slice, attempt, rowsFile, unitFiles, sharedAnswers: sharesAnswers(staged) };
+        const loaded = await sink.load(batch, freshness);
         return { ...result, complete: true, rows: loaded.rows };
       } finally {
         await rm(scratch, { force: true });
@@ -82,6 +81,11 @@ export function createEnrichSlice(deps: ActivityDeps) {
       control.done();
     }
   };
+}
+
+/** Whether rows share an answer that has an object for each: without a schema it is a text for all of them. */
+function sharesAnswers({ rowsPerRun = 1, options }: StagedJob): boolean {
+  return rowsPerRun > 1 && Boolean(options.outputSchema);
 }
 
 /** The distinct units of a slice that are wanted (null: all), in the order of its rows. */

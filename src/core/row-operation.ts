@@ -18,5 +18,10 @@ export function canBeEnded(operation: string): boolean {
 
 /** Name under which several rows of one run are sent, and asked for in the output. */
 export const ROWS_FIELD = 'rows';
+/** Tag and reason of a row that the answer to its request says nothing of. */
+export const leftOut = {
+  tag: 'MISSING_FROM_RESPONSE',
+  reason: 'the output of the run has no object with the row_id of this row',
+} as const;
 /** Field of such a row that tells which one it is: the hash of its cells. */
 export const ROW_ID_FIELD = 'row_id';

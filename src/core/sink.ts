@@ -64,6 +64,8 @@ export interface LoadBatch {
   readonly rowsFile: string;
   /** Unit files that hold every unit of the slice, see `Journal.unitFiles`. */
   readonly unitFiles: readonly string[];
+  /** An answer is for several rows: one that it has no object for has failed (`MISSING_FROM_RESPONSE`). */
+  readonly sharedAnswers?: boolean;
 }
 
 /** Rows by how they ended. Keys of `tags` are error tags. Amounts in micro-dollars. */

@@ -17,7 +17,8 @@ const row: Readonly<Record<string, string>> = {
   input: 'The cells as they came; names in searchflow_jobs.columns.',
   status: 'success, error (the service says so) or invalid (never sent).',
   error_tag: 'Why it failed, for machines: the service’s tag, or ours for a row that was never sent.',
-  error_message: 'For a row that was never sent: line, column and what is wrong.',
+  error_message:
+    'Why it failed, in words, where anybody said it; for a row that was never sent: line, column and what is wrong.',
   http_status: 'Status of the page, where the service said one.',
   source: 'Where the service had the content from: cached, crawled.',
   title: 'Title of the page.',

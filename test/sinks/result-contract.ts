@@ -297,6 +297,28 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       ]);
     });
 
+    it('that failed say why, where anybody said it', async () => {
+      const said: Readonly<Record<string, Json>> = {
+        Acme: recordOf(null, { status: 'failed', error: { code: 'X', message: 'it failed' } }),
+        Bolt: { error: 'the service tells nothing more of the run' },
+        Cog: recordOf(null, { status: 'failed', error: { code: 'X' } }),
+      };
+      const service = new Service((unit) => {
+        const result = said[query(unit).split(' ')[0] as string] ?? null;
+        return { status: 'error', error_tag: 'RUN_FAILED', result };
+      });
+      const staged = await stageText(dir, csv, {
+        ...{ operation: 'agent', options: {}, units: { kind: 'template', template } },
+        request: { template, rowsPerRun: 1 },
+      });
+      await runJob(dir, test.sink, staged, service);
+      expect(await test.query('SELECT name, error_message FROM brands ORDER BY row_number')).toEqual([
+        ['Acme', 'it failed'],
+        ['Bolt', 'the service tells nothing more of the run'],
+        ['Cog', null],
+      ]);
+    });
+
     it('that are for several rows give each row its part of the output', async () => {
       const rows = { kind: 'rows', row: null, together: 2 } as const;
       const whole = {
@@ -327,6 +349,14 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
         ['Bolt', 'Boss of Bolt'],
         ['Cog', null],
       ]);
+      // Nothing came for it, though its run went well.
+      expect(await test.query('SELECT name, status, error_tag, error_message FROM brands ORDER BY row_number')).toEqual(
+        [
+          ['Acme', 'success', null, null],
+          ['Bolt', 'success', null, null],
+          ['Cog', 'error', 'MISSING_FROM_RESPONSE', expect.stringContaining('row_id')],
+        ],
+      );
       expect((await exported(dir, test.sink)).map(({ ceo, cost_dollars: cost }) => [ceo, cost])).toEqual([
         ['Boss of Acme', '0.001'],
         ['Boss of Bolt', '0.0'],

@@ -118,8 +118,9 @@ export async function buySlice(
 }
 
 export function batchOf(staged: StagedTest, slice: number, unitFiles: readonly string[], attempt = 'attempt-1') {
-  const { job, generation } = staged.record;
-  return { job, generation, slice, attempt, rowsFile: staged.files[slice] as string, unitFiles };
+  const { job, generation, request } = staged.record;
+  const sharedAnswers = (request?.rowsPerRun ?? 1) > 1;
+  return { job, generation, slice, attempt, rowsFile: staged.files[slice] as string, unitFiles, sharedAnswers };
 }
 
 /** Runs a job to its end. */

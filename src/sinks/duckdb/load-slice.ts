@@ -1,9 +1,12 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Freshness } from '../../core/journal.js';
+import { leftOut } from '../../core/row-operation.js';
 import { type LoadBatch, SinkUnusable } from '../../core/sink.js';
 import { withMendedFiles } from './mended-files.js';
 import { makePending } from './pending.js';
+import { literal } from './quote.js';
 import { largest, plainPaths, unitRecords, upTo } from './read-files.js';
+import { rowPart } from './result-sql.js';
 
 /** Loads one slice inside of the caller's transaction: rows and ledger line, or neither. */
 export async function loadSlice(
@@ -71,12 +74,12 @@ async function loadUnits(connection: DuckDBConnection, batch: LoadBatch, row: Ro
     return inserted === wanted;
   };
   if (batch.unitFiles.length > 0) {
-    await insertUnits(connection, batch.unitFiles, row, upTo(unitRecords, await largest(batch.unitFiles)));
+    await insertUnits(connection, batch, batch.unitFiles, row, upTo(unitRecords, await largest(batch.unitFiles)));
   }
   if (await whole()) return;
   await removeUnits(connection, row.job);
   await withMendedFiles(batch.unitFiles, async (files) => {
-    if (files.length > 0) await insertUnits(connection, files, row, newest);
+    if (files.length > 0) await insertUnits(connection, batch, files, row, newest);
   });
   if (await whole()) return;
   throw new Error(
@@ -86,8 +89,13 @@ async function loadUnits(connection: DuckDBConnection, batch: LoadBatch, row: Ro
 
 const newest = `(SELECT * FROM ${unitRecords} QUALIFY row_number() OVER (PARTITION BY key ORDER BY fetched_at DESC NULLS LAST) = 1)`;
 
+/** What a failed answer says of itself: a sentence, or an object with one. */
+const reason = `coalesce(json_extract_string(result, '$.error.message'),
+  CASE json_type(result, '$.error') WHEN 'VARCHAR' THEN json_extract_string(result, '$.error') END)`;
+
 async function insertUnits(
   connection: DuckDBConnection,
+  { sharedAnswers = false }: LoadBatch,
   files: readonly string[],
   row: RowFacts,
   source: string,
@@ -95,13 +103,17 @@ async function insertUnits(
   const { listValue } = await import('@duckdb/node-api');
   await connection.run(
     `INSERT INTO row_store (job, origin, generation, slice, row_number, row_hash, unit_key, url, input, status, error_tag,
-       http_status, source, title, author, published_date, response, request_id, cost_micros, fetched_at, loaded_at)
-     SELECT $job, $origin, $generation, $slice, n, h, key, u, i, status, error_tag,
+       error_message, http_status, source, title, author, published_date, response, request_id, cost_micros, fetched_at, loaded_at)
+     SELECT $job, $origin, $generation, $slice, n, h, key, u, i,
+       CASE WHEN left_out THEN 'error' ELSE status END,
+       CASE WHEN left_out THEN ${literal(leftOut.tag)} ELSE error_tag END,
+       CASE WHEN left_out THEN ${literal(leftOut.reason)} WHEN status = 'error' THEN ${reason} END,
        http_status, source, facts[1], facts[2], facts[3], result, request_id,
        -- What was bought once is counted once, on the first of its rows.
        CASE WHEN d THEN 0 ELSE cost_micros END, fetched_at, make_timestamp_ms($now::BIGINT)
      FROM (
        SELECT r.*, p.n, p.h, p.u, p.i, p.d,
+         ${sharedAnswers ? `r.status = 'success' AND ${rowPart('r.result', 'p.h')} IS NULL` : 'false'} AS left_out,
          json_extract_string(r.result, ['$.title', '$.author', '$.publishedDate']) AS facts
        FROM ${source} r JOIN pending p ON p.k = r.key)`,
     { ...row, units: listValue(plainPaths(files)) },

@@ -27,7 +27,7 @@ export function resultSql(columns: readonly ResultColumn[], plain: boolean): Res
   const ofRow = columns.some(({ from }) => 'of' in from && from.of === 'row');
   return {
     inner: [
-      ...(ofRow ? [rowPart] : []),
+      ...(ofRow ? [`${rowPart('response', 'row_hash')} AS row_part`] : []),
       ...(['response', 'row'] as const)
         .filter((of) => lists[of].length > 0)
         .map((of) => `json_extract_string(${source[of]}, [${lists[of].join(', ')}]) AS ${of}_facts`),
@@ -39,8 +39,9 @@ export function resultSql(columns: readonly ResultColumn[], plain: boolean): Res
 const source = { response: 'response', row: 'row_part' } as const;
 
 /** The object of a shared run's output that names the row. */
-const rowPart = `list_filter(json_extract(response, '$.output.structured.${ROWS_FIELD}[*]'),
-  lambda part: json_extract_string(part, '$.${ROW_ID_FIELD}') = row_hash)[1] AS row_part`;
+export const rowPart = (response: string, rowHash: string): string =>
+  `list_filter(json_extract(${response}, '$.output.structured.${ROWS_FIELD}[*]'),
+  lambda part: json_extract_string(part, '$.${ROW_ID_FIELD}') = ${rowHash})[1]`;
 
 /** A JSON pointer: any name can stand in it. */
 function pointer(path: Path): string {

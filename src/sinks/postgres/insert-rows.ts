@@ -1,6 +1,8 @@
+import { leftOut } from '../../core/row-operation.js';
 import type { LoadBatch } from '../../core/sink.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import { occupied, stagedRows } from './pending.js';
+import { partsOf } from './result-sql.js';
 
 /** Where rows and answers are taken from. */
 interface Source {
@@ -32,12 +34,19 @@ const chosen: Source = {
   when: 'true',
 };
 
-const statement = ({ first, rows, units, when }: Source) => `
+/** What a failed answer says of itself: a sentence, or an object with one. */
+const reason = `coalesce(r.result #>> '{error,message}',
+  CASE WHEN json_typeof(r.result -> 'error') = 'string' THEN r.result ->> 'error' END)`;
+
+const statement = ({ first, rows, units, when }: Source, leaves: string) => `
 WITH ${first} added AS (
   INSERT INTO row_store (job, origin, generation, slice, row_number, row_hash, unit_key, url, input, status, error_tag,
-    http_status, source, title, author, published_date, response, request_id, cost_micros, fetched_at, loaded_at,
+    error_message, http_status, source, title, author, published_date, response, request_id, cost_micros, fetched_at, loaded_at,
     row_exact, answer_exact)
-  SELECT $1, $2, $3, $4, p.n, p.h, r.key, p.u, p.i, r.status, r.error_tag,
+  SELECT $1, $2, $3, $4, p.n, p.h, r.key, p.u, p.i,
+    CASE WHEN o.left_out THEN 'error' ELSE r.status END,
+    CASE WHEN o.left_out THEN '${leftOut.tag}' ELSE r.error_tag END,
+    CASE WHEN o.left_out THEN '${leftOut.reason}' WHEN r.status = 'error' THEN ${reason} END,
     r.http_status, r.source, f.title, f.author, f."publishedDate", r.result, r.request_id,
     -- What was bought once is counted once, on the first of its rows.
     CASE WHEN p.d THEN 0 ELSE r.cost_micros END, r.fetched_at, now(), p.exact::json, r.exact::json
@@ -47,6 +56,7 @@ WITH ${first} added AS (
   JOIN ${rows} p ON p.k = r.key
   CROSS JOIN LATERAL json_to_record(CASE WHEN json_typeof(r.result) = 'object' THEN r.result ELSE '{}' END)
     AS f(title text, author text, "publishedDate" text)
+  CROSS JOIN LATERAL (SELECT ${leaves} AS left_out) AS o
   WHERE ${when}
   RETURNING row_number
 ), invalid AS (
@@ -60,7 +70,11 @@ SELECT (SELECT rows FROM ledger) AS rows, (SELECT count(k) FROM ${rows}) AS unit
   count(DISTINCT row_number) AS places, ${when} AS done
 FROM added`;
 
-const statements = { plain: statement(plain), chosen: statement(chosen) };
+const isLeftOut = `r.status = 'success' AND NOT EXISTS (${partsOf('r.result', 'p.h')})`;
+const statements = {
+  plain: { own: statement(plain, 'false'), shared: statement(plain, isLeftOut) },
+  chosen: { own: statement(chosen, 'false'), shared: statement(chosen, isLeftOut) },
+};
 
 /**
  * Inserts rows and ledger line of a slice in one statement. Answers with the number of its rows, or null where there was not
@@ -68,12 +82,12 @@ const statements = { plain: statement(plain), chosen: statement(chosen) };
  */
 export async function insertRows(
   tx: PgTransaction,
-  { job, generation, slice, attempt }: LoadBatch,
+  { job, generation, slice, attempt, sharedAnswers }: LoadBatch,
   origin: string,
   from: keyof typeof statements,
 ): Promise<number | null> {
   const [told] = await tx.query<{ rows: string; units: string; added: string; places: string; done: boolean }>(
-    statements[from],
+    statements[from][sharedAnswers ? 'shared' : 'own'],
     [job, origin, generation, slice, attempt],
   );
   if (!told?.done || told.added !== told.units || told.places !== told.units) return null;

@@ -23,10 +23,14 @@ export function resultSql(columns: readonly ResultColumn[], prefix: string): Res
 }
 
 /** The object of a shared run's output that names the row. */
-const rowPart = ` LEFT JOIN LATERAL (
-  SELECT part AS row_part FROM json_array_elements(CASE WHEN json_typeof(response #> '{output,structured,${ROWS_FIELD}}') = 'array'
-    THEN response #> '{output,structured,${ROWS_FIELD}}' ELSE '[]' END) part
-  WHERE json_typeof(part) = 'object' AND part ->> '${ROW_ID_FIELD}' = row_hash LIMIT 1) AS parts ON true`;
+const rowPart = ` LEFT JOIN LATERAL (${partsOf('response', 'row_hash')} LIMIT 1) AS parts ON true`;
+
+/** A query for the objects of a shared run's output that name a row: its `row_part`s. */
+export function partsOf(response: string, rowHash: string): string {
+  const list = `${response} #> '{output,structured,${ROWS_FIELD}}'`;
+  return `SELECT part AS row_part FROM json_array_elements(CASE WHEN json_typeof(${list}) = 'array' THEN ${list} ELSE '[]' END) part
+  WHERE json_typeof(part) = 'object' AND part ->> '${ROW_ID_FIELD}' = ${rowHash}`;
+}
 
 /** Length of a list; NULL where it is none. */
 export function listLength(json: string): string {
