@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentRunResult } from '../../core/agent-run.js';
 import { type AgentRunHandle, startAgentRun, withAgentCalls } from '../../worker/agent-control.js';
+import { JobFailed } from '../../worker/runtime-types.js';
 import { type AgentRunFlags, toAgentRequest } from '../agent-request.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { checkReachable } from '../reach.js';
@@ -34,7 +35,9 @@ export async function agentRun(context: Context, query: string | undefined, flag
     );
     const result = await withAgentCalls(access.config, (calls) =>
       watch(context, handle, flags, flags.stream ? calls : null, session.stopped),
-    );
+    ).catch((error: unknown) => {
+      throw error instanceof JobFailed ? new JobFailed(asTyped(error.message), { cause: error }) : error;
+    });
     terminal.show('');
     if (flags.json) terminal.data(JSON.stringify(flags.stream ? { kind: 'result', ...result } : result));
     else {
@@ -45,6 +48,9 @@ export async function agentRun(context: Context, query: string | undefined, flag
     return result.status === 'completed' ? exitCodes.ok : exitCodes.failed;
   });
 }
+
+/** What the workflow's failures call an option has another name here. */
+const asTyped = (message: string): string => message.replace('call it with { refreshAfterMs: 0 }', 'give --anew');
 
 /** Shows where the run stands until it has ended; with `calls` its events, too. */
 async function watch(

@@ -96,7 +96,10 @@ function unknownLines(total: number, outcomes: readonly UnknownOutcome[]): strin
         `  ${new Date(one.intendedAt).toISOString()} ${printable(one.operation)}${one.operation === 'contents' ? ` of ${some(one.keys.length, 'URL')}` : ''}, ` +
         `at most ${dollars(one.estimateMicros)}: ${printable(one.reason, 160)}`,
     ),
-    ...(all > shown.length ? [`  and ${count(all - shown.length)} more (table unknown_outcomes)`] : []),
+    ...(shown.length === 0 ? ['  see the table unknown_outcomes'] : []),
+    ...(shown.length > 0 && all > shown.length
+      ? [`  and ${count(all - shown.length)} more (table unknown_outcomes)`]
+      : []),
   ];
 }
 
