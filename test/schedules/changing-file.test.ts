@@ -1,50 +1,14 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { startTemporal } from '../jobs/temporal.js';
-import { startPostgres } from '../support/postgres-server.mjs';
 import { ChangingFile } from './changing-file.js';
-import { DayByDay } from './day-by-day.js';
+import { DayByDay, live } from './day-by-day.js';
 
 let temporal: TestWorkflowEnvironment;
 beforeAll(async () => {
   temporal = await startTemporal();
 });
 afterAll(() => temporal?.teardown());
-
-interface Story {
-  readonly days: number;
-  readonly refreshAfterDays: number;
-  readonly into: string;
-  /** Runs in which the worker is killed while it buys, and runs before which it is. */
-  readonly killedIn?: readonly number[];
-  readonly killedBefore?: readonly number[];
-}
-
-/** Runs a schedule day by day; answers with how many URLs were due in all. */
-async function live(days: DayByDay, file: ChangingFile, story: Story): Promise<number> {
-  const { killedIn = [], killedBefore = [] } = story;
-  await days.schedule(file, '--into', story.into, '--refresh-after', `${story.refreshAfterDays}d`);
-  await days.work();
-  let due = 0;
-  for (let run = 0; run < story.days; run++) {
-    if (run > 0) file.change();
-    due += file.due().length;
-    if (killedBefore.includes(run)) await days.workAnew();
-    const before = days.sandbox.log().length;
-    const summary = await days.run(file, async () => {
-      if (!killedIn.includes(run)) return;
-      await expect.poll(() => days.sandbox.log().length, { timeout: 20_000, interval: 1 }).toBeGreaterThan(before);
-      await days.workAnew();
-    });
-    const { rows, success, missing, vanished } = summary.warehouse;
-    expect({ run, rows, success, missing, vanished }).toEqual({
-      ...{ run, rows: file.rows.length, success: file.rows.length, missing: 0 },
-      vanished: file.vanished.length,
-    });
-  }
-  await days.kill();
-  return due;
-}
 
 it('fault 24: a file that changes on 30 scheduled runs is billed for its new and expired rows and no other, killed in some or not', async () => {
   const days = await DayByDay.open(temporal);
@@ -78,14 +42,3 @@ it('fault 24: a file that changes on 30 scheduled runs is billed for its new and
   );
   expect(runs).toEqual([{ runs: 30, vanished: file.vanished.length }]);
 }, 240_000);
-
-it('it is the same in PostgreSQL', async () => {
-  const server = await startPostgres();
-  onTestFinished(() => server.stop());
-  const warehouse = await server.database();
-  const days = await DayByDay.open(temporal, { SEARCHFLOW_WAREHOUSE_URL: warehouse });
-  onTestFinished(() => days.close());
-  const file = new ChangingFile(40, 3, 2);
-  await live(days, file, { days: 8, refreshAfterDays: 3, into: warehouse, killedBefore: [5] });
-  expect(days.sold()).toEqual(Object.fromEntries(file.bill));
-}, 120_000);

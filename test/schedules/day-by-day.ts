@@ -123,3 +123,38 @@ export class DayByDay {
     this.folder.write(file.rows);
   }
 }
+
+export interface Story {
+  readonly days: number;
+  readonly refreshAfterDays: number;
+  readonly into: string;
+  /** Runs in which the worker is killed while it buys, and runs before which it is. */
+  readonly killedIn?: readonly number[];
+  readonly killedBefore?: readonly number[];
+}
+
+/** Runs a schedule day by day; answers with how many URLs were due in all. */
+export async function live(days: DayByDay, file: ChangingFile, story: Story): Promise<number> {
+  const { killedIn = [], killedBefore = [] } = story;
+  await days.schedule(file, '--into', story.into, '--refresh-after', `${story.refreshAfterDays}d`);
+  await days.work();
+  let due = 0;
+  for (let run = 0; run < story.days; run++) {
+    if (run > 0) file.change();
+    due += file.due().length;
+    if (killedBefore.includes(run)) await days.workAnew();
+    const before = days.sandbox.log().length;
+    const summary = await days.run(file, async () => {
+      if (!killedIn.includes(run)) return;
+      await expect.poll(() => days.sandbox.log().length, { timeout: 20_000, interval: 1 }).toBeGreaterThan(before);
+      await days.workAnew();
+    });
+    const { rows, success, missing, vanished } = summary.warehouse;
+    expect({ run, rows, success, missing, vanished }).toEqual({
+      ...{ run, rows: file.rows.length, success: file.rows.length, missing: 0 },
+      vanished: file.vanished.length,
+    });
+  }
+  await days.kill();
+  return due;
+}
