@@ -11,7 +11,7 @@ export interface EventStatus {
 }
 
 /** A worker closes its file a quarter of a second after its last load; one that loads all the time doesn't. */
-const PATIENCE_MS = 3000;
+const PATIENCE_MS = 8000;
 const AGAIN_MS = 100;
 
 /** Reads the marks of a warehouse itself, without Temporal. Rejects with `SinkBusy` where a worker has the file all the time. */
