@@ -146,6 +146,53 @@ export function eventContract(make: () => Promise<Contracted>): void {
     }
   });
 
+  it('fault 52: makes the state anew of what came with other contents, also where it is the newest no longer', async () => {
+    await begin();
+    const webset = (id: string, updated: number, title: string, children: readonly object[] = []) => ({
+      ...event('webset.idle', 1, { id: 'w', title, updatedAt: iso(updated), monitors: children }),
+      id,
+    });
+    const item = (id: string, url: string, more = {}) => ({
+      ...event('webset.item.enriched', 2, { id: 'i', websetId: 'w', properties: { url }, updatedAt: iso(2), ...more }),
+      id,
+    });
+    const monitor = (status: string) => ({ id: 'm', status, updatedAt: iso(3) });
+    await load([
+      webset('e1', 5, 'first', [monitor('enabled')]),
+      webset('e2', 4, 'second'),
+      item('e3', 'https://a.example/1'),
+    ]);
+    const verify = { ...sync, stream: 'verify x' };
+    await here.events.begin(verify, { ...run, from: noon(0) });
+    await here.events.claim(verify, 1, 'one');
+    const changed = [
+      webset('e1', 3, 'older now', [monitor('disabled')]),
+      webset('e2', 4, 'second'),
+      item('e3', 'https://a.example/2'),
+    ];
+    const pages = pagesOf(changed);
+    const [told] = await here.events.load([{ ...verify, window: 1, attempt: 'one', pages, walk: walked(true) }]);
+    expect(told).toMatchObject({ events: 3, added: 0, changed: 2 });
+    expect(await here.query('SELECT title, event_id FROM websets')).toEqual([{ title: 'second', event_id: 'e2' }]);
+    expect(await here.query('SELECT status, event_id FROM webset_monitors')).toEqual([
+      { status: 'disabled', event_id: 'e1' },
+    ]);
+    expect(await here.query('SELECT url, event_id FROM webset_items')).toEqual([
+      { url: 'https://a.example/2', event_id: 'e3' },
+    ]);
+  });
+
+  it('keeps the sums of a window that is split', async () => {
+    await begin();
+    const pages = pagesOf([event('webset.idle', 5, { id: 'w1' }), event('webset.idle', 6, { id: 'w2' })]);
+    await here.events.load([{ ...sync, window: 1, attempt: 'one', pages, walk: walked(false) }]);
+    await here.events.split(sync, 1, 'one', [
+      { from: null, to: noon(5) },
+      { from: noon(5), to: noon(30) },
+    ]);
+    expect(await here.events.stream(sync)).toMatchObject({ pages: 1, events: 2, added: 2, watermark: null });
+  });
+
   it('marks what was deleted, in whichever order it hears of it', async () => {
     await begin();
     await load([

@@ -1,4 +1,5 @@
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
+import { touch } from './refold.js';
 
 /** What of a part is to be inserted: as new, or in the place of older contents. */
 export interface ChosenCount {
@@ -76,5 +77,6 @@ async function settle(
   await tx.run(
     `INSERT INTO chosen SELECT part, page, n, CASE WHEN id IN (SELECT id FROM known) THEN 1 ELSE 0 END FROM winners`,
   );
+  await touch(tx, dialect, origin);
   await tx.run('DELETE FROM events WHERE origin = $1 AND id IN (SELECT id FROM winners)', [origin]);
 }

@@ -4,6 +4,7 @@ import { verifies } from '../../core/walk-job.js';
 import { noteChecks } from './checks.js';
 import { chooseNew } from './choose-new.js';
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
+import { refolded, takeBack } from './refold.js';
 import { updateStates } from './state-sql.js';
 
 /** What the pages of one window brought. */
@@ -31,11 +32,14 @@ export async function loadPages(tx: EventTransaction, dialect: EventDialect, loa
   const origin = load.batch[0]?.origin as string;
   const key = [origin, load.loads[0] as number] as const;
   const parts = load.careful ? await insertNew(tx, dialect, load, origin) : await insertAll(tx, dialect, load, key);
+  const replaced = parts.some(({ changed }) => changed > 0);
+  if (replaced) await takeBack(tx, dialect, origin);
+  const which = replaced ? `(${loaded} OR ${refolded})` : loaded;
   const kinds = await tx.rows<{ payload: PayloadKind }>(
-    `SELECT DISTINCT payload FROM events WHERE ${loaded} AND payload IS NOT NULL`,
+    `SELECT DISTINCT payload FROM events WHERE ${which} AND payload IS NOT NULL`,
     key,
   );
-  await updateStates(tx, dialect, key, new Set(kinds.map(({ payload }) => payload)));
+  await updateStates(tx, dialect, { key, which }, new Set(kinds.map(({ payload }) => payload)));
   return parts;
 }
 

@@ -3,25 +3,28 @@ import type { PartTable, StateSource, StateTable } from '../../core/events/state
 import { partTables, stateTables } from '../../core/events/state-tables.js';
 import type { EventDialect, EventTransaction, SqlValue } from './event-sql.js';
 
-/** What a load is told by: origin of its events, and number of the first of its lines. */
-export type LoadKey = readonly [origin: string, firstLoad: number];
+/** Events that state is made of. */
+export interface Folded {
+  /** Values of the parameters: origin of the events, and number of the first line of the load that brought them. */
+  readonly key: readonly [origin: string, firstLoad: number];
+  /** Condition on `events`, in these parameters. */
+  readonly which: string;
+}
 
 const newestFirst = 'version_at DESC, event_at DESC, event_id DESC';
 const versionOf = (alias: string) => `(${alias}.version_at, ${alias}.event_at, ${alias}.event_id)`;
-/** Parameters are those of a `LoadKey`. */
-const loaded = 'origin = $1 AND load_id >= CAST($2 AS BIGINT)';
 
-/** Brings all tables of current state up to the new events of a load, which have payloads of these kinds. */
+/** Brings all tables of current state up to the events of a load, which have payloads of these kinds. */
 export async function updateStates(
   tx: EventTransaction,
   dialect: EventDialect,
-  load: LoadKey,
+  folded: Folded,
   kinds: ReadonlySet<PayloadKind>,
 ): Promise<void> {
-  for (const payload of kinds) await nest(tx, dialect, payload, load);
+  for (const payload of kinds) await nest(tx, dialect, payload, folded);
   for (const table of stateTables) {
     const parts = partTables.filter(({ of }) => of === table.name);
-    await updateState(tx, dialect, table, parts, load, kinds);
+    await updateState(tx, dialect, table, parts, folded, kinds);
   }
 }
 
@@ -31,15 +34,16 @@ const eventAt = (dialect: EventDialect) => `coalesce(created_at, ${dialect.momen
  * Lays the members that hold other objects side by side in a temporary table: to look each of them up in the whole payload
  * would be to parse that as often.
  */
-async function nest(tx: EventTransaction, dialect: EventDialect, payload: PayloadKind, load: LoadKey): Promise<void> {
+async function nest(tx: EventTransaction, dialect: EventDialect, payload: PayloadKind, folded: Folded): Promise<void> {
   const paths = stateTables.flatMap(({ sources }) => sources.filter((source) => source.payload === payload));
   const names = new Set(paths.flatMap(({ path }) => path[0] ?? []));
   if (names.size === 0) return;
-  const events = `(SELECT id AS event_id, ${eventAt(dialect)} AS event_at, data FROM events WHERE ${loaded} AND payload = '${payload}')`;
+  const { key, which } = folded;
+  const events = `(SELECT id AS event_id, ${eventAt(dialect)} AS event_at, data FROM events WHERE ${which} AND payload = '${payload}')`;
   const columns = `event_id, event_at, ${[...names].join(', ')}`;
   await tx.run(
     dialect.temp(`nested_${payload}`, `SELECT ${columns} FROM (${dialect.withMembers(events, [...names])}) m`),
-    load,
+    key,
   );
 }
 
@@ -52,13 +56,14 @@ async function updateState(
   dialect: EventDialect,
   table: StateTable,
   parts: readonly PartTable[],
-  load: LoadKey,
+  folded: Folded,
   kinds: ReadonlySet<PayloadKind>,
 ): Promise<void> {
   const sources = table.sources.filter(({ payload }) => kinds.has(payload));
   if (sources.length === 0) return;
   const { name, columns } = table;
-  const [origin] = load;
+  const { key, which } = folded;
+  const [origin] = key;
   /** Payloads that are objects of the table as a whole. */
   const whole = sources.filter(({ path }) => path.length === 0).map(({ payload }) => payload);
   await tx.run(
@@ -67,9 +72,9 @@ async function updateState(
       `SELECT * FROM (
         SELECT id, o, version_at, event_at, event_id, row_number() OVER (PARTITION BY id ORDER BY ${newestFirst}) AS turn,
           min(deleted_at) OVER (PARTITION BY id) AS deleted_at
-        FROM (${sources.map((source) => candidates(dialect, source)).join('\nUNION ALL\n')}) s) r WHERE turn = 1`,
+        FROM (${sources.map((source) => candidates(dialect, source, which)).join('\nUNION ALL\n')}) s) r WHERE turn = 1`,
     ),
-    whole.length > 0 ? load : [],
+    whole.length > 0 ? key : [],
   );
   await tx.run(
     dialect.temp(
@@ -84,9 +89,9 @@ async function updateState(
   const put = `(SELECT f.id, ${whole.length > 0 ? 'coalesce(f.o, e.data)' : 'f.o'} AS o, f.version_at, f.event_at, f.event_id,
       least(f.deleted_at, m.deleted_at) AS deleted_at
     FROM state_found f LEFT JOIN state_met m ON m.id = f.id
-    ${whole.length > 0 ? `LEFT JOIN (SELECT id, data FROM events WHERE ${loaded} AND payload IN ('${whole.join("', '")}')) e ON e.id = f.event_id` : ''}
+    ${whole.length > 0 ? `LEFT JOIN (SELECT id, data FROM events WHERE ${which} AND payload IN ('${whole.join("', '")}')) e ON e.id = f.event_id` : ''}
     WHERE m.id IS NULL OR m.newer)`;
-  const values = whole.length > 0 ? load : [origin];
+  const values = whole.length > 0 ? key : [origin];
   const names = columns.map((column) => column.name).join(', ');
   await tx.run(
     `INSERT INTO ${name} (id, ${names}, data, deleted_at, version_at, event_at, event_id, origin)
@@ -99,7 +104,7 @@ async function updateState(
 }
 
 /** Query of all versions of objects that the load's events hold. `o` is NULL where it is all of the event's data. */
-function candidates(dialect: EventDialect, { payload, path, deletes = [] }: StateSource): string {
+function candidates(dialect: EventDialect, { payload, path, deletes = [] }: StateSource, which: string): string {
   const { types } = dialect;
   const [member, ...rest] = path;
   if (member === undefined) {
@@ -107,7 +112,7 @@ function candidates(dialect: EventDialect, { payload, path, deletes = [] }: Stat
     return `SELECT object_id AS id, CAST(NULL AS ${types.json}) AS o, version_at, event_at, event_id,
         CAST(${gone} AS ${types.time}) AS deleted_at
       FROM (SELECT object_id, version_at, ${eventAt(dialect)} AS event_at, id AS event_id, type FROM events
-        WHERE ${loaded} AND payload = '${payload}' AND object_id IS NOT NULL) c`;
+        WHERE ${which} AND payload = '${payload}' AND object_id IS NOT NULL) c`;
   }
   const members = `(SELECT event_id, event_at, ${member} AS data FROM nested_${payload})`;
   return `SELECT id, o, coalesce(updated_at, event_at) AS version_at, event_at, event_id, CAST(NULL AS ${types.time}) AS deleted_at

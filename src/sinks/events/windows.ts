@@ -148,13 +148,21 @@ export async function splitWindow(
   attempt: string,
   parts: readonly Span[],
 ): Promise<readonly number[] | null> {
-  const held = await tx.rows(
-    `SELECT 1 AS held FROM event_windows WHERE ${ofStream} AND window_number = $3 AND attempt = $4 AND done = 0`,
+  const integer = (column: string) => `CAST(${column} AS INTEGER) AS ${column}`;
+  const [held] = await tx.rows<Pick<StreamState, 'pages' | 'events' | 'added' | 'changed'>>(
+    `SELECT ${['pages', 'events', 'added', 'changed'].map(integer).join(', ')} FROM event_windows
+     WHERE ${ofStream} AND window_number = $3 AND attempt = $4 AND done = 0`,
     [...keyOf(key), window, attempt],
   );
-  if (held.length === 0) return null;
+  if (!held) return null;
   await tx.run(`DELETE FROM event_windows WHERE ${ofStream} AND window_number = $3`, [...keyOf(key), window]);
-  return addWindows(tx, dialect, key, parts);
+  const numbers = await addWindows(tx, dialect, key, parts);
+  // What it brought is part of the run's sums; how far it came is not.
+  await tx.run(
+    `UPDATE event_windows SET pages = $4, events = $5, added = $6, changed = $7 WHERE ${ofStream} AND window_number = $3`,
+    [...keyOf(key), numbers[0] ?? 0, held.pages, held.events, held.added, held.changed],
+  );
+  return numbers;
 }
 
 /** Writes down where a window stands behind its loaded pages, and with its last one moves the watermark. */
