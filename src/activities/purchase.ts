@@ -14,8 +14,6 @@ export type { Bought, Control, Order, Places, Progress, Receipt, RunFacts, Slow,
 /** So many single units refused and none bought: it is the request that is wrong, not the units. */
 const REFUSALS_TO_FAIL = 8;
 const TICK_MS = 500;
-/** Who only ends what runs waits so long for others who buy it. */
-const THEIRS_MS = 20_000;
 const FULL = 'runs in progress to end: no more may run at once';
 
 export type Purchase = (order: Order, control: Control) => Promise<Receipt>;
@@ -112,7 +110,7 @@ class Run {
     const { journal } = this.#deps;
     const { owner, freshness, unitsPerRequest, slow } = this.#order;
     // What somebody alive follows is his to end, or to go on with; one that is dead is known to be by then.
-    const patience = slow?.startsNothing ? AbortSignal.timeout(THEIRS_MS) : null;
+    const patience = slow?.startsNothing ? AbortSignal.timeout(this.#control.yieldAfterMs) : null;
     while (keys.length > 0) {
       this.#stop.throwIfAborted();
       const claim = await journal.claim(keys, owner, freshness);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agentKeys, agentOrder } from '../../src/activities/agent-order.js';
 import type { ActivityDeps, Order, Receipt } from '../../src/activities/index.js';
 import type { AgentRunRequest } from '../../src/api/agent-run-schemas.js';
@@ -12,10 +12,10 @@ let setting: ActivitySetting;
 beforeAll(async () => {
   setting = await ActivitySetting.open();
 });
-afterAll(() => setting.close());
 const services: StrictAgents[] = [];
-afterEach(async () => {
-  for (const service of services.splice(0)) await service.close();
+afterAll(async () => {
+  for (const service of services) await service.close();
+  await setting.close();
 });
 
 interface World {
@@ -24,7 +24,7 @@ interface World {
   readonly stop: AbortController;
   buy(
     requests: readonly AgentRunRequest[],
-    changes?: Partial<Order> & { readonly ending?: 'cancel' | 'stop' },
+    changes?: Partial<Order> & { readonly ending?: 'cancel' | 'stop'; readonly yieldAfterMs?: number },
   ): Promise<Receipt>;
   keyOf(request: AgentRunRequest): string;
   record(
@@ -48,7 +48,7 @@ async function open(options: StrictAgentsOptions = {}, again?: World): Promise<W
     deps,
     stop,
     keyOf,
-    async buy(requests, { ending, ...changes } = {}) {
+    async buy(requests, { ending, yieldAfterMs = 60_000, ...changes } = {}) {
       const order = agentOrder(deps, {
         book: `${deps.origin.replace(' ', '-')}/gen/000000`,
         owner: randomUUID(),
@@ -57,7 +57,7 @@ async function open(options: StrictAgentsOptions = {}, again?: World): Promise<W
         request: ({ unit }) => JSON.parse(unit) as AgentRunRequest,
         ...(ending ? { ending } : {}),
       });
-      const control = { stop: stop.signal, cut: new AbortController().signal, yieldAfterMs: 60_000 };
+      const control = { stop: stop.signal, cut: new AbortController().signal, yieldAfterMs };
       return deps.purchase({ ...order, ...changes }, control);
     },
     async record(request) {
@@ -77,7 +77,8 @@ const totalsOf = ({ deps }: World) => deps.journal.totals(deps.origin.replace(' 
 const followed = ({ service }: World) =>
   expect.poll(() => [...service.runs.values()].map(({ reads }) => reads > 0), { timeout: 20_000 }).toContain(true);
 
-describe('what runs on after its start', () => {
+// They wait more than they work.
+describe.concurrent('what runs on after its start', () => {
   it('lands with its whole record and its real cost, once, however often it is asked for', async () => {
     const world = await open();
     const receipt = await world.buy([ask('a'), ask('b')]);
@@ -266,6 +267,16 @@ describe('what runs on after its start', () => {
     expect(world.service.starts).toHaveLength(1);
     expect(await heir.record(ask('a'))).toMatchObject({ tag: 'RUN_CANCELLED' });
   });
+});
+
+it('a run that somebody else goes on with is not ended, nor waited for', async () => {
+  const world = await open({ durationMs: { min: 60_000, max: 60_000 } });
+  const theirs = world.buy([ask('a')]);
+  await followed(world);
+  expect(await world.buy([ask('a')], { ending: 'cancel', yieldAfterMs: 100 })).toMatchObject({ complete: false });
+  expect(world.service.inProgress()).toBe(1);
+  for (const run of world.service.runs.values()) run.endsAt = 0;
+  expect(await theirs).toMatchObject({ complete: true, bought: 1 });
 });
 
 describe('a bounded purchase of runs', () => {

@@ -56,7 +56,7 @@ async function refuseOtherService(runtime: Runtime, job: string, origin: string)
   );
 }
 
-/** `searchflow cancel JOB`: paid requests in flight land, then the job ends; what was bought stays bought. */
+/** `searchflow cancel JOB`: paid requests in flight land, agent runs in progress are cancelled, then the job ends; what was bought stays bought. */
 export async function cancel(context: Context, job: string): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { sends: false }, async ({ runtime }) => {
     const walk = await walkNamed(runtime, job);
@@ -67,7 +67,7 @@ export async function cancel(context: Context, job: string): Promise<ExitCode> {
       return exitCodes.ok;
     }
     context.terminal.say(
-      `${printable(handle.job)} is told to end. What it bought stays bought; the same enrich command goes on.`,
+      `${printable(handle.job)} is told to end, agent runs in progress with it. What it bought stays bought; the same command goes on.`,
     );
     return exitCodes.ok;
   });
