@@ -30,6 +30,7 @@ export {
 } from './api/index.js';
 export type { AgentRowsInput } from './core/agent-rows.js';
 export type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from './core/agent-run.js';
+export type { Differences, Verification } from './core/event-warehouse.js';
 export { type CallFacts, classify, type FailureType, transientTags, type Verdict } from './core/failure.js';
 export {
   DEFAULT_TASK_QUEUE,
@@ -67,4 +68,5 @@ export type { ScheduledJobInput, ScheduledOutcome } from './core/schedule.js';
 export { Secret } from './core/secret.js';
 export { DEFAULT_BASE_URL } from './core/service.js';
 export { WalkError } from './core/walk.js';
+export type { BackfillEventsInput, SyncEventsInput, WalkProgress, WalkSummary } from './core/walk-job.js';
 export { MemoryLimiter } from './store/memory-limiter.js';
