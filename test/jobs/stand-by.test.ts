@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, type TestContext } from 'vitest';
 import { startCommand } from '../cli/command.js';
 import { startStrictAgents } from '../support/strict-agents.mjs';
 import { Folder } from './folder.js';
@@ -9,8 +9,9 @@ import { killAllOf } from './processes.js';
 const soon = { timeout: 60_000, interval: 20 };
 const STANDS_BY = 'takes its place when it ends';
 const TAKES_OVER = 'this one runs it now';
+const processes = { skip: process.platform !== 'linux', timeout: 120_000 };
 
-function openFolder() {
+function openFolder({ onTestFinished }: TestContext) {
   const folder = new Folder();
   onTestFinished(() => {
     killAllOf(folder.stateDir);
@@ -24,12 +25,13 @@ function openFolder() {
   };
 }
 
-it.runIf(process.platform === 'linux')(
+it.concurrent(
   'faults 27, 28: whoever watches takes the worker’s place when its process ends, and when it is killed',
-  async () => {
+  processes,
+  async (context) => {
     const service = await startStrictAgents({ durationMs: { min: 600_000, max: 600_000 } });
-    onTestFinished(() => service.close());
-    const { run } = openFolder();
+    context.onTestFinished(() => service.close());
+    const { run } = openFolder(context);
     const env = { SEARCHFLOW_API_KEY: 'key-of-the-agents', SEARCHFLOW_BASE_URL: service.url };
     const ask = (query: string) => run(['agent', 'run', query, '--effort', 'low', '--qps', '50', '--json'], env);
     const started = (query: string) =>
@@ -55,13 +57,13 @@ it.runIf(process.platform === 'linux')(
     expect(third.err()).toContain('Stopping');
     expect(service.starts.map(({ query }) => query)).toEqual(['first', 'second', 'third']);
   },
-  120_000,
 );
 
-it.runIf(process.platform === 'linux')(
+it.concurrent(
   'a job on the sandbox of another command goes on when that one ends, and the sandbox with it',
-  async () => {
-    const { folder, run } = openFolder();
+  processes,
+  async (context) => {
+    const { folder, run } = openFolder(context);
     const file = (name: string, rows: number) => {
       const urls = Array.from({ length: rows }, (_, index) => `https://${name}-${index}.example/`);
       writeFileSync(join(folder.dir, `${name}.csv`), `url\n${urls.join('\n')}\n`);
@@ -75,5 +77,4 @@ it.runIf(process.platform === 'linux')(
     await second.says(TAKES_OVER);
     expect([await second.ended, second.err()]).toEqual([0, expect.stringContaining('Done: 30 rows of second')]);
   },
-  120_000,
 );
