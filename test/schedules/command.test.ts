@@ -1,10 +1,13 @@
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { runCommand } from '../cli/command.js';
 import { Folder, plainRows } from '../jobs/folder.js';
 import { startTemporal } from '../jobs/temporal.js';
+
+// A process for each command, perhaps on a machine that is busy.
+vi.setConfig({ testTimeout: 240_000 });
 
 let temporal: TestWorkflowEnvironment;
 let sandbox: Sandbox;

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { ScheduleControl } from '../../dist/worker/schedule-control.js';
 import type { EnrichCsvInput, JobProgress, JobSummary } from '../../src/core/job.js';
 import type { ScheduledOutcome } from '../../src/core/schedule.js';
@@ -9,6 +9,9 @@ import type { Fault } from '../../src/sandbox/index.js';
 import { Folder, plainRows } from '../jobs/folder.js';
 import { boughtAgain, openSetting, type Setting } from '../jobs/setting.js';
 import { startTemporal } from '../jobs/temporal.js';
+
+// Several runs of a schedule each, perhaps on a machine that is busy.
+vi.setConfig({ testTimeout: 120_000 });
 
 let temporal: TestWorkflowEnvironment;
 let setting: Setting;
