@@ -7,7 +7,7 @@ import { type RowJobState, rowJob } from './row-job.js';
  * `runAgentRows`: an agent run for every row of a CSV file (interface section 4.7), its output as columns of a warehouse.
  *
  * Start it by name with plain JSON, see `AgentRowsInput`. It is the job that `enrichCsv` runs with `operation: 'agent'`, with the same
- * signals, query and promise; never more runs are in progress than the team has places for.
+ * signals, query and promise; never more runs are in progress than the team has places for. Cancelling it cancels its runs.
  * The second argument is its own, for continuing as new.
  */
 export async function runAgentRows(input: AgentRowsInput, state?: RowJobState): Promise<JobSummary> {
