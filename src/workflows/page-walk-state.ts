@@ -22,6 +22,8 @@ export interface PageWalkState extends WalkCounts {
   readonly before: WalkCounts;
   readonly paused: Pause | null;
   readonly startedAt: number;
+  /** When the run that is walked was opened: it ends a minute before the service's then. */
+  readonly openedAt: number;
   readonly resumedAt: number;
   readonly windowsDone: number;
   /** Length of the windows that have a beginning, of those done, and of those done when this run of the workflow began, ms. */
@@ -45,6 +47,7 @@ export function openedState(
     before,
     paused,
     startedAt,
+    openedAt: now,
     resumedAt: now,
     windowsDone: 0,
     lengthMs,

@@ -27,6 +27,8 @@ type WalkActivities = ReturnType<typeof createWalkActivities>;
 export type AnotherWalk = (state: PageWalkState) => Promise<never>;
 
 const DEFAULT_PARALLEL = 16;
+/** A sync that ends later than this after it was opened goes on to what has come meanwhile. */
+const LATE_MS = 120_000;
 
 const pauseSignal = defineSignal(signalNames.pause);
 const resumeSignal = defineSignal(signalNames.resume);
@@ -117,7 +119,7 @@ class PageWalk {
         const { walk, startedAt, before, continues } = this.#now;
         const end = await finishWalk({ walk, startedAt, before, stopped });
         if (end.summary === null) this.#queue = new SliceQueue(toRanges(end.pending));
-        else if (continues && stopped === null) await this.#openNext();
+        else if (stopped === null && (continues || this.#isLate)) await this.#openNext();
         else {
           this.#phase = 'done';
           this.#show();
@@ -161,10 +163,15 @@ class PageWalk {
     return openedState(this.#input, await openWalk(this.#input), { startedAt, now: Date.now(), paused: this.#early });
   }
 
+  /** A sync that took long, or had been interrupted, ends where it began: that is not now any more. */
+  get #isLate(): boolean {
+    return this.#input.kind === 'sync' && Date.now() - this.#now.openedAt > LATE_MS;
+  }
+
   /** What an earlier run left is done: the run of now. */
   async #openNext(): Promise<void> {
-    const { queue, before, lengthMs, doneMs } = await this.#open();
-    this.#set({ before, continues: false, lengthMs, doneMs, doneBeforeMs: doneMs });
+    const { queue, before, lengthMs, doneMs, openedAt } = await this.#open();
+    this.#set({ before, continues: false, lengthMs, doneMs, doneBeforeMs: doneMs, openedAt });
     this.#queue = new SliceQueue(queue);
   }
 

@@ -3,6 +3,7 @@ import type { RuntimeConfig } from '../../dist/worker/runtime-types.js';
 import { queryNames, signalNames } from '../../src/core/job.js';
 import type { BackfillEventsInput, SyncEventsInput, WalkProgress, WalkSummary } from '../../src/core/walk-job.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.js';
+import type { PageWalkState } from '../../src/workflows/page-walk-state.js';
 import { Folder } from '../jobs/folder.js';
 import { type Host, startHost } from '../jobs/host.js';
 
@@ -46,8 +47,9 @@ export class WalkSetting {
     return new WalkSetting(temporal, sandbox, config, await startHost(temporal, config, hostOptions));
   }
 
-  sync(input: SyncEventsInput = {}): Promise<RunningWalk> {
-    return this.#start('syncEvents', input);
+  /** `state`: how a run of it that went before left things. */
+  sync(input: SyncEventsInput = {}, state?: PageWalkState): Promise<RunningWalk> {
+    return this.#start('syncEvents', input, state);
   }
 
   backfill(input: BackfillEventsInput): Promise<RunningWalk> {
@@ -85,11 +87,11 @@ export class WalkSetting {
     this.folder.remove();
   }
 
-  async #start(workflow: string, input: object): Promise<RunningWalk> {
+  async #start(workflow: string, input: object, state?: PageWalkState): Promise<RunningWalk> {
     const handle = await this.#temporal.client.workflow.start(workflow, {
       workflowId: `${this.config.taskQueue}-${++this.#walks}`,
       taskQueue: this.config.taskQueue,
-      args: [{ into: this.folder.into, ...input }],
+      args: [{ into: this.folder.into, ...input }, ...(state ? [state] : [])],
     });
     return {
       progress: () => handle.query<WalkProgress>(queryNames.progress),

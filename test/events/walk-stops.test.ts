@@ -1,6 +1,7 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/index.js';
+import type { PageWalkState } from '../../src/workflows/page-walk-state.js';
 import { startTemporal } from '../jobs/temporal.js';
 import { expectAll } from './expect-all.js';
 import { WalkSetting } from './walk-setting.js';
@@ -64,6 +65,24 @@ it('waits for a person where the service refuses the key; a scheduled run ends i
     expect(await run.result()).toMatchObject({ phase: 'done' });
   }
   await expectAll(setting);
+});
+
+it('that took long goes on to what has come since it began, before it ends', async () => {
+  await open();
+  const { watermark } = await (await setting.sync()).result();
+  const { into } = setting.folder;
+  const counts = { pages: 0, events: 0, added: 0, changed: 0 };
+  const left = (openedAt: number): PageWalkState => ({
+    ...{ version: 1, queue: [], continues: false, before: counts, paused: null, startedAt: openedAt, openedAt },
+    ...{ resumedAt: openedAt, windowsDone: 1, lengthMs: 0, doneMs: 0, doneBeforeMs: 0, ...counts },
+    walk: { origin: setting.config.origin, stream: 'sync', into, types: [] },
+  });
+  const before = setting.pages();
+  await (await setting.sync({}, left(Date.now()))).result();
+  expect(setting.pages()).toBe(before);
+  expect(await (await setting.sync({}, left(Date.now() - 600_000))).result()).toMatchObject({ watermark, added: 0 });
+  // The clock, and the overlap.
+  expect(setting.pages() - before).toBe(2);
 });
 
 it('sits out what passes: 500s, lost connections, cut answers and a Retry-After', async () => {
