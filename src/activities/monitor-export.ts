@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { getMonitorRunEndpoint, listMonitorRunsEndpoint, listMonitorsEndpoint } from '../api/monitors.js';
-import type { MonitorFilter } from '../core/monitor-filter.js';
+import { type MonitorFilter, takesSome } from '../core/monitor-filter.js';
 import type { ExportCounts, MonitorRuns, RawRecord } from '../core/monitor-warehouse.js';
 import { beating } from './beating.js';
 import type { ActivityDeps } from './deps.js';
@@ -39,11 +39,12 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
       return beating(async () => {
         onlyFor(deps, step.origin);
         const { runs } = deps.monitors.warehouse(step);
+        const since = Date.now();
         for await (const page of pagesOf(deps, listMonitorsEndpoint, { ...step.filter })) {
           const safe = page.map((one) => withoutSecrets(one, listMonitorsEndpoint.secrets) as unknown as RawRecord);
           await runs.loadMonitors(origin, step.mark, safe);
         }
-        return runs.endMonitors(origin, step.mark, Object.keys(step.filter).length === 0);
+        return runs.endMonitors(origin, step.mark, takesSome(step.filter) ? null : since);
       });
     },
 

@@ -3,7 +3,7 @@ import type { MonitorState } from '../core/monitor-batch.js';
 import { SHOWN_MONITORS } from '../core/monitor-batch.js';
 import type { QuietMemory, QuietReport } from '../core/monitor-warehouse.js';
 import type { QuietInput, QuietOutcome } from '../core/quiet-input.js';
-import { beginStep, endStep, type QuietMonitor, quietTurn } from '../core/quiet-plan.js';
+import { beginStep, endStep, type HeldMonitor, type QuietMonitor, quietTurn } from '../core/quiet-plan.js';
 import { beating } from './beating.js';
 import type { ActivityDeps } from './deps.js';
 import { listStates, readState, setStatus } from './monitor-list.js';
@@ -68,8 +68,10 @@ class Turn {
     await this.#memory.setMark(...this.#place, { window, state: 'beginning' });
     const known = new Map((await this.#memory.remembered(...this.#place)).map((one) => [one.id, one]));
     const matching = await listStates(this.#deps, this.#step.filter);
-    const concerned = matching.filter((one) => beginStep(one, known.get(one.id) ?? null, window) !== 'nothing');
-    for (const chunk of chunksOf(concerned)) await this.#pause(chunk, known, window);
+    const held = await this.#held();
+    const stepOf = (one: MonitorState) => beginStep(one, known.get(one.id) ?? null, window, held.get(one.id) ?? null);
+    const concerned = matching.filter((one) => stepOf(one) !== 'nothing');
+    for (const chunk of chunksOf(concerned)) await this.#pause(chunk, known, held, window);
     await this.#memory.setMark(...this.#place, { window, state: 'begun' });
     // From the memory, because an attempt before this one may have paused some.
     const now = await this.#memory.remembered(...this.#place);
@@ -79,17 +81,23 @@ class Turn {
   async #pause(
     chunk: readonly MonitorState[],
     known: ReadonlyMap<string, QuietMonitor>,
+    held: ReadonlyMap<string, HeldMonitor>,
     window: string,
   ): Promise<void> {
     const intents: QuietMonitor[] = [];
     const adopted: QuietMonitor[] = [];
     await this.#lookAt(chunk, async (now) => {
       const before = known.get(now.id) ?? null;
-      const what = beginStep(now, before, window);
+      const theirs = held.get(now.id) ?? null;
+      const what = beginStep(now, before, window, theirs);
       const { id, name, updatedAt } = now;
       if (what === 'pause')
         intents.push({ id, name, window, state: 'pausing', before: updatedAt, after: null, keptBy: null });
       if (what === 'adopt' && before) adopted.push({ ...before, state: 'paused', after: updatedAt });
+      if (what === 'join') {
+        const keptBy = theirs?.keptBy ?? null;
+        adopted.push({ id, name, window, state: 'paused', before: null, after: updatedAt, keptBy });
+      }
     });
     await this.#memory.remember(...this.#place, [...intents, ...adopted]);
     const paused: QuietMonitor[] = [];
@@ -109,11 +117,12 @@ class Turn {
 
   async #end(window: string): Promise<void> {
     const remembered = await this.#memory.remembered(...this.#place);
-    for (const chunk of chunksOf(remembered)) await this.#unpause(chunk);
+    const held = await this.#held();
+    for (const chunk of chunksOf(remembered)) await this.#unpause(chunk, held);
     await this.#memory.setMark(...this.#place, this.#step.restore ? null : { window, state: 'ended' });
   }
 
-  async #unpause(chunk: readonly QuietMonitor[]): Promise<void> {
+  async #unpause(chunk: readonly QuietMonitor[], held: ReadonlyMap<string, HeldMonitor>): Promise<void> {
     const ours: QuietMonitor[] = [];
     const done: string[] = [];
     const left: QuietReport[] = [];
@@ -121,6 +130,13 @@ class Turn {
       const { id, name } = known;
       const now = await readState(this.#deps, id);
       const what = endStep(known, now);
+      const others = held.get(id);
+      if (what.do === 'unpause' && others) {
+        done.push(id);
+        // No news for the warehouse: it is so each time.
+        this.#left.push({ id, name, what: `quiet hours ${others.schedule} go on` });
+        return;
+      }
       if (what.do === 'unpause') {
         // A pause of ours whose answer was lost is known only now as it came out.
         ours.push({ ...known, state: 'unpausing', after: now?.updatedAt ?? null });
@@ -141,6 +157,11 @@ class Turn {
     );
     this.#unpaused += ours.length;
     this.#left.push(...left);
+  }
+
+  /** Monitors that other quiet hours hold, by id. */
+  async #held(): Promise<ReadonlyMap<string, HeldMonitor>> {
+    return new Map((await this.#memory.held(...this.#place)).map((one) => [one.id, one]));
   }
 
   async #lookAt(states: readonly MonitorState[], see: (now: MonitorState) => Promise<void>): Promise<void> {

@@ -3,7 +3,7 @@ import type { BatchRun, Decision, MonitorState } from './monitor-batch.js';
 import type { MonitorEffect, PlannedMonitor } from './monitor-effect.js';
 import type { MonitorExport } from './monitor-export.js';
 import type { MonitorFilter } from './monitor-filter.js';
-import type { QuietMark, QuietMonitor } from './quiet-plan.js';
+import type { HeldMonitor, QuietMark, QuietMonitor } from './quiet-plan.js';
 
 /** A batch before anything is done. */
 export interface BatchRecord extends BatchRun {
@@ -62,6 +62,8 @@ export interface QuietMemory {
   setMark(origin: string, schedule: string, mark: QuietMark | null): Promise<void>;
   /** Monitors it is about to pause, has paused, or is about to unpause. */
   remembered(origin: string, schedule: string): Promise<readonly QuietMonitor[]>;
+  /** Monitors that other schedules have paused and not put back. */
+  held(origin: string, schedule: string): Promise<readonly HeldMonitor[]>;
   /** Adds or replaces them by id. */
   remember(origin: string, schedule: string, monitors: readonly QuietMonitor[]): Promise<void>;
   forget(origin: string, schedule: string, ids: readonly string[]): Promise<void>;
@@ -94,8 +96,11 @@ export type RawRecord = { readonly id: string } & { readonly [name: string]: unk
 export interface MonitorRuns {
   /** Loads monitors as they are now; `mark` tells this export from others. Those that are gone stay, with `gone_at`. */
   loadMonitors(origin: string, mark: string, monitors: readonly RawRecord[]): Promise<void>;
-  /** Ends the list of an export: where it was of all monitors, those that it did not name are gone. */
-  endMonitors(origin: string, mark: string, whole: boolean): Promise<{ readonly monitors: number }>;
+  /**
+   * Ends the list of an export. `wholeSince`: where it was of all monitors, when it began, Unix ms; those that neither it nor another
+   * export has seen since are gone.
+   */
+  endMonitors(origin: string, mark: string, wholeSince: number | null): Promise<{ readonly monitors: number }>;
   /** The next monitors of an export whose runs are not read yet, by id. */
   unread(origin: string, mark: string, limit: number): Promise<readonly string[]>;
   knownRuns(origin: string, monitor: string): Promise<readonly KnownRun[]>;

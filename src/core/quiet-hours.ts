@@ -34,19 +34,7 @@ export interface WallClock {
 /** The wall clock of a zone at a moment (Unix ms). Intl knows the zones; nothing of them is computed here. */
 export function wallClock(at: number, tz: string): WallClock {
   const parts = Object.fromEntries(
-    new Intl.DateTimeFormat('en-GB', {
-      timeZone: tz,
-      calendar: 'gregory',
-      numberingSystem: 'latn',
-      hourCycle: 'h23',
-      weekday: 'short',
-      year: 'numeric',
-      month: '2-digit',
-      day: '2-digit',
-      hour: '2-digit',
-      minute: '2-digit',
-      second: '2-digit',
-    })
+    clockOf(tz)
       .formatToParts(at)
       .map(({ type, value }) => [type, value]),
   );
@@ -57,6 +45,20 @@ export function wallClock(at: number, tz: string): WallClock {
     day,
     minutes: Number(parts.hour) * 60 + Number(parts.minute) + Number(parts.second) / 60,
   };
+}
+
+/** Clocks by zone: one takes a hundred times as long to make as to read. */
+const clocks = new Map<string, Intl.DateTimeFormat>();
+
+function clockOf(tz: string): Intl.DateTimeFormat {
+  const made =
+    clocks.get(tz) ??
+    new Intl.DateTimeFormat('en-GB', {
+      ...{ timeZone: tz, calendar: 'gregory', numberingSystem: 'latn', hourCycle: 'h23', weekday: 'short' },
+      ...{ year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit' },
+    });
+  clocks.set(tz, made);
+  return made;
 }
 
 /** Minutes since midnight of `20:00`; null for what is no time of a day. `24:00` is the end of a day. */
@@ -89,6 +91,20 @@ export function quietAt(at: number, hours: QuietHours): string | null {
     if (since >= 0 && since < length && hours.days.includes(day)) return dateBefore(wall.date, back);
   }
   return null;
+}
+
+/** Minutes by which clocks are put back at most, and more. */
+const PUT_BACK = 180;
+
+/**
+ * Whether the clock on the wall is before the beginning of hours that have begun (`window`: on which date), because it was put back
+ * since: they go on, though it does not show.
+ */
+export function isPutBack(at: number, hours: QuietHours, window: string): boolean {
+  const wall = wallClock(at, hours.tz);
+  const days = Math.round((Date.parse(`${window}T00:00:00Z`) - Date.parse(`${wall.date}T00:00:00Z`)) / 86_400_000);
+  const early = days * DAY + (minutesOf(hours.from) ?? 0) - wall.minutes;
+  return early > 0 && early <= PUT_BACK;
 }
 
 /** A sentence that says what is wrong with quiet hours; null where nothing is. */

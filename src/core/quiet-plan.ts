@@ -1,5 +1,5 @@
 import type { MonitorState } from './monitor-batch.js';
-import { type QuietHours, quietAt } from './quiet-hours.js';
+import { isPutBack, type QuietHours, quietAt } from './quiet-hours.js';
 
 /** How far a schedule of quiet hours is. */
 export interface QuietMark {
@@ -35,21 +35,38 @@ export type QuietTurn = { readonly do: 'begin' | 'end'; readonly window: string 
 export function quietTurn(now: number, hours: QuietHours, mark: QuietMark | null): QuietTurn {
   const window = quietAt(now, hours);
   const open = mark !== null && mark.state !== 'ended';
-  if (window === null) return open ? { do: 'end', window: mark.window } : { do: 'nothing' };
+  if (window === null)
+    return open && !isPutBack(now, hours, mark.window) ? { do: 'end', window: mark.window } : { do: 'nothing' };
   if (mark?.window === window) return mark.state === 'beginning' ? { do: 'begin', window } : { do: 'nothing' };
   return { do: 'begin', window };
 }
 
-/** What is to be done to a monitor when quiet hours begin. `adopt`: our pause of before was not seen to its end. */
-export type BeginStep = 'pause' | 'adopt' | 'nothing';
+/** A monitor that other quiet hours hold paused. */
+export interface HeldMonitor extends Pick<QuietMonitor, 'id' | 'after' | 'keptBy'> {
+  /** Name of these hours. */
+  readonly schedule: string;
+}
 
-/** `known`: what is remembered of the monitor. */
-export function beginStep(now: MonitorState, known: QuietMonitor | null, window: string): BeginStep {
+/**
+ * What is to be done to a monitor when quiet hours begin. `adopt`: our pause of before was not seen to its end. `join`: other quiet
+ * hours paused it, and whichever end last put it back.
+ */
+export type BeginStep = 'pause' | 'adopt' | 'join' | 'nothing';
+
+/** `known`: what is remembered of the monitor; `held`: what other quiet hours remember of it. */
+export function beginStep(
+  now: MonitorState,
+  known: QuietMonitor | null,
+  window: string,
+  held: HeldMonitor | null,
+): BeginStep {
   const isActive = now.status === 'active';
   if (known?.state === 'pausing') {
     if (isActive) return 'pause';
     return now.status === 'paused' && now.updatedAt !== known.before ? 'adopt' : 'nothing';
   }
+  const isTheirs = now.status === 'paused' && held !== null && now.updatedAt === held.after;
+  if (isTheirs && known?.after !== held.after) return 'join';
   // Paused for these hours and active again: a person wants it to run.
   return isActive && known?.window !== window ? 'pause' : 'nothing';
 }

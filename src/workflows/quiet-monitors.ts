@@ -11,8 +11,9 @@ const { takeQuietTurn } = proxyActivities<Activities>({
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 });
 
-/** One turn at a time: the schedules that begin and end the same hours must not meet. */
+/** One turn at a time: neither the schedules of the same hours nor those of others with the same memory must meet. */
 const AGAIN_MS = 2000;
+const MOST_AGAIN_MS = 30_000;
 
 /**
  * `quietMonitors`: what the schedules of quiet hours start. It decides by the clock what is to be done, so it does the right thing
@@ -20,20 +21,21 @@ const AGAIN_MS = 2000;
  */
 export async function quietMonitors(input: QuietInput): Promise<QuietOutcome> {
   refuse(input);
-  for (;;) {
+  const { origin = '', into } = input;
+  for (let wait = AGAIN_MS; ; wait = Math.min(2 * wait, MOST_AGAIN_MS)) {
     try {
       return await executeChild<typeof quietTurn>('quietTurn', {
-        workflowId: `searchflow-quiet-turn-${input.name}`,
+        workflowId: `searchflow-quiet-turn-${origin}-${into}`,
         args: [input],
       });
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      await sleep(AGAIN_MS);
+      await sleep(wait);
     }
   }
 }
 
-/** `quietTurn`: one turn of quiet hours, the only one of its name at its time. */
+/** `quietTurn`: one turn of quiet hours, the only one of its memory at its time. */
 export async function quietTurn(input: QuietInput): Promise<QuietOutcome> {
   refuse(input);
   try {

@@ -153,6 +153,13 @@ describe('a turn of quiet hours', () => {
     expect(turns(late, moments)).toEqual(['begin 2026-10-25', 'end 2026-10-25', null, null]);
   });
 
+  it('ends nothing where the clock was put back before the beginning of hours that have begun', () => {
+    const early: QuietHours = { ...nights, from: '02:30', until: '07:00', days: [...weekdays] };
+    // 02:30 summer time, then 02:10, 02:40 and 07:00 winter time.
+    const moments = ['2026-10-25T00:30:00', '2026-10-25T01:10:00', '2026-10-25T01:40:00', '2026-10-25T06:00:00'];
+    expect(turns(early, moments)).toEqual(['begin 2026-10-25', null, null, 'end 2026-10-25']);
+  });
+
   it.each(['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Africa/Casablanca'])(
     'with one every half hour of a year in %s begins and ends by turns, and is in its hours by the clock on the wall',
     (tz) => {
@@ -202,19 +209,28 @@ describe('a monitor', () => {
   };
 
   it('is paused when hours begin, unless it was resumed by a person within them', () => {
-    expect(beginStep(state('active', 't0'), null, '2026-01-15')).toBe('pause');
-    expect(beginStep(state('paused', 't0'), null, '2026-01-15')).toBe('nothing');
-    expect(beginStep(state('disabled', 't0'), null, '2026-01-15')).toBe('nothing');
-    expect(beginStep(state('active', 't5'), paused, '2026-01-15')).toBe('nothing');
-    expect(beginStep(state('active', 't5'), paused, '2026-01-16')).toBe('pause');
-    expect(beginStep(state('paused', 't1'), paused, '2026-01-16')).toBe('nothing');
+    expect(beginStep(state('active', 't0'), null, '2026-01-15', null)).toBe('pause');
+    expect(beginStep(state('paused', 't0'), null, '2026-01-15', null)).toBe('nothing');
+    expect(beginStep(state('disabled', 't0'), null, '2026-01-15', null)).toBe('nothing');
+    expect(beginStep(state('active', 't5'), paused, '2026-01-15', null)).toBe('nothing');
+    expect(beginStep(state('active', 't5'), paused, '2026-01-16', null)).toBe('pause');
+    expect(beginStep(state('paused', 't1'), paused, '2026-01-16', null)).toBe('nothing');
+  });
+
+  it('that other quiet hours hold paused is held by these as well, unless somebody changed it since', () => {
+    const held = { id: 'm1', schedule: 'nights', after: 't1', keptBy: null };
+    expect(beginStep(state('paused', 't1'), null, '2026-01-15', held)).toBe('join');
+    expect(beginStep(state('paused', 't2'), null, '2026-01-15', held)).toBe('nothing');
+    expect(beginStep(state('active', 't2'), null, '2026-01-15', held)).toBe('pause');
+    expect(beginStep(state('paused', 't1'), paused, '2026-01-16', held)).toBe('nothing');
+    expect(beginStep(state('paused', 't3'), paused, '2026-01-16', { ...held, after: 't3' })).toBe('join');
   });
 
   it('whose pause was not seen to its end is taken for ours where it changed since, and else for somebody else’s', () => {
     const pausing: QuietMonitor = { ...paused, state: 'pausing', after: null };
-    expect(beginStep(state('active', 't0'), pausing, '2026-01-15')).toBe('pause');
-    expect(beginStep(state('paused', 't1'), pausing, '2026-01-15')).toBe('adopt');
-    expect(beginStep(state('paused', 't0'), pausing, '2026-01-15')).toBe('nothing');
+    expect(beginStep(state('active', 't0'), pausing, '2026-01-15', null)).toBe('pause');
+    expect(beginStep(state('paused', 't1'), pausing, '2026-01-15', null)).toBe('adopt');
+    expect(beginStep(state('paused', 't0'), pausing, '2026-01-15', null)).toBe('nothing');
     expect(endStep(pausing, state('paused', 't1'))).toEqual({ do: 'unpause' });
     expect(endStep(pausing, state('paused', 't0'))).toEqual({ do: 'forget', why: null });
     expect(endStep(pausing, state('active', 't0'))).toEqual({ do: 'forget', why: null });

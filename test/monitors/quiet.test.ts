@@ -190,6 +190,24 @@ it.each(['pause', 'unpause'] as const)(
   },
 );
 
+it('quiet hours that overlap put monitors back when the last of them ends, and none in between', async () => {
+  const setting = await MonitorSetting.open(temporal);
+  const { server } = setting;
+  const ids = Array.from({ length: 4 }, () => server.add(growth).id);
+  const late = { name: 'late', hours: { ...nights, from: '22:00', until: '08:00' } };
+  const inner = { name: 'inner', hours: { ...nights, from: '23:00', until: '03:00' } };
+  expect(await turn(setting, '2026-01-15T19:00')).toMatchObject({ did: 'begin', paused: 4 });
+  expect(await turn(setting, '2026-01-15T21:00', late)).toMatchObject({ did: 'begin', paused: 4 });
+  expect(await turn(setting, '2026-01-15T22:00', inner)).toMatchObject({ did: 'begin', paused: 4 });
+  // A person takes one over in between.
+  for (const status of ['active', 'paused']) server.change(ids[0] as string, { status });
+  expect(await turn(setting, '2026-01-16T02:00', inner)).toMatchObject({ did: 'end', unpaused: 0, leftCount: 4 });
+  expect(await turn(setting, '2026-01-16T06:00')).toMatchObject({ did: 'end', unpaused: 0, leftCount: 4 });
+  expect(server.idsOf('paused')).toEqual(ids);
+  expect(await turn(setting, '2026-01-16T07:00', late)).toMatchObject({ did: 'end', unpaused: 3, leftCount: 1 });
+  expect(server.idsOf('active')).toEqual(ids.slice(1));
+});
+
 it('are two schedules in their zone that start a turn each, and none when they are removed', async () => {
   const setting = await MonitorSetting.open(temporal);
   const { server, config, folder } = setting;

@@ -157,6 +157,12 @@ export function warehouseContract(open: () => Promise<Held>): void {
       monitors.map((one, index) => ({ ...one, state: 'unpausing', keptBy: index === 0 ? 'Ann' : null })),
     );
     expect(await quiet.remembered(origin, 'weekends')).toEqual([]);
+    expect(await quiet.held(origin, 'weekends')).toEqual([]);
+    await quiet.remember(origin, 'nights', monitors.slice(1));
+    expect(await quiet.held(origin, 'nights')).toEqual([]);
+    expect(await quiet.held(origin, 'weekends')).toEqual(
+      monitors.slice(1).map(({ id, after }) => ({ id, schedule: 'nights', after, keptBy: null })),
+    );
     await quiet.forget(origin, 'nights', ['paused-0000', 'paused-0001']);
     expect((await quiet.remembered(origin, 'nights')).map(({ id }) => id)).toEqual(['paused-0002']);
     await quiet.report(origin, 'nights', 5000, [{ id: 'paused-0000', name: 'One', what: 'Ann paused it, too' }]);
@@ -224,7 +230,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
       },
       { id: 'm2', name: null, status: 'paused' },
     ]);
-    expect(await runs.endMonitors(origin, 'export-1', true)).toEqual({ monitors: 2 });
+    expect(await runs.endMonitors(origin, 'export-1', 0)).toEqual({ monitors: 2 });
     expect(await runs.unread(origin, 'export-1', 10)).toEqual(['m1', 'm2']);
     const goesOn = runRecord('run-2', { status: 'running', output: null, completedAt: null });
     await runs.loadRuns(origin, 'export-1', 'm1', [runRecord('run-1'), goesOn]);
@@ -267,9 +273,12 @@ export function warehouseContract(open: () => Promise<Held>): void {
     await runs.loadMonitors(origin, 'export-1', [{ id: 'm1' }, { id: 'm2' }]);
     await runs.loadRuns(origin, 'export-1', 'm2', [runRecord('run-1')]);
     await runs.loadMonitors(origin, 'export-2', [{ id: 'm1' }]);
-    await runs.endMonitors(origin, 'export-2', false);
+    await runs.endMonitors(origin, 'export-2', null);
     expect(await query('SELECT id FROM monitors WHERE gone_at IS NOT NULL')).toEqual([]);
-    await runs.endMonitors(origin, 'export-2', true);
+    // Another export saw it after this one had begun.
+    await runs.endMonitors(origin, 'export-2', Date.now() - 60_000);
+    expect(await query('SELECT id FROM monitors WHERE gone_at IS NOT NULL')).toEqual([]);
+    await runs.endMonitors(origin, 'export-2', Date.now() + 1000);
     expect(await query('SELECT id FROM monitors WHERE gone_at IS NOT NULL')).toEqual([{ id: 'm2' }]);
     expect(await query('SELECT id FROM monitor_runs')).toEqual([{ id: 'run-1' }]);
   });

@@ -1,5 +1,5 @@
 import type { QuietMemory } from '../../core/monitor-warehouse.js';
-import type { QuietMark, QuietMonitor } from '../../core/quiet-plan.js';
+import type { HeldMonitor, QuietMark, QuietMonitor } from '../../core/quiet-plan.js';
 import type { Transact } from './batch-audit.js';
 import { insert, type MonitorDialect } from './monitor-sql.js';
 import { quietMarks, quietMonitors, quietReports } from './monitor-tables.js';
@@ -29,6 +29,15 @@ export function createQuietMemory(transact: Transact, dialect: MonitorDialect): 
         tx.rows<QuietMonitor>(
           `SELECT monitor_id AS id, name, quiet_window AS "window", state, before_updated_at AS before, after_updated_at AS after,
              kept_by AS "keptBy" FROM monitor_quiet WHERE ${ofSchedule} ORDER BY 1`,
+          [origin, schedule],
+        ),
+      ),
+
+    held: (origin, schedule) =>
+      transact((tx) =>
+        tx.rows<HeldMonitor>(
+          `SELECT monitor_id AS id, schedule, after_updated_at AS after, kept_by AS "keptBy" FROM monitor_quiet
+           WHERE origin = $1 AND schedule <> $2 AND state = 'paused' ORDER BY 1, 2`,
           [origin, schedule],
         ),
       ),

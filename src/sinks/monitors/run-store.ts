@@ -26,12 +26,13 @@ export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): 
         );
       }),
 
-    endMonitors: (origin, mark, whole) =>
+    endMonitors: (origin, mark, wholeSince) =>
       transact(async (tx) => {
-        if (whole) {
+        if (wholeSince !== null) {
           await tx.run(
-            `UPDATE monitors SET gone_at = ${moment('$3')} WHERE origin = $1 AND gone_at IS NULL AND export_mark <> $2`,
-            [origin, mark, Date.now()],
+            `UPDATE monitors SET gone_at = ${moment('$3')} 
+             WHERE origin = $1 AND gone_at IS NULL AND export_mark <> $2 AND seen_at < ${moment('$4')}`,
+            [origin, mark, Date.now(), wholeSince],
           );
         }
         const [seen] = await tx.rows<{ n: number }>(
