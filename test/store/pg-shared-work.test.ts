@@ -117,4 +117,19 @@ describe('job entries in a store', () => {
     expect(await other.get('a-1')).toEqual(entry('a-1', '/out.csv'));
     expect(await other.all()).toEqual([entry('b-2'), entry('a-1', '/out.csv')]);
   });
+
+  it('are kept apart from walks, which are seen in the same way', async () => {
+    const entries = new PgJobEntries(await stores.connect(stores.url()));
+    const before = await entries.all();
+    const walk = (job: string, into: string) => ({
+      job,
+      workflowId: `searchflow-${job}`,
+      ...{ origin: 'sandbox', stream: 'sync', into },
+    });
+    await entries.putWalk(walk('events-sync-1', 'a.duckdb'));
+    await entries.putWalk(walk('events-sync-2', 'b.duckdb'));
+    await entries.putWalk(walk('events-sync-1', 'c.duckdb'));
+    expect(await entries.walks()).toEqual([walk('events-sync-2', 'b.duckdb'), walk('events-sync-1', 'c.duckdb')]);
+    expect([await entries.get('events-sync-1'), await entries.all()]).toEqual([null, before]);
+  });
 });
