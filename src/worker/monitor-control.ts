@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import type { Client } from '@temporalio/client';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { canonicalJson, type Json } from '../core/json.js';
 import type { BatchMonitorsInput, BatchProgress, BatchSummary } from '../core/monitor-batch.js';
 import type { MonitorCall } from '../core/monitor-call.js';
@@ -15,16 +15,19 @@ import { FlowHandle } from './flow-handle.js';
 import { QuietControl } from './quiet-control.js';
 import { UsageError, type WorkflowAccess } from './runtime-types.js';
 import { sha256 } from './sha256.js';
+import { ToldResults } from './told-results.js';
 
 /** The workflows for monitors, as the command uses them. */
 export class MonitorControl {
   readonly quiet: QuietControl;
   readonly #access: WorkflowAccess;
   readonly #cwd: string;
+  readonly #told: ToldResults;
 
   constructor(access: WorkflowAccess, cwd: string) {
     this.#access = access;
     this.#cwd = cwd;
+    this.#told = new ToldResults(access.config.stateDir);
     this.quiet = new QuietControl(access);
   }
 
@@ -60,15 +63,27 @@ export class MonitorControl {
     return result.data === undefined ? { tooLarge: true, preview: result.preview ?? '' } : result.data;
   }
 
-  /** Makes a monitor; the same definition again while it is being made attaches to it. */
-  async create(definition: { readonly [field: string]: Json }, secretFile: string): Promise<CreatedMonitorResult> {
+  /**
+   * Makes a monitor; the same definition again while it is being made attaches to it. What was made before for a command that ended
+   * before it could tell is told now (`before`), and nothing is made.
+   */
+  async create(
+    definition: { readonly [field: string]: Json },
+    secretFile: string,
+  ): Promise<{ readonly made: CreatedMonitorResult; readonly before: boolean }> {
     const file = resolve(this.#cwd, secretFile);
     await checkWritable(file);
     const { origin } = this.#access.config;
     const input = { definition, secretFile: file, origin, ...(this.#access.shared ? { host: hostname() } : {}) };
     const id = `searchflow-monitors-create-${sha256(canonicalJson([definition, file, origin])).slice(0, 6)}`;
-    const handle = await this.#start(monitorWorkflows.createMonitor, id, input);
-    return (await handle.result()) as CreatedMonitorResult;
+    const before = await this.#isUntold(id);
+    const handle = before
+      ? new FlowHandle<never, CreatedMonitorResult>(this.#access.client, id)
+      : await this.#start<never, CreatedMonitorResult>(monitorWorkflows.createMonitor, id, input);
+    const made = await handle.result();
+    const { runId } = await this.#access.client.workflow.getHandle(id).describe();
+    this.#told.add(runId);
+    return { made, before };
   }
 
   /** Exports runs; the same export attaches where it runs. */
@@ -85,6 +100,19 @@ export class MonitorControl {
       name: workflowId.replace(/^searchflow-/, ''),
       work: { workflow: monitorWorkflows.exportMonitorRuns, workflowId, input: { ...input, origin } },
     };
+  }
+
+  /** Whether a workflow has come to its end in this folder, and no command has said so. */
+  async #isUntold(workflowId: string): Promise<boolean> {
+    // Others' workflows are others' to tell.
+    if (this.#access.shared) return false;
+    try {
+      const { status, runId } = await this.#access.client.workflow.getHandle(workflowId).describe();
+      return status.name === 'COMPLETED' && !this.#told.has(runId);
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return false;
+      throw error;
+    }
   }
 
   async #start<P, R>(workflow: string, workflowId: string, input: object): Promise<FlowHandle<P, R>> {

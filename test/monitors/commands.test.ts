@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
@@ -60,6 +60,20 @@ it('a secret that the answer does not hold is missing, and said to be', async ()
   const { code, err } = await run('create', 'definition.json', '--secret-file', 'secrets/hooks.json');
   expect([code, err]).toEqual([1, expect.stringMatching(/secret missing: .* was not in the answer.*a new id/)]);
   expect(err).not.toContain('webhook secret is in');
+});
+
+it('a monitor that was made for a command that could not say so is told by the same command, and not made again', async () => {
+  const { server, folder, run } = await open();
+  const create = () => run('create', 'definition.json', '--secret-file', 'secrets/hooks.json');
+  const id = (await create()).out.trim();
+  // As if it had been killed before it wrote down that it told.
+  rmSync(join(folder.dir, '.searchflow', 'told-results'));
+  const again = await create();
+  expect([again.code, again.out.trim(), again.err]).toEqual([0, id, expect.stringContaining('made before')]);
+  expect(server.monitors.size).toBe(1);
+  const another = await create();
+  expect([another.code, another.err]).toEqual([0, expect.not.stringContaining('made before')]);
+  expect(server.monitors.size).toBe(2);
 });
 
 it('--yes approves the same batch where it waits for its approval, and says that its --limit stays', async () => {

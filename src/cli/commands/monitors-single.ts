@@ -32,7 +32,9 @@ export async function create(
       : [];
   const definition = await readJson(context, file, mistakes);
   return withMonitors(context, flags, mistakes, async (control) => {
-    const made = await control.create(definition, secretFile as string);
+    const { made, before } = await control.create(definition, secretFile as string);
+    if (before)
+      context.terminal.say('It was made before, by a command that ended before it could say so; now nothing was made.');
     return tellMade(context, control, definition, secretFile as string, made, flags.json ?? false);
   });
 }
@@ -64,7 +66,7 @@ async function tellMade(
   );
   if (terminal.asks && (await askYesNo(context, `Delete ${id} and make it again, with a new id?`))) {
     await control.call({ operation: 'deleteMonitor', input: { id: made.monitor.id } });
-    const anew = await control.create(definition, secretFile);
+    const { made: anew } = await control.create(definition, secretFile);
     return tellMade(context, control, definition, secretFile, anew, json);
   }
   terminal.say(`To do so: searchflow monitors delete ${id}, then the same command again.`);
