@@ -29,8 +29,9 @@ const LIMITS = {
  */
 const ROW_GROUP_ROWS = 10_240;
 
-/** For work on a whole job, which sorts and joins all its rows: with less it spills more, or fails. */
-const WHOLE_JOB_MEMORY = '256MB';
+/** For work on a whole job, which sorts and joins all its rows, and for loads of events: with less they spill more, or fail. */
+export const memories = { wholeJob: '256MB', events: '192MB' } as const;
+type Memory = (typeof memories)[keyof typeof memories];
 
 /** Files that are being opened in this process. */
 const opening = new Map<string, Promise<void>>();
@@ -78,9 +79,9 @@ export class Warehouse {
   }
 
   /** The same, with the memory for work on a whole job. */
-  useWhole<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+  useWhole<T>(work: (connection: DuckDBConnection) => Promise<T>, memory: Memory = memories.wholeJob): Promise<T> {
     return this.use(async (connection) => {
-      await connection.run(`SET GLOBAL memory_limit = '${WHOLE_JOB_MEMORY}'`);
+      await connection.run(`SET GLOBAL memory_limit = '${memory}'`);
       try {
         return await work(connection);
       } finally {
@@ -89,9 +90,9 @@ export class Warehouse {
     });
   }
 
-  /** The same as `use`, in one transaction. `whole`: with the memory for work on a whole job. */
-  transaction<T>(work: (connection: DuckDBConnection) => Promise<T>, whole = false): Promise<T> {
-    return (whole ? this.useWhole.bind(this) : this.use.bind(this))(async (connection) => {
+  /** The same as `use`, in one transaction; with more memory where it needs it. */
+  transaction<T>(work: (connection: DuckDBConnection) => Promise<T>, memory?: Memory): Promise<T> {
+    const inTransaction = async (connection: DuckDBConnection): Promise<T> => {
       await connection.run('BEGIN');
       try {
         const result = await work(connection);
@@ -102,7 +103,8 @@ export class Warehouse {
         await connection.run('ROLLBACK').catch(() => undefined);
         throw error;
       }
-    });
+    };
+    return memory ? this.useWhole(inTransaction, memory) : this.use(inTransaction);
   }
 
   /** Closes the file once what waits is done. A later use opens it again. */
