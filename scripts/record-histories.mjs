@@ -20,9 +20,10 @@ const { version } = JSON.parse(textOf(inRoot('package.json')));
 const target = inRoot('test', 'fixtures', 'histories');
 // Nothing of the machine that records.
 const identity = 'recorder';
+const stretch = { from: '2025-01-01T00:00:00.000Z', to: '2025-02-01T00:00:00.000Z' };
 const say = (sentence) => process.stderr.write(`${sentence}\n`);
 
-/** What a job meets, and what is done to it meanwhile. */
+/** What a job or a walk meets, and what is done to it meanwhile. Names as arguments: only these are recorded. */
 const stories = [
   { name: 'done', rows: 60 },
   { name: 'continued-as-new', rows: 240 },
@@ -68,6 +69,18 @@ const stories = [
       await handle.cancel();
     },
   },
+  { name: 'events-synced', workflow: 'syncEvents', events: 1000 },
+  { name: 'events-backfilled', workflow: 'backfillEvents', events: 60_000, input: { parallel: 2 } },
+  {
+    name: 'events-refused-and-resumed',
+    workflow: 'syncEvents',
+    events: 1000,
+    faults: [{ when: { nth: 3 }, do: { kind: 'status', status: 401, tag: 'INVALID_API_KEY' } }],
+    meanwhile: async (handle) => {
+      await until(async () => (await handle.query('progress')).phase === 'paused');
+      await handle.signal('resume');
+    },
+  },
 ];
 
 async function until(met) {
@@ -82,14 +95,20 @@ const temporal = await TestWorkflowEnvironment.createLocal({
 });
 try {
   mkdirSync(target, { recursive: true });
-  for (const story of stories) await record(story);
+  const asked = process.argv.slice(2);
+  for (const story of stories) if (asked.length === 0 || asked.includes(story.name)) await record(story);
 } finally {
   await temporal.teardown();
 }
 
-async function record({ name, rows, input: more = {}, faults = [], latencyMs = 0, meanwhile }) {
+async function record({ name, rows, input: more = {}, workflow, events, faults = [], latencyMs = 0, meanwhile }) {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-history-'));
-  const sandbox = await startSandbox({ latencyMs, faults, textBytes: 100 });
+  const sandbox = await startSandbox({
+    latencyMs,
+    faults,
+    textBytes: 100,
+    ...(events ? { events: { ...stretch, count: events } } : {}),
+  });
   const parts = await openParts({
     service: 'sandbox',
     origin: 'sandbox',
@@ -102,10 +121,11 @@ async function record({ name, rows, input: more = {}, faults = [], latencyMs = 0
     say,
   });
   try {
+    const into = join(dir, 'out.duckdb');
     const input = join(dir, 'rows.csv');
     writeFileSync(
       input,
-      `url\n${Array.from({ length: rows }, (_, row) => `https://site-${row}.example/`).join('\n')}\n`,
+      `url\n${Array.from({ length: rows ?? 0 }, (_, row) => `https://site-${row}.example/`).join('\n')}\n`,
     );
     const worker = await Worker.create({
       ...workerDefaults,
@@ -115,7 +135,12 @@ async function record({ name, rows, input: more = {}, faults = [], latencyMs = 0
       taskQueue: name,
       activities: createActivities(parts.deps),
     });
-    await worker.runUntil(() => follow(name, dir, { input, ...more }, sandbox, meanwhile));
+    await worker.runUntil(() => {
+      const asked = workflow
+        ? { into, ...(workflow === 'backfillEvents' ? { from: stretch.from, until: stretch.to } : {}), ...more }
+        : { input, ...more, urlColumn: 'url', into, csv: join(dir, 'out.csv'), batch: 10 };
+      return follow(name, workflow ?? 'enrichCsv', asked, sandbox, meanwhile);
+    });
   } finally {
     await parts.close();
     await sandbox.close();
@@ -123,12 +148,12 @@ async function record({ name, rows, input: more = {}, faults = [], latencyMs = 0
   }
 }
 
-async function follow(name, dir, asked, sandbox, meanwhile) {
+async function follow(name, workflow, asked, sandbox, meanwhile) {
   const client = new Client({ connection: temporal.connection, identity });
-  const handle = await client.workflow.start('enrichCsv', {
+  const handle = await client.workflow.start(workflow, {
     workflowId: `enrich-${name}`,
     taskQueue: name,
-    args: [{ ...asked, urlColumn: 'url', into: join(dir, 'out.duckdb'), csv: join(dir, 'out.csv'), batch: 10 }],
+    args: [asked],
   });
   await meanwhile?.(handle, sandbox);
   await handle.result().catch((error) => say(`${name}: ${error.message}`));
