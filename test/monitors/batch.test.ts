@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { BatchMonitorsInput } from '../../src/core/monitor-batch.js';
+import { type BatchMonitorsInput, batchProblem } from '../../src/core/monitor-batch.js';
 import { startTemporal } from '../jobs/temporal.js';
 import { MonitorSetting } from './setting.js';
 import { byChance, type Fate, type StoredMonitor } from './strict-server.js';
@@ -187,10 +187,17 @@ it.each([
   [{ action: 'unpause', filter: { name: 'a' }, limit: 501 }, /limit/],
   [{ action: 'stop', filter: { name: 'a' } }, /action/],
   [{ action: 'delete', filter: { name: 'a' }, approval: 'none' }, /approval/],
-])('%j is refused before anything is sent', async (input, message) => {
+])('%j is no batch', (input, message) => {
+  expect(batchProblem(input as BatchMonitorsInput)).toMatch(message);
+});
+
+it('what is no batch is refused before anything is sent', async () => {
   const setting = await MonitorSetting.open(temporal);
-  const handle = await setting.batch(input as BatchMonitorsInput);
-  expect(await failureOf(handle.result())).toMatchObject({ type: 'BadInput', message: expect.stringMatching(message) });
+  const handle = await setting.batch({ action: 'pause', filter: { metadata: {} } });
+  expect(await failureOf(handle.result())).toMatchObject({
+    type: 'BadInput',
+    message: expect.stringMatching(/filter/),
+  });
   expect(setting.server.log).toEqual([]);
 });
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { MonitorControl } from '../../dist/worker/monitor-control.js';
 import { monitorWorkflows } from '../../src/core/monitor-names.js';
 import type { QuietHours, Weekday } from '../../src/core/quiet-hours.js';
-import type { QuietInput, QuietOutcome } from '../../src/core/quiet-input.js';
+import { type QuietInput, type QuietOutcome, quietProblem } from '../../src/core/quiet-input.js';
 import { startTemporal } from '../jobs/temporal.js';
 import { MonitorSetting } from './setting.js';
 import { byChance, type Fate } from './strict-server.js';
@@ -139,7 +139,7 @@ it('quiet hours that are removed put back what they paused, in the middle of the
 it('faults 3, 4, 5: answers that are lost, refused and broken change nothing of what is paused and put back', async () => {
   const setting = await MonitorSetting.open(temporal);
   const { server } = setting;
-  const ids = Array.from({ length: 30 }, () => server.add(growth).id);
+  const ids = Array.from({ length: 16 }, () => server.add(growth).id);
   const fates: Fate[] = [
     'ok',
     'ok',
@@ -159,9 +159,9 @@ it('faults 3, 4, 5: answers that are lost, refused and broken change nothing of 
     503,
   ];
   server.fate = byChance(fates);
-  expect(await turn(setting, '2026-01-15T19:00')).toMatchObject({ paused: 30 });
+  expect(await turn(setting, '2026-01-15T19:00')).toMatchObject({ paused: 16 });
   expect(server.idsOf('paused')).toEqual(ids);
-  expect(await turn(setting, '2026-01-16T06:00')).toMatchObject({ unpaused: 30, leftCount: 0 });
+  expect(await turn(setting, '2026-01-16T06:00')).toMatchObject({ unpaused: 16, leftCount: 0 });
   expect(server.idsOf('active')).toEqual(ids);
 });
 
@@ -286,11 +286,16 @@ it.each([
   [{ filter: { status: 'active' } }, /filter.status/],
   [{ filter: { metadata: JSON.parse('{"__proto__":"x"}') } }, /__proto__/],
   [{ hours: { ...nights, tz: 'Berlin' } }, /hours.tz/],
-])('%j is refused before anything is sent', async (changes, message) => {
+] as [Partial<QuietInput>, RegExp][])('%j are no quiet hours', (changes, message) => {
+  const input = { name: 'nights', hours: nights, filter: growth, into: 'out.duckdb' };
+  expect(quietProblem(input)).toBeNull();
+  expect(quietProblem({ ...input, ...changes })).toMatch(message);
+  expect(quietProblem({ ...input, ...changes, restore: true })).toBeNull();
+});
+
+it('what are no quiet hours is refused before anything is sent', async () => {
   const setting = await MonitorSetting.open(temporal);
-  const error = await turn(setting, '2026-01-15T19:00', changes as Partial<QuietInput>).catch(
-    (thrown: Error) => thrown,
-  );
-  expect((error as Error).cause).toMatchObject({ type: 'BadInput', message: expect.stringMatching(message) });
+  const error = await turn(setting, '2026-01-15T19:00', { filter: { metadata: {} } }).catch((thrown: Error) => thrown);
+  expect((error as Error).cause).toMatchObject({ type: 'BadInput', message: expect.stringMatching(/all monitors/) });
   expect(setting.server.log).toEqual([]);
 });
