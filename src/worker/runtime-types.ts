@@ -193,6 +193,8 @@ export interface Runtime {
   inFlight(): number;
   unknownOutcomes(job: string): Promise<readonly UnknownOutcome[]>;
   limits(): Promise<LimiterView>;
+  /** The process whose worker has this folder's store, and alone knows what is in use; null where none has, or all can tell. */
+  workerElsewhere(): number | null;
   /** Places for what runs on at the service. */
   slots(): Promise<SlotsView>;
   /** What the team has spent, and its caps. */

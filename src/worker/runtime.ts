@@ -184,6 +184,11 @@ class StoreRuntime implements Runtime {
     return this.#store.limits();
   }
 
+  workerElsewhere() {
+    const holder = this.#store.holder();
+    return holder === process.pid ? null : holder;
+  }
+
   slots() {
     return this.#store.slots();
   }

@@ -73,6 +73,8 @@ export function withResult(state: PageWalkState, result: WalkWindowResult): Part
   };
 }
 
+const MAX_ETA_MS = 7 * 86_400_000;
+
 /** The figures of a walk's progress. `left`: windows that are not done; `now`: Unix ms. */
 export function figuresOf(
   state: PageWalkState | null,
@@ -91,12 +93,14 @@ export function figuresOf(
   }
   const { walk, windowsDone, lengthMs, doneMs, doneBeforeMs, startedAt, pages, events, added, changed } = state;
   const rate = (doneMs - doneBeforeMs) / Math.max(1, now - startedAt);
+  const etaMs = Math.round((lengthMs - doneMs) / rate);
   return {
     stream: walk.stream,
     windows: windowsDone + left,
     windowsDone,
     share: lengthMs > 0 ? doneMs / lengthMs : null,
-    etaMs: rate > 0 ? Math.round((lengthMs - doneMs) / rate) : null,
+    // At its very beginning a walk may seem to take years.
+    etaMs: rate > 0 && etaMs < MAX_ETA_MS ? etaMs : null,
     ...{ pages, events, added, changed },
   };
 }

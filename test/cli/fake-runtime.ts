@@ -128,6 +128,7 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime:
     inFlight: () => 3,
     unknownOutcomes: async () => [],
     limits: async () => idleView(flatProfile(10)),
+    workerElsewhere: () => null,
     slots: async () => ({ limit: 50, held: 0, elsewhere: 0, waiting: 0 }),
     spend: async () => spend,
     runWorker: async (running) => running(),

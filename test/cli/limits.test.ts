@@ -46,6 +46,16 @@ describe('searchflow limits', () => {
     expect(out()).toMatch(/^ {2}search\.deep +5\/s +5\/s +0\/s$/m);
   });
 
+  it('says where it can’t know what is in use', async () => {
+    const { runtime } = fakeRuntime({ workerElsewhere: () => 4711 });
+    const { context, out } = fakeContext(runtime);
+    await limits(context, {});
+    expect(out()).toMatch(/^In use: +known to the worker alone \(process 4711\)/m);
+    const inJson = fakeContext(runtime);
+    await limits(inJson.context, { json: true });
+    expect(JSON.parse(inJson.out())).toMatchObject({ workerElsewhere: 4711 });
+  });
+
   it('tells the same as one JSON object, with dollars as numbers', async () => {
     const { context, out } = team({ dayMicros: 20_000_000, monthMicros: null });
     await limits(context, { json: true });

@@ -19,7 +19,7 @@ export async function limits(context: Context, flags: ConfigFlags & { readonly j
       spend.caps(),
       spend.spent(),
     ]);
-    const all = { config, limiter, slots, caps, spent, now: Date.now() };
+    const all = { config, limiter, slots, caps, spent, workerElsewhere: runtime.workerElsewhere(), now: Date.now() };
     context.terminal.data(flags.json ? JSON.stringify(limitsData(all)) : limitsText(all));
     return exitCodes.ok;
   });

@@ -13,6 +13,8 @@ export interface Limits {
   readonly slots: SlotsView;
   readonly caps: SpendCaps;
   readonly spent: { readonly day: PeriodSpend; readonly month: PeriodSpend };
+  /** Process whose worker has the store of the folder: what is in use it alone knows. */
+  readonly workerElsewhere: number | null;
   /** Unix ms. */
   readonly now: number;
 }
@@ -21,13 +23,20 @@ const taken = (spend: PeriodSpend) => spend.landedMicros + spend.openMicros + sp
 const rate = (qps: number) => `${Math.round(qps * 10) / 10}/s`;
 
 /** The limits for a person. */
-export function limitsText({ config, limiter, slots, caps, spent, now }: Limits): string {
+export function limitsText(limits: Limits): string {
+  const { config, limiter, slots, caps, spent, workerElsewhere, now } = limits;
+
   const elsewhere = slots.elsewhere > 0 ? ` and ${slots.elsewhere} started elsewhere` : '';
-  const lines: [string, string][] = [
+  const lines: (readonly [string, string])[] = [
     ['Service', printable(config.origin)],
     ['Shared by', whoShares(config)],
     ['Blocked', blockText(limiter, now)],
     ['Waiting', some(limiter.waiting, 'call')],
+    ...(workerElsewhere === null
+      ? []
+      : ([
+          ['In use', `known to the worker alone (process ${workerElsewhere}); what is used below is not its`],
+        ] as const)),
     ['In flight', `at most ${some(config.concurrency, 'paid request')} a worker`],
     [
       'Agent runs',
@@ -71,7 +80,7 @@ function spendText(spend: PeriodSpend, cap: number | null): string {
 }
 
 /** The limits for machines; dollars as numbers, times in ISO 8601. */
-export function limitsData({ config, limiter, slots, caps, spent }: Limits): object {
+export function limitsData({ config, limiter, slots, caps, spent, workerElsewhere }: Limits): object {
   const period = (spend: PeriodSpend, cap: number | null) => ({
     since: new Date(spend.since).toISOString(),
     dollars: spend.landedMicros / 1e6,
@@ -90,6 +99,8 @@ export function limitsData({ config, limiter, slots, caps, spent }: Limits): obj
     ...limiter,
     blockedUntil: limiter.blockedUntil === null ? null : new Date(limiter.blockedUntil).toISOString(),
     slots,
+    // What it has in use is not in the figures above.
+    workerElsewhere,
     day: period(spent.day, caps.dayMicros),
     month: period(spent.month, caps.monthMicros),
   };
