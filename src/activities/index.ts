@@ -19,7 +19,6 @@ export type { ActivityDeps } from './deps.js';
 export { toFailure } from './failure.js';
 export { Halt } from './halt.js';
 export { InFlight } from './in-flight.js';
-export type { MadeMonitor } from './monitor-create.js';
 export { type Control, createPurchase, type Order, type Purchase, type Receipt, type Unit } from './purchase.js';
 export { createRuns, type WorkerRuns } from './runs.js';
 export { ServiceHealth } from './service-health.js';

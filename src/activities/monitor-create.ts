@@ -1,7 +1,7 @@
 import type { CreatedMonitor, MonitorDefinition } from '../api/monitor-schemas.js';
 import { createMonitorEndpoint, listMonitorsEndpoint } from '../api/monitors.js';
 import type { Input } from '../api/transport.js';
-import { type CreatedMonitorResult, type CreateMonitorInput, MONITOR_KEY } from '../core/monitor-create.js';
+import { type CreateMonitorInput, type MadeMonitor, MONITOR_KEY } from '../core/monitor-create.js';
 import { beating } from './beating.js';
 import { createMonitor } from './create-monitor.js';
 import type { ActivityDeps } from './deps.js';
@@ -15,10 +15,7 @@ export interface CreateStep extends CreateMonitorInput {
   readonly key: string;
 }
 
-type Made = CreatedMonitorResult['monitor'];
-
-/** A monitor that a creation made, and whether its secret is in the store. */
-export type MadeMonitor = Pick<CreatedMonitorResult, 'monitor' | 'secret'>;
+type Made = MadeMonitor['monitor'];
 
 /** The activities of the workflow `createMonitor` (interface sections 4.6 and 5.5). */
 export function createMonitorCreateActivities(deps: ActivityDeps) {

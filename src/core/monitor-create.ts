@@ -25,3 +25,6 @@ export interface CreatedMonitorResult {
   /** Other monitors that the same creation made, because answers were lost late. */
   readonly others: readonly string[];
 }
+
+/** A monitor that a creation made, and whether its secret is in the store. */
+export type MadeMonitor = Pick<CreatedMonitorResult, 'monitor' | 'secret'>;
