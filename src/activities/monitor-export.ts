@@ -40,11 +40,14 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
         onlyFor(deps, step.origin);
         const { runs } = deps.monitors.warehouse(step);
         const since = Date.now();
+        const ids = new Set<string>();
         for await (const page of pagesOf(deps, listMonitorsEndpoint, { ...step.filter })) {
           const safe = page.map((one) => withoutSecrets(one, listMonitorsEndpoint.secrets) as unknown as RawRecord);
           await runs.loadMonitors(origin, step.mark, safe);
+          for (const { id } of safe) ids.add(id);
         }
-        return runs.endMonitors(origin, step.mark, takesSome(step.filter) ? null : since);
+        await runs.endMonitors(origin, step.mark, takesSome(step.filter) ? null : since);
+        return { monitors: ids.size };
       });
     },
 

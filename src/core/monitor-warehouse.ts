@@ -100,7 +100,7 @@ export interface MonitorRuns {
    * Ends the list of an export. `wholeSince`: where it was of all monitors, when it began, Unix ms; those that neither it nor another
    * export has seen since are gone.
    */
-  endMonitors(origin: string, mark: string, wholeSince: number | null): Promise<{ readonly monitors: number }>;
+  endMonitors(origin: string, mark: string, wholeSince: number | null): Promise<void>;
   /** The next monitors of an export whose runs are not read yet, by id. */
   unread(origin: string, mark: string, limit: number): Promise<readonly string[]>;
   knownRuns(origin: string, monitor: string): Promise<readonly KnownRun[]>;

@@ -134,3 +134,19 @@ it('answers that are lost, refused and broken lose no run, and a filter takes pa
   expect(await doExport(setting, { name: 'DAILY' })).toMatchObject({ monitors: 4, read: 4, added: 20, results: 40 });
   expect(await doExport(setting)).toMatchObject({ monitors: 8, added: 20 });
 });
+
+it('an export of all and one of some into one warehouse at once take no monitor for gone', async () => {
+  const setting = await open();
+  const { server } = setting;
+  for (let index = 0; index < 150; index++) server.add({ name: index % 5 === 0 ? 'daily' : 'weekly' });
+  let filtered: Promise<MonitorExport> | null = null;
+  server.meanwhile = (_call, _method, path) => {
+    // Between the pages of the export of all.
+    if (path === '/monitors') filtered ??= doExport(setting, { name: 'daily' });
+  };
+  expect(await doExport(setting)).toMatchObject({ monitors: 150 });
+  expect(await filtered).toMatchObject({ monitors: 30 });
+  expect(
+    await setting.query('SELECT CAST(count(*) AS INTEGER) AS n, CAST(count(gone_at) AS INTEGER) AS gone FROM monitors'),
+  ).toEqual([{ n: 150, gone: 0 }]);
+});

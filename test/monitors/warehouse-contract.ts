@@ -230,7 +230,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
       },
       { id: 'm2', name: null, status: 'paused' },
     ]);
-    expect(await runs.endMonitors(origin, 'export-1', 0)).toEqual({ monitors: 2 });
+    await runs.endMonitors(origin, 'export-1', 0);
     expect(await runs.unread(origin, 'export-1', 10)).toEqual(['m1', 'm2']);
     const goesOn = runRecord('run-2', { status: 'running', output: null, completedAt: null });
     await runs.loadRuns(origin, 'export-1', 'm1', [runRecord('run-1'), goesOn]);

@@ -35,11 +35,6 @@ export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): 
             [origin, mark, Date.now(), wholeSince],
           );
         }
-        const [seen] = await tx.rows<{ n: number }>(
-          'SELECT CAST(count(*) AS INTEGER) AS n FROM monitors WHERE origin = $1 AND export_mark = $2',
-          [origin, mark],
-        );
-        return { monitors: seen?.n ?? 0 };
       }),
 
     unread: (origin, mark, limit) =>
