@@ -78,8 +78,8 @@ describe.concurrent('the command', () => {
   ];
 
   it.runIf(process.platform === 'linux').for([
-    ['pause', 1200, [3, 10]],
-    ['delete', 400, [3]],
+    ['pause', 1200, [6]],
+    ['delete', 400, [2]],
   ] as const)(
     'fault 24: %s among %i monitors, seven a call, killed with server and all among faults: each is affected once, and once in the audit',
     async ([action, monitors, kills], context) => {
