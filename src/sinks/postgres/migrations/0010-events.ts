@@ -4,7 +4,7 @@ import { postgresDialect, readers } from '../events/postgres-dialect.js';
 
 const withData = ['events', ...[...stateTables, ...partTables].map(({ name }) => name)];
 
-/** Webset events and the current state made of them; see docs/decisions/0012. */
+/** Webset events and the current state made of them; see docs/decisions/0013. */
 export const events = {
   name: '0010-events',
   sql: (schema: string) => {
