@@ -25,7 +25,7 @@ const LIMITS = {
 
 /**
  * Rows that are written together. A checkpoint writes the last group anew, and reads it for that: of DuckDB's own 122,880 rows, 170 MB
- * of events, that took a fifth of the time of loads and 90 MB of memory.
+ * of events, that took about a fifth of the CPU of loads; see docs/decisions/0013.
  */
 const ROW_GROUP_ROWS = 10_240;
 
