@@ -15,7 +15,7 @@ const example = (...path: string[]) => join(root, 'examples', ...path);
 const workers = { 'own-worker': 'lib/worker.js', 'own-worker-cjs': 'worker.cjs' };
 
 /** Run by tests of their own. */
-const others = ['agent-runs', 'company-list', 'monitors'];
+const others = ['agent-runs', 'company-list', 'events-duckdb', 'events-postgres', 'monitors'];
 
 /** Started here and perhaps left by a test that failed. */
 const children: ChildProcess[] = [];
