@@ -107,8 +107,9 @@ export class Request {
     const { verdict, facts } = error;
     const random = deps.random?.() ?? Math.random();
     if (!verdict.retry) {
-      // What a request names may not be there; without a tag it is the service that isn't.
-      if (verdict.type === 'InvalidRequest' || (verdict.type === 'NotFound' && facts.tag !== null)) {
+      // A run may name an earlier one that isn't there; without a tag it is the service that isn't.
+      const namesMissing = verdict.type === 'NotFound' && facts.tag !== null && this.#shared.order.slow !== undefined;
+      if (verdict.type === 'InvalidRequest' || namesMissing) {
         this.#split(error);
         return null;
       }

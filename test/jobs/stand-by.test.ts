@@ -69,12 +69,12 @@ it.concurrent(
       writeFileSync(join(folder.dir, `${name}.csv`), `url\n${urls.join('\n')}\n`);
       return ['enrich', `${name}.csv`, '--batch', '1', '--qps', '8'];
     };
-    const first = run(file('first', 16));
-    await first.says('16 URLs to buy');
-    const second = run(file('second', 30));
+    const first = run(file('first', 24));
+    await first.says('24 URLs to buy');
+    const second = run(file('second', 90));
     await second.says(STANDS_BY);
     expect(await first.ended).toBe(0);
     await second.says(TAKES_OVER);
-    expect([await second.ended, second.err()]).toEqual([0, expect.stringContaining('Done: 30 rows of second')]);
+    expect([await second.ended, second.err()]).toEqual([0, expect.stringContaining('Done: 90 rows of second')]);
   },
 );
