@@ -5,3 +5,14 @@ const fromClient = createRequire(createRequire(import.meta.url).resolve('@tempor
 
 /** Protobuf message of a workflow's history: `encode(history).finish()` and `decode(bytes)`. */
 export const { History } = fromClient('@temporalio/proto').temporal.api.history.v1;
+
+/** Takes the stack traces out of a history: replay needs none, and they name folders of the machine that recorded it. */
+export function withoutStackTraces(history) {
+  const clear = (value) => {
+    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return;
+    if (typeof value.stackTrace === 'string') value.stackTrace = '';
+    for (const part of Object.values(value)) clear(part);
+  };
+  clear(history);
+  return history;
+}

@@ -13,7 +13,7 @@ import { startSandbox } from '../dist/sandbox/index.js';
 import { openParts } from '../dist/worker/parts.js';
 import { findTemporalBinary } from '../dist/worker/temporal-binary.js';
 import { workerDefaults } from '../dist/worker/worker-host.js';
-import { History } from './history-proto.mjs';
+import { History, withoutStackTraces } from './history-proto.mjs';
 import { inRoot, textOf } from './root.mjs';
 
 const { version } = JSON.parse(textOf(inRoot('package.json')));
@@ -161,7 +161,7 @@ async function follow(name, workflow, asked, sandbox, meanwhile) {
   for (let run = 1; runId; run++) {
     const history = await client.workflow.getHandle(handle.workflowId, runId).fetchHistory();
     const file = join(target, `${version}-${name}-${run}.bin`);
-    writeFileSync(file, History.encode(history).finish());
+    writeFileSync(file, History.encode(withoutStackTraces(history)).finish());
     say(`${file}: ${history.events.length} events, ${readFileSync(file).length} bytes`);
     runId = history.events.at(-1).workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
   }

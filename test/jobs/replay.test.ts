@@ -28,6 +28,10 @@ it.each(files)('fault 35: the recorded history %s replays', async (file) => {
   await replay(history);
 });
 
+it.each(files)('the recorded history %s names no folder of the code that recorded it', (file) => {
+  expect(readFileSync(folder + file, 'latin1')).not.toMatch(/node_modules|\/dist\//);
+});
+
 it('fault 35: a history that the workflow would not have made is noticed', async () => {
   const history = decode(files.find((file) => file.includes('-done-')) as string);
   const scheduled = history.events.find((event) => event.activityTaskScheduledEventAttributes);
