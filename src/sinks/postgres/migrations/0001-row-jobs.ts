@@ -1,5 +1,6 @@
 import { commentsOn } from '../../comments.js';
 import { spendView } from '../../spend-view.js';
+import { lz4 } from './lz4.js';
 
 /** What this database needs besides: see docs/decisions/0009. */
 const exact = {
@@ -64,11 +65,7 @@ CREATE TABLE ${schema}.row_store (
   answer_exact json
 );
 CREATE INDEX row_store_place ON ${schema}.row_store (job, row_number);
-DO $body$ BEGIN
-  -- Several times as fast as the default, where the server was built with it.
-  EXECUTE 'ALTER TABLE ${schema.replaceAll("'", "''")}.row_store ALTER COLUMN response SET COMPRESSION lz4';
-EXCEPTION WHEN feature_not_supported OR invalid_parameter_value OR syntax_error THEN NULL;
-END $body$;
+${lz4(schema, [['row_store', 'response']])}
 
 CREATE VIEW ${schema}.enriched_rows AS
 SELECT id, job, origin, generation, slice, row_number, row_hash, unit_key, url, input, status, error_tag, error_message,

@@ -1,6 +1,7 @@
 import { partTables, stateTables } from '../../../core/events/state-tables.js';
 import { makeEventTables } from '../../events/make-tables.js';
 import { postgresDialect, readers } from '../events/postgres-dialect.js';
+import { lz4 } from './lz4.js';
 
 const withData = ['events', ...[...stateTables, ...partTables].map(({ name }) => name)];
 
@@ -15,10 +16,9 @@ CREATE INDEX events_load ON ${prefix}events (load_id);
 CREATE INDEX events_time ON ${prefix}events (origin, created_at);
 CREATE INDEX events_item ON ${prefix}events (origin, item_id) WHERE item_id IS NOT NULL;
 CREATE INDEX webset_item_enrichments_item ON ${prefix}webset_item_enrichments (origin, item_id);
-DO $$ BEGIN
-  -- Several times as fast as the default, where the server was built with it.
-  ${withData.map((table) => `EXECUTE 'ALTER TABLE ${prefix.replaceAll("'", "''")}${table} ALTER COLUMN data SET COMPRESSION lz4';`).join('\n  ')}
-EXCEPTION WHEN feature_not_supported OR invalid_parameter_value OR syntax_error THEN NULL;
-END $$;`;
+${lz4(
+  schema,
+  withData.map((table) => [table, 'data']),
+)}`;
   },
 };
