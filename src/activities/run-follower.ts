@@ -137,7 +137,7 @@ export class RunFollower<R> {
         const due = [...this.#runs.values()].filter((followed) => followed.due <= now);
         for (const followed of due) followed.due = Number.POSITIVE_INFINITY;
         // A look without an answer keeps nobody else waiting.
-        void this.#lookAtAll(due).finally(() => this.#wake.abort());
+        void this.#lookAtAll(due);
       }
     } finally {
       this.#looking = false;
@@ -146,6 +146,8 @@ export class RunFollower<R> {
 
   async #lookAtAll(due: readonly Followed<R>[]): Promise<void> {
     const rest = due.length >= LIST_FROM && this.#kind.list ? await this.#lookAtList(due) : due;
+    // Those that the list told of are due again, however long the rest takes.
+    this.#wake.abort();
     await Promise.all(rest.map((followed) => this.#lookAt(followed).finally(() => this.#wake.abort())));
   }
 
