@@ -25,7 +25,6 @@ const rate = (qps: number) => `${Math.round(qps * 10) / 10}/s`;
 /** The limits for a person. */
 export function limitsText(limits: Limits): string {
   const { config, limiter, slots, caps, spent, workerElsewhere, now } = limits;
-
   const elsewhere = slots.elsewhere > 0 ? ` and ${slots.elsewhere} started elsewhere` : '';
   const lines: (readonly [string, string])[] = [
     ['Service', printable(config.origin)],
