@@ -3,11 +3,11 @@ import { drawOf, type Endpoint } from '../api/endpoint.js';
 import type { Answer } from '../api/read-answer.js';
 import type { Input, SendOptions } from '../api/transport.js';
 import { blockMs } from '../core/backoff.js';
-import { type Draw, type Limiter, takeTurn } from '../core/limiter.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
 import type { ActivityDeps } from './deps.js';
-import { isApiError, toFailure, waiting } from './failure.js';
-import { heartbeatFrom, stopping, YIELD_AFTER_MS } from './stopping.js';
+import { isApiError, toFailure } from './failure.js';
+import { heartbeatFrom, stopping } from './stopping.js';
+import { turnOrYield } from './turn-or-yield.js';
 
 /**
  * Makes one free call that may be repeated, once, in its turn of the team's rate. Rejects with the Temporal failure of the one
@@ -27,7 +27,7 @@ export async function sendFree<I, O>(
     transport.check(endpoint, input, options);
     // Checked against the endpoint's types just before.
     const draw = drawOf(endpoint, input as I);
-    await turnOrYield(limiter, draw, control.stop);
+    await turnOrYield(limiter, draw, { signal: control.stop, first: true });
     // Nothing is paid for: a cancelled call is cut at once. A change gets the time to land, so that it does not come about behind
     // the back of whoever goes on.
     const signal = endpoint.method === 'PATCH' ? control.cut : control.stop;
@@ -45,22 +45,5 @@ export async function sendFree<I, O>(
   } finally {
     heart.stop();
     control.done();
-  }
-}
-
-/** A short block is sat out here, a long one is Temporal's to wait for, also one that begins meanwhile. */
-async function turnOrYield(limiter: Limiter, draw: Draw, stop: AbortSignal): Promise<void> {
-  const long = new AbortController();
-  const look = async (): Promise<void> => {
-    const { blockedUntil, blockReason } = await limiter.view();
-    const ms = blockedUntil === null ? 0 : blockedUntil - Date.now();
-    if (ms > YIELD_AFTER_MS) long.abort(waiting(ms, blockReason));
-  };
-  await look();
-  const timer = setInterval(() => void look(), 1000);
-  try {
-    await takeTurn(limiter, draw, AbortSignal.any([stop, long.signal]));
-  } finally {
-    clearInterval(timer);
   }
 }

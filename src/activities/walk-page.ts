@@ -2,10 +2,10 @@ import { drawOf } from '../api/endpoint.js';
 import { type EventFilter, listEventsEndpoint } from '../api/events.js';
 import type { RawList } from '../api/read-raw-list.js';
 import { backoffMs, blockMs } from '../core/backoff.js';
-import { type Draw, type Limiter, takeTurn } from '../core/limiter.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
-import { isApiError, waiting } from './failure.js';
+import { isApiError } from './failure.js';
 import { YIELD_AFTER_MS } from './stopping.js';
+import { turnOrYield } from './turn-or-yield.js';
 import type { WalkDeps } from './walk-deps.js';
 
 export interface PageOptions {
@@ -23,7 +23,9 @@ export async function fetchPage(deps: WalkDeps, query: EventFilter, options: Pag
   const { transport, limiter } = deps;
   const draw = drawOf(listEventsEndpoint, query);
   for (let attempt = 0; ; attempt++) {
-    await takeTurnOrYield(limiter, draw, options);
+    // Who gets a turn within a second need not look.
+    await turnOrYield(limiter, draw, { ...options, first: false });
+    options.waits(null);
     try {
       const page = await transport.sendRawList(listEventsEndpoint, query, options);
       if (page.queued) limiter.queued(draw);
@@ -40,24 +42,6 @@ export async function fetchPage(deps: WalkDeps, query: EventFilter, options: Pag
       if (!verdict.blocks) await pause(asked, options.signal);
     }
   }
-}
-
-/** A short block is sat out here, a long one is Temporal's to wait for. Who gets a turn within a second need not look. */
-async function takeTurnOrYield(limiter: Limiter, draw: Draw, { signal, waits }: PageOptions): Promise<void> {
-  const long = new AbortController();
-  const look = async (): Promise<void> => {
-    const { blockedUntil, blockReason } = await limiter.view();
-    const ms = (blockedUntil ?? 0) - Date.now();
-    if (ms > YIELD_AFTER_MS) long.abort(waiting(ms, blockReason));
-    else if (ms > 0) waits(blockReason);
-  };
-  const timer = setInterval(() => void look().catch(() => undefined), 1000);
-  try {
-    await takeTurn(limiter, draw, AbortSignal.any([signal, long.signal]));
-  } finally {
-    clearInterval(timer);
-  }
-  waits(null);
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
