@@ -1,6 +1,6 @@
 import { eventTypes } from '../core/events/payloads.js';
 import type { EventWalkOptions } from '../core/walk-job.js';
-import { parseMoment } from './moment-option.js';
+import { toMoment } from './moment-option.js';
 import { toCount } from './monitor-flags.js';
 
 /** Flags of all commands on events, as typed. */
@@ -50,14 +50,8 @@ export function toStretch(
     mistakes.push(
       '--from: say from when, such as 2026-01-01 (UTC); `searchflow events sync` loads all from the beginning.',
     );
-  const read = (name: 'from' | 'until', text: string | undefined): number | null => {
-    if (text === undefined) return null;
-    const found = parseMoment(text, now, name === 'until');
-    if ('at' in found) return found.at;
-    mistakes.push(`--${name}: ${found.problem}.`);
-    return null;
-  };
-  const [begins, ends] = [read('from', from), read('until', until)];
+  const begins = from === undefined ? null : toMoment('--from', from, now, mistakes);
+  const ends = until === undefined ? null : toMoment('--until', until, now, mistakes, true);
   if (begins !== null && ends !== null && begins >= ends)
     mistakes.push(`--from ${from} is later than --until ${until}: exchange them.`);
   if (begins !== null && begins > now)

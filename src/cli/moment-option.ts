@@ -29,3 +29,11 @@ export function parseMoment(text: string, now: number, end = false): MomentRead 
     return { problem: `'${text}' is a moment that no calendar has` };
   return { at };
 }
+
+/** The moment of a flag; null, and a sentence in `mistakes`, where it is none. */
+export function toMoment(flag: string, text: string, now: number, mistakes: string[], end = false): number | null {
+  const found = parseMoment(text, now, end);
+  if ('at' in found) return found.at;
+  mistakes.push(`${flag}: ${found.problem}.`);
+  return null;
+}

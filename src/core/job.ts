@@ -26,6 +26,9 @@ export type PauseReason = 'person' | 'credits' | 'budget' | 'key' | 'rate';
 /** `stopped`: a scheduled run that met what others pause for; the next one goes on. */
 export type JobPhase = 'planning' | 'running' | 'paused' | 'done' | 'stopped' | 'failed' | 'cancelled';
 
+/** Whether something of this phase may go on. */
+export const isUnderWay = (phase: JobPhase): boolean => ['planning', 'running', 'paused'].includes(phase);
+
 /** Options of a job, the part of the request that all its rows share, as they reach the service. Unknown names pass through. */
 export type ContentsJobOptions = { readonly [name: string]: Json };
 

@@ -20,6 +20,7 @@ import { isPostgresUrl } from '../postgres/index.js';
 import { warehouseAddress } from '../sinks/index.js';
 import { walkName } from './find-walk.js';
 import { FlowHandle } from './flow-handle.js';
+import { workflowIdOf } from './job-handle.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 
@@ -67,7 +68,7 @@ export class EventControl {
     const stream = streamOf(input);
     const hash = sha256(canonicalJson([stream, input.into, input.host ?? null, origin])).slice(0, 6);
     const job = `${walkName({ stream })}-${hash}`;
-    return { job, workflowId: `searchflow-${job}`, input: { ...input, origin } };
+    return { job, workflowId: workflowIdOf(job), input: { ...input, origin } };
   }
 
   /** Starts a walk, or makes the same one go on where it runs: `joined`. */

@@ -1,12 +1,11 @@
 import type { JobEntries, WalkEntry } from '../core/job-entries.js';
 import type { Walk } from '../core/walk-job.js';
-
-const PREFIX = 'searchflow-';
+import { jobOf } from './job-handle.js';
 
 /** Remembers a walk under the id of its workflow. */
 export function noteWalk(entries: JobEntries, walk: Walk, workflowId: string): Promise<void> {
   const { origin, stream, into, host } = walk;
-  const job = workflowId.startsWith(PREFIX) ? workflowId.slice(PREFIX.length) : workflowId;
+  const job = jobOf(workflowId);
   return entries.putWalk({ job, workflowId, origin, stream, into, ...(host === undefined ? {} : { host }) });
 }
 

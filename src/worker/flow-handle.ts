@@ -7,6 +7,7 @@ import {
 } from '@temporalio/client';
 import { CancelledFailure } from '@temporalio/common';
 import { queryNames } from '../core/job.js';
+import { jobOf } from './job-handle.js';
 import { JobFailed, UsageError } from './runtime-types.js';
 
 /** A living worker answers within this time. */
@@ -64,7 +65,7 @@ export class FlowHandle<Progress, Result> {
       return await work();
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
-      throw new UsageError(`There is no ${this.workflowId.replace(/^searchflow-/, '')} here that runs`);
+      throw new UsageError(`There is no ${jobOf(this.workflowId)} here that runs`);
     }
   }
 }

@@ -27,6 +27,11 @@ export function workflowIdOf(job: string): string {
   return `searchflow-${job}`;
 }
 
+/** The job of a workflow of ours, by the id that the command gives it; other ids as they are. */
+export function jobOf(workflowId: string): string {
+  return workflowId.replace(/^searchflow-/, '');
+}
+
 /** What a person may do with a job that a workflow runs. */
 export function jobHandle(client: Client, job: string, workflowId = workflowIdOf(job)): JobHandle {
   const handle: WorkflowHandle = client.workflow.getHandle(workflowId);

@@ -12,6 +12,7 @@ import { isPostgresUrl } from '../postgres/index.js';
 import { warehouseAddress } from '../sinks/index.js';
 import { FileSecrets } from '../store/file-secrets.js';
 import { FlowHandle } from './flow-handle.js';
+import { jobOf } from './job-handle.js';
 import { QuietControl } from './quiet-control.js';
 import { UsageError, type WorkflowAccess } from './runtime-types.js';
 import { sha256 } from './sha256.js';
@@ -97,7 +98,7 @@ export class MonitorControl {
     const { origin } = this.#access.config;
     const workflowId = exportId(input, origin);
     return {
-      name: workflowId.replace(/^searchflow-/, ''),
+      name: jobOf(workflowId),
       work: { workflow: monitorWorkflows.exportMonitorRuns, workflowId, input: { ...input, origin } },
     };
   }

@@ -1,5 +1,6 @@
 import { type Client, type ScheduleDescription, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { ScheduledJobInput, ScheduledOutcome } from '../core/schedule.js';
+import { jobOf } from './job-handle.js';
 
 /** A run of a schedule. */
 export interface ScheduledRun {
@@ -33,7 +34,7 @@ export async function viewOf(client: Client, about: ScheduleDescription, runs: n
   const recent = [...about.info.recentActions].reverse().slice(0, runs);
   return {
     name: work.schedule,
-    job: work.workflowId.replace(/^searchflow-/, ''),
+    job: jobOf(work.workflowId),
     work,
     when: work.when ?? '',
     paused: about.state.paused,

@@ -1,3 +1,4 @@
+import { isUnderWay } from '../../core/job.js';
 import type { WalkEntry } from '../../core/job-entries.js';
 import { SinkBusy } from '../../core/sink.js';
 import type { WalkProgress } from '../../core/walk-job.js';
@@ -94,7 +95,7 @@ async function underWay(runtime: Runtime, walks: readonly WalkEntry[]): Promise<
       () => walkNamed(runtime, job),
       async (walk) => walk?.progress(),
     ).catch(() => null);
-    if (progress && ['planning', 'running', 'paused'].includes(progress.phase)) found.push({ job, progress });
+    if (progress && isUnderWay(progress.phase)) found.push({ job, progress });
   }
   return found;
 }

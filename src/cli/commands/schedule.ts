@@ -2,7 +2,7 @@ import { UsageError } from '../../worker/runtime-types.js';
 import { ScheduleControl } from '../../worker/schedule-control.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { whoRuns } from '../keep-schedule.js';
-import { parseMoment } from '../moment-option.js';
+import { toMoment } from '../moment-option.js';
 import { printable } from '../render/printable.js';
 import { moment, scheduleData, schedulesText, scheduleText } from '../render/schedules.js';
 import { withRuntime } from '../session.js';
@@ -107,8 +107,5 @@ function readMoment(flag: string, text: string | undefined, now: number, mistake
     mistakes.push(`${flag} is needed, such as 2026-11-01 (UTC) or 7d for seven days ago.`);
     return null;
   }
-  const found = parseMoment(text, now, false);
-  if ('at' in found) return found.at;
-  mistakes.push(`${flag}: ${found.problem}.`);
-  return null;
+  return toMoment(flag, text, now, mistakes);
 }

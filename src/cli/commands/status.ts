@@ -1,4 +1,4 @@
-import type { JobProgress, SliceHeartbeat } from '../../core/job.js';
+import { isUnderWay, type JobProgress, type SliceHeartbeat } from '../../core/job.js';
 import { findWalk } from '../../worker/find-walk.js';
 import { answered } from '../answered.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
@@ -26,7 +26,7 @@ export async function status(context: Context, job: string, flags: { readonly js
       () => runtime.attach(job),
       (handle) => handle.progress(),
     );
-    if (shown !== null && ['planning', 'running', 'paused'].includes(shown.progress.phase)) {
+    if (shown !== null && isUnderWay(shown.progress.phase)) {
       if (flags.json) terminal.data(JSON.stringify({ kind: 'progress', ...shown.progress, running: shown.running }));
       else terminal.data(statusText(shown));
       return exitCodes.ok;
