@@ -12,8 +12,8 @@ export interface HealthCheck {
   readonly address: string;
   readonly namespace: string;
   readonly withinMs: number;
-  /** Ends the check early: the server's process is gone. */
-  readonly gone: () => boolean;
+  /** Ends the check early: why the server's process is gone, null while it runs. */
+  readonly gone: () => string | null;
 }
 
 /**
@@ -23,7 +23,7 @@ export interface HealthCheck {
 export async function awaitServer({ address, namespace, withinMs, gone }: HealthCheck): Promise<string | null> {
   const until = performance.now() + withinMs;
   let reason = `no answer at ${address}`;
-  while (performance.now() < until && !gone()) {
+  while (performance.now() < until && gone() === null) {
     // gRPC itself waits a second after a refused connection; a bare socket tells within a millisecond.
     if (await accepts(address)) {
       try {
@@ -34,7 +34,7 @@ export async function awaitServer({ address, namespace, withinMs, gone }: Health
     }
     await delay(20);
   }
-  return gone() ? 'it ended' : reason;
+  return gone() ?? reason;
 }
 
 async function prepareNamespace(address: string, namespace: string, until: number): Promise<null> {

@@ -23,6 +23,13 @@ const KILL_GRACE_MS = 5_000;
 /** What a server is started with. */
 export type ServerPlan = Pick<ServerRecord, 'binary' | 'version' | 'port' | 'uiPort'>;
 
+/** A server of ours that may still be starting. */
+export interface StartedServer {
+  readonly record: ServerRecord;
+  /** How its process ended, in words; null while nobody has heard of its end. */
+  readonly end: () => string | null;
+}
+
 /**
  * Starts a Temporal server on the folder's database, apart from the terminal's process group, and writes its record before
  * anything else can go wrong. Call it under the folder's lock. Whoever still works on the database is ended first.
@@ -31,7 +38,7 @@ export async function startServer(
   files: ServerFiles,
   plan: ServerPlan,
   env: Readonly<Record<string, string | undefined>>,
-): Promise<ServerRecord> {
+): Promise<StartedServer> {
   const lock = await lockDatabase(files);
   dropUnfinished(files);
   boundLog(files);
@@ -46,12 +53,16 @@ export async function startServer(
     });
     // The reason comes with the 'error' event; without this listener it would end the process.
     const failed = new Promise<Error>((tell) => child.once('error', tell));
+    let end: string | null = null;
+    child.once('exit', (code, signal) => {
+      end = signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`;
+    });
     if (child.pid === undefined) throw await failed;
     const record = { pid: child.pid, startTime: processStartTime(child.pid), ...plan };
     lock.handOver(child.pid);
     writeRecord(files, record);
     child.unref();
-    return record;
+    return { record, end: () => end };
   } finally {
     closeSync(log);
     lock.release();

@@ -78,7 +78,8 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
   const lingerMs = linger >= 0 ? linger : LINGER_MS;
   const found = readRecord(files);
   if (found !== null && isAlive(found.pid, found.startTime)) {
-    const wrong = await health(found, namespace, REUSE_WITHIN_MS);
+    const gone = () => (isAlive(found.pid, found.startTime) ? null : 'it ended');
+    const wrong = await awaitServer({ address: addressOf(found), namespace, withinMs: REUSE_WITHIN_MS, gone });
     if (wrong === null) {
       databaseIsMade(files);
       keepWatcher(files, lingerMs, env);
@@ -93,8 +94,9 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
   for (let attempt = 1; ; attempt++) {
     const uiPort = options.ui === false ? null : (options.ui ?? (await freePort()));
     const logged = statSync(files.log, { throwIfNoEntry: false })?.size ?? 0;
-    const record = await startServer(files, { binary, version, port: await freePort(), uiPort }, env);
-    const wrong = await health(record, namespace, START_WITHIN_MS);
+    const { record, end } = await startServer(files, { binary, version, port: await freePort(), uiPort }, env);
+    const address = addressOf(record);
+    const wrong = await awaitServer({ address, namespace, withinMs: START_WITHIN_MS, gone: end });
     if (wrong === null) {
       databaseIsMade(files);
       return { record, reused: false };
@@ -102,8 +104,11 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
     await endProcess(record, HUNG_GRACE_MS);
     removeRecord(files);
     const said = lastWords(files.log, logged);
-    // Somebody else took the port between our look and the server's start.
-    if (/address already in use|can't use.*port|bind:/i.test(said) && attempt < ATTEMPTS) continue;
+    // Somebody took the port between our look and the server's start, or killed it: the next try may have better luck.
+    if (end() !== null && !isDamage(said) && attempt < ATTEMPTS) {
+      say(`The Temporal server is started once more: ${said === '' ? wrong : `${wrong} (${said})`}.`);
+      continue;
+    }
     throw new TemporalServerFailed(failure(files, wrong, said));
   }
 }
@@ -114,15 +119,12 @@ function databaseIsMade(files: ServerFiles): void {
   rmSync(files.unfinished, { force: true });
 }
 
-function health(record: ServerRecord, namespace: string, withinMs: number): Promise<string | null> {
-  const gone = () => !isAlive(record.pid, record.startTime);
-  return awaitServer({ address: addressOf(record), namespace, withinMs, gone });
-}
-
 const addressOf = (record: ServerRecord) => `127.0.0.1:${record.port}`;
 
+const isDamage = (said: string) => /not a database|malformed|corrupt|disk image|no such table/i.test(said);
+
 function failure(files: ServerFiles, wrong: string, said: string): string {
-  const damaged = /not a database|malformed|corrupt|disk image|no such table/i.test(said);
+  const damaged = isDamage(said);
   const wayOut = `${damaged ? 'Its database' : 'If its database'} ${files.database} is damaged${damaged ? '; move' : ', move'} the file away`;
   return (
     `The embedded Temporal server does not start (${wrong}). ${said === '' ? 'It said nothing' : `Its last words: ${said}`} ` +

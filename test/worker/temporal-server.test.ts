@@ -110,6 +110,17 @@ it('31: with server and watcher killed, the next command starts both anew with t
   expect(lockHolder(files().watcherLock)?.pid).not.toBe(watcher);
 });
 
+it('31: a server that is killed while it starts is started once more', async () => {
+  const starting = users.here(LONG);
+  await vi.waitUntil(() => readRecord(files()) !== null, { timeout: 20_000, interval: 1 });
+  const killed = readRecord(files())?.pid as number;
+  process.kill(killed, 'SIGKILL');
+  const server = await starting;
+  expect(server.pid).not.toBe(killed);
+  expect(isAlive(server.pid, null)).toBe(true);
+  expect(users.said.join()).toMatch(/started once more: it was ended by SIGKILL/);
+});
+
 it('a server that lost its watcher gets a new one from the next command', async () => {
   const first = await users.here(400);
   const watcher = users.watcherPid() as number;
