@@ -46,6 +46,7 @@ async function walked(answer: (cursor: string | null) => object | number, start:
         throw new Error('nothing is loaded here');
       },
     },
+    scratchDir: '/nowhere',
   };
   const put: RawPage[] = [];
   const loading: LoadingWindow = {

@@ -10,7 +10,7 @@ import { pendingKeys } from './pending.js';
 import { recordRun } from './record-run.js';
 import { summarize } from './summarize.js';
 import { recordUnknown } from './unknown-outcomes.js';
-import { memories, Warehouse } from './warehouse.js';
+import { Warehouse } from './warehouse.js';
 
 /**
  * A DuckDB file as a warehouse. It is opened for each use and closed when idle, because DuckDB lets one process at a time
@@ -29,7 +29,7 @@ export function createDuckDbSink(options: {
   };
   return {
     openJob: (job, rowsFiles, freshness) =>
-      warehouse.transaction((connection) => openJob(connection, job, rowsFiles, freshness, say), memories.wholeJob),
+      warehouse.transaction((connection) => openJob(connection, job, rowsFiles, freshness, say), true),
 
     async holdsRows(job) {
       if (!warehouse.exists()) return false;

@@ -20,6 +20,7 @@ const LIMITS = {
   memory_limit: '128MB',
   threads: '1',
   checkpoint_threshold: '64MB',
+  max_vacuum_tasks: '2',
   storage_compatibility_version: 'v1.2.0',
 } as const;
 
@@ -29,9 +30,8 @@ const LIMITS = {
  */
 const ROW_GROUP_ROWS = 10_240;
 
-/** For work on a whole job, which sorts and joins all its rows, and for loads of events: with less they spill more, or fail. */
-export const memories = { wholeJob: '256MB', events: '192MB' } as const;
-type Memory = (typeof memories)[keyof typeof memories];
+/** For work on a whole job, which sorts and joins all its rows: with less it spills more, or fails. */
+const WHOLE_JOB_MEMORY = '256MB';
 
 /** Files that are being opened in this process. */
 const opening = new Map<string, Promise<void>>();
@@ -79,9 +79,9 @@ export class Warehouse {
   }
 
   /** The same, with the memory for work on a whole job. */
-  useWhole<T>(work: (connection: DuckDBConnection) => Promise<T>, memory: Memory = memories.wholeJob): Promise<T> {
+  useWhole<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     return this.use(async (connection) => {
-      await connection.run(`SET GLOBAL memory_limit = '${memory}'`);
+      await connection.run(`SET GLOBAL memory_limit = '${WHOLE_JOB_MEMORY}'`);
       try {
         return await work(connection);
       } finally {
@@ -90,8 +90,8 @@ export class Warehouse {
     });
   }
 
-  /** The same as `use`, in one transaction; with more memory where it needs it. */
-  transaction<T>(work: (connection: DuckDBConnection) => Promise<T>, memory?: Memory): Promise<T> {
+  /** The same as `use`, in one transaction; with the memory for work on a whole job where it is one. */
+  transaction<T>(work: (connection: DuckDBConnection) => Promise<T>, whole = false): Promise<T> {
     const inTransaction = async (connection: DuckDBConnection): Promise<T> => {
       await connection.run('BEGIN');
       try {
@@ -104,7 +104,7 @@ export class Warehouse {
         throw error;
       }
     };
-    return memory ? this.useWhole(inTransaction, memory) : this.use(inTransaction);
+    return whole ? this.useWhole(inTransaction) : this.use(inTransaction);
   }
 
   /** Closes the file once what waits is done. A later use opens it again. */

@@ -38,6 +38,11 @@ export interface EventDialect {
   withMembers(from: string, names: readonly string[]): string;
   /** Query of `from`, once for each object at `path` of its JSON column `data`, as `o`. `*`: elements of a list. */
   withObjects(from: string, path: readonly string[]): string;
+  /**
+   * Query of the newest version of each object among `from` (`id`, `o`, `version_at`, `event_at`, `event_id`, `deleted_at`), with
+   * the first moment it was deleted at.
+   */
+  newest(from: string): string;
   /** A number that tells contents apart. */
   digest(json: string): string;
   /** Unix ms of a moment, as a number. */

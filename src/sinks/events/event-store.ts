@@ -60,8 +60,8 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
           // Not all new; or something is wrong, which is found out with more care.
         }
       }
-      const loaded = await work(true).catch((error: unknown) => {
-        throw misshapen(batch, error);
+      const loaded = await work(true).catch(async (error: unknown) => {
+        throw await misshapen(batch, error);
       });
       // Where much is there already, as when a stretch is read again, the next pages are likely to be there, too.
       looksFirst = dialect.looksFirst || share(loaded) > 0.1;
@@ -92,11 +92,11 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
 }
 
 /** What a database says of a page that holds no events, in the word of the port. Other errors pass. */
-function misshapen(batch: readonly WindowPages[], error: unknown): unknown {
+async function misshapen(batch: readonly WindowPages[], error: unknown): Promise<unknown> {
   if (error instanceof SinkBusy || error instanceof SinkUnusable || error instanceof MisshapenPage) return error;
   for (const { window, pages } of batch) {
-    for (const { page, events } of pages) {
-      if (!isList(events)) {
+    for (const { page, read } of pages) {
+      if (!isList(await read())) {
         return new MisshapenPage(`page ${page} of window ${window} is no list of events (section 4.8)`, {
           cause: error,
         });
@@ -135,8 +135,7 @@ async function loadBatch<Tx extends EventTransaction>(
   batch: readonly WindowPages[],
   careful: boolean,
 ): Promise<readonly LoadedPages[]> {
-  const results: (LoadedPages | null)[] = [];
-  for (const part of batch) results.push(await loadedBefore(tx, part));
+  const results = await loadedBefore(tx, batch);
   const rest = batch.filter((_, index) => results[index] === null);
   if (rest.length > 0) {
     const loaded = await loadRest(tx, database, rest, careful);
@@ -145,15 +144,27 @@ async function loadBatch<Tx extends EventTransaction>(
   return results.flatMap((result) => result ?? []);
 }
 
-/** What the load line of these very pages says: the answer to a COMMIT may have been lost. */
-async function loadedBefore(tx: EventTransaction, part: WindowPages): Promise<LoadedPages | null> {
-  const { origin, stream, window, attempt, pages } = part;
-  const [line] = await tx.rows<Pick<LoadedPages, 'events' | 'added' | 'changed'>>(
-    `SELECT CAST(events AS INTEGER) AS events, CAST(added AS INTEGER) AS added, CAST(changed AS INTEGER) AS changed FROM event_loads
-     WHERE origin = $1 AND stream = $2 AND window_number = $3 AND attempt = $4 AND last_page >= $5`,
-    [origin, stream, window, attempt, pages.at(-1)?.page ?? 0],
+/** What the load lines of these very pages say, null where there is none: the answer to a COMMIT may have been lost. */
+async function loadedBefore(tx: EventTransaction, batch: readonly WindowPages[]): Promise<(LoadedPages | null)[]> {
+  const attempts = [...new Set(batch.map(({ attempt }) => attempt))];
+  const lines = await tx.rows<
+    Omit<LoadedPages, 'current'> & Pick<WindowPages, 'stream' | 'window' | 'attempt'> & { last: number }
+  >(
+    `SELECT stream, CAST(window_number AS INTEGER) AS "window", attempt, CAST(last_page AS INTEGER) AS last,
+       CAST(events AS INTEGER) AS events, CAST(added AS INTEGER) AS added, CAST(changed AS INTEGER) AS changed
+     FROM event_loads WHERE origin = $1 AND attempt IN (${attempts.map((_, index) => `$${index + 2}`).join(', ')})`,
+    [batch[0]?.origin ?? '', ...attempts],
   );
-  return line ? { ...line, current: true } : null;
+  return batch.map(({ stream, window, attempt, pages }) => {
+    const line = lines.find(
+      (one) =>
+        one.stream === stream &&
+        one.window === window &&
+        one.attempt === attempt &&
+        one.last >= (pages.at(-1)?.page ?? 0),
+    );
+    return line ? { events: line.events, added: line.added, changed: line.changed, current: true } : null;
+  });
 }
 
 async function loadRest<Tx extends EventTransaction>(
@@ -162,11 +173,10 @@ async function loadRest<Tx extends EventTransaction>(
   batch: readonly WindowPages[],
   careful: boolean,
 ): Promise<readonly LoadedPages[]> {
-  const loads: number[] = [];
-  for (const _ of batch) {
-    const [row] = await tx.rows<{ id: number }>(`SELECT CAST(nextval('event_load_ids') AS INTEGER) AS id`);
-    loads.push(row?.id as number);
-  }
+  const numbers = await tx.rows<{ id: number }>(
+    `SELECT CAST(nextval('event_load_ids') AS INTEGER) AS id FROM (VALUES ${batch.map(() => '(0)').join(', ')}) v`,
+  );
+  const loads = numbers.map(({ id }) => id).sort((a, b) => a - b);
   const staged = await stage(tx, batch);
   try {
     const parts = await loadPages(tx, dialect, { batch, loads, staged, careful });

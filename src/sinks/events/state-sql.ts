@@ -11,7 +11,6 @@ export interface Folded {
   readonly which: string;
 }
 
-const newestFirst = 'version_at DESC, event_at DESC, event_id DESC';
 const versionOf = (alias: string) => `(${alias}.version_at, ${alias}.event_at, ${alias}.event_id)`;
 
 /** Brings all tables of current state up to the events of a load, which have payloads of these kinds. */
@@ -69,10 +68,7 @@ async function updateState(
   await tx.run(
     dialect.temp(
       'state_found',
-      `SELECT * FROM (
-        SELECT id, o, version_at, event_at, event_id, row_number() OVER (PARTITION BY id ORDER BY ${newestFirst}) AS turn,
-          min(deleted_at) OVER (PARTITION BY id) AS deleted_at
-        FROM (${sources.map((source) => candidates(dialect, source, which)).join('\nUNION ALL\n')}) s) r WHERE turn = 1`,
+      dialect.newest(`(${sources.map((source) => candidates(dialect, source, which)).join('\nUNION ALL\n')})`),
     ),
     whole.length > 0 ? key : [],
   );

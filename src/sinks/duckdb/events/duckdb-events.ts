@@ -3,7 +3,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EventWarehouse } from '../../../core/event-warehouse.js';
 import type { EventTransaction, SqlValue } from '../../events/event-sql.js';
 import { createEventStore } from '../../events/event-store.js';
-import { memories, Warehouse } from '../warehouse.js';
+import { Warehouse } from '../warehouse.js';
 import { duckDbDialect } from './duckdb-dialect.js';
 import { stagePages } from './stage-pages.js';
 
@@ -13,11 +13,7 @@ export function createDuckDbEvents(options: { readonly file: string }): EventWar
   return createEventStore({
     dialect: duckDbDialect,
     exists: async () => warehouse.exists(),
-    transaction: (purpose, work) =>
-      warehouse.transaction(
-        (connection) => work(transactionOn(connection)),
-        purpose === 'load' ? memories.events : undefined,
-      ),
+    transaction: (_purpose, work) => warehouse.transaction((connection) => work(transactionOn(connection))),
     stage: (_tx, batch) => stagePages(batch),
     close: () => warehouse.close(),
   });

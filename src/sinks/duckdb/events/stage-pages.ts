@@ -1,4 +1,4 @@
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WindowPages } from '../../../core/event-warehouse.js';
@@ -10,49 +10,56 @@ import { duckDbDialect } from './duckdb-dialect.js';
 
 const KNOWN = ['id', 'object', 'type', 'data', 'createdAt'];
 const { time } = duckDbDialect;
+/** DuckDB takes a file into memory as a whole, several times over: 64 MB of pages need 48 MB as files of this size, 250 as one. */
+const FILE_BYTES = 2 * 1_048_576;
 
 /** Writes pages into a scratch file, a line each, for DuckDB to read: as they came, bytes and all. */
 export async function stagePages(batch: readonly WindowPages[]): Promise<StagedPages> {
   const dir = await mkdtemp(join(tmpdir(), 'searchflow-events-'));
   const remove = () => rm(dir, { recursive: true, force: true });
   try {
-    const file = join(dir, 'pages.jsonl');
-    const longest = await write(file, batch);
-    return { events: (whole) => query(file, longest, whole), remove };
+    const { files, longest } = await write(dir, batch);
+    return { events: (whole) => query(files, longest, whole), remove };
   } catch (error) {
     await remove();
     throw error;
   }
 }
 
-/** Answers with the length of the longest line. */
-async function write(file: string, batch: readonly WindowPages[]): Promise<number> {
-  const handle = await open(file, 'w', 0o600);
-  let longest = 0;
+/** Answers with the files and the length of the longest line. */
+async function write(dir: string, batch: readonly WindowPages[]) {
+  const files: string[] = [];
+  let [longest, size] = [0, FILE_BYTES];
+  let handle: FileHandle | null = null;
   try {
     for (const [part, { pages }] of batch.entries()) {
-      const pieces = pages.flatMap(({ page, events }) => [
-        Buffer.from(`{"part":${part},"page":${page},"events":`),
-        inOneLine(events, hasHalves, mendSurrogates),
-        Buffer.from('}\n'),
-      ]);
-      for (let index = 1; index < pieces.length; index += 3)
-        longest = Math.max(longest, (pieces[index] as Uint8Array).length);
-      if (pieces.length > 0) await handle.writev(pieces);
+      for (const held of pages) {
+        if (handle === null || size >= FILE_BYTES) {
+          await handle?.close();
+          const file = join(dir, `${files.length}.jsonl`);
+          handle = await open(file, 'wx', 0o600);
+          files.push(file);
+          size = 0;
+        }
+        const line = inOneLine(await held.read(), hasHalves, mendSurrogates);
+        await handle.writev([Buffer.from(`{"part":${part},"page":${held.page},"events":`), line, Buffer.from('}\n')]);
+        longest = Math.max(longest, line.length);
+        size += line.length;
+      }
     }
   } finally {
-    await handle.close();
+    await handle?.close();
   }
-  return longest + 100;
+  return { files, longest: longest + 100 };
 }
 
 /**
- * The events in the file. A map instead of a structure only where fields that nobody knows matter: it takes longer. Buffers are
+ * The events in the files. A map instead of a structure only where fields that nobody knows matter: it takes longer. Buffers are
  * of twice the size of the longest line.
  */
-function query(file: string, longest: number, whole: boolean): string {
+function query(files: readonly string[], longest: number, whole: boolean): string {
   const form = whole ? 'MAP(VARCHAR, JSON)' : 'STRUCT(id VARCHAR, type VARCHAR, "createdAt" VARCHAR, data JSON)';
-  const lines = `read_json(${literal(plainPath(file))}, format = 'newline_delimited', compression = 'uncompressed',
+  const lines = `read_json([${files.map((file) => literal(plainPath(file))).join(', ')}], format = 'newline_delimited', compression = 'uncompressed',
     columns = {part: 'INTEGER', page: 'INTEGER', events: '${form}[]'}, maximum_object_size = ${longest})`;
   const each = `SELECT part, page, unnest(events) AS e, generate_subscripts(events, 1) AS n FROM ${lines}`;
   if (!whole) {

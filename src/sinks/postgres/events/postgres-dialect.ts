@@ -36,6 +36,10 @@ export function postgresDialect(prefix = ''): EventDialect {
       return `SELECT s.*, l.value #> '${pathOf(path.slice(star + 1))}' AS o FROM ${from} s
         CROSS JOIN LATERAL jsonb_array_elements(CASE WHEN jsonb_typeof(${list}) = 'array' THEN ${list} ELSE '[]' END) l`;
     },
+    newest: (from) =>
+      `SELECT id, o, version_at, event_at, event_id, first_deleted AS deleted_at FROM (
+       SELECT *, row_number() OVER (PARTITION BY id ORDER BY version_at DESC, event_at DESC, event_id DESC) AS turn,
+         min(deleted_at) OVER (PARTITION BY id) AS first_deleted FROM ${from} s) r WHERE turn = 1`,
     digest: (json) => `jsonb_hash_extended(${json}, 0)`,
     millis: (moment) => `CAST(extract(epoch FROM ${moment}) * 1000 AS double precision)`,
     moment: (parameter) => `to_timestamp(CAST(${parameter} AS double precision) / 1000)`,
