@@ -11,9 +11,9 @@ import type { WalkState } from '../core/walk.js';
 import { PageSpool } from './page-spool.js';
 
 /** Pages are gathered up to this many bytes before they are loaded: a load has costs that don't depend on its size. */
-const ENOUGH = 16 * 1_048_576;
+const ENOUGH = 12 * 1_048_576;
 /** Above this nobody may bring more until a load is through. */
-const FULL = 32 * 1_048_576;
+const FULL = 24 * 1_048_576;
 /** Nor are pages held back longer than this, ms. */
 const LINGER_MS = 2_000;
 
