@@ -9,4 +9,4 @@ export interface WalkPlaces {
 }
 
 /** What the activities of a walk need. */
-export type WalkDeps = Pick<ActivityDeps, 'transport' | 'origin' | 'limiter' | 'events' | 'scratchDir'>;
+export type WalkDeps = Pick<ActivityDeps, 'transport' | 'origin' | 'limiter' | 'events'>;

@@ -1,6 +1,5 @@
 import {
   type EventWarehouse,
-  type HeldPage,
   type LoadedPages,
   MisshapenPage,
   type RawPage,
@@ -8,14 +7,13 @@ import {
   type WindowPages,
 } from '../core/event-warehouse.js';
 import type { WalkState } from '../core/walk.js';
-import { PageSpool } from './page-spool.js';
 
 /** Pages are gathered up to this many bytes before they are loaded: a load has costs that don't depend on its size. */
-const ENOUGH = 12 * 1_048_576;
+const ENOUGH = 16 * 1_048_576;
 /** Above this nobody may bring more until a load is through. */
 const FULL = 24 * 1_048_576;
 /** Nor are pages held back longer than this, ms. */
-const LINGER_MS = 2_000;
+const LINGER_MS = 300;
 
 /** One window's way into the loads that it shares with the others of its warehouse. */
 export interface LoadingWindow {
@@ -31,7 +29,7 @@ export interface LoadingWindow {
 
 interface Pending {
   readonly key: StreamKey & { readonly window: number; readonly attempt: string };
-  pages: HeldPage[];
+  pages: RawPage[];
   walk: WalkState | null;
   /** Pages that were put and are not durable yet. */
   onTheWay: number;
@@ -46,19 +44,14 @@ interface Pending {
  */
 export class WalkLoader {
   readonly #warehouse: EventWarehouse;
-  readonly #scratchDir: string;
   readonly #windows = new Set<Pending>();
   #bytes = 0;
   #loading = false;
   #timer: NodeJS.Timeout | null = null;
   #room: (() => void)[] = [];
-  /** What the next load takes. */
-  #spool: PageSpool;
 
-  constructor(warehouse: EventWarehouse, scratchDir: string) {
+  constructor(warehouse: EventWarehouse) {
     this.#warehouse = warehouse;
-    this.#scratchDir = scratchDir;
-    this.#spool = new PageSpool(scratchDir);
   }
 
   join(key: StreamKey, window: number, attempt: string): LoadingWindow {
@@ -76,13 +69,11 @@ export class WalkLoader {
       put: async (page, walk) => {
         while (this.#bytes >= FULL && !own.error) await new Promise<void>((resolve) => this.#room.push(resolve));
         if (own.error) throw own.error;
-        const { page: held, written } = this.#spool.hold(page);
-        own.pages.push(held);
+        own.pages.push(page);
         own.walk = walk;
         own.onTheWay++;
-        this.#bytes += held.size;
+        this.#bytes += page.events.length;
         this.#consider();
-        await written;
       },
       soFar: () => own.sum,
       landed: async () => {
@@ -97,18 +88,10 @@ export class WalkLoader {
       leave: () => {
         this.#windows.delete(own);
         this.#bytes -= sizeOf(own.pages);
-        if (this.#bytes === 0) void this.#renewSpool().close();
         this.#makeRoom();
         this.#consider();
       },
     };
-  }
-
-  /** Answers with the one there was. */
-  #renewSpool(): PageSpool {
-    const spool = this.#spool;
-    this.#spool = new PageSpool(this.#scratchDir);
-    return spool;
   }
 
   #makeRoom(): void {
@@ -136,11 +119,9 @@ export class WalkLoader {
     });
     this.#bytes -= batch.reduce((sum, { pages }) => sum + sizeOf(pages), 0);
     this.#makeRoom();
-    const spool = this.#renewSpool();
     try {
       await this.#loadAll(taken, batch);
     } finally {
-      await spool.close();
       this.#loading = false;
       for (const one of taken) for (const wake of one.waiting.splice(0)) wake();
       this.#consider();
@@ -172,6 +153,6 @@ function add(one: Pending, { pages }: WindowPages, loaded: LoadedPages): void {
   };
 }
 
-function sizeOf(pages: readonly HeldPage[]): number {
-  return pages.reduce((sum, { size }) => sum + size, 0);
+function sizeOf(pages: readonly RawPage[]): number {
+  return pages.reduce((sum, { events }) => sum + events.length, 0);
 }

@@ -20,7 +20,7 @@ const nothing = { pages: 0, events: 0, added: 0, changed: 0, parts: [] as readon
 export function createWalkWindow(deps: WalkDeps) {
   const loaders = new WeakMap<EventWarehouse, WalkLoader>();
   const loaderOf = (warehouse: EventWarehouse): WalkLoader => {
-    const loader = loaders.get(warehouse) ?? new WalkLoader(warehouse, deps.scratchDir);
+    const loader = loaders.get(warehouse) ?? new WalkLoader(warehouse);
     loaders.set(warehouse, loader);
     return loader;
   };

@@ -77,20 +77,12 @@ export interface RawPage {
   readonly events: Uint8Array;
 }
 
-/** The same, held wherever there is room until it is loaded. */
-export interface HeldPage extends Pick<RawPage, 'page'> {
-  /** Bytes. */
-  readonly size: number;
-  /** Its bytes, until any page of the load is read next. */
-  read(): Promise<Uint8Array>;
-}
-
 /** Pages of one window, in their order, and where the walk stands behind the last of them. */
 export interface WindowPages extends StreamKey {
   readonly window: number;
   /** Who claimed the window; another's claim since then makes this one's pages count, but not its state. */
   readonly attempt: string;
-  readonly pages: readonly HeldPage[];
+  readonly pages: readonly RawPage[];
   readonly walk: WalkState;
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { type EventWarehouse, type HeldPage, MisshapenPage, type StreamRun } from '../../src/core/event-warehouse.js';
+import { type EventWarehouse, MisshapenPage, type RawPage, type StreamRun } from '../../src/core/event-warehouse.js';
 import { startWalk } from '../../src/core/walk.js';
-import { event, history, iso, type MadeEvent, noon, pageOf, pagesOf, shuffled, sync } from './made-events.js';
+import { event, history, iso, type MadeEvent, noon, pagesOf, shuffled, sync } from './made-events.js';
 import { currentState } from './oracle.js';
 
 /** A warehouse under test. */
@@ -32,7 +32,7 @@ export function eventContract(make: () => Promise<Contracted>): void {
   /** Loads events as the pages of one window. */
   const load = async (
     events: readonly object[],
-    options: { done?: boolean; attempt?: string; pages?: HeldPage[] } = {},
+    options: { done?: boolean; attempt?: string; pages?: RawPage[] } = {},
   ) => {
     const { done = false, attempt = 'one', pages = pagesOf(events) } = options;
     const [result] = await here.events.load([{ ...sync, window: 1, attempt, pages, walk: walked(done) }]);
@@ -285,7 +285,7 @@ export function eventContract(make: () => Promise<Contracted>): void {
       '"deep"',
       '"huge": 1e200000, "deep"',
     );
-    await load([], { pages: [pageOf(1, text)] });
+    await load([], { pages: [{ page: 1, events: Buffer.from(text) }] });
     const [row] = await here.query(`SELECT data FROM events`);
     const data = row?.data as typeof strange;
     expect(data).toMatchObject({ ...strange, nul: `a${here.nul}b`, half: '\\ud800' });
@@ -296,10 +296,12 @@ export function eventContract(make: () => Promise<Contracted>): void {
     await begin();
     const good = pagesOf([event('webset.idle', 1, { id: 'w' })]);
     for (const bad of ['[{"type":"webset.idle","data":{}}]', '[{"id":"e","data":{}}]']) {
-      const pages = [...good, pageOf(2, bad)];
+      const pages = [...good, { page: 2, events: Buffer.from(bad) }];
       await expect(load([], { pages })).rejects.toThrow(MisshapenPage);
     }
-    await expect(load([], { pages: [...good, pageOf(2, '[{"id":')] })).rejects.toThrow(MisshapenPage);
+    await expect(load([], { pages: [...good, { page: 2, events: Buffer.from('[{"id":') }] })).rejects.toThrow(
+      MisshapenPage,
+    );
     expect(await ids()).toEqual([]);
     expect(await here.query('SELECT id FROM websets')).toEqual([]);
     expect(await here.events.stream(sync)).toMatchObject({ pages: 0, events: 0 });
@@ -419,7 +421,7 @@ const tables = [
 function describeHistory(
   here: () => Contracted,
   fresh: () => Promise<void>,
-  load: (pages: readonly HeldPage[]) => Promise<unknown>,
+  load: (pages: readonly RawPage[]) => Promise<unknown>,
   begin: () => Promise<unknown>,
 ): void {
   let events: MadeEvent[];

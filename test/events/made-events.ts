@@ -1,4 +1,4 @@
-import type { HeldPage, StreamKey } from '../../src/core/event-warehouse.js';
+import type { RawPage, StreamKey } from '../../src/core/event-warehouse.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 
 /** An event as the wire has it. */
@@ -23,17 +23,11 @@ export function event(type: string, seconds: number, data: unknown, more: object
   return { id: `event_${++made}`, object: 'event', type, data, createdAt: iso(seconds), ...more };
 }
 
-/** A page with this text. */
-export function pageOf(page: number, json: string): HeldPage {
-  const bytes = Buffer.from(json);
-  return { page, size: bytes.length, read: async () => bytes };
-}
-
 /** Pages of so many events; numbers go on from `first`. */
-export function pagesOf(events: readonly object[], size = 200, first = 1): HeldPage[] {
-  const pages: HeldPage[] = [];
+export function pagesOf(events: readonly object[], size = 200, first = 1): RawPage[] {
+  const pages: RawPage[] = [];
   for (let from = 0; from < Math.max(1, events.length); from += size) {
-    pages.push(pageOf(first + pages.length, JSON.stringify(events.slice(from, from + size))));
+    pages.push({ page: first + pages.length, events: Buffer.from(JSON.stringify(events.slice(from, from + size))) });
   }
   return pages;
 }

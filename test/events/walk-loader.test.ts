@@ -1,7 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { WalkLoader } from '../../src/activities/walk-loader.js';
 import {
   type EventWarehouse,
@@ -48,12 +45,9 @@ class Gate implements Pick<EventWarehouse, 'load'> {
   }
 }
 
-const scratch = mkdtempSync(join(tmpdir(), 'searchflow-walk-loader-'));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
-
 const open = () => {
   const gate = new Gate();
-  const loader = new WalkLoader(gate as unknown as EventWarehouse, scratch);
+  const loader = new WalkLoader(gate as unknown as EventWarehouse);
   return { gate, join: (window: number) => loader.join(sync, window, 'a') };
 };
 const page = (number: number, bytes = 10) => ({ page: number, events: new Uint8Array(bytes) });
@@ -120,36 +114,4 @@ it('fails all windows of a load that failed, but only the one whose page holds n
   await gate.end(new Error('disk full'));
   await expect(lost).rejects.toThrow('disk full');
   await expect(one.put(page(3), walk)).rejects.toThrow('disk full');
-});
-
-it('holds pages as they came, in their order, wherever they lie; and leaves no file', async () => {
-  const { gate, join } = open();
-  const [one, two] = [join(1), join(2)];
-  const mega = 1_048_576;
-  const filled = (number: number) => ({ page: number, events: new Uint8Array(mega).fill(number) });
-  // Some more than stay in memory; all at once, as windows bring them.
-  await Promise.all([1, 2, 3, 4, 5, 6, 7].map((number) => (number % 2 ? one : two).put(filled(number), walk)));
-  const landed = [one.landed(), two.landed()];
-  await expect.poll(() => gate.seen).toEqual(['1: 1 3 5 7, 2: 2 4 6']);
-  for (const { pages } of gate.loads.flat()) {
-    for (const { page: number, size, read } of pages) {
-      expect(size).toBe(mega);
-      expect(Buffer.from(await read()).equals(Buffer.alloc(mega, number))).toBe(true);
-    }
-  }
-  expect(readdirSync(scratch)).toEqual([]);
-  await gate.end();
-  await Promise.all(landed);
-});
-
-it('fails a load whose pages could not be written down', async () => {
-  const gate = new Gate();
-  const loader = new WalkLoader(gate as unknown as EventWarehouse, join(scratch, 'nowhere'));
-  const one = loader.join(sync, 1, 'a');
-  await one.put(page(1, 4 * 1_048_576), walk);
-  await expect(one.put(page(2), walk)).rejects.toThrow('ENOENT');
-  const landed = one.landed();
-  await expect(gate.loads[0]?.[0]?.pages[1]?.read()).rejects.toThrow('ENOENT');
-  await gate.end(new Error('as the page could not be read'));
-  await expect(landed).rejects.toThrow('could not be read');
 });

@@ -46,7 +46,6 @@ async function walked(answer: (cursor: string | null) => object | number, start:
         throw new Error('nothing is loaded here');
       },
     },
-    scratchDir: '/nowhere',
   };
   const put: RawPage[] = [];
   const loading: LoadingWindow = {

@@ -60,8 +60,8 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
           // Not all new; or something is wrong, which is found out with more care.
         }
       }
-      const loaded = await work(true).catch(async (error: unknown) => {
-        throw await misshapen(batch, error);
+      const loaded = await work(true).catch((error: unknown) => {
+        throw misshapen(batch, error);
       });
       // Where much is there already, as when a stretch is read again, the next pages are likely to be there, too.
       looksFirst = dialect.looksFirst || share(loaded) > 0.1;
@@ -92,11 +92,11 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
 }
 
 /** What a database says of a page that holds no events, in the word of the port. Other errors pass. */
-async function misshapen(batch: readonly WindowPages[], error: unknown): Promise<unknown> {
+function misshapen(batch: readonly WindowPages[], error: unknown): unknown {
   if (error instanceof SinkBusy || error instanceof SinkUnusable || error instanceof MisshapenPage) return error;
   for (const { window, pages } of batch) {
-    for (const { page, read } of pages) {
-      if (!isList(await read())) {
+    for (const { page, events } of pages) {
+      if (!isList(events)) {
         return new MisshapenPage(`page ${page} of window ${window} is no list of events (section 4.8)`, {
           cause: error,
         });

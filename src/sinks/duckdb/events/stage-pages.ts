@@ -33,7 +33,7 @@ async function write(dir: string, batch: readonly WindowPages[]) {
   let handle: FileHandle | null = null;
   try {
     for (const [part, { pages }] of batch.entries()) {
-      for (const held of pages) {
+      for (const { page, events } of pages) {
         if (handle === null || size >= FILE_BYTES) {
           await handle?.close();
           const file = join(dir, `${files.length}.jsonl`);
@@ -41,8 +41,8 @@ async function write(dir: string, batch: readonly WindowPages[]) {
           files.push(file);
           size = 0;
         }
-        const line = inOneLine(await held.read(), hasHalves, mendSurrogates);
-        await handle.writev([Buffer.from(`{"part":${part},"page":${held.page},"events":`), line, Buffer.from('}\n')]);
+        const line = inOneLine(events, hasHalves, mendSurrogates);
+        await handle.writev([Buffer.from(`{"part":${part},"page":${page},"events":`), line, Buffer.from('}\n')]);
         longest = Math.max(longest, line.length);
         size += line.length;
       }

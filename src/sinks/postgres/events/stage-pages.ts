@@ -51,12 +51,11 @@ async function copy(tx: PgTransaction, batch: readonly WindowPages[], mending: M
   await pipeline(Readable.from(lines(batch, mending)), tx.client.query(from(`COPY event_pages FROM STDIN ${RAW}`)));
 }
 
-async function* lines(batch: readonly WindowPages[], { mend, isOdd }: Mending): AsyncGenerator<Uint8Array | string> {
+function* lines(batch: readonly WindowPages[], { mend, isOdd }: Mending): Generator<Uint8Array | string> {
   for (const [part, { pages }] of batch.entries()) {
-    for (const held of pages) {
-      // A copy: what is yielded is on its way to the server while the next page is read.
-      const bytes = Buffer.from(await held.read());
-      yield [part, held.page, ''].join(BETWEEN);
+    for (const { page, events } of pages) {
+      const bytes = Buffer.from(events.buffer, events.byteOffset, events.byteLength);
+      yield [part, page, ''].join(BETWEEN);
       if (isOdd(bytes)) yield inOneLine(bytes, () => false, mend);
       yield BETWEEN;
       yield inOneLine(bytes, isOdd, mend);
