@@ -9,11 +9,11 @@ import {
 import type { WalkState } from '../core/walk.js';
 
 /** Pages are gathered up to this many bytes before they are loaded: a load has costs that don't depend on its size. */
-const ENOUGH = 16 * 1_048_576;
+const ENOUGH = 12 * 1_048_576;
 /** Above this nobody may bring more until a load is through. */
 const FULL = 24 * 1_048_576;
 /** Nor are pages held back longer than this, ms. */
-const LINGER_MS = 300;
+const LINGER_MS = 1_000;
 
 /** One window's way into the loads that it shares with the others of its warehouse. */
 export interface LoadingWindow {
