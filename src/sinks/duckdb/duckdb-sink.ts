@@ -3,6 +3,7 @@ import type { Sink } from '../../core/sink.js';
 import { exportCsv } from '../export/export-csv.js';
 import { exportParquet } from '../export/export-parquet.js';
 import { unknownJob } from '../warehouse-summary.js';
+import { inTransaction } from './in-transaction.js';
 import { jobRows } from './job-rows.js';
 import { loadSlice } from './load-slice.js';
 import { openJob } from './open-job.js';
@@ -29,7 +30,9 @@ export function createDuckDbSink(options: {
   };
   return {
     openJob: (job, rowsFiles, freshness) =>
-      warehouse.transaction((connection) => openJob(connection, job, rowsFiles, freshness, say), true),
+      warehouse.useWhole((connection) =>
+        inTransaction(connection, () => openJob(connection, job, rowsFiles, freshness, say)),
+      ),
 
     async holdsRows(job) {
       if (!warehouse.exists()) return false;

@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { SinkUnusable } from '../../core/sink.js';
+import { inTransaction } from './in-transaction.js';
 import { relationNames } from './job-view.js';
 import { type Migration, migrations } from './migrations/index.js';
 
@@ -21,7 +22,10 @@ export async function migrate(connection: DuckDBConnection, file: string): Promi
   if (done.length === known.length) return;
   const { Umzug } = await import('umzug');
   const umzug = new Umzug({
-    migrations: migrations.map((step) => ({ name: step.name, up: () => inTransaction(connection, step) })),
+    migrations: migrations.map((step) => ({
+      name: step.name,
+      up: () => inTransaction(connection, () => run(connection, step)),
+    })),
     context: {},
     storage: {
       executed: () => executed(connection),
@@ -43,21 +47,13 @@ async function executed(connection: DuckDBConnection): Promise<string[]> {
   return names.getRowsJson().map((row) => String(row[0]));
 }
 
-async function inTransaction(connection: DuckDBConnection, { name, sql }: Migration): Promise<void> {
-  await connection.run('BEGIN');
-  try {
-    await connection.run(
-      `CREATE TABLE IF NOT EXISTS ${STORAGE} (name VARCHAR PRIMARY KEY, executed_at TIMESTAMP NOT NULL)`,
-    );
-    await connection.run(typeof sql === 'string' ? sql : sql(await relationNames(connection)));
-    await connection.run(`INSERT INTO ${STORAGE} VALUES ($name, make_timestamp_ms($now::BIGINT))`, {
-      name,
-      now: BigInt(Date.now()),
-    });
-    await connection.run('COMMIT');
-  } catch (error) {
-    // A failed statement may have ended the transaction already.
-    await connection.run('ROLLBACK').catch(() => undefined);
-    throw error;
-  }
+async function run(connection: DuckDBConnection, { name, sql }: Migration): Promise<void> {
+  await connection.run(
+    `CREATE TABLE IF NOT EXISTS ${STORAGE} (name VARCHAR PRIMARY KEY, executed_at TIMESTAMP NOT NULL)`,
+  );
+  await connection.run(typeof sql === 'string' ? sql : sql(await relationNames(connection)));
+  await connection.run(`INSERT INTO ${STORAGE} VALUES ($name, make_timestamp_ms($now::BIGINT))`, {
+    name,
+    now: BigInt(Date.now()),
+  });
 }
