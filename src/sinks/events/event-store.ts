@@ -13,8 +13,8 @@ import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js
 import { loadPages, type PartResult } from './load-pages.js';
 import { beginRun, claimWindow, listStreams, moveWindow, readStream, splitWindow } from './windows.js';
 
-/** What a transaction is for: nothing is changed; marks are; or events are loaded. */
-export type Purpose = 'read' | 'mark' | 'load';
+/** What a transaction does: it changes nothing, or something. */
+export type Purpose = 'read' | 'write';
 
 /** What a database brings along for {@link createEventStore}. */
 export interface EventDatabase<Tx extends EventTransaction> {
@@ -36,7 +36,7 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
       (await database.exists()) ? database.transaction('read', (tx) => readStream(tx, dialect, key)) : null,
 
     begin: (key, run) =>
-      database.transaction('mark', async (tx) => {
+      database.transaction('write', async (tx) => {
         await beginRun(tx, dialect, key, run);
         const state = await readStream(tx, dialect, key);
         if (!state) throw new Error(`the stream ${key.stream} is gone`);
@@ -44,13 +44,13 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
       }),
 
     claim: (key, window, attempt) =>
-      database.transaction('mark', (tx) => claimWindow(tx, dialect, key, window, attempt)),
+      database.transaction('write', (tx) => claimWindow(tx, dialect, key, window, attempt)),
 
     split: (key, window, attempt, parts) =>
-      database.transaction('mark', (tx) => splitWindow(tx, dialect, key, window, attempt, parts)),
+      database.transaction('write', (tx) => splitWindow(tx, dialect, key, window, attempt, parts)),
 
     async load(batch) {
-      const work = (careful: boolean) => database.transaction('load', (tx) => loadBatch(tx, database, batch, careful));
+      const work = (careful: boolean) => database.transaction('write', (tx) => loadBatch(tx, database, batch, careful));
       // A verification looks at everything, to note it down.
       if (!looksFirst && !batch.some(verifies)) {
         try {
@@ -71,7 +71,7 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
     streams: async (origin) =>
       (await database.exists()) ? database.transaction('read', (tx) => listStreams(tx, dialect, origin)) : [],
 
-    verified: (key) => database.transaction('mark', (tx) => sumUpChecks(tx, dialect, key)),
+    verified: (key) => database.transaction('write', (tx) => sumUpChecks(tx, dialect, key)),
 
     async counts(origin, span) {
       if (!(await database.exists())) return [];

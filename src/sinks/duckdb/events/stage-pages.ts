@@ -13,7 +13,7 @@ const { time } = duckDbDialect;
 /** DuckDB takes a file into memory as a whole, several times over: 64 MB of pages need 48 MB as files of this size, 250 as one. */
 const FILE_BYTES = 2 * 1_048_576;
 
-/** Writes pages into a scratch file, a line each, for DuckDB to read: as they came, bytes and all. */
+/** Writes pages into scratch files, a line each, for DuckDB to read: as they came, bytes and all. */
 export async function stagePages(batch: readonly WindowPages[]): Promise<StagedPages> {
   const dir = await mkdtemp(join(tmpdir(), 'searchflow-events-'));
   const remove = () => rm(dir, { recursive: true, force: true });
@@ -29,7 +29,7 @@ export async function stagePages(batch: readonly WindowPages[]): Promise<StagedP
 /** Answers with the files and the length of the longest line. */
 async function write(dir: string, batch: readonly WindowPages[]) {
   const files: string[] = [];
-  let [longest, size] = [0, FILE_BYTES];
+  let [longest, size] = [0, 0];
   let handle: FileHandle | null = null;
   try {
     for (const [part, { pages }] of batch.entries()) {
