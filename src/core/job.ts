@@ -26,6 +26,12 @@ export type PauseReason = 'person' | 'credits' | 'budget' | 'key' | 'rate';
 /** `stopped`: a scheduled run that met what others pause for; the next one goes on. */
 export type JobPhase = 'planning' | 'running' | 'paused' | 'done' | 'stopped' | 'failed' | 'cancelled';
 
+/** Workflow id of a job: one at a time for a job, whoever starts it. */
+export const workflowIdOf = (job: string): string => `searchflow-${job}`;
+
+/** The job of a workflow of ours, by the id that the command gives it; other ids as they are. */
+export const jobOfWorkflow = (workflowId: string): string => workflowId.replace(/^searchflow-/, '');
+
 /** Whether something of this phase may go on. */
 export const isUnderWay = (phase: JobPhase): boolean => ['planning', 'running', 'paused'].includes(phase);
 

@@ -5,7 +5,7 @@ import {
   WorkflowExecutionAlreadyStartedError,
   type WorkflowHandle,
 } from '@temporalio/client';
-import { signalNames, workflowNames } from '../core/job.js';
+import { signalNames, workflowIdOf, workflowNames } from '../core/job.js';
 import type { WalkEntry } from '../core/job-entries.js';
 import { canonicalJson } from '../core/json.js';
 import {
@@ -20,7 +20,6 @@ import { isPostgresUrl } from '../postgres/index.js';
 import { warehouseAddress } from '../sinks/index.js';
 import { walkName } from './find-walk.js';
 import { FlowHandle } from './flow-handle.js';
-import { workflowIdOf } from './job-handle.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 

@@ -1,11 +1,11 @@
+import { jobOfWorkflow } from '../core/job.js';
 import type { JobEntries, WalkEntry } from '../core/job-entries.js';
 import type { Walk } from '../core/walk-job.js';
-import { jobOf } from './job-handle.js';
 
 /** Remembers a walk under the id of its workflow. */
 export function noteWalk(entries: JobEntries, walk: Walk, workflowId: string): Promise<void> {
   const { origin, stream, into, host } = walk;
-  const job = jobOf(workflowId);
+  const job = jobOfWorkflow(workflowId);
   return entries.putWalk({ job, workflowId, origin, stream, into, ...(host === undefined ? {} : { host }) });
 }
 

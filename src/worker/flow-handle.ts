@@ -6,8 +6,7 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { CancelledFailure } from '@temporalio/common';
-import { queryNames } from '../core/job.js';
-import { jobOf } from './job-handle.js';
+import { jobOfWorkflow, queryNames } from '../core/job.js';
 import { JobFailed, UsageError } from './runtime-types.js';
 
 /** A living worker answers within this time. */
@@ -65,7 +64,7 @@ export class FlowHandle<Progress, Result> {
       return await work();
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
-      throw new UsageError(`There is no ${jobOf(this.workflowId)} here that runs`);
+      throw new UsageError(`There is no ${jobOfWorkflow(this.workflowId)} here that runs`);
     }
   }
 }

@@ -13,6 +13,7 @@ import {
   type Resumption,
   type SliceHeartbeat,
   signalNames,
+  workflowIdOf,
 } from '../core/job.js';
 import { JobFailed, type JobHandle, UsageError } from './runtime-types.js';
 
@@ -21,16 +22,6 @@ const SCHEDULED = 1;
 
 /** A living worker answers a query within this time. */
 const ANSWER_MS = 10_000;
-
-/** Workflow id of a job: one at a time for a job, whoever starts it. */
-export function workflowIdOf(job: string): string {
-  return `searchflow-${job}`;
-}
-
-/** The job of a workflow of ours, by the id that the command gives it; other ids as they are. */
-export function jobOf(workflowId: string): string {
-  return workflowId.replace(/^searchflow-/, '');
-}
 
 /** What a person may do with a job that a workflow runs. */
 export function jobHandle(client: Client, job: string, workflowId = workflowIdOf(job)): JobHandle {

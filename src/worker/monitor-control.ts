@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { jobOfWorkflow, workflowIdOf } from '../core/job.js';
 import { canonicalJson, type Json } from '../core/json.js';
 import type { BatchMonitorsInput, BatchProgress, BatchSummary } from '../core/monitor-batch.js';
 import type { MonitorCall } from '../core/monitor-call.js';
@@ -12,7 +13,6 @@ import { isPostgresUrl } from '../postgres/index.js';
 import { warehouseAddress } from '../sinks/index.js';
 import { FileSecrets } from '../store/file-secrets.js';
 import { FlowHandle } from './flow-handle.js';
-import { jobOf } from './job-handle.js';
 import { QuietControl } from './quiet-control.js';
 import { UsageError, type WorkflowAccess } from './runtime-types.js';
 import { sha256 } from './sha256.js';
@@ -98,7 +98,7 @@ export class MonitorControl {
     const { origin } = this.#access.config;
     const workflowId = exportId(input, origin);
     return {
-      name: jobOf(workflowId),
+      name: jobOfWorkflow(workflowId),
       work: { workflow: monitorWorkflows.exportMonitorRuns, workflowId, input: { ...input, origin } },
     };
   }
@@ -139,7 +139,7 @@ export class BatchHandle extends FlowHandle<BatchProgress, BatchSummary> {
     client: Client,
     readonly job: string,
   ) {
-    super(client, `searchflow-${job}`);
+    super(client, workflowIdOf(job));
   }
 
   /** Decides over a batch that waits for it; rejects with a `UsageError` where it doesn't. */

@@ -1,8 +1,7 @@
 import { ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
-import { workflowNames } from '../core/job.js';
+import { jobOfWorkflow, workflowNames } from '../core/job.js';
 import type { ScheduledJobInput, ScheduledWork } from '../core/schedule.js';
 import { catchUpMs, jitterMs, type ScheduleTiming, timingProblems, timingText } from '../core/schedule-timing.js';
-import { jobOf } from './job-handle.js';
 import { workerOn } from './presence.js';
 import { UsageError, type WorkflowAccess } from './runtime-types.js';
 import { inputOf, type ScheduleView, viewOf } from './schedule-view.js';
@@ -59,7 +58,7 @@ export class ScheduleControl {
         const other = there && inputOf(there);
         if (other && other.workflowId !== work.workflowId) {
           throw new UsageError(
-            `There is a schedule ${name} already, of ${jobOf(other.workflowId)}; give this one another name with --schedule-name`,
+            `There is a schedule ${name} already, of ${jobOfWorkflow(other.workflowId)}; give this one another name with --schedule-name`,
           );
         }
         await client.schedule.getHandle(scheduleId).update(({ state }) => ({ ...order, state }));

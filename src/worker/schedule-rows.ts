@@ -1,9 +1,8 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { type EnrichCsvInput, workflowNames } from '../core/job.js';
+import { type EnrichCsvInput, workflowIdOf, workflowNames } from '../core/job.js';
 import type { ScheduledWork } from '../core/schedule.js';
 import { isPostgresUrl } from '../postgres/index.js';
-import { workflowIdOf } from './job-handle.js';
 import { type JobPlan, UsageError, type WorkflowAccess } from './runtime-types.js';
 
 /**

@@ -1,6 +1,6 @@
 import { type Client, type ScheduleDescription, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import { jobOfWorkflow } from '../core/job.js';
 import type { ScheduledJobInput, ScheduledOutcome } from '../core/schedule.js';
-import { jobOf } from './job-handle.js';
 
 /** A run of a schedule. */
 export interface ScheduledRun {
@@ -34,7 +34,7 @@ export async function viewOf(client: Client, about: ScheduleDescription, runs: n
   const recent = [...about.info.recentActions].reverse().slice(0, runs);
   return {
     name: work.schedule,
-    job: jobOf(work.workflowId),
+    job: jobOfWorkflow(work.workflowId),
     work,
     when: work.when ?? '',
     paused: about.state.paused,

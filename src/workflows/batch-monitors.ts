@@ -17,7 +17,7 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.js';
 import { backoffMs } from '../core/backoff.js';
-import { queryNames } from '../core/job.js';
+import { jobOfWorkflow, queryNames } from '../core/job.js';
 import {
   APPROVAL_WITHIN_MS,
   afterCall,
@@ -64,7 +64,7 @@ export async function batchMonitors(input: BatchMonitorsInput, carried?: BatchSt
   if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'BadInput');
   const { action, filter, limit = DEFAULT_BATCH_LIMIT, into = DEFAULT_MONITOR_WAREHOUSE, host, by, origin } = input;
   const { firstExecutionRunId: run, workflowId } = workflowInfo();
-  const job = workflowId.replace(/^searchflow-/, '');
+  const job = jobOfWorkflow(workflowId);
   const step = { ...given({ origin, host }), job, run, action, filter, limit, into };
 
   let idle = carried?.idle ?? 0;

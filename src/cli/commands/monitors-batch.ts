@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { jobOfWorkflow } from '../../core/job.js';
 import {
   type BatchMonitorsInput,
   type BatchProgress,
@@ -69,7 +70,7 @@ export async function decide(
 ): Promise<ExitCode> {
   return withMonitors(context, flags, [], async (control, session) => {
     const by = whoami(context);
-    const handle = control.batch(job.replace(/^searchflow-/, ''));
+    const handle = control.batch(jobOfWorkflow(job));
     await handle.decide(decision, by, flags.why);
     context.terminal.say(
       `${printable(job)} is ${decision === 'approve' ? 'approved' : 'rejected'} by ${printable(by)}.`,
