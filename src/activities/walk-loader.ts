@@ -10,6 +10,8 @@ import type { WalkState } from '../core/walk.js';
 
 /** Pages are gathered up to this many bytes before they are loaded: a load has costs that don't depend on its size. */
 const ENOUGH = 12 * 1_048_576;
+/** Fewer are enough as long as nothing was loaded, so that the warehouse is at work early. */
+const ENOUGH_AT_FIRST = 2 * 1_048_576;
 /** Above this nobody may bring more until a load is through. */
 const FULL = 24 * 1_048_576;
 /** Nor are pages held back longer than this, ms. */
@@ -47,6 +49,7 @@ export class WalkLoader {
   readonly #windows = new Set<Pending>();
   #bytes = 0;
   #loading = false;
+  #enough = ENOUGH_AT_FIRST;
   #timer: NodeJS.Timeout | null = null;
   #room: (() => void)[] = [];
 
@@ -102,7 +105,7 @@ export class WalkLoader {
   #consider(): void {
     if (this.#loading || this.#bytes === 0) return;
     const everybodyWaits = [...this.#windows].every((one) => one.waiting.length > 0);
-    if (this.#bytes >= ENOUGH || everybodyWaits) void this.#load();
+    if (this.#bytes >= this.#enough || everybodyWaits) void this.#load();
     else this.#timer ??= setTimeout(() => void this.#load(), LINGER_MS);
   }
 
@@ -112,6 +115,7 @@ export class WalkLoader {
     const taken = [...this.#windows].filter((one) => one.pages.length > 0);
     if (this.#loading || taken.length === 0) return;
     this.#loading = true;
+    this.#enough = ENOUGH;
     const batch = taken.map((one): WindowPages => {
       const { pages, walk, key } = one;
       one.pages = [];
