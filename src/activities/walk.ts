@@ -70,6 +70,7 @@ export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWa
         const warehouse = deps.events.warehouse(walk);
         const known = await warehouse.stream(walk);
         if (known && known.pending.length > 0 && stopped === null) return { pending: known.pending, summary: null };
+        await warehouse.settle(walk.origin);
         const sum = (name: keyof WalkCounts) => Math.max(0, (known?.[name] ?? 0) - before[name]);
         return {
           pending: [],

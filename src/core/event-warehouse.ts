@@ -108,8 +108,9 @@ export interface TypeCount {
 }
 
 /**
- * A warehouse for webset events (interface sections 2.8, 4.8, 6.1). Pages, the state made of them, their windows' cursors and
- * the watermark are one transaction. An event is one row, however often it comes; of two contents under one id the newer stays.
+ * A warehouse for webset events (interface sections 2.8, 4.8, 6.1). Pages, their windows' cursors and the watermark are one
+ * transaction; the state made of many loads is another one, that follows while more is loaded. An event is one row, however often it
+ * comes; of two contents under one id the newer stays.
  * Rejects with `SinkBusy` and `SinkUnusable` as a `Sink` does, and with {@link MisshapenPage}.
  */
 export interface EventWarehouse {
@@ -126,6 +127,8 @@ export interface EventWarehouse {
    * event loaded, no further than the first window that is not done.
    */
   load(batch: readonly WindowPages[]): Promise<readonly LoadedPages[]>;
+  /** Makes current state of what is loaded of a service and waits for it: behind the last load of a run. */
+  settle(origin: string): Promise<void>;
   /** Streams of a service that the warehouse knows, by name. */
   streams(origin: string): Promise<readonly StreamListing[]>;
   /** Sums up what a verification found, once none of its windows is left; a second time the same. */

@@ -157,3 +157,6 @@ export class SinkBusy extends Error {
 export class SinkUnusable extends Error {
   override readonly name = 'SinkUnusable';
 }
+
+/** It is, for as much at once: a smaller part may fit into the memory of a warehouse. */
+export class TooMuchAtOnce extends SinkUnusable {}

@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance, DuckDBTimestampValue } from '@duckdb/node-api';
-import { afterAll, describe } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startWalk } from '../../src/core/walk.js';
 import { createDuckDbEvents } from '../../src/sinks/duckdb/events/duckdb-events.js';
 import { eventContract } from './event-contract.js';
+import { event, noon, pagesOf, sync } from './made-events.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-events-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -45,4 +47,31 @@ describe('events in DuckDB', () => {
       },
     };
   });
+});
+
+it('goes on with a file from before state was made apart from loads', async () => {
+  const file = join(dir, 'older.duckdb');
+  const events = createDuckDbEvents({ file });
+  await events.begin(sync, { from: null, to: noon(10), types: [], sweep: false });
+  await events.claim(sync, 1, 'one');
+  const load = (page: number) =>
+    events.load([
+      {
+        ...{ ...sync, window: 1, attempt: 'one', walk: startWalk('next') },
+        pages: pagesOf([event('webset.idle', page, { id: `w${page}` })], 200, page),
+      },
+    ]);
+  await load(1);
+  await events.settle(sync.origin);
+  await events.close();
+  for (const column of ['bytes', 'in_state']) await query(file, `ALTER TABLE event_loads DROP COLUMN ${column}`);
+  await query(file, `DELETE FROM searchflow_migrations WHERE name = '0060-state-marks'`);
+  await load(2);
+  await events.settle(sync.origin);
+  await events.close();
+  expect(await query(file, 'SELECT id FROM websets ORDER BY id')).toEqual([{ id: 'w1' }, { id: 'w2' }]);
+  expect(await query(file, 'SELECT in_state FROM event_loads ORDER BY load_id')).toEqual([
+    { in_state: null },
+    { in_state: 1 },
+  ]);
 });

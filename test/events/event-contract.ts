@@ -7,7 +7,7 @@ import { currentState } from './oracle.js';
 /** A warehouse under test. */
 export interface Contracted {
   readonly events: EventWarehouse;
-  /** Rows of a query, JSON columns as values. */
+  /** Rows of a query, JSON columns as values; in these tests behind `settle`. */
   query(sql: string): Promise<Record<string, unknown>[]>;
   /** The text that stands for NUL. */
   readonly nul: string;
@@ -16,9 +16,17 @@ export interface Contracted {
 /** What a warehouse of events must do, whichever database it is. `make`: an empty one. */
 export function eventContract(make: () => Promise<Contracted>): void {
   let here: Contracted;
+  /** A query of what is there without `settle`. */
+  let raw: Contracted['query'];
   const all: Contracted[] = [];
   const fresh = async () => {
-    here = await make();
+    const made = await make();
+    const query = async (sql: string) => {
+      await made.events.settle('sandbox');
+      return made.query(sql);
+    };
+    here = { ...made, query };
+    raw = made.query;
     all.push(here);
   };
   beforeEach(fresh);
@@ -360,7 +368,53 @@ export function eventContract(make: () => Promise<Contracted>): void {
     ]);
     expect(await here.events.stream(sync)).toEqual(before);
     expect(await here.events.stream(backfill)).toMatchObject({ watermark: noon(99) });
+    await here.events.settle(other.origin);
     expect(await here.query('SELECT origin FROM websets ORDER BY 1')).toHaveLength(2);
+  });
+
+  it('makes state of many loads at once, at the latest when asked to; of none twice', async () => {
+    await begin();
+    const titles = () => raw('SELECT title FROM websets');
+    const told = (seconds: number, title: string) =>
+      event('webset.idle', seconds, { id: 'w', title, updatedAt: iso(seconds) });
+    await load([told(1, 'one')]);
+    await load([], { pages: pagesOf([told(2, 'two')], 200, 2) });
+    expect(await titles()).toEqual([]);
+    await here.events.settle('elsewhere');
+    expect(await titles()).toEqual([]);
+    await here.events.settle('sandbox');
+    expect(await titles()).toEqual([{ title: 'two' }]);
+    expect(await raw('SELECT DISTINCT in_state FROM event_loads')).toEqual([{ in_state: expect.anything() }]);
+    await load([], { pages: pagesOf([told(3, 'three')], 200, 3) });
+    expect(await titles()).toEqual([{ title: 'two' }]);
+  });
+
+  it('takes events of a megabyte each, as many as come in one load, new ones and newer ones', async () => {
+    await begin();
+    const mega = (title: string, seconds: number) =>
+      pagesOf(
+        Array.from({ length: 24 }, (_, index) => ({
+          ...event('webset.idle', 1, { id: `w${index}`, title: title.repeat(1_048_576), updatedAt: iso(seconds) }),
+          id: `event_w${index}`,
+        })),
+        1,
+        seconds,
+      );
+    await load([], { pages: mega('a', 1) });
+    expect(await here.query('SELECT DISTINCT length(title) AS n FROM websets')).toEqual([{ n: 1_048_576 }]);
+    expect(await load([], { pages: mega('b', 100) })).toMatchObject({ changed: 24 });
+    expect(await here.query("SELECT id FROM websets WHERE title LIKE 'b%'")).toHaveLength(24);
+  });
+
+  it('makes state beside the loads where there is enough to make it of', async () => {
+    await begin();
+    const story = 'x'.repeat(1_048_576);
+    for (let page = 1; page <= 30; page++) {
+      const pages = pagesOf([event('webset.idle', page, { id: `w${page}`, title: story })], 200, page);
+      await load([], { pages });
+    }
+    const made = async () => (await raw('SELECT count(*) AS n FROM websets'))[0]?.n;
+    await expect.poll(async () => Number(await made()), { timeout: 20_000 }).toBeGreaterThanOrEqual(24);
   });
 
   it('counts between two times, both included', async () => {

@@ -1,6 +1,10 @@
-import { SinkBusy, SinkUnusable } from '../../core/sink.js';
+import { SinkBusy, SinkUnusable, TooMuchAtOnce } from '../../core/sink.js';
 
-const cases: readonly { readonly when: RegExp; readonly say: (file: string) => string }[] = [
+const cases: readonly {
+  readonly when: RegExp;
+  readonly say: (file: string) => string;
+  readonly as?: typeof SinkUnusable;
+}[] = [
   {
     when: /not a valid DuckDB database file/,
     say: (file) => `${file} is not a DuckDB database: load into another file, or move this one away`,
@@ -31,7 +35,8 @@ const cases: readonly { readonly when: RegExp; readonly say: (file: string) => s
   {
     when: /Out of Memory Error/,
     say: (file) =>
-      `Loading into ${file} needs more memory than a warehouse is given (256 MB): is a single row or answer huge?`,
+      `Loading into ${file} needs more memory than a warehouse is given: is a single row, answer or event huge?`,
+    as: TooMuchAtOnce,
   },
   {
     when: /Constraint Error/,
@@ -53,7 +58,8 @@ export function sinkError(error: unknown, file: string): unknown {
   }
   const found = cases.find(({ when }) => when.test(message));
   if (!found) return error;
-  return new SinkUnusable(`${found.say(file)} (DuckDB: ${firstLine(message)})`, { cause: error });
+  const { say, as: Told = SinkUnusable } = found;
+  return new Told(`${say(file)} (DuckDB: ${firstLine(message)})`, { cause: error });
 }
 
 function firstLine(message: string): string {

@@ -32,21 +32,26 @@ const LIMITS = {
  */
 const ROW_GROUP_ROWS = 10_240;
 
-/** For work on a whole job, which sorts and joins all its rows: with less it spills more, or fails. */
+/** For work on a whole job, which sorts and joins all its rows, or on contents side by side: with less it spills more, or fails. */
 const WHOLE_JOB_MEMORY = '256MB';
+
+/** What may be worked on at the same time, because neither writes what the other does: what comes in, and the state made of it. */
+export type Lane = 'incoming' | 'state';
+const LANES: readonly Lane[] = ['incoming', 'state'];
 
 /** Files that are being opened in this process. */
 const opening = new Map<string, Promise<void>>();
 const nothing = () => undefined;
 
 /**
- * One DuckDB file: opened for its use, closed when idle, used by one caller at a time. Errors leave as `SinkBusy` and
+ * One DuckDB file: opened for its use, closed when idle, used by one caller at a time, or one a lane. Errors leave as `SinkBusy` and
  * `SinkUnusable`.
  */
 export class Warehouse {
   readonly file: string;
-  #instance: DuckDBInstance | null = null;
-  #tail: Promise<unknown> = Promise.resolve();
+  #instance: Promise<DuckDBInstance> | null = null;
+  readonly #tails: Record<Lane, Promise<unknown>> = { incoming: Promise.resolve(), state: Promise.resolve() };
+  #users = 0;
   #idle: NodeJS.Timeout | null = null;
 
   /** `file`: absolute path. */
@@ -58,13 +63,17 @@ export class Warehouse {
     return existsSync(this.file);
   }
 
-  /** Runs `work` when it is its turn. The connection is its own and ends with it. */
-  use<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
-    return this.#inTurn(async () => {
+  /** Runs `work` when it is its turn in these lanes, all of them where none are named. The connection is its own and ends with it. */
+  use<T>(work: (connection: DuckDBConnection) => Promise<T>, lanes: readonly Lane[] = LANES): Promise<T> {
+    return this.#inTurn(lanes, async () => {
       if (this.#idle !== null) clearTimeout(this.#idle);
+      this.#users++;
       try {
-        this.#instance ??= await this.#open();
-        const connection = await this.#instance.connect();
+        this.#instance ??= this.#open().catch((error: unknown) => {
+          this.#instance = null;
+          throw error;
+        });
+        const connection = await (await this.#instance).connect();
         try {
           return await work(connection);
         } finally {
@@ -72,10 +81,11 @@ export class Warehouse {
         }
       } catch (error) {
         // After a fatal error DuckDB refuses all further use of the instance: the next use opens it anew.
-        if (/FATAL|has been invalidated/.test(String(error))) this.#drop();
+        if (/FATAL|has been invalidated/.test(String(error))) await this.#drop();
         throw sinkError(error, this.file);
       } finally {
-        this.#idle = setTimeout(() => void this.close(), IDLE_MS);
+        this.#users--;
+        if (this.#users === 0) this.#idle = setTimeout(() => void this.close(), IDLE_MS);
       }
     });
   }
@@ -100,26 +110,28 @@ export class Warehouse {
   /** Closes the file once what waits is done. A later use opens it again. */
   close(): Promise<void> {
     if (this.#idle !== null) clearTimeout(this.#idle);
-    return this.#inTurn(async () => {
+    return this.#inTurn(LANES, async () => {
       if (this.#idle !== null) clearTimeout(this.#idle);
       if (this.#instance === null) return;
       // Closing checkpoints, too, but on the event loop. What can't be written now is safe in the write-ahead log.
-      const connection = await this.#instance.connect();
+      const connection = await (await this.#instance).connect();
       await connection.run('CHECKPOINT').catch(() => undefined);
       connection.closeSync();
-      this.#drop();
+      await this.#drop();
     });
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#tail.then(work);
-    this.#tail = turn.catch(() => undefined);
+  #inTurn<T>(lanes: readonly Lane[], work: () => Promise<T>): Promise<T> {
+    const turn = Promise.all(lanes.map((lane) => this.#tails[lane])).then(work);
+    const over = turn.catch(nothing);
+    for (const lane of lanes) this.#tails[lane] = over;
     return turn;
   }
 
-  #drop(): void {
-    this.#instance?.closeSync();
+  async #drop(): Promise<void> {
+    const instance = this.#instance;
     this.#instance = null;
+    await instance?.then((one) => one.closeSync(), nothing);
   }
 
   /** One file is opened once at a time: meanwhile its database is not there. */

@@ -6,15 +6,16 @@ import {
   type WindowPages,
 } from '../../core/event-warehouse.js';
 import { eventTypes } from '../../core/events/payloads.js';
-import { SinkBusy, SinkUnusable } from '../../core/sink.js';
+import { SinkBusy, SinkUnusable, TooMuchAtOnce } from '../../core/sink.js';
 import { verifies } from '../../core/walk-job.js';
 import { sumUpChecks } from './checks.js';
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
+import { foldReplaced, foldWaiting } from './fold-state.js';
 import { loadPages, type PartResult } from './load-pages.js';
 import { beginRun, claimWindow, listStreams, moveWindow, readStream, splitWindow } from './windows.js';
 
-/** What a transaction does: it changes nothing, or something. */
-export type Purpose = 'read' | 'write';
+/** What a transaction does: it changes nothing; marks and events; the state made of them; or all of that. */
+export type Purpose = 'read' | 'write' | 'fold' | 'load';
 
 /** What a database brings along for {@link createEventStore}. */
 export interface EventDatabase<Tx extends EventTransaction> {
@@ -27,10 +28,42 @@ export interface EventDatabase<Tx extends EventTransaction> {
   close(): Promise<void>;
 }
 
+/** State is made beside loads of this many bytes or more: its dozens of statements cost the same for few events as for many. */
+const WORTH_FOLDING = 24 * 1_048_576;
+
+/** State of events that hold a megabyte each is made of few of them at a time. */
+const MOST_PARTS = 64;
+
+/** Work that takes more memory than there is once more, on more and smaller parts. */
+async function inParts<T>(work: (parts: number) => Promise<T>): Promise<T> {
+  for (let parts = 1; ; parts *= 8) {
+    try {
+      return await work(parts);
+    } catch (error) {
+      if (!(error instanceof TooMuchAtOnce) || parts >= MOST_PARTS) throw error;
+    }
+  }
+}
+
 /** The port on a database: the same statements for all, see `EventDialect`. */
 export function createEventStore<Tx extends EventTransaction>(database: EventDatabase<Tx>): EventWarehouse {
   const { dialect } = database;
   let looksFirst = dialect.looksFirst;
+  const fold = async (origin: string, atLeast: number): Promise<void> => {
+    const some = (parts: number) =>
+      database.transaction('fold', (tx) => foldWaiting(tx, dialect, origin, { atLeast, parts }));
+    while (await inParts(some));
+  };
+  let folding = false;
+  /** Makes state of what has been loaded while more is. What fails here is tried again, and told, by whoever settles. */
+  const foldAside = (origin: string): void => {
+    if (folding) return;
+    folding = true;
+    const over = () => {
+      folding = false;
+    };
+    fold(origin, WORTH_FOLDING).then(over, over);
+  };
   return {
     stream: async (key) =>
       (await database.exists()) ? database.transaction('read', (tx) => readStream(tx, dialect, key)) : null,
@@ -50,23 +83,29 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
       database.transaction('write', (tx) => splitWindow(tx, dialect, key, window, attempt, parts)),
 
     async load(batch) {
-      const work = (careful: boolean) => database.transaction('write', (tx) => loadBatch(tx, database, batch, careful));
+      const work = (careful: boolean, parts = 1) =>
+        database.transaction(careful ? 'load' : 'write', (tx) => loadBatch(tx, database, batch, { careful, parts }));
       // A verification looks at everything, to note it down.
       if (!looksFirst && !batch.some(verifies)) {
         try {
-          return await work(false);
+          const loaded = await work(false);
+          foldAside(batch[0]?.origin as string);
+          return loaded;
         } catch (error) {
           if (error instanceof SinkBusy) throw error;
           // Not all new; or something is wrong, which is found out with more care.
         }
       }
-      const loaded = await work(true).catch((error: unknown) => {
+      const loaded = await inParts((parts) => work(true, parts)).catch((error: unknown) => {
         throw misshapen(batch, error);
       });
       // Where much is there already, as when a stretch is read again, the next pages are likely to be there, too.
       looksFirst = dialect.looksFirst || share(loaded) > 0.1;
+      foldAside(batch[0]?.origin as string);
       return loaded;
     },
+
+    settle: (origin) => fold(origin, 0),
 
     streams: async (origin) =>
       (await database.exists()) ? database.transaction('read', (tx) => listStreams(tx, dialect, origin)) : [],
@@ -128,17 +167,23 @@ function share(loaded: readonly LoadedPages[]): number {
   );
 }
 
+/** How a load is made: whether what is there already is looked up first, and in how many parts state is made of it. */
+interface Manner {
+  readonly careful: boolean;
+  readonly parts: number;
+}
+
 /** Loads the parts that have no load line yet; answers for all of them, in their order. */
 async function loadBatch<Tx extends EventTransaction>(
   tx: Tx,
   database: EventDatabase<Tx>,
   batch: readonly WindowPages[],
-  careful: boolean,
+  how: Manner,
 ): Promise<readonly LoadedPages[]> {
   const results = await loadedBefore(tx, batch);
   const rest = batch.filter((_, index) => results[index] === null);
   if (rest.length > 0) {
-    const loaded = await loadRest(tx, database, rest, careful);
+    const loaded = await loadRest(tx, database, rest, how);
     for (const [index, part] of batch.entries()) results[index] ??= loaded[rest.indexOf(part)] ?? null;
   }
   return results.flatMap((result) => result ?? []);
@@ -171,7 +216,7 @@ async function loadRest<Tx extends EventTransaction>(
   tx: Tx,
   { dialect, stage }: EventDatabase<Tx>,
   batch: readonly WindowPages[],
-  careful: boolean,
+  { careful, parts: inParts }: Manner,
 ): Promise<readonly LoadedPages[]> {
   const numbers = await tx.rows<{ id: number }>(
     `SELECT CAST(nextval('event_load_ids') AS INTEGER) AS id FROM (VALUES ${batch.map(() => '(0)').join(', ')}) v`,
@@ -184,11 +229,14 @@ async function loadRest<Tx extends EventTransaction>(
     for (const [index, part] of parts.entries()) {
       results.push(await writeDown(tx, dialect, batch[index] as WindowPages, loads[index] as number, part));
     }
+    if (parts.some(({ changed }) => changed > 0)) await foldReplaced(tx, dialect, batch[0]?.origin as string, inParts);
     return results;
   } finally {
     await staged.remove();
   }
 }
+
+const sizeOf = (pages: WindowPages['pages']) => pages.reduce((sum, page) => sum + page.events.length, 0);
 
 async function writeDown(
   tx: EventTransaction,
@@ -202,8 +250,8 @@ async function writeDown(
   const [first, last] = [pages[0]?.page ?? 0, pages.at(-1)?.page ?? 0];
   await tx.run(
     `INSERT INTO event_loads (load_id, origin, stream, window_number, attempt, first_page, last_page, events, added, changed,
-       loaded_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, ${dialect.moment('$11')})`,
-    [load, origin, stream, window, attempt, first, last, events, added, changed, Date.now()],
+       bytes, in_state, loaded_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, ${dialect.moment('$12')})`,
+    [load, origin, stream, window, attempt, first, last, events, added, changed, sizeOf(pages), Date.now()],
   );
   return { events, added, changed, current: await moveWindow(tx, dialect, part, result) };
 }

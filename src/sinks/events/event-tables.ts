@@ -45,6 +45,16 @@ const version: readonly RelationColumn[] = [
   { name: 'event_id', type: 'text', is: 'That event, see events.', required: true },
 ];
 
+/** Columns of `event_loads` that came later; NULL in older lines, whose events are in the state. */
+export const stateMarks: readonly RelationColumn[] = [
+  { name: 'bytes', type: 'long', is: 'Size of the pages.' },
+  {
+    name: 'in_state',
+    type: 'integer',
+    is: '0 while current state is still to be made of them; at the latest when a run ends.',
+  },
+];
+
 /** Tables of the events and of how they were loaded. */
 function logTables(dialect: EventDialect): Relation[] {
   return [
@@ -160,6 +170,7 @@ function logTables(dialect: EventDialect): Relation[] {
         { name: 'added', type: 'long', is: 'Events that were not there before.', required: true },
         { name: 'changed', type: 'long', is: 'Events that came with newer contents.', required: true },
         { name: 'loaded_at', type: 'time', is: 'When they were loaded, UTC.', required: true },
+        ...stateMarks,
       ],
     },
   ];

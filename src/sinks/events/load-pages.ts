@@ -1,11 +1,9 @@
 import { type LoadedPages, MisshapenPage, type WindowPages } from '../../core/event-warehouse.js';
-import { type PayloadKind, payloads } from '../../core/events/payloads.js';
+import { payloads } from '../../core/events/payloads.js';
 import { verifies } from '../../core/walk-job.js';
 import { noteChecks } from './checks.js';
 import { chooseNew } from './choose-new.js';
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
-import { refolded, takeBack } from './refold.js';
-import { updateStates } from './state-sql.js';
 
 /** What the pages of one window brought. */
 export interface PartResult extends Omit<LoadedPages, 'current'> {
@@ -27,20 +25,11 @@ export interface Load {
   readonly careful: boolean;
 }
 
-/** Loads staged pages inside of the caller's transaction: events and the state made of them. Fails where it was not careful enough. */
-export async function loadPages(tx: EventTransaction, dialect: EventDialect, load: Load): Promise<PartResult[]> {
+/** Loads the events of staged pages inside of the caller's transaction. Fails where it was not careful enough. */
+export function loadPages(tx: EventTransaction, dialect: EventDialect, load: Load): Promise<PartResult[]> {
   const origin = load.batch[0]?.origin as string;
   const key = [origin, load.loads[0] as number] as const;
-  const parts = load.careful ? await insertNew(tx, dialect, load, origin) : await insertAll(tx, dialect, load, key);
-  const replaced = parts.some(({ changed }) => changed > 0);
-  if (replaced) await takeBack(tx, dialect, origin);
-  const which = replaced ? `(${loaded} OR ${refolded})` : loaded;
-  const kinds = await tx.rows<{ payload: PayloadKind }>(
-    `SELECT DISTINCT payload FROM events WHERE ${which} AND payload IS NOT NULL`,
-    key,
-  );
-  await updateStates(tx, dialect, { key, which }, new Set(kinds.map(({ payload }) => payload)));
-  return parts;
+  return load.careful ? insertNew(tx, dialect, load, origin) : insertAll(tx, dialect, load, key);
 }
 
 const loaded = 'origin = $1 AND load_id >= CAST($2 AS BIGINT)';

@@ -1,5 +1,5 @@
 import type { EventDialect } from './event-sql.js';
-import { eventTables, type Relation, type RelationColumn } from './event-tables.js';
+import { eventTables, type Relation, type RelationColumn, stateMarks } from './event-tables.js';
 import { eventViews } from './event-views.js';
 
 /** How a database wants its tables made. */
@@ -33,10 +33,23 @@ export function makeEventTables(dialect: EventDialect, style: TableStyle): strin
   ].join('\n');
 }
 
-function comments({ kind, name, is, columns }: Relation, prefix: string): string[] {
-  const text = (sentence: string) => `'${sentence.replaceAll("'", "''")}'`;
+/** Statements that add what makes state apart from loads to tables that were made without it. */
+export function addStateMarks(dialect: EventDialect, prefix: string): string {
   return [
-    `COMMENT ON ${kind} ${prefix}${name} IS ${text(is)};`,
-    ...columns.map((column) => `COMMENT ON COLUMN ${prefix}${name}.${column.name} IS ${text(column.is)};`),
-  ];
+    ...stateMarks.map(({ name, type }) => {
+      const column = dialect.types[type as keyof EventDialect['types']];
+      return `ALTER TABLE ${prefix}event_loads ADD COLUMN IF NOT EXISTS ${name} ${column};`;
+    }),
+    ...onColumns('event_loads', stateMarks, prefix),
+  ].join('\n');
 }
+
+function comments({ kind, name, is, columns }: Relation, prefix: string): string[] {
+  return [`COMMENT ON ${kind} ${prefix}${name} IS ${text(is)};`, ...onColumns(name, columns, prefix)];
+}
+
+function onColumns(table: string, columns: readonly RelationColumn[], prefix: string): string[] {
+  return columns.map((column) => `COMMENT ON COLUMN ${prefix}${table}.${column.name} IS ${text(column.is)};`);
+}
+
+const text = (sentence: string) => `'${sentence.replaceAll("'", "''")}'`;

@@ -20,30 +20,36 @@ export async function updateStates(
   folded: Folded,
   kinds: ReadonlySet<PayloadKind>,
 ): Promise<void> {
-  for (const payload of kinds) await nest(tx, dialect, payload, folded);
+  const nested: string[] = [];
+  for (const payload of kinds) nested.push(...(await nest(tx, dialect, payload, folded)));
   for (const table of stateTables) {
     const parts = partTables.filter(({ of }) => of === table.name);
     await updateState(tx, dialect, table, parts, folded, kinds);
   }
+  for (const name of nested) await tx.run(`DROP TABLE ${name}`);
 }
 
 const eventAt = (dialect: EventDialect) => `coalesce(created_at, ${dialect.moment('0')})`;
 
 /**
  * Lays the members that hold other objects side by side in a temporary table: to look each of them up in the whole payload
- * would be to parse that as often.
+ * would be to parse that as often. Answers with its name, where there is one.
  */
-async function nest(tx: EventTransaction, dialect: EventDialect, payload: PayloadKind, folded: Folded): Promise<void> {
+async function nest(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  payload: PayloadKind,
+  folded: Folded,
+): Promise<readonly string[]> {
   const paths = stateTables.flatMap(({ sources }) => sources.filter((source) => source.payload === payload));
   const names = new Set(paths.flatMap(({ path }) => path[0] ?? []));
-  if (names.size === 0) return;
+  if (names.size === 0) return [];
   const { key, which } = folded;
   const events = `(SELECT id AS event_id, ${eventAt(dialect)} AS event_at, data FROM events WHERE ${which} AND payload = '${payload}')`;
   const columns = `event_id, event_at, ${[...names].join(', ')}`;
-  await tx.run(
-    dialect.temp(`nested_${payload}`, `SELECT ${columns} FROM (${dialect.withMembers(events, [...names])}) m`),
-    key,
-  );
+  const name = `nested_${payload}`;
+  await tx.run(dialect.temp(name, `SELECT ${columns} FROM (${dialect.withMembers(events, [...names])}) m`), key);
+  return [name];
 }
 
 /**

@@ -3,6 +3,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EventWarehouse } from '../../../core/event-warehouse.js';
 import type { EventTransaction, SqlValue } from '../../events/event-sql.js';
 import { createEventStore } from '../../events/event-store.js';
+import { inTransaction } from '../in-transaction.js';
 import { Warehouse } from '../warehouse.js';
 import { duckDbDialect } from './duckdb-dialect.js';
 import { stagePages } from './stage-pages.js';
@@ -13,11 +14,18 @@ export function createDuckDbEvents(options: { readonly file: string }): EventWar
   return createEventStore({
     dialect: duckDbDialect,
     exists: async () => warehouse.exists(),
-    transaction: (_purpose, work) => warehouse.transaction((connection) => work(transactionOn(connection))),
+    transaction: (purpose, work) => {
+      const inOne = (connection: DuckDBConnection) => inTransaction(connection, () => work(transactionOn(connection)));
+      // Contents are compared whole where something is there already.
+      return purpose === 'load' ? warehouse.useWhole(inOne) : warehouse.use(inOne, lanes[purpose]);
+    },
     stage: (_tx, batch) => stagePages(batch),
     close: () => warehouse.close(),
   });
 }
+
+/** State is made on a second connection, and so on a second core, while more is loaded. */
+const lanes = { read: ['incoming'], write: ['incoming'], fold: ['state'] } as const;
 
 function transactionOn(connection: DuckDBConnection): EventTransaction {
   const given = (values: readonly SqlValue[] | undefined) => (values ? [...values] : undefined);

@@ -18,14 +18,21 @@ export function createPostgresEvents(url: string, options: WarehouseOptions = {}
     exists: () => warehouse.exists(),
     transaction: (purpose, work) =>
       warehouse.transaction(async (tx) => {
-        // Ids are looked up before they are inserted: two loads at once would both find nothing.
-        if (purpose !== 'read') await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), 4))`);
+        for (const lock of locks[purpose])
+          await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), ${lock}))`);
         return work(transactionOn(tx));
       }),
     stage: ({ tx }, batch) => stagePages(tx, batch),
     close: () => warehouse.close(),
   });
 }
+
+/**
+ * What one transaction at a time may do: look ids up before they are inserted (two at once would both find nothing); and make state.
+ * In this order.
+ */
+const [LOADS, STATE] = [4, 5];
+const locks = { read: [], write: [LOADS], fold: [STATE], load: [LOADS, STATE] } as const;
 
 function transactionOn(tx: PgTransaction): PostgresEventTransaction {
   return {

@@ -4,6 +4,7 @@ import { events } from './0010-events.js';
 import { monitors } from './0020-monitors.js';
 import { rowResults } from './0030-row-results.js';
 import { runs } from './0050-runs.js';
+import { stateMarks } from './0060-state-marks.js';
 
 /** All migrations, in order. Append only. */
-export const migrations: readonly Migration[] = [rowJobs, events, monitors, rowResults, runs];
+export const migrations: readonly Migration[] = [rowJobs, events, monitors, rowResults, runs, stateMarks];

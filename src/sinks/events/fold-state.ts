@@ -1,0 +1,85 @@
+import type { PayloadKind } from '../../core/events/payloads.js';
+import type { EventDialect, EventTransaction } from './event-sql.js';
+import { refolded, takeBack } from './refold.js';
+import { updateStates } from './state-sql.js';
+
+/** State is made of loads of this many bytes at a time, or of one that is larger. */
+const AT_ONCE = 64 * 1_048_576;
+
+const loaded = 'origin = $1 AND load_id >= CAST($2 AS BIGINT)';
+
+/**
+ * Brings current state up to the loads that wait for it, the earliest first, in the caller's transaction: as many as are made at
+ * once, and none where there are fewer bytes than `atLeast`. Answers whether more are waiting. `parts`: as often, with a part of
+ * the events each time.
+ */
+export async function foldWaiting(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  origin: string,
+  { atLeast, parts }: { readonly atLeast: number; readonly parts: number },
+): Promise<boolean> {
+  const waiting = await waitingLoads(tx, origin);
+  if (waiting.length === 0 || sizeOf(waiting) < atLeast) return false;
+  let many = waiting.length;
+  while (many > 1 && sizeOf(waiting.slice(0, many)) > AT_ONCE) many--;
+  const taken = waiting.slice(0, many);
+  const last = taken.at(-1)?.load as number;
+  await fold(tx, dialect, [origin, taken[0]?.load as number], `${loaded} AND load_id <= ${last}`, parts);
+  await mark(tx, origin, last);
+  return taken.length < waiting.length;
+}
+
+/** The same with all of them, behind a load that replaced contents: the state made of the old ones is taken back. */
+export async function foldReplaced(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  origin: string,
+  parts: number,
+): Promise<void> {
+  await takeBack(tx, dialect, origin);
+  const waiting = await waitingLoads(tx, origin);
+  const [first, last] = [waiting[0]?.load as number, waiting.at(-1)?.load as number];
+  await fold(tx, dialect, [origin, first], `(${loaded} OR ${refolded})`, parts);
+  await mark(tx, origin, last);
+}
+
+interface WaitingLoad {
+  readonly load: number;
+  readonly bytes: number;
+}
+
+const sizeOf = (loads: readonly WaitingLoad[]) => loads.reduce((sum, { bytes }) => sum + bytes, 0);
+
+function waitingLoads(tx: EventTransaction, origin: string): Promise<readonly WaitingLoad[]> {
+  return tx.rows(
+    `SELECT CAST(load_id AS INTEGER) AS load, CAST(bytes AS INTEGER) AS bytes FROM event_loads
+     WHERE origin = $1 AND in_state = 0 ORDER BY load_id`,
+    [origin],
+  );
+}
+
+async function fold(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  key: readonly [origin: string, firstLoad: number],
+  events: string,
+  parts: number,
+): Promise<void> {
+  // In whatever order and pieces: of each object the newest version stays.
+  for (let part = 0; part < parts; part++) {
+    const which = parts === 1 ? events : `${events} AND abs(digest % ${parts}) = ${part}`;
+    const kinds = await tx.rows<{ payload: PayloadKind }>(
+      `SELECT DISTINCT payload FROM events WHERE ${which} AND payload IS NOT NULL`,
+      key,
+    );
+    await updateStates(tx, dialect, { key, which }, new Set(kinds.map(({ payload }) => payload)));
+  }
+}
+
+async function mark(tx: EventTransaction, origin: string, last: number): Promise<void> {
+  await tx.run(
+    'UPDATE event_loads SET in_state = 1 WHERE origin = $1 AND in_state = 0 AND load_id <= CAST($2 AS BIGINT)',
+    [origin, last],
+  );
+}
