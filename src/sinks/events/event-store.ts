@@ -15,7 +15,7 @@ import { loadPages, type PartResult } from './load-pages.js';
 import { beginRun, claimWindow, listStreams, moveWindow, readStream, splitWindow } from './windows.js';
 
 /** What a transaction does: it changes nothing; marks and events; the state made of them; or all of that. */
-export type Purpose = 'read' | 'write' | 'fold' | 'load';
+export type Purpose = 'read' | 'write' | 'fold' | 'all';
 
 /** What a database brings along for {@link createEventStore}. */
 export interface EventDatabase<Tx extends EventTransaction> {
@@ -83,20 +83,12 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
       database.transaction('write', (tx) => splitWindow(tx, dialect, key, window, attempt, parts)),
 
     async load(batch) {
-      const work = (careful: boolean, parts = 1) =>
-        database.transaction(careful ? 'load' : 'write', (tx) => loadBatch(tx, database, batch, { careful, parts }));
       // A verification looks at everything, to note it down.
-      if (!looksFirst && !batch.some(verifies)) {
-        try {
-          const loaded = await work(false);
-          foldAside(batch[0]?.origin as string);
-          return loaded;
-        } catch (error) {
-          if (error instanceof SinkBusy) throw error;
-          // Not all new; or something is wrong, which is found out with more care.
-        }
-      }
-      const loaded = await inParts((parts) => work(true, parts)).catch((error: unknown) => {
+      const loaded = await withCare(looksFirst || batch.some(verifies) ? 'mixed' : 'new', (care) => {
+        const work = (purpose: Purpose, parts: number) =>
+          database.transaction(purpose, (tx) => loadBatch(tx, database, batch, { care, parts }));
+        return care === 'replacing' ? inParts((parts) => work('all', parts)) : work('write', 1);
+      }).catch((error: unknown) => {
         throw misshapen(batch, error);
       });
       // Where much is there already, as when a stretch is read again, the next pages are likely to be there, too.
@@ -167,10 +159,31 @@ function share(loaded: readonly LoadedPages[]): number {
   );
 }
 
-/** How a load is made: whether what is there already is looked up first, and in how many parts state is made of it. */
+/** How a load is made, and in how many parts state is made of it. */
 interface Manner {
-  readonly careful: boolean;
+  readonly care: Care;
   readonly parts: number;
+}
+
+/** What a load takes its events for: all new; some there already; some there with other contents. Each is slower than the one before it. */
+type Care = 'new' | 'mixed' | 'replacing';
+
+/** Contents are replaced: the state made of the old ones is taken back, while nobody makes any. */
+class Replaces extends Error {
+  override readonly name = 'Replaces';
+}
+
+/** Work with as much care as it takes. */
+async function withCare<T>(care: Care, work: (care: Care) => Promise<T>): Promise<T> {
+  try {
+    return await work(care);
+  } catch (error) {
+    // Something is there already; or wrong, which is found out with more care.
+    if (care === 'new' && !(error instanceof SinkBusy)) return withCare('mixed', work);
+    if (care === 'mixed' && (error instanceof Replaces || error instanceof TooMuchAtOnce))
+      return withCare('replacing', work);
+    throw error;
+  }
 }
 
 /** Loads the parts that have no load line yet; answers for all of them, in their order. */
@@ -216,7 +229,7 @@ async function loadRest<Tx extends EventTransaction>(
   tx: Tx,
   { dialect, stage }: EventDatabase<Tx>,
   batch: readonly WindowPages[],
-  { careful, parts: inParts }: Manner,
+  { care, parts: pieces }: Manner,
 ): Promise<readonly LoadedPages[]> {
   const numbers = await tx.rows<{ id: number }>(
     `SELECT CAST(nextval('event_load_ids') AS INTEGER) AS id FROM (VALUES ${batch.map(() => '(0)').join(', ')}) v`,
@@ -224,12 +237,14 @@ async function loadRest<Tx extends EventTransaction>(
   const loads = numbers.map(({ id }) => id).sort((a, b) => a - b);
   const staged = await stage(tx, batch);
   try {
-    const parts = await loadPages(tx, dialect, { batch, loads, staged, careful });
+    const parts = await loadPages(tx, dialect, { batch, loads, staged, careful: care !== 'new' });
+    const replaces = parts.some(({ changed }) => changed > 0);
+    if (replaces && care !== 'replacing') throw new Replaces('contents are replaced');
     const results: LoadedPages[] = [];
     for (const [index, part] of parts.entries()) {
       results.push(await writeDown(tx, dialect, batch[index] as WindowPages, loads[index] as number, part));
     }
-    if (parts.some(({ changed }) => changed > 0)) await foldReplaced(tx, dialect, batch[0]?.origin as string, inParts);
+    if (replaces) await foldReplaced(tx, dialect, batch[0]?.origin as string, pieces);
     return results;
   } finally {
     await staged.remove();

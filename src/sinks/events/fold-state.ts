@@ -4,7 +4,7 @@ import { refolded, takeBack } from './refold.js';
 import { updateStates } from './state-sql.js';
 
 /** State is made of loads of this many bytes at a time, or of one that is larger. */
-const AT_ONCE = 64 * 1_048_576;
+const AT_ONCE = 32 * 1_048_576;
 
 const loaded = 'origin = $1 AND load_id >= CAST($2 AS BIGINT)';
 

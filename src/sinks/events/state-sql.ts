@@ -86,13 +86,29 @@ async function updateState(
     ),
     [origin],
   );
-  const [met] = await tx.rows<{ rows: number }>('SELECT CAST(count(*) AS INTEGER) AS rows FROM state_met');
-  if (met?.rows) await removeOlder(tx, table, parts, origin);
-  const put = `(SELECT f.id, ${whole.length > 0 ? 'coalesce(f.o, e.data)' : 'f.o'} AS o, f.version_at, f.event_at, f.event_id,
-      least(f.deleted_at, m.deleted_at) AS deleted_at
-    FROM state_found f LEFT JOIN state_met m ON m.id = f.id
-    ${whole.length > 0 ? `LEFT JOIN (SELECT id, data FROM events WHERE ${which} AND payload IN ('${whole.join("', '")}')) e ON e.id = f.event_id` : ''}
-    WHERE m.id IS NULL OR m.newer)`;
+  await tx.run(
+    dialect.temp(
+      'state_put',
+      `SELECT f.id, f.o, f.version_at, f.event_at, f.event_id, least(f.deleted_at, m.deleted_at) AS deleted_at
+       FROM state_found f LEFT JOIN state_met m ON m.id = f.id WHERE m.id IS NULL OR m.newer`,
+    ),
+  );
+  const [there] = await tx.rows<{ met: number; deleted: number }>(
+    `SELECT CAST((SELECT count(*) FROM state_met) AS INTEGER) AS met,
+       CAST((SELECT count(*) FROM state_put WHERE o IS NULL AND deleted_at IS NOT NULL) AS INTEGER) AS deleted`,
+  );
+  if (there?.met) await removeOlder(tx, table, parts, origin);
+  const put = `(${[
+    // Looked up by its id, not joined: a join may lay all data side by side in memory.
+    whole.length > 0 &&
+      `SELECT object_id AS id, data AS o, version_at, ${eventAt(dialect)} AS event_at, id AS event_id,
+         CAST(NULL AS ${dialect.types.time}) AS deleted_at
+       FROM events WHERE ${which} AND payload IN ('${whole.join("', '")}') AND id IN (SELECT event_id FROM state_put WHERE o IS NULL)`,
+    sources.length > whole.length &&
+      'SELECT id, o, version_at, event_at, event_id, deleted_at FROM state_put WHERE o IS NOT NULL',
+  ]
+    .filter(Boolean)
+    .join(' UNION ALL ')})`;
   const values = whole.length > 0 ? key : [origin];
   const names = columns.map((column) => column.name).join(', ');
   await tx.run(
@@ -100,9 +116,15 @@ async function updateState(
      SELECT id, ${names}, o, deleted_at, version_at, event_at, event_id, $1 FROM (${dialect.withFields(put, columns)}) w`,
     values,
   );
+  if (there?.deleted) {
+    await tx.run(
+      `UPDATE ${name} SET deleted_at = p.deleted_at FROM state_put p
+       WHERE ${name}.origin = $1 AND ${name}.id = p.id AND p.o IS NULL AND p.deleted_at IS NOT NULL`,
+      [origin],
+    );
+  }
   for (const part of parts) await putParts(tx, dialect, part, put, values);
-  await tx.run('DROP TABLE state_met');
-  await tx.run('DROP TABLE state_found');
+  for (const made of ['state_put', 'state_met', 'state_found']) await tx.run(`DROP TABLE ${made}`);
 }
 
 /** Query of all versions of objects that the load's events hold. `o` is NULL where it is all of the event's data. */

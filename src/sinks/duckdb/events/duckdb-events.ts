@@ -17,7 +17,7 @@ export function createDuckDbEvents(options: { readonly file: string }): EventWar
     transaction: (purpose, work) => {
       const inOne = (connection: DuckDBConnection) => inTransaction(connection, () => work(transactionOn(connection)));
       // Contents are compared whole where something is there already.
-      return purpose === 'load' ? warehouse.useWhole(inOne) : warehouse.use(inOne, lanes[purpose]);
+      return purpose === 'all' ? warehouse.useWhole(inOne) : warehouse.use(inOne, lanes[purpose]);
     },
     stage: (_tx, batch) => stagePages(batch),
     close: () => warehouse.close(),
