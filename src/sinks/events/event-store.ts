@@ -21,7 +21,7 @@ export type Purpose = 'read' | 'write' | 'fold' | 'all';
 export interface EventDatabase<Tx extends EventTransaction> {
   readonly dialect: EventDialect;
   exists(): Promise<boolean>;
-  /** Work in one transaction; those that change something one at a time. */
+  /** Work in one transaction; of those that change the same things one at a time, see `Purpose`. */
   transaction<T>(purpose: Purpose, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Brings pages before the database, within a transaction. */
   stage(tx: Tx, batch: readonly WindowPages[]): Promise<StagedPages>;

@@ -13,7 +13,7 @@ export interface Folded {
 
 const versionOf = (alias: string) => `(${alias}.version_at, ${alias}.event_at, ${alias}.event_id)`;
 
-/** Brings all tables of current state up to the events of a load, which have payloads of these kinds. */
+/** Brings all tables of current state up to such events, which have payloads of these kinds. */
 export async function updateStates(
   tx: EventTransaction,
   dialect: EventDialect,
