@@ -9,11 +9,11 @@ import {
 import type { WalkState } from '../core/walk.js';
 
 /** Pages are gathered up to this many bytes before they are loaded: a load has costs that don't depend on its size. */
-const ENOUGH = 15 * 1_048_576;
+const ENOUGH = 12 * 1_048_576;
 /** Fewer are enough as long as nothing was loaded, so that the warehouse is at work early. */
 const ENOUGH_AT_FIRST = 2 * 1_048_576;
 /** Above this nobody may bring more until a load is through. */
-const FULL = 18 * 1_048_576;
+const FULL = 24 * 1_048_576;
 /** Nor are pages held back longer than this, ms. */
 const LINGER_MS = 1_000;
 
