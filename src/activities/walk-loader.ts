@@ -4,6 +4,7 @@ import {
   MisshapenPage,
   type RawPage,
   type StreamKey,
+  sizeOfPages,
   type WindowPages,
 } from '../core/event-warehouse.js';
 import type { WalkState } from '../core/walk.js';
@@ -90,7 +91,7 @@ export class WalkLoader {
       },
       leave: () => {
         this.#windows.delete(own);
-        this.#bytes -= sizeOf(own.pages);
+        this.#bytes -= sizeOfPages(own.pages);
         this.#makeRoom();
         this.#consider();
       },
@@ -121,7 +122,7 @@ export class WalkLoader {
       one.pages = [];
       return { ...key, pages, walk: walk as WalkState };
     });
-    this.#bytes -= batch.reduce((sum, { pages }) => sum + sizeOf(pages), 0);
+    this.#bytes -= batch.reduce((sum, { pages }) => sum + sizeOfPages(pages), 0);
     this.#makeRoom();
     try {
       await this.#loadAll(taken, batch);
@@ -155,8 +156,4 @@ function add(one: Pending, { pages }: WindowPages, loaded: LoadedPages): void {
     changed: changed + loaded.changed,
     current: current && loaded.current,
   };
-}
-
-function sizeOf(pages: readonly RawPage[]): number {
-  return pages.reduce((sum, { events }) => sum + events.length, 0);
 }

@@ -77,6 +77,11 @@ export interface RawPage {
   readonly events: Uint8Array;
 }
 
+/** Bytes of pages. */
+export function sizeOfPages(pages: readonly RawPage[]): number {
+  return pages.reduce((sum, { events }) => sum + events.length, 0);
+}
+
 /** Pages of one window, in their order, and where the walk stands behind the last of them. */
 export interface WindowPages extends StreamKey {
   readonly window: number;

@@ -21,13 +21,16 @@ export async function foldWaiting(
 ): Promise<boolean> {
   const waiting = await waitingLoads(tx, origin);
   if (waiting.length === 0 || sizeOf(waiting) < atLeast) return false;
-  let many = waiting.length;
-  while (many > 1 && sizeOf(waiting.slice(0, many)) > AT_ONCE) many--;
-  const taken = waiting.slice(0, many);
-  const last = taken.at(-1)?.load as number;
-  await fold(tx, dialect, [origin, taken[0]?.load as number], `${loaded} AND load_id <= ${last}`, parts);
+  const [first, ...rest] = waiting as readonly [WaitingLoad, ...WaitingLoad[]];
+  let { load: last, bytes } = first;
+  for (const next of rest) {
+    bytes += next.bytes;
+    if (bytes > AT_ONCE) break;
+    last = next.load;
+  }
+  await fold(tx, dialect, [origin, first.load], `${loaded} AND load_id <= ${last}`, parts);
   await mark(tx, origin, last);
-  return taken.length < waiting.length;
+  return last < (waiting.at(-1) as WaitingLoad).load;
 }
 
 /** The same with all of them, behind a load that replaced contents: the state made of the old ones is taken back. */

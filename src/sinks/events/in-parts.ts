@@ -1,0 +1,15 @@
+import { TooMuchAtOnce } from '../../core/sink.js';
+
+/** State of events that hold a megabyte each is made of few of them at a time. */
+const MOST_PARTS = 64;
+
+/** Work that takes more memory than there is once more, on more and smaller parts. */
+export async function inParts<T>(work: (parts: number) => Promise<T>): Promise<T> {
+  for (let parts = 1; ; parts *= 8) {
+    try {
+      return await work(parts);
+    } catch (error) {
+      if (!(error instanceof TooMuchAtOnce) || parts >= MOST_PARTS) throw error;
+    }
+  }
+}
