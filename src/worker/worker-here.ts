@@ -15,7 +15,7 @@ export class WorkerHere {
   readonly #connect: () => Promise<Temporal>;
   #parts: Parts | null = null;
   #worker: RunningWorker | null = null;
-  #leave: (() => Promise<void>) | null = null;
+  #places: ReturnType<typeof takePlaces> | null = null;
   #refused = false;
   #starting: Promise<void> | null = null;
   #takesOver = false;
@@ -91,7 +91,9 @@ export class WorkerHere {
     else await pruning;
     const temporal = await this.#connect();
     const native = await temporal.nativeConnection();
+    this.#goOn();
     await this.#takePlaces(temporal);
+    this.#goOn();
     this.#worker = await startWorker(this.#config, native, parts.deps);
   }
 
@@ -105,18 +107,23 @@ export class WorkerHere {
     await this.#giveBack();
   }
 
+  #goOn(): void {
+    if (this.#closing) throw new Error('The worker was stopped while it started');
+  }
+
   async #giveBack(): Promise<void> {
-    const [leave, parts] = [this.#leave, this.#parts];
-    this.#leave = null;
+    const [places, parts] = [this.#places, this.#parts];
+    this.#places = null;
     this.#parts = null;
-    await leave?.().catch(() => undefined);
+    // Those that are being taken, too: Temporal may have given one already, and would keep it for a worker that never ran.
+    await places?.then(({ leave }) => leave()).catch(() => undefined);
     await parts?.close();
   }
 
   async #takePlaces({ client }: Temporal): Promise<void> {
     const { taskQueue, store } = this.#config;
-    const { leave } = await takePlaces(client, taskQueue, placesOf(this.#config), store?.shown ?? null);
-    this.#leave = leave;
+    this.#places = takePlaces(client, taskQueue, placesOf(this.#config), store?.shown ?? null);
+    await this.#places;
   }
 
   /** Forgets old bodies of jobs whose every row the warehouse holds: a reload of these is a copy of the file itself. */

@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
@@ -125,6 +126,44 @@ it('a worker with the plugin leaves its queue to one that answers, and takes ove
   );
   expect((await handle.describe()).status.name).toBe('TERMINATED');
 });
+
+it('a worker that is stopped while Temporal gives it its place leaves the place', async () => {
+  const slow = await slowProxy(temporal.address);
+  const stopped = startCommand(['worker'], {
+    cwd: folder,
+    env: {
+      SEARCHFLOW_API_KEY: 'key-of-stopped',
+      SEARCHFLOW_BASE_URL: sandbox.url,
+      SEARCHFLOW_STATE_DIR: join(folder, 'stopped'),
+      XDG_STATE_HOME: join(folder, 'stopped'),
+      SEARCHFLOW_TASK_QUEUE: 'stopped',
+      TEMPORAL_ADDRESS: slow.address,
+    },
+  });
+  onTestFinished(() => void stopped.child.kill('SIGKILL'));
+  const { id } = placeOf('stopped');
+  const place = async () => (await temporal.client.workflow.getHandle(id).describe()).status.name;
+  // By then the server has it, and the worker has not heard of it.
+  await expect.poll(place, { timeout: 30_000, interval: 5 }).toBe('RUNNING');
+  stopped.child.kill('SIGINT');
+  expect(await stopped.ended).toBe(130);
+  expect(await place()).toBe('TERMINATED');
+});
+
+/** A way to Temporal on which each answer takes a while. */
+async function slowProxy(address: string): Promise<{ readonly address: string }> {
+  const [host, port] = address.split(':') as [string, string];
+  const server = createServer((socket) => {
+    const there = connect(Number(port), host);
+    socket.pipe(there);
+    there.on('data', (chunk) => setTimeout(() => socket.write(chunk), 250));
+    for (const end of [socket, there])
+      end.on('error', () => undefined).on('close', () => [socket, there].map((one) => one.destroy()));
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => void server.close());
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
 
 it('without a store a second worker on the same queue or limit refuses to start, until the first is gone', async () => {
   const start = (name: string, env: Record<string, string>) => {
