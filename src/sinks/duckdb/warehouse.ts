@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { SinkUnusable } from '../../core/sink.js';
@@ -30,10 +30,16 @@ const LIMITS = {
  * Rows that are written together. A checkpoint writes the last group anew, and reads it for that: of DuckDB's own 122,880 rows, 170 MB
  * of events, that took about a fifth of the CPU of loads; see docs/decisions/0013.
  */
-const ROW_GROUP_ROWS = 10_240;
+const ROW_GROUP_ROWS = 6144;
 
 /** For work on a whole job, which sorts and joins all its rows, or on contents side by side: with less it spills more, or fails. */
 const WHOLE_JOB_MEMORY = '256MB';
+
+/**
+ * DuckDB checkpoints by itself only when nobody else writes, which with two lanes may not happen for minutes: above this size of the log
+ * they wait for one. Until then what is in the log takes memory, too.
+ */
+const LARGE_LOG = 40 * 1_048_576;
 
 /** What may be worked on at the same time, because neither writes what the other does: what comes in, and the state made of it. */
 export type Lane = 'incoming' | 'state';
@@ -52,6 +58,7 @@ export class Warehouse {
   #instance: Promise<DuckDBInstance> | null = null;
   readonly #tails: Record<Lane, Promise<unknown>> = { incoming: Promise.resolve(), state: Promise.resolve() };
   #users = 0;
+  #checkpointing = false;
   #idle: NodeJS.Timeout | null = null;
 
   /** `file`: absolute path. */
@@ -78,6 +85,7 @@ export class Warehouse {
           return await work(connection);
         } finally {
           connection.closeSync();
+          this.#checkpointLargeLog();
         }
       } catch (error) {
         // After a fatal error DuckDB refuses all further use of the instance: the next use opens it anew.
@@ -119,6 +127,15 @@ export class Warehouse {
       connection.closeSync();
       await this.#drop();
     });
+  }
+
+  #checkpointLargeLog(): void {
+    if (this.#checkpointing || (statSync(`${this.file}.wal`, { throwIfNoEntry: false })?.size ?? 0) < LARGE_LOG) return;
+    this.#checkpointing = true;
+    const over = () => {
+      this.#checkpointing = false;
+    };
+    this.use((connection) => connection.run('CHECKPOINT')).then(over, over);
   }
 
   #inTurn<T>(lanes: readonly Lane[], work: () => Promise<T>): Promise<T> {

@@ -9,7 +9,7 @@ import { loadBatch } from './load-batch.js';
 import { beginRun, claimWindow, listStreams, readStream, splitWindow } from './windows.js';
 
 /** State is made beside loads of this many bytes or more: its dozens of statements cost the same for few events as for many. */
-const WORTH_FOLDING = 24 * 1_048_576;
+const WORTH_FOLDING = 36 * 1_048_576;
 
 /** The port on a database: the same statements for all, see `EventDialect`. */
 export function createEventStore<Tx extends EventTransaction>(database: EventDatabase<Tx>): EventWarehouse {

@@ -1,12 +1,12 @@
 import type { PayloadKind } from '../../core/events/payloads.js';
 import type { EventDialect, EventTransaction } from './event-sql.js';
 import { refolded, takeBack } from './refold.js';
-import { updateStates } from './state-sql.js';
+import { type Folded, updateStates } from './state-sql.js';
 
 /** State is made of loads of this many bytes at a time, or of one that is larger. */
-const AT_ONCE = 32 * 1_048_576;
+const AT_ONCE = 48 * 1_048_576;
 
-const loaded = 'origin = $1 AND load_id >= CAST($2 AS BIGINT)';
+const loadedFrom = (load: number) => `origin = $1 AND load_id >= ${load}`;
 
 /**
  * Brings current state up to the loads that wait for it, the earliest first, in the caller's transaction: as many as are made at
@@ -28,7 +28,7 @@ export async function foldWaiting(
     if (bytes > AT_ONCE) break;
     last = next.load;
   }
-  await fold(tx, dialect, [origin, first.load], `${loaded} AND load_id <= ${last}`, parts);
+  await fold(tx, dialect, { origin, which: `${loadedFrom(first.load)} AND load_id <= ${last}` }, parts);
   await mark(tx, origin, last);
   return last < (waiting.at(-1) as WaitingLoad).load;
 }
@@ -43,7 +43,7 @@ export async function foldReplaced(
   await takeBack(tx, dialect, origin);
   const waiting = await waitingLoads(tx, origin);
   const [first, last] = [waiting[0]?.load as number, waiting.at(-1)?.load as number];
-  await fold(tx, dialect, [origin, first], `(${loaded} OR ${refolded})`, parts);
+  await fold(tx, dialect, { origin, which: `(${loadedFrom(first)} OR ${refolded})` }, parts);
   await mark(tx, origin, last);
 }
 
@@ -65,8 +65,7 @@ function waitingLoads(tx: EventTransaction, origin: string): Promise<readonly Wa
 async function fold(
   tx: EventTransaction,
   dialect: EventDialect,
-  key: readonly [origin: string, firstLoad: number],
-  events: string,
+  { origin, which: events }: Folded,
   parts: number,
 ): Promise<void> {
   // In whatever order and pieces: of each object the newest version stays.
@@ -74,9 +73,9 @@ async function fold(
     const which = parts === 1 ? events : `${events} AND abs(digest % ${parts}) = ${part}`;
     const kinds = await tx.rows<{ payload: PayloadKind }>(
       `SELECT DISTINCT payload FROM events WHERE ${which} AND payload IS NOT NULL`,
-      key,
+      [origin],
     );
-    await updateStates(tx, dialect, { key, which }, new Set(kinds.map(({ payload }) => payload)));
+    await updateStates(tx, dialect, { origin, which }, new Set(kinds.map(({ payload }) => payload)));
   }
 }
 

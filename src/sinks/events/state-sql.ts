@@ -1,15 +1,20 @@
 import type { PayloadKind } from '../../core/events/payloads.js';
 import type { PartTable, StateSource, StateTable } from '../../core/events/state-table.js';
 import { partTables, stateTables } from '../../core/events/state-tables.js';
-import type { EventDialect, EventTransaction, SqlValue } from './event-sql.js';
+import type { EventDialect, EventTransaction } from './event-sql.js';
 
 /** Events that state is made of. */
 export interface Folded {
-  /** Values of the parameters: origin of the events, and number of the first line of the load that brought them. */
-  readonly key: readonly [origin: string, firstLoad: number];
-  /** Condition on `events`, in these parameters. */
+  readonly origin: string;
+  /** Condition on `events`; its `$1` is the origin. */
   readonly which: string;
 }
+
+/**
+ * Payloads of a kilobyte and more, which are read where they lie. The others are laid side by side in a table of their own, `few`:
+ * in `events` they are between these, and a database that keeps columns would have to decompress all for each table of state.
+ */
+const LARGE: ReadonlySet<PayloadKind> = new Set(['item', 'webset']);
 
 const versionOf = (alias: string) => `(${alias}.version_at, ${alias}.event_at, ${alias}.event_id)`;
 
@@ -20,14 +25,27 @@ export async function updateStates(
   folded: Folded,
   kinds: ReadonlySet<PayloadKind>,
 ): Promise<void> {
-  const nested: string[] = [];
-  for (const payload of kinds) nested.push(...(await nest(tx, dialect, payload, folded)));
+  const laidOut: string[] = [];
+  if ([...kinds].some((kind) => !LARGE.has(kind))) {
+    const columns = 'id, type, created_at, payload, object_id, version_at, data';
+    const others = `${folded.which} AND payload NOT IN ('${[...LARGE].join("', '")}')`;
+    await tx.run(dialect.temp('few', `SELECT ${columns} FROM events WHERE ${others}`), [folded.origin]);
+    laidOut.push('few');
+  }
+  for (const payload of kinds) laidOut.push(...(await nest(tx, dialect, payload, folded)));
   for (const table of stateTables) {
     const parts = partTables.filter(({ of }) => of === table.name);
     await updateState(tx, dialect, table, parts, folded, kinds);
   }
-  for (const name of nested) await tx.run(`DROP TABLE ${name}`);
+  for (const name of laidOut) await tx.run(`DROP TABLE ${name}`);
 }
+
+/** Where the events with such a payload are, and the condition on them. */
+const eventsWith = (payload: PayloadKind, which: string) =>
+  `${LARGE.has(payload) ? `events WHERE ${which} AND` : 'few WHERE'} payload = '${payload}'`;
+
+/** The values of a statement whose only parameter, if it has any, is the origin. */
+const given = (sql: string, origin: string) => (sql.includes('$1') ? [origin] : []);
 
 const eventAt = (dialect: EventDialect) => `coalesce(created_at, ${dialect.moment('0')})`;
 
@@ -44,11 +62,12 @@ async function nest(
   const paths = stateTables.flatMap(({ sources }) => sources.filter((source) => source.payload === payload));
   const names = new Set(paths.flatMap(({ path }) => path[0] ?? []));
   if (names.size === 0) return [];
-  const { key, which } = folded;
-  const events = `(SELECT id AS event_id, ${eventAt(dialect)} AS event_at, data FROM events WHERE ${which} AND payload = '${payload}')`;
+  const { origin, which } = folded;
+  const events = `(SELECT id AS event_id, ${eventAt(dialect)} AS event_at, data FROM ${eventsWith(payload, which)})`;
   const columns = `event_id, event_at, ${[...names].join(', ')}`;
   const name = `nested_${payload}`;
-  await tx.run(dialect.temp(name, `SELECT ${columns} FROM (${dialect.withMembers(events, [...names])}) m`), key);
+  const members = `SELECT ${columns} FROM (${dialect.withMembers(events, [...names])}) m`;
+  await tx.run(dialect.temp(name, members), given(members, origin));
   return [name];
 }
 
@@ -67,17 +86,11 @@ async function updateState(
   const sources = table.sources.filter(({ payload }) => kinds.has(payload));
   if (sources.length === 0) return;
   const { name, columns } = table;
-  const { key, which } = folded;
-  const [origin] = key;
+  const { origin, which } = folded;
   /** Payloads that are objects of the table as a whole. */
   const whole = sources.filter(({ path }) => path.length === 0).map(({ payload }) => payload);
-  await tx.run(
-    dialect.temp(
-      'state_found',
-      dialect.newest(`(${sources.map((source) => candidates(dialect, source, which)).join('\nUNION ALL\n')})`),
-    ),
-    whole.length > 0 ? key : [],
-  );
+  const found = dialect.newest(`(${sources.map((one) => candidates(dialect, one, which)).join('\nUNION ALL\n')})`);
+  await tx.run(dialect.temp('state_found', found), given(found, origin));
   await tx.run(
     dialect.temp(
       'state_met',
@@ -100,21 +113,22 @@ async function updateState(
   if (there?.met) await removeOlder(tx, table, parts, origin);
   const put = `(${[
     // Looked up by its id, not joined: a join may lay all data side by side in memory.
-    whole.length > 0 &&
-      `SELECT object_id AS id, data AS o, version_at, ${eventAt(dialect)} AS event_at, id AS event_id,
-         CAST(NULL AS ${dialect.types.time}) AS deleted_at
-       FROM events WHERE ${which} AND payload IN ('${whole.join("', '")}') AND id IN (SELECT event_id FROM state_put WHERE o IS NULL)`,
+    ...whole.map(
+      (payload) =>
+        `SELECT object_id AS id, data AS o, version_at, ${eventAt(dialect)} AS event_at, id AS event_id,
+           CAST(NULL AS ${dialect.types.time}) AS deleted_at
+         FROM ${eventsWith(payload, which)} AND id IN (SELECT event_id FROM state_put WHERE o IS NULL)`,
+    ),
     sources.length > whole.length &&
       'SELECT id, o, version_at, event_at, event_id, deleted_at FROM state_put WHERE o IS NOT NULL',
   ]
     .filter(Boolean)
     .join(' UNION ALL ')})`;
-  const values = whole.length > 0 ? key : [origin];
   const names = columns.map((column) => column.name).join(', ');
   await tx.run(
     `INSERT INTO ${name} (id, ${names}, data, deleted_at, version_at, event_at, event_id, origin)
      SELECT id, ${names}, o, deleted_at, version_at, event_at, event_id, $1 FROM (${dialect.withFields(put, columns)}) w`,
-    values,
+    [origin],
   );
   if (there?.deleted) {
     await tx.run(
@@ -123,7 +137,7 @@ async function updateState(
       [origin],
     );
   }
-  for (const part of parts) await putParts(tx, dialect, part, put, values);
+  for (const part of parts) await putParts(tx, dialect, part, put, origin);
   for (const made of ['state_put', 'state_met', 'state_found']) await tx.run(`DROP TABLE ${made}`);
 }
 
@@ -135,8 +149,8 @@ function candidates(dialect: EventDialect, { payload, path, deletes = [] }: Stat
     const gone = deletes.length === 0 ? 'NULL' : `CASE WHEN type IN ('${deletes.join("', '")}') THEN event_at END`;
     return `SELECT object_id AS id, CAST(NULL AS ${types.json}) AS o, version_at, event_at, event_id,
         CAST(${gone} AS ${types.time}) AS deleted_at
-      FROM (SELECT object_id, version_at, ${eventAt(dialect)} AS event_at, id AS event_id, type FROM events
-        WHERE ${which} AND payload = '${payload}' AND object_id IS NOT NULL) c`;
+      FROM (SELECT object_id, version_at, ${eventAt(dialect)} AS event_at, id AS event_id, type
+        FROM ${eventsWith(payload, which)} AND object_id IS NOT NULL) c`;
   }
   const members = `(SELECT event_id, event_at, ${member} AS data FROM nested_${payload})`;
   return `SELECT id, o, coalesce(updated_at, event_at) AS version_at, event_at, event_id, CAST(NULL AS ${types.time}) AS deleted_at
@@ -173,7 +187,7 @@ async function putParts(
   dialect: EventDialect,
   { name, owner, path, columns }: PartTable,
   put: string,
-  values: readonly SqlValue[],
+  origin: string,
 ): Promise<void> {
   const names = columns.map((column) => column.name).join(', ');
   const owners = `(SELECT id AS owner_id, o AS data, version_at, event_at, event_id FROM ${put} p)`;
@@ -181,6 +195,6 @@ async function putParts(
     `INSERT INTO ${name} (${owner}, ${names}, data, version_at, event_at, event_id, origin)
      SELECT owner_id, ${names}, o, version_at, event_at, event_id, $1
      FROM (${dialect.withFields(`(${dialect.withObjects(owners, [path, '*'])})`, columns)}) w`,
-    values,
+    [origin],
   );
 }

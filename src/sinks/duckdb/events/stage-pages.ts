@@ -11,7 +11,7 @@ import { duckDbDialect } from './duckdb-dialect.js';
 const KNOWN = ['id', 'object', 'type', 'data', 'createdAt'];
 const { time } = duckDbDialect;
 /** DuckDB takes a file into memory as a whole, several times over: 64 MB of pages need 48 MB as files of this size, 250 as one. */
-const FILE_BYTES = 2 * 1_048_576;
+const FILE_BYTES = 1_048_576;
 
 /** Writes pages into scratch files, a line each, for DuckDB to read: as they came, bytes and all. */
 export async function stagePages(batch: readonly WindowPages[]): Promise<StagedPages> {
