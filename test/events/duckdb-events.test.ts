@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DuckDBInstance, DuckDBTimestampValue } from '@duckdb/node-api';
-import { afterAll, describe, expect, it } from 'vitest';
+import { DuckDBConnection, DuckDBInstance, DuckDBTimestampValue } from '@duckdb/node-api';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { startWalk } from '../../src/core/walk.js';
 import { createDuckDbEvents } from '../../src/sinks/duckdb/events/duckdb-events.js';
 import { eventContract } from './event-contract.js';
@@ -74,4 +74,27 @@ it('goes on with a file from before state was made apart from loads', async () =
     { in_state: null },
     { in_state: 1 },
   ]);
+});
+
+it('makes no load again for the few events that are there already', async () => {
+  const events = createDuckDbEvents({ file: join(dir, 'again.duckdb') });
+  await events.begin(sync, { from: null, to: noon(1000), types: [], sweep: false });
+  await events.claim(sync, 1, 'one');
+  const said = vi.spyOn(DuckDBConnection.prototype, 'run');
+  const all = Array.from({ length: 200 }, (_, index) => event('webset.idle', index, { id: `w${index}` }));
+  const load = (page: number, some: readonly object[]) =>
+    events.load([
+      { ...{ ...sync, window: 1, attempt: 'one', walk: startWalk('next') }, pages: pagesOf(some, 200, page) },
+    ]);
+  const turns = () => said.mock.calls.splice(0).filter(([sql]) => /^INSERT INTO events /.test(sql)).length;
+  await load(1, all.slice(0, 100));
+  expect(turns()).toBe(1);
+  expect(await load(2, all.slice(98, 150))).toMatchObject([{ events: 52, added: 50 }]);
+  expect(turns()).toBe(1);
+  // Of two contents the newer one is to be found.
+  const other = { ...all[149], data: { id: 'w149', title: 'other' } };
+  expect(await load(3, [other, ...all.slice(150)])).toMatchObject([{ events: 51, added: 50 }]);
+  expect(turns()).toBeGreaterThan(1);
+  said.mockRestore();
+  await events.close();
 });

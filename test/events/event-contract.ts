@@ -134,6 +134,34 @@ export function eventContract(make: () => Promise<Contracted>): void {
     expect(await ids()).toHaveLength(3);
   });
 
+  it('leaves out the few events that are there already, or on pages of another window', async () => {
+    await here.events.begin(sync, { ...run, from: noon(0) });
+    await here.events.claim(sync, 1, 'one');
+    await here.events.split(sync, 1, 'one', [
+      { from: noon(0), to: noon(5) },
+      { from: noon(5), to: noon(10_000) },
+    ]);
+    for (const window of [2, 3]) await here.events.claim(sync, window, 'one');
+    const all = Array.from({ length: 150 }, (_, index) =>
+      event('webset.idle', index, { id: String(index).padStart(3, '0') }),
+    );
+    const many = (from: number, to: number) => all.slice(from, to);
+    const part = (window: number, page: number, some: readonly object[]) => ({
+      ...{ ...sync, window, attempt: 'one', walk: walked(false) },
+      pages: pagesOf(some, 200, page),
+    });
+    await here.events.load([part(2, 1, many(0, 50))]);
+    const loaded = await here.events.load([part(2, 2, many(49, 100)), part(3, 1, many(98, 150))]);
+    expect(loaded).toEqual([
+      { events: 51, added: 50, changed: 0, current: true },
+      { events: 52, added: 50, changed: 0, current: true },
+    ]);
+    const rows = await here.query('SELECT object_id FROM events ORDER BY object_id');
+    expect(rows.map((row) => Number(row.object_id))).toEqual(Array.from({ length: 150 }, (_, index) => index));
+    const lines = await raw('SELECT added FROM event_loads ORDER BY load_id');
+    expect(lines.map(({ added }) => Number(added))).toEqual([50, 50, 50]);
+  });
+
   it('fault 52: of two contents under one id keeps the newer, whichever comes first, and in one page too', async () => {
     await begin();
     const at = (id: string, seconds: number, title: string) => ({

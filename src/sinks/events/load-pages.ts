@@ -11,7 +11,7 @@ export interface PartResult extends Omit<LoadedPages, 'current'> {
   readonly newest: number | null;
 }
 
-/** Some of the events are there already, or come twice: nothing may stay of the load, it is to be made again with `careful`. */
+/** More than a few of the events are there already, come twice on a window's pages, or with other contents: nothing may stay of the load, it is to be made again with `careful`. */
 class NotAllNew extends Error {
   override readonly name = 'NotAllNew';
 }
@@ -54,16 +54,47 @@ async function insertAll(
        AND id IN (SELECT id FROM events WHERE ${loaded}) LIMIT 1`,
     key,
   );
-  if (check?.repeated || known.length > 0) throw new NotAllNew();
   const counts = await tx.rows<{ load: number; events: number; newest: number | null }>(
     `SELECT ${integer('load_id')} AS load, ${integer('count(*)')} AS events, ${dialect.millis('max(created_at)')} AS newest
      FROM events WHERE ${loaded} GROUP BY load_id`,
     key,
   );
+  const again = check?.repeated || known.length > 0 ? await takeOutAgain(tx, dialect, key) : [];
   return load.loads.map((line) => {
     const { events = 0, newest = null } = counts.find((one) => one.load === line) ?? {};
-    return { events, added: events, changed: 0, newest };
+    return { events, added: events - again.filter((one) => one === line).length, changed: 0, newest };
   });
+}
+
+/** So few that were there already, such as those at the border of two windows, are no reason to make a load again. */
+const FEW_AGAIN = 100;
+
+/** Takes out those of the inserted events that were there already, with the same contents; answers with the load line of each. */
+async function takeOutAgain(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  key: readonly [string, number],
+): Promise<readonly number[]> {
+  await tx.run(
+    dialect.temp(
+      'again',
+      `SELECT id, min(load_id) AS first, count(*) - 1 AS more, count(DISTINCT digest) AS contents,
+         count(*) - count(DISTINCT load_id) AS within
+       FROM events WHERE origin = $1 AND id IN (SELECT id FROM events WHERE ${loaded}) GROUP BY id HAVING count(*) > 1`,
+    ),
+    key,
+  );
+  const [sum] = await tx.rows<{ rows: number; hard: number }>(
+    `SELECT ${integer('sum(more)')} AS "rows", ${integer('count(CASE WHEN contents > 1 OR within > 0 THEN 1 END)')} AS hard FROM again`,
+  );
+  if (!sum || sum.hard > 0 || sum.rows > FEW_AGAIN) throw new NotAllNew();
+  const out = await tx.rows<{ load: number }>(
+    `DELETE FROM events USING again WHERE events.origin = $1 AND events.load_id >= CAST($2 AS BIGINT)
+       AND events.id = again.id AND events.load_id > again.first RETURNING ${integer('events.load_id')} AS load`,
+    key,
+  );
+  await tx.run('DROP TABLE again');
+  return out.map(({ load }) => load);
 }
 
 /** Reads ids first, then inserts what is new. */
