@@ -6,7 +6,7 @@ import type { EventDialect, EventTransaction } from './event-sql.js';
 import { foldReplaced } from './fold-state.js';
 import { inParts } from './in-parts.js';
 import { loadPages, type PartResult } from './load-pages.js';
-import { moveWindow } from './windows.js';
+import { moveWindows } from './windows.js';
 
 /** How a load is made, and in how many parts state is made of it. */
 interface Manner {
@@ -108,10 +108,7 @@ async function loadRest<Tx extends EventTransaction>(
     const parts = await loadPages(tx, dialect, { batch, loads, staged, careful: care !== 'new' });
     const replaces = parts.some(({ changed }) => changed > 0);
     if (replaces && care !== 'replacing') throw new Replaces('contents are replaced');
-    const results: LoadedPages[] = [];
-    for (const [index, part] of parts.entries()) {
-      results.push(await writeDown(tx, dialect, batch[index] as WindowPages, loads[index] as number, part));
-    }
+    const results = await writeDown(tx, dialect, batch, loads, parts);
     if (replaces) await foldReplaced(tx, dialect, batch[0]?.origin as string, pieces);
     return results;
   } finally {
@@ -122,19 +119,28 @@ async function loadRest<Tx extends EventTransaction>(
 async function writeDown(
   tx: EventTransaction,
   dialect: EventDialect,
-  part: WindowPages,
-  load: number,
-  result: PartResult,
-): Promise<LoadedPages> {
-  const { origin, stream, window, attempt, pages } = part;
-  const { events, added, changed } = result;
-  const [first, last] = [pages[0]?.page ?? 0, pages.at(-1)?.page ?? 0];
+  batch: readonly WindowPages[],
+  loads: readonly number[],
+  results: readonly PartResult[],
+): Promise<readonly LoadedPages[]> {
+  const texts: string[] = [];
+  const text = (value: string) => `$${texts.push(value) + 2}`;
+  const lines = batch.map(({ stream, window, attempt, pages }, index) => {
+    const { events, added, changed } = results[index] as PartResult;
+    const [first, last] = [pages[0]?.page ?? 0, pages.at(-1)?.page ?? 0];
+    const counts = [first, last, events, added, changed, sizeOfPages(pages), 0];
+    return `(${[loads[index], '$1', text(stream), window, text(attempt), ...counts].join(', ')}, ${dialect.moment('$2')})`;
+  });
   await tx.run(
-    `INSERT INTO event_loads (load_id, origin, stream, window_number, attempt, first_page, last_page, events, added, changed,
-       bytes, in_state, loaded_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, ${dialect.moment('$12')})`,
-    [load, origin, stream, window, attempt, first, last, events, added, changed, sizeOfPages(pages), Date.now()],
+    `INSERT INTO event_loads (load_id, origin, stream, window_number, attempt, first_page, last_page, events, added, changed, bytes,
+       in_state, loaded_at) VALUES ${lines.join(', ')}`,
+    [batch[0]?.origin ?? '', Date.now(), ...texts],
   );
-  return { events, added, changed, current: await moveWindow(tx, dialect, part, result) };
+  const current = await moveWindows(tx, dialect, batch, results);
+  return results.map(({ events, added, changed }, index) => ({
+    ...{ events, added, changed },
+    current: current[index] ?? false,
+  }));
 }
 
 /** What a database says of a page that holds no events, in the word of the port. Other errors pass. */

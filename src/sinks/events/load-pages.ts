@@ -43,23 +43,17 @@ async function insertAll(
   key: readonly [string, number],
 ): Promise<PartResult[]> {
   await insert(tx, dialect, load, key[0]);
-  const [check] = await tx.rows<{ repeated: number; broken: number }>(
-    `SELECT ${integer('count(*) - count(DISTINCT id)')} AS repeated, ${integer('count(*) - count(id) + count(*) - count(type)')} AS broken
-     FROM events WHERE ${loaded}`,
-    key,
-  );
-  if (check?.broken) throw broken();
-  const known = await tx.rows(
-    `SELECT 1 AS known FROM events WHERE origin = $1 AND load_id < CAST($2 AS BIGINT)
-       AND id IN (SELECT id FROM events WHERE ${loaded}) LIMIT 1`,
-    key,
-  );
-  const counts = await tx.rows<{ load: number; events: number; newest: number | null }>(
-    `SELECT ${integer('load_id')} AS load, ${integer('count(*)')} AS events, ${dialect.millis('max(created_at)')} AS newest
+  const counts = await tx.rows<{ load: number; events: number; newest: number | null; broken: number; again: number }>(
+    `SELECT ${integer('load_id')} AS load, ${integer('count(*)')} AS events, ${dialect.millis('max(created_at)')} AS newest,
+       ${integer('count(*) - count(id) + count(*) - count(type)')} AS broken,
+       ${integer(`(SELECT count(*) - count(DISTINCT id) FROM events WHERE ${loaded}) + (
+         SELECT count(*) FROM (SELECT 1 FROM events WHERE origin = $1 AND load_id < CAST($2 AS BIGINT)
+           AND id IN (SELECT id FROM events WHERE ${loaded}) LIMIT 1) k)`)} AS again
      FROM events WHERE ${loaded} GROUP BY load_id`,
     key,
   );
-  const again = check?.repeated || known.length > 0 ? await takeOutAgain(tx, dialect, key) : [];
+  if (counts.some((one) => one.broken > 0)) throw broken();
+  const again = counts[0]?.again ? await takeOutAgain(tx, dialect, key) : [];
   return load.loads.map((line) => {
     const { events = 0, newest = null } = counts.find((one) => one.load === line) ?? {};
     return { events, added: events - again.filter((one) => one === line).length, changed: 0, newest };

@@ -90,37 +90,35 @@ async function updateState(
   /** Payloads that are objects of the table as a whole. */
   const whole = sources.filter(({ path }) => path.length === 0).map(({ payload }) => payload);
   const found = dialect.newest(`(${sources.map((one) => candidates(dialect, one, which)).join('\nUNION ALL\n')})`);
-  await tx.run(dialect.temp('state_found', found), given(found, origin));
   await tx.run(
     dialect.temp(
-      'state_met',
-      `SELECT f.id, ${versionOf('f')} > ${versionOf('t')} AS newer, t.deleted_at
-       FROM state_found f JOIN ${name} t ON t.id = f.id WHERE t.origin = $1`,
+      'state_found',
+      `WITH f AS MATERIALIZED (${found}),
+         t AS (SELECT id, version_at, event_at, event_id, deleted_at FROM ${name} WHERE origin = $1 AND id IN (SELECT id FROM f))
+       SELECT f.id, f.o, f.version_at, f.event_at, f.event_id, f.deleted_at, t.id IS NOT NULL AS met,
+         t.id IS NULL OR ${versionOf('f')} > ${versionOf('t')} AS newer, t.deleted_at AS was_deleted_at
+       FROM f LEFT JOIN t ON t.id = f.id`,
     ),
     [origin],
   );
-  await tx.run(
-    dialect.temp(
-      'state_put',
-      `SELECT f.id, f.o, f.version_at, f.event_at, f.event_id, least(f.deleted_at, m.deleted_at) AS deleted_at
-       FROM state_found f LEFT JOIN state_met m ON m.id = f.id WHERE m.id IS NULL OR m.newer`,
-    ),
+  const count = (which: string) => `CAST(count(CASE WHEN ${which} THEN 1 END) AS INTEGER)`;
+  const [there] = await tx.rows<{ replaced: number; late: number; deleted: number }>(
+    `SELECT ${count('met AND newer')} AS replaced, ${count(deletedLate)} AS late,
+       ${count('newer AND o IS NULL AND coalesce(deleted_at, was_deleted_at) IS NOT NULL')} AS deleted FROM state_found`,
   );
-  const [there] = await tx.rows<{ met: number; deleted: number }>(
-    `SELECT CAST((SELECT count(*) FROM state_met) AS INTEGER) AS met,
-       CAST((SELECT count(*) FROM state_put WHERE o IS NULL AND deleted_at IS NOT NULL) AS INTEGER) AS deleted`,
-  );
-  if (there?.met) await removeOlder(tx, table, parts, origin);
+  if (there?.late) await markDeleted(tx, table, origin, deletedLate);
+  if (there?.replaced) await removeOlder(tx, table, parts, origin);
   const put = `(${[
     // Looked up by its id, not joined: a join may lay all data side by side in memory.
     ...whole.map(
       (payload) =>
         `SELECT object_id AS id, data AS o, version_at, ${eventAt(dialect)} AS event_at, id AS event_id,
            CAST(NULL AS ${dialect.types.time}) AS deleted_at
-         FROM ${eventsWith(payload, which)} AND id IN (SELECT event_id FROM state_put WHERE o IS NULL)`,
+         FROM ${eventsWith(payload, which)} AND id IN (SELECT event_id FROM state_found WHERE newer AND o IS NULL)`,
     ),
     sources.length > whole.length &&
-      'SELECT id, o, version_at, event_at, event_id, deleted_at FROM state_put WHERE o IS NOT NULL',
+      `SELECT id, o, version_at, event_at, event_id, least(deleted_at, was_deleted_at) AS deleted_at
+       FROM state_found WHERE newer AND o IS NOT NULL`,
   ]
     .filter(Boolean)
     .join(' UNION ALL ')})`;
@@ -130,15 +128,9 @@ async function updateState(
      SELECT id, ${names}, o, deleted_at, version_at, event_at, event_id, $1 FROM (${dialect.withFields(put, columns)}) w`,
     [origin],
   );
-  if (there?.deleted) {
-    await tx.run(
-      `UPDATE ${name} SET deleted_at = p.deleted_at FROM state_put p
-       WHERE ${name}.origin = $1 AND ${name}.id = p.id AND p.o IS NULL AND p.deleted_at IS NOT NULL`,
-      [origin],
-    );
-  }
+  if (there?.deleted) await markDeleted(tx, table, origin, 'newer AND o IS NULL');
   for (const part of parts) await putParts(tx, dialect, part, put, origin);
-  for (const made of ['state_put', 'state_met', 'state_found']) await tx.run(`DROP TABLE ${made}`);
+  await tx.run('DROP TABLE state_found');
 }
 
 /** Query of all versions of objects that the load's events hold. `o` is NULL where it is all of the event's data. */
@@ -162,20 +154,28 @@ const versionFields = [
   { name: 'updated_at', path: ['updatedAt'], type: 'time' },
 ] as const;
 
-/** Takes out what is replaced, with its parts; marks as deleted what is newer here but was deleted. */
+/** Of an older version than the one that is there, but deleted, or deleted earlier. */
+const deletedLate =
+  'met AND NOT newer AND deleted_at IS NOT NULL AND (was_deleted_at IS NULL OR deleted_at < was_deleted_at)';
+
+/** Marks objects that are there as deleted, as `state_found` says. */
+async function markDeleted(tx: EventTransaction, { name }: StateTable, origin: string, which: string): Promise<void> {
+  await tx.run(
+    `UPDATE ${name} SET deleted_at = f.gone_at
+     FROM (SELECT id, least(deleted_at, was_deleted_at) AS gone_at FROM state_found WHERE ${which}) f
+     WHERE ${name}.origin = $1 AND ${name}.id = f.id AND f.gone_at IS NOT NULL`,
+    [origin],
+  );
+}
+
+/** Takes out what is replaced, with its parts. */
 async function removeOlder(
   tx: EventTransaction,
   { name }: StateTable,
   parts: readonly PartTable[],
   origin: string,
 ): Promise<void> {
-  await tx.run(
-    `UPDATE ${name} SET deleted_at = f.deleted_at FROM state_found f, state_met m
-     WHERE ${name}.origin = $1 AND ${name}.id = f.id AND m.id = f.id AND NOT m.newer
-       AND f.deleted_at IS NOT NULL AND (m.deleted_at IS NULL OR f.deleted_at < m.deleted_at)`,
-    [origin],
-  );
-  const replaced = 'IN (SELECT id FROM state_met WHERE newer)';
+  const replaced = 'IN (SELECT id FROM state_found WHERE met AND newer)';
   await tx.run(`DELETE FROM ${name} WHERE origin = $1 AND id ${replaced}`, [origin]);
   for (const part of parts) {
     await tx.run(`DELETE FROM ${part.name} WHERE origin = $1 AND ${part.owner} ${replaced}`, [origin]);

@@ -104,13 +104,16 @@ async function addWindows(
     keyOf(key),
   );
   const first = next?.next ?? 1;
-  for (const [index, { from, to }] of spans.entries()) {
-    await tx.run(
-      `INSERT INTO event_windows (origin, stream, window_number, from_at, to_at, walk, done, pages, events, added, changed)
-       VALUES ($1, $2, $3, ${dialect.moment('$4')}, ${dialect.moment('$5')}, $6, 0, 0, 0, 0, 0)`,
-      [...keyOf(key), first + index, from, to, JSON.stringify(startWalk())],
-    );
-  }
+  const times: (number | null)[] = [];
+  const moment = (at: number | null) => dialect.moment(`$${times.push(at) + 3}`);
+  const rows = spans.map(
+    ({ from, to }, index) => `($1, $2, ${first + index}, ${moment(from)}, ${moment(to)}, $3, 0, 0, 0, 0, 0)`,
+  );
+  await tx.run(
+    `INSERT INTO event_windows (origin, stream, window_number, from_at, to_at, walk, done, pages, events, added, changed)
+     VALUES ${rows.join(', ')}`,
+    [...keyOf(key), JSON.stringify(startWalk()), ...times],
+  );
   await tx.run(`UPDATE event_streams SET next_window = $3 WHERE ${ofStream}`, [...keyOf(key), first + spans.length]);
   return spans.map((_, index) => first + index);
 }
@@ -125,16 +128,11 @@ export async function claimWindow(
 ): Promise<EventWindow | null> {
   const { millis } = dialect;
   const [found] = await tx.rows<{ from: number | null; to: number; walk: string }>(
-    `SELECT ${millis('from_at')} AS "from", ${millis('to_at')} AS "to", walk FROM event_windows
-     WHERE ${ofStream} AND window_number = $3 AND done = 0`,
-    [...keyOf(key), window],
+    `UPDATE event_windows SET attempt = $4 WHERE ${ofStream} AND window_number = $3 AND done = 0
+     RETURNING ${millis('from_at')} AS "from", ${millis('to_at')} AS "to", walk`,
+    [...keyOf(key), window, attempt],
   );
   if (!found) return null;
-  await tx.run(`UPDATE event_windows SET attempt = $4 WHERE ${ofStream} AND window_number = $3`, [
-    ...keyOf(key),
-    window,
-    attempt,
-  ]);
   // Written by this module and nobody else.
   return { window, from: found.from, to: found.to, walk: JSON.parse(found.walk) as WalkState };
 }
@@ -165,34 +163,41 @@ export async function splitWindow(
   return numbers;
 }
 
-/** Writes down where a window stands behind its loaded pages, and with its last one moves the watermark. */
-export async function moveWindow(
+/**
+ * Writes down where windows stand behind their loaded pages, and with the last ones of a window moves its stream's watermark. Answers
+ * for each whether it was still its attempt's.
+ */
+export async function moveWindows(
   tx: EventTransaction,
   dialect: EventDialect,
-  { origin, stream, window, attempt, pages, walk }: WindowPages,
-  { events, added, changed, newest }: PartResult,
-): Promise<boolean> {
-  const { moment } = dialect;
-  const moved = await tx.rows(
-    `UPDATE event_windows SET walk = $5, done = $6, max_at = greatest(max_at, ${moment('$7')}), pages = pages + $8,
-       events = events + $9, added = added + $10, changed = changed + $11
-     WHERE ${ofStream} AND window_number = $3 AND attempt = $4 AND done = 0 RETURNING window_number`,
-    [
-      origin,
-      stream,
-      window,
-      attempt,
-      JSON.stringify(walk),
-      walk.done ? 1 : 0,
-      newest,
-      pages.length,
-      events,
-      added,
-      changed,
-    ],
+  batch: readonly WindowPages[],
+  results: readonly PartResult[],
+): Promise<readonly boolean[]> {
+  const origin = batch[0]?.origin as string;
+  const texts: string[] = [];
+  const text = (value: string) => `CAST($${texts.push(value) + 1} AS ${dialect.types.text})`;
+  const whole = (value: number | null) => `CAST(${value === null ? 'NULL' : Math.trunc(value)} AS BIGINT)`;
+  const rows = batch.map(({ stream, window, attempt, pages, walk }, index) => {
+    const { events, added, changed, newest } = results[index] as PartResult;
+    const numbers = [walk.done ? 1 : 0, newest, pages.length, events, added, changed].map(whole);
+    return `(${[text(stream), whole(window), text(attempt), text(JSON.stringify(walk)), ...numbers].join(', ')})`;
+  });
+  const moved = await tx.rows<{ stream: string; window: number; attempt: string }>(
+    `UPDATE event_windows SET walk = m.walk, done = CAST(m.done AS INTEGER), max_at = greatest(max_at, ${dialect.moment('m.newest')}),
+       pages = event_windows.pages + m.pages, events = event_windows.events + m.events, added = event_windows.added + m.added,
+       changed = event_windows.changed + m.changed
+     FROM (VALUES ${rows.join(', ')}) m(stream, "window", attempt, walk, done, newest, pages, events, added, changed)
+     WHERE event_windows.origin = $1 AND event_windows.stream = m.stream AND event_windows.window_number = m."window"
+       AND event_windows.attempt = m.attempt AND event_windows.done = 0
+     RETURNING event_windows.stream, CAST(event_windows.window_number AS INTEGER) AS "window", event_windows.attempt`,
+    [origin, ...texts],
   );
-  if (moved.length > 0 && walk.done) await moveWatermark(tx, dialect, { origin, stream });
-  return moved.length > 0;
+  const current = batch.map(({ stream, window, attempt }) =>
+    moved.some((one) => one.stream === stream && one.window === window && one.attempt === attempt),
+  );
+  const ended = batch.filter(({ walk }, index) => walk.done && current[index]).map(({ stream }) => stream);
+  for (const stream of new Set(ended)) await moveWatermark(tx, dialect, { origin, stream });
+  return current;
 }
 
 /** To the newest event of the windows before the first that is not done; and where all are done, the run is complete. */
