@@ -3,13 +3,10 @@ import { eventTypes } from '../../core/events/payloads.js';
 import { sumUpChecks } from './checks.js';
 import type { EventDatabase } from './event-database.js';
 import type { EventTransaction } from './event-sql.js';
-import { foldWaiting } from './fold-state.js';
+import { ENOUGH_TO_FOLD, foldWaiting } from './fold-state.js';
 import { inParts } from './in-parts.js';
 import { loadBatch } from './load-batch.js';
 import { beginRun, claimWindow, listStreams, readStream, splitWindow } from './windows.js';
-
-/** State is made beside loads of this many bytes or more: its dozens of statements cost the same for few events as for many. */
-const WORTH_FOLDING = 36 * 1_048_576;
 
 /** The port on a database: the same statements for all, see `EventDialect`. */
 export function createEventStore<Tx extends EventTransaction>(database: EventDatabase<Tx>): EventWarehouse {
@@ -28,7 +25,7 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
     const over = () => {
       folding = false;
     };
-    fold(origin, WORTH_FOLDING).then(over, over);
+    fold(origin, ENOUGH_TO_FOLD).then(over, over);
   };
   return {
     stream: async (key) =>

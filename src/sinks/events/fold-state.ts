@@ -3,8 +3,11 @@ import type { EventDialect, EventTransaction } from './event-sql.js';
 import { refolded, takeBack } from './refold.js';
 import { type Folded, updateStates } from './state-sql.js';
 
-/** State is made of loads of this many bytes at a time, or of one that is larger. */
-const AT_ONCE = 48 * 1_048_576;
+/**
+ * State is made of loads of this many bytes at a time, or a load more: of fewer, most tables would get fewer rows than a row group
+ * has, which DuckDB writes twice.
+ */
+export const ENOUGH_TO_FOLD = 36 * 1_048_576;
 
 const loadedFrom = (load: number) => `origin = $1 AND load_id >= ${load}`;
 
@@ -21,14 +24,14 @@ export async function foldWaiting(
 ): Promise<boolean> {
   const waiting = await waitingLoads(tx, origin);
   if (waiting.length === 0 || sizeOf(waiting) < atLeast) return false;
-  const [first, ...rest] = waiting as readonly [WaitingLoad, ...WaitingLoad[]];
-  let { load: last, bytes } = first;
-  for (const next of rest) {
-    bytes += next.bytes;
-    if (bytes > AT_ONCE) break;
-    last = next.load;
-  }
-  await fold(tx, dialect, { origin, which: `${loadedFrom(first.load)} AND load_id <= ${last}` }, parts);
+  let bytes = 0;
+  const taken = waiting.filter((one) => {
+    const enough = bytes >= ENOUGH_TO_FOLD;
+    bytes += one.bytes;
+    return !enough;
+  });
+  const [first, last] = [taken[0]?.load as number, taken.at(-1)?.load as number];
+  await fold(tx, dialect, { origin, which: `${loadedFrom(first)} AND load_id <= ${last}` }, parts);
   await mark(tx, origin, last);
   return last < (waiting.at(-1) as WaitingLoad).load;
 }
