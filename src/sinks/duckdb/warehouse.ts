@@ -11,18 +11,21 @@ import { sinkError } from './sink-error.js';
 /** While a warehouse is open no other process can even read it, so it is closed this soon after its last use. */
 const IDLE_MS = 250;
 
+/** Size of the log at which its contents are brought into the file. Until then they take memory, too. */
+const LARGE_LOG_MB = 48;
+
 /**
  * Enough for every statement here; DuckDB's defaults (80% of the memory, all cores) are not for a guest in a worker. One thread:
  * a slice is too small to share, and a second thread spends its time waiting for the first, awake (loads took 1.6 times the CPU).
- * Rarer checkpoints halve the cost of loading; a log of 64 MB is replayed in well under a second. One that merges a hundred row groups
- * that are not full takes a fifth of the CPU of loads of events; two give back little by little what was deleted. New files are in the form of
+ * Rare checkpoints halve the cost of loading; such a log is replayed in well under a second. They merge no row groups that are not
+ * full, which of loads of events took a fifth of the CPU: closing does, see `MERGES`. New files are in the form of
  * DuckDB 1.2, which has zstd: JSON takes a sixth of the room, and less time; older files stay as they are.
  */
 const LIMITS = {
   memory_limit: '128MB',
   threads: '1',
-  checkpoint_threshold: '64MB',
-  max_vacuum_tasks: '2',
+  checkpoint_threshold: `${LARGE_LOG_MB}MB`,
+  max_vacuum_tasks: '0',
   storage_compatibility_version: 'v1.2.0',
 } as const;
 
@@ -35,11 +38,8 @@ const ROW_GROUP_ROWS = 6144;
 /** For work on a whole job, which sorts and joins all its rows, or on contents side by side: with less it spills more, or fails. */
 const WHOLE_JOB_MEMORY = '256MB';
 
-/**
- * DuckDB checkpoints by itself only when nobody else writes, which with two lanes may not happen for minutes: above this size of the log
- * they wait for one. Until then what is in the log takes memory, too.
- */
-const LARGE_LOG = 40 * 1_048_576;
+/** Row groups of a table that are merged when the file is closed, so that what was deleted is given back little by little. */
+const MERGES = 2;
 
 /** What may be worked on at the same time, because neither writes what the other does: what comes in, and the state made of it. */
 export type Lane = 'incoming' | 'state';
@@ -123,14 +123,17 @@ export class Warehouse {
       if (this.#instance === null) return;
       // Closing checkpoints, too, but on the event loop. What can't be written now is safe in the write-ahead log.
       const connection = await (await this.#instance).connect();
+      await connection.run(`SET GLOBAL max_vacuum_tasks = ${MERGES}`);
       await connection.run('CHECKPOINT').catch(() => undefined);
       connection.closeSync();
       await this.#drop();
     });
   }
 
+  /** DuckDB checkpoints by itself only when nobody else writes, which with two lanes may not happen for minutes: both wait for one. */
   #checkpointLargeLog(): void {
-    if (this.#checkpointing || (statSync(`${this.file}.wal`, { throwIfNoEntry: false })?.size ?? 0) < LARGE_LOG) return;
+    const { size = 0 } = statSync(`${this.file}.wal`, { throwIfNoEntry: false }) ?? {};
+    if (this.#checkpointing || size < LARGE_LOG_MB * 1_048_576) return;
     this.#checkpointing = true;
     const over = () => {
       this.#checkpointing = false;
