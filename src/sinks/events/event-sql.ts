@@ -5,6 +5,8 @@ export type SqlValue = string | number | null;
 /** A transaction of a warehouse, as the statements for events need it. Parameters are `$1`, `$2`, … */
 export interface EventTransaction {
   run(sql: string, values?: readonly SqlValue[]): Promise<void>;
+  /** The same, for a statement that looks many rows up among many. */
+  runOnMany(sql: string, values?: readonly SqlValue[]): Promise<void>;
   rows<Row extends object>(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
 }
 

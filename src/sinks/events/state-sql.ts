@@ -123,7 +123,7 @@ async function updateState(
     .filter(Boolean)
     .join(' UNION ALL ')})`;
   const names = columns.map((column) => column.name).join(', ');
-  await tx.run(
+  await tx.runOnMany(
     `INSERT INTO ${name} (id, ${names}, data, deleted_at, version_at, event_at, event_id, origin)
      SELECT id, ${names}, o, deleted_at, version_at, event_at, event_id, $1 FROM (${dialect.withFields(put, columns)}) w`,
     [origin],
@@ -191,7 +191,7 @@ async function putParts(
 ): Promise<void> {
   const names = columns.map((column) => column.name).join(', ');
   const owners = `(SELECT id AS owner_id, o AS data, version_at, event_at, event_id FROM ${put} p)`;
-  await tx.run(
+  await tx.runOnMany(
     `INSERT INTO ${name} (${owner}, ${names}, data, version_at, event_at, event_id, origin)
      SELECT owner_id, ${names}, o, version_at, event_at, event_id, $1
      FROM (${dialect.withFields(`(${dialect.withObjects(owners, [path, '*'])})`, columns)}) w`,

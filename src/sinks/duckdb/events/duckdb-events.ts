@@ -29,10 +29,12 @@ const lanes = { read: ['incoming'], write: ['incoming'], fold: ['state'] } as co
 
 function transactionOn(connection: DuckDBConnection): EventTransaction {
   const given = (values: readonly SqlValue[] | undefined) => (values ? [...values] : undefined);
+  const run = async (sql: string, values?: readonly SqlValue[]) => {
+    await connection.run(sql, given(values));
+  };
   return {
-    async run(sql, values) {
-      await connection.run(sql, given(values));
-    },
+    run,
+    runOnMany: run,
     async rows<Row extends object>(sql: string, values?: readonly SqlValue[]) {
       const reader = await connection.runAndReadAll(sql, given(values));
       // Each statement casts to what the row types say.

@@ -40,6 +40,12 @@ function transactionOn(tx: PgTransaction): PostgresEventTransaction {
     async run(sql: string, values?: readonly SqlValue[]) {
       await tx.query(sql, values);
     },
+    async runOnMany(sql: string, values?: readonly SqlValue[]) {
+      // Of what was loaded just now it expects a row, and would go through thousands for each of thousands.
+      await tx.query('SET LOCAL enable_nestloop = off');
+      await tx.query(sql, values);
+      await tx.query('SET LOCAL enable_nestloop = on');
+    },
     rows: async <Row extends object>(sql: string, values?: readonly SqlValue[]) => tx.query<Row>(sql, values),
   };
 }
