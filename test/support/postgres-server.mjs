@@ -73,12 +73,12 @@ export async function startPostgres({ flags = [] } = {}) {
     },
     /** Starts it again after `kill`, on the same data and port. */
     async start() {
-      // Its children may need a moment to notice their parent's death.
+      // Its children notice their parent's death when they are through with what they do.
       for (let attempt = 0; ; attempt++) {
         try {
           return await server.start();
         } catch (error) {
-          if (attempt >= 50) throw new Error(`PostgreSQL did not start again\n${said.join('')}`, { cause: error });
+          if (attempt >= 300) throw new Error(`PostgreSQL did not start again\n${said.join('')}`, { cause: error });
           await delay(100);
         }
       }
