@@ -121,11 +121,8 @@ export class Warehouse {
     return this.#inTurn(LANES, async () => {
       if (this.#idle !== null) clearTimeout(this.#idle);
       if (this.#instance === null) return;
-      // Closing checkpoints, too, but on the event loop. What can't be written now is safe in the write-ahead log.
-      const connection = await (await this.#instance).connect();
-      await connection.run(`SET GLOBAL max_vacuum_tasks = ${MERGES}`);
-      await connection.run('CHECKPOINT').catch(() => undefined);
-      connection.closeSync();
+      // Closing checkpoints, too, but on the event loop.
+      await checkpoint(await this.#instance, MERGES);
       await this.#drop();
     });
   }
@@ -135,10 +132,12 @@ export class Warehouse {
     const { size = 0 } = statSync(`${this.file}.wal`, { throwIfNoEntry: false }) ?? {};
     if (this.#checkpointing || size < LARGE_LOG_MB * 1_048_576) return;
     this.#checkpointing = true;
-    const over = () => {
+    const turn = this.#inTurn(LANES, async () => {
       this.#checkpointing = false;
-    };
-    this.use((connection) => connection.run('CHECKPOINT')).then(over, over);
+      // Closed meanwhile, it is done.
+      if (this.#instance !== null) await checkpoint(await this.#instance, 0);
+    });
+    turn.catch(nothing);
   }
 
   #inTurn<T>(lanes: readonly Lane[], work: () => Promise<T>): Promise<T> {
@@ -196,6 +195,17 @@ export class Warehouse {
       instance.closeSync();
       throw error;
     }
+  }
+}
+
+/** Brings the log into the file and merges up to so many row groups of a table. What can't be written now is safe in the log. */
+async function checkpoint(instance: DuckDBInstance, merges: number): Promise<void> {
+  const connection = await instance.connect();
+  try {
+    await connection.run(`SET GLOBAL max_vacuum_tasks = ${merges}`);
+    await connection.run('CHECKPOINT').catch(nothing);
+  } finally {
+    connection.closeSync();
   }
 }
 
