@@ -50,6 +50,16 @@ export function eventContract(make: () => Promise<Contracted>): void {
     await here.events.begin(sync, run);
     return here.events.claim(sync, 1, attempt);
   };
+  /** Two windows, 2 and 3, that meet at five seconds past noon, both claimed. */
+  const beginTwoWindows = async () => {
+    await here.events.begin(sync, { ...run, from: noon(0) });
+    await here.events.claim(sync, 1, 'one');
+    await here.events.split(sync, 1, 'one', [
+      { from: noon(0), to: noon(5) },
+      { from: noon(5), to: noon(10_000) },
+    ]);
+    for (const window of [2, 3]) await here.events.claim(sync, window, 'one');
+  };
   const ids = async () => (await here.query('SELECT id FROM events ORDER BY id')).map(({ id }) => id);
 
   it('knows nothing of a stream that never ran, and counts nothing', async () => {
@@ -110,12 +120,7 @@ export function eventContract(make: () => Promise<Contracted>): void {
   });
 
   it('takes an event once that comes twice on a page, on two pages, and on pages of two windows', async () => {
-    await here.events.begin(sync, { ...run, from: noon(0) });
-    await here.events.claim(sync, 1, 'one');
-    await here.events.split(sync, 1, 'one', [
-      { from: noon(0), to: noon(5) },
-      { from: noon(5), to: noon(10_000) },
-    ]);
+    await beginTwoWindows();
     const [a, b, c] = ['a', 'b', 'c'].map((id, index) => event('webset.idle', index, { id }));
     const parts = [
       [a, a, b],
@@ -127,7 +132,6 @@ export function eventContract(make: () => Promise<Contracted>): void {
       pages: pagesOf(events as object[], 2),
       walk: walked(true),
     }));
-    for (const { window } of parts) await here.events.claim(sync, window, 'one');
     const loaded = await here.events.load(parts);
     expect(loaded.map(({ events }) => events)).toEqual([2, 2]);
     expect(loaded.reduce((sum, { added }) => sum + added, 0)).toBe(3);
@@ -135,13 +139,7 @@ export function eventContract(make: () => Promise<Contracted>): void {
   });
 
   it('leaves out the few events that are there already, or on pages of another window', async () => {
-    await here.events.begin(sync, { ...run, from: noon(0) });
-    await here.events.claim(sync, 1, 'one');
-    await here.events.split(sync, 1, 'one', [
-      { from: noon(0), to: noon(5) },
-      { from: noon(5), to: noon(10_000) },
-    ]);
-    for (const window of [2, 3]) await here.events.claim(sync, window, 'one');
+    await beginTwoWindows();
     const all = Array.from({ length: 150 }, (_, index) =>
       event('webset.idle', index, { id: String(index).padStart(3, '0') }),
     );

@@ -41,6 +41,23 @@ async function takenElsewhere(taskQueue: string) {
   });
 }
 
+/** The command `worker`, with a key and a folder of its own; ended with the test. */
+function startWorker(name: string, env: Record<string, string>) {
+  const running = startCommand(['worker'], {
+    cwd: folder,
+    env: {
+      SEARCHFLOW_API_KEY: `key-of-${name}`,
+      SEARCHFLOW_BASE_URL: sandbox.url,
+      SEARCHFLOW_STATE_DIR: join(folder, name),
+      XDG_STATE_HOME: join(folder, name),
+      TEMPORAL_ADDRESS: temporal.address,
+      ...env,
+    },
+  });
+  onTestFinished(() => void running.child.kill('SIGKILL'));
+  return running;
+}
+
 it('a place is taken over from a worker on another machine that does not answer', async () => {
   await takenElsewhere('silent');
   const startedAt = Date.now();
@@ -129,18 +146,7 @@ it('a worker with the plugin leaves its queue to one that answers, and takes ove
 
 it('a worker that is stopped while Temporal gives it its place leaves the place', async () => {
   const slow = await slowProxy(temporal.address);
-  const stopped = startCommand(['worker'], {
-    cwd: folder,
-    env: {
-      SEARCHFLOW_API_KEY: 'key-of-stopped',
-      SEARCHFLOW_BASE_URL: sandbox.url,
-      SEARCHFLOW_STATE_DIR: join(folder, 'stopped'),
-      XDG_STATE_HOME: join(folder, 'stopped'),
-      SEARCHFLOW_TASK_QUEUE: 'stopped',
-      TEMPORAL_ADDRESS: slow.address,
-    },
-  });
-  onTestFinished(() => void stopped.child.kill('SIGKILL'));
+  const stopped = startWorker('stopped', { SEARCHFLOW_TASK_QUEUE: 'stopped', TEMPORAL_ADDRESS: slow.address });
   const { id } = placeOf('stopped');
   const place = async () => (await temporal.client.workflow.getHandle(id).describe()).status.name;
   // By then the server has it, and the worker has not heard of it.
@@ -166,38 +172,23 @@ async function slowProxy(address: string): Promise<{ readonly address: string }>
 }
 
 it('without a store a second worker on the same queue or limit refuses to start, until the first is gone', async () => {
-  const start = (name: string, env: Record<string, string>) => {
-    const running = startCommand(['worker'], {
-      cwd: folder,
-      env: {
-        SEARCHFLOW_API_KEY: `key-of-${name}`,
-        SEARCHFLOW_BASE_URL: sandbox.url,
-        SEARCHFLOW_STATE_DIR: join(folder, name),
-        XDG_STATE_HOME: join(folder, name),
-        TEMPORAL_ADDRESS: temporal.address,
-        ...env,
-      },
-    });
-    onTestFinished(() => void running.child.kill('SIGKILL'));
-    return running;
-  };
   const places = async () =>
     (await temporal.client.workflow.getHandle('searchflow-worker-of-first').describe()).status.name;
-  const first = start('a', { SEARCHFLOW_TASK_QUEUE: 'first' });
+  const first = startWorker('a', { SEARCHFLOW_TASK_QUEUE: 'first' });
   await expect.poll(places, { timeout: 30_000, interval: 50 }).toBe('RUNNING');
 
-  const sameQueue = start('b', { SEARCHFLOW_TASK_QUEUE: 'first' });
+  const sameQueue = startWorker('b', { SEARCHFLOW_TASK_QUEUE: 'first' });
   expect(await sameQueue.ended).toBe(2);
   expect(sameQueue.err()).toMatch(
     /Another worker \(PID \d+ on \S+, since .*works on the task queue first.*SEARCHFLOW_STORE/s,
   );
-  const sameKey = start('c', { SEARCHFLOW_TASK_QUEUE: 'other', SEARCHFLOW_API_KEY: 'key-of-a' });
+  const sameKey = startWorker('c', { SEARCHFLOW_TASK_QUEUE: 'other', SEARCHFLOW_API_KEY: 'key-of-a' });
   expect(await sameKey.ended).toBe(2);
   expect(sameKey.err()).toMatch(/uses the whole rate limit of this key.*--qps.*SEARCHFLOW_STORE/s);
 
   first.child.kill('SIGKILL');
   await first.ended;
-  const next = start('d', { SEARCHFLOW_TASK_QUEUE: 'first' });
+  const next = startWorker('d', { SEARCHFLOW_TASK_QUEUE: 'first' });
   const holder = async () =>
     (
       (await temporal.client.workflow.getHandle('searchflow-worker-of-first').describe()).memo?.holder as

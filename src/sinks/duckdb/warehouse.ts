@@ -132,12 +132,11 @@ export class Warehouse {
     const { size = 0 } = statSync(`${this.file}.wal`, { throwIfNoEntry: false }) ?? {};
     if (this.#checkpointing || size < LARGE_LOG_MB * 1_048_576) return;
     this.#checkpointing = true;
-    const turn = this.#inTurn(LANES, async () => {
+    this.#inTurn(LANES, async () => {
       this.#checkpointing = false;
       // Closed meanwhile, it is done.
       if (this.#instance !== null) await checkpoint(await this.#instance, 0);
-    });
-    turn.catch(nothing);
+    }).catch(nothing);
   }
 
   #inTurn<T>(lanes: readonly Lane[], work: () => Promise<T>): Promise<T> {

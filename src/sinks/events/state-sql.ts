@@ -44,9 +44,6 @@ export async function updateStates(
 const eventsWith = (payload: PayloadKind, which: string) =>
   `${LARGE.has(payload) ? `events WHERE ${which} AND` : 'few WHERE'} payload = '${payload}'`;
 
-/** The values of a statement whose only parameter, if it has any, is the origin. */
-const given = (sql: string, origin: string) => (sql.includes('$1') ? [origin] : []);
-
 const eventAt = (dialect: EventDialect) => `coalesce(created_at, ${dialect.moment('0')})`;
 
 /**
@@ -67,7 +64,7 @@ async function nest(
   const columns = `event_id, event_at, ${[...names].join(', ')}`;
   const name = `nested_${payload}`;
   const members = `SELECT ${columns} FROM (${dialect.withMembers(events, [...names])}) m`;
-  await tx.run(dialect.temp(name, members), given(members, origin));
+  await tx.run(dialect.temp(name, members), LARGE.has(payload) ? [origin] : []);
   return [name];
 }
 
