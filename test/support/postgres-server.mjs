@@ -78,7 +78,7 @@ export async function startPostgres({ flags = [] } = {}) {
         try {
           return await server.start();
         } catch (error) {
-          if (attempt >= 300) throw new Error(`PostgreSQL did not start again\n${said.join('')}`, { cause: error });
+          if (attempt >= 50) throw new Error(`PostgreSQL did not start again\n${said.join('')}`, { cause: error });
           await delay(100);
         }
       }
