@@ -41,6 +41,10 @@ const WHOLE_JOB_MEMORY = '256MB';
 /** Row groups of a table that are merged when the file is closed, so that what was deleted is given back little by little. */
 const MERGES = 2;
 
+/** A process that holds less keeps what it has. */
+const LARGE_PROCESS_MB = 400;
+const WORTH_GIVING_BACK_MB = 32;
+
 /** What may be worked on at the same time, because neither writes what the other does: what comes in, and the state made of it. */
 export type Lane = 'incoming' | 'state';
 const LANES: readonly Lane[] = ['incoming', 'state'];
@@ -84,6 +88,7 @@ export class Warehouse {
         try {
           return await work(connection);
         } finally {
+          await giveBackMemory(connection);
           connection.closeSync();
           this.#checkpointLargeLog();
         }
@@ -196,6 +201,22 @@ export class Warehouse {
     }
   }
 }
+
+/** What the process held when memory was last given back. */
+let heldThen = 0;
+
+/**
+ * What allocators hold free of a large process is given back to the system: after statements on several threads that is some 60 MB.
+ * DuckDB does so, for its own allocator and for the C library's, when its limit is set, be it to what it is. Not for less than
+ * `WORTH_GIVING_BACK_MB`, since it takes some 10 ms.
+ */
+async function giveBackMemory(connection: DuckDBConnection): Promise<void> {
+  if (heldMb() < Math.max(LARGE_PROCESS_MB, heldThen + WORTH_GIVING_BACK_MB)) return;
+  await connection.run(`SET GLOBAL memory_limit = '${LIMITS.memory_limit}'`).catch(nothing);
+  heldThen = heldMb();
+}
+
+const heldMb = () => process.memoryUsage.rss() / 1_048_576;
 
 /** Brings the log into the file and merges up to so many row groups of a table. What can't be written now is safe in the log. */
 async function checkpoint(instance: DuckDBInstance, merges: number): Promise<void> {
