@@ -6,19 +6,17 @@ import { eventViews } from './event-views.js';
 export interface TableStyle {
   /** The schema with its dot, or nothing. */
   readonly prefix: string;
-  /** What follows a column's type in `events`, such as a compression. */
-  readonly jsonSuffix: string;
+  /** What follows a column's type, such as a compression. */
+  suffix(column: RelationColumn): string;
   /** Whether tables get their keys: they cost DuckDB more than they give. */
   readonly keys: boolean;
 }
 
 /** Statements that make the tables, sequence and views for events, with a comment on everything. */
 export function makeEventTables(dialect: EventDialect, style: TableStyle): string {
-  const { prefix, jsonSuffix, keys } = style;
-  const typeOf = (column: RelationColumn): string => {
-    if (column.type === 'other') return column.own as string;
-    return dialect.types[column.type] + (column.type === 'json' ? jsonSuffix : '');
-  };
+  const { prefix, keys } = style;
+  const typeOf = (column: RelationColumn): string =>
+    (column.type === 'other' ? (column.own as string) : dialect.types[column.type]) + style.suffix(column);
   const tables = eventTables(dialect);
   const views = eventViews(dialect, prefix);
   return [

@@ -11,7 +11,7 @@ export const events = {
   sql: (schema: string) => {
     const prefix = `${schema}.`;
     return `${readers(prefix)}
-${makeEventTables(postgresDialect(prefix), { prefix, jsonSuffix: '', keys: true })}
+${makeEventTables(postgresDialect(prefix), { prefix, suffix: () => '', keys: true })}
 CREATE INDEX events_load ON ${prefix}events (load_id);
 CREATE INDEX events_time ON ${prefix}events (origin, created_at);
 CREATE INDEX events_item ON ${prefix}events (origin, item_id) WHERE item_id IS NOT NULL;
