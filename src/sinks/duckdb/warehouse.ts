@@ -212,7 +212,7 @@ let heldThen = 0;
  */
 async function giveBackMemory(connection: DuckDBConnection): Promise<void> {
   if (heldMb() < Math.max(LARGE_PROCESS_MB, heldThen + WORTH_GIVING_BACK_MB)) return;
-  await connection.run(`SET GLOBAL memory_limit = '${LIMITS.memory_limit}'`).catch(nothing);
+  await connection.run("SET GLOBAL memory_limit = current_setting('memory_limit')").catch(nothing);
   heldThen = heldMb();
 }
 
