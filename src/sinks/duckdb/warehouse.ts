@@ -42,8 +42,8 @@ const WHOLE_JOB_MEMORY = '256MB';
 const MERGES = 2;
 
 /** A process that holds less keeps what it has. */
-const LARGE_PROCESS_MB = 480;
-const WORTH_GIVING_BACK_MB = 48;
+const LARGE_PROCESS_MB = 440;
+const WORTH_GIVING_BACK_MB = 40;
 
 /** What may be worked on at the same time, because neither writes what the other does: what comes in, and the state made of it. */
 export type Lane = 'incoming' | 'state';
