@@ -19,7 +19,7 @@ const LARGE_LOG_MB = 48;
  * a slice is too small to share, and a second thread spends its time waiting for the first, awake (loads took 1.6 times the CPU).
  * Rare checkpoints halve the cost of loading; such a log is replayed in well under a second. They merge no row groups that are not
  * full, which of loads of events took a fifth of the CPU: closing does, see `MERGES`. New files are in the form of
- * DuckDB 1.2, which has zstd: JSON takes a sixth of the room, and less time; older files stay as they are.
+ * DuckDB 1.2, which has zstd (see `compressions`): JSON takes a sixth of the room, and less time; older files stay as they are.
  */
 const LIMITS = {
   memory_limit: '128MB',

@@ -5,7 +5,6 @@ import type { RelationColumn } from '../../events/event-tables.js';
  * texts that was a tenth of the CPU of loads, mostly to come to the same.
  */
 export const compressions: Readonly<Record<string, readonly string[]>> = {
-  // JSON takes a sixth of the room, and less time than without.
   zstd: ['data', 'extra'],
   // Nearly every row has another one.
   uncompressed: ['id', 'event_id', 'object_id', 'item_id', 'external_id', 'url'],
