@@ -93,6 +93,25 @@ export function eventContract(make: () => Promise<Contracted>): void {
     expect(await here.events.claim(sync, 1, 'three')).toBeNull();
   });
 
+  it('lets windows be claimed at once, of which each goes to its last claim', async () => {
+    await beginTwoWindows();
+    const claim = (window: number, attempt: string) => here.events.claim(sync, window, attempt);
+    const claims = await Promise.all([claim(2, 'two'), claim(3, 'three'), claim(4, 'four'), claim(2, 'later')]);
+    expect(claims.map((one) => one && [one.window, one.from, one.to])).toEqual([
+      [2, noon(0), noon(5)],
+      [3, noon(5), noon(10_000)],
+      null,
+      [2, noon(0), noon(5)],
+    ]);
+    const bring = async (window: number, attempt: string, at: number) => {
+      const pages = pagesOf([event('webset.idle', at, { id: `w${at}` })]);
+      return (await here.events.load([{ ...sync, window, attempt, pages, walk: walked(true) }]))[0]?.current;
+    };
+    expect(await bring(2, 'two', 1)).toBe(false);
+    expect(await bring(2, 'later', 2)).toBe(true);
+    expect(await bring(3, 'three', 6)).toBe(true);
+  });
+
   it('leaves the watermark where it is when a run finds nothing newer, and notes the end of a sweep', async () => {
     await begin();
     await load([event('webset.idle', 9, { id: 'w' })], { done: true });

@@ -1,4 +1,4 @@
-import type { EventWarehouse, LoadedPages, TypeCount } from '../../core/event-warehouse.js';
+import type { EventWarehouse, EventWindow, LoadedPages, TypeCount } from '../../core/event-warehouse.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import { sumUpChecks } from './checks.js';
 import type { EventDatabase } from './event-database.js';
@@ -6,7 +6,8 @@ import type { EventTransaction } from './event-sql.js';
 import { ENOUGH_TO_FOLD, foldWaiting } from './fold-state.js';
 import { inParts } from './in-parts.js';
 import { loadBatch } from './load-batch.js';
-import { beginRun, claimWindow, listStreams, readStream, splitWindow } from './windows.js';
+import { together } from './together.js';
+import { beginRun, claimWindows, listStreams, readStream, splitWindow, type WindowClaim } from './windows.js';
 
 /** The port on a database: the same statements for all, see `EventDialect`. */
 export function createEventStore<Tx extends EventTransaction>(database: EventDatabase<Tx>): EventWarehouse {
@@ -27,6 +28,10 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
     };
     fold(origin, ENOUGH_TO_FOLD).then(over, over);
   };
+  /** Windows begin and end many at a time. */
+  const claim = together<WindowClaim, EventWindow | null>((take) =>
+    database.transaction('write', (tx) => claimWindows(tx, dialect, take())),
+  );
   return {
     stream: async (key) =>
       (await database.exists()) ? database.transaction('read', (tx) => readStream(tx, dialect, key)) : null,
@@ -39,8 +44,7 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
         return state;
       }),
 
-    claim: (key, window, attempt) =>
-      database.transaction('write', (tx) => claimWindow(tx, dialect, key, window, attempt)),
+    claim: ({ origin, stream }, window, attempt) => claim({ origin, stream, window, attempt }),
 
     split: (key, window, attempt, parts) =>
       database.transaction('write', (tx) => splitWindow(tx, dialect, key, window, attempt, parts)),

@@ -18,7 +18,20 @@ const LARGE: ReadonlySet<PayloadKind> = new Set(['item', 'webset']);
 
 const versionOf = (alias: string) => `(${alias}.version_at, ${alias}.event_at, ${alias}.event_id)`;
 
-/** Brings all tables of current state up to such events, which have payloads of these kinds. */
+/** A table of current state to be brought up to events, and what is found in them. */
+interface Change {
+  readonly table: StateTable;
+  readonly parts: readonly PartTable[];
+  /** Those of its sources that there are events for. */
+  readonly sources: readonly StateSource[];
+  /** Temporary table of the newest versions among the events, and what is there of them. */
+  readonly found: string;
+}
+
+/**
+ * Brings all tables of current state up to such events, which have payloads of these kinds. Neither the order of loads matters nor
+ * how often one is repeated: what stays is the newest version, and that something was deleted.
+ */
 export async function updateStates(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -33,11 +46,21 @@ export async function updateStates(
     laidOut.push('few');
   }
   for (const payload of kinds) laidOut.push(...(await nest(tx, dialect, payload, folded)));
-  for (const table of stateTables) {
+  const changes = stateTables.flatMap((table): Change | [] => {
+    const sources = table.sources.filter(({ payload }) => kinds.has(payload));
     const parts = partTables.filter(({ of }) => of === table.name);
-    await updateState(tx, dialect, table, parts, folded, kinds);
+    return sources.length > 0 ? { table, parts, sources, found: `found_${table.name}` } : [];
+  });
+  for (const change of changes) {
+    await find(tx, dialect, change, folded);
+    laidOut.push(change.found);
   }
-  for (const name of laidOut) await tx.run(`DROP TABLE ${name}`);
+  const counts = changes.length > 0 ? await whatIsThere(tx, changes) : [];
+  for (const change of changes) {
+    const there = counts.find(({ name }) => name === change.table.name);
+    await update(tx, dialect, change, folded, there as Counts);
+  }
+  if (laidOut.length > 0) await tx.run(laidOut.map((name) => `DROP TABLE ${name}`).join('; '));
 }
 
 /** Where the events with such a payload are, and the condition on them. */
@@ -68,54 +91,73 @@ async function nest(
   return [name];
 }
 
-/**
- * Brings a table of current state, and those of its objects' parts, up to the new events of a load. Neither the order of loads
- * matters nor how often one is repeated: what stays is the newest version, and that something was deleted.
- */
-async function updateState(
+/** Lays out the newest versions of a table's objects among the events, beside what is there of them. */
+async function find(
   tx: EventTransaction,
   dialect: EventDialect,
-  table: StateTable,
-  parts: readonly PartTable[],
-  folded: Folded,
-  kinds: ReadonlySet<PayloadKind>,
+  { table, sources, found }: Change,
+  { origin, which }: Folded,
 ): Promise<void> {
-  const sources = table.sources.filter(({ payload }) => kinds.has(payload));
-  if (sources.length === 0) return;
-  const { name, columns } = table;
-  const { origin, which } = folded;
-  /** Payloads that are objects of the table as a whole. */
-  const whole = sources.filter(({ path }) => path.length === 0).map(({ payload }) => payload);
-  const found = dialect.newest(`(${sources.map((one) => candidates(dialect, one, which)).join('\nUNION ALL\n')})`);
+  const versions = dialect.newest(`(${sources.map((one) => candidates(dialect, one, which)).join('\nUNION ALL\n')})`);
   await tx.run(
     dialect.temp(
-      'state_found',
-      `WITH f AS MATERIALIZED (${found}),
-         t AS (SELECT id, version_at, event_at, event_id, deleted_at FROM ${name} WHERE origin = $1 AND id IN (SELECT id FROM f))
+      found,
+      `WITH f AS MATERIALIZED (${versions}),
+         t AS (SELECT id, version_at, event_at, event_id, deleted_at FROM ${table.name} WHERE origin = $1 AND id IN (SELECT id FROM f))
        SELECT f.id, f.o, f.version_at, f.event_at, f.event_id, f.deleted_at, t.id IS NOT NULL AS met,
          t.id IS NULL OR ${versionOf('f')} > ${versionOf('t')} AS newer, t.deleted_at AS was_deleted_at
        FROM f LEFT JOIN t ON t.id = f.id`,
     ),
     [origin],
   );
+}
+
+/** How many objects of a table are replaced, and how many are to be marked as deleted: older versions than what is there, and newer ones. */
+interface Counts {
+  readonly name: string;
+  readonly replaced: number;
+  readonly late: number;
+  readonly deleted: number;
+}
+
+/** Asked of all tables at once: statements take their turn. */
+function whatIsThere(tx: EventTransaction, changes: readonly Change[]): Promise<readonly Counts[]> {
   const count = (which: string) => `CAST(count(CASE WHEN ${which} THEN 1 END) AS INTEGER)`;
-  const [there] = await tx.rows<{ replaced: number; late: number; deleted: number }>(
-    `SELECT ${count('met AND newer')} AS replaced, ${count(deletedLate)} AS late,
-       ${count('newer AND o IS NULL AND coalesce(deleted_at, was_deleted_at) IS NOT NULL')} AS deleted FROM state_found`,
+  const queries = changes.map(
+    ({
+      table,
+      found,
+    }) => `SELECT '${table.name}' AS name, ${count('met AND newer')} AS replaced, ${count(deletedLate)} AS late,
+       ${count('newer AND o IS NULL AND coalesce(deleted_at, was_deleted_at) IS NOT NULL')} AS deleted FROM ${found}`,
   );
-  if (there?.late) await markDeleted(tx, table, origin, deletedLate);
-  if (there?.replaced) await removeOlder(tx, table, parts, origin);
+  return tx.rows<Counts>(queries.join('\nUNION ALL\n'));
+}
+
+/** Writes what is newer, with its parts, in the place of what is there, and marks what is deleted. */
+async function update(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  change: Change,
+  { origin, which }: Folded,
+  there: Counts,
+): Promise<void> {
+  const { table, parts, sources, found } = change;
+  const { name, columns } = table;
+  if (there.late > 0) await markDeleted(tx, change, origin, deletedLate);
+  if (there.replaced > 0) await removeOlder(tx, change, origin);
+  /** Payloads that are objects of the table as a whole. */
+  const whole = sources.filter(({ path }) => path.length === 0).map(({ payload }) => payload);
   const put = `(${[
     // Looked up by its id, not joined: a join may lay all data side by side in memory.
     ...whole.map(
       (payload) =>
         `SELECT object_id AS id, data AS o, version_at, ${eventAt(dialect)} AS event_at, id AS event_id,
            CAST(NULL AS ${dialect.types.time}) AS deleted_at
-         FROM ${eventsWith(payload, which)} AND id IN (SELECT event_id FROM state_found WHERE newer AND o IS NULL)`,
+         FROM ${eventsWith(payload, which)} AND id IN (SELECT event_id FROM ${found} WHERE newer AND o IS NULL)`,
     ),
     sources.length > whole.length &&
       `SELECT id, o, version_at, event_at, event_id, least(deleted_at, was_deleted_at) AS deleted_at
-       FROM state_found WHERE newer AND o IS NOT NULL`,
+       FROM ${found} WHERE newer AND o IS NOT NULL`,
   ]
     .filter(Boolean)
     .join(' UNION ALL ')})`;
@@ -125,9 +167,8 @@ async function updateState(
      SELECT id, ${names}, o, deleted_at, version_at, event_at, event_id, $1 FROM (${dialect.withFields(put, columns)}) w`,
     [origin],
   );
-  if (there?.deleted) await markDeleted(tx, table, origin, 'newer AND o IS NULL');
+  if (there.deleted > 0) await markDeleted(tx, change, origin, 'newer AND o IS NULL');
   for (const part of parts) await putParts(tx, dialect, part, put, origin);
-  await tx.run('DROP TABLE state_found');
 }
 
 /** Query of all versions of objects that the load's events hold. `o` is NULL where it is all of the event's data. */
@@ -155,25 +196,25 @@ const versionFields = [
 const deletedLate =
   'met AND NOT newer AND deleted_at IS NOT NULL AND (was_deleted_at IS NULL OR deleted_at < was_deleted_at)';
 
-/** Marks objects that are there as deleted, as `state_found` says. */
-async function markDeleted(tx: EventTransaction, { name }: StateTable, origin: string, which: string): Promise<void> {
+/** Marks objects that are there as deleted, as what was found says. */
+async function markDeleted(
+  tx: EventTransaction,
+  { table: { name }, found }: Change,
+  origin: string,
+  which: string,
+): Promise<void> {
   await tx.run(
     `UPDATE ${name} SET deleted_at = f.gone_at
-     FROM (SELECT id, least(deleted_at, was_deleted_at) AS gone_at FROM state_found WHERE ${which}) f
+     FROM (SELECT id, least(deleted_at, was_deleted_at) AS gone_at FROM ${found} WHERE ${which}) f
      WHERE ${name}.origin = $1 AND ${name}.id = f.id AND f.gone_at IS NOT NULL`,
     [origin],
   );
 }
 
 /** Takes out what is replaced, with its parts. */
-async function removeOlder(
-  tx: EventTransaction,
-  { name }: StateTable,
-  parts: readonly PartTable[],
-  origin: string,
-): Promise<void> {
-  const replaced = 'IN (SELECT id FROM state_found WHERE met AND newer)';
-  await tx.run(`DELETE FROM ${name} WHERE origin = $1 AND id ${replaced}`, [origin]);
+async function removeOlder(tx: EventTransaction, { table, parts, found }: Change, origin: string): Promise<void> {
+  const replaced = `IN (SELECT id FROM ${found} WHERE met AND newer)`;
+  await tx.run(`DELETE FROM ${table.name} WHERE origin = $1 AND id ${replaced}`, [origin]);
   for (const part of parts) {
     await tx.run(`DELETE FROM ${part.name} WHERE origin = $1 AND ${part.owner} ${replaced}`, [origin]);
   }

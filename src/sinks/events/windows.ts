@@ -118,23 +118,39 @@ async function addWindows(
   return spans.map((_, index) => first + index);
 }
 
-/** Takes a window for an attempt; null where it is done or no more. */
-export async function claimWindow(
+/** A window that an attempt wants. */
+export interface WindowClaim extends StreamKey {
+  readonly window: number;
+  readonly attempt: string;
+}
+
+/** Takes windows, each for its attempt; null where one is done or no more. Of several claims to a window the last one holds. */
+export async function claimWindows(
   tx: EventTransaction,
   dialect: EventDialect,
-  key: StreamKey,
-  window: number,
-  attempt: string,
-): Promise<EventWindow | null> {
-  const { millis } = dialect;
-  const [found] = await tx.rows<{ from: number | null; to: number; walk: string }>(
-    `UPDATE event_windows SET attempt = $4 WHERE ${ofStream} AND window_number = $3 AND done = 0
-     RETURNING ${millis('from_at')} AS "from", ${millis('to_at')} AS "to", walk`,
-    [...keyOf(key), window, attempt],
+  claims: readonly WindowClaim[],
+): Promise<readonly (EventWindow | null)[]> {
+  const { millis, types } = dialect;
+  const nameOf = (one: StreamKey & { readonly window: number }) => [one.origin, one.stream, one.window].join('\n');
+  const texts: string[] = [];
+  const text = (value: string) => `CAST($${texts.push(value)} AS ${types.text})`;
+  const rows = [...new Map(claims.map((one) => [nameOf(one), one])).values()].map(
+    ({ origin, stream, window, attempt }) =>
+      `(${text(origin)}, ${text(stream)}, CAST(${Math.trunc(window)} AS BIGINT), ${text(attempt)})`,
   );
-  if (!found) return null;
-  // Written by this module and nobody else.
-  return { window, from: found.from, to: found.to, walk: JSON.parse(found.walk) as WalkState };
+  const found = await tx.rows<StreamKey & { window: number; from: number | null; to: number; walk: string }>(
+    `UPDATE event_windows SET attempt = c.attempt FROM (VALUES ${rows.join(', ')}) c(origin, stream, "window", attempt)
+     WHERE event_windows.origin = c.origin AND event_windows.stream = c.stream AND event_windows.window_number = c."window"
+       AND event_windows.done = 0
+     RETURNING event_windows.origin, event_windows.stream, CAST(event_windows.window_number AS INTEGER) AS "window",
+       ${millis('from_at')} AS "from", ${millis('to_at')} AS "to", walk`,
+    texts,
+  );
+  return claims.map((claim) => {
+    const one = found.find((row) => nameOf(row) === nameOf(claim));
+    // Written by this module and nobody else.
+    return one ? { window: one.window, from: one.from, to: one.to, walk: JSON.parse(one.walk) as WalkState } : null;
+  });
 }
 
 /** Puts parts in the place of a claimed window; null where somebody else has claimed it. */

@@ -1,0 +1,33 @@
+/**
+ * Serves requests together that wait for the same turn. `serve` takes what has come when its turn is there, and answers in that order;
+ * fails it, all of these do.
+ */
+export function together<Request, Answer>(
+  serve: (take: () => readonly Request[]) => Promise<readonly Answer[]>,
+): (request: Request) => Promise<Answer> {
+  interface Waiting {
+    readonly request: Request;
+    resolve(answer: Answer): void;
+    reject(error: unknown): void;
+  }
+  let waiting: Waiting[] = [];
+  const serveAll = async (): Promise<void> => {
+    let taken: Waiting[] | null = null;
+    // Asked again by a transaction that is tried again.
+    const take = (): Waiting[] => {
+      if (taken === null) [taken, waiting] = [waiting, []];
+      return taken;
+    };
+    try {
+      const answers = await serve(() => take().map(({ request }) => request));
+      for (const [index, one] of take().entries()) one.resolve(answers[index] as Answer);
+    } catch (error) {
+      for (const one of take()) one.reject(error);
+    }
+  };
+  return (request) =>
+    new Promise<Answer>((resolve, reject) => {
+      waiting.push({ request, resolve, reject });
+      if (waiting.length === 1) void serveAll();
+    });
+}
