@@ -80,7 +80,7 @@ it('makes no load again for the few events that are there already', async () => 
   const events = createDuckDbEvents({ file: join(dir, 'again.duckdb') });
   await events.begin(sync, { from: null, to: noon(1000), types: [], sweep: false });
   await events.claim(sync, 1, 'one');
-  const said = vi.spyOn(DuckDBConnection.prototype, 'run');
+  const said = vi.spyOn(DuckDBConnection.prototype, 'prepare');
   const all = Array.from({ length: 200 }, (_, index) => event('webset.idle', index, { id: `w${index}` }));
   const load = (page: number, some: readonly object[]) =>
     events.load([

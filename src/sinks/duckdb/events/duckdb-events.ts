@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import type { EventWarehouse } from '../../../core/event-warehouse.js';
 import type { EventTransaction, SqlValue } from '../../events/event-sql.js';
 import { createEventStore } from '../../events/event-store.js';
@@ -28,17 +28,34 @@ export function createDuckDbEvents(options: { readonly file: string }): EventWar
 const lanes = { read: ['incoming'], write: ['incoming'], fold: ['state'] } as const;
 
 function transactionOn(connection: DuckDBConnection): EventTransaction {
-  const given = (values: readonly SqlValue[] | undefined) => (values ? [...values] : undefined);
   const run = async (sql: string, values?: readonly SqlValue[]) => {
-    await connection.run(sql, given(values));
+    await (values ? withPrepared(connection, sql, values, (one) => one.run()) : connection.run(sql));
   };
   return {
     run,
     runOnMany: run,
     async rows<Row extends object>(sql: string, values?: readonly SqlValue[]) {
-      const reader = await connection.runAndReadAll(sql, given(values));
+      const reader = await (values
+        ? withPrepared(connection, sql, values, (one) => one.runAndReadAll())
+        : connection.runAndReadAll(sql));
       // Each statement casts to what the row types say.
       return reader.getRowObjectsJS() as Row[];
     },
   };
+}
+
+/** The connection would first take the text for several statements, on another thread: each way there and back waits for its turn. */
+async function withPrepared<T>(
+  connection: DuckDBConnection,
+  sql: string,
+  values: readonly SqlValue[],
+  work: (statement: DuckDBPreparedStatement) => Promise<T>,
+): Promise<T> {
+  const statement = await connection.prepare(sql);
+  try {
+    statement.bind([...values]);
+    return await work(statement);
+  } finally {
+    statement.destroySync();
+  }
 }

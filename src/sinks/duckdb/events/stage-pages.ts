@@ -1,4 +1,4 @@
-import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WindowPages } from '../../../core/event-warehouse.js';
@@ -28,29 +28,43 @@ export async function stagePages(batch: readonly WindowPages[]): Promise<StagedP
 
 /** Answers with the files and the length of the longest line. */
 async function write(dir: string, batch: readonly WindowPages[]) {
-  const files: string[] = [];
-  let [longest, size] = [0, 0];
-  let handle: FileHandle | null = null;
-  try {
-    for (const [part, { pages }] of batch.entries()) {
-      for (const { page, events } of pages) {
-        if (handle === null || size >= FILE_BYTES) {
-          await handle?.close();
-          const file = join(dir, `${files.length}.jsonl`);
-          handle = await open(file, 'wx', 0o600);
-          files.push(file);
-          size = 0;
-        }
-        const line = inOneLine(events, hasHalves, mendSurrogates);
-        await handle.writev([Buffer.from(`{"part":${part},"page":${page},"events":`), line, Buffer.from('}\n')]);
-        longest = Math.max(longest, line.length);
-        size += line.length;
+  const files: ScratchFile[] = [];
+  let longest = 0;
+  for (const [part, { pages }] of batch.entries()) {
+    for (const { page, events } of pages) {
+      const line = inOneLine(events, hasHalves, mendSurrogates);
+      let file = files.at(-1);
+      if (file === undefined || file.bytes >= FILE_BYTES) {
+        file = { name: join(dir, `${files.length}.jsonl`), pieces: [], bytes: 0 };
+        files.push(file);
       }
+      for (const piece of [Buffer.from(`{"part":${part},"page":${page},"events":`), line, Buffer.from('}\n')]) {
+        file.pieces.push(piece);
+        file.bytes += piece.length;
+      }
+      longest = Math.max(longest, line.length);
     }
-  } finally {
-    await handle?.close();
   }
-  return { files, longest: longest + 100 };
+  // Side by side: one after the other, most of the time goes in waiting for a turn.
+  const written = await Promise.allSettled(files.map(writeOne));
+  for (const one of written) if (one.status === 'rejected') throw one.reason;
+  return { files: files.map(({ name }) => name), longest: longest + 100 };
+}
+
+interface ScratchFile {
+  readonly name: string;
+  readonly pieces: Uint8Array[];
+  bytes: number;
+}
+
+async function writeOne({ name, pieces, bytes }: ScratchFile): Promise<void> {
+  const handle = await open(name, 'wx', 0o600);
+  try {
+    const { bytesWritten } = await handle.writev(pieces);
+    if (bytesWritten < bytes) throw new Error(`ENOSPC: ${bytesWritten} of ${bytes} bytes written, write '${name}'`);
+  } finally {
+    await handle.close();
+  }
 }
 
 /**
