@@ -1,3 +1,4 @@
+import { BodyMemory } from '../api/body-memory.js';
 import {
   type EventWarehouse,
   type LoadedPages,
@@ -14,12 +15,14 @@ const ENOUGH = 12 * 1_048_576;
 /** Fewer are enough as long as nothing was loaded, so that the warehouse is at work early. */
 const ENOUGH_AT_FIRST = 2 * 1_048_576;
 /** Above this nobody may bring more until a load is through. */
-const FULL = 24 * 1_048_576;
+const FULL = 16 * 1_048_576;
 /** Nor are pages held back longer than this, ms. */
 const LINGER_MS = 1_000;
 
 /** One window's way into the loads that it shares with the others of its warehouse. */
 export interface LoadingWindow {
+  /** For pages that are going to be put: whoever loads them gives it back. */
+  readonly memory: BodyMemory;
   /** Hands a page over, and where the walk stands behind it. Waits while too much is on its way. */
   put(page: RawPage, walk: WalkState): Promise<void>;
   /** What has landed so far. */
@@ -48,6 +51,7 @@ interface Pending {
 export class WalkLoader {
   readonly #warehouse: EventWarehouse;
   readonly #windows = new Set<Pending>();
+  readonly #memory = new BodyMemory();
   #bytes = 0;
   #loading = false;
   #enough = ENOUGH_AT_FIRST;
@@ -70,6 +74,7 @@ export class WalkLoader {
     };
     this.#windows.add(own);
     return {
+      memory: this.#memory,
       put: async (page, walk) => {
         while (this.#bytes >= FULL && !own.error) await new Promise<void>((resolve) => this.#room.push(resolve));
         if (own.error) throw own.error;
@@ -91,11 +96,16 @@ export class WalkLoader {
       },
       leave: () => {
         this.#windows.delete(own);
+        this.#letGoIfAlone();
         this.#bytes -= sizeOfPages(own.pages);
         this.#makeRoom();
         this.#consider();
       },
     };
+  }
+
+  #letGoIfAlone(): void {
+    if (this.#windows.size === 0) this.#memory.clear();
   }
 
   #makeRoom(): void {
@@ -128,6 +138,8 @@ export class WalkLoader {
       await this.#loadAll(taken, batch);
     } finally {
       this.#loading = false;
+      for (const { pages } of batch) for (const { events } of pages) this.#memory.giveBack(events);
+      this.#letGoIfAlone();
       for (const one of taken) for (const wake of one.waiting.splice(0)) wake();
       this.#consider();
     }

@@ -46,7 +46,12 @@ export async function walkOn(
   const waits = (waitingFor: string | null) => told({ waitingFor });
   try {
     while (!state.done && options.goesOn()) {
-      const page = await fetchPage(deps, queryOf(walk, window, state.cursor), { signal, careful, waits });
+      const page = await fetchPage(deps, queryOf(walk, window, state.cursor), {
+        signal,
+        careful,
+        waits,
+        memory: loading.memory,
+      });
       if (state.pages === 0 && options.splits) {
         const parts = splitSpan(window, { hasMore: page.cursor !== null, times: timesOf(page) });
         if (parts) return { walked: state, parts };

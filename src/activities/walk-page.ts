@@ -1,3 +1,4 @@
+import type { BodyMemory } from '../api/body-memory.js';
 import { drawOf } from '../api/endpoint.js';
 import { type EventFilter, listEventsEndpoint } from '../api/events.js';
 import type { RawList } from '../api/read-raw-list.js';
@@ -11,6 +12,8 @@ import type { WalkDeps } from './walk-deps.js';
 export interface PageOptions {
   readonly signal: AbortSignal;
   readonly careful: boolean;
+  /** Where the page may be put. */
+  readonly memory: BodyMemory;
   /** Told what is waited for, and when no more. */
   waits(what: string | null): void;
 }

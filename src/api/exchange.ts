@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import type { BodyMemory } from './body-memory.js';
 import { tooLarge } from './decode-body.js';
 import type { Method } from './endpoint.js';
 
@@ -19,6 +20,8 @@ export interface ExchangeLimits {
   readonly maxBytes: number;
   readonly maxErrorBytes: number;
   readonly signal: AbortSignal | undefined;
+  /** Where a 2xx body may be put whose size is told ahead. */
+  readonly memory?: BodyMemory | undefined;
 }
 
 /** Takes the body of an answer piece by piece instead of gathering it. */
@@ -62,13 +65,22 @@ export function exchange(
     let room = 0;
     let open = true;
     const chunks: Buffer[] = [];
+    /** Where the body is put as it comes, and how much of it is there. */
+    let whole: Buffer | null = null;
+    let filled = 0;
 
     const finish = (broken: Exchange['broken']): void => {
       if (!open) return;
       open = false;
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
-      resolve({ started: controller !== null, status, headers, body: Buffer.concat(chunks), broken });
+      resolve({
+        started: controller !== null,
+        status,
+        headers,
+        body: whole?.subarray(0, filled) ?? Buffer.concat(chunks),
+        broken,
+      });
     };
     const cut = (by: 'caller' | 'total' | 'size', error: unknown): void => {
       finish({ by, error });
@@ -92,13 +104,16 @@ export function exchange(
         headers = fields;
         sink = chooseSink(code, fields);
         room = code < 300 ? limits.maxBytes : limits.maxErrorBytes;
-        if (code < 300 && Number(fields['content-length']) > room) cut('size', tooLarge(room));
+        const length = Number(fields['content-length']);
+        if (code < 300 && length > room) return cut('size', tooLarge(room));
+        if (code < 300 && length > 0) whole = limits.memory?.take(length) ?? null;
       },
       onResponseData(given, chunk) {
         if (!open) return;
         room -= chunk.length;
         if (room < 0) return cut('size', tooLarge(limits.maxBytes));
         if (sink) sink.push(chunk, given);
+        else if (whole) filled += chunk.copy(whole, filled);
         else chunks.push(chunk);
       },
       onResponseEnd() {

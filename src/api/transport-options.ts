@@ -1,5 +1,6 @@
 import type { Json } from '../core/json.js';
 import type { Secret } from '../core/secret.js';
+import type { BodyMemory } from './body-memory.js';
 import type { Deprecation } from './deprecations.js';
 import type { LimitProfile } from './limits.js';
 
@@ -69,6 +70,14 @@ export interface SendOptions {
   readonly beta?: readonly string[];
   /** Another form of the operation: `v0` or `v1` of research (public facts 6). Default `contract`. */
   readonly variant?: string;
+}
+
+/** How a page of a list is asked for whose records stay as they came. */
+export interface RawListOptions extends SendOptions {
+  /** Reads the whole envelope, whatever its form. */
+  readonly careful?: boolean;
+  /** Where its records may be put, if the service tells their size; the caller gives that back. */
+  readonly memory?: BodyMemory;
 }
 
 export interface StreamOptions extends SendOptions {

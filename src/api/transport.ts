@@ -16,6 +16,7 @@ import { encodeRequest, requestHeaders, resolveBase } from './request.js';
 import type { StreamEndpoint } from './stream-endpoint.js';
 import {
   type Input,
+  type RawListOptions,
   readTimeouts,
   type SendOptions,
   type StreamHooks,
@@ -41,11 +42,7 @@ export interface Transport {
   /** One attempt. Rejects with `ApiError`, whatever went wrong. */
   send<I, O>(endpoint: Endpoint<I, O>, input: Input<NoInfer<I>>, options?: SendOptions): Promise<Answer<O>>;
   /** One attempt at a page of a list whose records stay as they came, see {@link RawList}. Rejects with `ApiError`. */
-  sendRawList<I, O>(
-    endpoint: Endpoint<I, O>,
-    input: Input<NoInfer<I>>,
-    options?: SendOptions & { readonly careful?: boolean },
-  ): Promise<RawList>;
+  sendRawList<I, O>(endpoint: Endpoint<I, O>, input: Input<NoInfer<I>>, options?: RawListOptions): Promise<RawList>;
   /**
    * One attempt at a streamed answer. Nothing is sent before the first chunk is asked for; the iterator rejects with `ApiError`,
    * or with `StreamDropped` where the stream broke off before its end.
@@ -155,12 +152,16 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   /** Sends a request and rejects unless the answer is a success; its body is still to be read. */
-  const succeed = async <I, O>(given: Endpoint<I, O>, input: unknown, sendOptions: SendOptions) => {
+  const succeed = async <I, O>(
+    given: Endpoint<I, O>,
+    input: unknown,
+    { memory, ...sendOptions }: SendOptions & Pick<RawListOptions, 'memory'>,
+  ) => {
     const { endpoint, request } = encode(given, input, sendOptions);
     deprecations.ofRequest(endpoint, input);
     const { signal, totalMs = timeouts.totalMs } = sendOptions;
     const call = { ...contextOf(endpoint), timeouts: { ...timeouts, totalMs } };
-    const came = await exchange(pool, request, { ...sizes, signal, totalMs });
+    const came = await exchange(pool, request, { ...sizes, signal, totalMs, memory });
     if (came.status === null) throw noAnswer(call, came.started, came.broken ?? { by: 'wire', error: null });
     const said = readAnswerHeaders(came.headers, Date.now(), redact);
     if (came.status > 299) throw await badStatus(call, came, came.status, said);

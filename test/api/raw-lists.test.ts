@@ -1,7 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BodyMemory } from '../../src/api/body-memory.js';
 import { listEventsEndpoint } from '../../src/api/events.js';
 import { membersOf } from '../../src/api/members.js';
 import { createTransport, type Transport } from '../../src/api/transport.js';
@@ -30,9 +32,13 @@ describe('the members of a JSON object', () => {
 describe('a list whose records are not parsed', () => {
   let server: Server;
   let transport: Transport;
-  let body = '';
+  let body: string | Buffer = '';
+  let headers: Record<string, string> = {};
   beforeAll(async () => {
-    server = createServer((_request, response) => response.end(body));
+    server = createServer((_request, response) => {
+      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+      response.end(body);
+    });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     transport = createTransport({ baseUrl: `http://127.0.0.1:${port}`, apiKey: null });
@@ -61,6 +67,26 @@ describe('a list whose records are not parsed', () => {
         expect({ ...page, items: text(page.items) }).toMatchObject({ items: data, hasMore: true, cursor: 'c"1' });
       }
     }
+  });
+
+  it('are put into the memory that was given, where the service tells their size and does not compress them', async () => {
+    const page = `{"data":${data},"hasMore":false,"nextCursor":null}`;
+    const memory = new BodyMemory();
+    const first = memory.take(page.length);
+    memory.giveBack(first);
+    const into = async (given: string | Buffer, more: Record<string, string> = {}) => {
+      [body, headers] = [given, more];
+      const { items } = await transport.sendRawList(listEventsEndpoint, {}, { memory });
+      headers = {};
+      const whose = items.buffer === first.buffer;
+      expect(text(items)).toBe(data);
+      memory.giveBack(items);
+      return whose;
+    };
+    expect(await into(page)).toBe(true);
+    expect(await into(page)).toBe(true);
+    expect(await into(page, { 'transfer-encoding': 'chunked' })).toBe(false);
+    expect(await into(gzipSync(page), { 'content-encoding': 'gzip' })).toBe(false);
   });
 
   it('tells the end, and what the service leaves unsaid', async () => {

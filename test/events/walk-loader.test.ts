@@ -83,10 +83,10 @@ it('makes who brings more wait while too much is on its way', async () => {
     }
   })();
   await expect.poll(() => gate.loads.length).toBe(1);
-  // The first is loaded at once; three more are over the 24 MB that may wait.
-  await expect.poll(() => put).toBe(4);
+  // The first is loaded at once; two more are over the 16 MB that may wait.
+  await expect.poll(() => put).toBe(3);
   await gate.end();
-  await expect.poll(() => put).toBeGreaterThan(4);
+  await expect.poll(() => put).toBeGreaterThan(3);
   expect(put).toBeLessThan(12);
   for (let end = 0; end < 12 && put < 12; end++) await gate.end();
   await bringing;
@@ -116,4 +116,19 @@ it('fails all windows of a load that failed, but only the one whose page holds n
   await gate.end(new Error('disk full'));
   await expect(lost).rejects.toThrow('disk full');
   await expect(one.put(page(3), walk)).rejects.toThrow('disk full');
+});
+
+it('uses the memory of pages again once they are loaded, and not before', async () => {
+  const { gate, join } = open();
+  const one = join(1);
+  const first = one.memory.take(1000);
+  await one.put({ page: 1, events: first.subarray(5, 900) }, walk);
+  const landed = one.landed();
+  await expect.poll(() => gate.loads.length).toBe(1);
+  const second = one.memory.take(1000);
+  expect(second.buffer).not.toBe(first.buffer);
+  await gate.end();
+  await landed;
+  expect(one.memory.take(1000).buffer).toBe(first.buffer);
+  one.leave();
 });

@@ -4,6 +4,7 @@ import { afterEach, expect, it } from 'vitest';
 import type { WalkDeps } from '../../src/activities/walk-deps.js';
 import type { LoadingWindow } from '../../src/activities/walk-loader.js';
 import { walkOn } from '../../src/activities/walk-on.js';
+import { BodyMemory } from '../../src/api/body-memory.js';
 import { createTransport, type Transport } from '../../src/api/transport.js';
 import type { RawPage } from '../../src/core/event-warehouse.js';
 import { flatProfile } from '../../src/core/rate.js';
@@ -49,6 +50,7 @@ async function walked(answer: (cursor: string | null) => object | number, start:
   };
   const put: RawPage[] = [];
   const loading: LoadingWindow = {
+    memory: new BodyMemory(),
     put: async (raw) => void put.push(raw),
     soFar: () => ({ events: 0, added: 0, changed: 0, current: true }),
     landed: async () => ({ events: put.length, added: 0, changed: 0, current: true }),
