@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { SinkUnusable } from '../../core/sink.js';
 import { checkSchema } from './check-schema.js';
+import { giveBackMemory } from './give-back-memory.js';
 import { inTransaction } from './in-transaction.js';
 import { migrate } from './migrate.js';
 import { identifier, literal } from './quote.js';
@@ -41,13 +42,12 @@ const WHOLE_JOB_MEMORY = '256MB';
 /** Row groups of a table that are merged when the file is closed, so that what was deleted is given back little by little. */
 const MERGES = 2;
 
-/** A process that holds less keeps what it has. */
-const LARGE_PROCESS_MB = 440;
-const WORTH_GIVING_BACK_MB = 40;
-
 /** What may be worked on at the same time, because neither writes what the other does: what comes in, and the state made of it. */
 export type Lane = 'incoming' | 'state';
 const LANES: readonly Lane[] = ['incoming', 'state'];
+
+/** What some work may have more of. */
+export type Settings = Partial<Record<'memory_limit' | 'threads', string>>;
 
 /** Files that are being opened in this process. */
 const opening = new Map<string, Promise<void>>();
@@ -75,7 +75,11 @@ export class Warehouse {
   }
 
   /** Runs `work` when it is its turn in these lanes, all of them where none are named. The connection is its own and ends with it. */
-  use<T>(work: (connection: DuckDBConnection) => Promise<T>, lanes: readonly Lane[] = LANES): Promise<T> {
+  use<T>(
+    work: (connection: DuckDBConnection) => Promise<T>,
+    lanes: readonly Lane[] = LANES,
+    settings: Settings = {},
+  ): Promise<T> {
     return this.#inTurn(lanes, async () => {
       if (this.#idle !== null) clearTimeout(this.#idle);
       this.#users++;
@@ -86,7 +90,7 @@ export class Warehouse {
         });
         const connection = await (await this.#instance).connect();
         try {
-          return await work(connection);
+          return await withSettings(connection, settings, work);
         } finally {
           await giveBackMemory(connection);
           connection.closeSync();
@@ -105,14 +109,7 @@ export class Warehouse {
 
   /** The same, with the memory for work on a whole job. */
   useWhole<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
-    return this.use(async (connection) => {
-      await connection.run(`SET GLOBAL memory_limit = '${WHOLE_JOB_MEMORY}'`);
-      try {
-        return await work(connection);
-      } finally {
-        await connection.run(`SET GLOBAL memory_limit = '${LIMITS.memory_limit}'`);
-      }
-    });
+    return this.use(work, LANES, { memory_limit: WHOLE_JOB_MEMORY });
   }
 
   /** The same as `use`, in one transaction. */
@@ -202,21 +199,23 @@ export class Warehouse {
   }
 }
 
-/** What the process held when memory was last given back. */
-let heldThen = 0;
-
-/**
- * What allocators hold free of a large process is given back to the system: after statements on several threads that is some 60 MB.
- * DuckDB does so, for its own allocator and for the C library's, when its limit is set, be it to what it is. Not for less than
- * `WORTH_GIVING_BACK_MB`, since it takes some 10 ms.
- */
-async function giveBackMemory(connection: DuckDBConnection): Promise<void> {
-  if (heldMb() < Math.max(LARGE_PROCESS_MB, heldThen + WORTH_GIVING_BACK_MB)) return;
-  await connection.run("SET GLOBAL memory_limit = current_setting('memory_limit')").catch(nothing);
-  heldThen = heldMb();
+/** Work with other settings of the instance than the usual ones, which come back after it. */
+async function withSettings<T>(
+  connection: DuckDBConnection,
+  settings: Settings,
+  work: (connection: DuckDBConnection) => Promise<T>,
+): Promise<T> {
+  const set = async (to: Settings) => {
+    for (const name of Object.keys(settings) as (keyof Settings)[])
+      await connection.run(`SET GLOBAL ${name} = '${to[name]}'`);
+  };
+  await set(settings);
+  try {
+    return await work(connection);
+  } finally {
+    await set(LIMITS);
+  }
 }
-
-const heldMb = () => process.memoryUsage.rss() / 1_048_576;
 
 /** Brings the log into the file and merges up to so many row groups of a table. What can't be written now is safe in the log. */
 async function checkpoint(instance: DuckDBInstance, merges: number): Promise<void> {

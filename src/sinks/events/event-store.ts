@@ -13,9 +13,12 @@ import { beginRun, claimWindows, listStreams, readStream, splitWindow, type Wind
 export function createEventStore<Tx extends EventTransaction>(database: EventDatabase<Tx>): EventWarehouse {
   const { dialect } = database;
   let looksFirst = dialect.looksFirst;
+  let settling = 0;
   const fold = async (origin: string, atLeast: number): Promise<void> => {
     const some = (parts: number) =>
-      database.transaction('fold', (tx) => foldWaiting(tx, dialect, origin, { atLeast, parts }));
+      database.transaction(settling > 0 ? 'settle' : 'fold', (tx) =>
+        foldWaiting(tx, dialect, origin, { atLeast, parts }),
+      );
     while (await inParts(some));
   };
   let folding = false;
@@ -57,7 +60,14 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
       return loaded;
     },
 
-    settle: (origin) => fold(origin, 0),
+    async settle(origin) {
+      settling++;
+      try {
+        await fold(origin, 0);
+      } finally {
+        settling--;
+      }
+    },
 
     streams: async (origin) =>
       (await database.exists()) ? database.transaction('read', (tx) => listStreams(tx, dialect, origin)) : [],

@@ -17,15 +17,16 @@ export function createDuckDbEvents(options: { readonly file: string }): EventWar
     transaction: (purpose, work) => {
       const inOne = (connection: DuckDBConnection) => inTransaction(connection, () => work(transactionOn(connection)));
       // Contents are compared whole where something is there already.
-      return purpose === 'all' ? warehouse.useWhole(inOne) : warehouse.use(inOne, lanes[purpose]);
+      if (purpose === 'all') return warehouse.useWhole(inOne);
+      return warehouse.use(inOne, lanes[purpose], purpose === 'settle' ? { threads: '2' } : {});
     },
     stage: (_tx, batch) => stagePages(batch),
     close: () => warehouse.close(),
   });
 }
 
-/** State is made on a second connection, and so on a second core, while more is loaded. */
-const lanes = { read: ['incoming'], write: ['incoming'], fold: ['state'] } as const;
+/** State is made on a second connection, and so on a second core, while more is loaded; then on two, since nobody else wants one. */
+const lanes = { read: ['incoming'], write: ['incoming'], fold: ['state'], settle: ['state'] } as const;
 
 function transactionOn(connection: DuckDBConnection): EventTransaction {
   const run = async (sql: string, values?: readonly SqlValue[]) => {

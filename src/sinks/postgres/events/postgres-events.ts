@@ -32,7 +32,7 @@ export function createPostgresEvents(url: string, options: WarehouseOptions = {}
  * In this order.
  */
 const [LOADS, STATE] = [4, 5];
-const locks = { read: [], write: [LOADS], fold: [STATE], all: [LOADS, STATE] } as const;
+const locks = { read: [], write: [LOADS], fold: [STATE], settle: [STATE], all: [LOADS, STATE] } as const;
 
 function transactionOn(tx: PgTransaction): PostgresEventTransaction {
   return {
