@@ -10,7 +10,7 @@ let heldThen = 0;
 /**
  * What allocators hold free of a large process is given back to the system: after statements on several threads that is some 60 MB.
  * DuckDB does so, for its own allocator and for the C library's, when its limit is set, be it to what it is. Not for less than
- * `WORTH_GIVING_BACK_MB`, since it takes some 10 ms, and as long again to fetch it anew.
+ * `WORTH_GIVING_BACK_MB`, since it takes some 10 ms.
  */
 export async function giveBackMemory(connection: DuckDBConnection): Promise<void> {
   const held = heldMb();
