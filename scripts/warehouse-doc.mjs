@@ -9,7 +9,7 @@ export const usefulQueries = [
     'SELECT status, error_tag, count(*) AS rows FROM brands GROUP BY status, error_tag ORDER BY rows DESC;',
   ],
   [
-    'What a month cost, and what of it is unsure',
+    'What the answers that are there cost in a month, and what of it is unsure (`searchflow usage` has the bill, with what was refreshed since)',
     `SELECT job, sum(dollars) AS dollars, sum(unknown_dollars) AS perhaps FROM spend
 WHERE day >= DATE '2026-11-01' AND day < DATE '2026-12-01' GROUP BY job ORDER BY dollars DESC;`,
   ],
@@ -145,7 +145,9 @@ export function warehouseDoc(catalogs) {
     '',
     '**Webset events** (`searchflow events …`) are in `events`, one row each, as they came. `websets`, `webset_searches`, `webset_imports`,',
     '`webset_enrichments`, `webset_items`, `webset_item_enrichments`, `webset_monitors`, `webset_monitor_runs` and `webset_exports` are the',
-    'things as they are now: of two versions the newer one stays, and what was deleted has `deleted_at`. `item_timeline` and',
+    'things as they are now: of two versions the newer one stays, and what was deleted has `deleted_at`. What belongs to a deleted webset',
+    'is not marked: join `websets` for that. DuckDB writes the JSON of `data` anew: half a surrogate pair becomes the six characters that name',
+    'it, and a number has at most 64 bits; in PostgreSQL `event_exact` has what `jsonb` can’t hold. `item_timeline` and',
     '`webset_activity_daily` are views of the events. How far they are loaded is in `event_streams` and `event_windows`, what the latest',
     'verifications found in `event_checks`. Filter by `origin` where sandbox and real data share a warehouse.',
     '',

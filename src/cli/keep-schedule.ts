@@ -34,8 +34,20 @@ export async function keepSchedule(
   terminal.say(`Schedule ${printable(called)} ${made ? 'made' : 'changed'}: ${printable(view.when)}${state}.`);
   terminal.say(`Now: searchflow schedule trigger ${called}. All of them: searchflow schedule list.`);
   terminal.say(await whoRuns(access.config, control));
+  if (needsCredentials(context, access.config)) {
+    terminal.say(
+      'No user or password is in the schedule: whoever runs it needs them in SEARCHFLOW_WAREHOUSE_URL, PGUSER and PGPASSWORD, or .pgpass.',
+    );
+  }
   if (data) terminal.data(JSON.stringify({ kind: 'schedule', made, ...scheduleData(view) }));
   return exitCodes.ok;
+}
+
+/** Whether the warehouse's credentials are known from this command line alone. */
+function needsCredentials({ env }: Context, { warehouse }: RuntimeConfig): boolean {
+  if (!warehouse || env.SEARCHFLOW_WAREHOUSE_URL) return false;
+  const { username, password } = new URL(warehouse.url.reveal());
+  return username !== '' || password !== '';
 }
 
 /** A schedule alone does nothing: who is needed, and whether they are there. */

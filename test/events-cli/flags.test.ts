@@ -125,7 +125,7 @@ describe('what a walk shows', () => {
     expect(
       walkText({ ...summary, stream, verified: { missing: 1200, changed: 0, gone: 1, days } }, now).split('\n'),
     ).toEqual([
-      'Verified 2026-01-01 to 2026-02-01: 900 events read in 2 s.',
+      'Verified 2026-01-01 to 2026-01-31: 900 events read in 2 s.',
       '    1,200  missing; loaded now',
       '        1  gone: the service shows them no more; kept',
       '  day         missing  changed  gone',

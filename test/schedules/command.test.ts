@@ -82,3 +82,13 @@ it('refuses a backfill of what lies ahead, and says all that is wrong', async ()
   const { code, err } = await run('schedule', 'backfill', 'daily', '--until', '2099-01-01');
   expect([code, err]).toEqual([2, expect.stringMatching(/--from is needed.*\n.*--until lies ahead/s)]);
 });
+
+it('says who needs the credentials of a warehouse, which are in no schedule', async () => {
+  const made = await run('events', 'sync', '--every', '1h', '--into', 'postgres://loader:canary-pw@127.0.0.1:1/dw');
+  expect([made.code, made.err]).toEqual([0, expect.stringContaining('needs them in SEARCHFLOW_WAREHOUSE_URL')]);
+  const plain = await run('events', 'sync', '--every', '1h', '--into', 'postgres://127.0.0.1:1/dw');
+  expect([plain.code, plain.err]).toEqual([0, expect.not.stringContaining('SEARCHFLOW_WAREHOUSE_URL')]);
+  const listed = await run('schedule', 'list', '--json');
+  expect(listed.out).toContain('postgres://127.0.0.1:1/dw');
+  expect(made.err + listed.out).not.toContain('canary-pw');
+});

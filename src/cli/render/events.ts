@@ -66,13 +66,19 @@ function titleOf(stream: string): string {
           .join(', ')})`;
   if (kind === 'sync') return `Synced${stretch === '' ? '' : ` (${printable(stretch)})`}`;
   const [from = '', until = ''] = stretch.split('..');
-  const span = `${short(from)} to ${until === '' ? 'a minute ago' : short(until)}`;
+  const span = `${short(from)} to ${until === '' ? 'a minute ago' : endOf(until)}`;
   return `${kind === 'verify' ? 'Verified' : 'Backfilled'} ${span}${only}`;
 }
 
 /** A day where it is a whole one. */
 function short(iso: string): string {
   return printable(iso === '' ? 'the beginning' : iso.replace('T00:00:00.000Z', '').replace('.000Z', 'Z'));
+}
+
+/** The last day of a stretch that ends with a day, as `--until` takes it. */
+function endOf(iso: string): string {
+  const at = Date.parse(iso);
+  return iso.endsWith('T00:00:00.000Z') && at > 0 ? short(new Date(at - 86_400_000).toISOString()) : short(iso);
 }
 
 function verifiedLines({ missing, changed, gone, days }: Verification): string[] {

@@ -184,7 +184,7 @@ const data: RelationColumn = {
 const deleted: RelationColumn = {
   name: 'deleted_at',
   type: 'time',
-  is: 'When it was deleted, UTC; NULL: it is there.',
+  is: 'When it was deleted, UTC; NULL: no event says so. What belongs to a deleted webset is not marked, see websets.',
 };
 
 /** Every table that is made for events, in the order in which they are made. */
