@@ -77,8 +77,8 @@ function short(iso: string): string {
 
 /** The last day of a stretch that ends with a day, as `--until` takes it. */
 function endOf(iso: string): string {
-  const at = Date.parse(iso);
-  return iso.endsWith('T00:00:00.000Z') && at > 0 ? short(new Date(at - 86_400_000).toISOString()) : short(iso);
+  if (!iso.endsWith('T00:00:00.000Z')) return short(iso);
+  return short(new Date(Date.parse(iso) - 86_400_000).toISOString());
 }
 
 function verifiedLines({ missing, changed, gone, days }: Verification): string[] {

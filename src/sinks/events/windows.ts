@@ -118,6 +118,16 @@ async function addWindows(
   return spans.map((_, index) => first + index);
 }
 
+/** What rows of a VALUES list are made of, with their types: whole numbers, and texts, which are parameters behind so many others. */
+function valuesAfter(dialect: EventDialect, others: number) {
+  const texts: string[] = [];
+  return {
+    texts,
+    text: (value: string) => `CAST($${texts.push(value) + others} AS ${dialect.types.text})`,
+    whole: (value: number | null) => `CAST(${value === null ? 'NULL' : Math.trunc(value)} AS BIGINT)`,
+  };
+}
+
 /** A window that an attempt wants. */
 export interface WindowClaim extends StreamKey {
   readonly window: number;
@@ -130,13 +140,12 @@ export async function claimWindows(
   dialect: EventDialect,
   claims: readonly WindowClaim[],
 ): Promise<readonly (EventWindow | null)[]> {
-  const { millis, types } = dialect;
+  const { millis } = dialect;
   const nameOf = (one: StreamKey & { readonly window: number }) => [one.origin, one.stream, one.window].join('\n');
-  const texts: string[] = [];
-  const text = (value: string) => `CAST($${texts.push(value)} AS ${types.text})`;
+  const { texts, text, whole } = valuesAfter(dialect, 0);
   const rows = [...new Map(claims.map((one) => [nameOf(one), one])).values()].map(
     ({ origin, stream, window, attempt }) =>
-      `(${text(origin)}, ${text(stream)}, CAST(${Math.trunc(window)} AS BIGINT), ${text(attempt)})`,
+      `(${[text(origin), text(stream), whole(window), text(attempt)].join(', ')})`,
   );
   const found = await tx.rows<StreamKey & { window: number; from: number | null; to: number; walk: string }>(
     `UPDATE event_windows SET attempt = c.attempt FROM (VALUES ${rows.join(', ')}) c(origin, stream, "window", attempt)
@@ -190,9 +199,7 @@ export async function moveWindows(
   results: readonly PartResult[],
 ): Promise<readonly boolean[]> {
   const origin = batch[0]?.origin as string;
-  const texts: string[] = [];
-  const text = (value: string) => `CAST($${texts.push(value) + 1} AS ${dialect.types.text})`;
-  const whole = (value: number | null) => `CAST(${value === null ? 'NULL' : Math.trunc(value)} AS BIGINT)`;
+  const { texts, text, whole } = valuesAfter(dialect, 1);
   const rows = batch.map(({ stream, window, attempt, pages, walk }, index) => {
     const { events, added, changed, newest } = results[index] as PartResult;
     const numbers = [walk.done ? 1 : 0, newest, pages.length, events, added, changed].map(whole);
