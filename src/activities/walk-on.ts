@@ -1,7 +1,17 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { EventFilter } from '../api/events.js';
 import type { RawList } from '../api/read-raw-list.js';
+import { backoffMs } from '../core/backoff.js';
 import type { EventWindow } from '../core/event-warehouse.js';
-import { advance, expiredCursor, type PageFacts, WalkError, type WalkState } from '../core/walk.js';
+import {
+  advance,
+  expiredCursor,
+  isCircle,
+  type PageFacts,
+  startWalk,
+  WalkError,
+  type WalkState,
+} from '../core/walk.js';
 import type { Walk } from '../core/walk-job.js';
 import { halve, type Span, splitSpan } from '../core/walk-window.js';
 import { isApiError } from './failure.js';
@@ -11,6 +21,10 @@ import { fetchPage } from './walk-page.js';
 
 /** Events a page: the most that the service gives (interface section 8). */
 const PAGE_SIZE = 200;
+/** How often a page is asked for that is one that came before: a service may repeat itself by mistake. */
+const TRIES = 4;
+/** How many walks in a row may end in a circle, each over half of the one before, until nobody believes that the next would not. */
+const MAX_CIRCLES = 3;
 
 export interface WalkOptions {
   readonly signal: AbortSignal;
@@ -26,8 +40,9 @@ export interface WalkOptions {
 export interface Walked {
   /** Where the walk stands behind the last page that was handed over. */
   readonly walked: WalkState;
-  /** What the window is to be replaced by, null where it stays. */
+  /** What the window is to be replaced by, null where it stays; and where the walk of each part begins. */
   readonly parts: readonly Span[] | null;
+  readonly begin?: WalkState;
 }
 
 /**
@@ -44,19 +59,27 @@ export async function walkOn(
   const { signal, careful, told } = options;
   let state = window.walk;
   const waits = (waitingFor: string | null) => told({ waitingFor });
+  /** The next page, and where the walk stands behind it. */
+  const ask = async (): Promise<[RawList, WalkState]> => {
+    for (let tries = 1; ; tries++) {
+      const { memory } = loading;
+      const page = await fetchPage(deps, queryOf(walk, window, state.cursor), { signal, careful, waits, memory });
+      try {
+        return [page, advance(state, factsOf(page))];
+      } catch (error) {
+        memory.giveBack(page.items);
+        if (!isCircle(error) || tries === TRIES) throw error;
+        await delay(backoffMs(tries - 1, 100, 60_000, Math.random()), undefined, { signal });
+      }
+    }
+  };
   try {
     while (!state.done && options.goesOn()) {
-      const page = await fetchPage(deps, queryOf(walk, window, state.cursor), {
-        signal,
-        careful,
-        waits,
-        memory: loading.memory,
-      });
+      const [page, next] = await ask();
       if (state.pages === 0 && options.splits) {
         const parts = splitSpan(window, { hasMore: page.cursor !== null, times: timesOf(page) });
-        if (parts) return { walked: state, parts };
+        if (parts) return { walked: state, parts, begin: startWalk(null, state.circles) };
       }
-      const next = advance(state, factsOf(page));
       await loading.put({ page: next.pages, events: page.items }, next);
       state = next;
       told({ pages: state.pages });
@@ -65,22 +88,31 @@ export async function walkOn(
   } catch (error) {
     if (signal.aborted) return { walked: state, parts: null };
     await loading.landed();
-    const parts = anew(error, state, window);
-    if (parts === null) throw error;
-    return { walked: state, parts };
+    const anew = beginAnew(error, state, window);
+    if (anew === null) throw error;
+    return { walked: state, ...anew };
   }
 }
 
 /** The window once more from its beginning, in halves where it can be cut; null where that would mend nothing. */
-function anew(error: unknown, state: WalkState, window: EventWindow): readonly Span[] | null {
+function beginAnew(error: unknown, state: WalkState, window: EventWindow): Required<Omit<Walked, 'walked'>> | null {
   const problem =
     error instanceof WalkError ? error : isApiError(error) ? expiredCursor(state, error.facts, error) : null;
   if (problem === null) return null;
   const { from, to } = window;
   const parts = halve(window) ?? [{ from, to }];
+  const circles = isCircle(problem) ? (state.circles ?? 0) + 1 : 0;
   // What went wrong from beginning to end in one go, and can't be cut, would go wrong again.
-  if (parts.length === 1 && window.walk.pages === 0) throw problem;
-  return parts;
+  const mends = parts.length > 1 || window.walk.pages > 0;
+  if (circles === MAX_CIRCLES || (circles > 0 && !mends)) throw inCircles(problem, window);
+  if (!mends) throw problem;
+  return { parts, begin: startWalk(null, circles) };
+}
+
+function inCircles({ problem, pages }: WalkError, { from, to }: Span): WalkError {
+  const since = from === null ? '' : `from ${new Date(from).toISOString()} `;
+  const message = `the service’s list of events ${since}to ${new Date(to).toISOString()} goes in a circle: a page or cursor comes again however often the next one is asked for; what came before is loaded, and the same command goes on once the service gives further pages`;
+  return new WalkError(problem, message, pages);
 }
 
 function queryOf({ types }: Walk, { from, to }: Span, cursor: string | null): EventFilter {

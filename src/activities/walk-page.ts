@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { BodyMemory } from '../api/body-memory.js';
 import { drawOf } from '../api/endpoint.js';
 import { type EventFilter, listEventsEndpoint } from '../api/events.js';
@@ -42,21 +43,7 @@ export async function fetchPage(deps: WalkDeps, query: EventFilter, options: Pag
       if (verdict.blocks) await limiter.block(Math.min(asked, MAX_BLOCK_MS), message);
       if (asked > YIELD_AFTER_MS) throw error;
       options.waits(message);
-      if (!verdict.blocks) await pause(asked, options.signal);
+      if (!verdict.blocks) await delay(asked, undefined, { signal: options.signal });
     }
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const timer = setTimeout(done, ms);
-    function done(): void {
-      signal.removeEventListener('abort', done);
-      clearTimeout(timer);
-      if (signal.aborted) reject(signal.reason);
-      else resolve();
-    }
-    signal.addEventListener('abort', done, { once: true });
-  });
 }

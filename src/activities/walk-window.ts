@@ -40,7 +40,7 @@ export function createWalkWindow(deps: WalkDeps) {
       const loading = loaderOf(warehouse).join(walk, window, attempt);
       loaded = loading.soFar;
       try {
-        const { walked, parts } = await walkOn(deps, walk, claimed, loading, {
+        const { walked, parts, begin } = await walkOn(deps, walk, claimed, loading, {
           signal,
           careful: info.attempt > 1,
           splits,
@@ -49,7 +49,7 @@ export function createWalkWindow(deps: WalkDeps) {
             state = { ...state, ...changes };
           },
         });
-        const replaced = parts && (await warehouse.split(walk, window, attempt, parts));
+        const replaced = parts && (await warehouse.split(walk, window, attempt, parts, begin));
         const { current, ...counts } = await loading.landed();
         return {
           ...counts,

@@ -125,8 +125,17 @@ export interface EventWarehouse {
   begin(key: StreamKey, run: StreamRun): Promise<StreamState>;
   /** Takes a window for an attempt: from now on only that one's state counts. Null where it is done or was split. */
   claim(key: StreamKey, window: number, attempt: string): Promise<EventWindow | null>;
-  /** Puts parts in the place of a claimed window; answers with their numbers. Null where somebody else has claimed it. */
-  split(key: StreamKey, window: number, attempt: string, parts: readonly Span[]): Promise<readonly number[] | null>;
+  /**
+   * Puts parts in the place of a claimed window, each walked from `walk`, or else its beginning; answers with their numbers. Null where
+   * somebody else has claimed it.
+   */
+  split(
+    key: StreamKey,
+    window: number,
+    attempt: string,
+    parts: readonly Span[],
+    walk?: WalkState,
+  ): Promise<readonly number[] | null>;
   /**
    * Loads pages of any windows of one origin, all or nothing. The watermark of a stream moves with the last page of a window: to the newest
    * event loaded, no further than the first window that is not done.

@@ -36,7 +36,7 @@ export function splitSpan(span: Span, evidence: Evidence, records = WINDOW_RECOR
   return parts < 2 ? null : cut(span.from, span.to, parts);
 }
 
-/** Two halves, for a window whose cursor expired before its end; null where it is too short. */
+/** Two halves, for a window whose cursor expired or led in a circle; null where it is too short. */
 export function halve(span: Span): readonly Span[] | null {
   if (span.from === null) return null;
   return span.to - span.from < 2 * MIN_SPAN_MS ? null : cut(span.from, span.to, 2);

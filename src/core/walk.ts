@@ -48,6 +48,8 @@ export interface WalkState {
   readonly seen: readonly number[];
   /** One cursor from further back, moved at each power of two: so a circle of any length is found. */
   readonly mark: number | null;
+  /** How many walks in a row before this one, each over a part of the one before, ended in a circle; absent: none. */
+  readonly circles?: number;
 }
 
 /** Latest cursors and pages that a new one is compared with. */
@@ -71,9 +73,15 @@ export class WalkError extends Error {
   }
 }
 
-/** The state before the first page, or before the page of a cursor that was kept. */
-export function startWalk(cursor: string | null = null): WalkState {
-  return { v: 1, cursor, done: false, pages: 0, items: 0, empty: 0, cursors: [], seen: [], mark: null };
+/** Whether the service gave what it gave before. */
+export function isCircle(error: unknown): error is WalkError {
+  return error instanceof WalkError && (error.problem === 'repeated-cursor' || error.problem === 'repeated-page');
+}
+
+/** The state before the first page, or before the page of a cursor that was kept; behind so many walks that ended in a circle. */
+export function startWalk(cursor: string | null = null, circles = 0): WalkState {
+  const state = { v: 1, cursor, done: false, pages: 0, items: 0, empty: 0, cursors: [], seen: [], mark: null } as const;
+  return circles === 0 ? state : { ...state, circles };
 }
 
 /** What a page brought, and where the walk stands behind it. */

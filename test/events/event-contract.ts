@@ -379,9 +379,10 @@ export function eventContract(make: () => Promise<Contracted>): void {
       { from: noon(10), to: noon(20) },
       { from: noon(20), to: noon(30) },
     ];
-    expect(await here.events.split(sync, 1, 'one', parts)).toEqual([2, 3, 4]);
+    const first = startWalk(null, 1);
+    expect(await here.events.split(sync, 1, 'one', parts, first)).toEqual([2, 3, 4]);
     const finish = async (window: number, seconds: number) => {
-      await here.events.claim(sync, window, 'one');
+      expect(await here.events.claim(sync, window, 'one')).toMatchObject({ walk: first });
       const pages = pagesOf([event('webset.idle', seconds, { id: `w${window}` })]);
       await here.events.load([{ ...sync, window, attempt: 'one', pages, walk: walked(true) }]);
       return here.events.stream(sync);

@@ -79,22 +79,48 @@ it('asks for the window’s time and types, page after page, by the cursors it i
   });
 });
 
-it('begins anew, in halves, where the service goes in a circle or no longer takes the cursor', async () => {
-  const halves = [
-    { from: noon(0), to: noon(5000) },
-    { from: noon(5000), to: noon(10_000) },
-  ];
-  const samePage = await walked((cursor) => page('same', `c${cursor}`));
-  expect(samePage.result).toMatchObject({ parts: halves });
-  await transport.close();
-  server.close();
-  const sameCursor = await walked((cursor) => page(`e${cursor}${Math.random()}`, 'again'));
-  expect(sameCursor.result).toMatchObject({ parts: halves });
-  await transport.close();
-  server.close();
-  const kept = { ...startWalk('kept'), pages: 5 };
+const halves = [
+  { from: noon(0), to: noon(5000) },
+  { from: noon(5000), to: noon(10_000) },
+];
+
+it('asks again for a page that is one that came before, and goes on as if nothing had been', async () => {
+  let repeats = 2;
+  const { result, asked, put } = await walked((cursor) => {
+    if (cursor === 'b' && repeats-- > 0) return page('enull', `b${repeats}`);
+    return page(`e${cursor}`, cursor === null ? 'b' : null);
+  });
+  expect(result).toMatchObject({ parts: null, walked: { done: true, pages: 2 } });
+  expect(asked.map((query) => query.get('cursor'))).toEqual([null, 'b', 'b', 'b']);
+  expect(put).toHaveLength(2);
+});
+
+it.each([
+  ['page', (cursor: string | null) => page('same', `c${cursor}`)],
+  ['cursor', (cursor: string | null) => page(`e${cursor}${Math.random()}`, 'again')],
+])(
+  'begins anew, in halves, where the service gives the same %s again and again, and not for ever',
+  async (_, answer) => {
+    let begin = startWalk();
+    for (const circles of [1, 2]) {
+      const { result, asked, put } = await walked(answer, begin);
+      expect(result).toMatchObject({ parts: halves, begin: { ...startWalk(), circles } });
+      expect(put.length).toBeLessThanOrEqual(2);
+      expect(asked.length).toBeLessThanOrEqual(put.length + 4);
+      begin = (result as { begin: WalkState }).begin;
+      await transport.close();
+      server.close();
+    }
+    const { result } = await walked(answer, begin);
+    expect(result).toBeInstanceOf(WalkError);
+    expect(String(result)).toMatch(/from 2025-01-01T12:00:00.000Z .* goes in a circle: .* the same command goes on/);
+  },
+);
+
+it('begins anew, in halves, where the service no longer takes the cursor, whatever was before', async () => {
+  const kept = { ...startWalk('kept', 2), pages: 5 };
   const expired = await walked((cursor) => (cursor === 'kept' ? 400 : page('e', null)), kept);
-  expect(expired.result).toMatchObject({ parts: halves, walked: { pages: 5 } });
+  expect(expired.result).toMatchObject({ parts: halves, begin: startWalk(), walked: { pages: 5 } });
 });
 
 it('fails with what the service says where that is no matter of the cursor', async () => {

@@ -49,8 +49,8 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
 
     claim: ({ origin, stream }, window, attempt) => claim({ origin, stream, window, attempt }),
 
-    split: (key, window, attempt, parts) =>
-      database.transaction('write', (tx) => splitWindow(tx, dialect, key, window, attempt, parts)),
+    split: (key, window, attempt, parts, walk) =>
+      database.transaction('write', (tx) => splitWindow(tx, dialect, key, window, attempt, parts, walk)),
 
     async load(batch) {
       const loaded = await loadBatch(database, batch, looksFirst);

@@ -89,15 +89,16 @@ export async function beginRun(
        checked_at = NULL WHERE ${ofStream}`,
     [...keyOf(key), run.from, run.to, run.sweep ? 1 : 0, Date.now()],
   );
-  await addWindows(tx, dialect, key, [run]);
+  await addWindows(tx, dialect, key, [run], startWalk());
 }
 
-/** Adds windows at their beginning; answers with their numbers. */
+/** Adds windows to be walked from there; answers with their numbers. */
 async function addWindows(
   tx: EventTransaction,
   dialect: EventDialect,
   key: StreamKey,
   spans: readonly Span[],
+  walk: WalkState,
 ): Promise<readonly number[]> {
   const [next] = await tx.rows<{ next: number }>(
     `SELECT CAST(next_window AS INTEGER) AS next FROM event_streams WHERE ${ofStream}`,
@@ -112,7 +113,7 @@ async function addWindows(
   await tx.run(
     `INSERT INTO event_windows (origin, stream, window_number, from_at, to_at, walk, done, pages, events, added, changed)
      VALUES ${rows.join(', ')}`,
-    [...keyOf(key), JSON.stringify(startWalk()), ...times],
+    [...keyOf(key), JSON.stringify(walk), ...times],
   );
   await tx.run(`UPDATE event_streams SET next_window = $3 WHERE ${ofStream}`, [...keyOf(key), first + spans.length]);
   return spans.map((_, index) => first + index);
@@ -170,6 +171,7 @@ export async function splitWindow(
   window: number,
   attempt: string,
   parts: readonly Span[],
+  walk: WalkState = startWalk(),
 ): Promise<readonly number[] | null> {
   const integer = (column: string) => `CAST(${column} AS INTEGER) AS ${column}`;
   const [held] = await tx.rows<Pick<StreamState, 'pages' | 'events' | 'added' | 'changed'>>(
@@ -179,7 +181,7 @@ export async function splitWindow(
   );
   if (!held) return null;
   await tx.run(`DELETE FROM event_windows WHERE ${ofStream} AND window_number = $3`, [...keyOf(key), window]);
-  const numbers = await addWindows(tx, dialect, key, parts);
+  const numbers = await addWindows(tx, dialect, key, parts, walk);
   // What it brought is part of the run's sums; how far it came is not.
   await tx.run(
     `UPDATE event_windows SET pages = $4, events = $5, added = $6, changed = $7 WHERE ${ofStream} AND window_number = $3`,
