@@ -26,7 +26,8 @@ export function createWalkWindow(deps: WalkDeps) {
   };
 
   return async function walkWindow({ walk, window, splits }: WalkWindowInput): Promise<WalkWindowResult> {
-    const { info, cancellationSignal: signal } = Context.current();
+    const context = Context.current();
+    const { info, cancellationSignal: signal } = context;
     const attempt = randomUUID();
     let state: WalkHeartbeat = { window, pages: 0, waitingFor: null };
     let loaded: (() => LoadedPages) | null = null;
@@ -51,6 +52,8 @@ export function createWalkWindow(deps: WalkDeps) {
         });
         const replaced = parts && (await warehouse.split(walk, window, attempt, parts, begin));
         const { current, ...counts } = await loading.landed();
+        // Behind a pause or a cancel nobody else would: current state would lack what is loaded for as long as it lasts.
+        if (context.cancellationDetails?.cancelRequested) await warehouse.settle(walk.origin);
         return {
           ...counts,
           pages: walked.pages - claimed.walk.pages,

@@ -41,6 +41,7 @@ it('is paused and goes on where it was', async () => {
   await run.pause();
   await expect.poll(run.activities, soon).toBe(0);
   expect(await run.progress()).toMatchObject({ phase: 'paused', pausedFor: 'person', windowsDone: 0 });
+  expect(await setting.query('SELECT load_id FROM event_loads WHERE in_state = 0')).toEqual([]);
   const before = setting.pages();
   await run.resume();
   expect(await run.result()).toMatchObject({ phase: 'done', added: 4000 });
