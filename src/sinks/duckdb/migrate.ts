@@ -7,8 +7,8 @@ import { type Migration, migrations } from './migrations/index.js';
 const STORAGE = 'searchflow_migrations';
 
 /**
- * Brings the warehouse to the newest tables. Quick where nothing is to do: the runner is loaded only for a migration.
- * Throws `SinkUnusable` for a warehouse that a newer version made.
+ * Brings the warehouse to the newest tables, each step all or nothing. Throws `SinkUnusable` for a warehouse that a newer version
+ * made.
  */
 export async function migrate(connection: DuckDBConnection, file: string): Promise<void> {
   const done = await executed(connection);
@@ -19,23 +19,10 @@ export async function migrate(connection: DuckDBConnection, file: string): Promi
       `${file} was made by a newer version of searchflow (it knows ${strange.join(', ')}); update searchflow, or load into another file`,
     );
   }
-  if (done.length === known.length) return;
-  const { Umzug } = await import('umzug');
-  const umzug = new Umzug({
-    migrations: migrations.map((step) => ({
-      name: step.name,
-      up: () => inTransaction(connection, () => run(connection, step)),
-    })),
-    context: {},
-    storage: {
-      executed: () => executed(connection),
-      // Written in the migration's own transaction: a kill between the two would run it twice.
-      logMigration: async () => undefined,
-      unlogMigration: async () => undefined,
-    },
-    logger: undefined,
-  });
-  await umzug.up();
+  // The file has one writer at a time: nobody migrates it meanwhile.
+  for (const step of migrations.filter(({ name }) => !done.includes(name))) {
+    await inTransaction(connection, () => run(connection, step));
+  }
 }
 
 async function executed(connection: DuckDBConnection): Promise<string[]> {
