@@ -23,6 +23,10 @@ export const localFailures = {
 
 /** A failure that no table knows is tried so often, then ends the job with its reason: it must not hang without a word. */
 const MAX_UNEXPECTED = 10;
+/** What is wrong with an input stays wrong, but a file that is just being replaced is whole again a moment later. */
+const MAX_INPUT = 3;
+/** Errors about what a job was given, by their names: whoever reads it throws them, and not all of them may be imported here. */
+const ofInput = ['CsvError', 'UsageError'];
 
 /**
  * The one map from what went wrong to a Temporal failure. Details hold facts for machines (status, tag, request id), never a
@@ -76,6 +80,13 @@ export function toFailure(error: unknown, attempt = 1): unknown {
   if (isStoreUnusable(error)) {
     const message = `The database can't be used until somebody mends it (${error.message}); then the same command makes the job go on`;
     return ApplicationFailure.create({ type: localFailures.storeUnusable, message, nonRetryable: true });
+  }
+  if (error instanceof Error && ofInput.includes(error.name)) {
+    return ApplicationFailure.create({
+      type: localFailures.badInput,
+      message: error.message,
+      nonRetryable: attempt >= MAX_INPUT,
+    });
   }
   if (error instanceof Error && !(error instanceof TemporalFailure) && attempt >= MAX_UNEXPECTED) {
     return ApplicationFailure.create({

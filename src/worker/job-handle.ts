@@ -20,12 +20,29 @@ import { JobFailed, type JobHandle, UsageError } from './runtime-types.js';
 /** State of an activity that waits for its next attempt, in Temporal's API. */
 const SCHEDULED = 1;
 
+/** How a workflow ended that ended badly. A cancelled one was told to. */
+const badEnds = ['FAILED', 'TERMINATED', 'TIMED_OUT'];
+
+/** What an activity that is no slice shows while it waits: of the job's rows nothing. */
+const noSlice: SliceHeartbeat = { slice: 0, units: 0, landed: 0, failed: 0, costMicros: 0, waitingFor: null };
+
 /** A living worker answers a query within this time. */
 const ANSWER_MS = 10_000;
 
 /** What a person may do with a job that a workflow runs. */
 export function jobHandle(client: Client, job: string, workflowId = workflowIdOf(job)): JobHandle {
   const handle: WorkflowHandle = client.workflow.getHandle(workflowId);
+  const result = async (): Promise<JobSummary> => {
+    try {
+      return (await handle.result()) as JobSummary;
+    } catch (error) {
+      if (!(error instanceof WorkflowFailedError)) throw error;
+      const cause = error.cause;
+      if (cause instanceof CancelledFailure)
+        throw new JobFailed('the job was cancelled; the same command makes it go on', { cause });
+      throw new JobFailed(cause instanceof Error ? cause.message : error.message, { cause });
+    }
+  };
   return {
     job,
     workflowId,
@@ -46,16 +63,13 @@ export function jobHandle(client: Client, job: string, workflowId = workflowIdOf
         if (handOver) await handle.signal(signalNames.handOver);
         await handle.cancel();
       }),
-    result: async () => {
-      try {
-        return (await handle.result()) as JobSummary;
-      } catch (error) {
-        if (!(error instanceof WorkflowFailedError)) throw error;
-        const cause = error.cause;
-        if (cause instanceof CancelledFailure)
-          throw new JobFailed('the job was cancelled; the same command makes it go on', { cause });
-        throw new JobFailed(cause instanceof Error ? cause.message : error.message, { cause });
-      }
+    result,
+    failure: async () => {
+      if (!badEnds.includes((await handle.describe()).status.name)) return null;
+      return result().then(
+        () => null,
+        (error: unknown) => (error instanceof Error ? error.message : String(error)),
+      );
     },
   };
 }
@@ -72,17 +86,17 @@ async function whileItRuns(job: string, work: () => Promise<unknown>): Promise<v
   }
 }
 
-/** Heartbeats of the slices that run now, and why those that wait for their next attempt do: what the workflow can't see. */
+/** Heartbeats of the slices that run now, and why activities that wait for their next attempt do: what the workflow can't see. */
 async function heartbeats(handle: WorkflowHandle): Promise<SliceHeartbeat[]> {
   const { raw } = await handle.describe();
   const beats: SliceHeartbeat[] = [];
   for (const activity of raw.pendingActivities ?? []) {
-    if (activity.activityType?.name !== 'enrichSlice') continue;
-    const payload = activity.heartbeatDetails?.payloads?.[0];
-    if (!payload) continue;
-    const beat = defaultPayloadConverter.fromPayload<SliceHeartbeat>(payload);
     const failed = activity.state === SCHEDULED ? activity.lastFailure?.message : null;
-    beats.push(failed ? { ...beat, waitingFor: failed } : beat);
+    const slices = activity.activityType?.name === 'enrichSlice';
+    const payload = slices ? activity.heartbeatDetails?.payloads?.[0] : null;
+    const beat = payload ? defaultPayloadConverter.fromPayload<SliceHeartbeat>(payload) : null;
+    if (failed) beats.push({ ...(beat ?? noSlice), waitingFor: failed });
+    else if (beat) beats.push(beat);
   }
   return beats;
 }

@@ -144,6 +144,8 @@ export interface JobHandle {
   cancel(how?: { readonly handOver?: boolean }): Promise<void>;
   /** Waits for the end. A failed job rejects with `JobFailed`. */
   result(): Promise<JobSummary>;
+  /** Why its last run failed, in a sentence; null where it goes on, or ended otherwise. Needs no worker. */
+  failure(): Promise<string | null>;
 }
 
 /** The job ended without success; the message is one sentence with the way out. */

@@ -1,5 +1,12 @@
 import type { Spent } from '../activities/job.js';
-import type { EnrichCsvInput, JobProgress, MaxCost, SliceInput, StagedJob } from '../core/job.js';
+import {
+  type EnrichCsvInput,
+  type JobProgress,
+  jobOfWorkflow,
+  type MaxCost,
+  type SliceInput,
+  type StagedJob,
+} from '../core/job.js';
 import type { Freshness } from '../core/journal.js';
 import { toMicros } from '../core/money.js';
 import type { Pause } from '../core/pause.js';
@@ -34,17 +41,18 @@ export function capOf({ staged, before, maxCostMicros = null }: RowJobState): Pi
   return { cap: { bookPrefix: `${staged.job}/`, limitMicros } };
 }
 
-/** How far a job is; `undone`: slices that are not loaded. */
+/** How far a job is; `undone`: slices that are not loaded. Until its rows are staged it is called by its workflow's id. */
 export function progressOf(
   input: EnrichCsvInput,
   state: RowJobState | null,
   undone: readonly number[],
+  workflowId: string,
 ): Omit<JobProgress, 'phase' | 'message' | 'startedAt'> {
   const staged = state?.staged ?? input.staged ?? null;
   const rows = undone.reduce((sum, slice) => sum + rowsIn(staged, slice), 0);
   return {
     pausedFor: state?.paused?.reason ?? null,
-    job: staged?.job ?? input.job ?? '',
+    job: staged?.job ?? jobOfWorkflow(workflowId),
     rows: staged?.rows ?? 0,
     rowsDone: state && staged ? staged.rows - rows : 0,
     slices: staged?.slices ?? 0,

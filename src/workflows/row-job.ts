@@ -93,7 +93,7 @@ class RowJob {
     return {
       phase: this.#phase,
       ...(this.#state?.paused && !this.#summedUp ? { landing: true } : {}),
-      ...progressOf(this.#input, this.#state, [...this.#running, ...this.#queue.numbers]),
+      ...progressOf(this.#input, this.#state, [...this.#running, ...this.#queue.numbers], workflowInfo().workflowId),
       message: this.#state?.paused?.message ?? this.#message,
       maxCostMicros: this.#state ? (this.#state.maxCostMicros ?? null) : this.#maxCost,
       startedAt: this.#state?.startedAt ?? workflowInfo().startTime.getTime(),

@@ -99,6 +99,7 @@ export function fakeHandle(changes: Partial<JobHandle> = {}): JobHandle {
     resume: async () => undefined,
     cancel: async () => undefined,
     result: () => new Promise(() => undefined),
+    failure: async () => null,
     ...changes,
   };
 }

@@ -2,6 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { jobHandle } from '../../dist/worker/job-handle.js';
 import { ScheduleControl } from '../../dist/worker/schedule-control.js';
 import type { EnrichCsvInput, JobProgress, JobSummary } from '../../src/core/job.js';
 import type { ScheduledOutcome } from '../../src/core/schedule.js';
@@ -185,6 +186,20 @@ it('a run says which rows it is of, and leaves the job complete for whoever runs
   ]);
 });
 
+it('a run whose file is gone fails with the reason, which schedule and job tell, and the next one goes on', async () => {
+  const { folder, control, name, put, run, workflowId } = begin(10);
+  const job = jobHandle(temporal.client, 'x', workflowId);
+  await put();
+  rmSync(folder.input);
+  await expect(run()).rejects.toThrow();
+  const message = `${folder.input} does not exist`;
+  expect((await control.show(name)).runs[0]).toMatchObject({ phase: 'failed', message });
+  expect(await job.failure()).toBe(message);
+  folder.write(plainRows(10, 1000 * jobs));
+  expect(await run()).toMatchObject({ phase: 'done', summary: { warehouse: { success: 10 } } });
+  expect(await job.failure()).toBeNull();
+});
+
 it('a run that is cancelled ends the job with it, and what was paid for has landed', async () => {
   const { control, name, put, run } = begin(50);
   await put();
@@ -209,6 +224,14 @@ it('a run of another service is left alone by the worker', async () => {
     return pendingActivities?.[0]?.lastFailure?.message ?? '';
   };
   await expect.poll(() => waits().catch(() => ''), soon).toContain('This is for https://elsewhere.example');
+  // Nothing is staged, so there are no slices that could tell.
+  const looks = async () => {
+    const { progress, running } = await jobHandle(temporal.client, 'x', workflowId).progress();
+    return [progress.phase, progress.job, running[0]?.waitingFor];
+  };
+  await expect
+    .poll(looks, soon)
+    .toEqual(['planning', workflowId, expect.stringContaining('This is for https://elsewhere.example')]);
   await expect.poll(async () => (await control.show(name)).runs[0]?.phase, soon).toBe('running');
   await job.terminate();
   await expect

@@ -1,5 +1,6 @@
 import { isUnderWay, type JobProgress, type SliceHeartbeat } from '../../core/job.js';
 import { findWalk } from '../../worker/find-walk.js';
+import type { JobHandle } from '../../worker/runtime-types.js';
 import { answered } from '../answered.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { Meter } from '../render/meter.js';
@@ -22,18 +23,19 @@ export async function status(context: Context, job: string, flags: { readonly js
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     const walk = findWalk(await runtime.walks(), job);
     if (walk) return walkStatus(context, config, runtime, walk, flags.json ?? false);
-    const shown = await answered(
-      () => runtime.attach(job),
-      (handle) => handle.progress(),
-    );
+    const ask = <Answer>(what: (handle: JobHandle) => Promise<Answer>) => answered(() => runtime.attach(job), what);
+    const failure = await ask((handle) => handle.failure());
+    const shown = failure === null ? await ask((handle) => handle.progress()) : null;
     if (shown !== null && isUnderWay(shown.progress.phase)) {
       if (flags.json) terminal.data(JSON.stringify({ kind: 'progress', ...shown.progress, running: shown.running }));
       else terminal.data(statusText(shown));
       return exitCodes.ok;
     }
+    if (failure !== null && !flags.json)
+      terminal.data(`The last run of ${printable(job)} failed: ${printable(failure)}`);
     const [summary, unknown] = await Promise.all([runtime.summary(job), runtime.unknownOutcomes(job)]);
     const ending = { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };
-    if (flags.json) terminal.data(JSON.stringify(summaryData(ending)));
+    if (flags.json) terminal.data(JSON.stringify({ ...summaryData(ending), ...(failure === null ? {} : { failure }) }));
     else terminal.data(summaryText(ending));
     return exitCodes.ok;
   });
