@@ -1,4 +1,5 @@
 import { eventTypes } from '../core/events/payloads.js';
+import { nearest } from '../core/nearest.js';
 import type { EventWalkOptions } from '../core/walk-job.js';
 import { toMoment } from './moment-option.js';
 import { toCount } from './monitor-flags.js';
@@ -32,12 +33,19 @@ export function toWalkOptions(flags: EventFlags, mistakes: string[]): Pick<Event
   };
 }
 
-/** A sentence about types that nobody knows; null where there are none. The service may have new ones, so it is no mistake. */
+/** What to say about types that nobody knows; null where there are none. The service may have new ones, so it is no mistake. */
 export function typesNote(types: readonly string[] = []): string | null {
   const strange = types.filter((type) => !eventTypes.includes(type));
   if (strange.length === 0) return null;
   const which = strange.length === 1 ? 'is no event type' : 'are no event types';
-  return `${strange.join(', ')} ${which} that searchflow knows. It knows ${[...eventTypes].sort().join(', ')}.`;
+  const hinted = strange.map((type) => {
+    const near = nearest(type, eventTypes);
+    return near === null ? type : `${type} (did you mean ${near}?)`;
+  });
+  return (
+    `${hinted.join(', ')} ${which} that searchflow knows, and a service that doesn't know it refuses it. ` +
+    `searchflow knows ${[...eventTypes].sort().join(', ')}.`
+  );
 }
 
 /** The stretch of the flags, ISO 8601; adds a sentence to `mistakes` for each that can't be. */

@@ -1,3 +1,5 @@
+import { nearest } from '../core/nearest.js';
+
 /** Variables that mean something; another one that begins with `SEARCHFLOW_` is warned of. */
 export const knownVariables = [
   'SEARCHFLOW_API_KEY',
@@ -23,26 +25,9 @@ export function misspeltVariables(env: Readonly<Record<string, string | undefine
   return Object.keys(env)
     .filter((found) => found.startsWith('SEARCHFLOW_') && !(knownVariables as readonly string[]).includes(found))
     .map((found) => {
-      const near = knownVariables
-        .map((known) => ({ known, far: distance(found, known) }))
-        .sort((a, b) => a.far - b.far)[0];
-      const hint =
-        near && near.far <= 4 ? `; did you mean ${near.known}?` : `; there are ${knownVariables.join(', ')}.`;
+      const near = nearest(found, knownVariables);
+      const hint = near === null ? `; there are ${knownVariables.join(', ')}.` : `; did you mean ${near}?`;
       const shown = found.replace(/[^\w]/g, '?').slice(0, 80);
       return `Warning: the variable ${shown} is not known and has no effect${hint}`;
     });
-}
-
-/** Insertions and deletions from one text to the other; a replacement is both, so that `KEY` is nearer to `API_KEY` than to `QPS`. */
-function distance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= from.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j++) {
-      const replaced = (row[j - 1] as number) + (from[i - 1] === to[j - 1] ? 0 : 2);
-      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
-    }
-    row = next;
-  }
-  return row[to.length] as number;
 }

@@ -86,7 +86,9 @@ it('syncs, tells where it stands, and a verification finds and mends what was ch
   const scheduled = await run('events', 'sync', '--every', '15m', '--type', 'webset.idel');
   expect([scheduled.code, scheduled.err]).toEqual([
     0,
-    expect.stringMatching(/webset\.idel is no event type[\s\S]*Schedule events-sync-\w{6} made: every 15m/),
+    expect.stringMatching(
+      /webset\.idel \(did you mean webset\.idle\?\) is no event type[\s\S]*Schedule events-sync-\w{6} made: every 15m/,
+    ),
   ]);
   const strict = await run('events', 'verify', ...stretch, '--strict', '--qps', '500');
   expect([strict.code, strict.err]).toEqual([0, expect.stringContaining('with the same contents')]);

@@ -68,7 +68,8 @@ describe('flags', () => {
     expect(mistakes).toEqual([expect.stringContaining("--parallel: '0'")]);
     expect(typesNote(['webset.idle'])).toBeNull();
     const note = typesNote(['webset.idel', 'webset.idle']);
-    expect(note).toContain('webset.idel is no event type that searchflow knows');
+    expect(note).toContain('webset.idel (did you mean webset.idle?) is no event type that searchflow knows');
+    expect(typesNote(['webset.new', 'company.bought'])).toMatch(/^webset\.new, company\.bought are no event types/);
     expect(note).toContain('webset.item.created');
   });
 });

@@ -1,0 +1,22 @@
+/** More letters than these are another word. */
+const MOST_FAR = 4;
+
+/** The name that somebody may have meant who misspelt it; null where none is near. */
+export function nearest(misspelt: string, known: readonly string[]): string | null {
+  const near = known.map((name) => ({ name, far: distance(misspelt, name) })).sort((a, b) => a.far - b.far)[0];
+  return near && near.far <= MOST_FAR ? near.name : null;
+}
+
+/** Insertions and deletions from one text to the other; a replacement is both, so that `KEY` is nearer to `API_KEY` than to `QPS`. */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const replaced = (row[j - 1] as number) + (from[i - 1] === to[j - 1] ? 0 : 2);
+      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] as number;
+}
