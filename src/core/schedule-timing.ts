@@ -10,6 +10,10 @@ const shorthand = /^@(hourly|daily|midnight|weekly|monthly|yearly|annually)$/;
 const field = /^[\d*?,/\-a-z]+$/i;
 const fields = ['minute', 'hour', 'day of the month', 'month', 'day of the week'] as const;
 
+const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+/** At most. */
+const monthLengths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
 /** Sentences that say what is wrong with a timing, as far as that can be told without the Temporal server. */
 export function timingProblems(timing: ScheduleTiming): readonly string[] {
   if ('cron' in timing) return [cronProblem(timing.cron), zoneProblem(timing.tz)].filter((problem) => problem !== null);
@@ -23,7 +27,35 @@ function cronProblem(cron: string): string | null {
     return `cron: '${cron}' has ${parts.length} fields; five are needed (${fields.join(', ')}), such as "0 6 * * *"`;
   }
   const wrong = parts.findIndex((part) => !field.test(part));
-  return wrong === -1 ? null : `cron: '${parts[wrong]}' is no ${fields[wrong]}`;
+  if (wrong !== -1) return `cron: '${parts[wrong]}' is no ${fields[wrong]}`;
+  const [, , day = '', month = ''] = parts;
+  return neverComes(day, month) ? `cron: '${cron}' never comes: no such month has a day ${day}` : null;
+}
+
+/** Whether the first of these days is past the end of each of these months. What the server must judge is taken for possible. */
+function neverComes(day: string, month: string): boolean {
+  // What begins with no number, such as *, begins with the first.
+  const first = Math.min(...day.split(',').map((part) => Number.parseInt(part, 10) || 1));
+  const lengths = month
+    .split(',')
+    .flatMap(monthsOf)
+    .map((each) => monthLengths[each - 1] ?? 31);
+  return lengths.length > 0 && first <= 31 && first > Math.max(...lengths);
+}
+
+/** `2`, `feb`, `2-11/3`, `*`: months from 1 to 12. */
+function monthsOf(part: string): number[] {
+  const [range = '', step] = part.split('/');
+  const [from = '', to = step === undefined ? from : '12'] = /^[*?]$/.test(range) ? ['1', '12'] : range.split('-');
+  const months: number[] = [];
+  for (let month = monthOf(from); month <= Math.min(12, monthOf(to)); month += Math.max(1, Number(step ?? 1)))
+    months.push(month);
+  return months;
+}
+
+function monthOf(text: string): number {
+  const named = monthNames.indexOf(text.toLowerCase());
+  return named === -1 ? Number(text) : named + 1;
 }
 
 function zoneProblem(tz: string): string | null {

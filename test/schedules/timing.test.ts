@@ -9,6 +9,12 @@ it.each([
   ['*/15 8-18 * * mon-fri', 'UTC'],
   ['0 0 1,15 * *', 'America/New_York'],
   ['@daily', 'Asia/Kathmandu'],
+  ['0 0 29 2 *', 'UTC'],
+  ['0 0 30 */2 *', 'UTC'],
+  ['0 0 31 jun,jul *', 'UTC'],
+  ['0 0 1,30-31 feb mon', 'UTC'],
+  ['0 0 */30 2 *', 'UTC'],
+  ['0 0 31 2/5 *', 'UTC'],
 ])('takes the cron %s in %s', (cron, tz) => {
   expect(timingProblems({ cron, tz })).toEqual([]);
 });
@@ -17,6 +23,9 @@ it.each([
   ['0 6 * *', 'UTC', ['has 4 fields']],
   ['', 'UTC', ['has 1 fields']],
   ['0 six! * * *', 'UTC', ["'six!' is no hour"]],
+  ['0 0 30 2 *', 'UTC', ["'0 0 30 2 *' never comes: no such month has a day 30"]],
+  ['0 0 30-31/1 Feb mon', 'UTC', ['never comes']],
+  ['0 0 31 4,6-7/2,sep *', 'UTC', ['never comes']],
   ['0 6 * * *', 'Berlin', ["'Berlin' is no time zone"]],
   ['@every 5m', 'Mars/City', ['has 2 fields', "'Mars/City' is no time zone"]],
 ])('refuses the cron %j in %s, with all that is wrong', (cron, tz, said) => {
