@@ -2,6 +2,7 @@ import type { Runtime, RuntimeConfig } from '../worker/runtime-types.js';
 import type { Context, ExitCode } from './context.js';
 import { type EmbeddedSandbox, onSandbox, openSandbox } from './embedded-sandbox.js';
 import { some } from './render/amounts.js';
+import { commandsAsTyped } from './render/paused.js';
 import { resumeCommand } from './resume-command.js';
 import { type StopSignal, signalExitCodes } from './signals.js';
 import { standBy } from './stand-by.js';
@@ -13,8 +14,8 @@ export interface Session {
   readonly sandbox: EmbeddedSandbox | null;
   /** Aborted by the first Ctrl-C: draw nothing more. */
   readonly stopped: AbortSignal;
-  /** Says from now on what stopping means: a job is being worked on. */
-  working(): void;
+  /** Says from now on what stopping means: a job is being worked on, of this name where it is one that can be cancelled by it. */
+  working(job?: string): void;
 }
 
 /** How long closing may take: ten seconds for paid requests to land, and a little to write things down; without any, just that. */
@@ -38,6 +39,7 @@ export async function withRuntime(
   let sandbox: EmbeddedSandbox | null = null;
   let runtime: Runtime | null = null;
   let isWorking = false;
+  let worksOn: string | null = null;
 
   const run = async (): Promise<ExitCode> => {
     if (options.sends && config.service === 'sandbox') sandbox = await openSandbox(config);
@@ -49,8 +51,9 @@ export async function withRuntime(
       runtime: opened,
       sandbox,
       stopped: stop.signal,
-      working: () => {
+      working: (job) => {
         isWorking = true;
+        worksOn = job ?? worksOn;
       },
     });
   };
@@ -66,6 +69,13 @@ export async function withRuntime(
     terminal.show('');
     await close();
     await (sandbox as EmbeddedSandbox | null)?.close();
+  }
+
+  /** Of a job that is not done: it is in Temporal's hands, and whoever runs a worker there next works on it. */
+  function endText(job: string | null, alone: boolean): string {
+    if (job === null) return '';
+    const next = alone ? 'The next command of this folder that runs a worker goes on with it, too. ' : '';
+    return `\n${next}To end it: ${commandsAsTyped(`searchflow cancel ${job}`, context.env)}`;
   }
 
   /** Closes what is open; drains at first, cuts when drained too long or told so. */
@@ -108,9 +118,10 @@ export async function withRuntime(
     );
     const others = runtime?.shared ? 'Other workers of the store go on with its jobs. ' : '';
     const drained = await close();
-    terminal.say(
-      `${drained ? 'Stopped.' : 'Stopped at once; requests cut off may show as unknown outcomes.'} ${others}${again}`,
-    );
+    // What is free may be cut off and asked for again.
+    const stoppedSo =
+      drained || open === 0 ? 'Stopped.' : 'Stopped at once; requests cut off may show as unknown outcomes.';
+    terminal.say(`${stoppedSo} ${others}${again}${endText(worksOn, others === '')}`);
     return code;
   }
 }

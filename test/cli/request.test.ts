@@ -137,4 +137,22 @@ describe('resume command', () => {
     expect(resumeCommand(['start', '--live'], { npm_lifecycle_event: 'start' })).toBe('npm start -- --live');
     expect(resumeCommand(args, { npm_lifecycle_event: 'test' })).toBe(`searchflow ${quoted}`);
   });
+
+  it('leaves out what logs in to a database, so that it can be pasted, and says where that comes from', () => {
+    const left =
+      /^User and password are left out of it: .*SEARCHFLOW_WAREHOUSE_URL, PGUSER and PGPASSWORD, or \.pgpass\.$/;
+    for (const into of [
+      ['--into', 'postgres://ann:p%40ss@db:6000/dw?schema=raw&sslmode=require'],
+      ['--into', 'postgres://db:6000/dw?schema=raw&sslmode=require&user=ann&password=secret'],
+    ]) {
+      const [command, note, ...more] = resumeCommand(['events', 'sync', ...into], {}).split('\n');
+      expect(command).toBe(`searchflow events sync --into 'postgres://db:6000/dw?schema=raw&sslmode=require'`);
+      expect(note).toMatch(left);
+      expect(more).toEqual([]);
+    }
+    expect(resumeCommand(['enrich', '--into=postgresql://ann@db/dw'], {})).toContain('--into=postgresql://db/dw\n');
+    expect(resumeCommand(['enrich', '--into', 'postgres://db/dw'], {})).toBe(
+      'searchflow enrich --into postgres://db/dw',
+    );
+  });
 });

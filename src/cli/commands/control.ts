@@ -34,11 +34,13 @@ export async function resume(
     session.working();
     const walk = await walkNamed(session.runtime, job, { worker: true });
     if (walk) {
+      session.working(walk.job);
       if (maxCostDollars !== undefined) throw new UsageError('--max-cost: reading events costs nothing.');
       await walk.resume();
       return watchWalk(context, session, walk, { json: flags.json ?? false });
     }
     const handle = await session.runtime.attach(job, { worker: true });
+    session.working(handle.job);
     await handle.resume(maxCostDollars === undefined ? {} : { maxCostDollars });
     return watchToEnd(context, config, session, handle, { json: flags.json ?? false, csv: null, badRows: [] });
   });

@@ -33,5 +33,5 @@ export function pausedData(progress: JobProgress): object {
 export function commandsAsTyped(sentence: string, env: Env): string {
   const script = env.npm_lifecycle_event;
   if (script !== 'start' && script !== 'searchflow') return sentence;
-  return sentence.replace(/\bsearchflow (?=resume|limits)/g, 'npm run -s searchflow -- ');
+  return sentence.replace(/\bsearchflow (?=resume|limits|cancel)/g, 'npm run -s searchflow -- ');
 }
