@@ -1,6 +1,7 @@
 import type { ScheduledWork } from '../core/schedule.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../worker/runtime-types.js';
 import { ScheduleControl } from '../worker/schedule-control.js';
+import { whyUnwritable } from '../worker/why-unwritable.js';
 import { type Context, type ExitCode, exitCodes } from './context.js';
 import { printable } from './render/printable.js';
 import { moment, scheduleData } from './render/schedules.js';
@@ -28,6 +29,7 @@ export async function keepSchedule(
     );
     return exitCodes.ok;
   }
+  refuseUnwritable(work.input.into);
   const { view, made } = await control.put(called, work, wish.timing);
   const times = view.next.slice(0, SHOWN_TIMES).map(moment).join(', ');
   const state = view.paused ? '; it is paused (searchflow schedule resume)' : times === '' ? '' : `; next ${times}`;
@@ -41,6 +43,13 @@ export async function keepSchedule(
   }
   if (data) terminal.data(JSON.stringify({ kind: 'schedule', made, ...scheduleData(view) }));
   return exitCodes.ok;
+}
+
+/** Each of its runs would fail. */
+function refuseUnwritable(into: string | undefined): void {
+  if (into === undefined) return;
+  const why = whyUnwritable(into);
+  if (why !== null) throw new UsageError(`--into: ${into} can't be written (${why}); no schedule was made.`);
 }
 
 /** Whether the warehouse's credentials are known from this command line alone. */

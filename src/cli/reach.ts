@@ -1,9 +1,11 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { whyAway } from '../worker/reach-database.js';
 import type { RuntimeConfig } from '../worker/runtime-types.js';
+import { intoShown } from '../worker/store-setting.js';
 import { printable } from './render/printable.js';
 
-/** The service can't be reached at all; nothing was sent. The message names the setting. */
+/** The service, or the warehouse, can't be reached at all; nothing was sent. The message names the setting. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
@@ -52,6 +54,25 @@ export async function checkReachable(config: Pick<RuntimeConfig, 'service' | 'ba
   } finally {
     socket.destroy();
   }
+}
+
+/**
+ * Asks the database of a warehouse for a sign of life before a command loads into it, and waits a little for one: a job that has begun
+ * waits without end. `into` as it was typed; a file is not looked at.
+ */
+export async function checkWarehouse(
+  { warehouse, say }: Pick<RuntimeConfig, 'warehouse' | 'say'>,
+  into: string | null | undefined,
+  patienceMs?: number,
+): Promise<void> {
+  const named = into ?? null;
+  if (!warehouse || (named !== null && intoShown(named) !== warehouse.shown)) return;
+  const why = await whyAway(warehouse, say, patienceMs);
+  if (why === null) return;
+  throw new Unreachable(
+    `${why} (${named === null ? 'SEARCHFLOW_WAREHOUSE_URL' : '--into'}). Nothing was bought, and nothing was started; ` +
+      'a job of this warehouse that was started before goes on when the database is back.',
+  );
 }
 
 function connected(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { MonitorControl } from '../worker/monitor-control.js';
-import type { RuntimeConfig } from '../worker/runtime-types.js';
+import type { RuntimeConfig, WorkflowAccess } from '../worker/runtime-types.js';
 import type { Context, ExitCode } from './context.js';
 import type { Session } from './session.js';
 import { withAccess } from './with-access.js';
@@ -17,12 +17,13 @@ export async function withMonitors(
   flags: MonitorSettingFlags,
   mistakes: readonly string[],
   work: (control: MonitorControl, session: Session, config: RuntimeConfig) => Promise<ExitCode>,
+  options: { readonly loads?: boolean } = {},
 ): Promise<ExitCode> {
   const { qps, into } = flags;
   const named = { ...(qps === undefined ? {} : { qps }), ...(into === undefined ? {} : { into }) };
-  return withAccess(context, named, mistakes, (access, session, config) =>
-    work(new MonitorControl(access, context.cwd), session, config),
-  );
+  const asMonitors = (access: WorkflowAccess, session: Session, config: RuntimeConfig) =>
+    work(new MonitorControl(access, context.cwd), session, config);
+  return withAccess(context, named, mistakes, asMonitors, options);
 }
 
 /** Who types, for the audit. */

@@ -43,6 +43,8 @@ export interface PostgresOptions {
 const PATIENCE_MS = 300_000;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 1000;
+/** An absence shorter than this is nobody's business. */
+const SAID_AFTER_MS = 300;
 
 /** Opens a pool; connects with the first use. */
 export async function openPostgres(address: PostgresAddress, options: PostgresOptions): Promise<Postgres> {
@@ -114,7 +116,8 @@ async function tryAgain<T>(
   options: PostgresOptions,
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  const until = Date.now() + (options.patienceMs ?? PATIENCE_MS);
+  const began = Date.now();
+  const until = began + (options.patienceMs ?? PATIENCE_MS);
   let said = false;
   for (let attempt = 0; ; attempt++) {
     signal?.throwIfAborted();
@@ -131,9 +134,10 @@ async function tryAgain<T>(
         throw new PostgresRefused(`The database ${address.shown} refuses: ${reason}`, code, { cause: error });
       }
       if (Date.now() > until) {
-        throw new PostgresAway(`The database ${address.shown} can't be reached: ${reason}`, { cause: error });
+        const sentence = `The database ${address.shown} can't be reached: ${reason}; start it, or correct its address`;
+        throw new PostgresAway(sentence, { cause: error });
       }
-      if (!said && problem === 'away' && attempt >= 3) {
+      if (!said && problem === 'away' && Date.now() - began >= SAID_AFTER_MS) {
         said = true;
         options.say?.(`Waiting for the database ${address.shown}: ${reason}`);
       }

@@ -4,10 +4,12 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runEnrich } from '../../src/cli/commands/run-enrich.js';
 import type { Context } from '../../src/cli/context.js';
 import { failureText } from '../../src/cli/failure-text.js';
-import { checkReachable } from '../../src/cli/reach.js';
+import { checkReachable, checkWarehouse } from '../../src/cli/reach.js';
 import { settings } from '../../src/cli/settings.js';
 import { watchInterrupts } from '../../src/cli/signals.js';
 import { scrubber } from '../../src/cli/terminal.js';
+import { Secret } from '../../src/core/secret.js';
+import { parseAddress } from '../../src/postgres/index.js';
 import { JobFailed, type Runtime, UsageError } from '../../src/worker/runtime-types.js';
 import { fakeContext, fakeHandle, fakeRuntime, listen, plan, progress, request, summary } from './fake-runtime.js';
 
@@ -176,6 +178,7 @@ describe('Ctrl-C', () => {
     expect(await code).toBe(130);
     expect(err()).toContain('letting 3 paid requests in flight land (at most 10 s); press Ctrl-C again to stop now');
     expect(err()).toContain('Stopped. To go on: searchflow enrich brands.csv');
+    expect(err()).toMatch(/next command of this folder that runs a worker .*To end it: searchflow cancel brands-1$/m);
     expect(calls.filter((call) => call.startsWith('close'))).toEqual(['close drain']);
   });
 
@@ -192,7 +195,24 @@ describe('Ctrl-C', () => {
     press();
     expect(await code).toBe(130);
     expect(calls.filter((call) => call.startsWith('close'))).toEqual(['close drain', 'close now']);
-    expect(err()).toContain('Stopped at once');
+    expect(err()).toContain('Stopped at once; requests cut off may show as unknown outcomes.');
+  });
+
+  it('speaks of no unknown outcomes where what is cut off was free', async () => {
+    const { runtime, calls } = fakeRuntime({
+      ...endless,
+      inFlight: () => 0,
+      close: (mode) => (mode === 'now' ? Promise.resolve() : new Promise(() => undefined)),
+    });
+    const { context, err, press } = fakeContext(runtime);
+    const code = run(context);
+    await vi.waitFor(() => expect(calls).toContain('start'));
+    press();
+    await vi.waitFor(() => expect(calls).toContain('close drain'));
+    press();
+    expect(await code).toBe(130);
+    expect(err()).toContain('Stopped. To go on:');
+    expect(err()).not.toContain('unknown outcomes');
   });
 
   it('ends with 143 on SIGTERM', async () => {
@@ -271,6 +291,38 @@ describe('reaching the service', () => {
       /can't be reached/,
     );
     hangUp.close();
+  });
+});
+
+describe('reaching the warehouse', () => {
+  const database = (url: string) => ({ url: new Secret(url), shown: parseAddress(url, 'searchflow').shown });
+
+  it.each([
+    [
+      ['postgres://ann:canary-pw@127.0.0.1:9/dw', '--into'],
+      /127\.0\.0\.1:9\/dw can't be reached: connect ECONNREFUSED/,
+    ],
+    [['postgres://ann:canary-pw@no-such-host.invalid/dw', null], /no-such-host\.invalid:5432\/dw can't be reached: /],
+  ] as const)(
+    'tells that nothing listens at %j, and the way out, once it was waited for',
+    async ([url, flag], sentence) => {
+      const said: string[] = [];
+      const config = { warehouse: database(url), say: (text: string) => said.push(text) };
+      const error = await checkWarehouse(config, flag && url, 400).catch((reason: unknown) => String(reason));
+      expect(error).toMatch(sentence);
+      const setting = flag ?? 'SEARCHFLOW_WAREHOUSE_URL';
+      expect(error).toContain(
+        `; start it, or correct its address (${setting}). Nothing was bought, and nothing was started`,
+      );
+      expect(said).toEqual([expect.stringContaining(`Waiting for the database ${config.warehouse.shown}: `)]);
+      expect(`${error} ${said}`).not.toMatch(/canary|ann/);
+    },
+  );
+
+  it('asks no database where rows go into a file', async () => {
+    const config = { warehouse: database('postgres://127.0.0.1:9/dw'), say: () => undefined };
+    await expect(checkWarehouse(config, 'out.duckdb', 0)).resolves.toBeUndefined();
+    await expect(checkWarehouse({ ...config, warehouse: null }, null, 0)).resolves.toBeUndefined();
   });
 });
 

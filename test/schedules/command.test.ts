@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
-import { runCommand } from '../cli/command.js';
+import { runCommand, startCommand } from '../cli/command.js';
 import { Folder, plainRows } from '../jobs/folder.js';
 import { startTemporal } from '../jobs/temporal.js';
+import { startPostgres } from '../support/postgres-server.mjs';
 
 // A process for each command, perhaps on a machine that is busy.
 vi.setConfig({ testTimeout: 240_000 });
@@ -26,6 +27,14 @@ afterAll(async () => {
 
 /** The command, with a key and so for real, where nobody can be asked. */
 function run(...args: string[]) {
+  return runCommand(args, surroundings());
+}
+
+function start(...args: string[]) {
+  return startCommand(args, surroundings());
+}
+
+function surroundings() {
   const env = {
     SEARCHFLOW_API_KEY: 'key-of-the-schedules',
     SEARCHFLOW_BASE_URL: sandbox.url,
@@ -34,7 +43,7 @@ function run(...args: string[]) {
     TEMPORAL_ADDRESS: temporal.address,
     XDG_STATE_HOME: folder.dir,
   };
-  return runCommand(args, { cwd: folder.dir, env });
+  return { cwd: folder.dir, env };
 }
 
 it('a schedule is made with what it costs told before, listed, shown, paused, triggered, made up for and deleted', async () => {
@@ -84,11 +93,40 @@ it('refuses a backfill of what lies ahead, and says all that is wrong', async ()
 });
 
 it('says who needs the credentials of a warehouse, which are in no schedule', async () => {
-  const made = await run('events', 'sync', '--every', '1h', '--into', 'postgres://loader:canary-pw@127.0.0.1:1/dw');
+  const server = await startPostgres();
+  onTestFinished(() => server.stop());
+  const { port } = server;
+  // The database is there; with whom it speaks is seen by whoever loads.
+  const address = `127.0.0.1:${port}/dw`;
+  const made = await run('events', 'sync', '--every', '1h', '--into', `postgres://loader:canary-pw@${address}`);
   expect([made.code, made.err]).toEqual([0, expect.stringContaining('needs them in SEARCHFLOW_WAREHOUSE_URL')]);
-  const plain = await run('events', 'sync', '--every', '1h', '--into', 'postgres://127.0.0.1:1/dw');
+  const plain = await run('events', 'sync', '--every', '1h', '--into', `postgres://${address}`);
   expect([plain.code, plain.err]).toEqual([0, expect.not.stringContaining('SEARCHFLOW_WAREHOUSE_URL')]);
   const listed = await run('schedule', 'list', '--json');
-  expect(listed.out).toContain('postgres://127.0.0.1:1/dw');
+  expect(listed.out).toContain(`postgres://${address}`);
   expect(made.err + listed.out).not.toContain('canary-pw');
+});
+
+it('waits for the database of a warehouse before anything is started or scheduled', async () => {
+  const into = ['--into', 'postgres://loader:canary-pw@127.0.0.1:1/dw'];
+  const commands = [
+    ['events', 'sync', ...into],
+    ['enrich', folder.input, '--yes', ...into],
+    ['events', 'sync', '--every', '1h', '--schedule-name', 'dead', ...into],
+    ['enrich', folder.input, '--every', '1h', '--yes', '--schedule-name', 'dead', ...into],
+  ].map((args) => start(...args));
+  for (const { says, child } of commands) {
+    await says('Waiting for the database postgres://127.0.0.1:1/dw: connect ECONNREFUSED');
+    child.kill('SIGINT');
+  }
+  for (const { ended, err } of commands) {
+    expect([await ended, err()]).toEqual([130, expect.stringContaining('Stopped; nothing was bought.')]);
+    expect(err()).not.toMatch(/canary-pw| starts|made:/);
+  }
+  expect((await run('schedule', 'show', 'dead')).err).toContain('There is no schedule dead');
+});
+
+it('makes no schedule whose warehouse is a file that can’t be written', async () => {
+  const { code, err } = await run('events', 'sync', '--every', '1h', '--into', join(folder.input, 'events.duckdb'));
+  expect([code, err]).toEqual([2, expect.stringMatching(/--into: .* can't be written \(.*\); no schedule was made/)]);
 });

@@ -1,6 +1,8 @@
+import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Secret } from '../../src/core/secret.js';
 import { SinkBusy, SinkUnusable } from '../../src/core/sink.js';
+import { whyAway } from '../../src/worker/reach-database.js';
 import { openWarehouses } from '../../src/worker/warehouses.js';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.mjs';
 
@@ -33,6 +35,18 @@ it('a database that this worker may not log in to is left to another worker, and
   const right = openWarehouses({ say: () => undefined, warehouse: { url: new Secret(url), shown } }, true);
   expect(await right.of({ into: shown }).holdsRows('job')).toBe(false);
   await right.close();
+});
+
+it('a database is waited for before a command uses it; whom it refuses is not told that it is away', async () => {
+  const wrong = { url: new Secret(url.replace(server.password, 'guessed')), shown };
+  expect(await whyAway(wrong, () => undefined, 0)).toBeNull();
+  await server.kill();
+  expect(await whyAway({ url: new Secret(url), shown }, () => undefined, 0)).toContain("house can't be reached: ");
+  const said = new EventEmitter();
+  const found = whyAway({ url: new Secret(url), shown }, (sentence) => said.emit('said', sentence));
+  expect(await once(said, 'said')).toEqual([expect.stringContaining(`Waiting for the database ${shown}`)]);
+  await server.start();
+  expect(await found).toBeNull();
 });
 
 it('a file of another machine is left to a worker there', () => {

@@ -1,13 +1,15 @@
 import type { WalkInput } from '../../core/walk-job.js';
 import type { ConfigFlags } from '../../worker/config.js';
 import { EventControl, type EventPlace } from '../../worker/event-control.js';
+import type { RuntimeConfig, WorkflowAccess } from '../../worker/runtime-types.js';
 import type { Context, ExitCode } from '../context.js';
 import { type EventFlags, type StretchFlags, toStretch, toWalkOptions, typesNote } from '../event-flags.js';
 import { keepSchedule } from '../keep-schedule.js';
+import { checkWarehouse } from '../reach.js';
 import { serviceText } from '../render/plan.js';
 import { printable } from '../render/printable.js';
 import { type ScheduleFlags, toScheduleWish } from '../schedule-flags.js';
-import { withRuntime } from '../session.js';
+import { type Session, withRuntime } from '../session.js';
 import { settings } from '../settings.js';
 import { watchWalk } from '../watch-walk.js';
 import { withAccess } from '../with-access.js';
@@ -21,6 +23,7 @@ export async function sync(context: Context, flags: EventFlags & ScheduleFlags):
   const config = settings(context, settingsOf(flags), mistakes);
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     noteTypes(context, input);
+    if (wish.timing !== 'never') await checkWarehouse(config, flags.into);
     const access = await runtime.workflows();
     const control = new EventControl(access, context.cwd);
     const { job, workflowId, input: walk } = control.work({ ...input, ...control.place(flags.into) });
@@ -57,16 +60,18 @@ async function run(
   { strict = false }: { readonly strict?: boolean } = {},
 ): Promise<ExitCode> {
   const { terminal } = context;
-  return withAccess(context, settingsOf(flags), mistakes, async (access, session, config) => {
+  const work = async (access: WorkflowAccess, session: Session, config: RuntimeConfig) => {
     noteTypes(context, input);
     const control = new EventControl(access, context.cwd);
     const walk: WalkInput & EventPlace = { ...input, ...control.place(flags.into) };
     const { json = false } = flags;
     const { handle, joined } = await control.start(walk);
+    session.working(handle.job);
     const what = joined ? 'goes on' : 'starts';
     terminal.say(`${handle.job} ${what}; webset events of ${serviceText(config)} into ${printable(walk.into)}.`);
     return watchWalk(context, session, handle, { json, strict });
-  });
+  };
+  return withAccess(context, settingsOf(flags), mistakes, work, { loads: true });
 }
 
 function noteTypes({ terminal }: Context, { types }: Pick<WalkInput, 'types'>): void {

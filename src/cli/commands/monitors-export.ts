@@ -1,10 +1,12 @@
 import type { MonitorExport } from '../../core/monitor-export.js';
+import type { MonitorControl } from '../../worker/monitor-control.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { keepSchedule } from '../keep-schedule.js';
 import { type FilterFlags, toFilter } from '../monitor-flags.js';
 import { some } from '../render/amounts.js';
 import { printable } from '../render/printable.js';
 import { type ScheduleFlags, toScheduleWish } from '../schedule-flags.js';
+import type { Session } from '../session.js';
 import { withMonitors } from '../with-monitors.js';
 
 /** `searchflow monitors export`: runs and results into a warehouse, once, or once and by a schedule from then on. */
@@ -21,15 +23,17 @@ export async function exportRuns(
   const mistakes: string[] = [];
   const filter = toFilter(flags, mistakes);
   const wish = toScheduleWish(flags, mistakes);
-  return withMonitors(context, flags, mistakes, async (control, { runtime }) => {
+  const loads = wish?.timing !== 'never';
+  const work = async (control: MonitorControl, { runtime }: Session) => {
     const input = { filter, ...control.place(flags.into) };
     if (wish !== null) await keepSchedule(context, await runtime.workflows(), wish, control.exportWork(input));
-    if (wish?.timing === 'never') return exitCodes.ok;
+    if (!loads) return exitCodes.ok;
     const done = await (await control.export(input)).result();
     if (flags.json) terminal.data(JSON.stringify({ kind: 'export', ...done }));
     else terminal.say(exportText(done));
     return exitCodes.ok;
-  });
+  };
+  return withMonitors(context, flags, mistakes, work, { loads });
 }
 
 function exportText({ monitors, added, again, results, into }: MonitorExport): string {

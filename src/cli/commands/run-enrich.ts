@@ -3,7 +3,7 @@ import { UsageError } from '../../worker/runtime-types.js';
 import { askYesNo } from '../ask.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { follow } from '../follow.js';
-import { checkReachable } from '../reach.js';
+import { checkReachable, checkWarehouse } from '../reach.js';
 import { dollars, some } from '../render/amounts.js';
 import { Meter } from '../render/meter.js';
 import { someOf } from '../render/operation-words.js';
@@ -37,6 +37,7 @@ export async function runEnrich(
   const { terminal } = context;
   if (request.input === '-' && terminal.asks) terminal.say('Reading rows from the terminal; end with Ctrl-D.');
   return withRuntime(context, config, { sends: !manner.dryRun }, async (session) => {
+    if (!manner.dryRun) await checkWarehouse(config, request.into);
     const plan = await session.runtime.plan(request);
     if (manner.dryRun) {
       if (manner.json) terminal.data(JSON.stringify(planData(plan, config)));
@@ -53,6 +54,7 @@ export async function runEnrich(
     if (plan.toBuy > 0) await checkReachable(config);
     session.working();
     const handle = await session.runtime.start(plan);
+    session.working(handle.job);
     return watchToEnd(context, config, session, handle, { json: manner.json, csv: request.csv, badRows: plan.badRows });
   });
 }

@@ -4,6 +4,7 @@ import { rowsWork } from '../../worker/schedule-rows.js';
 import { askYesNo } from '../ask.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { keepSchedule } from '../keep-schedule.js';
+import { checkWarehouse } from '../reach.js';
 import { dollars, duration } from '../render/amounts.js';
 import { planData, planText } from '../render/plan.js';
 import { printable } from '../render/printable.js';
@@ -21,6 +22,7 @@ export async function scheduleRows(
 ): Promise<ExitCode> {
   const { terminal } = context;
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+    if (wish.timing !== 'never' && !manner.dryRun) await checkWarehouse(config, request.into);
     const plan = await runtime.plan(request);
     const work = rowsWork(plan, { config, shared: runtime.shared });
     if (manner.dryRun) {
