@@ -57,6 +57,19 @@ export function openedState(
   };
 }
 
+/** What the run that follows another one changes. `brought` by this walk so far: its summary tells of both. */
+export function nextRun(
+  { before, lengthMs, doneMs, openedAt }: PageWalkState,
+  brought: WalkCounts,
+): Partial<PageWalkState> {
+  const less = (name: keyof WalkCounts) => before[name] - brought[name];
+  return {
+    before: { pages: less('pages'), events: less('events'), added: less('added'), changed: less('changed') },
+    continues: false,
+    ...{ lengthMs, doneMs, doneBeforeMs: doneMs, openedAt },
+  };
+}
+
 /** What a window's result changes. */
 export function withResult(state: PageWalkState, result: WalkWindowResult): Partial<PageWalkState> {
   const { done, parts, lengthMs, partsMs, events } = result;

@@ -14,9 +14,9 @@ import {
 import type { createWalkActivities } from '../activities/walk.js';
 import { type JobPhase, queryNames, signalNames } from '../core/job.js';
 import { type Pause, pauseOf } from '../core/pause.js';
-import type { WalkInput, WalkProgress, WalkSummary, WalkWindowResult } from '../core/walk-job.js';
+import type { WalkCounts, WalkInput, WalkProgress, WalkSummary, WalkWindowResult } from '../core/walk-job.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
-import { figuresOf, openedState, type PageWalkState, stoppedBefore, withResult } from './page-walk-state.js';
+import { figuresOf, nextRun, openedState, type PageWalkState, stoppedBefore, withResult } from './page-walk-state.js';
 import { bulkPolicy, slicePolicy } from './policies.js';
 import { SliceQueue, toRanges } from './slice-set.js';
 import { walkDetails } from './walk-details.js';
@@ -119,7 +119,7 @@ class PageWalk {
         const { walk, startedAt, before, continues } = this.#now;
         const end = await finishWalk({ walk, startedAt, before, stopped });
         if (end.summary === null) this.#queue = new SliceQueue(toRanges(end.pending));
-        else if (stopped === null && (continues || this.#isLate)) await this.#openNext();
+        else if (stopped === null && (continues || this.#isLate)) await this.#openNext(end.summary);
         else {
           this.#phase = 'done';
           this.#show();
@@ -169,10 +169,10 @@ class PageWalk {
   }
 
   /** What an earlier run left is done: the run of now. */
-  async #openNext(): Promise<void> {
-    const { queue, before, lengthMs, doneMs, openedAt } = await this.#open();
-    this.#set({ before, continues: false, lengthMs, doneMs, doneBeforeMs: doneMs, openedAt });
-    this.#queue = new SliceQueue(queue);
+  async #openNext(brought: WalkCounts): Promise<void> {
+    const next = await this.#open();
+    this.#set(nextRun(next, brought));
+    this.#queue = new SliceQueue(next.queue);
   }
 
   /** Keeps windows in flight until none is left; answers with why a scheduled run stops early. */
