@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventFilter } from '../api/events.js';
+import { readJson } from '../api/read-json.js';
 import type { RawList } from '../api/read-raw-list.js';
 import { backoffMs } from '../core/backoff.js';
 import type { EventWindow } from '../core/event-warehouse.js';
@@ -12,8 +13,8 @@ import {
   WalkError,
   type WalkState,
 } from '../core/walk.js';
-import type { Walk } from '../core/walk-job.js';
-import { halve, type Span, splitSpan } from '../core/walk-window.js';
+import type { Walk, WalkHeartbeat } from '../core/walk-job.js';
+import { coveredMs, halve, type Span, splitSpan } from '../core/walk-window.js';
 import { isApiError } from './failure.js';
 import type { WalkDeps } from './walk-deps.js';
 import type { LoadingWindow } from './walk-loader.js';
@@ -25,6 +26,8 @@ const PAGE_SIZE = 200;
 const TRIES = 4;
 /** How many walks in a row may end in a circle, each over half of the one before, until nobody believes that the next would not. */
 const MAX_CIRCLES = 3;
+/** Times are read of a page so often, ms: a page is not parsed otherwise, and may be large. */
+const LOOK_EVERY_MS = 2000;
 
 export interface WalkOptions {
   readonly signal: AbortSignal;
@@ -34,7 +37,7 @@ export interface WalkOptions {
   readonly splits: boolean;
   /** Whether there is time for another page. */
   goesOn(): boolean;
-  told(changes: { readonly pages?: number; readonly waitingFor?: string | null }): void;
+  told(changes: Partial<Pick<WalkHeartbeat, 'pages' | 'waitingFor' | 'coveredMs'>>): void;
 }
 
 export interface Walked {
@@ -58,6 +61,7 @@ export async function walkOn(
 ): Promise<Walked> {
   const { signal, careful, told } = options;
   let state = window.walk;
+  let lookedAt = Number.NEGATIVE_INFINITY;
   const waits = (waitingFor: string | null) => told({ waitingFor });
   /** The next page, and where the walk stands behind it. */
   const ask = async (): Promise<[RawList, WalkState]> => {
@@ -76,13 +80,18 @@ export async function walkOn(
   try {
     while (!state.done && options.goesOn()) {
       const [page, next] = await ask();
-      if (state.pages === 0 && options.splits) {
-        const parts = splitSpan(window, { hasMore: page.cursor !== null, times: timesOf(page) });
+      const splits = state.pages === 0 && options.splits;
+      const looks = splits || Date.now() - lookedAt >= LOOK_EVERY_MS;
+      const times = looks ? timesOf(page) : [];
+      if (looks) lookedAt = Date.now();
+      if (splits) {
+        const parts = splitSpan(window, { hasMore: page.cursor !== null, times });
         if (parts) return { walked: state, parts, begin: startWalk(null, state.circles) };
       }
       await loading.put({ page: next.pages, events: page.items }, next);
       state = next;
-      told({ pages: state.pages });
+      const covered = coveredMs(window, times);
+      told({ pages: state.pages, ...(covered === null ? {} : { coveredMs: covered }) });
     }
     return { walked: state, parts: null };
   } catch (error) {
@@ -140,9 +149,10 @@ function factsOf({ items, hasMore, cursor }: RawList): PageFacts {
   };
 }
 
-/** Times of the events of a page, Unix ms; those that can't be read are left out. */
+/** Times of the events of a page in its order, Unix ms; those that can't be read are left out. What is no list, the warehouse refuses. */
 function timesOf({ items }: RawList): number[] {
-  const events: unknown = JSON.parse(Buffer.from(items).toString());
+  const read = readJson(Buffer.from(items), true);
+  const events: unknown = 'value' in read ? read.value : null;
   if (!Array.isArray(events)) return [];
   return events
     .map((event: unknown) => {

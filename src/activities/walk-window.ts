@@ -31,7 +31,10 @@ export function createWalkWindow(deps: WalkDeps) {
     const attempt = randomUUID();
     let state: WalkHeartbeat = { window, pages: 0, waitingFor: null };
     let loaded: (() => LoadedPages) | null = null;
-    const heart = heartbeatFrom(() => ({ ...state, events: loaded?.().events ?? 0 }));
+    const heart = heartbeatFrom((): WalkHeartbeat => {
+      const { events = 0, added = 0, changed = 0 } = loaded?.() ?? {};
+      return { ...state, events, added, changed };
+    });
     const until = Date.now() + SLICE_MS;
     try {
       onlyFor(deps, walk.origin);

@@ -2,11 +2,12 @@ import type { WalkSummary } from '../core/walk-job.js';
 import type { WalkHandle } from '../worker/event-control.js';
 import { type Context, type ExitCode, exitCodes } from './context.js';
 import { follow } from './follow.js';
-import { differs, WalkMeter, walkData, walkText } from './render/events.js';
+import { differs, walkData, walkText } from './render/events.js';
 import { blockedText } from './render/meter.js';
 import { commandsAsTyped } from './render/paused.js';
 import { printable } from './render/printable.js';
 import { ProgressView } from './render/progress-view.js';
+import { WalkMeter } from './render/walk-meter.js';
 import { resumeCommand } from './resume-command.js';
 import type { Session } from './session.js';
 

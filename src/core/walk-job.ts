@@ -58,7 +58,7 @@ export interface OpenedWalk {
   /** Length of the windows that have a beginning, and of those that are done, ms. */
   readonly lengthMs: number;
   readonly doneMs: number;
-  /** Sums over what the windows of the run have brought so far. */
+  /** Sums over what the windows of the run have brought so far: not this walk's. */
   readonly before: WalkCounts;
 }
 
@@ -92,8 +92,12 @@ export interface WalkWindowResult extends WalkCounts {
 export interface WalkHeartbeat {
   readonly window: number;
   readonly pages: number;
-  /** Events that this attempt has loaded. */
+  /** Events that this attempt has loaded, and how many of them were new, or newer than what was there. */
   readonly events?: number;
+  readonly added?: number;
+  readonly changed?: number;
+  /** How much of the window lies behind the latest page, ms; absent where nobody can tell. */
+  readonly coveredMs?: number;
   readonly waitingFor: string | null;
 }
 
@@ -107,9 +111,11 @@ export interface WalkProgress extends WalkCounts {
   /** Windows of the run, so far as they are known, and those that are done. */
   readonly windows: number;
   readonly windowsDone: number;
-  /** Part of the run's time that is done, 0 to 1; null where nobody knows how much it is. */
+  /** Part of the run's time whose windows are done, 0 to 1; null where nobody knows how much it is. */
   readonly share: number | null;
-  /** How much longer it takes at this rate, ms; null where nobody can tell. */
+  /** All of that time, ms: with {@link WalkHeartbeat.coveredMs} the windows that are being walked count, too. */
+  readonly lengthMs?: number;
+  /** How much longer it takes at the rate of whole windows, ms; null where too few are done to tell. */
   readonly etaMs: number | null;
   readonly startedAt: number;
 }

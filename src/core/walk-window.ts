@@ -54,6 +54,17 @@ function doubling(to: number, part: number): Span[] {
   return [...spans, { from: null, to: bounds.at(-1) as number }].reverse();
 }
 
+/**
+ * How much of a window lies behind a page, by the times of its records in their order: for people only, because no order is promised.
+ * Null where it can't be told. Pure, ms.
+ */
+export function coveredMs({ from, to }: Span, times: readonly number[]): number | null {
+  const [first, last] = [times[0], times.at(-1)];
+  if (from === null || first === undefined || last === undefined || first === last) return null;
+  const covered = first > last ? to - times.reduce(earlier) : times.reduce(later) - from;
+  return Math.min(to - from, Math.max(0, covered));
+}
+
 const later = (a: number, b: number) => Math.max(a, b);
 const earlier = (a: number, b: number) => Math.min(a, b);
 

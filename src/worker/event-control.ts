@@ -125,9 +125,8 @@ export class WalkHandle extends FlowHandle<WalkProgress, WalkSummary> {
       const payload = activity.heartbeatDetails?.payloads?.[0];
       const beat = payload ? defaultPayloadConverter.fromPayload<WalkHeartbeat | null>(payload) : null;
       const failed = activity.state === SCHEDULED ? (activity.lastFailure?.message ?? null) : null;
-      const { window = 0, pages = 0, events = 0, waitingFor = null } = beat ?? {};
       // What an attempt that ended had loaded is in no sum, but in the warehouse: shown until the next one tells its own.
-      return { window, pages, events, waitingFor: failed ?? waitingFor };
+      return { ...(beat ?? { window: 0, pages: 0 }), waitingFor: failed ?? beat?.waitingFor ?? null };
     });
   }
 }

@@ -86,7 +86,8 @@ export function withResult(state: PageWalkState, result: WalkWindowResult): Part
   };
 }
 
-const MAX_ETA_MS = 7 * 86_400_000;
+/** With less of it done a walk's rate says nothing: its first windows may be empty, or sixteen of them end at once. */
+const ENOUGH_SHARE = 0.1;
 
 /** The figures of a walk's progress. `left`: windows that are not done; `now`: Unix ms. */
 export function figuresOf(
@@ -100,20 +101,21 @@ export function figuresOf(
       windows: 0,
       windowsDone: 0,
       share: null,
+      lengthMs: 0,
       etaMs: null,
       ...{ pages: 0, events: 0, added: 0, changed: 0 },
     };
   }
   const { walk, windowsDone, lengthMs, doneMs, doneBeforeMs, startedAt, pages, events, added, changed } = state;
-  const rate = (doneMs - doneBeforeMs) / Math.max(1, now - startedAt);
-  const etaMs = Math.round((lengthMs - doneMs) / rate);
+  const doneNowMs = doneMs - doneBeforeMs;
+  const enough = doneNowMs > 0 && doneNowMs >= ENOUGH_SHARE * (lengthMs - doneBeforeMs);
   return {
     stream: walk.stream,
     windows: windowsDone + left,
     windowsDone,
     share: lengthMs > 0 ? doneMs / lengthMs : null,
-    // At its very beginning a walk may seem to take years.
-    etaMs: rate > 0 && etaMs < MAX_ETA_MS ? etaMs : null,
+    lengthMs,
+    etaMs: enough ? Math.round(((lengthMs - doneMs) * (now - startedAt)) / doneNowMs) : null,
     ...{ pages, events, added, changed },
   };
 }

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/core/walk-job.js';
 import {
+  coveredMs,
   halve,
   MIN_SPAN_MS,
   OVERLAP_MS,
@@ -24,6 +25,26 @@ function expectWhole(span: Span, parts: readonly Span[]): void {
     if (part.from !== null) expect(part.to - part.from).toBeGreaterThanOrEqual(MIN_SPAN_MS - 1);
   }
 }
+
+describe('how much of a window is walked', () => {
+  const span = { from: now - hour, to: now };
+  it.each([
+    ['newest first', [now - 1000, now - hour / 4], hour / 4],
+    ['oldest first', [now - hour, now - hour / 4], (3 * hour) / 4],
+    ['in nearly that order', [now - 3000, now - hour / 4, now - hour / 5], hour / 4],
+    ['outside of it', [now - hour / 4, now - 3 * hour], hour],
+  ])('is told by the times of its latest page: %s', (_, times, covered) => {
+    expect(coveredMs(span, times)).toBe(covered);
+  });
+
+  it.each([
+    ['the page is empty', span, []],
+    ['it has one time', span, [now - 5, now - 5]],
+    ['its beginning is open', { from: null, to: now }, [now, now - 5]],
+  ])('can’t be told where %s', (_, of, times) => {
+    expect(coveredMs(of, times)).toBeNull();
+  });
+});
 
 describe('splitting a window', () => {
   it('leaves one alone that ends with its first page, or that its first page nearly fills', () => {

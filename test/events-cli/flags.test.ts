@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type StretchFlags, toStretch, toWalkOptions, typesNote } from '../../src/cli/event-flags.js';
 import { parseMoment } from '../../src/cli/moment-option.js';
-import { statusData, statusText, WalkMeter, walkText } from '../../src/cli/render/events.js';
+import { statusData, statusText, walkText } from '../../src/cli/render/events.js';
 import { progressText } from '../../src/cli/render/progress-line.js';
+import { WalkMeter } from '../../src/cli/render/walk-meter.js';
 import type { StreamListing } from '../../src/core/event-warehouse.js';
 import type { WalkProgress, WalkSummary } from '../../src/core/walk-job.js';
 
@@ -95,16 +96,35 @@ const summary: WalkSummary = {
 };
 
 describe('what a walk shows', () => {
-  it('counts what is loaded within windows, too, never backwards, and says how long it takes', () => {
+  const beat = { window: 1, pages: 1, events: 200, added: 190, waitingFor: null };
+
+  it('counts what is loaded within windows, too, and how much of it is new, never backwards', () => {
     const meter = new WalkMeter();
-    const beat = { window: 1, pages: 1, events: 200, waitingFor: null };
-    expect(progressText(meter.line(0, progress, [beat], null))).toBe('1,100 events (25%), 1 min 5 s left, 850 new');
-    expect(progressText(meter.line(10_000, { ...progress, events: 1000 }, [], null))).toContain(
-      '1,100 events (25%), 0 events/s',
+    expect(progressText(meter.line(0, progress, [beat], null))).toBe('1,100 events (25%), 1,040 new');
+    expect(progressText(meter.line(10_000, { ...progress, events: 1000 }, [], null))).toBe(
+      '1,100 events (25%), 0 events/s, 1,040 new',
     );
     const waiting = { ...beat, waitingFor: 'x.duckdb is open in process 7' };
     expect(progressText(new WalkMeter().line(0, progress, [waiting], null))).toContain('open in process 7');
     expect(progressText(new WalkMeter().line(0, progress, [waiting], 'blocked for 3 s'))).toContain('blocked for 3 s');
+  });
+
+  it('says how long it takes by how far its windows are, and nothing before that can be told', () => {
+    const meter = new WalkMeter();
+    const look = (at: number, coveredMs: number, lengthMs = 1000, share = 0) =>
+      progressText(
+        meter.line(at, { ...progress, lengthMs, share, events: 0, added: 0 }, [{ ...beat, coveredMs }], null),
+      );
+    expect(look(0, 0)).toMatch(/^200 events \(0%\)/);
+    // A jump over years in which nothing happened.
+    expect(look(1000, 500)).toMatch(/\(50%\)/);
+    expect(look(4000, 530)).not.toContain('left');
+    // A hundredth in a second.
+    expect(look(11_000, 601)).toMatch(/\(60%\), .* 40 s left/);
+    // Its window ended, and its heartbeat with it.
+    expect(look(11_250, 0, 1000, 0.59)).toMatch(/\(60%\)/);
+    // More is found, or less: it is measured anew.
+    expect(look(12_000, 0, 10_000, 0.06)).toMatch(/\(6%\)(?!.*left)/);
   });
 
   it('ends with what was loaded, up to when, and where', () => {

@@ -57,13 +57,15 @@ async function walked(answer: (cursor: string | null) => object | number, start:
     leave: () => undefined,
   };
   const window = { window: 1, from: noon(0), to: noon(10_000), walk: start };
+  const told: object[] = [];
   const options = {
     signal: new AbortController().signal,
-    ...{ careful: false, splits: false, goesOn: () => asked.length < 20, told: () => undefined },
+    ...{ careful: false, splits: false, goesOn: () => asked.length < 20 },
+    told: (changes: object) => void told.push(changes),
   };
   const result = await walkOn(deps, walk, window, loading, options).catch((error: unknown) => error);
   await deps.limiter.close();
-  return { result, asked, put };
+  return { result, asked, put, told };
 }
 
 it('asks for the window’s time and types, page after page, by the cursors it is given', async () => {
@@ -77,6 +79,20 @@ it('asks for the window’s time and types, page after page, by the cursors it i
     createdAfter: new Date(noon(0)).toISOString(),
     createdBefore: new Date(noon(10_000)).toISOString(),
   });
+});
+
+it('tells how much of its window lies behind a page, whichever end it began at', async () => {
+  const times = ['2025-01-01T12:00:00Z', '2025-01-01T13:00:00Z'];
+  for (const [order, coveredMs] of [
+    [times, 3_600_000],
+    [[...times].reverse(), 10_000_000],
+  ] as const) {
+    const data = order.map((createdAt) => ({ id: createdAt, type: 'webset.idle', createdAt, data: {} }));
+    const { told } = await walked(() => ({ data, hasMore: false, nextCursor: null }));
+    expect(told).toContainEqual({ pages: 1, coveredMs });
+    await transport.close();
+    server.close();
+  }
 });
 
 const halves = [

@@ -1,41 +1,15 @@
 import type { Differences, StreamListing, Verification } from '../../core/event-warehouse.js';
-import type { WalkHeartbeat, WalkProgress, WalkSummary } from '../../core/walk-job.js';
+import type { WalkProgress, WalkSummary } from '../../core/walk-job.js';
 import type { EventStatus } from '../../worker/event-status.js';
 import { count, duration, some } from './amounts.js';
 import { columns } from './columns.js';
-import { Speed } from './meter.js';
 import { printable } from './printable.js';
-import { type ProgressLine, progressText, speedText, waitText } from './progress-line.js';
+import { progressText } from './progress-line.js';
+import { WalkMeter } from './walk-meter.js';
 
 /** A moment as people and other programs read it, without what is always zero. */
 const moment = (at: number) => new Date(at).toISOString().replace('.000Z', 'Z');
 const ago = (at: number, now: number) => `${duration(Math.max(0, (now - at) / 1000))} ago`;
-
-/** Turns looks at a walk into progress lines. Counts never go backwards, though a window that ends drops its heartbeat for a moment. */
-export class WalkMeter {
-  readonly #speed = new Speed();
-  #events = 0;
-
-  /** `blocked`: what holds back every call of the team, if anything does. */
-  line(at: number, progress: WalkProgress, running: readonly WalkHeartbeat[], blocked: string | null): ProgressLine {
-    const loading = running.reduce((sum, { events = 0 }) => sum + events, 0);
-    this.#events = Math.max(this.#events, progress.events + loading);
-    const { phase, pausedFor, share, etaMs, added, changed } = progress;
-    const waitingFor = blocked ?? running.find((one) => one.waitingFor !== null)?.waitingFor ?? null;
-    return {
-      part: share,
-      facts: [
-        some(this.#events, 'event'),
-        ...speedText(this.#speed.at(at, this.#events), 'events'),
-        ...(etaMs === null || phase !== 'running' ? [] : [`${duration(Math.ceil(etaMs / 1000))} left`]),
-        ...(added + changed < progress.events ? [`${count(added)} new`] : []),
-      ],
-      alarm: null,
-      notes: [],
-      waits: waitText({ phase, pausedFor, waitingFor }, 'asking what there is'),
-    };
-  }
-}
 
 /** How a walk ended, for a person. */
 export function walkText(summary: WalkSummary, now: number): string {
