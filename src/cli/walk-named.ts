@@ -4,7 +4,7 @@ import type { Runtime } from '../worker/runtime-types.js';
 
 /** The walk on events that a command names, null where it names none. `worker: true` also runs the worker here. */
 export async function walkNamed(
-  runtime: Runtime,
+  runtime: Pick<Runtime, 'walks' | 'workflows'>,
   name: string,
   options: { readonly worker?: boolean } = {},
 ): Promise<WalkHandle | null> {

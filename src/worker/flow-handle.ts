@@ -30,6 +30,17 @@ export class FlowHandle<Progress, Result> {
     );
   }
 
+  /** Whether it runs, as its server says without a worker; null where that knows nothing of it. */
+  async runs(): Promise<boolean | null> {
+    try {
+      const { status } = await this.#handle.describe();
+      return status.name === 'RUNNING';
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      return null;
+    }
+  }
+
   async result(): Promise<Result> {
     try {
       return (await this.#known(() => this.#handle.result())) as Result;

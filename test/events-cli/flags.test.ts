@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type StretchFlags, toStretch, toWalkOptions, typesNote } from '../../src/cli/event-flags.js';
 import { parseMoment } from '../../src/cli/moment-option.js';
-import { statusData, statusText, walkText } from '../../src/cli/render/events.js';
+import { type Halted, statusData, statusLines, walkText } from '../../src/cli/render/events.js';
 import { progressText } from '../../src/cli/render/progress-line.js';
 import { WalkMeter } from '../../src/cli/render/walk-meter.js';
+import { walkCommand } from '../../src/cli/walk-command.js';
 import type { StreamListing } from '../../src/core/event-warehouse.js';
 import type { WalkProgress, WalkSummary } from '../../src/core/walk-job.js';
 
@@ -184,13 +185,13 @@ describe('status', () => {
   ];
 
   it('tells watermark, lag, age of the last run, how far backfills are, and which types nobody knows', () => {
-    expect(statusText({ streams: [sync, halfway], types }, '/data/e.duckdb', now).split('\n')).toEqual([
+    expect(statusLines({ streams: [sync, halfway], types }, [], '/data/e.duckdb', now)).toEqual([
       'Warehouse: /data/e.duckdb',
       'sync:',
       '  newest event loaded: 2026-11-21T11:57:00Z (lag 3 min)',
       '  last complete run: 1 min ago, up to 2026-11-21T11:58:00Z',
       'backfill 2026-01-01 to 2026-02-01:',
-      '  under way: 50% of its time, 2 of 4 windows done, 900 events read',
+      '  under way: 2 of 4 windows done (50% of its time), 900 events read',
       '1,235 events of 2 types:',
       '  type                  events                latest',
       '  webset.idle            1,234  2026-11-21T11:57:00Z',
@@ -198,8 +199,52 @@ describe('status', () => {
     ]);
   });
 
+  it('says of a walk that does not go on what became of it, and what makes it', () => {
+    const halted: Halted = {
+      job: 'events-backfill-1',
+      stream: halfway.stream,
+      state: 'failed',
+      message: 'the list\nis gone',
+      goOn: 'searchflow events backfill',
+    };
+    const others: Halted[] = [
+      { ...halted, stream: 'sync', job: 'events-sync-1', state: 'stopped', message: 'it was cancelled' },
+      { ...halted, stream: 'verify ..', job: null, state: 'silent', message: null, goOn: null },
+    ];
+    const lines = statusLines({ streams: [halfway], types: [] }, [halted, ...others], '/data/e.duckdb', now);
+    expect(lines.slice(0, -2)).toEqual([
+      'events-sync-1: stopped',
+      '  why: it was cancelled',
+      '  to go on: searchflow events backfill',
+      'verify ..: under way',
+      '  why: no server or worker answers for it',
+      '  to go on: start its workflow again, with the same input',
+      'Warehouse: /data/e.duckdb',
+      'backfill 2026-01-01 to 2026-02-01:',
+      '  failed: 2 of 4 windows done (50% of its time), 900 events read',
+      '    why: the list is gone',
+      '    to go on: searchflow events backfill',
+    ]);
+  });
+
+  it.each([
+    ['sync', null, ['events', 'sync']],
+    ['sync a,b', '/x.duckdb', ['events', 'sync', '--type', 'a', '--type', 'b', '--into', '/x.duckdb']],
+    [
+      halfway.stream,
+      null,
+      'events backfill --from 2026-01-01T00:00:00.000Z --until 2026-02-01T00:00:00.000Z'.split(' '),
+    ],
+    ['verify 2026-01-01T00:00:00.000Z.. a', null, 'events verify --from 2026-01-01T00:00:00.000Z --type a'.split(' ')],
+    ['backfill ..2026-02-01T00:00:00.000Z', null, null],
+  ])('%s goes on by a command of the same stream', (stream, into, command) => {
+    expect(walkCommand(stream, into)).toEqual(command);
+  });
+
   it('tells the same as data, with spans in seconds', () => {
-    expect(statusData({ streams: [sync, halfway], types }, [], '/data/e.duckdb', 'sandbox', now)).toMatchObject({
+    expect(
+      statusData({ streams: [sync, halfway], types }, { running: [], halted: [] }, '/data/e.duckdb', 'sandbox', now),
+    ).toMatchObject({
       kind: 'events',
       known: true,
       events: 1235,

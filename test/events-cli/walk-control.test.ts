@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { standingOf } from '../../dist/cli/walk-standing.js';
 import { EventControl } from '../../dist/worker/event-control.js';
 import { readEventStatus } from '../../dist/worker/event-status.js';
 import { findWalk } from '../../src/worker/find-walk.js';
@@ -50,6 +51,32 @@ it('a walk is found by its id, its workflow’s or its name, whoever started it,
   const { streams, types } = await readEventStatus(setting.config, setting.folder.into);
   expect(streams.map(({ stream }) => stream)).toEqual(['sync', 'sync webset.idle']);
   expect(types.reduce((sum, { events }) => sum + events, 0)).toBe(400);
+});
+
+it('a walk that died tells why, without a worker; one that its server knows nothing of has stopped', async () => {
+  setting = await WalkSetting.open(temporal, { count: 400, from, to: '2025-02-01T00:00:00.000Z' });
+  const jobs = new FolderJobs(join(setting.config.stateDir, 'jobs'));
+  const access = { client: temporal.client, config: setting.config, shared: false };
+  const runtime = { walks: () => jobs.walks(), workflows: async () => access };
+  const start = async () => (await controlOf().start({ kind: 'sync', into: setting.folder.into })).handle;
+  setting.sandbox.setFaults([{ when: { nth: 2 }, do: { kind: 'status', status: 422 } }]);
+  const failed = await start();
+  await expect(failed.result()).rejects.toThrow('422');
+  expect(await standingOf(runtime, failed)).toEqual({ state: 'failed', message: expect.stringContaining('422') });
+
+  setting.sandbox.setFaults([{ when: {}, do: { kind: 'status', status: 500 } }]);
+  const { workflowId } = await start();
+  await expect.poll(async () => (await standingOf(runtime, failed)).state, soon).toBe('running');
+  await temporal.client.workflow.getHandle(workflowId).terminate('by somebody');
+  expect(await standingOf(runtime, failed)).toEqual({ state: 'failed', message: 'by somebody' });
+  const cancelled = await start();
+  await cancelled.cancel();
+  await expect(cancelled.result()).rejects.toThrow('cancelled');
+  expect(await standingOf(runtime, failed)).toEqual({ state: 'stopped', message: 'it was cancelled' });
+
+  const [walk] = await jobs.walks();
+  await jobs.putWalk({ ...(walk as NonNullable<typeof walk>), job: 'events-sync-lost', workflowId: 'lost' });
+  expect(await standingOf(runtime, { job: 'events-sync-lost' })).toEqual({ state: 'stopped', message: null });
 });
 
 it('a worker leaves alone what is meant for another service, and says so', async () => {

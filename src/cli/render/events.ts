@@ -1,5 +1,5 @@
 import type { Differences, StreamListing, Verification } from '../../core/event-warehouse.js';
-import type { WalkProgress, WalkSummary } from '../../core/walk-job.js';
+import type { WalkHeartbeat, WalkProgress, WalkSummary } from '../../core/walk-job.js';
 import type { EventStatus } from '../../worker/event-status.js';
 import { count, duration, some } from './amounts.js';
 import { columns } from './columns.js';
@@ -79,20 +79,58 @@ export function differs({ missing, changed, gone }: Differences): boolean {
   return missing + changed + gone > 0;
 }
 
-/** A walk that is under way, in a line. */
-export function runningText({ job, progress }: { readonly job: string; readonly progress: WalkProgress }): string {
-  const { phase, pausedFor, message } = progress;
-  const shown = progressText(new WalkMeter().line(0, progress, [], null));
-  const why = pausedFor === null ? '' : ` (${pausedFor})`;
-  return `${printable(job)}: ${phase}${why}, ${shown}${message === null ? '' : `\n  ${printable(message)}`}`;
+/** A walk that is under way. */
+export interface Running {
+  readonly job: string | null;
+  readonly progress: WalkProgress;
+  readonly running: readonly WalkHeartbeat[];
 }
 
-/** What a warehouse holds of a service's events, for a person. */
-export function statusText({ streams, types }: EventStatus, into: string, now: number): string {
+/** A walk that has windows left and does not go on, as far as can be seen from here. */
+export interface Halted {
+  /** Null for one of another folder. */
+  readonly job: string | null;
+  readonly stream: string;
+  /** `silent`: nobody answers for it. */
+  readonly state: 'failed' | 'stopped' | 'silent';
+  readonly message: string | null;
+  /** The command that makes it go on; null where only the client can that began it. */
+  readonly goOn: string | null;
+}
+
+/** A walk that is under way, in a line. */
+export function runningText({ job, progress, running }: Running): string {
+  const { phase, pausedFor, message } = progress;
+  const shown = progressText(new WalkMeter().line(0, progress, running, null));
+  const why = pausedFor === null ? '' : ` (${pausedFor})`;
+  return `${printable(job ?? progress.stream)}: ${phase}${why}, ${shown}${message === null ? '' : `\n  ${printable(message)}`}`;
+}
+
+/** What a warehouse holds of a service's events, for a person; of one that can't be read just the walks that don't go on. */
+export function statusLines(
+  held: EventStatus | null,
+  halted: readonly Halted[],
+  into: string,
+  now: number,
+): readonly string[] {
+  const { streams = [], types = [] } = held ?? {};
+  const strange = halted.filter(({ stream }) => !streams.some((one) => one.stream === stream));
+  const ended = strange.flatMap((one) => [
+    `${printable(one.job ?? one.stream)}: ${stateOf(one)}`,
+    ...haltedLines(one).map((line) => `  ${line}`),
+  ]);
+  if (held === null) return ended;
   const events = types.reduce((sum, one) => sum + one.events, 0);
   return [
+    ...ended,
     `Warehouse: ${printable(into)}`,
-    ...streams.flatMap((stream) => streamLines(stream, now)),
+    ...streams.flatMap((stream) =>
+      streamLines(
+        stream,
+        halted.find((one) => one.stream === stream.stream),
+        now,
+      ),
+    ),
     `${some(events, 'event')} of ${some(types.length, 'type')}:`,
     ...columns([
       ['type', 'events', 'latest'],
@@ -102,10 +140,21 @@ export function statusText({ streams, types }: EventStatus, into: string, now: n
         latest === null ? '-' : moment(latest),
       ]),
     ]).map((line) => `  ${line}`),
-  ].join('\n');
+  ];
 }
 
-function streamLines(listing: StreamListing, now: number): string[] {
+const stateOf = ({ state }: Halted) => (state === 'silent' ? 'under way' : state);
+
+/** Why it does not go on, and what makes it. */
+function haltedLines({ state, message, goOn }: Halted): string[] {
+  const why = state === 'silent' ? 'no server or worker answers for it' : message;
+  return [
+    ...(why === null ? [] : [`why: ${printable(why, 1000)}`]),
+    `to go on: ${goOn === null ? 'start its workflow again, with the same input' : printable(goOn, 1000)}`,
+  ];
+}
+
+function streamLines(listing: StreamListing, halted: Halted | undefined, now: number): string[] {
   const { stream, watermark, completedAt, to, pending, windows, share, events } = listing;
   const [kind = '', ...rest] = stream.split(' ');
   const name =
@@ -114,9 +163,11 @@ function streamLines(listing: StreamListing, now: number): string[] {
       : `${kind} ${short(rest[0]?.split('..')[0] ?? '')} to ${untilOf(rest)}${rest.slice(1).map((types) => ` ${types}`)}`;
   const lines = [`${printable(name)}:`];
   if (pending.length > 0) {
-    const part = share === null ? '' : `${Math.floor(share * 100)}% of its time, `;
+    const part = share === null ? '' : ` (${Math.floor(share * 100)}% of its time)`;
+    const state = halted ? stateOf(halted) : 'under way';
     lines.push(
-      `  under way: ${part}${windows - pending.length} of ${some(windows, 'window')} done, ${some(events, 'event')} read`,
+      `  ${state}: ${windows - pending.length} of ${some(windows, 'window')} done${part}, ${some(events, 'event')} read`,
+      ...(halted ? haltedLines(halted).map((line) => `    ${line}`) : []),
     );
   }
   if (kind === 'sync' || pending.length === 0)
@@ -139,7 +190,7 @@ function untilOf([stretch = '']: readonly string[]): string {
 /** The same for machines: times ISO 8601, spans in seconds. */
 export function statusData(
   held: EventStatus | null,
-  running: readonly { readonly job: string; readonly progress: WalkProgress }[],
+  { running, halted }: { readonly running: readonly Running[]; readonly halted: readonly Halted[] },
   into: string,
   origin: string,
   now: number,
@@ -152,6 +203,7 @@ export function statusData(
     // False: the warehouse is in use, and only what runs can be told.
     known: held !== null,
     running: running.map(({ job, progress }) => ({ job, ...progress })),
+    halted,
     into,
     origin,
     events: types.reduce((sum, one) => sum + one.events, 0),
