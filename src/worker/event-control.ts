@@ -22,9 +22,7 @@ import { walkName } from './find-walk.js';
 import { FlowHandle } from './flow-handle.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from './runtime-types.js';
 import { sha256 } from './sha256.js';
-
-/** State of an activity that waits for its next attempt, in Temporal's API. */
-const SCHEDULED = 1;
+import { waitsFor } from './waits-for.js';
 
 /** Where events go, and where their files are; addresses have no credentials. */
 export interface EventPlace {
@@ -121,12 +119,12 @@ export class WalkHandle extends FlowHandle<WalkProgress, WalkSummary> {
   /** What its activities do now, and why those that wait for their next attempt do. */
   async running(): Promise<readonly WalkHeartbeat[]> {
     const { raw } = await this.#handle.describe();
+    const now = Date.now();
     return (raw.pendingActivities ?? []).map((activity) => {
       const payload = activity.heartbeatDetails?.payloads?.[0];
       const beat = payload ? defaultPayloadConverter.fromPayload<WalkHeartbeat | null>(payload) : null;
-      const failed = activity.state === SCHEDULED ? (activity.lastFailure?.message ?? null) : null;
       // What an attempt that ended had loaded is in no sum, but in the warehouse: shown until the next one tells its own.
-      return { ...(beat ?? { window: 0, pages: 0 }), waitingFor: failed ?? beat?.waitingFor ?? null };
+      return { ...(beat ?? { window: 0, pages: 0 }), waitingFor: waitsFor(activity, now) ?? beat?.waitingFor ?? null };
     });
   }
 }

@@ -16,9 +16,7 @@ import {
   workflowIdOf,
 } from '../core/job.js';
 import { JobFailed, type JobHandle, UsageError } from './runtime-types.js';
-
-/** State of an activity that waits for its next attempt, in Temporal's API. */
-const SCHEDULED = 1;
+import { waitsFor } from './waits-for.js';
 
 /** How a workflow ended that ended badly. A cancelled one was told to. */
 const badEnds = ['FAILED', 'TERMINATED', 'TIMED_OUT'];
@@ -91,10 +89,10 @@ async function heartbeats(handle: WorkflowHandle): Promise<SliceHeartbeat[]> {
   const { raw } = await handle.describe();
   const beats: SliceHeartbeat[] = [];
   for (const activity of raw.pendingActivities ?? []) {
-    const failed = activity.state === SCHEDULED ? activity.lastFailure?.message : null;
     const slices = activity.activityType?.name === 'enrichSlice';
     const payload = slices ? activity.heartbeatDetails?.payloads?.[0] : null;
     const beat = payload ? defaultPayloadConverter.fromPayload<SliceHeartbeat>(payload) : null;
+    const failed = waitsFor(activity, Date.now());
     if (failed) beats.push({ ...(beat ?? noSlice), waitingFor: failed });
     else if (beat) beats.push(beat);
   }

@@ -1,0 +1,22 @@
+import type { DescribeWorkflowExecutionResponse } from '@temporalio/client';
+
+type PendingActivity = NonNullable<DescribeWorkflowExecutionResponse['pendingActivities']>[number];
+
+/** State of an activity that waits for its next attempt, in Temporal's API. */
+const SCHEDULED = 1;
+/** Shorter waits are over before they are read. */
+const LONG_SECONDS = 10;
+
+/** Why an activity waits for its next attempt, and how much longer from `now` (Unix ms); null where it does not. */
+export function waitsFor(
+  { state, lastFailure, nextAttemptScheduleTime, scheduledTime }: PendingActivity,
+  now: number,
+): string | null {
+  const message = lastFailure?.message;
+  if (state !== SCHEDULED || !message) return null;
+  // How long it was to be when it began, the failure says.
+  const why = message.replace(/^waiting \d+ s: /, '').replace(/, retry in \d+ s(?=\)$)/, '');
+  const at = nextAttemptScheduleTime ?? scheduledTime;
+  const seconds = Math.ceil((at?.seconds?.toNumber() ?? 0) - now / 1000);
+  return seconds < LONG_SECONDS ? why : `waiting ${seconds} s: ${why}`;
+}
