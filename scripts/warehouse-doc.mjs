@@ -79,7 +79,7 @@ async function postgresCatalog(url) {
 function toCatalog(rows) {
   const catalog = new Map();
   for (const [name, kind, is, column, type, meaning] of rows) {
-    if (name === job.name || name === 'searchflow_migrations') continue;
+    if (name === job.name) continue;
     const relation = catalog.get(name) ?? { name, kind, is, columns: new Map() };
     relation.columns.set(column, { type, is: meaning });
     catalog.set(name, relation);

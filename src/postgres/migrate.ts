@@ -1,3 +1,4 @@
+import { MIGRATIONS_TABLE, migrationsComments } from '../core/migrations-table.js';
 import { identifier } from './identifier.js';
 import type { PgTransaction, Postgres } from './postgres.js';
 
@@ -15,10 +16,7 @@ export interface Migration {
  */
 export async function migrate(postgres: Postgres, migrations: readonly Migration[]): Promise<void> {
   const schema = identifier(postgres.address.schema);
-  const done = await postgres.query<{ present: boolean }>('SELECT to_regclass($1) IS NOT NULL AS present', [
-    `${schema}.searchflow_migrations`,
-  ]);
-  if (done[0]?.present) {
+  if (await hasTable(postgres, schema)) {
     const missing = await missingOf(postgres, schema, migrations);
     if (missing.length === 0) return;
   }
@@ -27,14 +25,23 @@ export async function migrate(postgres: Postgres, migrations: readonly Migration
     const present = await tx.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [postgres.address.schema]);
     // Asked first, because CREATE … IF NOT EXISTS wants the right to create even where nothing is to be made.
     if (present.length === 0) await tx.query(`CREATE SCHEMA ${schema}`);
-    await tx.query(
-      `CREATE TABLE IF NOT EXISTS ${schema}.searchflow_migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`,
-    );
+    // Only its owner may comment on it.
+    if (!(await hasTable(tx, schema))) {
+      await tx.query(`
+        CREATE TABLE ${schema}.${MIGRATIONS_TABLE} (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());
+        ${migrationsComments('applied_at', `${schema}.`)}`);
+    }
     for (const migration of await missingOf(tx, schema, migrations)) {
       await tx.query(migration.sql(schema));
-      await tx.query(`INSERT INTO ${schema}.searchflow_migrations (name) VALUES ($1)`, [migration.name]);
+      await tx.query(`INSERT INTO ${schema}.${MIGRATIONS_TABLE} (name) VALUES ($1)`, [migration.name]);
     }
   });
+}
+
+async function hasTable(tx: Pick<PgTransaction, 'query'>, schema: string): Promise<boolean> {
+  const table = `${schema}.${MIGRATIONS_TABLE}`;
+  const [row] = await tx.query<{ present: boolean }>('SELECT to_regclass($1) IS NOT NULL AS present', [table]);
+  return row?.present ?? false;
 }
 
 async function missingOf(
@@ -42,7 +49,7 @@ async function missingOf(
   schema: string,
   migrations: readonly Migration[],
 ): Promise<Migration[]> {
-  const rows = await tx.query<{ name: string }>(`SELECT name FROM ${schema}.searchflow_migrations`);
+  const rows = await tx.query<{ name: string }>(`SELECT name FROM ${schema}.${MIGRATIONS_TABLE}`);
   const applied = new Set(rows.map(({ name }) => name));
   return migrations.filter(({ name }) => !applied.has(name));
 }

@@ -1,10 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { MIGRATIONS_TABLE, migrationsComments } from '../../core/migrations-table.js';
 import { SinkUnusable } from '../../core/sink.js';
 import { inTransaction } from './in-transaction.js';
 import { relationNames } from './job-view.js';
 import { type Migration, migrations } from './migrations/index.js';
-
-const STORAGE = 'searchflow_migrations';
 
 /**
  * Brings the warehouse to the newest tables, each step all or nothing. Throws `SinkUnusable` for a warehouse that a newer version
@@ -27,19 +26,20 @@ export async function migrate(connection: DuckDBConnection, file: string): Promi
 
 async function executed(connection: DuckDBConnection): Promise<string[]> {
   const tables = await connection.runAndReadAll(
-    `SELECT 1 FROM duckdb_tables() WHERE schema_name = 'main' AND database_name = current_database() AND table_name = '${STORAGE}'`,
+    `SELECT 1 FROM duckdb_tables() WHERE schema_name = 'main' AND database_name = current_database() AND table_name = '${MIGRATIONS_TABLE}'`,
   );
   if (tables.currentRowCount === 0) return [];
-  const names = await connection.runAndReadAll(`SELECT name FROM ${STORAGE} ORDER BY name`);
+  const names = await connection.runAndReadAll(`SELECT name FROM ${MIGRATIONS_TABLE} ORDER BY name`);
   return names.getRowsJson().map((row) => String(row[0]));
 }
 
 async function run(connection: DuckDBConnection, { name, sql }: Migration): Promise<void> {
   await connection.run(
-    `CREATE TABLE IF NOT EXISTS ${STORAGE} (name VARCHAR PRIMARY KEY, executed_at TIMESTAMP NOT NULL)`,
+    `CREATE TABLE IF NOT EXISTS ${MIGRATIONS_TABLE} (name VARCHAR PRIMARY KEY, executed_at TIMESTAMP NOT NULL);
+    ${migrationsComments('executed_at')}`,
   );
   await connection.run(typeof sql === 'string' ? sql : sql(await relationNames(connection)));
-  await connection.run(`INSERT INTO ${STORAGE} VALUES ($name, make_timestamp_ms($now::BIGINT))`, {
+  await connection.run(`INSERT INTO ${MIGRATIONS_TABLE} VALUES ($name, make_timestamp_ms($now::BIGINT))`, {
     name,
     now: BigInt(Date.now()),
   });
