@@ -33,8 +33,7 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
     ['--csv', flags.csv],
   ] as const) {
     if (path === undefined) continue;
-    if (path === '' || (path === '-' && flag === '--into'))
-      mistakes.push(`${flag}: '${path}' is not the name of a file.`);
+    if (flag === '--into' ? path === '-' : path === '') mistakes.push(`${flag}: '${path}' is not the name of a file.`);
     else if (!stdin && resolve(cwd, path) === resolve(cwd, file))
       mistakes.push(`${flag} would overwrite the input ${file}.`);
   }

@@ -52,8 +52,11 @@ function schemaOf({ url }: DatabaseAddress, defaultSchema: string): string {
 /** What `--into` names, with the credentials of the environment where it has none of its own and they are for the same database. */
 function readWarehouse(reader: SettingsReader, into: string | undefined): DatabaseAddress | null {
   const configured = readDatabase(reader, reader.variable('SEARCHFLOW_WAREHOUSE_URL'), databaseWarehouse);
+  const flag = reader.flag(into, '--into');
+  if (flag?.text.trim() === '')
+    reader.wrong(flag, 'is no warehouse; give the path of a DuckDB file, or postgres://host/database.');
   if (into === undefined || !isPostgresUrl(into)) return configured;
-  const asked = readDatabase(reader, reader.flag(into, '--into'), databaseWarehouse);
+  const asked = readDatabase(reader, flag, databaseWarehouse);
   return asked?.shown === configured?.shown && new URL(into).username === '' ? configured : asked;
 }
 

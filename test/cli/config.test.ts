@@ -102,6 +102,13 @@ describe('readConfig', () => {
     },
   );
 
+  it('takes no empty name for a warehouse', () => {
+    for (const into of ['', ' '])
+      expect(mistakes({}, { into })).toBe(
+        `--into: '${into}' (command line) is no warehouse; give the path of a DuckDB file, or postgres://host/database.`,
+      );
+  });
+
   it('never prints a key that was put into another setting', () => {
     expect(mistakes({ SEARCHFLOW_API_KEY: key, SEARCHFLOW_QPS: key })).not.toContain(key);
     expect(mistakes({ SEARCHFLOW_API_KEY: key, SEARCHFLOW_BASE_URL: `https://u:${key}@example.com` })).not.toContain(

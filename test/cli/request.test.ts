@@ -90,10 +90,16 @@ describe('enrich request', () => {
   });
 
   it('reports every mistake of the command line together', () => {
-    const { mistakes } = request('gone.csv', { delimiter: 'ab', batch: '101', refreshAfter: '30', csv: '-', into: '' });
+    const { mistakes } = request('gone.csv', {
+      delimiter: 'ab',
+      batch: '101',
+      refreshAfter: '30',
+      csv: '-',
+      into: 'gone.csv',
+    });
     expect(mistakes).toEqual([
       expect.stringMatching(/^There is no file gone\.csv \(looked for \//),
-      expect.stringMatching(/^--into: ''/),
+      expect.stringMatching(/^--into would overwrite the input/),
       expect.stringMatching(/^--csv -: write to a file/),
       expect.stringMatching(/^--delimiter: 'ab'/),
       expect.stringMatching(/^--batch: '101'/),
