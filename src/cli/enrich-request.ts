@@ -84,5 +84,9 @@ function readRefreshAfter(text: string | undefined, mistakes: string[]): number 
   if (text === undefined) return null;
   const ms = parseDuration(text);
   if (ms === null) mistakes.push(`--refresh-after: '${text}' is not a duration such as 12h, 30d or 2w.`);
+  else if (ms === 0)
+    mistakes.push(
+      `--refresh-after: after ${text} every answer is too old at once, also those that this job has just bought, should it be interrupted; give a longer time, such as 1h.`,
+    );
   return ms;
 }

@@ -107,6 +107,13 @@ describe('enrich request', () => {
     ]);
   });
 
+  it('refuses a time after which all is to be bought again at once', () => {
+    expect(request('in.csv', { refreshAfter: '0d' }).mistakes).toEqual([
+      expect.stringMatching(/^--refresh-after: after 0d every answer is too old at once/),
+    ]);
+    expect(request('in.csv', { refreshAfter: '1d' }).mistakes).toEqual([]);
+  });
+
   it('never lets a result overwrite the input', () => {
     expect(request('in.csv', { csv: './in.csv' }).mistakes).toEqual(['--csv would overwrite the input in.csv.']);
     expect(request('in.csv', { into: join(cwd, 'in.csv') }).mistakes).toHaveLength(1);
