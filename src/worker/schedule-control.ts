@@ -1,4 +1,10 @@
-import { ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
+import {
+  ScheduleAlreadyRunning,
+  type ScheduleDescription,
+  ScheduleNotFoundError,
+  ScheduleOverlapPolicy,
+} from '@temporalio/client';
+import { msNumberToTs } from '@temporalio/common/lib/time.js';
 import { jobOfWorkflow, workflowNames } from '../core/job.js';
 import type { ScheduledJobInput, ScheduledWork } from '../core/schedule.js';
 import { catchUpMs, jitterMs, type ScheduleTiming, timingProblems, timingText } from '../core/schedule-timing.js';
@@ -79,29 +85,51 @@ export class ScheduleControl {
   /** One with its last runs. Throws `UsageError` where there is none of the name, as all below do. */
   async show(name: string): Promise<ScheduleView> {
     const { client } = this.#access;
-    const about = await describeSchedule(client, PREFIX + name);
-    const view = about && (await viewOf(client, about, SHOWN_RUNS));
+    const view = await viewOf(client, await this.#about(name), SHOWN_RUNS);
     if (!view) throw unknownSchedule(name);
     return view;
   }
 
-  pause(name: string, note: string): Promise<void> {
-    return this.#known(name, (handle) => handle.pause(note));
+  /** One that is paused already keeps its reason, which is the answer; else null. */
+  async pause(name: string, note: string): Promise<string | null> {
+    const { state } = await this.#about(name);
+    if (state.paused) return state.note ?? '';
+    await this.#known(name, (handle) => handle.pause(note));
+    return null;
   }
 
   resume(name: string): Promise<void> {
     return this.#known(name, (handle) => handle.unpause());
   }
 
-  /** Runs it now, or right after the run that goes on. */
-  trigger(name: string): Promise<void> {
-    return this.#known(name, (handle) => handle.trigger(ScheduleOverlapPolicy.BUFFER_ONE));
+  /** Runs it now, or right after the run that goes on; `waits`: one does so already, and a second would find nothing. */
+  async trigger(name: string): Promise<'now' | 'after' | 'waits'> {
+    const { info, raw } = await this.#about(name);
+    const goesOn = info.runningActions.length > 0;
+    if (goesOn && Number(raw.info?.bufferSize ?? 0) > 0) return 'waits';
+    await this.#known(name, (handle) => handle.trigger(ScheduleOverlapPolicy.BUFFER_ONE));
+    return goesOn ? 'after' : 'now';
   }
 
-  /** Runs it for each of its times between two moments (Unix ms), one after the other: each finds what the one before left. */
-  backfill(name: string, from: number, until: number): Promise<void> {
-    const span = { start: new Date(from), end: new Date(until), overlap: ScheduleOverlapPolicy.BUFFER_ALL };
-    return this.#known(name, (handle) => handle.backfill(span));
+  /**
+   * Runs it for each of its times between two moments (Unix ms), one after the other: each finds what the one before left. Throws a
+   * `UsageError` where it has no time in between.
+   */
+  async backfill(name: string, from: number, until: number): Promise<void> {
+    const { client } = this.#access;
+    const range = { startTime: msNumberToTs(from), endTime: msNumberToTs(until) };
+    const where = { namespace: client.options.namespace, scheduleId: PREFIX + name };
+    await this.#about(name);
+    await this.#known(name, async (handle) => {
+      const { startTime } = await client.workflowService.listScheduleMatchingTimes({ ...where, ...range });
+      if (startTime.length === 0)
+        throw new UsageError(`The schedule ${name} has no time in that range, so no run was missed in it`);
+      await handle.backfill({
+        start: new Date(from),
+        end: new Date(until),
+        overlap: ScheduleOverlapPolicy.BUFFER_ALL,
+      });
+    });
   }
 
   /** The run that goes on is not ended by it. */
@@ -112,6 +140,12 @@ export class ScheduleControl {
   /** Whether a worker is there for the runs. */
   async worked(): Promise<boolean> {
     return (await workerOn(this.#access.client, this.#access.config.taskQueue)) !== null;
+  }
+
+  async #about(name: string): Promise<ScheduleDescription> {
+    const about = await describeSchedule(this.#access.client, PREFIX + name);
+    if (!about) throw unknownSchedule(name);
+    return about;
   }
 
   async #known(
@@ -133,7 +167,7 @@ export class ScheduleControl {
     } catch (error) {
       // So the client tells of an argument that the server refuses.
       if (!('cron' in timing) || !(error instanceof TypeError)) throw error;
-      throw new UsageError(`cron: the Temporal server can't use '${timing.cron}': ${error.message}`);
+      throw new UsageError(`--cron: the Temporal server can't use '${timing.cron}': ${error.message}`);
     }
   }
 }

@@ -66,11 +66,26 @@ it('a schedule is made with what it costs told before, listed, shown, paused, tr
     .poll(async () => (await run('schedule', 'list')).out, { timeout: 30_000 })
     .toMatch(/^daily +every 6h +next \S+Z +no run yet\n$/);
   expect((await run('schedule', 'pause', 'daily', '--why', 'holidays')).err).toContain('schedule resume daily');
+  const again = await run('schedule', 'pause', 'daily', '--why', 'something else');
+  expect([again.code, again.err]).toEqual([0, expect.stringContaining('daily is paused already (holidays)')]);
   expect((await run('schedule', 'show', 'daily')).out).toMatch(
     /Next: +paused \(holidays\)\nA run costs: at most \$0\.50\nNo run/,
   );
   expect((await run('schedule', 'resume', 'daily')).err).toMatch(/daily goes on; next \d{4}/);
   expect((await run('schedule', 'trigger', 'daily')).err).toMatch(/daily runs now; .*\n.*No worker answers/s);
+  // Nobody works on the first one.
+  expect((await run('schedule', 'trigger', 'daily')).err).toContain('another one begins right after it');
+  expect((await run('schedule', 'trigger', 'daily')).err).toContain('no third is added');
+  const never = await run(
+    'schedule',
+    'backfill',
+    'daily',
+    '--from',
+    '2025-12-31T23:00Z',
+    '--until',
+    '2025-12-31T23:59Z',
+  );
+  expect([never.code, never.err]).toEqual([2, expect.stringContaining('daily has no time in that range')]);
   const late = await run('schedule', 'backfill', 'daily', '--from', '2d', '--until', '1d');
   expect([late.code, late.err]).toEqual([0, expect.stringContaining('one after the other')]);
   expect((await run('schedule', 'delete', 'daily')).err).toContain('daily is deleted');
@@ -81,10 +96,19 @@ it('a schedule is made with what it costs told before, listed, shown, paused, tr
 
 it.each([
   [['--every', '1d'], 'give --max-cost DOLLARS for each run, or --yes'],
-  [['--cron', '99 6 * * *', '--yes'], "can't use '99 6 * * *'"],
+  [['--cron', '99 6 * * *', '--yes'], "--cron: the Temporal server can't use '99 6 * * *'"],
 ])('refuses enrich with %j in a sentence', async (args, sentence) => {
   const { code, err } = await run('enrich', folder.input, ...args);
   expect([code, err]).toEqual([2, expect.stringContaining(sentence)]);
+});
+
+it('makes up for a day that is not over yet up to now', async () => {
+  await run('events', 'sync', '--every', '1h', '--schedule-name', 'hourly');
+  const { code, err } = await run('schedule', 'backfill', 'hourly', '--from', '1d', '--until', '0d');
+  const until = /T00:00:00Z to (\S+),/.exec(err)?.[1] ?? err;
+  expect([code, Date.parse(until)]).toEqual([0, expect.any(Number)]);
+  expect(Date.parse(until)).toBeLessThanOrEqual(Date.now());
+  await run('schedule', 'delete', 'hourly');
 });
 
 it('refuses a backfill of what lies ahead, and says all that is wrong', async () => {
@@ -102,6 +126,8 @@ it('says who needs the credentials of a warehouse, which are in no schedule', as
   expect([made.code, made.err]).toEqual([0, expect.stringContaining('needs them in SEARCHFLOW_WAREHOUSE_URL')]);
   const plain = await run('events', 'sync', '--every', '1h', '--into', `postgres://${address}`);
   expect([plain.code, plain.err]).toEqual([0, expect.not.stringContaining('SEARCHFLOW_WAREHOUSE_URL')]);
+  const name = /Schedule (\S+) (?:made|changed)/.exec(plain.err)?.[1] ?? '';
+  expect((await run('schedule', 'show', name)).out).toMatch(/A run costs: +nothing: its calls are free/);
   const listed = await run('schedule', 'list', '--json');
   expect(listed.out).toContain(`postgres://${address}`);
   expect(made.err + listed.out).not.toContain('canary-pw');

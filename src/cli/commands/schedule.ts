@@ -46,8 +46,9 @@ export function show(context: Context, name: string, flags: { readonly json?: bo
 /** `searchflow schedule pause NAME`: no run begins until it is resumed; the one that goes on ends. */
 export function pause(context: Context, name: string, flags: { readonly why?: string }): Promise<ExitCode> {
   return withSchedules(context, [], async (control) => {
-    await control.pause(name, flags.why ?? `by ${whoami(context)}, ${moment(Date.now())}`);
-    context.terminal.say(`${printable(name)} is paused; searchflow schedule resume ${printable(name)} goes on.`);
+    const before = await control.pause(name, flags.why ?? `by ${whoami(context)}, ${moment(Date.now())}`);
+    const state = before === null ? 'paused' : `paused already${before === '' ? '' : ` (${printable(before)})`}`;
+    context.terminal.say(`${printable(name)} is ${state}; searchflow schedule resume ${printable(name)} goes on.`);
   });
 }
 
@@ -61,11 +62,17 @@ export function resume(context: Context, name: string): Promise<ExitCode> {
   });
 }
 
+const triggered = {
+  now: 'runs now',
+  after: 'goes on with a run already: another one begins right after it',
+  waits: 'goes on with a run already, and another one waits for its end: no third is added',
+} as const;
+
 /** `searchflow schedule trigger NAME`: a run now, or right after the one that goes on. */
 export function trigger(context: Context, name: string): Promise<ExitCode> {
   return withSchedules(context, [], async (control, who) => {
-    await control.trigger(name);
-    context.terminal.say(`${printable(name)} runs now; searchflow schedule show ${printable(name)} tells how it ends.`);
+    const what = triggered[await control.trigger(name)];
+    context.terminal.say(`${printable(name)} ${what}; searchflow schedule show ${printable(name)} tells how it ends.`);
     context.terminal.say(await who());
   });
 }
@@ -89,9 +96,11 @@ export function backfill(
   const mistakes: string[] = [];
   const now = Date.now();
   const from = readMoment('--from', flags.from, now, mistakes);
-  const until = readMoment('--until', flags.until, now, mistakes);
+  const end = readMoment('--until', flags.until, now, mistakes, true);
+  // A day that is not over yet ends now.
+  if (end !== null && end > now + DAY_MS) mistakes.push('--until lies ahead: those runs come by themselves.');
+  const until = end && Math.min(end, now);
   if (from !== null && until !== null && from >= until) mistakes.push('--from is not before --until.');
-  if (until !== null && until > now) mistakes.push('--until lies ahead: those runs come by themselves.');
   return withSchedules(context, mistakes, async (control, who) => {
     if (from === null || until === null) throw new UsageError('--from and --until are needed.');
     await control.backfill(name, from, until);

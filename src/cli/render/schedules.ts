@@ -46,18 +46,19 @@ export function scheduleText(view: ScheduleView): string {
     ['Service', printable(input.origin ?? '')],
     ['When', printable(view.when)],
     ['Next', view.paused ? nextText(view) : view.next.slice(0, 5).map(moment).join(', ')],
-    [
-      'A run costs',
-      'maxCostDollars' in input && typeof input.maxCostDollars === 'number'
-        ? `at most ${dollars(input.maxCostDollars * 1e6)}`
-        : 'no bound',
-    ],
+    ['A run costs', costText(view)],
   ];
   return [
     ...lines.filter(([, value]) => value !== '').map(([name, value]) => `${`${name}:`.padEnd(13)}${value}`),
     ...(view.runs.length === 0 ? ['No run yet.'] : ['Last runs:']),
     ...view.runs.map((run) => `  ${moment(run.at)}  ${runText(run)}`),
   ].join('\n');
+}
+
+function costText({ work }: ScheduleView): string {
+  if (work.workflow !== 'enrichCsv') return 'nothing: its calls are free';
+  const { maxCostDollars } = work.input;
+  return typeof maxCostDollars === 'number' ? `at most ${dollars(maxCostDollars * 1e6)}` : 'no bound';
 }
 
 /** A schedule for machines; times in ISO 8601, dollars in the summaries as they are there. */
