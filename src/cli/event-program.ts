@@ -43,6 +43,6 @@ function withWalk(command: Command): Command {
 
 function withStretch(command: Command): Command {
   return command
-    .option('--from <moment>', 'such as 2026-01-01 (UTC), 2026-01-01T08:00+01:00, or 30d ago')
-    .option('--until <moment>', 'the same; a day is included (default: a minute ago)');
+    .option('--from <moment>', 'a day of UTC: 2026-01-01, or 30d for that 30 days ago; or 2026-01-01T08:00+01:00')
+    .option('--until <moment>', 'the same; a day is included, 1d to its end (default: a minute ago)');
 }

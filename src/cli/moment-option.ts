@@ -4,7 +4,7 @@ import { parseDay, parseLastDay } from './day-option.js';
 export type MomentRead = { readonly at: number } | { readonly problem: string };
 
 /**
- * A moment: `2026-01-31` (a day of UTC; as an `end` all of it), `7d` (so many days ago, in whole days), or with a time and its zone:
+ * A moment: `2026-01-31` (a day of UTC; as an `end` all of it), `7d` (the day so long ago, the same), or with a time and its zone:
  * `2026-01-31T18:00Z`, `2026-01-31T18:00+01:00`.
  */
 export function parseMoment(text: string, now: number, end = false): MomentRead {
@@ -14,7 +14,7 @@ export function parseMoment(text: string, now: number, end = false): MomentRead 
   const match = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(.*)$/.exec(text);
   if (!match)
     return {
-      problem: `'${text}' is no date; give one such as 2026-01-31 (UTC), 2026-01-31T18:00Z or 7d for seven days ago`,
+      problem: `'${text}' is no date; give one such as 2026-01-31 (UTC), 2026-01-31T18:00Z, or 7d for the day seven days ago`,
     };
   const [, date = '', time = '', zone = ''] = match;
   if (zone === '')

@@ -106,8 +106,8 @@ function addMoney(program: Command, chosen: (action: Action) => void): void {
     .command('usage')
     .description('what was bought')
     .addOption(new Option('--by <group>', 'a line for each').choices(['job', 'operation', 'day']).default('job'))
-    .option('--since <day>', 'such as 2026-11-01 (UTC), or a time ago such as 30d')
-    .option('--until <day>', 'the last one')
+    .option('--since <day>', 'a day of UTC: 2026-11-01, or 30d for that 30 days ago')
+    .option('--until <day>', 'the last one, the same')
     .option('--json', 'one JSON object')
     .action((flags) => chosen(async (context) => (await import('./commands/usage.js')).usage(context, flags)));
 }

@@ -46,7 +46,7 @@ export function addSchedules(program: Command, chosen: Chosen): void {
     .command('backfill')
     .description('a run for each of its times in the past between two moments')
     .argument('<name>')
-    .option('--from <moment>', 'such as 2026-11-01 (UTC), 2026-11-01T08:00+01:00, or 7d for seven days ago')
-    .option('--until <moment>', 'the same')
+    .option('--from <moment>', 'a day of UTC: 2026-11-01, or 7d for that 7 days ago; or 2026-11-01T08:00+01:00')
+    .option('--until <moment>', 'the same; a day is included, 1d to its end')
     .action((name, flags) => chosen(async (context) => (await commands()).backfill(context, name, flags)));
 }

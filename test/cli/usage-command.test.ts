@@ -65,10 +65,11 @@ describe('searchflow usage', () => {
     expect(asked).toEqual([]);
   });
 
-  it('takes a time ago for the day that holds it', () => {
+  it('takes days and weeks ago for the day that was then, and nothing shorter', () => {
     const now = Date.UTC(2026, 10, 21, 13);
     expect(parseDay('7d', now)).toBe(Date.UTC(2026, 10, 14));
-    expect(parseDay('1h', now)).toBe(Date.UTC(2026, 10, 21));
+    expect(parseDay('1w', now)).toBe(Date.UTC(2026, 10, 14));
+    expect(parseDay('12h', now)).toBeNull();
     expect(parseLastDay('1d', now)).toBe(Date.UTC(2026, 10, 21));
   });
 });

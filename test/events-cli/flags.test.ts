@@ -31,6 +31,7 @@ describe('moments', () => {
     ['2026-01-31T18:00 Europe/Berlin', 'no time zone that a date can have'],
     ['31.1.2026', 'such as 2026-01-31'],
     ['yesterday', 'such as 2026-01-31'],
+    ['12h', '7d for the day seven days ago'],
   ])('%s is refused with a way out', (text, sentence) => {
     expect(parseMoment(text, now)).toEqual({ problem: expect.stringContaining(sentence) });
   });

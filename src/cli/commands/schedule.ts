@@ -9,6 +9,8 @@ import { withRuntime } from '../session.js';
 import { settings } from '../settings.js';
 import { whoami } from '../with-monitors.js';
 
+const DAY_MS = 86_400_000;
+
 /** Runs a command on schedules: with a server, and without a worker of its own. */
 async function withSchedules(
   context: Context,
@@ -111,10 +113,16 @@ export function backfill(
   });
 }
 
-function readMoment(flag: string, text: string | undefined, now: number, mistakes: string[]): number | null {
+function readMoment(
+  flag: string,
+  text: string | undefined,
+  now: number,
+  mistakes: string[],
+  end = false,
+): number | null {
   if (text === undefined) {
-    mistakes.push(`${flag} is needed, such as 2026-11-01 (UTC) or 7d for seven days ago.`);
+    mistakes.push(`${flag} is needed, such as 2026-11-01 (UTC), or 7d for the day seven days ago.`);
     return null;
   }
-  return toMoment(flag, text, now, mistakes);
+  return toMoment(flag, text, now, mistakes, end);
 }

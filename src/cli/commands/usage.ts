@@ -19,7 +19,10 @@ export async function usage(context: Context, flags: UsageFlags): Promise<ExitCo
   const day = (text: string | undefined, flag: string, parse: typeof parseDay): number | undefined => {
     if (text === undefined) return undefined;
     const at = parse(text, now);
-    if (at === null) mistakes.push(`${flag}: '${text}' is not a day such as 2026-11-21, nor a time ago such as 7d.`);
+    if (at === null)
+      mistakes.push(
+        `${flag}: '${text}' is not a day such as 2026-11-21, nor one so many days or weeks ago, such as 7d or 2w.`,
+      );
     return at ?? undefined;
   };
   const since = day(flags.since, '--since', parseDay);
