@@ -133,13 +133,13 @@ async function tryAgain<T>(
         const code = (error as { code?: string }).code ?? null;
         throw new PostgresRefused(`The database ${address.shown} refuses: ${reason}`, code, { cause: error });
       }
-      if (Date.now() > until) {
-        const sentence = `The database ${address.shown} can't be reached: ${reason}; start it, or correct its address`;
-        throw new PostgresAway(sentence, { cause: error });
-      }
       if (!said && problem === 'away' && Date.now() - began >= SAID_AFTER_MS) {
         said = true;
         options.say?.(`Waiting for the database ${address.shown}: ${reason}`);
+      }
+      if (Date.now() > until) {
+        const sentence = `The database ${address.shown} can't be reached: ${reason}; start it, or correct its address`;
+        throw new PostgresAway(sentence, { cause: error });
       }
       const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);
       await delay(wait * (0.5 + Math.random() / 2), undefined, { signal });

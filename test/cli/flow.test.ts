@@ -182,9 +182,11 @@ describe('Ctrl-C', () => {
     expect(calls.filter((call) => call.startsWith('close'))).toEqual(['close drain']);
   });
 
-  it('cuts at the second one', async () => {
+  /** Stops a command twice that does not drain; so many paid requests are in flight. */
+  async function pressTwice(inFlight: number) {
     const { runtime, calls } = fakeRuntime({
       ...endless,
+      inFlight: () => inFlight,
       close: (mode) => (mode === 'now' ? Promise.resolve() : new Promise(() => undefined)),
     });
     const { context, err, press } = fakeContext(runtime);
@@ -194,25 +196,19 @@ describe('Ctrl-C', () => {
     await vi.waitFor(() => expect(calls).toContain('close drain'));
     press();
     expect(await code).toBe(130);
+    return { calls, said: err() };
+  }
+
+  it('cuts at the second one', async () => {
+    const { calls, said } = await pressTwice(3);
     expect(calls.filter((call) => call.startsWith('close'))).toEqual(['close drain', 'close now']);
-    expect(err()).toContain('Stopped at once; requests cut off may show as unknown outcomes.');
+    expect(said).toContain('Stopped at once; requests cut off may show as unknown outcomes.');
   });
 
   it('speaks of no unknown outcomes where what is cut off was free', async () => {
-    const { runtime, calls } = fakeRuntime({
-      ...endless,
-      inFlight: () => 0,
-      close: (mode) => (mode === 'now' ? Promise.resolve() : new Promise(() => undefined)),
-    });
-    const { context, err, press } = fakeContext(runtime);
-    const code = run(context);
-    await vi.waitFor(() => expect(calls).toContain('start'));
-    press();
-    await vi.waitFor(() => expect(calls).toContain('close drain'));
-    press();
-    expect(await code).toBe(130);
-    expect(err()).toContain('Stopped. To go on:');
-    expect(err()).not.toContain('unknown outcomes');
+    const { said } = await pressTwice(0);
+    expect(said).toContain('Stopped. To go on:');
+    expect(said).not.toContain('unknown outcomes');
   });
 
   it('ends with 143 on SIGTERM', async () => {
