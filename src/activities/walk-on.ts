@@ -22,7 +22,9 @@ import { fetchPage } from './walk-page.js';
 
 /** Events a page: the most that the service gives (interface section 8). */
 const PAGE_SIZE = 200;
-/** How often a page is asked for that is one that came before: a service may repeat itself by mistake. */
+/** Pages in a row that came before and lead on all the same: they are loaded once more, which changes nothing. */
+const MAY_REPEAT = 3;
+/** How often the page is asked for that leads nowhere new: a service may repeat itself by mistake. */
 const TRIES = 4;
 /** How many walks in a row may end in a circle, each over half of the one before, until nobody believes that the next would not. */
 const MAX_CIRCLES = 3;
@@ -69,7 +71,7 @@ export async function walkOn(
       const { memory } = loading;
       const page = await fetchPage(deps, queryOf(walk, window, state.cursor), { signal, careful, waits, memory });
       try {
-        return [page, advance(state, factsOf(page))];
+        return [page, advance(state, factsOf(page), MAY_REPEAT)];
       } catch (error) {
         memory.giveBack(page.items);
         if (!isCircle(error) || tries === TRIES) throw error;

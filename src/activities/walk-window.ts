@@ -55,8 +55,7 @@ export function createWalkWindow(deps: WalkDeps) {
         });
         const replaced = parts && (await warehouse.split(walk, window, attempt, parts, begin));
         const { current, ...counts } = await loading.landed();
-        // Behind a pause or a cancel nobody else would: current state would lack what is loaded for as long as it lasts.
-        if (context.cancellationDetails?.cancelRequested) await warehouse.settle(walk.origin);
+        if (context.cancellationDetails?.cancelRequested) await settle(warehouse, walk);
         return {
           ...counts,
           pages: walked.pages - claimed.walk.pages,
@@ -65,6 +64,10 @@ export function createWalkWindow(deps: WalkDeps) {
           lengthMs: lengthOf(claimed),
           partsMs: (parts ?? []).reduce((sum, part) => sum + lengthOf(part), 0),
         };
+      } catch (error) {
+        const failure = toWalkFailure(error, info.attempt);
+        if (failure instanceof ApplicationFailure && failure.nonRetryable) await settle(warehouse, walk);
+        throw failure;
       } finally {
         loading.leave();
       }
@@ -74,6 +77,14 @@ export function createWalkWindow(deps: WalkDeps) {
       heart.stop();
     }
   };
+}
+
+/**
+ * Behind a pause, a cancel or a failure nobody else would make state of what is loaded, for as long as that lasts. Where it can't be
+ * made now, whoever goes on does, and tells why not.
+ */
+async function settle(warehouse: EventWarehouse, { origin }: WalkWindowInput['walk']): Promise<void> {
+  await warehouse.settle(origin).catch(() => undefined);
 }
 
 /** A list that can't be walked on, or holds something else, is a person's business; the latter only when read with care. */

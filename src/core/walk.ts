@@ -50,6 +50,8 @@ export interface WalkState {
   readonly mark: number | null;
   /** How many walks in a row before this one, each over a part of the one before, ended in a circle; absent: none. */
   readonly circles?: number;
+  /** Pages in a row that came before; absent: none. */
+  readonly repeats?: number;
 }
 
 /** Latest cursors and pages that a new one is compared with. */
@@ -113,14 +115,19 @@ export interface PageFacts {
   readonly print: string | null;
 }
 
-/** The state behind a page, see {@link next}. */
-export function advance(state: WalkState, { items, hasMore, cursor, print }: PageFacts): WalkState {
+/**
+ * The state behind a page, see {@link next}. Of pages that came before, so many in a row are passed over where each leads on to a cursor
+ * that did not: none, unless whoever reads them takes each record once.
+ */
+export function advance(state: WalkState, { items, hasMore, cursor, print }: PageFacts, mayRepeat = 0): WalkState {
   const fail = (problem: WalkProblem, message: string): WalkError => new WalkError(problem, message, state.pages);
   const fingerprint = print === null ? null : hash(print);
-  if (fingerprint !== null && state.seen.includes(fingerprint)) {
+  const repeats = fingerprint !== null && state.seen.includes(fingerprint) ? (state.repeats ?? 0) + 1 : 0;
+  const done = hasMore === false || (hasMore === null && cursor === null);
+  // An end behind a page that was no end before is none either.
+  if (repeats > (done || cursor === null ? 0 : mayRepeat)) {
     throw fail('repeated-page', 'the service answered with a page that it gave before; start the walk anew');
   }
-  const done = hasMore === false || (hasMore === null && cursor === null);
   const empty = print === null ? state.empty + 1 : 0;
   const read = { pages: state.pages + 1, items: state.items + items, empty };
   if (done) return { ...state, ...read, cursor: null, done };
@@ -135,7 +142,8 @@ export function advance(state: WalkState, { items, hasMore, cursor, print }: Pag
     throw fail('repeated-cursor', 'the service gave a cursor that it gave before; start the walk anew');
   }
   const seen = fingerprint === null ? state.seen : [...state.seen, fingerprint].slice(-REMEMBERED);
-  return { ...state, ...read, cursor, done, cursors, seen, mark };
+  const { repeats: _, ...others } = state;
+  return { ...others, ...read, cursor, done, cursors, seen, mark, ...(repeats > 0 ? { repeats } : {}) };
 }
 
 /**

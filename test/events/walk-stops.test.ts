@@ -68,6 +68,17 @@ it('waits for a person where the service refuses the key; a scheduled run ends i
   await expectAll(setting);
 });
 
+it('leaves no state behind what it loaded where a window fails', async () => {
+  await open({ count: 4000 });
+  setting.sandbox.setFaults([{ when: { nth: 12 }, do: { kind: 'status', status: 401 }, limit: 1 }]);
+  const run = await setting.sync({ parallel: 1 });
+  await expect.poll(async () => (await run.progress()).pausedFor, soon).toBe('key');
+  await expect.poll(run.activities, soon).toBe(0);
+  expect((await setting.ids()).size).toBeGreaterThan(1000);
+  expect(await setting.query('SELECT load_id FROM event_loads WHERE in_state = 0')).toEqual([]);
+  await run.cancel();
+});
+
 it('that took long goes on to what has come since it began, before it ends', async () => {
   await open();
   const { watermark, pages } = await (await setting.sync()).result();

@@ -39,9 +39,13 @@ function titleOf(stream: string): string {
           .map((type) => printable(type))
           .join(', ')})`;
   if (kind === 'sync') return `Synced${stretch === '' ? '' : ` (${printable(stretch)})`}`;
+  return `${kind === 'verify' ? 'Verified' : 'Backfilled'} ${spanText(stretch)}${only}`;
+}
+
+/** `2025-01-01 to 2025-01-31`, of the stretch in a stream's name. */
+function spanText(stretch: string): string {
   const [from = '', until = ''] = stretch.split('..');
-  const span = `${short(from)} to ${until === '' ? 'a minute ago' : endOf(until)}`;
-  return `${kind === 'verify' ? 'Verified' : 'Backfilled'} ${span}${only}`;
+  return `${short(from)} to ${until === '' ? 'a minute ago' : endOf(until)}`;
 }
 
 /** A day where it is a whole one. */
@@ -156,35 +160,30 @@ function haltedLines({ state, message, goOn }: Halted): string[] {
 
 function streamLines(listing: StreamListing, halted: Halted | undefined, now: number): string[] {
   const { stream, watermark, completedAt, to, pending, windows, share, events } = listing;
-  const [kind = '', ...rest] = stream.split(' ');
-  const name =
-    kind === 'sync'
-      ? stream
-      : `${kind} ${short(rest[0]?.split('..')[0] ?? '')} to ${untilOf(rest)}${rest.slice(1).map((types) => ` ${types}`)}`;
+  const [kind = '', stretch = '', ...types] = stream.split(' ');
+  const name = kind === 'sync' ? stream : [kind, spanText(stretch), ...types].join(' ');
   const lines = [`${printable(name)}:`];
   if (pending.length > 0) {
-    const part = share === null ? '' : ` (${Math.floor(share * 100)}% of its time)`;
+    // What the windows that are done cover; the beginning of everything is of no length.
+    const part = share === null || share === 0 ? '' : ` (${Math.floor(share * 100)}% of its time)`;
     const state = halted ? stateOf(halted) : 'under way';
     lines.push(
       `  ${state}: ${windows - pending.length} of ${some(windows, 'window')} done${part}, ${some(events, 'event')} read`,
       ...(halted ? haltedLines(halted).map((line) => `    ${line}`) : []),
     );
   }
-  if (kind === 'sync' || pending.length === 0)
-    lines.push(
-      `  newest event loaded: ${watermark === null ? 'none' : `${moment(watermark)} (lag ${duration(Math.max(0, (now - watermark) / 1000))})`}`,
-    );
+  if (kind === 'sync' || pending.length === 0) {
+    // Newer ones may be there behind a window that is not done.
+    const [what, none] = pending.length === 0 ? ['newest event loaded', 'none'] : ['complete up to', 'nowhere yet'];
+    const lag = (at: number) => duration(Math.max(0, (now - at) / 1000));
+    lines.push(`  ${what}: ${watermark === null ? none : `${moment(watermark)} (lag ${lag(watermark)})`}`);
+  }
   if (completedAt !== null)
     lines.push(
       `  last complete run: ${ago(completedAt, now)}${pending.length > 0 || to === null ? '' : `, up to ${moment(to)}`}`,
     );
   else if (pending.length === 0) lines.push('  no run is complete yet');
   return lines;
-}
-
-function untilOf([stretch = '']: readonly string[]): string {
-  const until = stretch.split('..')[1] ?? '';
-  return until === '' ? 'a minute ago' : short(until);
 }
 
 /** The same for machines: times ISO 8601, spans in seconds. */
