@@ -10,6 +10,8 @@ const shorthand = /^@(hourly|daily|midnight|weekly|monthly|yearly|annually)$/;
 const field = /^[\d*?,/\-a-z]+$/i;
 const fields = ['minute', 'hour', 'day of the month', 'month', 'day of the week'] as const;
 
+const needed = `five fields are needed (${fields.join(', ')}), such as "0 6 * * *"`;
+
 const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 /** At most. */
 const monthLengths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -22,9 +24,10 @@ export function timingProblems(timing: ScheduleTiming): readonly string[] {
 
 function cronProblem(cron: string): string | null {
   if (shorthand.test(cron)) return null;
+  if (cron.trim() === '') return `cron: it is empty; ${needed}`;
   const parts = cron.trim().split(/\s+/);
   if (parts.length !== fields.length) {
-    return `cron: '${cron}' has ${parts.length} fields; five are needed (${fields.join(', ')}), such as "0 6 * * *"`;
+    return `cron: '${cron}' has ${parts.length} field${parts.length === 1 ? '' : 's'}; ${needed}`;
   }
   const wrong = parts.findIndex((part) => !field.test(part));
   if (wrong !== -1) return `cron: '${parts[wrong]}' is no ${fields[wrong]}`;

@@ -21,7 +21,9 @@ it.each([
 
 it.each([
   ['0 6 * *', 'UTC', ['has 4 fields']],
-  ['', 'UTC', ['has 1 fields']],
+  ['', 'UTC', ['it is empty; five fields are needed (minute, ']],
+  [' ', 'UTC', ['it is empty']],
+  ['daily', 'UTC', ["'daily' has 1 field; "]],
   ['0 six! * * *', 'UTC', ["'six!' is no hour"]],
   ['0 0 30 2 *', 'UTC', ["'0 0 30 2 *' never comes: no such month has a day 30"]],
   ['0 0 30-31/1 Feb mon', 'UTC', ['never comes']],
