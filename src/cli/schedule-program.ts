@@ -44,7 +44,7 @@ export function addSchedules(program: Command, chosen: Chosen): void {
     .action((name) => chosen(async (context) => (await commands()).remove(context, name)));
   schedule
     .command('backfill')
-    .description('a run for each of its times in the past between two moments')
+    .description('a run for each of its times in the past between two moments, at most 1,000')
     .argument('<name>')
     .option('--from <moment>', 'a day of UTC: 2026-11-01, or 7d for that 7 days ago; or 2026-11-01T08:00+01:00')
     .option('--until <moment>', 'the same; a day is included, 1d to its end')

@@ -15,6 +15,10 @@ import { deleteSchedule, describeSchedule, schedulesOf } from './schedules.js';
 
 const PREFIX = 'searchflow-schedule-';
 const SHOWN_RUNS = 10;
+/** More is rather a mistyped year than meant. */
+const MOST_BACKFILLED = 1000;
+/** Temporal lists a thousand times an answer. */
+const COUNTED_PAGES = 100;
 
 /** Schedules of jobs, on the Temporal server: each run is the workflow `scheduledJob`. */
 export class ScheduleControl {
@@ -112,24 +116,39 @@ export class ScheduleControl {
   }
 
   /**
-   * Runs it for each of its times between two moments (Unix ms), one after the other: each finds what the one before left. Throws a
-   * `UsageError` where it has no time in between.
+   * Runs it for each of its times between two moments (Unix ms), one after the other: each finds what the one before left. Answers with
+   * how many those are; throws a `UsageError` where there is none, or too many.
    */
-  async backfill(name: string, from: number, until: number): Promise<void> {
-    const { client } = this.#access;
-    const range = { startTime: msNumberToTs(from), endTime: msNumberToTs(until) };
-    const where = { namespace: client.options.namespace, scheduleId: PREFIX + name };
+  async backfill(name: string, from: number, until: number): Promise<number> {
     await this.#about(name);
+    let times = 0;
     await this.#known(name, async (handle) => {
-      const { startTime } = await client.workflowService.listScheduleMatchingTimes({ ...where, ...range });
-      if (startTime.length === 0)
+      times = await this.#timesBetween(name, from, until);
+      if (times === 0)
         throw new UsageError(`The schedule ${name} has no time in that range, so no run was missed in it`);
+      if (times > MOST_BACKFILLED) throw new UsageError(tooMany(name, times));
       await handle.backfill({
         start: new Date(from),
         end: new Date(until),
         overlap: ScheduleOverlapPolicy.BUFFER_ALL,
       });
     });
+    return times;
+  }
+
+  /** Both ends included, as a backfill has them; of very many not all are counted. */
+  async #timesBetween(name: string, from: number, until: number): Promise<number> {
+    const { client } = this.#access;
+    const where = { namespace: client.options.namespace, scheduleId: PREFIX + name, endTime: msNumberToTs(until) };
+    let times = 0;
+    // The start itself is not listed: so a page begins with the last time of the one before.
+    let after: ReturnType<typeof msNumberToTs> | undefined = msNumberToTs(from - 1);
+    for (let page = 0; after !== undefined && page < COUNTED_PAGES; page++) {
+      const { startTime } = await client.workflowService.listScheduleMatchingTimes({ ...where, startTime: after });
+      times += startTime.length;
+      after = startTime.at(-1) as typeof after;
+    }
+    return times;
   }
 
   /** The run that goes on is not ended by it. */
@@ -170,6 +189,12 @@ export class ScheduleControl {
       throw new UsageError(`--cron: the Temporal server can't use '${timing.cron}': ${error.message}`);
     }
   }
+}
+
+function tooMany(name: string, times: number): string {
+  const [found, most] = [times, MOST_BACKFILLED].map((amount) => amount.toLocaleString('en-US'));
+  const more = times < COUNTED_PAGES * 1000 ? '' : ' at least';
+  return `The schedule ${name} has${more} ${found} times in that range, and a backfill starts ${most} runs at most: give a shorter stretch with --from and --until`;
 }
 
 function unknownSchedule(name: string): UsageError {

@@ -86,8 +86,15 @@ it('a schedule is made with what it costs told before, listed, shown, paused, tr
     '2025-12-31T23:59Z',
   );
   expect([never.code, never.err]).toEqual([2, expect.stringContaining('daily has no time in that range')]);
+  const long = await run('schedule', 'backfill', 'daily', '--from', '2025-01-01', '--until', '2025-12-31');
+  expect([long.code, long.err]).toEqual([
+    2,
+    expect.stringContaining(
+      'daily has 1,460 times in that range, and a backfill starts 1,000 runs at most: give a short',
+    ),
+  ]);
   const late = await run('schedule', 'backfill', 'daily', '--from', '1d', '--until', '1d');
-  expect([late.code, late.err]).toEqual([0, expect.stringContaining('one after the other')]);
+  expect([late.code, late.err]).toEqual([0, expect.stringMatching(/daily starts 4 runs, .* one after the other/)]);
   expect((await run('schedule', 'delete', 'daily')).err).toContain('daily is deleted');
   const gone = await run('schedule', 'show', 'daily');
   expect([gone.code, gone.err]).toEqual([2, expect.stringContaining('There is no schedule daily')]);

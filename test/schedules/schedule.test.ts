@@ -244,7 +244,7 @@ it('a backfill runs for each time in between, one after the other, and buys noth
   const { control, name, put } = begin(20);
   await put({ everyMs: 3_600_000 });
   const until = Date.UTC(2026, 0, 2, 3, 30);
-  await control.backfill(name, until - 3 * 3_600_000, until);
+  expect(await control.backfill(name, until - 3 * 3_600_000, until)).toBe(3);
   const phases = async () => (await control.show(name)).runs.map(({ phase }) => phase);
   await expect.poll(phases, soon).toEqual(['done', 'done', 'done']);
   expect(setting.sandbox.bill().micros).toBe(20_000);

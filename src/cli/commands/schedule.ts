@@ -3,6 +3,7 @@ import { ScheduleControl } from '../../worker/schedule-control.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { whoRuns } from '../keep-schedule.js';
 import { toMoment } from '../moment-option.js';
+import { some } from '../render/amounts.js';
 import { printable } from '../render/printable.js';
 import { moment, scheduleData, schedulesText, scheduleText } from '../render/schedules.js';
 import { withRuntime } from '../session.js';
@@ -105,9 +106,9 @@ export function backfill(
   if (from !== null && until !== null && from >= until) mistakes.push('--from is not before --until.');
   return withSchedules(context, mistakes, async (control, who) => {
     if (from === null || until === null) throw new UsageError('--from and --until are needed.');
-    await control.backfill(name, from, until);
+    const runs = await control.backfill(name, from, until);
     context.terminal.say(
-      `${printable(name)} runs for each of its times from ${moment(from)} to ${moment(until)}, one after the other; a file is read as it is now.`,
+      `${printable(name)} starts ${some(runs, 'run')}, for each of its times from ${moment(from)} to ${moment(until)}, one after the other; a file is read as it is now.`,
     );
     context.terminal.say(await who());
   });
