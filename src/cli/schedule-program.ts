@@ -23,7 +23,7 @@ export function addSchedules(program: Command, chosen: Chosen): void {
     .action((name, flags) => chosen(async (context) => (await commands()).show(context, name, flags)));
   schedule
     .command('pause')
-    .description('begin no run until it is resumed')
+    .description('let no time of it begin a run until it is resumed; what a backfill or trigger has queued still runs')
     .argument('<name>')
     .option('--why <text>', 'for those who list it')
     .action((name, flags) => chosen(async (context) => (await commands()).pause(context, name, flags)));

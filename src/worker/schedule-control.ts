@@ -10,7 +10,7 @@ import type { ScheduledJobInput, ScheduledWork } from '../core/schedule.js';
 import { catchUpMs, jitterMs, type ScheduleTiming, timingProblems, timingText } from '../core/schedule-timing.js';
 import { workerOn } from './presence.js';
 import { UsageError, type WorkflowAccess } from './runtime-types.js';
-import { inputOf, type ScheduleView, viewOf } from './schedule-view.js';
+import { inputOf, queuedOf, type ScheduleView, viewOf } from './schedule-view.js';
 import { deleteSchedule, describeSchedule, schedulesOf } from './schedules.js';
 
 const PREFIX = 'searchflow-schedule-';
@@ -106,13 +106,13 @@ export class ScheduleControl {
     return this.#known(name, (handle) => handle.unpause());
   }
 
-  /** Runs it now, or right after the run that goes on; `waits`: one does so already, and a second would find nothing. */
-  async trigger(name: string): Promise<'now' | 'after' | 'waits'> {
-    const { info, raw } = await this.#about(name);
-    const goesOn = info.runningActions.length > 0;
-    if (goesOn && Number(raw.info?.bufferSize ?? 0) > 0) return 'waits';
-    await this.#known(name, (handle) => handle.trigger(ScheduleOverlapPolicy.BUFFER_ONE));
-    return goesOn ? 'after' : 'now';
+  /** Runs it now, or right after the run that goes on; not where others (`queued`) do so already: one more would find nothing. */
+  async trigger(name: string): Promise<{ readonly goesOn: boolean; readonly queued: number }> {
+    const about = await this.#about(name);
+    const goesOn = about.info.runningActions.length > 0;
+    const queued = goesOn ? queuedOf(about) : 0;
+    if (queued === 0) await this.#known(name, (handle) => handle.trigger(ScheduleOverlapPolicy.BUFFER_ONE));
+    return { goesOn, queued };
   }
 
   /**

@@ -23,6 +23,8 @@ export interface ScheduleView {
   readonly paused: boolean;
   readonly note: string | null;
   readonly next: readonly number[];
+  /** Runs of a trigger or backfill that begin after the one that goes on, even while paused. A long backfill is queued bit by bit. */
+  readonly queued: number;
   /** The newest first; at most ten. */
   readonly runs: readonly ScheduledRun[];
 }
@@ -40,6 +42,7 @@ export async function viewOf(client: Client, about: ScheduleDescription, runs: n
     paused: about.state.paused,
     note: about.state.note || null,
     next: about.state.paused ? [] : about.info.nextActionTimes.map((at) => at.getTime()),
+    queued: queuedOf(about),
     runs: await Promise.all(
       recent.map(async ({ action: { workflow }, takenAt }) => ({
         workflowId: workflow.workflowId,
@@ -48,6 +51,10 @@ export async function viewOf(client: Client, about: ScheduleDescription, runs: n
       })),
     ),
   };
+}
+
+export function queuedOf({ raw }: ScheduleDescription): number {
+  return Number(raw.info?.bufferSize ?? 0);
 }
 
 /** What the runs of a schedule are told; null for one that is not of ours. */

@@ -76,6 +76,9 @@ it('a schedule is made with what it costs told before, listed, shown, paused, tr
   // Nobody works on the first one.
   expect((await run('schedule', 'trigger', 'daily')).err).toContain('another one begins right after it');
   expect((await run('schedule', 'trigger', 'daily')).err).toContain('no third is added');
+  expect((await run('schedule', 'pause', 'daily')).err).toMatch(
+    /daily is paused; .*\nQueued still: 1 run of a backfill or trigger, .*; only searchflow schedule delete daily ends that\./,
+  );
   const never = await run(
     'schedule',
     'backfill',
@@ -95,6 +98,10 @@ it('a schedule is made with what it costs told before, listed, shown, paused, tr
   ]);
   const late = await run('schedule', 'backfill', 'daily', '--from', '1d', '--until', '1d');
   expect([late.code, late.err]).toEqual([0, expect.stringMatching(/daily starts 4 runs, .* one after the other/)]);
+  await expect
+    .poll(async () => (await run('schedule', 'show', 'daily')).out, { timeout: 30_000 })
+    .toMatch(/\nQueued: +5 runs of a backfill or trigger, .*; only searchflow schedule delete daily ends that\n/);
+  expect((await run('schedule', 'trigger', 'daily')).err).toContain('and 5 more wait for its end: none is added');
   expect((await run('schedule', 'delete', 'daily')).err).toContain('daily is deleted');
   const gone = await run('schedule', 'show', 'daily');
   expect([gone.code, gone.err]).toEqual([2, expect.stringContaining('There is no schedule daily')]);

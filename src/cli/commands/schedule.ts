@@ -5,7 +5,7 @@ import { whoRuns } from '../keep-schedule.js';
 import { toMoment } from '../moment-option.js';
 import { some } from '../render/amounts.js';
 import { printable } from '../render/printable.js';
-import { moment, scheduleData, schedulesText, scheduleText } from '../render/schedules.js';
+import { moment, queuedRuns, queuedText, scheduleData, schedulesText, scheduleText } from '../render/schedules.js';
 import { withRuntime } from '../session.js';
 import { settings } from '../settings.js';
 import { whoami } from '../with-monitors.js';
@@ -46,12 +46,14 @@ export function show(context: Context, name: string, flags: { readonly json?: bo
   });
 }
 
-/** `searchflow schedule pause NAME`: no run begins until it is resumed; the one that goes on ends. */
+/** `searchflow schedule pause NAME`: none of its times begins a run until it is resumed; what goes on or is queued ends as it would. */
 export function pause(context: Context, name: string, flags: { readonly why?: string }): Promise<ExitCode> {
   return withSchedules(context, [], async (control) => {
     const before = await control.pause(name, flags.why ?? `by ${whoami(context)}, ${moment(Date.now())}`);
     const state = before === null ? 'paused' : `paused already${before === '' ? '' : ` (${printable(before)})`}`;
     context.terminal.say(`${printable(name)} is ${state}; searchflow schedule resume ${printable(name)} goes on.`);
+    const queued = queuedText(await control.show(name));
+    if (queued !== '') context.terminal.say(`Queued still: ${queued}.`);
   });
 }
 
@@ -65,16 +67,17 @@ export function resume(context: Context, name: string): Promise<ExitCode> {
   });
 }
 
-const triggered = {
-  now: 'runs now',
-  after: 'goes on with a run already: another one begins right after it',
-  waits: 'goes on with a run already, and another one waits for its end: no third is added',
-} as const;
+function triggered({ goesOn, queued }: Awaited<ReturnType<ScheduleControl['trigger']>>): string {
+  if (!goesOn) return 'runs now';
+  if (queued === 0) return 'goes on with a run already: another one begins right after it';
+  if (queued === 1) return 'goes on with a run already, and another one waits for its end: no third is added';
+  return `goes on with a run already, and ${queuedRuns(queued)} more wait for its end: none is added`;
+}
 
 /** `searchflow schedule trigger NAME`: a run now, or right after the one that goes on. */
 export function trigger(context: Context, name: string): Promise<ExitCode> {
   return withSchedules(context, [], async (control, who) => {
-    const what = triggered[await control.trigger(name)];
+    const what = triggered(await control.trigger(name));
     context.terminal.say(`${printable(name)} ${what}; searchflow schedule show ${printable(name)} tells how it ends.`);
     context.terminal.say(await who());
   });

@@ -46,6 +46,7 @@ export function scheduleText(view: ScheduleView): string {
     ['Service', printable(input.origin ?? '')],
     ['When', printable(view.when)],
     ['Next', view.paused ? nextText(view) : view.next.slice(0, 5).map(moment).join(', ')],
+    ['Queued', queuedText(view)],
     ['A run costs', costText(view)],
   ];
   return [
@@ -53,6 +54,16 @@ export function scheduleText(view: ScheduleView): string {
     ...(view.runs.length === 0 ? ['No run yet.'] : ['Last runs:']),
     ...view.runs.map((run) => `  ${moment(run.at)}  ${runText(run)}`),
   ].join('\n');
+}
+
+/** Ten runs of a backfill come into the queue at a time: from then on more may follow than are there. */
+export const queuedRuns = (queued: number): string => `${queued < 9 ? '' : 'at least '}${count(queued)}`;
+
+/** What a pause does not hold; empty where there is nothing. */
+export function queuedText({ name, queued }: ScheduleView): string {
+  if (queued === 0) return '';
+  const runs = `${queuedRuns(queued)} ${queued === 1 ? 'run' : 'runs'} of a backfill or trigger`;
+  return `${runs}, begun one after the other even while it is paused; only searchflow schedule delete ${printable(name)} ends that`;
 }
 
 function costText({ work }: ScheduleView): string {
