@@ -1,4 +1,5 @@
 import type { ScheduledWork } from '../core/schedule.js';
+import { whyRefused } from '../worker/reach-database.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../worker/runtime-types.js';
 import { ScheduleControl } from '../worker/schedule-control.js';
 import { whyUnwritable } from '../worker/why-unwritable.js';
@@ -29,7 +30,7 @@ export async function keepSchedule(
     );
     return exitCodes.ok;
   }
-  refuseUnwritable(work.input.into);
+  await refuseUnwritable(context, access.config, work.input.into);
   const { view, made } = await control.put(called, work, wish.timing);
   const times = view.next.slice(0, SHOWN_TIMES).map(moment).join(', ');
   const state = view.paused ? '; it is paused (searchflow schedule resume)' : times === '' ? '' : `; next ${times}`;
@@ -45,11 +46,20 @@ export async function keepSchedule(
   return exitCodes.ok;
 }
 
-/** Each of its runs would fail. */
-function refuseUnwritable(into: string | undefined): void {
+/** Each of its runs would fail. Without a password here the database is not asked: whoever runs it may have one. */
+async function refuseUnwritable(
+  { env }: Context,
+  { warehouse, say }: RuntimeConfig,
+  into: string | undefined,
+): Promise<void> {
   if (into === undefined) return;
   const why = whyUnwritable(into);
   if (why !== null) throw new UsageError(`--into: ${into} can't be written (${why}); no schedule was made.`);
+  if (warehouse?.shown !== into || !(new URL(warehouse.url.reveal()).password || env.PGPASSWORD)) return;
+  const refusal = await whyRefused(warehouse, say);
+  if (refusal === null) return;
+  const wayOut = 'correct its address, user or password in --into or SEARCHFLOW_WAREHOUSE_URL';
+  throw new UsageError(`${refusal}; ${wayOut}; no schedule was made.`);
 }
 
 /** Whether the warehouse's credentials are known from this command line alone. */

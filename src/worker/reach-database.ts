@@ -1,4 +1,4 @@
-import { openPostgres, PostgresAway, parseAddress } from '../postgres/index.js';
+import { openPostgres, PostgresAway, PostgresRefused, parseAddress } from '../postgres/index.js';
 import { WAREHOUSE_SCHEMA } from '../sinks/index.js';
 import type { DatabaseAddress, RuntimeConfig } from './runtime-types.js';
 
@@ -10,17 +10,28 @@ const PATIENCE_MS = 30_000;
  * wrong with the login, whoever loads tells with the way out.
  */
 export async function whyAway(
-  { url }: DatabaseAddress,
+  database: DatabaseAddress,
   say: RuntimeConfig['say'],
   patienceMs = PATIENCE_MS,
 ): Promise<string | null> {
+  const problem = await problemWith(database, say, patienceMs);
+  return problem instanceof PostgresAway ? problem.message : null;
+}
+
+/** Why a warehouse's database refuses the login that is known here, or null where it doesn't, or is away. */
+export async function whyRefused(database: DatabaseAddress, say: RuntimeConfig['say']): Promise<string | null> {
+  const problem = await problemWith(database, say, PATIENCE_MS);
+  return problem instanceof PostgresRefused ? problem.message : null;
+}
+
+async function problemWith({ url }: DatabaseAddress, say: RuntimeConfig['say'], patienceMs: number): Promise<unknown> {
   const address = parseAddress(url.reveal(), WAREHOUSE_SCHEMA);
   const postgres = await openPostgres(address, { applicationName: 'searchflow warehouse', max: 1, patienceMs, say });
   try {
     await postgres.query('SELECT 1');
     return null;
   } catch (error) {
-    return error instanceof PostgresAway ? error.message : null;
+    return error;
   } finally {
     await postgres.close();
   }

@@ -134,17 +134,24 @@ it('says who needs the credentials of a warehouse, which are in no schedule', as
   const server = await startPostgres();
   onTestFinished(() => server.stop());
   const { port } = server;
-  // The database is there; with whom it speaks is seen by whoever loads.
+  const right = await server.database('dw');
   const address = `127.0.0.1:${port}/dw`;
-  const made = await run('events', 'sync', '--every', '1h', '--into', `postgres://loader:canary-pw@${address}`);
+  const every = ['events', 'sync', '--every', '1h', '--into'];
+  const refused = await run(...every, right.replace(server.password, 'canary-pw'));
+  expect([refused.code, refused.err]).toEqual([
+    2,
+    expect.stringMatching(/dw refuses: password .*user or password in --into .*; no schedule was made/),
+  ]);
+  const made = await run(...every, right);
   expect([made.code, made.err]).toEqual([0, expect.stringContaining('needs them in SEARCHFLOW_WAREHOUSE_URL')]);
-  const plain = await run('events', 'sync', '--every', '1h', '--into', `postgres://${address}`);
+  // Whoever runs it may have a password.
+  const plain = await run(...every, `postgres://${address}`);
   expect([plain.code, plain.err]).toEqual([0, expect.not.stringContaining('SEARCHFLOW_WAREHOUSE_URL')]);
   const name = /Schedule (\S+) (?:made|changed)/.exec(plain.err)?.[1] ?? '';
   expect((await run('schedule', 'show', name)).out).toMatch(/A run costs: +nothing: its calls are free/);
   const listed = await run('schedule', 'list', '--json');
   expect(listed.out).toContain(`postgres://${address}`);
-  expect(made.err + listed.out).not.toContain('canary-pw');
+  expect(refused.err + made.err + listed.out).not.toMatch(/canary-p/);
 });
 
 it('waits for the database of a warehouse before anything is started or scheduled', async () => {
@@ -167,7 +174,8 @@ it('waits for the database of a warehouse before anything is started or schedule
 });
 
 it('makes no schedule whose warehouse is a file that can’t be written', async () => {
-  const files = [join(folder.input, 'events.duckdb'), folder.dir];
+  // The file of rows is no database.
+  const files = [join(folder.input, 'events.duckdb'), folder.dir, folder.input];
   const tries = await Promise.all(files.map((into) => run('events', 'sync', '--every', '1h', '--into', into)));
   for (const { code, err } of tries)
     expect([code, err]).toEqual([2, expect.stringMatching(/--into: .* can't be written \(.*\); no schedule was made/)]);

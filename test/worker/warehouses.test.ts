@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Secret } from '../../src/core/secret.js';
 import { SinkBusy, SinkUnusable } from '../../src/core/sink.js';
-import { whyAway } from '../../src/worker/reach-database.js';
+import { whyAway, whyRefused } from '../../src/worker/reach-database.js';
 import { openWarehouses } from '../../src/worker/warehouses.js';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.mjs';
 
@@ -40,6 +40,7 @@ it('a database that this worker may not log in to is left to another worker, and
 it('a database is waited for before a command uses it; whom it refuses is not told that it is away', async () => {
   const wrong = { url: new Secret(url.replace(server.password, 'guessed')), shown };
   expect(await whyAway(wrong, () => undefined, 0)).toBeNull();
+  expect(await whyRefused(wrong, () => undefined)).toContain(`The database ${shown} refuses: password`);
   await server.kill();
   expect(await whyAway({ url: new Secret(url), shown }, () => undefined, 0)).toContain("house can't be reached: ");
   const said = new EventEmitter();
