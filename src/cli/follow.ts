@@ -8,10 +8,15 @@ interface Parkable {
   readonly landing?: boolean;
 }
 
+/** How far something was when it was looked at. */
+export interface Look<Progress extends Parkable> {
+  readonly progress: Progress;
+  show(): void;
+}
+
 /** Something that goes on and can be watched. */
 export interface Followable<Progress extends Parkable, Summary> {
-  /** Looks how far it is, and shows it. */
-  look(): Promise<Progress>;
+  look(): Promise<Look<Progress>>;
   result(): Promise<Summary>;
 }
 
@@ -36,22 +41,32 @@ export async function follow<Progress extends Parkable, Summary>(
   // Its rejection is heard below; between two looks there is nobody to hear it.
   ended.catch(() => undefined);
   let parkedSince: number | null = null;
-  while (!stopped.aborted) {
-    const seen = await Promise.race([ended, look()]);
-    if (seen !== null) return seen;
-    const over = await Promise.race([ended, sleep(everyMs, null, { signal: stopped }).catch(() => null)]);
-    if (over) return over;
+  let over = false;
+  try {
+    while (!stopped.aborted) {
+      const seen = (await Promise.race([ended, look()])) ?? (await Promise.race([ended, wait()]));
+      if (seen !== null) return seen;
+    }
+  } finally {
+    // A look that is under way then comes after what is said of the end.
+    over = true;
   }
   return new Promise<never>(() => undefined);
 
   async function look(): Promise<Ended | null> {
     try {
-      const progress = await watched.look();
-      return stopped.aborted ? null : parked(progress, Date.now());
+      const { progress, show } = await watched.look();
+      if (over || stopped.aborted) return null;
+      show();
+      return parked(progress, Date.now());
     } catch {
       // A query that fails says nothing about the job: the server or the worker may be busy. Its result decides.
       return null;
     }
+  }
+
+  function wait(): Promise<null> {
+    return sleep(everyMs, null, { signal: stopped }).catch(() => null);
   }
 
   function parked(progress: Progress, now: number): Ended | null {

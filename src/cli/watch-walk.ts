@@ -32,8 +32,8 @@ export async function watchWalk(
     const progress = await handle.progress();
     const [running, limits] = await Promise.all([handle.running(), runtime.clientOnly ? null : runtime.limits()]);
     const at = Date.now();
-    if (!stopped.aborted) view.update(meter.line(at, progress, running, blockedText(limits, at)), at);
-    return progress;
+    const show = () => view.update(meter.line(at, progress, running, blockedText(limits, at)), at);
+    return { progress, show };
   };
   const watched = { look, result: () => handle.result() };
   const followed = await follow(watched, { stopped, everyMs: terminal.live ? 250 : 1000 });

@@ -10,7 +10,7 @@ import { watchInterrupts } from '../../src/cli/signals.js';
 import { scrubber } from '../../src/cli/terminal.js';
 import { Secret } from '../../src/core/secret.js';
 import { parseAddress } from '../../src/postgres/index.js';
-import { JobFailed, type Runtime, UsageError } from '../../src/worker/runtime-types.js';
+import { JobFailed, type JobHandle, type Runtime, UsageError } from '../../src/worker/runtime-types.js';
 import { fakeContext, fakeHandle, fakeRuntime, listen, plan, progress, request, summary } from './fake-runtime.js';
 
 let service: Awaited<ReturnType<typeof listen>>;
@@ -157,6 +157,24 @@ describe('enrich', () => {
     expect(await run(context)).toBe(0);
     expect(looks).toBeGreaterThan(1);
     expect(err()).not.toContain('no worker answered');
+  });
+
+  it.each(['well', 'badly'])('shows nothing of a look that was under way when the job ended %s', async (how) => {
+    let answer: (shown: Awaited<ReturnType<JobHandle['progress']>>) => void = () => undefined;
+    const late = new Promise<Awaited<ReturnType<JobHandle['progress']>>>((resolve) => {
+      answer = resolve;
+    });
+    const result = async () => {
+      if (how === 'badly') throw new JobFailed('the warehouse is damaged');
+      return summary;
+    };
+    const handle = fakeHandle({ progress: () => late, result });
+    const { context, err } = fakeContext(fakeRuntime({ start: async () => handle }).runtime);
+    await run(context).catch(() => null);
+    const said = err();
+    answer({ progress, running: [] });
+    await new Promise(setImmediate);
+    expect(err()).toBe(said);
   });
 
   it('refuses to spend real money unasked where it must ask and nobody is there', async () => {

@@ -125,8 +125,8 @@ export async function watchToEnd(
     // A client's own limiter meters nothing, so it has nothing to tell.
     const [shown, limits] = await Promise.all([handle.progress(), runtime.clientOnly ? null : runtime.limits()]);
     const at = Date.now();
-    if (!stopped.aborted) view.update(rowLine(meter.read({ at, ...shown, limits })), at);
-    return shown.progress;
+    const show = () => view.update(rowLine(meter.read({ at, ...shown, limits })), at);
+    return { progress: shown.progress, show };
   };
   const watched = { look, result: () => handle.result() };
   // A bar must move; lines every few seconds need no more looks than that.
