@@ -12,6 +12,13 @@ import { JobFailed, UsageError } from './runtime-types.js';
 /** A living worker answers within this time. */
 const ANSWER_MS = 10_000;
 
+/** Cancels a workflow that runs. One that has ended is not found, as by a signal: Temporal takes its cancel without a word. */
+export async function cancelLive(handle: WorkflowHandle): Promise<void> {
+  const { status } = await handle.describe();
+  if (status.name !== 'RUNNING') throw new WorkflowNotFoundError('it has ended', handle.workflowId, undefined);
+  await handle.cancel();
+}
+
 /** A workflow that runs or ran, with its progress and its result. Failures leave as `JobFailed`, mistakes as `UsageError`. */
 export class FlowHandle<Progress, Result> {
   readonly workflowId: string;
@@ -67,7 +74,7 @@ export class FlowHandle<Progress, Result> {
   }
 
   async cancel(): Promise<void> {
-    await this.#known(() => this.#handle.cancel());
+    await this.#known(() => cancelLive(this.#handle));
   }
 
   async #known<T>(work: () => Promise<T>): Promise<T> {

@@ -15,6 +15,7 @@ import {
   signalNames,
   workflowIdOf,
 } from '../core/job.js';
+import { cancelLive } from './flow-handle.js';
 import { JobFailed, type JobHandle, UsageError } from './runtime-types.js';
 import { waitsFor } from './waits-for.js';
 
@@ -59,7 +60,7 @@ export function jobHandle(client: Client, job: string, workflowId = workflowIdOf
     cancel: ({ handOver = false } = {}) =>
       whileItRuns(job, async () => {
         if (handOver) await handle.signal(signalNames.handOver);
-        await handle.cancel();
+        await cancelLive(handle);
       }),
     result,
     failure: async () => {

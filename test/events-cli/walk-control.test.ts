@@ -6,6 +6,7 @@ import { EventControl } from '../../dist/worker/event-control.js';
 import { readEventStatus } from '../../dist/worker/event-status.js';
 import { findWalk } from '../../src/worker/find-walk.js';
 import { FolderJobs } from '../../src/worker/folder-jobs.js';
+import { jobHandle } from '../../src/worker/job-handle.js';
 import { WalkSetting } from '../events/walk-setting.js';
 import { startTemporal } from '../jobs/temporal.js';
 
@@ -63,6 +64,8 @@ it('a walk that died tells why, without a worker; one that its server knows noth
   const failed = await start();
   await expect(failed.result()).rejects.toThrow('422');
   expect(await standingOf(runtime, failed)).toEqual({ state: 'failed', message: expect.stringContaining('422') });
+  await expect(failed.cancel()).rejects.toThrow(`There is no ${failed.job} here that runs`);
+  await expect(jobHandle(temporal.client, failed.job, failed.workflowId).cancel()).rejects.toThrow('does not run now');
 
   setting.sandbox.setFaults([{ when: {}, do: { kind: 'status', status: 500 } }]);
   const { workflowId } = await start();
