@@ -20,7 +20,7 @@ export function isPostgresUrl(text: string): boolean {
  */
 export function parseAddress(url: string, defaultSchema: string): PostgresAddress {
   if (!isPostgresUrl(url) || !URL.canParse(url))
-    throw new Error('is not an address such as postgres://user@host:5432/database');
+    throw new Error('is not an address such as postgres://host:5432/database');
   const address = new URL(url);
   const schema = address.searchParams.get('schema') || defaultSchema;
   if (schema.length > 63 || schema.includes('\0') || schema.startsWith('pg_'))

@@ -57,7 +57,7 @@ function readWarehouse(reader: SettingsReader, into: string | undefined): Databa
     reader.wrong(flag, 'is no warehouse; give the path of a DuckDB file, or postgres://host/database.');
   if (into === undefined || !isPostgresUrl(into)) return configured;
   const asked = readDatabase(reader, flag, databaseWarehouse);
-  return asked?.shown === configured?.shown && new URL(into).username === '' ? configured : asked;
+  return asked !== null && asked.shown === configured?.shown && new URL(into).username === '' ? configured : asked;
 }
 
 /** What `--into` means without its credentials: a path as it is, a database by its public address. */

@@ -109,6 +109,12 @@ describe('readConfig', () => {
       );
   });
 
+  it('says of an --into that is no address what one looks like, without showing it', () => {
+    expect(mistakes({}, { into: 'postgres://ann:canary@host:abc/db' })).toBe(
+      '--into: the value (not shown) (command line) is not an address such as postgres://host:5432/database.',
+    );
+  });
+
   it('never prints a key that was put into another setting', () => {
     expect(mistakes({ SEARCHFLOW_API_KEY: key, SEARCHFLOW_QPS: key })).not.toContain(key);
     expect(mistakes({ SEARCHFLOW_API_KEY: key, SEARCHFLOW_BASE_URL: `https://u:${key}@example.com` })).not.toContain(
