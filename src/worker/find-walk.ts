@@ -1,6 +1,7 @@
 import { jobOfWorkflow } from '../core/job.js';
 import type { JobEntries, WalkEntry } from '../core/job-entries.js';
 import type { Walk } from '../core/walk-job.js';
+import { UsageError } from './runtime-types.js';
 
 /** Remembers a walk under the id of its workflow. */
 export function noteWalk(entries: JobEntries, walk: Walk, workflowId: string): Promise<void> {
@@ -17,6 +18,9 @@ export function walkName({ stream }: Pick<WalkEntry, 'stream'>): string {
 /** A walk by its id or its workflow's, or by its name where only one has it; null where there is none. */
 export function findWalk(walks: readonly WalkEntry[], name: string): WalkEntry | null {
   const exact = walks.find(({ job, workflowId }) => job === name || workflowId === name);
+  if (exact) return exact;
   const named = walks.filter((walk) => walkName(walk) === name);
-  return exact ?? (named.length === 1 ? (named[0] as WalkEntry) : null);
+  if (named.length < 2) return named[0] ?? null;
+  const all = named.map(({ job, stream, origin, into }) => `${job} (${stream} of ${origin} into ${into})`);
+  throw new UsageError(`More than one walk is called ${name}: ${all.join(', ')}. Give one of these`);
 }

@@ -46,7 +46,10 @@ it('a walk is found by its id, its workflow’s or its name, whoever started it,
   // Its client had an id of its own for it.
   expect(findWalk(walks, walks[0]?.workflowId ?? '')?.stream).toBe('sync');
   expect(findWalk(walks, handle.job)?.workflowId).toBe(`searchflow-${handle.job}`);
-  expect(findWalk(walks, 'events-sync')).toBeNull();
+  expect(findWalk(walks, 'events-verify')).toBeNull();
+  expect(() => findWalk(walks, 'events-sync')).toThrow(
+    `(sync of sandbox into ${setting.folder.into}), ${handle.job} (sync webset.idle of sandbox into ${setting.folder.into}). Give one`,
+  );
   expect(findWalk(walks.slice(1), 'events-sync')?.job).toBe(handle.job);
   expect(control.work({ ...sync, into: 'elsewhere.duckdb' }).job).not.toBe(handle.job);
   const { streams, types } = await readEventStatus(setting.config, setting.folder.into);
