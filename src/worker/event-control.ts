@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import {
   type Client,
@@ -38,6 +39,11 @@ export function eventPlace(config: Pick<RuntimeConfig, 'warehouse'>, into: strin
       `--into: ${scheme[1]}: is no kind of warehouse; give the path of a DuckDB file, or postgres://host/database`,
     );
   return warehouseAddress(into ?? config.warehouse?.shown ?? DEFAULT_EVENT_WAREHOUSE, cwd);
+}
+
+/** Whether a place is a file that nobody has made. A database may be asked. */
+export function isMissingFile(into: string): boolean {
+  return !isPostgresUrl(into) && !existsSync(into);
 }
 
 /** The walks on events, as the command uses them. */

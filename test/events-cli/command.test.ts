@@ -143,7 +143,8 @@ it('a refused key is a pause that the same command ends, and an interrupted sync
 });
 
 it('refuses what can’t be in a sentence, before anything is read; a warehouse that is not there is no failure', async () => {
-  const { run, sandbox } = await open(10);
+  const { run, sandbox, folder } = await open(10);
+  const there = join(folder.dir, 'nobody-made.duckdb');
   const cases = [
     [['sync', '--parallel', '0'], 2, "--parallel: '0'"],
     [['status', '--into', 'mysql://host/db'], 2, 'postgres://host/database'],
@@ -151,6 +152,8 @@ it('refuses what can’t be in a sentence, before anything is read; a warehouse 
     [['backfill', '--from', '2025-02-30', '--until', 'soon'], 2, '--until: '],
     [['verify', '--from', '2025-02-02', '--until', '2025-02-01'], 2, 'exchange them'],
     [['status'], 0, '`searchflow events sync` loads them'],
+    [['status', '--into', there], 0, `There is no file ${there}, and so no events`],
+    [['status', '--into', there], 0, `\`searchflow events sync --into ${there}\` loads them`],
   ] as const;
   for (const [args, status, sentence] of cases) {
     const { code, err } = await run('events', ...args);

@@ -1,6 +1,6 @@
 import type { WalkEntry } from '../../core/job-entries.js';
 import { SinkBusy } from '../../core/sink.js';
-import { eventPlace } from '../../worker/event-control.js';
+import { eventPlace, isMissingFile } from '../../worker/event-control.js';
 import { type EventStatus, readEventStatus } from '../../worker/event-status.js';
 import type { Runtime, RuntimeConfig } from '../../worker/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
@@ -62,11 +62,18 @@ async function show(
   const held = found instanceof SinkBusy ? null : found;
   if (json) terminal.data(JSON.stringify(statusData(held, { running, halted }, into, config.origin, now)));
   else if (held?.streams.length === 0 && told.length === 0)
-    terminal.say(
-      `No events of ${printable(config.origin)} are in ${printable(into)}; \`searchflow events sync\` loads them.`,
-    );
+    terminal.say(nothingText(context, config, into, into === usual));
   else terminal.data([...running.map(runningText), ...statusLines(held, halted, into, now)].join('\n'));
   return exitCodes.ok;
+}
+
+/** That there is nothing, and the command that loads it there. */
+function nothingText({ env }: Context, { origin }: RuntimeConfig, into: string, usual: boolean): string {
+  const command = resumeCommand(walkCommand('sync', usual ? null : into) ?? [], env);
+  const loads = `\`${printable(command, 1000)}\` loads them`;
+  return isMissingFile(into)
+    ? `There is no file ${printable(into)}, and so no events of ${printable(origin)}; ${loads}.`
+    : `No events of ${printable(origin)} are in ${printable(into)}; ${loads}.`;
 }
 
 async function read(config: RuntimeConfig, into: string): Promise<EventStatus | SinkBusy> {
