@@ -33,7 +33,11 @@ async function look(walk: WalkHandle): Promise<WalkStanding> {
     return { state: 'stopped', message };
   } catch (error) {
     if (!(error instanceof JobFailed)) throw error;
-    const cancelled = error.cause instanceof Error && error.cause.name === 'CancelledFailure';
-    return { state: cancelled ? 'stopped' : 'failed', message: error.message };
+    return { state: wasCancelled(error) ? 'stopped' : 'failed', message: error.message };
   }
+}
+
+/** Whether something ended because somebody told it to. */
+export function wasCancelled({ cause }: JobFailed): boolean {
+  return cause instanceof Error && cause.name === 'CancelledFailure';
 }

@@ -1,5 +1,6 @@
 import type { WalkSummary } from '../core/walk-job.js';
 import type { WalkHandle } from '../worker/event-control.js';
+import { JobFailed } from '../worker/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from './context.js';
 import { follow } from './follow.js';
 import { differs, walkData, walkText } from './render/events.js';
@@ -10,6 +11,7 @@ import { ProgressView } from './render/progress-view.js';
 import { WalkMeter } from './render/walk-meter.js';
 import { resumeCommand } from './resume-command.js';
 import type { Session } from './session.js';
+import { wasCancelled } from './walk-standing.js';
 
 export interface WalkManner {
   readonly json: boolean;
@@ -20,8 +22,8 @@ export interface WalkManner {
 /** Watches a walk and tells how it ended. */
 export async function watchWalk(
   context: Context,
-  { runtime, stopped }: Session,
-  handle: WalkHandle,
+  { runtime, stopped }: Pick<Session, 'runtime' | 'stopped'>,
+  handle: Pick<WalkHandle, 'job' | 'progress' | 'running' | 'result'>,
   manner: WalkManner,
 ): Promise<ExitCode> {
   const { terminal } = context;
@@ -35,7 +37,7 @@ export async function watchWalk(
     const show = () => view.update(meter.line(at, progress, running, blockedText(limits, at)), at);
     return { progress, show };
   };
-  const watched = { look, result: () => handle.result() };
+  const watched = { look, result: () => handle.result().catch(goesOn) };
   const followed = await follow(watched, { stopped, everyMs: terminal.live ? 250 : 1000 });
   view.end();
   if (followed.kind === 'parked') {
@@ -51,6 +53,13 @@ export async function watchWalk(
   if (manner.json) terminal.data(JSON.stringify(walkData(handle.job, summary)));
   else terminal.say(walkText(summary, Date.now()));
   return codeOf(summary, manner);
+}
+
+/** Whoever watches a walk that somebody else ends is told that nothing is lost. */
+function goesOn(error: unknown): never {
+  if (!(error instanceof JobFailed) || !wasCancelled(error)) throw error;
+  const text = `${error.message}; what it loaded stays, and its events command makes it go on`;
+  throw new JobFailed(text, { cause: error.cause });
 }
 
 /** A verification fails where the warehouse is not what the service shows: what is gone there is kept here. */

@@ -8,6 +8,7 @@ import { checkReachable, checkWarehouse } from '../../src/cli/reach.js';
 import { settings } from '../../src/cli/settings.js';
 import { watchInterrupts } from '../../src/cli/signals.js';
 import { scrubber } from '../../src/cli/terminal.js';
+import { watchWalk } from '../../src/cli/watch-walk.js';
 import { Secret } from '../../src/core/secret.js';
 import { parseAddress } from '../../src/postgres/index.js';
 import { JobFailed, type JobHandle, type Runtime, UsageError } from '../../src/worker/runtime-types.js';
@@ -184,6 +185,21 @@ describe('enrich', () => {
     expect(calls).not.toContain('start');
     expect(await run(fakeContext(runtime).context, { asksAlways: true, yes: true })).toBe(0);
   });
+});
+
+it('says of a walk that somebody else cancelled that nothing is lost, and how it goes on', async () => {
+  const { runtime } = fakeRuntime();
+  const cause = Object.assign(new Error('cancelled'), { name: 'CancelledFailure' });
+  const handle = {
+    job: 'events-sync-1',
+    progress: () => Promise.reject(new Error('no worker answered the query')),
+    running: async () => [],
+    result: () => Promise.reject(new JobFailed('it was cancelled', { cause })),
+  };
+  const session = { runtime, stopped: new AbortController().signal };
+  await expect(watchWalk(fakeContext(runtime).context, session, handle, { json: false })).rejects.toThrow(
+    'it was cancelled; what it loaded stays, and its events command makes it go on',
+  );
 });
 
 describe('Ctrl-C', () => {
