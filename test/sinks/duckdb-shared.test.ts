@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -36,3 +36,12 @@ it('is one database for two of its kind in a process', async () => {
   });
   await Promise.all([one.close(), two.close()]);
 });
+
+// Its folders are the system's own: nobody can make one there, which Node's own way of making several tries for ever.
+it.runIf(existsSync('/proc/self'))(
+  'refuses a file below /proc, as everywhere where its folder can’t be made',
+  async () => {
+    const warehouse = new Warehouse('/proc/searchflow/tests/x.duckdb');
+    await expect(warehouse.use(async () => null)).rejects.toThrow("can't be opened there: name another file");
+  },
+);
