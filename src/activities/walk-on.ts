@@ -28,8 +28,6 @@ const MAY_REPEAT = 3;
 const TRIES = 4;
 /** How many walks in a row may end in a circle, each over half of the one before, until nobody believes that the next would not. */
 const MAX_CIRCLES = 3;
-/** Times are read of a page so often, ms: a page is not parsed otherwise, and may be large. */
-const LOOK_EVERY_MS = 2000;
 
 export interface WalkOptions {
   readonly signal: AbortSignal;
@@ -39,6 +37,8 @@ export interface WalkOptions {
   readonly splits: boolean;
   /** Whether there is time for another page. */
   goesOn(): boolean;
+  /** Whether to read the times of a page, for people to see how far it is: a page is not parsed otherwise. */
+  looks(): boolean;
   told(changes: Partial<Pick<WalkHeartbeat, 'pages' | 'waitingFor' | 'coveredMs'>>): void;
 }
 
@@ -63,7 +63,6 @@ export async function walkOn(
 ): Promise<Walked> {
   const { signal, careful, told } = options;
   let state = window.walk;
-  let lookedAt = Number.NEGATIVE_INFINITY;
   const waits = (waitingFor: string | null) => told({ waitingFor });
   /** The next page, and where the walk stands behind it. */
   const ask = async (): Promise<[RawList, WalkState]> => {
@@ -83,9 +82,7 @@ export async function walkOn(
     while (!state.done && options.goesOn()) {
       const [page, next] = await ask();
       const splits = state.pages === 0 && options.splits;
-      const looks = splits || Date.now() - lookedAt >= LOOK_EVERY_MS;
-      const times = looks ? timesOf(page) : [];
-      if (looks) lookedAt = Date.now();
+      const times = splits || options.looks() ? timesOf(page) : [];
       if (splits) {
         const parts = splitSpan(window, { hasMore: page.cursor !== null, times });
         if (parts) return { walked: state, parts, begin: startWalk(null, state.circles) };

@@ -11,6 +11,12 @@ import type { WalkDeps } from './walk-deps.js';
 import { WalkLoader } from './walk-loader.js';
 import { walkOn } from './walk-on.js';
 
+/**
+ * Times are read so often, ms, of one page of all windows: it takes as long as a request may be late at most, and at ten requests a
+ * second each one's page would be read.
+ */
+const LOOK_EVERY_MS = 1000;
+
 const nothing = { pages: 0, events: 0, added: 0, changed: 0, parts: [] as readonly number[], lengthMs: 0, partsMs: 0 };
 
 /**
@@ -23,6 +29,14 @@ export function createWalkWindow(deps: WalkDeps) {
     const loader = loaders.get(warehouse) ?? new WalkLoader(warehouse);
     loaders.set(warehouse, loader);
     return loader;
+  };
+
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  const looks = (): boolean => {
+    const now = Date.now();
+    if (now - lookedAt < LOOK_EVERY_MS) return false;
+    lookedAt = now;
+    return true;
   };
 
   return async function walkWindow({ walk, window, splits }: WalkWindowInput): Promise<WalkWindowResult> {
@@ -48,6 +62,7 @@ export function createWalkWindow(deps: WalkDeps) {
           signal,
           careful: info.attempt > 1,
           splits,
+          looks,
           goesOn: () => Date.now() < until && !signal.aborted,
           told: (changes) => {
             state = { ...state, ...changes };
