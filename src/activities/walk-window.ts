@@ -45,6 +45,7 @@ export function createWalkWindow(deps: WalkDeps) {
     const attempt = randomUUID();
     let state: WalkHeartbeat = { window, pages: 0, waitingFor: null };
     let loaded: (() => LoadedPages) | null = null;
+    let claimedIn: EventWarehouse | null = null;
     const heart = heartbeatFrom((): WalkHeartbeat => {
       const { events = 0, added = 0, changed = 0 } = loaded?.() ?? {};
       return { ...state, events, added, changed };
@@ -55,6 +56,7 @@ export function createWalkWindow(deps: WalkDeps) {
       const warehouse = deps.events.warehouse(walk);
       const claimed = await warehouse.claim(walk, window, attempt);
       if (!claimed) return { ...nothing, done: true };
+      claimedIn = warehouse;
       const loading = loaderOf(warehouse).join(walk, window, attempt);
       loaded = loading.soFar;
       try {
@@ -79,15 +81,13 @@ export function createWalkWindow(deps: WalkDeps) {
           lengthMs: lengthOf(claimed),
           partsMs: (parts ?? []).reduce((sum, part) => sum + lengthOf(part), 0),
         };
-      } catch (error) {
-        const failure = toWalkFailure(error, info.attempt);
-        if (failure instanceof ApplicationFailure && failure.nonRetryable) await settle(warehouse, walk);
-        throw failure;
       } finally {
         loading.leave();
       }
     } catch (error) {
-      throw toWalkFailure(error, info.attempt);
+      const failure = toWalkFailure(error, info.attempt);
+      if (claimedIn && failure instanceof ApplicationFailure && failure.nonRetryable) await settle(claimedIn, walk);
+      throw failure;
     } finally {
       heart.stop();
     }

@@ -19,6 +19,18 @@ export async function cancelLive(handle: WorkflowHandle): Promise<void> {
   await handle.cancel();
 }
 
+/** The result of a workflow; one that failed, or was `cancelled`, rejects with `JobFailed`. */
+export async function resultOf<Result>(handle: WorkflowHandle, cancelled: string): Promise<Result> {
+  try {
+    return (await handle.result()) as Result;
+  } catch (error) {
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    const { cause } = error;
+    if (cause instanceof CancelledFailure) throw new JobFailed(cancelled, { cause });
+    throw new JobFailed(cause instanceof Error ? cause.message : error.message, { cause });
+  }
+}
+
 /** A workflow that runs or ran, with its progress and its result. Failures leave as `JobFailed`, mistakes as `UsageError`. */
 export class FlowHandle<Progress, Result> {
   readonly workflowId: string;
@@ -48,15 +60,8 @@ export class FlowHandle<Progress, Result> {
     }
   }
 
-  async result(): Promise<Result> {
-    try {
-      return (await this.#known(() => this.#handle.result())) as Result;
-    } catch (error) {
-      if (!(error instanceof WorkflowFailedError)) throw error;
-      const { cause } = error;
-      if (cause instanceof CancelledFailure) throw new JobFailed('it was cancelled', { cause });
-      throw new JobFailed(cause instanceof Error ? cause.message : error.message, { cause });
-    }
+  result(): Promise<Result> {
+    return this.#known(() => resultOf<Result>(this.#handle, 'it was cancelled'));
   }
 
   /** Sends an Update and waits for its answer; a refused one is a mistake, in its own words. */

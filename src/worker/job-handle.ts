@@ -1,11 +1,4 @@
-import {
-  type Client,
-  defaultPayloadConverter,
-  WorkflowFailedError,
-  type WorkflowHandle,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
-import { CancelledFailure } from '@temporalio/common';
+import { type Client, defaultPayloadConverter, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import {
   type JobProgress,
   type JobSummary,
@@ -15,8 +8,8 @@ import {
   signalNames,
   workflowIdOf,
 } from '../core/job.js';
-import { cancelLive } from './flow-handle.js';
-import { JobFailed, type JobHandle, UsageError } from './runtime-types.js';
+import { cancelLive, resultOf } from './flow-handle.js';
+import { type JobHandle, UsageError } from './runtime-types.js';
 import { waitsFor } from './waits-for.js';
 
 /** How a workflow ended that ended badly. A cancelled one was told to. */
@@ -31,17 +24,7 @@ const ANSWER_MS = 10_000;
 /** What a person may do with a job that a workflow runs. */
 export function jobHandle(client: Client, job: string, workflowId = workflowIdOf(job)): JobHandle {
   const handle: WorkflowHandle = client.workflow.getHandle(workflowId);
-  const result = async (): Promise<JobSummary> => {
-    try {
-      return (await handle.result()) as JobSummary;
-    } catch (error) {
-      if (!(error instanceof WorkflowFailedError)) throw error;
-      const cause = error.cause;
-      if (cause instanceof CancelledFailure)
-        throw new JobFailed('the job was cancelled; the same command makes it go on', { cause });
-      throw new JobFailed(cause instanceof Error ? cause.message : error.message, { cause });
-    }
-  };
+  const result = () => resultOf<JobSummary>(handle, 'the job was cancelled; the same command makes it go on');
   return {
     job,
     workflowId,
