@@ -1,0 +1,231 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { CancelledFailure } from '@temporalio/common';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { ActivityDeps, CallOptions } from '../../../src/activities/index.js';
+import type { OperationName } from '../../../src/api/operations.js';
+import { flatProfile } from '../../../src/core/rate.js';
+import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+import { ActivitySetting, type Fields, quiet, runActivity } from '../../support/activities/activity-setting.js';
+import { examples } from '../../support/api/examples.js';
+import { type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
+
+let setting: ActivitySetting;
+beforeAll(async () => {
+  setting = await ActivitySetting.open();
+});
+afterAll(() => setting.close());
+
+const servers: RawServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+/** A worker for a service that answers so; its purchases are its own. */
+let used = 0;
+const limiter = new MemoryLimiter(flatProfile(1000));
+async function service(handler: Handler) {
+  const server = await rawServer(handler);
+  servers.push(server);
+  const deps = setting.worker({ baseUrl: server.url }, `origin ${used++}`, limiter);
+  const run = (name: OperationName, input: object = examples[name].input, call?: CallOptions) =>
+    runActivity(deps, name, input, call);
+  return { server, deps, run };
+}
+
+const replying =
+  (status: number, body: unknown, headers: Record<string, string> = {}): Handler =>
+  (_request, socket) =>
+    socket.write(json(status, body, headers));
+const odd = { newField: { deep: [1, null, 0, ''] } };
+
+describe('an activity of one operation', () => {
+  it('keeps every field of an answer, known or not, and tells its request id', async () => {
+    const contents = {
+      requestId: 'r',
+      results: [{ id: 'https://a.example', title: 'A', ...odd }],
+      statuses: [
+        { id: 'https://a.example', status: 'success', source: 'cached', ...odd },
+        { id: 'https://b.example', status: 'error', error: { tag: 'CRAWL_NOT_FOUND', httpStatusCode: 404, ...odd } },
+      ],
+      searchTime: 5,
+      costDollars: { total: 0.001, ...odd },
+      ...odd,
+    };
+    const { run } = await service(replying(200, contents));
+    const urls = ['https://a.example', 'https://b.example'];
+    const bought = await run('getContents', { urls });
+    expect(bought).toMatchObject({ requests: [{ requestId: 'r', costDollars: 0.001, bought: true }] });
+    expect(bought.data).toEqual(contents);
+    const again = await run('getContents', { urls });
+    expect(again).toMatchObject({ requests: [{ requestId: 'r', bought: false }] });
+    expect(again.data).toEqual({ results: contents.results, statuses: contents.statuses });
+
+    for (const name of ['search', 'answer', 'createAgentRun', 'getMonitor', 'listEvents'] as const) {
+      const body = { ...examples[name].answer, ...odd };
+      const other = await service(replying(200, body, { 'x-request-id': 'req-7' }));
+      const result = await other.run(name);
+      expect(result.data, name).toEqual(body);
+      expect(result, name).toMatchObject({ requests: [{ requestId: 'req-7' }] });
+    }
+  });
+
+  it('takes the other forms of research and beta features, each an answer of its own', async () => {
+    const { server, run } = await service(replying(200, { id: 'task' }));
+    await run('createResearchTask', { instructions: 'i' }, { variant: 'v0' });
+    await run('createResearchTask', { instructions: 'i' }, { variant: 'v1', beta: ['b-1'] });
+    await run('getResearchTask', { id: 'task' }, { variant: 'v1', extraHeaders: { 'x-trace': 't' } });
+    await expect(run('answer', { query: 'q' }, { variant: 'v9' })).rejects.toMatchObject({ type: 'InvalidRequest' });
+    expect(server.requests.map(({ path }) => path)).toEqual([
+      '/research/v0/tasks',
+      '/research/v1',
+      '/research/v1/task',
+    ]);
+    expect(server.requests[1]?.headers['exa-beta']).toBe('b-1');
+    expect(server.requests[2]?.headers['x-trace']).toBe('t');
+  });
+
+  it.each([{ urls: [] }, { urls: ['ftp://a.example'] }, { urls: ['https://a.example'], subpages: -1 }])(
+    'refuses getContents of %j before anything is sent',
+    async (input) => {
+      const { server, run } = await service(replying(200, { results: [] }));
+      await expect(run('getContents', input)).rejects.toMatchObject({ type: 'InvalidRequest', nonRetryable: true });
+      expect(server.requests).toHaveLength(0);
+    },
+  );
+
+  it('buys the good URLs among bad ones, and says of each what became of it', async () => {
+    const { run } = await service(replying(200, { results: [{ id: 'https://a.example', title: 'A' }] }));
+    const { data } = await run('getContents', { urls: ['https://a.example', 'ftp://b.example'] });
+    expect(data.statuses).toMatchObject([
+      { id: 'https://a.example', status: 'success' },
+      { id: 'ftp://b.example', status: 'error', error: { tag: 'INVALID_REQUEST' } },
+    ]);
+  });
+
+  it('that starts something and lost its answer is not started again by another call, unless that says so', async () => {
+    const { server, run } = await service((_request, socket, nth) => {
+      if (nth === 1) socket.destroy();
+      else socket.write(json(200, examples.createAgentRun.answer));
+    });
+    const lost = { type: 'UnknownOutcome', nonRetryable: true };
+    await expect(run('createAgentRun')).rejects.toMatchObject(lost);
+    await expect(run('createAgentRun')).rejects.toMatchObject(lost);
+    await expect(run('createAgentRun')).rejects.toThrow('refreshAfterMs: 0');
+    expect(server.requests).toHaveLength(1);
+    const { data } = await run('createAgentRun', undefined, { refreshAfterMs: 0 });
+    expect(data).toMatchObject({ id: 'agent_run_1' });
+  });
+
+  it('says of an answer that it can’t read what was wrong, and later that it is kept', async () => {
+    const { server, run } = await service(replying(200, { results: 5 }, { 'x-request-id': 'req-1' }));
+    await expect(run('search')).rejects.toThrow(/POST \/search: 200 OK: .*wrong shape \(section 4\.1\): results/);
+    await expect(run('search')).rejects.toThrow(/search: .*request id req-1.*kept in the journal/);
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe('an activity of what acts each time', () => {
+  it.each(['createMonitor', 'triggerMonitor', 'batchMonitors'] as const)(
+    '%s is done once by all attempts of one activity, and anew by the next',
+    async (name) => {
+      const { server, deps } = await service(replying(200, examples[name].answer));
+      const info = { scheduledTimestampMs: Date.now(), attempt: 1 };
+      const attempt = (more: object) => runActivity(deps, name, examples[name].input, {}, quiet({ ...info, ...more }));
+      const first = await attempt({});
+      expect((await attempt({ attempt: 2 })).data).toEqual(first.data);
+      expect(server.requests).toHaveLength(1);
+      await attempt({ activityId: 'another' });
+      expect(server.requests).toHaveLength(2);
+    },
+  );
+
+  it('is not done again where its worker died before the answer came', async () => {
+    const { server, deps } = await service(() => undefined);
+    const info = { scheduledTimestampMs: Date.now() };
+    const dying = runActivity(deps, 'triggerMonitor', { id: 'mon_1' }, {}, quiet(info)).catch(() => undefined);
+    await expect.poll(() => server.requests.length).toBe(1);
+    // What a journal does for a dead owner when it is opened again.
+    await deps.transport.close();
+    await dying;
+    const again = { ...deps, transport: setting.worker({ baseUrl: server.url }).transport };
+    await expect(
+      runActivity(again, 'triggerMonitor', { id: 'mon_1' }, {}, quiet({ ...info, attempt: 2 })),
+    ).rejects.toMatchObject({ type: 'UnknownOutcome', nonRetryable: true });
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe('a cancelled activity', () => {
+  /** Cancels the activity as soon as its request has arrived. */
+  async function cancelled(name: OperationName, reply: Handler = () => undefined): Promise<unknown> {
+    const environment = quiet();
+    const { deps } = await service((request, socket, nth) => {
+      environment.cancel();
+      reply(request, socket, nth);
+    });
+    return runActivity(deps, name, examples[name].input, {}, environment);
+  }
+
+  it('of a free read is cut and ends as cancelled', async () => {
+    await expect(cancelled('getMonitor')).rejects.toBeInstanceOf(CancelledFailure);
+  });
+
+  it('that acts each time may still land', async () => {
+    expect(await cancelled('triggerMonitor', replying(200, { triggered: true }))).toMatchObject({
+      data: { triggered: true },
+    });
+  });
+});
+
+describe('createMonitor', () => {
+  const created = { ...examples.createMonitor.answer, webhookSecret: 'canary-secret' };
+  const secrets = (changes: Partial<NonNullable<ActivityDeps['secrets']>>) => ({
+    put: async () => undefined,
+    get: async () => null,
+    remove: async () => false,
+    names: async () => [],
+    ...changes,
+  });
+  const create = (deps: ActivityDeps) => runActivity(deps, 'createMonitor', examples.createMonitor.input);
+
+  it('is refused before it is sent where its secret could not be kept', async () => {
+    const { server, deps } = await service(replying(201, created));
+    writeFileSync(setting.secretFile, '{}');
+    chmodSync(setting.secretFile, 0o644);
+    await expect(create(deps)).rejects.toMatchObject({ type: 'InvalidRequest', nonRetryable: true });
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it('never makes a second monitor where the store fails behind it, and names the first', async () => {
+    const { server, deps } = await service(replying(201, created));
+    const put = async () => {
+      throw new Error('no space left');
+    };
+    const failure = await create({ ...deps, secrets: secrets({ put }) }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ type: 'SecretLost', nonRetryable: true });
+    expect(String(failure)).toMatch(/mon_1.*no space left/);
+    expect(String(failure)).not.toContain('canary-secret');
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('finds out before it is sent that the store can be read and not written', async () => {
+    const { server, deps } = await service(replying(201, created));
+    const remove = async () => {
+      throw new Error('read-only file system');
+    };
+    await expect(create({ ...deps, secrets: secrets({ remove }) })).rejects.toThrow('read-only file system');
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it('offers a secret in hand to its store until that takes it', async () => {
+    const { deps } = await service(replying(201, created));
+    const kept: Fields = {};
+    let tries = 0;
+    const put = async (name: string, secret: { reveal(): string }) => {
+      if (++tries < 3) throw new Error('busy');
+      kept[name] = secret.reveal();
+    };
+    expect((await create({ ...deps, secrets: secrets({ put }) })).data).not.toHaveProperty('webhookSecret');
+    expect(kept).toEqual({ 'webhook/mon_1': 'canary-secret' });
+  });
+});

@@ -1,0 +1,144 @@
+import { readFileSync, statSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ActivityDeps, createActivities } from '../../../src/activities/index.js';
+import { type OperationName, operationTable } from '../../../src/api/operations.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { ActivitySetting, type Fields, runActivity } from '../../support/activities/activity-setting.js';
+
+let sandbox: Sandbox;
+let setting: ActivitySetting;
+let deps: ActivityDeps;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ failureRate: 0, agentRuns: { durationMs: 200 }, events: { count: 50 } });
+  setting = await ActivitySetting.open();
+  deps = setting.worker({ baseUrl: sandbox.url });
+});
+
+afterAll(async () => {
+  await setting.close();
+  await sandbox.close();
+});
+
+const run = (name: OperationName, input: Fields, changes: Partial<ActivityDeps> = {}) =>
+  runActivity({ ...deps, ...changes }, name, input);
+
+const monitor = (name: string): Fields => ({
+  name,
+  search: { query: 'news of copper' },
+  webhook: { url: 'https://example.com/hook' },
+});
+const sent = () => sandbox.log().length;
+
+describe('the activities of the operations table', () => {
+  it('are as many as the table has rows', () => {
+    const names = Object.keys(createActivities(deps));
+    for (const name of Object.keys(operationTable)) expect(names).toContain(name);
+  });
+
+  it('buy an answer once, and say what it cost', async () => {
+    const first = await run('answer', { query: 'What is copper?' });
+    expect(first.data).toMatchObject({ answer: expect.any(String), citations: expect.any(Array) });
+    expect(first.costDollars).toBeGreaterThan(0);
+    const before = sent();
+    expect((await run('answer', { query: 'What is copper?' })).data).toEqual(first.data);
+    expect(sent()).toBe(before);
+  });
+
+  it('find similar pages and start research through the journal, too', async () => {
+    expect((await run('findSimilar', { url: 'https://example.com/' })).data.results).toBeInstanceOf(Array);
+    const task = await run('createResearchTask', {
+      input: { instructions: 'Who mines copper?' },
+      output: { schema: { type: 'object', properties: { name: { type: 'string' } } } },
+    });
+    const id = String(task.data.id);
+    expect((await run('getResearchTask', { id })).data).toMatchObject({ id });
+    expect(await run('listResearchTasks', {})).toHaveProperty('data');
+  });
+
+  it('follow an agent run from its start to its deletion', async () => {
+    const { data } = await run('createAgentRun', { query: 'Find a copper mine' });
+    const id = String(data.id);
+    await expect
+      .poll(async () => (await run('getAgentRun', { id })).data.status, { timeout: 20_000 })
+      .toBe('completed');
+    expect((await run('listAgentRuns', { limit: 5 })).data.data).toBeInstanceOf(Array);
+    expect((await run('listAgentRunEvents', { id })).data.data).toBeInstanceOf(Array);
+    expect((await run('cancelAgentRun', { id })).data).toMatchObject({ id, status: 'completed' });
+    await run('deleteAgentRun', { id });
+    await expect(run('getAgentRun', { id })).rejects.toMatchObject({ type: 'NotFound', nonRetryable: true });
+  });
+
+  it('put the webhook secret into its file and nowhere else', async () => {
+    const { data } = await run('createMonitor', monitor('copper'));
+    const id = String(data.id);
+    expect(data).not.toHaveProperty('webhookSecret');
+    const secret = (await deps.secrets?.get(`webhook/${id}`))?.reveal() ?? '';
+    expect(secret.length).toBeGreaterThan(8);
+    expect(statSync(setting.secretFile).mode & 0o777).toBe(0o600);
+    for (const name of ['getMonitor', 'triggerMonitor', 'listMonitorRuns', 'deleteMonitor'] as const) {
+      expect(JSON.stringify(await run(name, { id }))).not.toContain(secret);
+    }
+    expect(readFileSync(setting.secretFile, 'utf8')).toContain(secret);
+  });
+
+  it('refuse to create a monitor where its secret would be lost, before anything is sent', async () => {
+    const before = sent();
+    await expect(run('createMonitor', monitor('lost'), { secrets: null })).rejects.toMatchObject({
+      type: 'InvalidRequest',
+    });
+    expect(sent()).toBe(before);
+  });
+
+  it('change, pause and list monitors', async () => {
+    const { data } = await run('createMonitor', { ...monitor('tin'), metadata: { team: 'metals' } });
+    const id = String(data.id);
+    expect((await run('updateMonitor', { id, status: 'paused' })).data).toMatchObject({ id, status: 'paused' });
+    expect((await run('listMonitors', { metadata: { team: 'metals' } })).data.data).toMatchObject([{ id }]);
+    const batch = await run('batchMonitors', { action: 'unpause', filter: { status: 'paused' }, dry_run: true });
+    expect(batch.data).toMatchObject({ ids: [id] });
+  });
+
+  it('read events and the websets they tell of', async () => {
+    const page = await run('listEvents', { limit: 5 });
+    const events = page.data.data as { id: string }[];
+    expect(events).toHaveLength(5);
+    expect((await run('getEvent', { id: events[0]?.id ?? '' })).data).toMatchObject({ id: events[0]?.id });
+    const websets = (await run('listWebsets', {})).data.data as { id: string }[];
+    const id = websets[0]?.id ?? '';
+    expect((await run('getWebset', { id })).data).toMatchObject({ id });
+    expect((await run('listWebsetItems', { webset: id, id })).data.data).toBeInstanceOf(Array);
+  });
+
+  it('refuse bad input before it is sent', async () => {
+    const before = sent();
+    await expect(run('listMonitors', { limit: 101 })).rejects.toMatchObject({
+      type: 'InvalidRequest',
+      nonRetryable: true,
+    });
+    await expect(run('answer', { query: '' })).rejects.toMatchObject({ type: 'InvalidRequest', nonRetryable: true });
+    expect(sent()).toBe(before);
+  });
+
+  it('leave a free read that failed to be retried, and never repeat what acts each time', async () => {
+    const failOnce = { when: { nth: 1 }, do: { kind: 'status', status: 500 } } as const;
+    sandbox.setFaults([failOnce]);
+    await expect(run('listMonitors', {})).rejects.toMatchObject({ type: 'ServiceUnavailable', nonRetryable: false });
+    sandbox.setFaults([failOnce]);
+    await expect(run('batchMonitors', { action: 'pause', filter: { name: 'x' } })).rejects.toMatchObject({
+      type: 'UnknownOutcome',
+      nonRetryable: true,
+    });
+    sandbox.setFaults([]);
+  });
+
+  it('never start a second agent run for a lost answer', async () => {
+    sandbox.setFaults([{ when: { nth: 1 }, do: { kind: 'reset', moment: 'after' } }]);
+    const before = sent();
+    await expect(run('createAgentRun', { query: 'Only one of these' })).rejects.toMatchObject({
+      type: 'UnknownOutcome',
+    });
+    sandbox.setFaults([]);
+    expect(sent()).toBe(before + 1);
+  });
+});

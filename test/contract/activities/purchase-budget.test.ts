@@ -1,0 +1,207 @@
+import { describe, expect, it } from 'vitest';
+import { createPurchase, InFlight, type Order } from '../../../src/activities/index.js';
+import type { Progress } from '../../../src/activities/purchase.js';
+import { OverBudget, type SpendCap } from '../../../src/core/spend.js';
+import {
+  cutOff,
+  failure,
+  keyOf,
+  type Setting,
+  setting,
+  success,
+  units,
+} from '../../support/activities/purchase-setting.js';
+
+const budget = (limitMicros: number): SpendCap => ({ bookPrefix: 'job/', limitMicros });
+
+/** Runs an order to its refusal for want of money. */
+async function overBudget(s: Setting, order: Order): Promise<OverBudget> {
+  const error = await createPurchase(s)(order, s.control).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(OverBudget);
+  return error as OverBudget;
+}
+
+const sizes = (s: Setting) => s.sent.map((batch) => batch.length);
+const spent = async (s: Setting) => (await s.journal.totals('job/')).costMicros;
+
+/** A promise and what keeps it. */
+function later() {
+  let keep: () => void = () => undefined;
+  const promise = new Promise<void>((resolve) => {
+    keep = resolve;
+  });
+  return { promise, keep };
+}
+
+/** Tells when a purchase says that it waits for its budget. */
+function watching(s: Setting) {
+  const waits = later();
+  const progress = ({ waitingFor }: Progress) => {
+    if (waitingFor?.includes('budget')) waits.keep();
+  };
+  return { control: { ...s.control, progress }, waits: waits.promise };
+}
+
+describe('a purchase with a budget', () => {
+  it('cuts the last request to what remains and ends without a micro-dollar too much', async () => {
+    const s = await setting();
+    const order = s.order(async (batch) => success(batch), {
+      units: units(40),
+      unitsPerRequest: 10,
+      cap: budget(27_500),
+    });
+    expect(await overBudget(s, order)).toMatchObject({ scope: 'job', remainingMicros: 500, openMicros: 0 });
+    expect(sizes(s).sort()).toEqual([10, 10, 7]);
+    expect(await spent(s)).toBe(27_000);
+    // What it could not pay for is another's to buy.
+    expect(
+      (
+        await s.journal.claim(
+          units(40).map(({ key }) => key),
+          'next',
+        )
+      ).mine,
+    ).toHaveLength(13);
+  });
+
+  it('goes on where the budget is raised, and buys nothing twice', async () => {
+    const s = await setting();
+    const order = (limit: number) =>
+      s.order(async (batch) => success(batch), { units: units(8), unitsPerRequest: 4, cap: budget(limit) });
+    await overBudget(s, order(6000));
+    expect(await createPurchase(s)(order(8000), s.control)).toMatchObject({ complete: true, bought: 2 });
+    expect(s.sent.flat().sort()).toEqual(units(8).map((one) => one.unit));
+  });
+
+  it('waits for money in flight, which comes back where pages fail, before it cuts', async () => {
+    const s = await setting();
+    const { control, waits } = watching(s);
+    const order = s.order(
+      async (batch) => {
+        if (s.sent.length === 1) await waits;
+        return success(batch, 500 * batch.length);
+      },
+      { units: units(16), unitsPerRequest: 8, cap: budget(8000) },
+    );
+    await expect(createPurchase(s)(order, control)).rejects.toMatchObject({ remainingMicros: 500 });
+    expect(sizes(s)).toEqual([8, 4, 2, 1]);
+    expect(await spent(s)).toBe(7500);
+  });
+
+  it('asks for money one request at a time while it waits', async () => {
+    const s = await setting();
+    const { control, waits } = watching(s);
+    let asked = 0;
+    const { limiter } = s;
+    const counted = {
+      ...s,
+      limiter: new Proxy(limiter, {
+        get: (target, name: keyof typeof limiter) => {
+          const value = target[name];
+          if (name === 'acquire') asked++;
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      }),
+    };
+    const order = s.order(
+      async (batch) => {
+        await waits;
+        return success(batch, 0);
+      },
+      { units: units(40), unitsPerRequest: 1, cap: budget(1000) },
+    );
+    expect(await createPurchase(counted)(order, control)).toMatchObject({ complete: true, costMicros: 0 });
+    // Each once before it was known that money is short, each once when it was there, and the looks between.
+    expect(asked).toBeLessThan(2 * 40 + 40);
+  });
+
+  it('takes a lost answer for spent', async () => {
+    const s = await setting();
+    const order = s.order(
+      async (batch) => {
+        if (s.sent.length === 1) throw failure(cutOff);
+        return success(batch);
+      },
+      { cap: budget(5000) },
+    );
+    expect(await overBudget({ ...s, random: () => -1.5 }, order)).toMatchObject({ remainingMicros: 0 });
+    expect(sizes(s)).toEqual([3, 2]);
+    expect((await s.journal.totals('job/')).unknown).toMatchObject([{ estimateMicros: 3000 }]);
+  });
+
+  it('charges the estimate where the wire says no cost', async () => {
+    const s = await setting();
+    const order = s.order(async (batch) => success(batch, null), {
+      units: units(4),
+      unitsPerRequest: 1,
+      cap: budget(3000),
+    });
+    await overBudget(s, order);
+    expect(await spent(s)).toBe(3000);
+  });
+
+  it('lets orders of one job at the same time spend the budget together, once', async () => {
+    const s = await setting();
+    const purchase = createPurchase(s);
+    const slices = Array.from({ length: 4 }, (_, slice) =>
+      s.order(async (batch) => success(batch, 900 * batch.length), {
+        book: `job/gen/00000${slice}`,
+        units: units(20, 20 * slice),
+        unitsPerRequest: 5,
+        cap: budget(50_000),
+      }),
+    );
+    const ends = await Promise.allSettled(slices.map((order) => purchase(order, s.control)));
+    expect(ends.some(({ status }) => status === 'rejected')).toBe(true);
+    for (const end of ends) if (end.status === 'rejected') expect(end.reason).toBeInstanceOf(OverBudget);
+    const micros = await spent(s);
+    expect(micros).toBeLessThanOrEqual(50_000);
+    expect(micros).toBeGreaterThan(50_000 - 1000);
+    expect(new Set(s.sent.flat()).size).toBe(s.sent.flat().length);
+  });
+
+  it('keeps to the team’s budget of the day without one of its own, and says when the day ends', async () => {
+    const s = await setting();
+    await s.journal.setCaps({ dayMicros: 2000, monthMicros: null });
+    const order = s.order(async (batch) => success(batch), { book: 'calls/2026-11-21' });
+    const over = await overBudget(s, order);
+    expect(over).toMatchObject({ scope: 'day', remainingMicros: 0 });
+    expect(over.message).toMatch(/budget of \$0\.002 a day is used up until \d{4}-\d\d-\d\dT00:00:00/);
+    expect(sizes(s)).toEqual([2]);
+  });
+
+  it('keeps to what it alone may cost, lost answers included', async () => {
+    const s = await setting();
+    const order = s.order(
+      async (batch) => {
+        if (s.sent.length === 1) throw failure(cutOff);
+        return success(batch, 800 * batch.length);
+      },
+      { units: units(9), unitsPerRequest: 3, mostMicros: 7000 },
+    );
+    const over = await overBudget({ ...s, inFlight: new InFlight(1), random: () => -1.5 }, order);
+    expect(over).toMatchObject({ scope: 'call', capMicros: 7000, remainingMicros: 800 });
+    const { costMicros, unknown } = await s.journal.totals('job/');
+    expect([costMicros, unknown.length]).toEqual([3200, 1]);
+  });
+
+  it('ends its wait for money when told to stop, and gives its units back', async () => {
+    const s = await setting();
+    const { control, waits } = watching(s);
+    const held = later();
+    const order = s.order(
+      async (batch) => {
+        await held.promise;
+        return success(batch);
+      },
+      { units: units(4), unitsPerRequest: 2, cap: budget(2000) },
+    );
+    const running = createPurchase(s)(order, control);
+    await waits;
+    await expect.poll(() => s.sent.length, { timeout: 20_000 }).toBe(1);
+    s.stop.abort(new Error('drain'));
+    held.keep();
+    expect(await running).toMatchObject({ complete: false, bought: 2, unknownOutcomes: 0 });
+    expect((await s.journal.claim([keyOf('u0'), keyOf('u3')], 'next')).mine).toMatchObject([{ key: keyOf('u3') }]);
+  });
+});

@@ -1,0 +1,292 @@
+import { describe, expect, it } from 'vitest';
+import { createPurchase, InFlight } from '../../../src/activities/index.js';
+import type { Bought } from '../../../src/activities/purchase.js';
+import { contentsEndpoint } from '../../../src/api/contents.js';
+import { ApiError } from '../../../src/api/errors.js';
+import {
+  answered,
+  cutOff,
+  failure,
+  keyOf,
+  newDir,
+  setting,
+  success,
+  units,
+} from '../../support/activities/purchase-setting.js';
+
+describe('purchase', () => {
+  it('buys each unit once, in requests of the size asked', async () => {
+    const s = await setting();
+    // One at a time, so that the order of sending is the order of the units.
+    const receipt = await createPurchase({ ...s, inFlight: new InFlight(1) })(
+      s.order(async (batch) => success(batch), { units: units(5), unitsPerRequest: 2 }),
+      s.control,
+    );
+    expect(receipt).toMatchObject({ complete: true, requests: 3, bought: 5, costMicros: 5000, unknownOutcomes: 0 });
+    expect(s.sent).toEqual([['u0', 'u1'], ['u2', 'u3'], ['u4']]);
+  });
+
+  it('buys nothing that has landed, and only what is new beside it', async () => {
+    const s = await setting();
+    const purchase = createPurchase(s);
+    await purchase(
+      s.order(async (batch) => success(batch)),
+      s.control,
+    );
+    const again = await purchase(
+      s.order(async (batch) => success(batch), { units: units(4) }),
+      s.control,
+    );
+    expect(again).toMatchObject({ complete: true, bought: 1 });
+    expect(s.sent).toEqual([['u0', 'u1', 'u2'], ['u3']]);
+  });
+
+  it('waits for a unit that another buys at the same time, and buys it when the other gives up', async () => {
+    const s = await setting();
+    const purchase = createPurchase(s);
+    let release: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const first = purchase(
+      s.order(async () => {
+        await held;
+        throw failure(answered(404));
+      }),
+      s.control,
+    );
+    const second = purchase(
+      s.order(async (batch) => success(batch), { units: units(4) }),
+      s.control,
+    );
+    await expect.poll(() => s.sent.length, { timeout: 20_000 }).toBe(2);
+    release?.();
+    await expect(first).rejects.toThrow('404');
+    expect(await second).toMatchObject({ complete: true, bought: 4 });
+    expect(s.sent).toEqual(expect.arrayContaining([['u0', 'u1', 'u2'], ['u3']]));
+    expect(s.sent).toHaveLength(3);
+  });
+
+  it('lists a lost answer as an unknown outcome, buys it again at most three times, then gives the units up', async () => {
+    const s = await setting();
+    const lost = s.order(async () => {
+      throw failure(cutOff);
+    });
+    const fast = { ...s, random: () => -1.5 };
+    const receipt = await createPurchase(fast)(lost, s.control);
+    expect(receipt).toMatchObject({ complete: true, requests: 0, unknownOutcomes: 4 });
+    expect(s.sent).toHaveLength(4);
+    expect((await s.journal.totals('job/')).unknown).toHaveLength(4);
+    expect((await s.journal.read([keyOf('u0')])).get(keyOf('u0'))).toMatchObject({
+      status: 'error',
+      error_tag: 'UNKNOWN_OUTCOME',
+    });
+  });
+
+  it('goes on and on through answers that can not have been charged', async () => {
+    const s = await setting();
+    let calls = 0;
+    const receipt = await createPurchase({ ...s, random: () => -1.5 })(
+      s.order(async (batch) => {
+        if (++calls <= 7) throw failure(answered(503, 'SERVICE_OVERLOADED'));
+        return success(batch);
+      }),
+      s.control,
+    );
+    expect(receipt).toMatchObject({ complete: true, unknownOutcomes: 0 });
+    expect((await s.journal.totals('job/')).unknown).toEqual([]);
+  });
+
+  it('holds every caller back for as long as a 429 says, and buys then', async () => {
+    const s = await setting();
+    let calls = 0;
+    const blocked: (string | null)[] = [];
+    const receipt = await createPurchase(s)(
+      s.order(async (batch) => {
+        if (++calls === 1) throw failure(answered(429, 'RATE_LIMIT_EXCEEDED', 200));
+        blocked.push((await s.limiter.view()).blockReason);
+        return success(batch);
+      }),
+      s.control,
+    );
+    expect(receipt.complete).toBe(true);
+    expect(blocked).toEqual([null]);
+  });
+
+  it('goes slower where the service says that it queues the calls', async () => {
+    const s = await setting();
+    const order = s.order(async (batch) => ({ ...success(batch), queued: true }), {
+      units: units(30),
+      unitsPerRequest: 1,
+    });
+    await createPurchase(s)(order, s.control);
+    await s.limiter.acquire({ rateClass: 'contents', weight: 1 });
+    expect((await s.limiter.view()).effectiveQps).toBeLessThan(950);
+  });
+
+  it('hands a long wait back instead of sitting through it', async () => {
+    const s = await setting();
+    const receipt = await createPurchase(s)(
+      s.order(async () => {
+        throw failure(answered(429, null, 120_000));
+      }),
+      s.control,
+    );
+    expect(receipt.complete).toBe(false);
+    expect(receipt.waitMs).toBeGreaterThan(100_000);
+  });
+
+  it('fails a block of more than an hour, which a job answers by pausing', async () => {
+    const s = await setting();
+    const order = s.order(async () => {
+      throw failure(answered(429, null, 4_000_000));
+    });
+    await expect(createPurchase(s)(order, s.control)).rejects.toMatchObject({ verdict: { type: 'RateLimited' } });
+    const { blockedUntil } = await s.limiter.view();
+    expect((blockedUntil ?? 0) - Date.now()).toBeLessThanOrEqual(3_600_000);
+  });
+
+  it('sends nothing after a refused key, until the job is resumed', async () => {
+    const s = await setting();
+    const purchase = createPurchase(s);
+    const refused = async (): Promise<Bought> => {
+      throw failure(answered(401, 'INVALID_API_KEY'));
+    };
+    await expect(purchase(s.order(refused), s.control)).rejects.toMatchObject({ verdict: { type: 'Unauthorized' } });
+    await expect(purchase(s.order(refused, { units: units(3, 10) }), s.control)).rejects.toMatchObject({
+      verdict: { type: 'Unauthorized' },
+    });
+    expect(s.sent).toHaveLength(1);
+    const resumed = s.order(async (batch) => success(batch), { resumedAt: Date.now() + 1 });
+    expect(await purchase(resumed, s.control)).toMatchObject({ complete: true });
+  });
+
+  it('finds the one refused URL among many, and keeps the reason', async () => {
+    const s = await setting();
+    const receipt = await createPurchase(s)(
+      s.order(
+        async (batch) => {
+          if (batch.some((one) => one.unit === 'u5')) throw failure(answered(400, 'INVALID_URLS'), 'no such URL');
+          return success(batch);
+        },
+        { units: units(8) },
+      ),
+      s.control,
+    );
+    expect(receipt).toMatchObject({ complete: true, bought: 7, failed: 1 });
+    const record = (await s.journal.read([keyOf('u5')])).get(keyOf('u5'));
+    expect(record).toMatchObject({ error_tag: 'INVALID_URLS', http_status: 400 });
+    expect(JSON.stringify(record?.result)).toContain('no such URL');
+  });
+
+  it('fails as a whole where every unit is refused: then it is the request that is wrong', async () => {
+    const s = await setting();
+    const order = s.order(
+      async () => {
+        throw failure(answered(400, 'INVALID_REQUEST_BODY'));
+      },
+      { units: units(32) },
+    );
+    await expect(createPurchase(s)(order, s.control)).rejects.toMatchObject({ verdict: { type: 'InvalidRequest' } });
+    // Nothing of it is written down as ended: once the service is itself again, all of it is bought.
+    expect(await s.journal.totals('')).toMatchObject({ unitsLanded: 0 });
+  });
+
+  it('keeps a paid answer of the wrong shape and never buys it again', async () => {
+    const s = await setting();
+    const purchase = createPurchase(s);
+    const order = s.order(async () => {
+      throw new ApiError({
+        endpoint: contentsEndpoint,
+        facts: { ...answered(200), wrongShape: true },
+        body: '{"not":"it"}',
+      });
+    });
+    expect(await purchase(order, s.control)).toMatchObject({ complete: true, failed: 3 });
+    expect(
+      await purchase(
+        s.order(async (batch) => success(batch)),
+        s.control,
+      ),
+    ).toMatchObject({ complete: true, bought: 0 });
+    expect(JSON.stringify((await s.journal.read([keyOf('u0')])).get(keyOf('u0'))?.result)).toContain('not');
+  });
+
+  it('lets what is in flight land when told to stop, and starts nothing more', async () => {
+    const s = await setting();
+    const one = { ...s, inFlight: new InFlight(1) };
+    const receipt = await createPurchase(one)(
+      s.order(
+        async (batch) => {
+          s.stop.abort(new Error('drain'));
+          await new Promise((resolve) => setImmediate(resolve));
+          return success(batch);
+        },
+        { units: units(4), unitsPerRequest: 2 },
+      ),
+      s.control,
+    );
+    expect(receipt).toMatchObject({ complete: false, bought: 2 });
+    expect(s.sent).toHaveLength(1);
+    expect((await s.journal.totals('job/')).unknown).toEqual([]);
+    expect((await s.journal.claim([keyOf('u2')], 'next')).mine).toHaveLength(1);
+  });
+
+  it('lists what it had to cut as an unknown outcome', async () => {
+    const s = await setting();
+    const running = createPurchase(s)(
+      s.order(
+        (_batch, signal) =>
+          new Promise((_resolve, reject) => {
+            signal.addEventListener('abort', () => reject(failure(cutOff)));
+            s.stop.abort(new Error('drain'));
+            setImmediate(() => s.cut.abort(new Error('cut')));
+          }),
+      ),
+      s.control,
+    );
+    expect(await running).toMatchObject({ complete: false, unknownOutcomes: 1 });
+    expect((await s.journal.totals('job/')).unknown).toHaveLength(1);
+  });
+
+  it('splits a cost over the units that succeeded, to the last micro-dollar', async () => {
+    const s = await setting();
+    await createPurchase(s)(
+      s.order(async (batch) => {
+        const bought = success(batch, 2003);
+        return {
+          ...bought,
+          units: bought.units.map((one, index) =>
+            index === 1 ? { ...one, status: 'error', errorTag: 'CRAWL_TIMEOUT' } : one,
+          ),
+        };
+      }),
+      s.control,
+    );
+    const records = await s.journal.read(units(3).map((one) => one.key));
+    expect(units(3).map((one) => records.get(one.key)?.cost_micros)).toEqual([1002, 0, 1001]);
+    expect(await s.journal.totals('')).toMatchObject({ costMicros: 2003 });
+  });
+
+  it('buys after the death of the process only what had not landed', async () => {
+    const dir = newDir();
+    const s = await setting(dir);
+    let calls = 0;
+    void createPurchase(s)(
+      s.order((batch) => (++calls === 2 ? new Promise(() => undefined) : Promise.resolve(success(batch))), {
+        units: units(4),
+        unitsPerRequest: 2,
+      }),
+      s.control,
+    );
+    await expect.poll(async () => (await s.journal.totals('')).unitsLanded, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => s.sent.length, { timeout: 20_000 }).toBe(2);
+    const next = await setting(dir);
+    const receipt = await createPurchase(next)(
+      next.order(async (batch) => success(batch), { units: units(4) }),
+      next.control,
+    );
+    expect(receipt).toMatchObject({ complete: true, bought: 2 });
+    expect((await next.journal.totals('')).unknown).toHaveLength(1);
+  });
+});

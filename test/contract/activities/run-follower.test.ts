@@ -1,0 +1,155 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { RunFollower } from '../../../src/activities/run-follower.js';
+import { agentRunKind } from '../../../src/activities/run-kinds.js';
+import type { AgentRun } from '../../../src/api/agent-run-schemas.js';
+import { createTransport, type Transport } from '../../../src/api/transport.js';
+import type { Limiter } from '../../../src/core/limiter.js';
+import { flatProfile } from '../../../src/core/rate.js';
+import { Secret } from '../../../src/core/secret.js';
+import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+
+interface World {
+  readonly follower: RunFollower<AgentRun>;
+  readonly transport: Transport;
+  readonly looks: string[];
+  readonly runs: Map<string, string>;
+  next(answer: { status: number; body: unknown; headers?: Record<string, string> }): void;
+}
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()));
+});
+
+/** A service that knows these runs, and answers with what is next where something is. */
+async function open(ids: readonly string[]): Promise<World> {
+  const runs = new Map(ids.map((id) => [id, 'running']));
+  const looks: string[] = [];
+  const answers: { status: number; body: unknown; headers?: Record<string, string> }[] = [];
+  const server: Server = createServer((request, response) => {
+    const path = (request.url ?? '').split('?')[0] as string;
+    looks.push(path);
+    const id = path.split('/')[3];
+    const given = answers.shift();
+    // Never answered.
+    if (given?.status === 0) return;
+    const found = id === undefined ? null : runs.get(id);
+    const record = (one: string) => ({ id: one, object: 'agent_run', status: runs.get(one) });
+    const body =
+      given?.body ??
+      (id === undefined
+        ? { object: 'list', data: [...runs.keys()].map(record), hasMore: false, nextCursor: null }
+        : found === undefined
+          ? { error: { code: 'RUN_NOT_FOUND', message: 'no such run' } }
+          : record(id));
+    response.writeHead(given?.status ?? (found === undefined ? 404 : 200), {
+      'content-type': 'application/json',
+      ...given?.headers,
+    });
+    response.end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const transport: Transport = createTransport({
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    apiKey: new Secret('key'),
+  });
+  const limiter = new MemoryLimiter(flatProfile(100));
+  closing.push(async () => {
+    await transport.close();
+    await limiter.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  return {
+    follower: new RunFollower({ transport, limiter }, agentRunKind),
+    transport,
+    looks,
+    runs,
+    next: (answer) => answers.push(answer),
+  };
+}
+
+const follow = ({ follower }: World, id: string, signal = new AbortController().signal, look?: () => void) =>
+  follower.follow(id, { startedAt: Date.now(), signal, ...(look ? { look } : {}) });
+
+describe('runs that are followed', () => {
+  it('end with their last record, whatever their last status is called', async () => {
+    const world = await open(['a']);
+    const end = follow(world, 'a', undefined, () => world.runs.set('a', 'expired_unknown'));
+    expect((await end).run).toMatchObject({ id: 'a', status: 'expired_unknown' });
+  });
+
+  it('are looked at by one list, however many they are', async () => {
+    const ids = Array.from({ length: 40 }, (_, index) => `run${index}`);
+    const world = await open(ids);
+    let looked = 0;
+    const ends = ids.map((id) =>
+      follow(world, id, undefined, () => {
+        if (++looked === 40) for (const one of ids) world.runs.set(one, 'completed');
+      }),
+    );
+    expect((await Promise.all(ends)).map(({ run }) => run?.status)).toEqual(ids.map(() => 'completed'));
+    const single = world.looks.filter((path) => path !== '/agent/runs').length;
+    expect(single).toBe(40);
+    expect(world.looks.length - single).toBeLessThan(6);
+  });
+
+  it('that the service no longer knows end without a record, though not at the first sight', async () => {
+    const world = await open([]);
+    expect((await follow(world, 'gone')).run).toBeNull();
+    expect(world.looks.length).toBe(3);
+  });
+
+  it('outlast failures of looks', async () => {
+    const world = await open(['a']);
+    world.runs.set('a', 'completed');
+    world.next({ status: 500, body: { error: { code: 'INTERNAL', message: 'x' } } });
+    world.next({ status: 429, body: { error: { code: 'CONCURRENCY_LIMIT_REACHED', message: 'x' } } });
+    world.next({ status: 200, body: 'no run' });
+    expect((await follow(world, 'a')).run?.status).toBe('completed');
+    expect(world.looks).toHaveLength(4);
+  });
+
+  it('are ended on time though the look at another one is not answered', async () => {
+    const world = await open(['silent', 'b', 'c', 'd', 'e', 'f']);
+    world.runs.set('silent', 'completed');
+    world.next({ status: 0, body: null });
+    const stop = new AbortController();
+    const silent = follow(world, 'silent', stop.signal).catch(() => 'left');
+    await expect.poll(() => world.looks).toEqual(['/agent/runs/silent']);
+    for (const id of ['b', 'c']) world.runs.set(id, 'completed');
+    const ends = await Promise.all(['b', 'c'].map((id) => follow(world, id)));
+    expect(ends.map(({ run }) => run?.status)).toEqual(['completed', 'completed']);
+    for (const id of ['d', 'e', 'f']) world.runs.set(id, 'completed');
+    await Promise.all(['d', 'e', 'f'].map((id) => follow(world, id)));
+    stop.abort(new Error('left'));
+    expect(await silent).toBe('left');
+  });
+
+  it('are looked at further after the service said that they take too long', async () => {
+    const world = await open(['a']);
+    world.runs.set('a', 'completed');
+    world.next({ status: 500, body: { error: { code: 'TIMEOUT', message: 'the run a takes too long' } } });
+    expect((await follow(world, 'a')).run?.status).toBe('completed');
+  });
+
+  it('end with what went wrong where it is no failure of the service', async () => {
+    const ids = ['a', 'b', 'c', 'd', 'e'];
+    const world = await open(ids);
+    const away = { acquire: () => Promise.reject(new Error('the store is away')) } as unknown as Limiter;
+    const follower = new RunFollower({ transport: world.transport, limiter: away }, agentRunKind);
+    const ends = Promise.allSettled(ids.map((id) => follow({ ...world, follower }, id)));
+    expect((await ends).map(({ status }) => status)).toEqual(ids.map(() => 'rejected'));
+  });
+
+  it('are given up where the key is refused, and left alone when nobody follows any more', async () => {
+    const world = await open(['a']);
+    world.next({ status: 401, body: { error: 'no', tag: 'INVALID_API_KEY' } });
+    await expect(follow(world, 'a')).rejects.toMatchObject({ verdict: { type: 'Unauthorized' } });
+    const stop = new AbortController();
+    const left = follow(world, 'a', stop.signal, () => stop.abort(new Error('enough')));
+    await expect(left).rejects.toThrow('enough');
+  });
+});

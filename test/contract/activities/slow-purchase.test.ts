@@ -1,0 +1,311 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { agentKeys, agentOrder } from '../../../src/activities/agent-order.js';
+import type { ActivityDeps, Order, Receipt } from '../../../src/activities/index.js';
+import type { AgentRunRequest } from '../../../src/api/agent-run-schemas.js';
+import { canonicalJson } from '../../../src/core/json.js';
+import { OverBudget } from '../../../src/core/spend.js';
+import { ActivitySetting } from '../../support/activities/activity-setting.js';
+import { type StrictAgents, type StrictAgentsOptions, startStrictAgents } from '../../support/strict-agents.mjs';
+
+let setting: ActivitySetting;
+beforeAll(async () => {
+  setting = await ActivitySetting.open();
+});
+const services: StrictAgents[] = [];
+afterAll(async () => {
+  for (const service of services) await service.close();
+  await setting.close();
+});
+
+interface World {
+  readonly service: StrictAgents;
+  readonly deps: ActivityDeps;
+  readonly stop: AbortController;
+  buy(
+    requests: readonly AgentRunRequest[],
+    changes?: Partial<Order> & { readonly ending?: 'cancel' | 'stop'; readonly yieldAfterMs?: number },
+  ): Promise<Receipt>;
+  keyOf(request: AgentRunRequest): string;
+  record(
+    request: AgentRunRequest,
+  ): Promise<{ readonly status: string; readonly tag: string | null; readonly result: unknown } | null>;
+}
+
+let worlds = 0;
+/** A service, and a worker whose purchases from it are its own. `again`: another worker of the same purchases. */
+async function open(options: StrictAgentsOptions = {}, again?: World): Promise<World> {
+  const service = again?.service ?? (await startStrictAgents(options));
+  if (!again) services.push(service);
+  const deps = {
+    ...setting.worker({ baseUrl: service.url }, again?.deps.origin ?? `agents ${++worlds}`),
+    timeoutMs: 300,
+  };
+  const stop = new AbortController();
+  const keyOf = (request: AgentRunRequest) => agentKeys(deps, {})(canonicalJson(request));
+  return {
+    service,
+    deps,
+    stop,
+    keyOf,
+    async buy(requests, { ending, yieldAfterMs = 60_000, ...changes } = {}) {
+      const order = agentOrder(deps, {
+        book: `${deps.origin.replace(' ', '-')}/gen/000000`,
+        owner: randomUUID(),
+        resumedAt: 0,
+        units: requests.map((request) => ({ key: keyOf(request), unit: canonicalJson(request) })),
+        request: ({ unit }) => JSON.parse(unit) as AgentRunRequest,
+        ...(ending ? { ending } : {}),
+      });
+      const control = { stop: stop.signal, cut: new AbortController().signal, yieldAfterMs };
+      return deps.purchase({ ...order, ...changes }, control);
+    },
+    async record(request) {
+      const found = (await deps.journal.read([keyOf(request)])).get(keyOf(request));
+      return found ? { status: found.status, tag: found.error_tag, result: found.result } : null;
+    },
+  };
+}
+
+const ask = (query: string, more: Partial<AgentRunRequest> = {}): AgentRunRequest => ({
+  query,
+  effort: 'low',
+  ...more,
+});
+const totalsOf = ({ deps }: World) => deps.journal.totals(deps.origin.replace(' ', '-'));
+/** The runs of a service are followed: what was noted of each is on disk. */
+const followed = ({ service }: World) =>
+  expect.poll(() => [...service.runs.values()].map(({ reads }) => reads > 0), { timeout: 20_000 }).toContain(true);
+
+// They wait more than they work.
+describe.concurrent('what runs on after its start', () => {
+  it('lands with its whole record and its real cost, once, however often it is asked for', async () => {
+    const world = await open();
+    const receipt = await world.buy([ask('a'), ask('b')]);
+    expect(receipt).toMatchObject({ complete: true, requests: 2, bought: 2, failed: 0, costMicros: 500_000 });
+    expect(await world.buy([ask('a'), ask('b')])).toMatchObject({ complete: true, requests: 0 });
+    expect(world.service.starts.map(({ query }) => query).sort()).toEqual(['a', 'b']);
+    expect(await world.record(ask('a'))).toMatchObject({
+      status: 'success',
+      result: { status: 'completed', output: { text: 'of a' }, costDollars: { total: 0.25 } },
+    });
+    expect(await totalsOf(world)).toMatchObject({ requests: 2, openMicros: 0, costMicros: 500_000, unknown: [] });
+  });
+
+  it('shares no run between equal queries with different input', async () => {
+    const world = await open();
+    const requests = [1, 2, 3].map((id) => ask('same', { input: { data: [{ id }] } }));
+    await world.buy([...requests, requests[0] as AgentRunRequest]);
+    expect(world.service.starts).toHaveLength(3);
+    const ids = await Promise.all(requests.map(async (request) => (await world.record(request))?.result));
+    expect(new Set(ids.map((result) => (result as { id: string }).id)).size).toBe(3);
+  });
+
+  it('is left running when its order is stopped, and taken over by the next one', async () => {
+    const world = await open({ durationMs: { min: 60_000, max: 60_000 } });
+    const first = world.buy([ask('a')]);
+    await followed(world);
+    world.stop.abort(new Error('time is up'));
+    expect(await first).toMatchObject({ complete: false });
+    expect(await totalsOf(world)).toMatchObject({ openMicros: 25_000, unknown: [] });
+    const heir = await open({}, world);
+    for (const run of world.service.runs.values()) run.endsAt = 0;
+    expect(await heir.buy([ask('a')])).toMatchObject({ complete: true, requests: 1, costMicros: 250_000 });
+    expect(world.service.starts).toHaveLength(1);
+  });
+
+  it.each(['lose', 'unnamed', 'named'] as const)('is found where its start got no answer (%s)', async (how) => {
+    const world = await open();
+    world.service.next({ what: 'start', how });
+    expect(await world.buy([ask('a'), ask('b')])).toMatchObject({ complete: true, unknownOutcomes: 0, bought: 2 });
+    expect(world.service.starts).toHaveLength(2);
+    expect(await totalsOf(world)).toMatchObject({ openMicros: 0, unknown: [], requests: 2 });
+  });
+
+  it('is found by its echo where the service keeps no metadata, and by nothing less', async () => {
+    const world = await open({ echoesMetadata: false });
+    world.service.next({ what: 'start', how: 'lose' });
+    await world.buy([ask('a', { input: { data: [{ id: 1 }] } })]);
+    expect(await totalsOf(world)).toMatchObject({ unknown: [], requests: 1 });
+    expect(world.service.starts).toHaveLength(1);
+    // A start that never arrived is not taken for another one's run.
+    world.service.next({ what: 'start', how: 'reset' });
+    const receipt = await world.buy([ask('a', { input: { data: [{ id: 2 }] } })]);
+    expect(receipt).toMatchObject({ complete: true, failed: 1, unknownOutcomes: 1 });
+    expect(await world.record(ask('a', { input: { data: [{ id: 2 }] } }))).toMatchObject({ tag: 'UNKNOWN_OUTCOME' });
+  });
+
+  it.each([true, false])('is no other run that a failed start names (metadata shown: %s)', async (echoesMetadata) => {
+    const world = await open({ echoesMetadata });
+    await world.buy([ask('a')]);
+    const [first] = [...world.service.runs.keys()] as [string];
+    const notLoaded = { error: { code: 'SERVER_ERROR', message: `Could not load previous run ${first}` } };
+    world.service.next({ what: 'start', how: 'status', status: 500, body: notLoaded });
+    const next = ask('b', { previousRunId: first });
+    const receipt = await world.buy([next]);
+    if (echoesMetadata) {
+      expect(receipt).toMatchObject({ complete: true, bought: 1, failed: 0, unknownOutcomes: 0 });
+      expect(await world.record(next)).toMatchObject({ result: { output: { text: 'of b' } } });
+    } else {
+      expect(receipt).toMatchObject({ complete: true, failed: 1, unknownOutcomes: 1 });
+      expect(await world.record(next)).toMatchObject({ tag: 'UNKNOWN_OUTCOME' });
+    }
+    // One that runs though its start failed is found behind the other's name.
+    world.service.next({ what: 'start', how: 'names', id: first });
+    expect(await world.buy([ask('c')])).toMatchObject({
+      complete: true,
+      failed: 0,
+      unknownOutcomes: 0,
+      costMicros: 250_000,
+    });
+    expect(await world.record(ask('c'))).toMatchObject({ result: { output: { text: 'of c' } } });
+    expect(await totalsOf(world)).toMatchObject({ requests: echoesMetadata ? 3 : 2, openMicros: 0 });
+  });
+
+  it('is started again where the list of runs shows that a start without an answer made nothing', async () => {
+    const world = await open();
+    await world.buy([ask('before')]);
+    world.service.next({ what: 'start', how: 'reset' });
+    const receipt = await world.buy([ask('a'), ask('b')]);
+    expect(receipt).toMatchObject({ complete: true, bought: 2, failed: 0, unknownOutcomes: 0 });
+    expect(world.service.starts.map(({ query }) => query).sort()).toEqual(['a', 'b', 'before']);
+    expect(await totalsOf(world)).toMatchObject({ requests: 3, openMicros: 0, unknown: [], costMicros: 750_000 });
+  });
+
+  it('is started once by whoever comes after one that died between its intent and its start', async () => {
+    const world = await open();
+    await world.buy([ask('before')]);
+    const { deps } = world;
+    const owner = randomUUID();
+    const key = world.keyOf(ask('a'));
+    await deps.journal.claim([key], owner);
+    const book = `${deps.origin.replace(' ', '-')}/gen/000000`;
+    await deps.journal.intend({
+      owner,
+      book,
+      operation: 'agent',
+      keys: [key],
+      estimateMicros: 1,
+      deadline: Date.now(),
+    });
+    await deps.journal.release(owner);
+    expect(await totalsOf(world)).toMatchObject({ unknown: [{ keys: [key] }] });
+    expect(await world.buy([ask('a')])).toMatchObject({ complete: true, bought: 1, failed: 0, unknownOutcomes: 0 });
+    expect(world.service.starts).toHaveLength(2);
+    expect(await totalsOf(world)).toMatchObject({ requests: 2, openMicros: 0, unknown: [] });
+  });
+
+  it('is an unknown outcome for a person where it can’t be told, never started twice', async () => {
+    const world = await open({ echoesMetadata: false });
+    world.service.next({ what: 'start', how: 'reset' });
+    expect(await world.buy([ask('a'), ask('b')])).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 1 });
+    const [lost] = (await totalsOf(world)).unknown;
+    expect(lost).toMatchObject({ operation: 'agent', estimateMicros: 25_000 });
+    expect(await world.buy([ask('a'), ask('b')])).toMatchObject({ complete: true, requests: 0 });
+    expect(world.service.starts).toHaveLength(1);
+    // A person says so.
+    const retryTags = ['UNKNOWN_OUTCOME'];
+    const again = await world.buy([ask('a'), ask('b')], { freshness: { retryTags, retryBefore: Date.now() + 1 } });
+    expect(again).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0 });
+    expect(world.service.starts).toHaveLength(2);
+  });
+
+  it.each([
+    ['failed', 'RUN_FAILED'],
+    ['cancelled', 'RUN_CANCELLED'],
+    ['half-baked (2)', 'RUN_HALF_BAKED_2_'],
+  ])('that ends %s is a failed row with its reason, record and cost', async (endsAs, tag) => {
+    const world = await open({ endsAs });
+    expect(await world.buy([ask('a')])).toMatchObject({ complete: true, failed: 1, costMicros: 250_000 });
+    expect(await world.record(ask('a'))).toMatchObject({ status: 'error', tag, result: { status: endsAs } });
+  });
+
+  it('that vanishes is a failed row whose cost nobody knows', async () => {
+    const world = await open({ durationMs: { min: 60_000, max: 60_000 } });
+    const buying = world.buy([ask('a')]);
+    await followed(world);
+    world.service.runs.clear();
+    expect(await buying).toMatchObject({ complete: true, failed: 1, unknownOutcomes: 1 });
+    expect(await world.record(ask('a'))).toMatchObject({ status: 'error', tag: 'RUN_GONE' });
+    expect(await totalsOf(world)).toMatchObject({ openMicros: 0, unknown: [{ estimateMicros: 25_000 }] });
+  });
+
+  it('that a refused start names a missing run for is a failed row, and no more than that', async () => {
+    const world = await open();
+    const missing = { error: { code: 'PREVIOUS_RUN_NOT_FOUND', message: 'no such run' } };
+    world.service.next({ what: 'start', how: 'status', status: 404, body: missing });
+    const requests = ['a', 'b', 'c'].map((query) => ask(query));
+    expect(await world.buy(requests)).toMatchObject({ complete: true, bought: 2, failed: 1, unknownOutcomes: 0 });
+    const tags = await Promise.all(requests.map(async (request) => (await world.record(request))?.tag));
+    expect(tags.filter((tag) => tag !== null)).toEqual(['PREVIOUS_RUN_NOT_FOUND']);
+    // Without a tag it is no answer of the service: that is not where it should be.
+    world.service.next({ what: 'start', how: 'status', status: 404, body: {} });
+    await expect(world.buy([ask('d')])).rejects.toThrow('404');
+  });
+
+  it('waits for a place that the service says is taken, and fails no unit for it', async () => {
+    const world = await open({ slots: 2, durationMs: { min: 1200, max: 1200 } });
+    // Somebody else's runs, which only the list tells of.
+    const other = await open({}, world);
+    const theirs = other.buy([ask('x'), ask('y')]);
+    await expect.poll(() => world.service.inProgress(), { timeout: 20_000, interval: 10 }).toBe(2);
+    const ours = world.buy(['a', 'b', 'c'].map((query) => ask(query)));
+    expect(await ours).toMatchObject({ complete: true, bought: 3, failed: 0 });
+    expect(await theirs).toMatchObject({ complete: true, bought: 2 });
+  });
+
+  it('is ended without being started: cancelled, with what it cost', async () => {
+    const world = await open({ durationMs: { min: 60_000, max: 60_000 } });
+    const buying = world.buy([ask('a')]);
+    await followed(world);
+    world.stop.abort(new Error('cancelled'));
+    await buying;
+    const heir = await open({}, world);
+    const receipt = await heir.buy([ask('a'), ask('b')], { ending: 'cancel' });
+    expect(receipt).toMatchObject({ complete: false, requests: 1, costMicros: 250_000 });
+    expect(world.service.inProgress()).toBe(0);
+    expect(world.service.starts).toHaveLength(1);
+    expect(await heir.record(ask('a'))).toMatchObject({ tag: 'RUN_CANCELLED' });
+  });
+});
+
+it('a run that somebody else goes on with is not ended, nor waited for', async () => {
+  const world = await open({ durationMs: { min: 60_000, max: 60_000 } });
+  const theirs = world.buy([ask('a')]);
+  await followed(world);
+  expect(await world.buy([ask('a')], { ending: 'cancel', yieldAfterMs: 100 })).toMatchObject({ complete: false });
+  expect(world.service.inProgress()).toBe(1);
+  for (const run of world.service.runs.values()) run.endsAt = 0;
+  expect(await theirs).toMatchObject({ complete: true, bought: 1 });
+});
+
+describe('a bounded purchase of runs', () => {
+  const budgets = ({ service }: World) => [...service.runs.values()].map(({ request }) => request.budget);
+
+  it('sends metered runs with a budget of what is left, and starts none with less than a dollar', async () => {
+    const world = await open({ costDollars: 2 });
+    const cap = { bookPrefix: `${world.deps.origin.replace(' ', '-')}/`, limitMicros: 6_505_000 };
+    const requests = ['a', 'b', 'c', 'd'].map((query) => ask(query, { effort: 'auto' }));
+    const buying = world.buy(requests, { cap });
+    await expect(buying).rejects.toThrow(OverBudget);
+    expect(budgets(world)).toEqual([{ maxCostDollars: 5 }, { maxCostDollars: 4.5 }, { maxCostDollars: 2.5 }]);
+    expect(await totalsOf(world)).toMatchObject({ costMicros: 6_000_000, openMicros: 0 });
+  });
+
+  it('sends what was asked for where that is less, and fixed efforts as they are', async () => {
+    const world = await open({ costDollars: 0.1 });
+    const cap = { bookPrefix: `${world.deps.origin.replace(' ', '-')}/`, limitMicros: 100_000_000 };
+    await world.buy([ask('a', { effort: 'max', budget: { maxCostDollars: 3 } }), ask('b', { effort: 'high' })], {
+      cap,
+    });
+    expect(budgets(world).sort()).toEqual([{ maxCostDollars: 3 }, undefined]);
+  });
+
+  it('bounds one call by what it may cost', async () => {
+    const world = await open({ costDollars: 1 });
+    await world.buy([ask('a', { effort: 'auto' })], { mostMicros: 1_500_000 });
+    expect(budgets(world)).toEqual([{ maxCostDollars: 1.5 }]);
+    await expect(world.buy([ask('b', { effort: 'auto' })], { mostMicros: 900_000 })).rejects.toThrow(OverBudget);
+    expect(world.service.starts).toHaveLength(1);
+  });
+});

@@ -1,0 +1,76 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { runCommand, startCommand } from '../../support/cli/command.js';
+
+const cwd = mkdtempSync(join(tmpdir(), 'searchflow-usage-'));
+writeFileSync(join(cwd, 'in.csv'), 'name,site\nExample,https://example.com\n');
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+describe('searchflow', () => {
+  it('shows help on stdout with exit code 0', async () => {
+    const { code, out, err } = await runCommand(['--help'], { cwd });
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toContain('enrich');
+    expect((await runCommand(['enrich', '--help'], { cwd })).out).toContain('--refresh-after');
+  });
+
+  it.each([
+    [['enrch'], 'Did you mean enrich?'],
+    [['enrich', 'in.csv', '--urlcolumn', 'site'], 'Did you mean --url-column?'],
+    [['enrich'], "missing required argument 'file'"],
+    [['export', 'job'], 'Say where to: --csv FILE (- for stdout), --parquet DIR, or both.'],
+    [['usage', '--by', 'week'], 'Allowed choices are job, operation, day'],
+    [['limits', 'set', '--per-day', 'much'], "--per-day: 'much' is not an amount of dollars"],
+    [['enrich', 'nowhere.csv'], 'There is no file nowhere.csv'],
+    [['sandbox', '--retry-after', 'never'], 'Allowed choices are none, seconds, http-date'],
+    [['sandbox', '--fault', 'kind=explode', '--qps', 'x'], "--qps: 'x' is not a number."],
+  ])('refuses %j in a sentence, with exit code 2', async (args, sentence) => {
+    const { code, out, err } = await runCommand(args, { cwd });
+    expect(err).toContain(sentence);
+    expect(err).not.toMatch(/\n {4}at /);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+  });
+
+  it('reports mistakes of flags and settings together, makes no file and prints no key (faults 54, 55)', async () => {
+    const env = {
+      SEARCHFLOW_API_KEY: 'canary 5f2e91c4',
+      SEARCHFLOW_QPS: '0',
+      SEARCHFLOW_QSP: '1',
+      SEARCHFLOW_DEBUG: '1',
+    };
+    const { code, err } = await runCommand(['enrich', 'in.csv', '--batch', '0', '--delimiter', 'xx'], { cwd, env });
+    expect(code).toBe(2);
+    for (const name of [
+      '--batch',
+      '--delimiter',
+      'SEARCHFLOW_API_KEY',
+      'SEARCHFLOW_QPS:',
+      'did you mean SEARCHFLOW_QPS?',
+    ])
+      expect(err).toContain(name);
+    expect(err).not.toContain('canary');
+    expect(readdirSync(cwd)).toEqual(['in.csv']);
+  });
+
+  it('prints the URL of the sandbox, and nothing else, on stdout, and ends at Ctrl-C', async () => {
+    const running = startCommand(['sandbox', '--qps', '5', '--fault', 'nth=1 kind=status status=503'], { cwd });
+    await running.says('\n');
+    await running.says('until Ctrl-C');
+    const url = running.out().trim();
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    const ask = () =>
+      fetch(`${url}/contents`, {
+        method: 'POST',
+        headers: { 'x-api-key': 'k', 'content-type': 'application/json' },
+        body: '{"urls":["https://example.com"]}',
+      });
+    expect((await ask()).status).toBe(503);
+    expect((await ask()).status).toBe(200);
+    running.child.kill('SIGINT');
+    expect(await running.ended).toBe(130);
+    expect(running.err()).toContain('Ended; the bill: $0.001 for 1 request.');
+    expect(running.out().trim()).toBe(url);
+  });
+});

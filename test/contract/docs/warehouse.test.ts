@@ -1,0 +1,67 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readCatalogs, usefulQueries, warehouseDoc } from '../../../scripts/warehouse-doc.mjs';
+import { createSinks } from '../../../src/sinks/index.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { pgQuery } from '../../support/sinks/pg-query.js';
+import { runJob, Service, stageText } from '../../support/sinks/row-job.js';
+
+describe('docs/warehouse.md', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-doc-'));
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(async () => {
+    await server.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it('is what fresh warehouses say of themselves (else: node scripts/make-warehouse-doc.mjs)', async () => {
+    const catalogs = await readCatalogs(createSinks, dir, await server.database());
+    const doc = readFileSync(fileURLToPath(new URL('../../../docs/warehouse.md', import.meta.url)), 'utf8');
+    expect(doc).toBe(warehouseDoc(catalogs));
+    for (const catalog of Object.values(catalogs)) {
+      for (const { name, is, columns } of catalog.values()) {
+        expect([name, is]).toEqual([name, expect.any(String)]);
+        for (const [column, { is: meaning }] of columns) {
+          expect([name, column, meaning]).toEqual([name, column, expect.any(String)]);
+        }
+      }
+    }
+  });
+
+  it('shows queries that give rows, the same in both databases', async () => {
+    const sinks = createSinks();
+    const [file, url] = [join(dir, 'queries.duckdb'), await server.database()];
+    for (const address of [file, url]) {
+      const service = new Service((asked) =>
+        asked.includes('b.com')
+          ? { status: 'error', error_tag: 'CRAWL_NOT_FOUND', result: null }
+          : { result: { score: 0.5 } },
+      );
+      await runJob(
+        dir,
+        sinks.open(address),
+        await stageText(dir, 'url\nhttps://a.com/\nhttps://b.com/\nhttps://c.com/\n'),
+        service,
+      );
+    }
+    await sinks.close();
+    const instance = await DuckDBInstance.create(file);
+    const connection = await instance.connect();
+    const plain = (rows: readonly (readonly unknown[])[]) =>
+      rows.map((row) => row.map((value) => (value === null || Number.isNaN(Number(value)) ? value : Number(value))));
+    for (const [title, query] of usefulQueries as [string, string][]) {
+      const here = plain((await connection.runAndReadAll(query)).getRowsJson());
+      expect([title, here.length > 0]).toEqual([title, true]);
+      expect([title, plain(await pgQuery(url, query))]).toEqual([title, here]);
+    }
+    connection.closeSync();
+    instance.closeSync();
+  });
+});

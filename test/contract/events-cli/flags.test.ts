@@ -1,0 +1,265 @@
+import { describe, expect, it } from 'vitest';
+import { type StretchFlags, toStretch, toWalkOptions, typesNote } from '../../../src/cli/event-flags.js';
+import { parseMoment } from '../../../src/cli/moment-option.js';
+import { type Halted, statusData, statusLines, walkText } from '../../../src/cli/render/events.js';
+import { progressText } from '../../../src/cli/render/progress-line.js';
+import { WalkMeter } from '../../../src/cli/render/walk-meter.js';
+import { walkCommand } from '../../../src/cli/walk-command.js';
+import type { StreamListing } from '../../../src/core/event-warehouse.js';
+import type { WalkProgress, WalkSummary } from '../../../src/core/walk-job.js';
+
+const now = Date.parse('2026-11-21T12:00:00Z');
+
+describe('moments', () => {
+  it.each([
+    ['2026-01-31', false, '2026-01-31T00:00:00.000Z'],
+    ['2026-01-31', true, '2026-02-01T00:00:00.000Z'],
+    ['7d', false, '2026-11-14T00:00:00.000Z'],
+    ['7d', true, '2026-11-15T00:00:00.000Z'],
+    ['2026-01-31T18:00Z', true, '2026-01-31T18:00:00.000Z'],
+    ['2026-01-31T18:00:30.5+01:00', false, '2026-01-31T17:00:30.500Z'],
+    ['2026-01-31 18:00-0830', false, '2026-02-01T02:30:00.000Z'],
+  ])('%s (as an end: %s) is %s', (text, end, iso) => {
+    expect(parseMoment(text, now, end)).toEqual({ at: Date.parse(iso) });
+  });
+
+  it.each([
+    ['2026-02-31', 'no calendar'],
+    ['2026-02-31T10:00Z', 'no calendar'],
+    ['2026-01-31T25:00Z', 'no calendar'],
+    ['2026-01-31T18:00', 'write 2026-01-31T18:00Z for UTC'],
+    ['2026-01-31T18:00 Europe/Berlin', 'no time zone that a date can have'],
+    ['31.1.2026', 'such as 2026-01-31'],
+    ['yesterday', 'such as 2026-01-31'],
+    ['12h', '7d for the day seven days ago'],
+  ])('%s is refused with a way out', (text, sentence) => {
+    expect(parseMoment(text, now)).toEqual({ problem: expect.stringContaining(sentence) });
+  });
+});
+
+describe('flags', () => {
+  const stretch = (flags: StretchFlags) => {
+    const mistakes: string[] = [];
+    return [toStretch(flags, now, mistakes), mistakes] as const;
+  };
+
+  it('make a stretch of whole days, the last one included, or one up to now', () => {
+    expect(stretch({ from: '2026-01-01', until: '2026-01-31' })).toEqual([
+      { from: '2026-01-01T00:00:00.000Z', until: '2026-02-01T00:00:00.000Z' },
+      [],
+    ]);
+    expect(stretch({ from: '2026-01-01' })).toEqual([{ from: '2026-01-01T00:00:00.000Z' }, []]);
+  });
+
+  it.each([
+    [{}, ['--from: say from when']],
+    [{ from: '2026-02-02', until: '2026-02-01' }, ['--from 2026-02-02 is later than --until 2026-02-01']],
+    [{ from: '2027-01-01' }, ['in the future']],
+    [{ from: 'x', until: 'y' }, ['--from: ', '--until: ']],
+  ])('%j is refused, all mistakes at once', (flags, sentences) => {
+    expect(stretch(flags)[1]).toEqual(sentences.map((sentence) => expect.stringContaining(sentence)));
+  });
+
+  it('take types in any order, once each, and say which nobody knows', () => {
+    const mistakes: string[] = [];
+    const type = ['webset.idle', 'import.created,webset.idle'];
+    expect(toWalkOptions({ type, parallel: '4' }, mistakes)).toEqual({
+      types: ['import.created', 'webset.idle'],
+      parallel: 4,
+    });
+    expect(toWalkOptions({ parallel: '0' }, mistakes)).toEqual({ parallel: 0 });
+    expect(mistakes).toEqual([expect.stringContaining("--parallel: '0'")]);
+    expect(typesNote(['webset.idle'])).toBeNull();
+    const note = typesNote(['webset.idel', 'webset.idle']);
+    expect(note).toContain('webset.idel (did you mean webset.idle?) is no event type that searchflow knows');
+    expect(typesNote(['webset.new', 'company.bought'])).toMatch(/^webset\.new, company\.bought are no event types/);
+    expect(note).toContain('webset.item.created');
+  });
+});
+
+const counts = { pages: 5, events: 900, added: 850, changed: 0 };
+const progress: WalkProgress = {
+  ...counts,
+  phase: 'running',
+  pausedFor: null,
+  message: null,
+  stream: 'sync',
+  ...{ windows: 4, windowsDone: 1, share: 0.25, etaMs: 65_000, startedAt: 0 },
+};
+const summary: WalkSummary = {
+  ...counts,
+  stream: 'sync',
+  into: '/data/out/events.duckdb',
+  phase: 'done',
+  message: null,
+  watermark: now - 120_000,
+  windows: 4,
+  seconds: 2,
+};
+
+describe('what a walk shows', () => {
+  const beat = { window: 1, pages: 1, events: 200, added: 190, waitingFor: null };
+
+  it('counts what is loaded within windows, too, and how much of it is new, never backwards', () => {
+    const meter = new WalkMeter();
+    expect(progressText(meter.line(0, progress, [beat], null))).toBe('1,100 events (25%), 1,040 new');
+    expect(progressText(meter.line(10_000, { ...progress, events: 1000 }, [], null))).toBe(
+      '1,100 events (25%), 0 events/s, 1,040 new',
+    );
+    const waiting = { ...beat, waitingFor: 'x.duckdb is open in process 7' };
+    expect(progressText(new WalkMeter().line(0, progress, [waiting], null))).toContain('open in process 7');
+    expect(progressText(new WalkMeter().line(0, progress, [waiting], 'blocked for 3 s'))).toContain('blocked for 3 s');
+  });
+
+  it('says how long it takes by how far its windows are, and nothing before that can be told', () => {
+    const meter = new WalkMeter();
+    const look = (at: number, coveredMs: number, lengthMs = 1000, share = 0) =>
+      progressText(
+        meter.line(at, { ...progress, lengthMs, share, events: 0, added: 0 }, [{ ...beat, coveredMs }], null),
+      );
+    expect(look(0, 0)).toMatch(/^200 events \(0%\)/);
+    // A jump over years in which nothing happened.
+    expect(look(1000, 500)).toMatch(/\(50%\)/);
+    expect(look(4000, 530)).not.toContain('left');
+    // A hundredth in a second.
+    expect(look(11_000, 601)).toMatch(/\(60%\), .* 40 s left/);
+    // Its window ended, and its heartbeat with it.
+    expect(look(11_250, 0, 1000, 0.59)).toMatch(/\(60%\)/);
+    // More is found, or less: it is measured anew.
+    expect(look(12_000, 0, 10_000, 0.06)).toMatch(/\(6%\)(?!.*left)/);
+  });
+
+  it('ends with what was loaded, up to when, and where', () => {
+    expect(walkText(summary, now).split('\n')).toEqual([
+      'Synced: 900 events read in 2 s, 850 new.',
+      'Newest event loaded: 2026-11-21T11:58:00Z (2 min ago).',
+      'Warehouse: /data/out/events.duckdb',
+    ]);
+    const stream = 'backfill 2026-01-01T00:00:00.000Z.. webset.idle';
+    expect(walkText({ ...summary, stream, events: 0 }, now)).toContain(
+      'Backfilled 2026-01-01 to a minute ago (webset.idle): nothing more to load.',
+    );
+    expect(walkText({ ...summary, phase: 'stopped', message: 'no key' }, now)).toContain('Stopped: no key');
+  });
+
+  it('ends a verification with what differed, day by day', () => {
+    const stream = 'verify 2026-01-01T00:00:00.000Z..2026-02-01T00:00:00.000Z';
+    const days = [{ day: '2026-01-03', missing: 1200, changed: 0, gone: 1 }];
+    expect(
+      walkText({ ...summary, stream, verified: { missing: 1200, changed: 0, gone: 1, days } }, now).split('\n'),
+    ).toEqual([
+      'Verified 2026-01-01 to 2026-01-31: 900 events read in 2 s.',
+      '    1,200  missing; loaded now',
+      '        1  gone: the service shows them no more; kept',
+      '  day         missing  changed  gone',
+      '  2026-01-03    1,200        0     1',
+      'Which: the table event_checks, by the id of the event.',
+      'Warehouse: /data/out/events.duckdb',
+    ]);
+    expect(walkText({ ...summary, stream, verified: { missing: 0, changed: 0, gone: 0, days: [] } }, now)).toContain(
+      'every event that the service has, with the same contents',
+    );
+  });
+});
+
+describe('status', () => {
+  const sync: StreamListing = {
+    ...counts,
+    stream: 'sync',
+    types: [],
+    watermark: now - 180_000,
+    sweptAt: now - 3_600_000,
+    completedAt: now - 60_000,
+    from: now - 7_200_000,
+    to: now - 120_000,
+    beganAt: now - 90_000,
+    ...{ pending: [], windows: 1, lengthMs: 0, share: 1 },
+  };
+  const halfway: StreamListing = {
+    ...sync,
+    stream: 'backfill 2026-01-01T00:00:00.000Z..2026-02-01T00:00:00.000Z',
+    ...{ watermark: null, completedAt: null, sweptAt: null, pending: [3, 4], windows: 4, share: 0.5 },
+  };
+  const types = [
+    { type: 'webset.idle', events: 1234, known: true, latest: now - 180_000 },
+    { type: 'webset.\u001b[31mnew', events: 1, known: false, latest: null },
+  ];
+
+  it('tells watermark, lag, age of the last run, how far backfills are, and which types nobody knows', () => {
+    expect(statusLines({ streams: [sync, halfway], types }, [], '/data/e.duckdb', now)).toEqual([
+      'Warehouse: /data/e.duckdb',
+      'sync:',
+      '  newest event loaded: 2026-11-21T11:57:00Z (lag 3 min)',
+      '  last complete run: 1 min ago, up to 2026-11-21T11:58:00Z',
+      'backfill 2026-01-01 to 2026-01-31:',
+      '  under way: 2 of 4 windows done (50% of its time), 900 events read',
+      '1,235 events of 2 types:',
+      '  type                  events                latest',
+      '  webset.idle            1,234  2026-11-21T11:57:00Z',
+      '  webset.new (unknown)       1                     -',
+    ]);
+  });
+
+  it('says of a walk that does not go on what became of it, and what makes it', () => {
+    const halted: Halted = {
+      job: 'events-backfill-1',
+      stream: halfway.stream,
+      state: 'failed',
+      message: 'the list\nis gone',
+      goOn: 'searchflow events backfill',
+    };
+    const others: Halted[] = [
+      { ...halted, stream: 'sync', job: 'events-sync-1', state: 'stopped', message: 'it was cancelled' },
+      { ...halted, stream: 'verify ..', job: null, state: 'silent', message: null, goOn: null },
+    ];
+    const lines = statusLines({ streams: [halfway], types: [] }, [halted, ...others], '/data/e.duckdb', now);
+    expect(lines.slice(0, -2)).toEqual([
+      'events-sync-1: stopped',
+      '  why: it was cancelled',
+      '  to go on: searchflow events backfill',
+      'verify ..: under way',
+      '  why: no server or worker answers for it',
+      '  to go on: start its workflow again, with the same input',
+      'Warehouse: /data/e.duckdb',
+      'backfill 2026-01-01 to 2026-01-31:',
+      '  failed: 2 of 4 windows done (50% of its time), 900 events read',
+      '    why: the list is gone',
+      '    to go on: searchflow events backfill',
+    ]);
+  });
+
+  it.each([
+    ['sync', null, ['events', 'sync']],
+    ['sync a,b', '/x.duckdb', ['events', 'sync', '--type', 'a', '--type', 'b', '--into', '/x.duckdb']],
+    [
+      halfway.stream,
+      null,
+      'events backfill --from 2026-01-01T00:00:00.000Z --until 2026-02-01T00:00:00.000Z'.split(' '),
+    ],
+    ['verify 2026-01-01T00:00:00.000Z.. a', null, 'events verify --from 2026-01-01T00:00:00.000Z --type a'.split(' ')],
+    ['backfill ..2026-02-01T00:00:00.000Z', null, null],
+  ])('%s goes on by a command of the same stream', (stream, into, command) => {
+    expect(walkCommand(stream, into)).toEqual(command);
+  });
+
+  it('tells the same as data, with spans in seconds', () => {
+    expect(
+      statusData({ streams: [sync, halfway], types }, { running: [], halted: [] }, '/data/e.duckdb', 'sandbox', now),
+    ).toMatchObject({
+      kind: 'events',
+      known: true,
+      events: 1235,
+      streams: [
+        {
+          kind: 'sync',
+          watermark: '2026-11-21T11:57:00.000Z',
+          lagSeconds: 180,
+          completedSecondsAgo: 60,
+          windowsLeft: 0,
+        },
+        { kind: 'backfill', watermark: null, lagSeconds: null, share: 0.5, windowsLeft: 2 },
+      ],
+      types: [{ known: true }, { known: false, latest: null }],
+    });
+  });
+});

@@ -1,0 +1,117 @@
+import { join } from 'node:path';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { standingOf } from '../../../dist/cli/walk-standing.js';
+import { EventControl } from '../../../dist/worker/event-control.js';
+import { readEventStatus } from '../../../dist/worker/event-status.js';
+import { findWalk } from '../../../src/worker/find-walk.js';
+import { FolderJobs } from '../../../src/worker/folder-jobs.js';
+import { jobHandle } from '../../../src/worker/job-handle.js';
+import { WalkSetting } from '../../support/events/walk-setting.js';
+import { openTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+afterAll(() => temporal?.teardown());
+
+const soon = { timeout: 30_000, interval: 50 };
+const from = '2025-01-01T00:00:00.000Z';
+let setting: WalkSetting;
+afterEach(() => setting.close());
+
+/** The walks of a folder, as the command starts them. */
+const controlOf = (origin = 'sandbox') =>
+  new EventControl(
+    { client: temporal.client, config: { ...setting.config, origin }, shared: false },
+    setting.folder.dir,
+  );
+const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+
+it('a walk is found by its id, its workflow’s or its name, whoever started it, and the same input is the same walk', async () => {
+  setting = await WalkSetting.open(temporal, { count: 400, from, to: '2025-02-01T00:00:00.000Z' });
+  await (await setting.sync()).result();
+  const control = controlOf();
+  const sync = { kind: 'sync', types: ['webset.idle'], into: setting.folder.into } as const;
+  const { handle, joined } = await control.start(sync);
+  const again = await control.start({ ...sync, parallel: 2 });
+  expect([joined, again.handle.workflowId]).toEqual([false, handle.workflowId]);
+  await handle.result();
+  const walks = await new FolderJobs(join(setting.config.stateDir, 'jobs')).walks();
+  expect(walks.map(({ stream, origin, into }) => [stream, origin, into])).toEqual([
+    ['sync', 'sandbox', setting.folder.into],
+    ['sync webset.idle', 'sandbox', setting.folder.into],
+  ]);
+  // Its client had an id of its own for it.
+  expect(findWalk(walks, walks[0]?.workflowId ?? '')?.stream).toBe('sync');
+  expect(findWalk(walks, handle.job)?.workflowId).toBe(`searchflow-${handle.job}`);
+  expect(findWalk(walks, 'events-verify')).toBeNull();
+  expect(() => findWalk(walks, 'events-sync')).toThrow(
+    `(sync of sandbox into ${setting.folder.into}), ${handle.job} (sync webset.idle of sandbox into ${setting.folder.into}). Give one`,
+  );
+  expect(findWalk(walks.slice(1), 'events-sync')?.job).toBe(handle.job);
+  expect(control.work({ ...sync, into: 'elsewhere.duckdb' }).job).not.toBe(handle.job);
+  const { streams, types } = await readEventStatus(setting.config, setting.folder.into);
+  expect(streams.map(({ stream }) => stream)).toEqual(['sync', 'sync webset.idle']);
+  expect(types.reduce((sum, { events }) => sum + events, 0)).toBe(400);
+});
+
+it('a walk that died tells why, without a worker; one that its server knows nothing of has stopped', async () => {
+  setting = await WalkSetting.open(temporal, { count: 400, from, to: '2025-02-01T00:00:00.000Z' });
+  const jobs = new FolderJobs(join(setting.config.stateDir, 'jobs'));
+  const access = { client: temporal.client, config: setting.config, shared: false };
+  const runtime = { walks: () => jobs.walks(), workflows: async () => access };
+  const start = async () => (await controlOf().start({ kind: 'sync', into: setting.folder.into })).handle;
+  setting.sandbox.setFaults([{ when: { nth: 2 }, do: { kind: 'status', status: 422 } }]);
+  const failed = await start();
+  await expect(failed.result()).rejects.toThrow('422');
+  expect(await standingOf(runtime, failed)).toEqual({ state: 'failed', message: expect.stringContaining('422') });
+  await expect(failed.cancel()).rejects.toThrow(`There is no ${failed.job} here that runs`);
+  await expect(jobHandle(temporal.client, failed.job, failed.workflowId).cancel()).rejects.toThrow('does not run now');
+
+  setting.sandbox.setFaults([{ when: {}, do: { kind: 'status', status: 500 } }]);
+  const { workflowId } = await start();
+  await expect.poll(async () => (await standingOf(runtime, failed)).state, soon).toBe('running');
+  await temporal.client.workflow.getHandle(workflowId).terminate('by somebody');
+  expect(await standingOf(runtime, failed)).toEqual({ state: 'failed', message: 'by somebody' });
+  const cancelled = await start();
+  await cancelled.cancel();
+  await expect(cancelled.result()).rejects.toThrow('cancelled');
+  expect(await standingOf(runtime, failed)).toEqual({ state: 'stopped', message: 'it was cancelled' });
+
+  const [walk] = await jobs.walks();
+  await jobs.putWalk({ ...(walk as NonNullable<typeof walk>), job: 'events-sync-lost', workflowId: 'lost' });
+  expect(await standingOf(runtime, { job: 'events-sync-lost' })).toEqual({ state: 'stopped', message: null });
+});
+
+it('a worker leaves alone what is meant for another service, and says so', async () => {
+  setting = await WalkSetting.open(temporal, { count: 100 });
+  const { handle } = await controlOf('https://api.elsewhere.example').start({
+    kind: 'sync',
+    into: setting.folder.into,
+  });
+  const waits = async () => (await handle.running()).map(({ waitingFor }) => waitingFor);
+  await expect.poll(waits, soon).toEqual([expect.stringContaining('This is for https://api.elsewhere.example')]);
+  expect(setting.pages()).toBe(0);
+  await handle.cancel();
+  await expect(handle.result()).rejects.toThrow('cancelled');
+});
+
+it('a backfill without an end, or with one that lies ahead, goes on from where it was when it is run again', async () => {
+  setting = await WalkSetting.open(temporal, { count: 3000, from: minutesAgo(600), to: minutesAgo(2) });
+  for (const until of [undefined, minutesAgo(-60)]) {
+    const input = { from: minutesAgo(700), ...(until === undefined ? {} : { until }) };
+    const first = await (await setting.backfill(input)).result();
+    expect(first).toMatchObject({ phase: 'done', events: 3000 });
+    // The service tells its time in seconds, and perhaps the last one: within the same there is nothing more to read.
+    const seconds = () => Math.floor(Date.now() / 1000);
+    const then = seconds();
+    await expect.poll(seconds, { timeout: 10_000, interval: 50 }).toBeGreaterThan(then + 1);
+    // The quarter of an hour before it is read again, and no more.
+    const second = await (await setting.backfill(input)).result();
+    expect(second).toMatchObject({ phase: 'done', added: 0, windows: 1, watermark: first.watermark });
+    expect(second.events).toBeGreaterThan(0);
+    expect(second.events).toBeLessThan(400);
+  }
+});

@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBConnection, DuckDBInstance, DuckDBTimestampValue } from '@duckdb/node-api';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { startWalk } from '../../../src/core/walk.js';
+import { createDuckDbEvents } from '../../../src/sinks/duckdb/events/duckdb-events.js';
+import { eventContract } from '../../support/events/event-contract.js';
+import { event, noon, pagesOf, sync } from '../../support/events/made-events.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'searchflow-events-'));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+/** Rows of a query, JSON columns as values. */
+async function query(file: string, sql: string): Promise<Record<string, unknown>[]> {
+  const instance = await DuckDBInstance.fromCache(file);
+  const connection = await instance.connect();
+  try {
+    const reader = await connection.runAndReadAll(sql);
+    const json = reader.columnNames().filter((_, index) => reader.columnType(index).alias === 'JSON');
+    return reader.getRowObjects().map((row) =>
+      Object.fromEntries(
+        Object.entries(row).map(([name, value]) => {
+          if (json.includes(name)) return [name, value === null ? null : JSON.parse(String(value))];
+          if (value instanceof DuckDBTimestampValue) return [name, new Date(Number(value.micros / 1000n))];
+          return [name, typeof value === 'bigint' ? Number(value) : value];
+        }),
+      ),
+    );
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
+describe('events in DuckDB', () => {
+  let files = 0;
+  eventContract(async () => {
+    const file = join(dir, `${++files}.duckdb`);
+    const events = createDuckDbEvents({ file });
+    return {
+      events,
+      nul: '\u0000',
+      query: async (sql) => {
+        await events.close();
+        return query(file, sql);
+      },
+    };
+  });
+});
+
+it('goes on with a file from before state was made apart from loads', async () => {
+  const file = join(dir, 'older.duckdb');
+  const events = createDuckDbEvents({ file });
+  await events.begin(sync, { from: null, to: noon(10), types: [], sweep: false });
+  await events.claim(sync, 1, 'one');
+  const load = (page: number) =>
+    events.load([
+      {
+        ...{ ...sync, window: 1, attempt: 'one', walk: startWalk('next') },
+        pages: pagesOf([event('webset.idle', page, { id: `w${page}` })], 200, page),
+      },
+    ]);
+  await load(1);
+  await events.settle(sync.origin);
+  await events.close();
+  for (const column of ['bytes', 'in_state']) await query(file, `ALTER TABLE event_loads DROP COLUMN ${column}`);
+  await query(file, `DELETE FROM searchflow_migrations WHERE name = '0060-state-marks'`);
+  await load(2);
+  await events.settle(sync.origin);
+  await events.close();
+  expect(await query(file, 'SELECT id FROM websets ORDER BY id')).toEqual([{ id: 'w1' }, { id: 'w2' }]);
+  expect(await query(file, 'SELECT in_state FROM event_loads ORDER BY load_id')).toEqual([
+    { in_state: null },
+    { in_state: 1 },
+  ]);
+});
+
+it('makes no load again for the few events that are there already', async () => {
+  const events = createDuckDbEvents({ file: join(dir, 'again.duckdb') });
+  await events.begin(sync, { from: null, to: noon(1000), types: [], sweep: false });
+  await events.claim(sync, 1, 'one');
+  const said = vi.spyOn(DuckDBConnection.prototype, 'prepare');
+  const all = Array.from({ length: 200 }, (_, index) => event('webset.idle', index, { id: `w${index}` }));
+  const load = (page: number, some: readonly object[]) =>
+    events.load([
+      { ...{ ...sync, window: 1, attempt: 'one', walk: startWalk('next') }, pages: pagesOf(some, 200, page) },
+    ]);
+  const turns = () => said.mock.calls.splice(0).filter(([sql]) => /^INSERT INTO events /.test(sql)).length;
+  await load(1, all.slice(0, 100));
+  expect(turns()).toBe(1);
+  expect(await load(2, all.slice(98, 150))).toMatchObject([{ events: 52, added: 50 }]);
+  expect(turns()).toBe(1);
+  // Of two contents the newer one is to be found.
+  const other = { ...all[149], data: { id: 'w149', title: 'other' } };
+  expect(await load(3, [other, ...all.slice(150)])).toMatchObject([{ events: 51, added: 50 }]);
+  expect(turns()).toBeGreaterThan(1);
+  said.mockRestore();
+  await events.close();
+});

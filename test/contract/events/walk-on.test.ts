@@ -1,0 +1,163 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import type { WalkDeps } from '../../../src/activities/walk-deps.js';
+import type { LoadingWindow } from '../../../src/activities/walk-loader.js';
+import { walkOn } from '../../../src/activities/walk-on.js';
+import { BodyMemory } from '../../../src/api/body-memory.js';
+import { createTransport, type Transport } from '../../../src/api/transport.js';
+import type { RawPage } from '../../../src/core/event-warehouse.js';
+import { flatProfile } from '../../../src/core/rate.js';
+import { startWalk, WalkError, type WalkState } from '../../../src/core/walk.js';
+import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+import { noon } from '../../support/events/made-events.js';
+
+let server: Server;
+let transport: Transport;
+afterEach(async () => {
+  await transport.close();
+  server.close();
+});
+
+const walk = { origin: 'sandbox', stream: 'sync', into: 'x', types: ['webset.idle'] };
+const page = (id: string, cursor: string | null) => ({
+  data: [{ id, type: 'webset.idle', createdAt: '2025-01-01T12:00:00Z', data: {} }],
+  hasMore: cursor !== null,
+  nextCursor: cursor,
+});
+
+/** Walks a window of a service that answers by this; `start` is where it stood. */
+async function walked(answer: (cursor: string | null) => object | number, start: WalkState = startWalk()) {
+  const asked: URLSearchParams[] = [];
+  server = createServer((request, response) => {
+    const query = new URL(request.url ?? '', 'http://x').searchParams;
+    asked.push(query);
+    const given = answer(query.get('cursor'));
+    response.statusCode = typeof given === 'number' ? given : 200;
+    response.end(typeof given === 'number' ? '{"error":"no","tag":"X"}' : JSON.stringify(given));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  transport = createTransport({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, apiKey: null });
+  const deps: WalkDeps = {
+    transport,
+    origin: 'sandbox',
+    limiter: new MemoryLimiter(flatProfile(1000)),
+    events: {
+      warehouse: () => {
+        throw new Error('nothing is loaded here');
+      },
+    },
+  };
+  const put: RawPage[] = [];
+  const loading: LoadingWindow = {
+    memory: new BodyMemory(),
+    put: async (raw) => void put.push(raw),
+    soFar: () => ({ events: 0, added: 0, changed: 0, current: true }),
+    landed: async () => ({ events: put.length, added: 0, changed: 0, current: true }),
+    leave: () => undefined,
+  };
+  const window = { window: 1, from: noon(0), to: noon(10_000), walk: start };
+  const told: object[] = [];
+  const options = {
+    signal: new AbortController().signal,
+    ...{ careful: false, splits: false, looks: () => true, goesOn: () => asked.length < 20 },
+    told: (changes: object) => void told.push(changes),
+  };
+  const result = await walkOn(deps, walk, window, loading, options).catch((error: unknown) => error);
+  await deps.limiter.close();
+  return { result, asked, put, told };
+}
+
+it('asks for the window’s time and types, page after page, by the cursors it is given', async () => {
+  const { result, asked, put } = await walked((cursor) => page(`e${cursor}`, cursor === null ? 'b' : null));
+  expect(result).toMatchObject({ parts: null, walked: { done: true, pages: 2 } });
+  expect(put.map((raw) => raw.page)).toEqual([1, 2]);
+  expect(asked.map((query) => query.get('cursor'))).toEqual([null, 'b']);
+  expect(Object.fromEntries(asked[0] as URLSearchParams)).toMatchObject({
+    limit: '200',
+    types: 'webset.idle',
+    createdAfter: new Date(noon(0)).toISOString(),
+    createdBefore: new Date(noon(10_000)).toISOString(),
+  });
+});
+
+it('tells how much of its window lies behind a page, whichever end it began at', async () => {
+  const times = ['2025-01-01T12:00:00Z', '2025-01-01T13:00:00Z'];
+  for (const [order, coveredMs] of [
+    [times, 3_600_000],
+    [[...times].reverse(), 10_000_000],
+  ] as const) {
+    const data = order.map((createdAt) => ({ id: createdAt, type: 'webset.idle', createdAt, data: {} }));
+    const { told } = await walked(() => ({ data, hasMore: false, nextCursor: null }));
+    expect(told).toContainEqual({ pages: 1, coveredMs });
+    await transport.close();
+    server.close();
+  }
+});
+
+const halves = [
+  { from: noon(0), to: noon(5000) },
+  { from: noon(5000), to: noon(10_000) },
+];
+
+it('asks again for a page that is one that came before, and goes on as if nothing had been', async () => {
+  let repeats = 2;
+  const { result, asked, put } = await walked((cursor) => {
+    if (cursor === 'b' && repeats-- > 0) return page('enull', 'b');
+    return page(`e${cursor}`, cursor === null ? 'b' : null);
+  });
+  expect(result).toMatchObject({ parts: null, walked: { done: true, pages: 2 } });
+  expect(asked.map((query) => query.get('cursor'))).toEqual([null, 'b', 'b', 'b']);
+  expect(put).toHaveLength(2);
+});
+
+it('goes on behind a page that came before and leads to a new one, as often as it is asked for', async () => {
+  const { result, asked, put } = await walked((cursor) => {
+    const nth = Number(cursor);
+    // Every third page is the one before once more.
+    return page(`e${nth % 3 === 2 ? nth - 1 : nth}`, nth < 9 ? `${nth + 1}` : null);
+  });
+  expect(result).toMatchObject({ parts: null, walked: { done: true, pages: 10 } });
+  expect(asked).toHaveLength(10);
+  expect(new Set(put.map(({ events }) => Buffer.from(events).toString())).size).toBe(7);
+});
+
+it.each([
+  ['page', (cursor: string | null) => page('same', `c${cursor}`)],
+  ['cursor', (cursor: string | null) => page(`e${cursor}${Math.random()}`, 'again')],
+])(
+  'begins anew, in halves, where the service gives the same %s again and again, and not for ever',
+  async (_, answer) => {
+    let begin = startWalk();
+    for (const circles of [1, 2]) {
+      const { result, asked, put } = await walked(answer, begin);
+      expect(result).toMatchObject({ parts: halves, begin: { ...startWalk(), circles } });
+      expect(put.length).toBeLessThanOrEqual(4);
+      expect(asked.length).toBeLessThanOrEqual(put.length + 4);
+      begin = (result as { begin: WalkState }).begin;
+      await transport.close();
+      server.close();
+    }
+    const { result } = await walked(answer, begin);
+    expect(result).toBeInstanceOf(WalkError);
+    expect(String(result)).toMatch(/from 2025-01-01T12:00:00.000Z .* goes in a circle: .* the same command goes on/);
+  },
+);
+
+it('begins anew, in halves, where the service no longer takes the cursor, whatever was before', async () => {
+  const kept = { ...startWalk('kept', 2), pages: 5 };
+  const expired = await walked((cursor) => (cursor === 'kept' ? 400 : page('e', null)), kept);
+  expect(expired.result).toMatchObject({ parts: halves, begin: startWalk(), walked: { pages: 5 } });
+});
+
+it('fails with what the service says where that is no matter of the cursor', async () => {
+  const { result } = await walked(() => 400);
+  expect(result).toMatchObject({ name: 'ApiError', verdict: { type: 'InvalidRequest' } });
+  expect(result).not.toBeInstanceOf(WalkError);
+});
+
+it('hands back what it has when time is up', async () => {
+  const { result, put } = await walked((cursor) => page(`e${cursor}`, `${Number(cursor) + 1}`));
+  expect(result).toMatchObject({ parts: null, walked: { done: false, pages: 20, cursor: '20' } });
+  expect(put).toHaveLength(20);
+});

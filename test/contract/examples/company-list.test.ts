@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { parse } from 'csv-parse/sync';
+import { expect, it, onTestFinished } from 'vitest';
+import { killAllOf } from '../../support/jobs/processes.js';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const example = (file: string) => join(root, 'examples', 'company-list', file);
+const records = (file: string): Record<string, string>[] => parse(readFileSync(file), { columns: true });
+
+it.runIf(process.platform !== 'win32')(
+  'examples/company-list enriches by searches and by agents, on the sandbox, and its question has an answer for every company',
+  async () => {
+    const cwd = mkdtempSync(join(tmpdir(), 'searchflow-example-'));
+    const { PATH = '', TEMPORAL_CLI } = process.env;
+    const env = {
+      ...{ PATH, HOME: cwd, XDG_STATE_HOME: cwd, SEARCHFLOW_STATE_DIR: join(cwd, 'state') },
+      ...(TEMPORAL_CLI ? { TEMPORAL_CLI } : {}),
+      SEARCHFLOW: `${process.execPath} ${join(root, 'dist', 'cli', 'main.js')}`,
+    };
+    onTestFinished(() => {
+      killAllOf(join(cwd, 'state'));
+      rmSync(cwd, { recursive: true, force: true });
+    });
+    const child = spawn('sh', [example('run.sh')], { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
+    const [err] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    expect([child.exitCode, err]).toEqual([0, expect.any(String)]);
+    const names = records(example('companies.csv')).map(({ name }) => name);
+    const runs = Math.ceil(names.length / 8);
+    expect(err).toContain(`sites: ${names.length} rows, ${names.length} searches to buy for about $0.`);
+    expect(err).toContain(`leaders: ${names.length} rows, ${names.length} agent runs to buy for about $0.`);
+    expect(err).toContain(`leaders-together: ${names.length} rows, ${runs} agent runs to buy for about $0.`);
+    for (const file of ['leaders.csv', 'leaders-together.csv']) {
+      const rows = records(join(cwd, 'out', file));
+      expect(rows.map(({ name }) => name)).toEqual(names);
+      for (const row of rows) {
+        expect(row).toMatchObject({
+          status: 'success',
+          ceo: expect.stringMatching(/./),
+          employees: expect.stringMatching(/^-?\d+$/),
+        });
+      }
+    }
+    const instance = await DuckDBInstance.create(join(cwd, 'out', 'companies.duckdb'), { access_mode: 'READ_ONLY' });
+    const connection = await instance.connect();
+    const answer = (await connection.runAndReadAll(readFileSync(example('question.sql'), 'utf8'))).getRowObjectsJson();
+    connection.closeSync();
+    instance.closeSync();
+    expect(answer.map(({ name }) => name).sort()).toEqual([...names].sort());
+    expect(answer.every(({ site, sources }) => String(site).startsWith('https://') && Number(sources) > 0)).toBe(true);
+  },
+  180_000,
+);

@@ -1,0 +1,103 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const example = (...path: string[]) => join(root, 'examples', ...path);
+
+/** Every example that is a worker, and the file that starts it. */
+const workers = { 'own-worker': 'lib/worker.js', 'own-worker-cjs': 'worker.cjs' };
+
+/** Run by tests of their own. */
+const others = ['agent-runs', 'company-list', 'events-duckdb', 'events-postgres', 'monitors'];
+
+/** Started here and perhaps left by a test that failed. */
+const children: ChildProcess[] = [];
+
+const rows = Array.from({ length: 40 }, (_, row) => `"Brand, ${row}",https://brands.example/${row}`);
+
+let folder: string;
+let sandbox: Sandbox;
+
+beforeAll(async () => {
+  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', example('own-worker')], {
+    stdio: ['ignore', 2, 2],
+  });
+  folder = mkdtempSync(join(tmpdir(), 'searchflow-examples-'));
+  sandbox = await startSandbox({ keys: ['key-of-the-example'], failureRate: 0 });
+}, 600_000);
+
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  await sandbox?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function start(script: string, args: readonly string[], cwd: string): ChildProcess {
+  const child = spawn(process.execPath, [script, ...args], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env.PATH,
+      HOME: cwd,
+      TEMPORAL_ADDRESS: inject('temporalAddress'),
+      SEARCHFLOW_API_KEY: 'key-of-the-example',
+      SEARCHFLOW_BASE_URL: sandbox.url,
+    },
+  });
+  children.push(child);
+  return child;
+}
+
+/** What a process says until it ends. */
+async function output(child: ChildProcess): Promise<{ readonly out: string; readonly log: string }> {
+  const said = { out: '', log: '' };
+  child.stdout?.on('data', (chunk: Buffer) => {
+    said.out += chunk.toString();
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    said.log += chunk.toString();
+  });
+  await once(child, 'close');
+  return said;
+}
+
+it('every example is run here', () => {
+  const folders = readdirSync(example(), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  expect(folders.map(({ name }) => name).sort()).toEqual([...Object.keys(workers), ...others].sort());
+});
+
+describe.each(Object.entries(workers))('examples/%s', (name, script) => {
+  it('enriches a file for the example client and ends in peace', async () => {
+    const cwd = mkdtempSync(join(folder, 'run-'));
+    writeFileSync(join(cwd, 'brands.csv'), `name,source\n${rows.join('\n')}\n`);
+    sandbox.reset();
+    const worker = start(example(name, script), [], cwd);
+    const client = start(example('own-worker/lib/client.js'), ['brands.csv', 'source'], cwd);
+    const workerEnded = output(worker);
+    // Without a worker the client would wait for ever.
+    worker.once('exit', () => client.kill());
+    const { out, log } = await output(client);
+    worker.kill('SIGTERM');
+    const workerSaid = await workerEnded;
+    const [, summary] = /^Started enrich-brands\n([\s\S]*)$/.exec(out) ?? [];
+    expect(JSON.parse(summary ?? 'null'), `${log}${workerSaid.log}`).toMatchObject({
+      phase: 'done',
+      warehouse: { rows: 40, success: 40 },
+    });
+    const enriched = readFileSync(join(cwd, 'out', 'own-worker.csv'), 'utf8').split('\n');
+    expect(enriched[0]).toMatch(/^name,source,/);
+    expect(enriched.filter((line) => line.startsWith('"Brand, '))).toHaveLength(40);
+    expect(Object.values(sandbox.bill().keys)).toEqual(rows.map(() => 1));
+    expect(worker.exitCode).toBe(0);
+    // The sentences of a pause name commands, which must find the job by the workflow that somebody's client started.
+    const jobs = join(cwd, '.searchflow', 'jobs');
+    const entries = readdirSync(jobs).map((file) => JSON.parse(readFileSync(join(jobs, file), 'utf8')) as unknown);
+    expect(entries).toMatchObject([{ workflowId: 'enrich-brands', staged: { operation: 'contents' } }]);
+  });
+});

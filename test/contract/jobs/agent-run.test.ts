@@ -1,0 +1,254 @@
+import { randomUUID } from 'node:crypto';
+import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from '../../../src/core/agent-run.js';
+import { queryNames, workflowNames } from '../../../src/core/job.js';
+import { startSandbox } from '../../../src/sandbox/index.js';
+import { Folder } from '../../support/jobs/folder.js';
+import { type Host, startHost } from '../../support/jobs/host.js';
+import { type StrictAgents, type StrictAgentsOptions, startStrictAgents } from '../../support/strict-agents.mjs';
+import { openTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+afterAll(() => temporal?.teardown());
+
+const soon = { timeout: 20_000, interval: 10 };
+const long = { min: 600_000, max: 600_000 };
+const schema = {
+  type: 'object',
+  properties: { name: { type: 'string' }, founded: { type: 'integer' } },
+  required: ['name'],
+};
+
+interface Agents {
+  readonly folder: Folder;
+  host(): Host;
+  anotherHost(): Promise<Host>;
+  start(request: AgentRequest, options?: RunAgentOptions): Promise<WorkflowHandleWithFirstExecutionRunId>;
+  run(request: AgentRequest, options?: RunAgentOptions): Promise<AgentRunResult>;
+}
+
+/** A worker for the service at this address, on a folder of its own. */
+async function agents(baseUrl: string): Promise<Agents> {
+  const folder = new Folder();
+  const config = folder.config(baseUrl);
+  let host = await startHost(temporal, config);
+  onTestFinished(async () => {
+    await host.stop();
+    folder.remove();
+  });
+  const start = (...args: [AgentRequest, RunAgentOptions?]) =>
+    temporal.client.workflow.start(workflowNames.runAgent, {
+      workflowId: randomUUID(),
+      taskQueue: config.taskQueue,
+      args,
+    });
+  return {
+    folder,
+    host: () => host,
+    async anotherHost() {
+      await host.stop();
+      host = await startHost(temporal, config);
+      return host;
+    },
+    start,
+    run: async (...args) => (await (await start(...args)).result()) as AgentRunResult,
+  };
+}
+
+async function strict(options: StrictAgentsOptions = {}): Promise<Agents & { readonly service: StrictAgents }> {
+  const service = await startStrictAgents(options);
+  onTestFinished(() => service.close());
+  return { ...(await agents(service.url)), service };
+}
+
+const historyOf = async (handle: WorkflowHandleWithFirstExecutionRunId) => (await handle.fetchHistory()).events ?? [];
+const read = (service: StrictAgents) =>
+  expect.poll(() => [...service.runs.values()].some(({ reads }) => reads > 0), soon).toBe(true);
+
+describe('runAgent', () => {
+  it('answers with text, structured output, grounding, usage and cost, and for nothing the second time', async () => {
+    const sandbox = await startSandbox({ agentRuns: { budgetRate: 0 } });
+    onTestFinished(() => sandbox.close());
+    const { start, run, host } = await agents(sandbox.url);
+    const request = { query: 'Who makes this?', effort: 'low', outputSchema: schema, metadata: { own: 'tag' } };
+    const handle = await start(request);
+    const first = (await handle.result()) as AgentRunResult;
+    expect(first).toMatchObject({
+      status: 'completed',
+      stopReason: 'schema_satisfied',
+      text: expect.any(String),
+      structured: { name: expect.any(String) },
+      usage: { searches: expect.any(Number) },
+      error: null,
+      costDollars: 0.025,
+      requests: [{ requestId: expect.any(String), costDollars: 0.025, bought: true }],
+      leftOutBytes: null,
+    });
+    expect(first.grounding.length).toBeGreaterThan(0);
+    expect(await run(request)).toEqual({ ...first, requests: [{ ...first.requests[0], bought: false }] });
+    const chained = await run(
+      { query: 'And where?', effort: 'low', previousRunId: first.runId },
+      { deleteAfter: true },
+    );
+    expect(chained.status).toBe('completed');
+    const anew = await run(request, { refreshAfterMs: 0 });
+    expect(anew.runId).not.toBe(first.runId);
+    expect(sandbox.bill()).toMatchObject({ micros: 75_000 });
+    expect(sandbox.log().filter(({ method }) => method === 'DELETE')).toHaveLength(1);
+    const [record] = (await host().parts.deps.journal.read(first.landed)).values();
+    expect(record?.result).toMatchObject({ id: anew.runId, request: { metadata: { own: 'tag' } } });
+    expect((await historyOf(handle)).length).toBeLessThanOrEqual(17);
+  });
+
+  it.each([
+    ['failed', 'failed'],
+    ['archived', 'archived'],
+  ])('passes on that a run ended %s', async (endsAs, status) => {
+    const { run } = await strict({ endsAs });
+    expect(await run({ query: 'q' })).toMatchObject({ status, text: null, costDollars: 0.25 });
+  });
+
+  it('tells where the run stands, and goes on with it after its worker', async () => {
+    const { service, start, anotherHost } = await strict({ durationMs: long });
+    const handle = await start({ query: 'q' });
+    await expect.poll(() => service.runs.size, soon).toBe(1);
+    await anotherHost();
+    const progress = () => handle.query<RunProgress>(queryNames.progress);
+    await expect
+      .poll(progress, { timeout: 30_000, interval: 200 })
+      .toMatchObject({ phase: 'running', runId: 'agent_run_000001', status: 'running', events: 0 });
+    expect((await progress()).ageMs).toBeGreaterThan(0);
+    for (const run of service.runs.values()) run.endsAt = 0;
+    expect(await handle.result()).toMatchObject({ status: 'completed' });
+    expect(service.starts).toHaveLength(1);
+  });
+
+  it('fails for good where the request is refused, before and after sending', async () => {
+    const { service, run } = await strict();
+    const failure = (result: Promise<unknown>) =>
+      result.then(
+        () => null,
+        (error: Error) => error.cause,
+      );
+    expect(await failure(run({ query: '' }))).toMatchObject({ type: 'InvalidRequest' });
+    service.next({
+      what: 'start',
+      how: 'status',
+      status: 400,
+      body: { error: { code: 'INVALID_REQUEST', message: 'no' } },
+    });
+    expect(await failure(run({ query: 'q' }))).toMatchObject({ type: 'InvalidRequest' });
+    expect(await failure(run({ query: 'q', effort: 'high' }, { maxCostDollars: 0.1 }))).toMatchObject({
+      type: 'BudgetExceeded',
+    });
+    expect(service.starts).toHaveLength(0);
+  });
+
+  it('bounds what a metered run may cost', async () => {
+    const { service, run } = await strict();
+    await run({ query: 'q' }, { maxCostDollars: 2 });
+    expect([...service.runs.values()][0]?.request).toMatchObject({ budget: { maxCostDollars: 2 } });
+  });
+});
+
+describe('cancelling runAgent', () => {
+  it('cancels the run that is followed, and completes with what it cost', async () => {
+    const { service, start, host } = await strict({ durationMs: long });
+    const handle = await start({ query: 'q' });
+    await read(service);
+    await handle.cancel();
+    expect(await handle.result()).toMatchObject({ status: 'cancelled', costDollars: 0.25 });
+    expect(service.inProgress()).toBe(0);
+    expect(await host().parts.deps.journal.totals('calls/')).toMatchObject({
+      openMicros: 0,
+      costMicros: 250_000,
+      unknown: [],
+    });
+  });
+
+  it('while the start is on its way leaves nothing running', async () => {
+    const { service, start, host } = await strict({ durationMs: long });
+    let answer: (() => void) | undefined;
+    const until = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    service.next({ what: 'start', how: 'hold', until });
+    const handle = await start({ query: 'q' });
+    await expect.poll(() => service.runs.size, soon).toBe(1);
+    await handle.cancel();
+    answer?.();
+    expect(await handle.result()).toMatchObject({ status: 'cancelled' });
+    expect(service.inProgress()).toBe(0);
+    expect((await host().parts.deps.journal.totals('calls/')).unknown).toEqual([]);
+  });
+
+  it('while its start has lost its answer finds the run and cancels it', async () => {
+    const { service, start } = await strict({ durationMs: long });
+    service.next({ what: 'start', how: 'lose' }, { what: 'look', how: 'status', status: 503, body: {} });
+    const handle = await start({ query: 'q' });
+    await expect.poll(() => service.runs.size, soon).toBe(1);
+    await handle.cancel();
+    expect(await handle.result()).toMatchObject({ status: 'cancelled' });
+    expect(service.inProgress()).toBe(0);
+    expect(service.starts).toHaveLength(1);
+  });
+
+  it('before anything was started is just cancelled', async () => {
+    const { service, start } = await strict({ slots: 0 });
+    const handle = await start({ query: 'q' });
+    await expect.poll(() => service.starts.length, soon).toBeGreaterThan(0);
+    const waits = async () => (await handle.query<RunProgress>(queryNames.progress)).waitingFor;
+    await expect.poll(waits, soon).toContain('CONCURRENCY_LIMIT_REACHED');
+    await handle.cancel();
+    await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
+    expect(service.runs.size).toBe(0);
+  });
+});
+
+describe('a run that takes too long', () => {
+  it.each([
+    ['ultra', 'completed', 'stopped'],
+    ['auto', 'cancelled', 'cancelled'],
+  ])('of effort %s ends %s', async (effort, status, stopReason) => {
+    // By our clock: this one tells no times.
+    const { service, run } = await strict({ durationMs: long, clockMs: null });
+    const result = await run({ query: 'q', effort }, { maxDurationSeconds: 1 });
+    expect(result).toMatchObject({ status, stopReason, costDollars: 0.25 });
+    expect(service.inProgress()).toBe(0);
+    const [ended] = service.runs.values();
+    // A first look after five seconds would be too late.
+    expect((ended?.endsAt ?? 0) - (ended?.startedAt ?? 0)).toBeLessThan(4900);
+  });
+
+  it('is not told by the service’s clock', async () => {
+    const { run } = await strict({ durationMs: { min: 6000, max: 6000 }, clockMs: -600_000 });
+    expect(await run({ query: 'q' }, { maxDurationSeconds: 60 })).toMatchObject({ status: 'completed' });
+  });
+});
+
+it('runResearch answers with the task, in each form of the operations, and for nothing the second time', async () => {
+  const sandbox = await startSandbox({});
+  onTestFinished(() => sandbox.close());
+  const { folder } = await agents(sandbox.url);
+  const run = (request: object, options?: object) =>
+    temporal.client.workflow.execute(workflowNames.runResearch, {
+      workflowId: randomUUID(),
+      taskQueue: folder.dir,
+      args: [request, ...(options ? [options] : [])],
+    });
+  const first = await run({ input: { instructions: 'Find out' }, output: { schema } });
+  expect(first).toMatchObject({ status: 'completed', task: { data: { name: expect.any(String) } } });
+  const again = await run({ input: { instructions: 'Find out' }, output: { schema } });
+  expect(again).toMatchObject({ taskId: (first as { taskId: string }).taskId, requests: [{ bought: false }] });
+  const v0 = await run({ instructions: 'Find out' }, { variant: 'v0' });
+  expect(v0).toMatchObject({ status: 'completed', task: { data: { report: expect.any(String) } } });
+  const v1 = await run({ instructions: 'Find out' }, { variant: 'v1' });
+  expect(v1).toMatchObject({ status: 'completed', task: { output: { content: expect.any(String) } } });
+  expect((v1 as { costDollars: number }).costDollars).toBeGreaterThan(0);
+  expect(sandbox.bill().requests).toBe(3);
+});

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { AgentRunResult } from '../../../src/core/agent-run.js';
+import { workflowNames } from '../../../src/core/job.js';
+import { Folder } from '../../support/jobs/folder.js';
+import { startHost } from '../../support/jobs/host.js';
+import { startStrictAgents } from '../../support/strict-agents.mjs';
+import { openTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+afterAll(() => temporal?.teardown());
+
+const SLOTS = 5;
+const RUNS = 60;
+
+it('fills the places of the team and never asks for more, however many workflows want one', async () => {
+  const service = await startStrictAgents({ slots: SLOTS, qps: 50, durationMs: { min: 1000, max: 3000 } });
+  const folder = new Folder();
+  // One of the places is taken by somebody else's run.
+  const other = await fetch(`${service.url}/agent/runs`, { method: 'POST', body: JSON.stringify({ query: 'theirs' }) });
+  const theirs = (await other.json()) as { id: string };
+  const run = service.runs.get(theirs.id);
+  if (run) run.endsAt = Number.POSITIVE_INFINITY;
+  const host = await startHost(temporal, folder.config(service.url, { agentSlots: SLOTS, rate: { qps: 50 } }));
+  onTestFinished(async () => {
+    await host.stop();
+    await service.close();
+    folder.remove();
+  });
+  const results = await Promise.all(
+    Array.from({ length: RUNS }, (_, index) =>
+      // Two of each, in workflows of their own.
+      temporal.client.workflow.execute(workflowNames.runAgent, {
+        workflowId: randomUUID(),
+        taskQueue: folder.dir,
+        args: [{ query: `q${index % (RUNS / 2)}`, effort: 'low' }],
+      }),
+    ),
+  );
+  expect(results).toHaveLength(RUNS);
+  const { starts, runs } = service.report();
+  const ours = starts.slice(1);
+  expect(ours.filter(({ refused }) => refused !== null)).toEqual([]);
+  expect(ours.map(({ query }) => query).sort()).toEqual([...new Set(ours.map(({ query }) => query))].sort());
+  expect(ours).toHaveLength(RUNS / 2);
+  const bought = (results as AgentRunResult[]).filter(({ requests }) => requests[0]?.bought);
+  expect(bought.length).toBeGreaterThanOrEqual(RUNS / 2);
+  const [from, to] = [ours[SLOTS - 2]?.at ?? 0, ours.at(-1)?.at ?? 0];
+  const busy = runs
+    .filter(({ id }) => id !== theirs.id)
+    .reduce((sum, one) => sum + Math.max(0, Math.min(one.endsAt, to) - Math.max(one.startedAt, from)), 0);
+  // Of four places, with runs of two seconds and an end noticed within half a one; the bench holds the bar for long runs.
+  expect(busy / (to - from)).toBeGreaterThan(2);
+  expect(await host.parts.deps.journal.totals('calls/')).toMatchObject({
+    requests: RUNS / 2,
+    unknown: [],
+    openMicros: 0,
+  });
+}, 120_000);

@@ -1,0 +1,129 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Journal } from '../../../src/core/journal.js';
+import type { Spend } from '../../../src/core/spend.js';
+import type { Sandbox } from '../../../src/sandbox/index.js';
+import { type InputRow, plainRows } from '../../support/jobs/folder.js';
+import type { Job } from '../../support/jobs/host.js';
+import { boughtAgain, openSetting, type Setting } from '../../support/jobs/setting.js';
+import { startOwnTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+let setting: Setting;
+let sandbox: Sandbox;
+beforeAll(async () => {
+  // Every job here continues as new a few times.
+  temporal = await startOwnTemporal(['limit.historyCount.suggestContinueAsNew=40']);
+  // A page that fails costs nothing: estimates are above what is charged.
+  setting = await openSetting(temporal, { sandbox: { latencyMs: { min: 5, max: 40 }, failureRate: 0.08 } });
+  sandbox = setting.sandbox;
+});
+afterAll(async () => {
+  await setting?.close();
+  await temporal?.teardown();
+});
+
+/** Rows that no other test has. */
+let used = 0;
+const freshRows = (count: number) => plainRows(count, 10_000 * ++used);
+const soon = { timeout: 40_000, interval: 20 };
+const billed = () => sandbox.bill().micros;
+
+/** Waits until the job is paused for its budget and nothing of it runs; answers with what it says. */
+async function outOfMoney(job: Job): Promise<string> {
+  await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('budget');
+  await expect
+    .poll(async () => {
+      const { raw } = await temporal.client.workflow.getHandle(job.handle.workflowId).describe();
+      return raw.pendingActivities?.length ?? 0;
+    }, soon)
+    .toBe(0);
+  const { phase, message } = await job.progress();
+  expect(phase).toBe('paused');
+  return message ?? '';
+}
+
+/** The job ends: each row once and in order, each URL bought once, and its cost is the bill's. */
+async function expectWhole(job: Job, rows: readonly InputRow[]): Promise<void> {
+  const summary = await job.result();
+  expect(summary).toMatchObject({ phase: 'done', unknownOutcomes: 0, totalCostMicros: billed() });
+  expect(summary.warehouse).toMatchObject({ rows: rows.length, missing: 0 });
+  expect(job.folder.outcomes().map(([row]) => row)).toEqual(rows);
+  expect(boughtAgain(sandbox)).toEqual({});
+}
+
+it('fault M: a job stops within its bound, near to it, says how to go on, and raised ends with the exact rows', async () => {
+  const rows = freshRows(1300);
+  const job = await setting.begin(rows, { maxCostDollars: 1, batch: 20 });
+  const message = await outOfMoney(job);
+  const stopped = billed();
+  expect(stopped).toBeLessThanOrEqual(1_000_000);
+  expect(stopped).toBeGreaterThanOrEqual(999_000);
+  const { job: id } = await job.progress();
+  expect(message).toContain('is spent of the $1.00 that this run may cost');
+  expect(message).toContain(`searchflow resume ${id} --max-cost 2`);
+  // Told to go on without more money it stops again, and nothing is sent.
+  const sent = sandbox.log().length;
+  await job.resume();
+  await expect.poll(async () => (await job.progress()).pausedFor, soon).toBeNull();
+  await outOfMoney(job);
+  expect(sandbox.log()).toHaveLength(sent);
+  await job.resume({ maxCostDollars: 2 });
+  await expectWhole(job, rows);
+  expect(billed()).toBeGreaterThan(1_000_000);
+});
+
+it('a bound may be lowered and lifted while the job runs', async () => {
+  const rows = freshRows(600);
+  const job = await setting.begin(rows, { maxCostDollars: 50, batch: 5 });
+  await expect.poll(() => sandbox.log().length, soon).toBeGreaterThan(5);
+  await job.resume({ maxCostDollars: 0.3 });
+  await outOfMoney(job);
+  expect(billed()).toBeLessThanOrEqual(300_000);
+  expect(billed()).toBeGreaterThanOrEqual(285_000);
+  expect((await job.progress()).maxCostMicros).toBe(300_000);
+  await job.resume({ maxCostDollars: Number.NaN });
+  expect((await job.progress()).pausedFor).toBe('budget');
+  await job.resume({ maxCostDollars: 'none' });
+  await expectWhole(job, rows);
+});
+
+it('a run counts from what the job had cost before it, lost answers included', async () => {
+  const rows = freshRows(300);
+  const lost = [{ when: { nth: 3 }, do: { kind: 'reset', moment: 'after' } }] as const;
+  const first = await setting.begin(rows, { maxCostDollars: 0.1 }, lost);
+  await outOfMoney(first);
+  expect(billed()).toBeLessThanOrEqual(100_000);
+  await first.handle.cancel();
+  await first.result().catch(() => undefined);
+  const before = billed();
+  const again = await first.again();
+  await outOfMoney(again);
+  expect(billed() - before).toBeLessThanOrEqual(100_000);
+  expect(billed() - before).toBeGreaterThanOrEqual(95_000);
+  await again.handle.terminate();
+});
+
+it('a bound that is no amount fails the job before it buys anything', async () => {
+  // What JSON makes of it is null, which must not be taken for none.
+  const job = await setting.begin(freshRows(20), { maxCostDollars: Number.NaN });
+  await expect(job.result()).rejects.toMatchObject({ cause: { type: 'BadInput' } });
+  expect(sandbox.log()).toEqual([]);
+});
+
+it('the team’s budget of a day stops jobs that have none of their own, and says when the day ends', async () => {
+  const team = setting.host().parts.deps.journal as Journal & Spend;
+  const { day } = await team.spent();
+  const dayMicros = day.landedMicros + day.openMicros + day.unknownMicros + 200_000;
+  await team.setCaps({ dayMicros, monthMicros: null });
+  const rows = freshRows(400);
+  const job = await setting.begin(rows);
+  const message = await outOfMoney(job);
+  expect(billed()).toBeLessThanOrEqual(200_000);
+  expect(billed()).toBeGreaterThanOrEqual(190_000);
+  expect(message).toMatch(/the day ends at \d{4}-\d\d-\d\dT00:00:00Z/);
+  expect(message).toContain('searchflow limits set --per-day');
+  await team.setCaps({ dayMicros: null, monthMicros: null });
+  await job.resume();
+  await expectWhole(job, rows);
+});

@@ -1,0 +1,101 @@
+import { writeFileSync } from 'node:fs';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { AgentRowsInput } from '../../../src/core/agent-rows.js';
+import { type JobSummary, signalNames, workflowNames } from '../../../src/core/job.js';
+import { Folder } from '../../support/jobs/folder.js';
+import { startHost } from '../../support/jobs/host.js';
+import { type StrictAgentsOptions, startStrictAgents } from '../../support/strict-agents.mjs';
+import { openTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+afterAll(() => temporal?.teardown());
+
+const soon = { timeout: 30_000, interval: 20 };
+const ROWS = 30;
+
+/** A job of agent rows on a service whose runs don't end by themselves. */
+async function setting(options: StrictAgentsOptions = {}) {
+  const service = await startStrictAgents({ durationMs: { min: 600_000, max: 600_000 }, ...options });
+  const folder = new Folder();
+  const names = Array.from({ length: ROWS }, (_, index) => `company ${index}`);
+  writeFileSync(folder.input, `name\n${names.join('\n')}\n`);
+  const config = folder.config(service.url);
+  const host = await startHost(temporal, config);
+  onTestFinished(async () => {
+    await host.stop();
+    await service.close();
+    folder.remove();
+  });
+  const input: AgentRowsInput = { input: folder.input, into: folder.into, query: 'CEO of {{name}}', effort: 'low' };
+  return {
+    service,
+    folder,
+    start: () =>
+      temporal.client.workflow.start(workflowNames.runAgentRows, {
+        workflowId: `rows-${folder.dir}`,
+        taskQueue: config.taskQueue,
+        args: [input],
+      }),
+    running: (number: number) => expect.poll(() => service.inProgress(), soon).toBe(number),
+    totals: () => host.parts.deps.journal.totals(''),
+    endAll: () => {
+      for (const run of service.runs.values()) run.endsAt = 0;
+    },
+  };
+}
+
+const cancelled = { cause: { name: 'CancelledFailure' } };
+
+describe('cancelling a job of agent rows', () => {
+  it('ends every run of it, counts what they cost, and the same job started again buys their rows', async () => {
+    const { service, folder, start, running, totals, endAll } = await setting();
+    const handle = await start();
+    await running(ROWS);
+    await handle.cancel();
+    await expect(handle.result()).rejects.toMatchObject(cancelled);
+    expect(service.inProgress()).toBe(0);
+    expect(await totals()).toMatchObject({ requests: ROWS, openMicros: 0, costMicros: ROWS * 250_000, unknown: [] });
+    const again = await start();
+    await running(ROWS);
+    endAll();
+    expect((await again.result()) as JobSummary).toMatchObject({ phase: 'done', unknownOutcomes: 0 });
+    expect(service.starts).toHaveLength(2 * ROWS);
+    const states = await folder.query<{ status: string; n: string }>(
+      'SELECT status, count(*)::TEXT AS n FROM enriched_rows GROUP BY ALL',
+    );
+    expect(states).toEqual([{ status: 'success', n: String(ROWS) }]);
+  }, 90_000);
+
+  it('ends also those whose start got no answer, and those of a job that is paused', async () => {
+    const { service, start, running, totals } = await setting();
+    service.next({ what: 'start', how: 'lose' }, { what: 'start', how: 'unnamed' });
+    const handle = await start();
+    await running(ROWS);
+    await handle.signal(signalNames.pause);
+    await expect.poll(async () => (await handle.describe()).raw.pendingActivities?.length ?? 0, soon).toBe(0);
+    expect(service.inProgress()).toBe(ROWS);
+    await handle.cancel();
+    await expect(handle.result()).rejects.toMatchObject(cancelled);
+    expect(service.inProgress()).toBe(0);
+    expect(service.starts).toHaveLength(ROWS);
+    expect(await totals()).toMatchObject({ openMicros: 0, unknown: [] });
+  }, 90_000);
+
+  it('leaves the runs to the run of the job that takes its place', async () => {
+    const { service, start, running, endAll } = await setting();
+    const handle = await start();
+    await running(ROWS);
+    await handle.signal(signalNames.handOver);
+    await handle.cancel();
+    await expect(handle.result()).rejects.toMatchObject(cancelled);
+    expect(service.inProgress()).toBe(ROWS);
+    const again = await start();
+    endAll();
+    expect((await again.result()) as JobSummary).toMatchObject({ phase: 'done' });
+    expect(service.starts).toHaveLength(ROWS);
+  }, 90_000);
+});

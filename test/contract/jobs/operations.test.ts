@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { type ActivityFailure, ApplicationFailure } from '@temporalio/common';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Sandbox } from '../../../src/sandbox/index.js';
+import { openSetting, type Setting } from '../../support/jobs/setting.js';
+import { openTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+let setting: Setting;
+let sandbox: Sandbox;
+const gone = 'https://gone.example/';
+
+beforeAll(async () => {
+  temporal = await openTemporal();
+  const workflowBundle = await bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('../../support/jobs/operations-workflow.ts', import.meta.url)),
+    logger: new DefaultLogger('WARN', () => undefined),
+  });
+  setting = await openSetting(temporal, {
+    sandbox: { textBytes: 10_000, failures: { [gone]: 'CRAWL_NOT_FOUND' } },
+    worker: { workflowBundle },
+  });
+  sandbox = setting.sandbox;
+});
+beforeEach(() => {
+  sandbox.reset();
+  sandbox.setFaults([]);
+});
+afterAll(async () => {
+  await setting?.close();
+  await temporal?.teardown();
+});
+
+/** Starts a workflow that makes one call. */
+const start = (workflow: 'contentsOnce' | 'searchOnce', ...args: unknown[]) =>
+  temporal.client.workflow.start(workflow, { workflowId: randomUUID(), taskQueue: setting.config.taskQueue, args });
+const call = async (...args: Parameters<typeof start>): Promise<unknown> => (await start(...args)).result();
+
+/** The failure of the activity, under the workflow's. */
+async function failureOf(result: Promise<unknown>): Promise<ApplicationFailure> {
+  const error = await result.then(
+    () => new Error('it did not fail'),
+    (thrown: Error) => thrown,
+  );
+  const failure = ((error.cause as ActivityFailure | undefined)?.cause ?? error) as ApplicationFailure;
+  expect(failure).toBeInstanceOf(ApplicationFailure);
+  return failure;
+}
+
+/** URLs that no other test has. */
+let used = 0;
+const freshUrls = (count: number) => Array.from({ length: count }, () => `https://page-${++used}.example/`);
+
+it('getContents returns pages and a status for each URL, and equal URLs are bought once', async () => {
+  const [url] = freshUrls(1);
+  const result = await call('contentsOnce', { urls: [url, gone, url], text: true });
+  expect(result).toMatchObject({
+    data: {
+      results: [{ url, text: expect.any(String) }],
+      statuses: [
+        { id: url, status: 'success' },
+        { id: gone, status: 'error', error: { tag: 'CRAWL_NOT_FOUND', httpStatusCode: 404 } },
+      ],
+    },
+    requests: [{ requestId: expect.any(String), costDollars: 0.001, bought: true }],
+    costDollars: 0.001,
+  });
+  expect(sandbox.bill()).toMatchObject({ requests: 1, units: 1 });
+});
+
+it('the same call again, in another workflow, buys nothing and says so', async () => {
+  const first = await call('searchOnce', { query: 'durable execution', numResults: 3 });
+  const second = await call('searchOnce', { numResults: 3, query: 'durable execution' });
+  expect(first).toMatchObject({ data: { results: { length: 3 } }, requests: [{ bought: true }], costDollars: 0.007 });
+  expect(second).toMatchObject({ data: (first as { data: unknown }).data, requests: [{ bought: false }] });
+  expect(sandbox.bill().requests).toBe(1);
+});
+
+it('a call with one more URL buys just that one', async () => {
+  const urls = freshUrls(2);
+  await call('contentsOnce', { urls });
+  const more = await call('contentsOnce', { urls: [...urls, ...freshUrls(1)] });
+  expect(more).toMatchObject({ requests: [{ bought: false }, { bought: true, costDollars: 0.001 }] });
+  expect(Object.values(sandbox.bill().keys)).toEqual([1, 1, 1]);
+});
+
+it('a result above 256 KiB comes back as a reference to what landed, with its size and beginning', async () => {
+  const urls = freshUrls(60);
+  const result = (await call('contentsOnce', { urls, text: true })) as {
+    landed: string[];
+    bytes: number;
+    preview: string;
+  };
+  expect(result.bytes).toBeGreaterThan(256 * 1024);
+  expect(result.preview).toMatch(/^\{"results":\[\{/);
+  expect(JSON.stringify(result).length).toBeLessThan(8000);
+  const records = await setting.host().parts.deps.journal.read(result.landed);
+  expect(result.landed.map((key) => records.get(key)?.unit)).toEqual(urls);
+});
+
+it('a request that the service would refuse fails for good before it costs anything', async () => {
+  const failure = await failureOf(call('searchOnce', { query: '' }));
+  expect(failure).toMatchObject({ type: 'InvalidRequest', nonRetryable: true });
+  expect(failure.message).toMatch(/query/);
+  expect(sandbox.log()).toEqual([]);
+});
+
+it('a request that the service does refuse fails for good and is sent once', async () => {
+  sandbox.setFaults([{ when: {}, do: { kind: 'status', status: 400, tag: 'INVALID_REQUEST_BODY' } }]);
+  const failure = await failureOf(call('searchOnce', { query: 'refused' }));
+  expect(failure).toMatchObject({ type: 'InvalidRequest', nonRetryable: true });
+  expect(sandbox.log()).toHaveLength(1);
+});
+
+it('a cancelled call lands what is in flight, and the next one has it for nothing', async () => {
+  sandbox.setFaults([{ when: { nth: 1 }, do: { kind: 'stall', moment: 'headers', ms: 1500 } }]);
+  const urls = freshUrls(2);
+  const { journal } = setting.host().parts.deps;
+  const before = await journal.totals('calls/');
+  const handle = await start('contentsOnce', { urls });
+  await expect.poll(() => sandbox.log().length, { timeout: 10_000, interval: 10 }).toBe(1);
+  await handle.cancel();
+  await handle.result().catch(() => undefined);
+  const after = await journal.totals('calls/');
+  expect(after).toMatchObject({ unitsLanded: before.unitsLanded + 2, openMicros: 0, unknown: [] });
+  expect(await call('contentsOnce', { urls })).toMatchObject({ requests: [{ bought: false }] });
+  expect(sandbox.bill().requests).toBe(1);
+});

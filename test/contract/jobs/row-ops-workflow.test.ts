@@ -1,0 +1,64 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { AgentRowsInput } from '../../../src/core/agent-rows.js';
+import { type JobSummary, workflowNames } from '../../../src/core/job.js';
+import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
+import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { startHost } from '../../support/jobs/host.js';
+import { timesBought } from '../../support/jobs/row-purchases.js';
+import { openTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+afterAll(() => temporal?.teardown());
+
+async function open(rows: number, options: Partial<SandboxOptions>) {
+  const folder = new Folder();
+  folder.write(plainRows(rows));
+  const sandbox = await startSandbox({ failureRate: 0, ...options });
+  const config = folder.config(sandbox.url, { rate: { qps: 10_000 }, concurrency: 16 });
+  const host = await startHost(temporal, config);
+  onTestFinished(async () => {
+    await host.stop();
+    await sandbox.close();
+    folder.remove();
+  });
+  return { folder, sandbox, taskQueue: config.taskQueue };
+}
+
+it('runAgentRows runs an agent for each row, never more at once than there are places, whoever starts it', async () => {
+  const { folder, sandbox, taskQueue } = await open(130, { agentRuns: { durationMs: { min: 100, max: 1500 } } });
+  const input: AgentRowsInput = {
+    input: folder.input,
+    into: folder.into,
+    csv: folder.csv,
+    query: 'Find the CEO of {{name}}',
+    effort: 'low',
+    outputSchema: { type: 'object', properties: { ceo: { type: 'string' }, founded: { type: 'integer' } } },
+    request: { systemPrompt: 'The company is at {{url}}' },
+  };
+  const workflowId = `agents-${folder.dir}`;
+  const handle = await temporal.client.workflow.start(workflowNames.runAgentRows, {
+    workflowId,
+    taskQueue,
+    args: [input],
+  });
+  const summary = (await handle.result()) as JobSummary;
+  expect(summary).toMatchObject({ phase: 'done', requests: 130, warehouse: { rows: 130, success: 130 } });
+  expect([...timesBought(sandbox).values()]).toEqual(Array(130).fill(1));
+  const refused = sandbox.log().filter(({ method, status }) => method === 'POST' && status === 429);
+  expect(refused.length).toBeLessThanOrEqual(2);
+  const rows = folder.enriched();
+  expect(rows.map(({ id }) => id)).toEqual(plainRows(130).map(([id]) => id));
+  expect(rows.every(({ ceo, founded }) => ceo !== '' && /^\d+$/.test(founded ?? ''))).toBe(true);
+  const asked = await folder.query<{ request: string }>(
+    `SELECT (response->'$.request')::VARCHAR AS request FROM enriched_rows WHERE row_number = 8`,
+  );
+  expect(JSON.parse(asked[0]?.request ?? '')).toMatchObject({
+    query: 'Find the CEO of Company 7',
+    systemPrompt: 'The company is at https://site-7.example/about',
+    effort: 'low',
+  });
+});

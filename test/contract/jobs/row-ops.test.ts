@@ -1,0 +1,208 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { EnrichRequest } from '../../../dist/worker/runtime-types.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { enrich } from '../../support/jobs/command.js';
+import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
+import { timesBought } from '../../support/jobs/row-purchases.js';
+import { openTemporal } from '../../support/temporal.js';
+
+/** 30 rows; two of them ask the same, and one has nothing to ask with. */
+const rows: InputRow[] = [
+  ...plainRows(28),
+  ['28', 'Company 3', 'https://site-3.example/about'],
+  ['29', '', 'not a url'],
+];
+
+let temporal: TestWorkflowEnvironment;
+let sandbox: Sandbox;
+let folder: Folder;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+afterAll(() => temporal?.teardown());
+beforeEach(async () => {
+  sandbox = await startSandbox({ failureRate: 0, agentRuns: { durationMs: 200 }, research: { durationMs: 200 } });
+  folder = new Folder();
+  folder.write(rows);
+});
+afterEach(async () => {
+  await sandbox.close();
+  folder.remove();
+});
+
+const run = (changes: Partial<EnrichRequest>) =>
+  enrich(
+    folder,
+    folder.config(sandbox.url, { temporalAddress: temporal.address, namespace: temporal.namespace as string }),
+    changes,
+  );
+
+const schema = {
+  type: 'object',
+  properties: { ceo: { type: 'string' }, size: { type: 'integer' }, id: { type: 'string' } },
+  required: ['ceo', 'size', 'id'],
+};
+const query = 'What is {{name}}?';
+
+const operations: readonly (readonly [string, Partial<EnrichRequest>, check: string])[] = [
+  [
+    'search',
+    { operation: 'search', template: { query }, options: { numResults: 2 } },
+    'SELECT count(DISTINCT row_number) AS rows, max(rank) AS most FROM search_results',
+  ],
+  [
+    'answer',
+    { operation: 'answer', template: { query }, options: {} },
+    'SELECT count(*) AS rows, min(length(answer)) > 10 AS long FROM answers',
+  ],
+  [
+    'findSimilar',
+    { operation: 'findSimilar', urlColumn: 'url', options: { numResults: 2 } },
+    'SELECT count(DISTINCT row_number) AS rows, max(rank) AS most FROM similar_results',
+  ],
+  [
+    'agent',
+    { operation: 'agent', template: { query }, options: { effort: 'low', outputSchema: schema } },
+    'SELECT count(*) AS rows, count(DISTINCT run_id) AS runs FROM agent_outputs',
+  ],
+  [
+    'research',
+    {
+      operation: 'research',
+      template: { input: { instructions: query } },
+      options: { output: { schema } },
+    },
+    'SELECT count(*) AS rows, count(DISTINCT task_id) AS runs FROM research_outputs',
+  ],
+];
+const found: Readonly<Record<string, object>> = {
+  search: { rows: '29', most: '2' },
+  answer: { rows: '29', long: true },
+  findSimilar: { rows: '29', most: '2' },
+  agent: { rows: '29', runs: '28' },
+  research: { rows: '29', runs: '28' },
+};
+
+describe.each(operations)('%s for every row', (operation, request, check) => {
+  it('is bought once for each distinct request, loaded for every row, and the same again sends nothing', async () => {
+    const { plan, summary } = await run(request);
+    expect(plan).toMatchObject({ standing: 'new', toBuy: 28, requests: 28, staged: { operation, badRows: 1 } });
+    expect(plan.badRows[0]?.message).toMatch(/line 31, column [23] \("(name|url)"\): /);
+    expect(summary).toMatchObject({
+      phase: 'done',
+      requests: 28,
+      unknownOutcomes: 0,
+      warehouse: { rows: 30, success: 29, invalid: 1, missing: 0 },
+    });
+    const bought = timesBought(sandbox);
+    expect(bought.size).toBe(28);
+    expect([...bought.values()].every((times) => times === 1)).toBe(true);
+    expect(folder.outcomes()).toEqual(rows.map((row, index) => [row, index === 29 ? 'invalid' : 'success']));
+    expect(await folder.query(check)).toEqual([found[operation]]);
+    const cost = folder.enriched().reduce((sum, row) => sum + Math.round(Number(row.cost_dollars) * 1e6), 0);
+    expect(cost).toBe(summary?.costMicros);
+    // A research task doesn't tell what it cost.
+    if (operation !== 'research') expect(cost).toBe(sandbox.bill().micros);
+
+    const sent = sandbox.log().length;
+    const again = await run(request);
+    expect(again.plan).toMatchObject({ standing: 'complete', toBuy: 0, alreadyBought: 28 });
+    expect(sandbox.log().length).toBe(sent);
+  });
+});
+
+it('rows with the same question and different input have runs of their own', async () => {
+  const request = {
+    operation: 'agent',
+    template: { input: { data: [{ id: '{{id}}', name: '{{name | default: "nobody"}}' }] } },
+    options: { query: 'Who leads this company?', effort: 'low', outputSchema: schema },
+  } as const;
+  const { summary } = await run(request);
+  expect(summary).toMatchObject({ requests: 30, warehouse: { success: 30 } });
+  expect(timesBought(sandbox).size).toBe(30);
+  // The sandbox copies what it was given, so that a row shows whose run it got.
+  const rowsOut = await folder.query<{ input: string }>(
+    `SELECT to_json(response->'$.request.input.data[0].id')::VARCHAR AS input FROM enriched_rows ORDER BY row_number`,
+  );
+  expect(rowsOut.map(({ input }) => JSON.parse(input))).toEqual(rows.map(([id]) => id));
+});
+
+it('several rows share a run, and each finds its part of the output', async () => {
+  const request = {
+    operation: 'agent',
+    rowsPerRun: 8,
+    options: { query: 'Who leads each company?', effort: 'low', outputSchema: schema },
+  } as const;
+  const { plan, summary } = await run(request);
+  expect(plan).toMatchObject({ toBuy: 4, requests: 4, staged: { rowsPerRun: 8 } });
+  expect(summary).toMatchObject({ requests: 4, warehouse: { rows: 30, success: 30 } });
+  const enriched = folder.enriched();
+  expect(enriched.map((row) => row.result_id)).toEqual(rows.map(([id]) => id));
+  expect(enriched.every(({ ceo, size }) => ceo !== '' && /^-?\d+$/.test(size ?? ''))).toBe(true);
+  expect(new Set(enriched.map((row) => row.run_id)).size).toBe(4);
+  expect((await run(request)).plan).toMatchObject({ standing: 'complete', toBuy: 0 });
+});
+
+it('a failed run keeps its reason and its record, and costs what the service says', async () => {
+  await sandbox.close();
+  sandbox = await startSandbox({ agentRuns: { durationMs: 100, failureRate: 1 } });
+  const { summary } = await run({ operation: 'agent', template: { query }, options: { effort: 'low' } });
+  expect(summary).toMatchObject({ warehouse: { success: 0, error: 29, tags: { RUN_FAILED: 29 } } });
+  expect(summary?.costMicros).toBe(sandbox.bill().micros);
+  expect(await folder.query('SELECT status, count(*) AS rows FROM agent_outputs GROUP BY status')).toEqual([
+    { status: 'failed', rows: '29' },
+  ]);
+});
+
+describe('before anything is bought, it is refused with its place when', () => {
+  const refused: readonly (readonly [string, Partial<EnrichRequest>, RegExp])[] = [
+    ['the template names no column', { operation: 'search', template: { query: 'all the same' } }, /names a column/],
+    ['the template names an unknown one', { operation: 'search', template: { query: '{{nmae}}' } }, /"nmae".*"name"/],
+    [
+      'a field of all rows is wrong',
+      { operation: 'search', template: { query }, options: { numResults: 500 } },
+      /numResults/,
+    ],
+    ['a field is given twice', { operation: 'search', template: { query }, options: { query: 'x' } }, /query.*once/],
+    ['contents get a template', { template: { query } }, /take no template/],
+    ['searches are to share a request', { operation: 'search', template: { query }, rowsPerRun: 2 }, /Only agent runs/],
+    ['a shared run asks by column', { operation: 'agent', template: { query }, rowsPerRun: 2 }, /can name no column/],
+  ];
+  it.each(refused)('%s', async (_, request, what) => {
+    await expect(run({ options: {}, ...request })).rejects.toThrow(what);
+    expect(sandbox.log()).toEqual([]);
+  });
+
+  it('another operation comes under the name of a job', async () => {
+    await run({ job: 'named', operation: 'answer', template: { query }, options: {} });
+    const sent = sandbox.log().length;
+    await expect(run({ job: 'named', operation: 'search', template: { query }, options: {} })).rejects.toThrow(
+      /named buys answer; search is another thing/,
+    );
+    expect(sandbox.log().length).toBe(sent);
+  });
+});
+
+it('a row whose own request the service would refuse is a bad row with its line, and the others are bought', async () => {
+  folder.write([...rows.slice(0, 3), ['3', 'x'.repeat(5000), 'https://x.example/']]);
+  const { plan, summary } = await run({
+    operation: 'search',
+    template: { query: '{{name}}', includeText: ['{{name}} of many more words than the five {{id}}'] },
+    options: {},
+  });
+  expect(plan.badRows[0]).toMatchObject({ row: 1, tag: 'INVALID_REQUEST' });
+  expect(plan.badRows[0]?.message).toMatch(/^line 2: .*includeText/);
+  expect(summary).toMatchObject({ requests: 0, warehouse: { invalid: 4 } });
+});
+
+it('another question on the same file is told in the plan, and the first answers stay bought', async () => {
+  const ask = (text: string) => run({ operation: 'answer', template: { query: text }, options: {} });
+  await ask(query);
+  const other = await ask('Who owns {{name}}?');
+  expect(other.plan).toMatchObject({ standing: 'changed', toBuy: 28 });
+  expect(other.plan.notes.join()).toContain('Who owns {{name}}?');
+  const sent = sandbox.log().length;
+  expect((await ask(query)).summary).toMatchObject({ requests: 0, warehouse: { success: 29 } });
+  expect(sandbox.log().length).toBe(sent);
+});

@@ -1,0 +1,164 @@
+import { rmSync } from 'node:fs';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { EnrichRequest } from '../../../dist/worker/runtime-types.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { enrich } from '../../support/jobs/command.js';
+import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
+import { openTemporal } from '../../support/temporal.js';
+
+const transient = ['https://site-11.example/about', 'https://site-77.example/about'];
+const gone = 'https://site-42.example/about';
+
+/** 120 rows with URLs of their own, and among them equal URLs, cells with line breaks and quotes, and rows that can't be bought. */
+const rows: InputRow[] = plainRows(120).flatMap((row, index): InputRow[] => {
+  if (index % 20 === 7) return [row, [`${index}b`, 'Same page\nagain, "quoted"', 'https://site-3.example/about']];
+  if (index % 30 === 9)
+    return [row, [`${index}c`, 'No page', ['', 'not a url', 'ftp://files.example/x', '   '][index % 4] as string]];
+  return [row];
+});
+const bad = rows.filter(([, , url]) => !url.startsWith('https:'));
+const distinct = [...new Set(rows.map(([, , url]) => url).filter((url) => url.startsWith('https:')))];
+
+let temporal: TestWorkflowEnvironment;
+let sandbox: Sandbox;
+const folder = new Folder();
+
+const run = (changes?: Partial<EnrichRequest>) =>
+  enrich(
+    folder,
+    folder.config(sandbox.url, { temporalAddress: temporal.address, namespace: temporal.namespace as string }),
+    changes,
+  );
+
+/** The URLs that were asked for since the last look, each as often as it was. */
+let seen: Record<string, number> = {};
+function askedNow(): string[] {
+  const bill = sandbox.bill();
+  const now: Record<string, number> = { ...bill.keys };
+  for (const [key, times] of Object.entries(bill.failed)) now[key] = (now[key] ?? 0) + times;
+  const before = seen;
+  seen = now;
+  return Object.entries(now).flatMap(([key, times]) =>
+    Array<string>(times - (before[key] ?? 0)).fill(key.split(' ')[1] as string),
+  );
+}
+
+beforeAll(async () => {
+  temporal = await openTemporal();
+  sandbox = await startSandbox({
+    failureRate: 0,
+    failures: {
+      [gone]: 'CRAWL_NOT_FOUND',
+      [transient[0] as string]: 'CRAWL_TIMEOUT',
+      [transient[1] as string]: 'CRAWL_UNKNOWN_ERROR',
+    },
+    transientFailures: 1,
+    textBytes: 200,
+  });
+  folder.write(rows);
+});
+afterAll(async () => {
+  await temporal?.teardown();
+  await sandbox?.close();
+  folder.remove();
+});
+
+it('every row ends in the warehouse exactly once, in order, and equal URLs are bought once', async () => {
+  const { plan, summary } = await run();
+  expect(plan).toMatchObject({ standing: 'new', toBuy: distinct.length, alreadyBought: 0 });
+  expect(plan.badRows).toHaveLength(bad.length);
+  expect(askedNow().sort()).toEqual([...distinct].sort());
+  expect(summary).toMatchObject({ phase: 'done', unknownOutcomes: 0, costMicros: sandbox.bill().micros });
+  expect(summary?.totalCostMicros).toBe(sandbox.bill().micros);
+  const loaded = await folder.warehouseRows();
+  expect(loaded.map((row) => row.input)).toEqual(rows);
+  expect(loaded.map((row) => row.row_number)).toEqual(rows.map((_, index) => index + 1));
+  expect(loaded.reduce((sum, row) => sum + row.cost_micros, 0)).toBe(sandbox.bill().micros);
+  const byStatus = (status: string) => loaded.filter((row) => row.status === status);
+  expect(
+    byStatus('error')
+      .map((row) => row.url)
+      .sort(),
+  ).toEqual([...transient, gone].sort());
+  expect(byStatus('invalid').map((row) => row.input)).toEqual(bad);
+  expect(byStatus('success').every((row) => (row.text ?? '').length > 0)).toBe(true);
+});
+
+it('the CSV holds the rows in their order, their cells untouched, beside what was bought', async () => {
+  const enriched = folder.enriched();
+  expect(enriched.map(({ id, name, url }) => [id, name, url])).toEqual(rows);
+  expect(enriched.filter(({ status }) => status === 'success')).toHaveLength(rows.length - bad.length - 3);
+});
+
+it('the same again is complete and sends nothing', async () => {
+  const { plan } = await run();
+  expect(plan).toMatchObject({ standing: 'complete', toBuy: 0, alreadyBought: distinct.length, estimateMicros: 0 });
+  expect(askedNow()).toEqual([]);
+});
+
+it('ten rows added to the file are ten URLs bought', async () => {
+  folder.write([...rows.slice(0, 100), ...plainRows(10, 1000), ...rows.slice(100)]);
+  const { plan, summary } = await run();
+  expect(plan).toMatchObject({ standing: 'changed', toBuy: 10, alreadyBought: distinct.length });
+  expect(askedNow().sort()).toEqual(
+    plainRows(10, 1000)
+      .map(([, , url]) => url)
+      .sort(),
+  );
+  expect(summary?.warehouse).toMatchObject({ rows: rows.length + 10, missing: 0, vanished: 0 });
+  const loaded = await folder.warehouseRows();
+  expect(loaded.map((row) => row.input)).toEqual([...rows.slice(0, 100), ...plainRows(10, 1000), ...rows.slice(100)]);
+});
+
+it('rows removed from the file are kept and marked as vanished, and nothing is sent', async () => {
+  folder.write(rows);
+  const { summary } = await run();
+  expect(askedNow()).toEqual([]);
+  expect(summary?.warehouse).toMatchObject({ rows: rows.length, vanished: 10, missing: 0 });
+  const loaded = await folder.warehouseRows();
+  expect(loaded.filter((row) => !row.vanished).map((row) => row.input)).toEqual(rows);
+  expect(loaded.filter((row) => row.vanished).map((row) => row.input)).toEqual(
+    expect.arrayContaining(plainRows(10, 1000)),
+  );
+});
+
+it('a deleted warehouse is loaded again from the journal without a request', async () => {
+  rmSync(folder.into);
+  rmSync(folder.csv);
+  const { plan, summary } = await run();
+  expect(plan).toMatchObject({ toBuy: 0, alreadyBought: distinct.length });
+  expect(askedNow()).toEqual([]);
+  expect(summary).toMatchObject({ phase: 'done', costMicros: 0, requests: 0 });
+  expect((await folder.warehouseRows()).map((row) => row.input)).toEqual(rows);
+  expect(folder.enriched()).toHaveLength(rows.length);
+});
+
+it('--retry-failed buys the transient failures again, and nothing else', async () => {
+  const { plan, summary } = await run({ retryFailed: true });
+  expect(plan.toBuy).toBe(transient.length);
+  expect(askedNow().sort()).toEqual([...transient].sort());
+  expect(summary?.warehouse).toMatchObject({ error: 1, tags: { CRAWL_NOT_FOUND: 1 } });
+  expect((await run()).plan.standing).toBe('complete');
+});
+
+it('--refresh-after buys again only what landed longer ago', async () => {
+  expect((await run({ refreshAfterMs: 3_600_000 })).plan.toBuy).toBe(0);
+  expect(askedNow()).toEqual([]);
+  const { plan } = await run({ refreshAfterMs: 0 });
+  expect(plan.toBuy).toBe(distinct.length);
+  expect(askedNow().sort()).toEqual([...distinct].sort());
+  expect(await folder.warehouseRows()).toHaveLength(rows.length);
+});
+
+it('other options are said in the plan and bought anew, and the first ones stay bought', async () => {
+  const { plan, summary } = await run({ options: { summary: true } });
+  expect(plan).toMatchObject({ standing: 'changed', toBuy: distinct.length });
+  expect(plan.notes.join()).toMatch(/options differ/);
+  expect(askedNow().sort()).toEqual([...distinct].sort());
+  expect(summary?.warehouse).toMatchObject({ rows: rows.length, missing: 0 });
+  const back = await run();
+  expect(back.plan.toBuy).toBe(0);
+  expect(askedNow()).toEqual([]);
+  expect((await folder.warehouseRows()).filter((row) => !row.vanished).map((row) => row.input)).toEqual(rows);
+});

@@ -1,0 +1,125 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { commandHere } from '../../support/monitors/command-here.js';
+import { MonitorSetting } from '../../support/monitors/setting.js';
+import { StrictServer } from '../../support/monitors/strict-server.js';
+import { openTemporal } from '../../support/temporal.js';
+
+// Real servers and workers, perhaps on a machine that is busy.
+vi.setConfig({ testTimeout: 120_000 });
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+afterAll(() => temporal?.teardown());
+
+const definition = {
+  name: 'launches',
+  search: { query: 'product launches' },
+  webhook: { url: 'https://hooks.example/launches' },
+};
+
+/** The command on a strict server, with a worker beside it. */
+async function open() {
+  const setting = await MonitorSetting.open(temporal);
+  const { server, folder, config } = setting;
+  const write = (name: string, value: object) => writeFileSync(join(folder.dir, name), JSON.stringify(value));
+  write('definition.json', definition);
+  const { taskQueue } = config;
+  const place = { url: server.url, key: server.key, cwd: folder.dir };
+  const run = (...args: string[]) => commandHere(args, { ...place, temporal: { client: temporal.client, taskQueue } });
+  return { setting, server, folder, write, run };
+}
+
+it('monitors are made, changed, listed, paused, triggered and deleted by the command', async () => {
+  const { server, write, run } = await open();
+  const made = await run('create', 'definition.json', '--secret-file', 'secrets/hooks.json');
+  expect([made.code, made.err]).toEqual([0, expect.stringContaining('webhook secret is in')]);
+  const id = made.out.trim();
+  expect(server.monitors.get(id)).toMatchObject({ name: 'launches' });
+  write('changes.json', { name: 'renamed', metadata: { team: 'growth' } });
+  expect(JSON.parse((await run('update', id, 'changes.json')).out)).toMatchObject({ id, name: 'renamed' });
+  expect((await run('list', '--metadata', 'team=growth')).out).toMatch(new RegExp(`renamed +active +${id}`));
+  const paused = await run('pause', '--metadata', 'team=growth', '--json');
+  expect(JSON.parse(paused.out)).toMatchObject({ phase: 'done', effect: { affected: 1, missed: 0, others: 0 } });
+  expect(JSON.parse((await run('get', id)).out)).toMatchObject({ status: 'paused' });
+  expect(JSON.parse((await run('trigger', id)).out)).toEqual({ triggered: true });
+  expect((await run('delete', id)).err).toContain('give --yes');
+  expect((await run('delete', id, '--yes')).code).toBe(0);
+  expect(server.monitors.size).toBe(0);
+  const gone = await run('get', id);
+  expect([gone.code, gone.err]).toEqual([1, expect.stringMatching(/404/)]);
+});
+
+it('a secret that the answer does not hold is missing, and said to be', async () => {
+  const { server, run } = await open();
+  server.secret = null;
+  const { code, err } = await run('create', 'definition.json', '--secret-file', 'secrets/hooks.json');
+  expect([code, err]).toEqual([1, expect.stringMatching(/secret missing: .* was not in the answer.*a new id/)]);
+  expect(err).not.toContain('webhook secret is in');
+});
+
+it('a monitor that was made for a command that could not say so is told by the same command, and not made again', async () => {
+  const { server, folder, run } = await open();
+  const create = () => run('create', 'definition.json', '--secret-file', 'secrets/hooks.json');
+  const id = (await create()).out.trim();
+  // As if it had been killed before it wrote down that it told.
+  rmSync(join(folder.dir, '.searchflow', 'told-results'));
+  const again = await create();
+  expect([again.code, again.out.trim(), again.err]).toEqual([0, id, expect.stringContaining('made before')]);
+  expect(server.monitors.size).toBe(1);
+  const another = await create();
+  expect([another.code, another.err]).toEqual([0, expect.not.stringContaining('made before')]);
+  expect(server.monitors.size).toBe(2);
+});
+
+it('--yes approves the same batch where it waits for its approval, and says that its --limit stays', async () => {
+  const { setting, server, run } = await open();
+  for (let number = 0; number < 5; number++) server.add({ name: `old ${number}` });
+  const waiting = run('delete', '--name', 'old', '--limit', '2', '--wait-for-approval');
+  await expect
+    .poll(() => server.log.filter(({ path }) => path === '/monitors/batch').length, { timeout: 20_000 })
+    .toBe(1);
+  expect(server.monitors.size).toBe(5);
+  const { code, err } = await run('delete', '--name', 'old', '--limit', '3', '--yes');
+  expect([code, err]).toEqual([0, expect.stringMatching(/begun before, with --limit 2[\s\S]* 5 {2}deleted/)]);
+  expect((await waiting).code).toBe(0);
+  expect(setting.batchCalls()).toHaveLength(3);
+});
+
+it.each([
+  [['pause'], 'filter'],
+  [['pause', '--metadata', 'team'], 'is not key=value'],
+  [['delete', '--yes', '--metadata', 'team=ops', '--metadata', 'team=sales'], "'team' is given twice"],
+  [['delete', '--yes', '--name', 'a', '--metadata', '__proto__=x'], '__proto__'],
+  [['pause', '--status', 'disabled'], 'disabled ones stay as they are'],
+  [['unpause', '--name', 'a', '--limit', '501'], 'from 1 to 500'],
+  [['delete', '--name', 'a'], '--wait-for-approval'],
+  [['create', 'definition.json'], '--secret-file'],
+  [['create', 'nowhere.json', '--secret-file', 's'], 'no file nowhere.json'],
+  [['quiet', '--from', '8pm', '--until', '07:00', '--tz', 'Europe/Berlin', '--name', 'a'], "'8pm' is no time"],
+  [['quiet', '--from', 'fri 20:00', '--until', '07:00', '--tz', 'Europe/Berlin', '--name', 'a'], 'to both or to none'],
+  [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'Berlin', '--name', 'a'], 'no time zone'],
+  [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'Europe/Berlin'], 'all monitors at once'],
+  [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'UTC', '--metadata', '__proto__=x'], '__proto__'],
+  [['export', '--every', '5'], 'is not a duration'],
+])('refuses %j in a sentence before anything is sent', async (args, sentence) => {
+  const server = await StrictServer.start();
+  onTestFinished(() => server.close());
+  const { code, err } = await commandHere(args, { url: server.url, key: server.key, cwd: import.meta.dirname });
+  expect([code, err]).toEqual([2, expect.stringContaining(sentence)]);
+  expect(server.log).toEqual([]);
+});
+
+it.runIf(process.platform === 'linux')(
+  'refuses a secret file that can not be made before anything is sent',
+  async () => {
+    const { server, run } = await open();
+    const { code, err } = await run('create', 'definition.json', '--secret-file', '/proc/nowhere/s.json');
+    expect([code, err]).toEqual([2, expect.stringContaining("can't be written, nothing was sent")]);
+    expect(server.log).toEqual([]);
+  },
+);

@@ -1,0 +1,125 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { ApplicationFailure } from '@temporalio/common';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import type { CreatedMonitorResult } from '../../../src/core/monitor-create.js';
+import { monitorWorkflows } from '../../../src/core/monitor-names.js';
+import { filesWith } from '../../support/jobs/files-with.js';
+import { MonitorSetting } from '../../support/monitors/setting.js';
+import type { Fate } from '../../support/monitors/strict-server.js';
+import { openTemporal } from '../../support/temporal.js';
+
+// Real servers and workers, perhaps on a machine that is busy.
+vi.setConfig({ testTimeout: 180_000 });
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+afterAll(() => temporal?.teardown());
+
+const canary = 'whsec_canary-8d21f7c0b3e94a55';
+const definition = {
+  name: 'launches',
+  search: { query: 'product launches' },
+  metadata: { team: 'growth' },
+  webhook: { url: 'https://hooks.example/launches' },
+};
+
+/** Creates a monitor while the calls to create have these fates, one after the other. */
+async function create(setting: MonitorSetting, ...fates: Fate[]) {
+  const { server, folder } = setting;
+  server.secret = canary;
+  let creations = 0;
+  server.fate = (_call, method, path) =>
+    method === 'POST' && path === '/monitors' ? (fates[creations++] ?? 'ok') : 'ok';
+  const secretFile = join(folder.dir, 'secrets', 'webhooks.json');
+  const input = { definition, secretFile };
+  const handle = await setting.start<CreatedMonitorResult>(monitorWorkflows.createMonitor, input);
+  const result = handle.result();
+  result.catch(() => undefined);
+  return { handle, result, secretFile };
+}
+
+const secretsIn = (file: string): Record<string, string> => JSON.parse(readFileSync(file, 'utf8')).secrets;
+
+it('a monitor is made with what was asked for, and its secret is in the named file and nowhere else', async () => {
+  const setting = await MonitorSetting.open(temporal);
+  const { handle, result, secretFile } = await create(setting);
+  const made = await result;
+  expect(made).toMatchObject({ adopted: false, secret: 'kept', others: [], monitor: { name: 'launches' } });
+  expect(secretsIn(secretFile)).toEqual({ [`webhook/${made.monitor.id}`]: canary });
+  expect(statSync(secretFile).mode & 0o777).toBe(0o600);
+  expect(setting.server.monitors.get(made.monitor.id)?.metadata).toEqual({
+    team: 'growth',
+    searchflow: expect.any(String),
+  });
+  const { events = [] } = await handle.fetchHistory();
+  expect(events?.length).toBeGreaterThan(5);
+  const payloads = [...JSON.stringify(events).matchAll(/"data":"([^"]+)"/g)].map(([, data = '']) =>
+    Buffer.from(data, 'base64').toString(),
+  );
+  expect(payloads.join('\n')).toContain('launches');
+  expect(payloads.join('\n')).not.toContain(canary);
+  await setting.host.stop();
+  expect(filesWith(setting.folder.dir, canary)).toEqual([secretFile]);
+  expect(filesWith(setting.folder.dir, 'launches').length).toBeGreaterThan(0);
+});
+
+it.each([['lost'], ['500 done']] as const)(
+  'fault 20: a monitor whose answer was %s is adopted, not made again, and its secret is missing',
+  async (fate) => {
+    const setting = await MonitorSetting.open(temporal);
+    const { result } = await create(setting, fate);
+    const made = await result;
+    expect(made).toMatchObject({ adopted: true, secret: 'missing', others: [] });
+    expect([...setting.server.monitors.keys()]).toEqual([made.monitor.id]);
+  },
+);
+
+it('where the call came to nothing (reset, or 500) it is made once all the same', async () => {
+  // Each looks for twelve seconds for what it may have made.
+  const settings = await Promise.all(
+    (['reset', 500] as const).map(async (fate) => [fate, await MonitorSetting.open(temporal)] as const),
+  );
+  const made = settings.map(async ([fate, setting]) => {
+    const { result, secretFile } = await create(setting, fate);
+    const one = await result;
+    expect(one).toMatchObject({ adopted: false, secret: 'kept', others: [] });
+    expect([...setting.server.monitors.keys()]).toEqual([one.monitor.id]);
+    expect(Object.keys(secretsIn(secretFile))).toEqual([`webhook/${one.monitor.id}`]);
+  });
+  await Promise.all(made);
+});
+
+it('a definition that the service would refuse makes nothing, and names the field', async () => {
+  const setting = await MonitorSetting.open(temporal);
+  const handle = await setting.start(monitorWorkflows.createMonitor, {
+    definition: { ...definition, search: { query: '' } },
+    secretFile: join(setting.folder.dir, 'secrets.json'),
+  });
+  const error = await handle.result().catch((thrown: Error) => thrown);
+  expect((error as Error).cause).toBeInstanceOf(ApplicationFailure);
+  expect((error as Error).cause).toMatchObject({ type: 'InvalidRequest', message: expect.stringMatching(/query/) });
+  expect(setting.server.log).toEqual([]);
+});
+
+it('a monitor whose answer told no secret says that it is missing', async () => {
+  const setting = await MonitorSetting.open(temporal);
+  setting.server.secret = null;
+  const handle = await setting.start<CreatedMonitorResult>(monitorWorkflows.createMonitor, {
+    definition,
+    secretFile: join(setting.folder.dir, 'secrets.json'),
+  });
+  expect(await handle.result()).toMatchObject({ adopted: false, secret: 'missing', others: [] });
+  expect(setting.server.monitors.size).toBe(1);
+});
+
+it('without a place for the secret nothing is made', async () => {
+  const setting = await MonitorSetting.open(temporal);
+  const handle = await setting.start(monitorWorkflows.createMonitor, { definition });
+  const error = await handle.result().catch((thrown: Error) => thrown);
+  expect((error as Error).cause).toMatchObject({ message: expect.stringMatching(/secret/) });
+  expect(setting.server.log).toEqual([]);
+});

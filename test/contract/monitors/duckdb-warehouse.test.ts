@@ -1,0 +1,19 @@
+import { describe } from 'vitest';
+import { createMonitorWarehouses } from '../../../src/sinks/index.js';
+import { Folder } from '../../support/jobs/folder.js';
+import { warehouseContract } from '../../support/monitors/warehouse-contract.js';
+
+describe('monitors in a DuckDB file', () => {
+  warehouseContract(async () => {
+    const folder = new Folder();
+    const warehouse = createMonitorWarehouses().open(folder.into);
+    return {
+      warehouse,
+      query: async (sql) => {
+        await warehouse.close();
+        return folder.query(sql);
+      },
+      release: async () => folder.remove(),
+    };
+  });
+});

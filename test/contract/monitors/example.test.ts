@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, it, onTestFinished } from 'vitest';
+import { killAllOf } from '../../support/jobs/processes.js';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const example = (file: string) => join(root, 'examples', 'monitors', file);
+
+it.runIf(process.platform !== 'win32')(
+  'examples/monitors pauses over the weekend and brings runs into DuckDB, on the sandbox, and its question has an answer',
+  async () => {
+    const cwd = mkdtempSync(join(tmpdir(), 'searchflow-example-'));
+    const { PATH = '', TEMPORAL_CLI } = process.env;
+    const env = {
+      ...{ PATH, HOME: cwd, XDG_STATE_HOME: cwd, SEARCHFLOW_STATE_DIR: join(cwd, 'state') },
+      ...(TEMPORAL_CLI ? { TEMPORAL_CLI } : {}),
+      SEARCHFLOW: `${process.execPath} ${join(root, 'dist', 'cli', 'main.js')}`,
+    };
+    onTestFinished(() => {
+      killAllOf(join(cwd, 'state'));
+      rmSync(cwd, { recursive: true, force: true });
+    });
+    const child = spawn('sh', [example('weekend.sh')], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+    expect([child.exitCode, err]).toEqual([0, expect.stringContaining('Quiet hours weekend')]);
+    expect(out).toContain('weekend: fri 20:00 to mon 07:00 (Europe/Berlin), team=growth');
+    const instance = await DuckDBInstance.create(join(cwd, 'out', 'monitors.duckdb'), { access_mode: 'READ_ONLY' });
+    const connection = await instance.connect();
+    const sites = (await connection.runAndReadAll(readFileSync(example('question.sql'), 'utf8'))).getRowObjectsJson();
+    connection.closeSync();
+    instance.closeSync();
+    expect(sites.length).toBeGreaterThan(0);
+    expect(sites[0]).toMatchObject({ runs: '1', first_found: expect.any(String) });
+  },
+  180_000,
+);

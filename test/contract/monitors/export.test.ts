@@ -1,0 +1,152 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import type { MonitorExport } from '../../../src/core/monitor-export.js';
+import { monitorWorkflows } from '../../../src/core/monitor-names.js';
+import { MonitorSetting } from '../../support/monitors/setting.js';
+import { byChance, type Fate, type StoredRun } from '../../support/monitors/strict-server.js';
+import { openTemporal } from '../../support/temporal.js';
+
+// Real servers and workers, perhaps on a machine that is busy.
+vi.setConfig({ testTimeout: 180_000 });
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+afterAll(() => temporal?.teardown());
+
+const time = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();
+
+function run(monitorId: string, number: number, status = 'completed'): StoredRun {
+  const isDone = status === 'completed';
+  const results = [1, 2].map((rank) => ({
+    id: `p${rank}`,
+    url: `https://site-${number}.example/${rank}`,
+    title: `Page ${rank}`,
+  }));
+  return {
+    ...{ id: `${monitorId}-run-${String(number).padStart(4, '0')}`, monitorId, status },
+    output: isDone ? { results, content: `found in run ${number}`, grounding: null } : null,
+    failReason: status === 'failed' ? 'rate_limited' : null,
+    ...{ createdAt: time(number), startedAt: time(number), completedAt: isDone ? time(number + 1) : null },
+  };
+}
+
+async function open(): Promise<MonitorSetting> {
+  return MonitorSetting.open(temporal);
+}
+
+const doExport = async (setting: MonitorSetting, filter?: object): Promise<MonitorExport> =>
+  (
+    await setting.start<MonitorExport>(monitorWorkflows.exportMonitorRuns, {
+      into: setting.folder.into,
+      ...(filter ? { filter } : {}),
+    })
+  ).result();
+
+/** Calls to the service since the last look. */
+function callsSince(setting: MonitorSetting, from: number): number {
+  return setting.server.log.length - from;
+}
+
+it('loads monitors, runs and what they found, with the full output that only a single run tells', async () => {
+  const setting = await open();
+  const { server } = setting;
+  const { id } = server.add({ name: 'one' });
+  server.add({ name: 'without runs' });
+  server.runs.set(id, [run(id, 1), run(id, 2, 'failed'), run(id, 3)]);
+  expect(await doExport(setting)).toMatchObject({ monitors: 2, read: 2, added: 3, again: 0, results: 4 });
+  expect(
+    await setting.query(
+      'SELECT id, status, content, fail_reason, CAST(results AS INTEGER) AS n FROM monitor_runs ORDER BY id',
+    ),
+  ).toEqual([
+    { id: `${id}-run-0001`, status: 'completed', content: 'found in run 1', fail_reason: null, n: 2 },
+    { id: `${id}-run-0002`, status: 'failed', content: null, fail_reason: 'rate_limited', n: 0 },
+    { id: `${id}-run-0003`, status: 'completed', content: 'found in run 3', fail_reason: null, n: 2 },
+  ]);
+  expect(await setting.query('SELECT DISTINCT url FROM monitor_run_results ORDER BY 1')).toHaveLength(4);
+  expect(await setting.query('SELECT name, query FROM monitors ORDER BY 1')).toEqual([
+    { name: 'one', query: 'news' },
+    { name: 'without runs', query: 'news' },
+  ]);
+});
+
+it('a second export reads new runs and those that went on, and stops at the last known one', async () => {
+  const setting = await open();
+  const { server } = setting;
+  const { id } = server.add();
+  // Five pages of runs; the oldest still runs.
+  const runs = [run(id, 0, 'running'), ...Array.from({ length: 450 }, (_, index) => run(id, index + 1))];
+  server.runs.set(id, runs);
+  expect(await doExport(setting)).toMatchObject({ added: 451, again: 0 });
+  const quietAt = server.log.length;
+  expect(await doExport(setting)).toMatchObject({ added: 0, again: 1 });
+  // The list of monitors, one page of runs, and the run that goes on.
+  expect(callsSince(setting, quietAt)).toBe(3);
+  runs[0] = run(id, 0);
+  runs.push(run(id, 451), run(id, 452, 'pending'));
+  expect(await doExport(setting)).toMatchObject({ added: 2, again: 1, results: 4 });
+  runs[452] = run(id, 452);
+  expect(await doExport(setting)).toMatchObject({ added: 0, again: 1 });
+  expect(await setting.query(`SELECT status, CAST(count(*) AS INTEGER) AS n FROM monitor_runs GROUP BY 1`)).toEqual([
+    { status: 'completed', n: 453 },
+  ]);
+});
+
+it('an export that was cut off in the middle of a monitor leaves no gap', async () => {
+  const setting = await open();
+  const { server } = setting;
+  const { id } = server.add();
+  server.runs.set(
+    id,
+    Array.from({ length: 250 }, (_, index) => run(id, index)),
+  );
+  // The second page of runs is not to be had, for as long as this export lasts.
+  server.fate = (_call, _method, path) =>
+    path === `/monitors/${id}/runs` && server.log.filter((seen) => seen.path === path).length > 1 ? 503 : 'ok';
+  const handle = await setting.start(monitorWorkflows.exportMonitorRuns, { into: setting.folder.into });
+  await expect
+    .poll(() => server.log.filter(({ path, fate }) => path === `/monitors/${id}/runs` && fate === 503).length, {
+      timeout: 30_000,
+    })
+    .toBeGreaterThan(0);
+  await handle.terminate();
+  const begin = await setting.withoutHost();
+  server.fate = () => 'ok';
+  await begin();
+  expect((await doExport(setting)).added).toBeGreaterThan(0);
+  expect(await setting.query('SELECT CAST(count(*) AS INTEGER) AS n FROM monitor_runs')).toEqual([{ n: 250 }]);
+});
+
+it('answers that are lost, refused and broken lose no run, and a filter takes part of the monitors', async () => {
+  const setting = await open();
+  const { server } = setting;
+  const fates: Fate[] = ['ok', 'ok', 429, 'ok', 500, 'lost', 'ok', 'ok', 'reset', 'ok', 503];
+  server.fate = byChance(fates);
+  for (let index = 0; index < 8; index++) {
+    const { id } = server.add({ name: index % 2 === 0 ? 'daily' : 'weekly' });
+    server.runs.set(
+      id,
+      Array.from({ length: 5 }, (_, number) => run(id, number)),
+    );
+  }
+  expect(await doExport(setting, { name: 'DAILY' })).toMatchObject({ monitors: 4, read: 4, added: 20, results: 40 });
+  expect(await doExport(setting)).toMatchObject({ monitors: 8, added: 20 });
+});
+
+it('an export of all and one of some into one warehouse at once take no monitor for gone', async () => {
+  const setting = await open();
+  const { server } = setting;
+  for (let index = 0; index < 150; index++) server.add({ name: index % 5 === 0 ? 'daily' : 'weekly' });
+  let filtered: Promise<MonitorExport> | null = null;
+  server.meanwhile = (_call, _method, path) => {
+    // Between the pages of the export of all.
+    if (path === '/monitors') filtered ??= doExport(setting, { name: 'daily' });
+  };
+  expect(await doExport(setting)).toMatchObject({ monitors: 150 });
+  expect(await filtered).toMatchObject({ monitors: 30 });
+  expect(
+    await setting.query('SELECT CAST(count(*) AS INTEGER) AS n, CAST(count(gone_at) AS INTEGER) AS gone FROM monitors'),
+  ).toEqual([{ n: 150, gone: 0 }]);
+});

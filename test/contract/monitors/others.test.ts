@@ -1,0 +1,186 @@
+import { ApplicationFailure } from '@temporalio/common';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { BatchMonitorsInput, BatchSummary } from '../../../src/core/monitor-batch.js';
+import { MonitorSetting } from '../../support/monitors/setting.js';
+import { openTemporal } from '../../support/temporal.js';
+
+// Real servers and workers, perhaps on a machine that is busy.
+vi.setConfig({ testTimeout: 180_000 });
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+afterAll(() => temporal?.teardown());
+
+const approval = { by: 'Bob', why: 'as agreed' };
+
+/** Monitors that match `daily`, by their ids. */
+async function open(count: number): Promise<{ setting: MonitorSetting; ids: string[] }> {
+  const setting = await MonitorSetting.open(temporal);
+  const ids = Array.from({ length: count }, (_, index) => setting.server.add({ name: `daily ${index}` }).id);
+  return { setting, ids };
+}
+
+/** What somebody else does just before the first call of a batch, and between its first and its second one. */
+function meanwhile(setting: MonitorSetting, first: () => void, second: () => void = () => undefined) {
+  const acts = [first, second];
+  setting.server.meanwhile = (_call, _method, path) => {
+    if (path === '/monitors/batch' && setting.batchCalls().length === 3 - acts.length) acts.shift()?.();
+  };
+}
+
+const told = (summary: BatchSummary) =>
+  Object.fromEntries(summary.effect?.examples.map(({ id, kind, note }) => [id, [kind, note]]) ?? []);
+
+async function failureOf(result: Promise<unknown>): Promise<ApplicationFailure> {
+  const error = await result.then(
+    () => new Error('it did not fail'),
+    (thrown: Error) => thrown,
+  );
+  expect(error.cause).toBeInstanceOf(ApplicationFailure);
+  return error.cause as ApplicationFailure;
+}
+
+describe('a monitor that somebody else', () => {
+  it('pauses, renames or deletes before our call is reported, and so is one that begins to match', async () => {
+    const { setting, ids } = await open(4);
+    const { server } = setting;
+    const [first, second, third, fourth] = ids as [string, string, string, string];
+    let added = '';
+    meanwhile(setting, () => {
+      server.change(first, { status: 'paused' });
+      server.change(second, { name: 'renamed' });
+      server.monitors.delete(third);
+      added = server.add({ name: 'daily five' }).id;
+    });
+    const summary = await (await setting.batch({ action: 'pause', filter: { name: 'daily' } })).result();
+    expect(summary.effect).toMatchObject({ affected: 1, contested: 0, unplanned: 1, missed: 0, others: 3 });
+    expect(told(summary)).toEqual({
+      [first]: ['others', "somebody else's pause"],
+      [second]: ['others', 'changed by somebody else'],
+      [third]: ['others', 'deleted by somebody else'],
+      [added]: ['unplanned', 'matched only after the plan was made'],
+    });
+    expect(server.monitors.get(fourth)?.status).toBe('paused');
+  });
+
+  it('edits before our call, or un-pauses behind it, is reported though our call hits it', async () => {
+    const { setting, ids } = await open(6);
+    const { server } = setting;
+    const [edited, , , , , undone] = ids as [string, string, string, string, string, string];
+    meanwhile(
+      setting,
+      () => server.change(edited, { search: { query: 'another question' } }),
+      // The newest is paused by the first call.
+      () => server.change(undone, { status: 'active' }),
+    );
+    const summary = await (await setting.batch({ action: 'pause', filter: { name: 'daily' }, limit: 2 })).result();
+    expect(setting.batchCalls().flatMap((call) => call.ids)).toHaveLength(7);
+    expect(summary).toMatchObject({ affected: 6, effect: { affected: 6, contested: 2, unplanned: 0, others: 0 } });
+    expect(told(summary)).toEqual({
+      [edited]: ['affected', 'changed by somebody else meanwhile'],
+      [undone]: ['affected', 'somebody else undid this pause meanwhile, and it was done again'],
+    });
+    const audit = await setting.query<{ id: string }>(
+      'SELECT monitor_id AS id, CAST(call_number AS INTEGER) AS call, CAST(again_call AS INTEGER) AS again, note FROM monitor_actions WHERE note IS NOT NULL ORDER BY 1',
+    );
+    expect(audit).toEqual([
+      { id: edited, call: 4, again: null, note: expect.stringContaining('meanwhile') },
+      { id: undone, call: 1, again: 2, note: expect.stringContaining('done again') },
+    ]);
+  });
+});
+
+it('monitors that begin to match all the while are paused, too, and the loop ends when they stop coming', async () => {
+  const { setting } = await open(6);
+  const { server } = setting;
+  server.meanwhile = (_call, _method, path) => {
+    const calls = setting.batchCalls().length;
+    // For five calls there are more new ones than a call takes.
+    if (path === '/monitors/batch' && calls >= 1 && calls <= 5)
+      for (let n = 0; n < 2; n++) server.add({ name: 'daily' });
+  };
+  const summary = await (await setting.batch({ action: 'pause', filter: { name: 'daily' }, limit: 2 })).result();
+  expect(summary).toMatchObject({ phase: 'done', effect: { affected: 6, unplanned: 10, missed: 0, others: 0 } });
+  expect(server.idsOf('active')).toEqual([]);
+});
+
+it('a call that deletes takes no more than was approved, and one that deleted another monitor is the last', async () => {
+  const { setting, ids } = await open(6);
+  const { server } = setting;
+  let added = '';
+  meanwhile(
+    setting,
+    () => undefined,
+    () => {
+      added = server.add({ name: 'daily newcomer' }).id;
+    },
+  );
+  const handle = await setting.batch({ action: 'delete', filter: { name: 'daily' }, approval, limit: 4 });
+  expect(await failureOf(handle.result())).toMatchObject({
+    type: 'PlanChanged',
+    message: expect.stringContaining(added),
+  });
+  const calls = setting.batchCalls();
+  expect(calls.map(({ body }) => (body as { limit: number }).limit)).toEqual([4, 2]);
+  expect(calls.flatMap((call) => call.ids)).toHaveLength(6);
+  expect([...server.monitors.keys()]).toEqual([ids[0]]);
+  const audit = await setting.query<{ id: string }>(
+    `SELECT monitor_id AS id, effect FROM monitor_actions WHERE effect <> 'affected' ORDER BY 1`,
+  );
+  expect(audit).toEqual([
+    { id: ids[0], effect: 'missed' },
+    { id: added, effect: 'unplanned' },
+  ]);
+});
+
+describe('behind an approval', () => {
+  async function waiting(input: Partial<BatchMonitorsInput> = {}) {
+    const { setting, ids } = await open(5);
+    const handle = await setting.batch({ action: 'delete', filter: { name: 'daily' }, ...input });
+    await expect.poll(async () => (await setting.progress(handle)).phase, { timeout: 20_000 }).toBe('waiting');
+    return { setting, ids, handle };
+  }
+
+  it.each([
+    ['renamed', { name: 'daily, keep this' }],
+    ['paused', { status: 'paused' }],
+    ['asked something else', { search: { query: 'another question' } }],
+  ])('nothing is deleted where one was %s since the plan, and the audit says who approved', async (_what, fields) => {
+    const { setting, ids, handle } = await waiting();
+    setting.server.change(ids[2] as string, fields);
+    await handle.executeUpdate('approve', { args: [{ by: 'Bob', why: 'old ones' }] });
+    expect(await failureOf(handle.result())).toMatchObject({
+      type: 'PlanChanged',
+      message: expect.stringMatching(/^1 monitor.*changed since/),
+    });
+    expect(setting.batchCalls()).toEqual([]);
+    expect(
+      await setting.query(
+        'SELECT phase, decided_by, decided_why, CAST(approved AS INTEGER) AS approved FROM monitor_batches',
+      ),
+    ).toEqual([{ phase: 'failed', decided_by: 'Bob', decided_why: 'old ones', approved: 1 }]);
+  });
+
+  it('what has come to match since the plan was not approved: nothing is done', async () => {
+    const { setting, handle } = await waiting();
+    setting.server.add({ name: 'daily newcomer' });
+    await handle.executeUpdate('approve', { args: [{ by: 'Bob' }] });
+    expect(await failureOf(handle.result())).toMatchObject({
+      type: 'PlanChanged',
+      message: expect.stringMatching(/daily newcomer/),
+    });
+    expect(setting.server.monitors.size).toBe(6);
+  });
+
+  it('one that no longer matches is left alone, and the rest is done', async () => {
+    const { setting, ids, handle } = await waiting();
+    setting.server.change(ids[2] as string, { name: 'something else' });
+    await handle.executeUpdate('approve', { args: [{ by: 'Bob' }] });
+    const summary = (await handle.result()) as BatchSummary;
+    expect(summary.effect).toMatchObject({ affected: 4, missed: 0, others: 1 });
+    expect([...setting.server.monitors.keys()]).toEqual([ids[2]]);
+  });
+});

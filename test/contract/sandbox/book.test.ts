@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startSandbox } from '../../../src/sandbox/index.js';
+import { get, post, urls } from '../../support/sandbox/client.js';
+
+let folder: string;
+let bookFile: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sandbox-book-'));
+  bookFile = join(folder, 'book.jsonl');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+test('the bill counts each unit, the options that change it, and what failed for free', async () => {
+  const failures = { 'https://site.example/2': 'CRAWL_NOT_FOUND' };
+  const sandbox = await startSandbox({ failureRate: 0, failures });
+  await post(sandbox, '/contents', { urls: urls(2) });
+  await post(sandbox, '/contents', { urls: urls(1), text: true, livecrawlTimeout: 5 });
+  await post(sandbox, '/contents', { urls: urls(1), highlights: true, text: false });
+  const { json } = await get(sandbox, '/__sandbox/bill');
+  expect(json).toEqual({
+    dollars: 0.003,
+    micros: 3000,
+    requests: 3,
+    units: 3,
+    keys: { 'contents https://site.example/1': 2, 'contents https://site.example/1 {"highlights":true}': 1 },
+    failed: { 'contents https://site.example/2': 1 },
+  });
+  expect(sandbox.bill()).toEqual(json);
+  expect((await get(sandbox, '/__sandbox/bill?keys=0')).json).toMatchObject({ units: 3, keys: {}, failed: {} });
+  sandbox.reset();
+  expect(sandbox.bill()).toEqual({ dollars: 0, micros: 0, requests: 0, units: 0, keys: {}, failed: {} });
+  expect(sandbox.log()).toEqual([]);
+  await sandbox.close();
+});
+
+test('the book, the credits and what is left of them survive a restart; request ids never repeat', async () => {
+  const first = await startSandbox({ failureRate: 0, bookFile, credits: 1 });
+  const one = await post(first, '/contents', { urls: urls(100) });
+  first.setCredits(0.25);
+  await post(first, '/search', { query: 'q' });
+  const before = first.bill();
+  await first.close();
+
+  const second = await startSandbox({ failureRate: 0, bookFile, credits: 1 });
+  expect(second.bill()).toEqual(before);
+  const two = await post(second, '/contents', { urls: urls(100) });
+  expect(two.json.requestId).not.toBe(one.json.requestId);
+  await post(second, '/contents', { urls: urls(100) });
+  expect((await post(second, '/contents', { urls: urls(100) })).json.tag).toBe('NO_MORE_CREDITS');
+  expect(second.bill().keys['contents https://site.example/1']).toBe(3);
+  await second.close();
+});
+
+test('a torn last line is dropped and does not spoil the next one; another bad line is an error', async () => {
+  const first = await startSandbox({ failureRate: 0, bookFile });
+  await post(first, '/contents', { urls: urls(1) });
+  await first.close();
+  await appendFile(bookFile, '{"operation":"contents","opt');
+  const second = await startSandbox({ failureRate: 0, bookFile });
+  await post(second, '/contents', { urls: urls(1, 2) });
+  await second.close();
+  const third = await startSandbox({ failureRate: 0, bookFile });
+  expect(third.bill()).toMatchObject({ requests: 2, units: 2 });
+  third.reset();
+  await post(third, '/contents', { urls: urls(1, 3) });
+  await third.close();
+  const fourth = await startSandbox({ failureRate: 0, bookFile });
+  expect(fourth.bill().keys).toEqual({ 'contents https://site.example/3': 1 });
+  await fourth.close();
+
+  await writeFile(bookFile, `nonsense\n${await readFile(bookFile, 'utf8')}`);
+  await expect(startSandbox({ bookFile })).rejects.toThrow('line 1');
+});
+
+test('every answer that arrived before a SIGKILL is in the book', async () => {
+  const script = `
+    import { startSandbox } from ${JSON.stringify(new URL('../../../dist/sandbox/index.js', import.meta.url).href)};
+    const sandbox = await startSandbox({ failureRate: 0, prebuilt: true, bookFile: ${JSON.stringify(bookFile)} });
+    console.log(sandbox.port);
+  `;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const port = Number(String((await once(child.stdout, 'data'))[0]));
+  const remote = { url: `http://127.0.0.1:${port}` } as Parameters<typeof post>[0];
+  const arrived: string[] = [];
+  const client = async (start: number) => {
+    for (let from = start; ; from += 40) {
+      const { json } = await post(remote, '/contents', { urls: urls(10, from) });
+      arrived.push(...json.results.map((one: { url: string }) => one.url));
+      if (arrived.length > 2000) child.kill('SIGKILL');
+    }
+  };
+  await Promise.allSettled([1, 11, 21, 31].map(client));
+  const sandbox = await startSandbox({ bookFile });
+  const { keys } = sandbox.bill();
+  await sandbox.close();
+  expect(arrived.length).toBeGreaterThan(2000);
+  expect(arrived.filter((url) => keys[`contents ${url}`] !== 1)).toEqual([]);
+  expect(Object.keys(keys).length - arrived.length).toBeLessThanOrEqual(40);
+});

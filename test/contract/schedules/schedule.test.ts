@@ -1,0 +1,251 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { jobHandle } from '../../../dist/worker/job-handle.js';
+import { ScheduleControl } from '../../../dist/worker/schedule-control.js';
+import type { EnrichCsvInput, JobProgress, JobSummary } from '../../../src/core/job.js';
+import type { ScheduledOutcome } from '../../../src/core/schedule.js';
+import type { Fault } from '../../../src/sandbox/index.js';
+import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { boughtAgain, openSetting, type Setting } from '../../support/jobs/setting.js';
+import { openTemporal } from '../../support/temporal.js';
+
+// Several runs of a schedule each, perhaps on a machine that is busy.
+vi.setConfig({ testTimeout: 120_000 });
+
+let temporal: TestWorkflowEnvironment;
+let setting: Setting;
+beforeAll(async () => {
+  temporal = await openTemporal();
+  setting = await openSetting(temporal, { sandbox: { latencyMs: 10 } });
+});
+afterAll(async () => {
+  await setting?.close();
+  await temporal?.teardown();
+});
+
+const soon = { timeout: 30_000, interval: 30 };
+const yearly = { cron: '0 0 1 1 *', tz: 'UTC' };
+let jobs = 0;
+
+/** A file of rows, and the schedule of a job on it. */
+function begin(rows: number, changes: Partial<EnrichCsvInput> = {}, faults: readonly Fault[] = []) {
+  const folder = new Folder();
+  // Of URLs that no other job here has bought.
+  folder.write(plainRows(rows, 1000 * ++jobs));
+  setting.sandbox.reset();
+  setting.sandbox.setFaults(faults);
+  const { client } = temporal;
+  const control = new ScheduleControl({ client, config: setting.config, shared: false });
+  const name = folder.dir.replace(/\W+/g, '-').slice(1);
+  const { input, into } = folder;
+  const job: EnrichCsvInput = { input, urlColumn: 'url', into, batch: 10, ...changes };
+  const workflowId = `enrich-${folder.dir}`;
+  const work = { workflow: 'enrichCsv', workflowId, input: job } as const;
+  onTestFinished(async () => {
+    await control.remove(name).catch(() => undefined);
+    rmSync(folder.dir, { recursive: true, force: true });
+  });
+  return {
+    folder,
+    control,
+    name,
+    work,
+    workflowId,
+    put: (timing: Parameters<typeof control.put>[2] = yearly) => control.put(name, work, timing),
+    /** Runs the schedule once more, and waits for its end. */
+    async run(): Promise<ScheduledOutcome & { summary: JobSummary }> {
+      const handle = client.schedule.getHandle(`searchflow-schedule-${name}`);
+      const before = (await handle.describe()).info.numActionsTaken;
+      await control.trigger(name);
+      await expect.poll(async () => (await handle.describe()).info.numActionsTaken, soon).toBe(before + 1);
+      const last = (await handle.describe()).info.recentActions.at(-1)?.action.workflow;
+      return (await client.workflow
+        .getHandle(last?.workflowId ?? '', last?.firstExecutionRunId)
+        .result()) as ScheduledOutcome & { summary: JobSummary };
+    },
+  };
+}
+
+it('the same schedule again is changed, not made twice; another job under its name is refused', async () => {
+  const { control, name, put, work } = begin(10);
+  expect(await put({ everyMs: 900_000 })).toMatchObject({ made: true, view: { when: 'every 15m', paused: false } });
+  const changed = await put({ cron: '0 6 * * *', tz: 'Europe/Berlin' });
+  expect(changed).toMatchObject({ made: false, view: { name, when: '0 6 * * * (Europe/Berlin)' } });
+  expect(changed.view.next.length).toBeGreaterThan(2);
+  for (const at of changed.view.next) {
+    const clock = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Berlin', hour: '2-digit', minute: '2-digit' });
+    expect(clock.format(at)).toBe('06:00');
+  }
+  await expect.poll(async () => (await control.list()).filter((one) => one.name === name).length, soon).toBe(1);
+  await expect(control.put(name, { ...work, workflowId: 'another' }, yearly)).rejects.toThrow(/already, of enrich-/);
+  await expect(put({ cron: '99 6 * * *', tz: 'UTC' })).rejects.toThrow(/can't use '99 6/);
+  await expect(put({ everyMs: 1000 })).rejects.toThrow(/a minute is the least/);
+});
+
+it('is paused, resumed and deleted by its name, and what is not there is said', async () => {
+  const { control, name, put } = begin(10);
+  await put();
+  await control.pause(name, 'holidays');
+  expect(await control.show(name)).toMatchObject({ paused: true, note: 'holidays', next: [] });
+  // Brought up to date it stays paused.
+  expect((await put()).view.paused).toBe(true);
+  await control.resume(name);
+  const resumed = await control.show(name);
+  expect([resumed.paused, resumed.next.length > 0]).toEqual([false, true]);
+  await control.remove(name);
+  const ways = [
+    () => control.show(name),
+    () => control.remove(name),
+    () => control.trigger(name),
+    () => control.pause(name, ''),
+    () => control.resume(name),
+    () => control.backfill(name, 0, 1),
+  ];
+  for (const way of ways) await expect(way()).rejects.toThrow(/There is no schedule/);
+});
+
+it('fault 13: a run that is out of budget stops, and the next ones go on with what is left, until all is bought once', async () => {
+  const { folder, control, name, put, run } = begin(50, { maxCostDollars: 0.02 });
+  await put();
+  const first = await run();
+  expect(first).toMatchObject({
+    phase: 'stopped',
+    message: expect.stringMatching(/the next run goes on with as much$/),
+  });
+  expect(first.summary).toMatchObject({ phase: 'stopped', stoppedFor: 'budget', costMicros: 20_000 });
+  expect(first.summary.warehouse.missing).toBeGreaterThan(0);
+  const phases: string[] = [];
+  do phases.push((await run()).phase);
+  while (phases.at(-1) === 'stopped' && phases.length < 5);
+  expect(phases).toEqual(['stopped', 'done']);
+  expect((await control.show(name)).runs.map(({ phase }) => phase)).toEqual(['done', 'stopped', 'stopped']);
+  expect((await folder.warehouseRows()).filter(({ status }) => status === 'success')).toHaveLength(50);
+  expect(setting.sandbox.bill().micros).toBe(50_000);
+  expect(boughtAgain(setting.sandbox)).toEqual({});
+});
+
+it('fault 12: a run whose key is refused stops, and the next one goes on with another key', async () => {
+  const refused: Fault = { when: { every: 1 }, do: { kind: 'status', status: 401, tag: 'INVALID_API_KEY' } };
+  const { put, run } = begin(20, {}, [refused]);
+  await put();
+  expect(await run()).toMatchObject({
+    phase: 'stopped',
+    message: expect.stringMatching(/SEARCHFLOW_API_KEY, and the next run goes on$/),
+    summary: { stoppedFor: 'key', costMicros: 0 },
+  });
+  setting.sandbox.setFaults([]);
+  expect(await run()).toMatchObject({ phase: 'done', message: null, summary: { phase: 'done', costMicros: 20_000 } });
+});
+
+it('fault 27: a run is left out while somebody has the job, and then finds that all is bought', async () => {
+  const { put, run, work, workflowId } = begin(20);
+  await put();
+  const byHand = await temporal.client.workflow.start('enrichCsv', {
+    workflowId,
+    taskQueue: setting.config.taskQueue,
+    args: [{ ...work.input, maxCostDollars: 0.01 }],
+  });
+  // Out of budget it waits for them.
+  const phase = async () => (await byHand.query<JobProgress>('progress')).phase;
+  await expect.poll(phase, soon).toBe('paused');
+  expect(await run()).toMatchObject({
+    phase: 'skipped',
+    summary: null,
+    message: expect.stringContaining('runs already'),
+  });
+  await byHand.signal('resume', { maxCostDollars: 'none' });
+  expect(((await byHand.result()) as JobSummary).costMicros).toBe(20_000);
+  expect(await run()).toMatchObject({ phase: 'done', summary: { costMicros: 0 } });
+  expect(boughtAgain(setting.sandbox)).toEqual({});
+});
+
+it.each([
+  ['syncEvents', 'events'],
+  ['exportMonitorRuns', 'monitors'],
+] as const)('runs %s in the same way', async (workflow, count) => {
+  const { folder, control, name, workflowId, run } = begin(1);
+  const input = { into: folder.into, origin: 'sandbox' };
+  await control.put(name, { workflow, workflowId, input }, yearly);
+  const first = await run();
+  expect(first).toMatchObject({ phase: 'done', summary: { into: folder.into, [count]: expect.any(Number) } });
+  expect(await run()).toMatchObject({ phase: 'done', summary: { added: 0 } });
+});
+
+it('a run says which rows it is of, and leaves the job complete for whoever runs it by hand', async () => {
+  const { folder, put, run, workflowId } = begin(20);
+  await put();
+  const { summary } = await run();
+  const { memo } = await temporal.client.workflow.getHandle(workflowId).describe();
+  const entry = JSON.parse(readFileSync(join(setting.config.stateDir, 'jobs', `${summary.job}.json`), 'utf8'));
+  expect(memo).toEqual({ generation: entry.completed });
+  expect(entry.completed).toMatch(/^[0-9a-f]{12}$/);
+  expect(await folder.query('SELECT generation, scheduled, phase FROM searchflow_runs')).toEqual([
+    { generation: entry.completed, scheduled: true, phase: 'done' },
+  ]);
+});
+
+it('a run whose file is gone fails with the reason, which schedule and job tell, and the next one goes on', async () => {
+  const { folder, control, name, put, run, workflowId } = begin(10);
+  const job = jobHandle(temporal.client, 'x', workflowId);
+  await put();
+  rmSync(folder.input);
+  await expect(run()).rejects.toThrow();
+  const message = `${folder.input} does not exist`;
+  expect((await control.show(name)).runs[0]).toMatchObject({ phase: 'failed', message });
+  expect(await job.failure()).toBe(message);
+  folder.write(plainRows(10, 1000 * jobs));
+  expect(await run()).toMatchObject({ phase: 'done', summary: { warehouse: { success: 10 } } });
+  expect(await job.failure()).toBeNull();
+});
+
+it('a run that is cancelled ends the job with it, and what was paid for has landed', async () => {
+  const { control, name, put, run } = begin(50);
+  await put();
+  setting.sandbox.setFaults([{ when: { every: 1 }, do: { kind: 'drip', bytes: 400, everyMs: 200 } }]);
+  await control.trigger(name);
+  await expect.poll(() => setting.sandbox.log().length, soon).toBeGreaterThan(0);
+  const [going] = (await control.show(name)).runs;
+  await temporal.client.workflow.getHandle(going?.workflowId ?? '').cancel();
+  await expect.poll(async () => (await control.show(name)).runs[0]?.phase, soon).toBe('cancelled');
+  setting.sandbox.setFaults([]);
+  expect(await run()).toMatchObject({ phase: 'done' });
+  expect(boughtAgain(setting.sandbox)).toEqual({});
+});
+
+it('a run of another service is left alone by the worker', async () => {
+  const { control, name, put, workflowId } = begin(10, { origin: 'https://elsewhere.example' });
+  await put();
+  await control.trigger(name);
+  const job = temporal.client.workflow.getHandle(workflowId);
+  const waits = async () => {
+    const { pendingActivities } = (await job.describe()).raw;
+    return pendingActivities?.[0]?.lastFailure?.message ?? '';
+  };
+  await expect.poll(() => waits().catch(() => ''), soon).toContain('This is for https://elsewhere.example');
+  // Nothing is staged, so there are no slices that could tell.
+  const looks = async () => {
+    const { progress, running } = await jobHandle(temporal.client, 'x', workflowId).progress();
+    return [progress.phase, progress.job, running[0]?.waitingFor];
+  };
+  await expect
+    .poll(looks, soon)
+    .toEqual(['planning', workflowId, expect.stringContaining('This is for https://elsewhere.example')]);
+  await expect.poll(async () => (await control.show(name)).runs[0]?.phase, soon).toBe('running');
+  await job.terminate();
+  await expect
+    .poll(async () => (await control.show(name)).runs[0], soon)
+    .toMatchObject({ phase: 'stopped', message: expect.stringContaining('somebody ended') });
+  expect(setting.sandbox.log()).toEqual([]);
+});
+
+it('a backfill runs for each time in between, one after the other, and buys nothing twice', async () => {
+  const { control, name, put } = begin(20);
+  await put({ everyMs: 3_600_000 });
+  const until = Date.UTC(2026, 0, 2, 3, 30);
+  expect(await control.backfill(name, until - 3 * 3_600_000, until)).toBe(3);
+  const phases = async () => (await control.show(name)).runs.map(({ phase }) => phase);
+  await expect.poll(phases, soon).toEqual(['done', 'done', 'done']);
+  expect(setting.sandbox.bill().micros).toBe(20_000);
+});

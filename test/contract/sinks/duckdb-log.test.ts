@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { Warehouse } from '../../../src/sinks/duckdb/warehouse.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'searchflow-log-'));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+function resolvers() {
+  let resolve = () => {};
+  const promise = new Promise<void>((resolved) => {
+    resolve = resolved;
+  });
+  return { promise, resolve: () => resolve() };
+}
+
+it('brings a large log into the file although something else was always being written', async () => {
+  const file = join(dir, 'large.duckdb');
+  const warehouse = new Warehouse(file);
+  const logBytes = () => statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0;
+  await warehouse.use(async (connection) => {
+    await connection.run('CREATE TABLE texts (text VARCHAR); CREATE TABLE others (n INTEGER)');
+    await connection.run("INSERT INTO texts VALUES ('first')");
+  });
+  const write = resolvers();
+  const writing = resolvers();
+  const state = warehouse.use(
+    async (connection) => {
+      await connection.run('BEGIN');
+      await connection.run('INSERT INTO others VALUES (1)');
+      writing.resolve();
+      await write.promise;
+      // A COMMIT could checkpoint, because now nobody else writes.
+      await connection.run('ROLLBACK');
+    },
+    ['state'],
+  );
+  await writing.promise;
+  const large = 'INSERT INTO texts SELECT repeat(md5(CAST(i AS VARCHAR)), 2000) FROM range(1000) r(i)';
+  await warehouse.use((connection) => connection.run(large), ['incoming']);
+  expect(logBytes()).toBeGreaterThan(48 * 1_048_576);
+  write.resolve();
+  await state;
+  // Uses that write nothing keep it open: closing it would do the same.
+  const look = async () => {
+    await warehouse.use((connection) => connection.run('SELECT 1'), ['incoming']);
+    return logBytes();
+  };
+  await expect.poll(look, { timeout: 20_000, interval: 20 }).toBeLessThan(1_048_576);
+  await warehouse.close();
+});

@@ -1,0 +1,236 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, describe, expect, it } from 'vitest';
+import { type Sink, SinkBusy, SinkUnusable } from '../../../src/core/sink.js';
+import { createDuckDbSink, createSinks } from '../../../src/sinks/index.js';
+import { exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';
+import { sinkContract } from '../../support/sinks/sink-contract.js';
+
+const here = fileURLToPath(new URL('../../support/sinks/', import.meta.url));
+const run = promisify(execFile);
+
+/** Queries a closed warehouse. */
+async function query(file: string, sql: string): Promise<unknown[][]> {
+  const instance = await DuckDBInstance.fromCache(file);
+  const connection = await instance.connect();
+  const reader = await connection.runAndReadAll(sql);
+  const rows = reader.getRows().map((row) => row.map((value) => (typeof value === 'bigint' ? Number(value) : value)));
+  connection.closeSync();
+  instance.closeSync();
+  return rows;
+}
+
+describe('a DuckDB sink', () => {
+  sinkContract((dir) => {
+    const file = join(dir, 'warehouse.duckdb');
+    const sink = createDuckDbSink({ file });
+    return {
+      sink,
+      query: async (sql) => {
+        await sink.close();
+        return query(file, sql);
+      },
+      spawnLoader: (batchesFile) => spawn(process.execPath, [join(here, 'loader.mjs'), file, batchesFile]),
+      release: () => sink.close(),
+      nul: '\0',
+    };
+  });
+});
+
+describe('a DuckDB file', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-duckdb-'));
+  const children: ChildProcess[] = [];
+  afterAll(() => {
+    for (const child of children) child.kill('SIGKILL');
+    rmSync(dir, { recursive: true, force: true });
+  });
+  let files = 0;
+  const newFile = () => join(dir, `w${++files}.duckdb`);
+  const small = 'name,url\na,https://a.com/\nb,https://b.com/\n';
+
+  async function loaded(file: string): Promise<Sink> {
+    const sink = createDuckDbSink({ file });
+    await runJob(dir, sink, await stageText(dir, small), new Service());
+    return sink;
+  }
+
+  async function change(file: string, ...statements: string[]): Promise<void> {
+    for (const sql of statements) await query(file, sql);
+  }
+
+  async function problem(sink: Sink): Promise<Error> {
+    const staged = await stageText(dir, small);
+    const error = await sink.openJob(staged.record, staged.files).catch((reason: unknown) => reason);
+    await sink.close();
+    expect(error).toBeInstanceOf(Error);
+    return error as Error;
+  }
+
+  async function holder(file: string): Promise<ChildProcess> {
+    const script = `import { DuckDBInstance } from '@duckdb/node-api';
+      const instance = await DuckDBInstance.create(process.argv[1]); process.stdout.write('held'); setInterval(() => instance, 1000);`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script, file], { cwd: here });
+    children.push(child);
+    await once(child.stdout, 'data');
+    return child;
+  }
+
+  it('is busy, and names the process, while another has it, and goes on afterwards', async () => {
+    const file = newFile();
+    const sink = await loaded(file);
+    await sink.close();
+    const child = await holder(file);
+    const error = await problem(sink);
+    expect(error).toBeInstanceOf(SinkBusy);
+    expect(error).toMatchObject({
+      pid: child.pid,
+      message: `${file} is open in process ${child.pid}: it can be used once it is closed there`,
+    });
+    await expect(sink.loadedSlices('brands-1', 'x')).rejects.toThrow(SinkBusy);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(await sink.summary('brands-1')).toMatchObject({ success: 2 });
+    await sink.close();
+  });
+
+  it('is given to other processes a moment after its last use', async () => {
+    const file = newFile();
+    await loaded(file);
+    const script = `import { DuckDBInstance } from '@duckdb/node-api';
+      for (;;) try { await DuckDBInstance.create(process.argv[1]); break } catch { await new Promise((done) => setTimeout(done, 20)) }`;
+    await run(process.execPath, ['--input-type=module', '-e', script, file], { cwd: here, timeout: 20_000 });
+  });
+
+  it('is one sink a file, however often it is asked for, and shared with a second set of sinks in the process', async () => {
+    const file = newFile();
+    const [sinks, others] = [createSinks(), createSinks()];
+    expect(sinks.open(file)).toBe(sinks.open(`${dir}/../${dir.split('/').at(-1)}/${file.split('/').at(-1)}`));
+    await runJob(dir, sinks.open(file), await stageText(dir, small), new Service());
+    expect(await others.open(file).summary('brands-1')).toMatchObject({ success: 2 });
+    await others.close();
+    expect(await sinks.open(file).summary('brands-1')).toMatchObject({ success: 2 });
+    await sinks.close();
+  });
+
+  it('shows each job as a view of its own, with the columns of the user first', async () => {
+    const file = newFile();
+    const sink = createDuckDbSink({ file });
+    const jobs = [
+      await stageText(dir, small, { job: 'j1', name: 'brands' }),
+      await stageText(dir, small, { job: 'j2', name: 'Brands' }),
+      await stageText(dir, small, { job: 'j3', name: 'load_ledger' }),
+      await stageText(dir, small, { job: 'j4', name: `it's a "view"` }),
+      await stageText(dir, 'url,Status,URL,\nhttps://a.com/,x,y,z\n', { job: 'j5', name: 'clash', urlColumn: 'url' }),
+    ];
+    for (const staged of jobs) await runJob(dir, sink, staged, new Service());
+    await sink.close();
+    for (const view of ['brands', 'Brands_2', 'load_ledger_2', `it's a ""view""`]) {
+      expect(await query(file, `SELECT name, url, status, text FROM "${view}" ORDER BY row_number`)).toEqual([
+        ['a', 'https://a.com/', 'success', 'Text of https://a.com/'],
+        ['b', 'https://b.com/', 'success', 'Text of https://b.com/'],
+      ]);
+    }
+    const names = await query(
+      file,
+      `SELECT column_name FROM duckdb_columns() WHERE table_name = 'clash' ORDER BY column_index LIMIT 5`,
+    );
+    expect(names.flat()).toEqual(['url', 'Status', 'URL_2', 'column_4', 'result_status']);
+  });
+
+  it('carries where each row came from, and comments on its tables', async () => {
+    const file = newFile();
+    await (await loaded(file)).close();
+    const [row] = await query(
+      file,
+      'SELECT origin, job, slice, request_id, cost_micros, cost_dollars, fetched_at::VARCHAR, input FROM enriched_rows',
+    );
+    expect(row?.slice(0, 7)).toEqual(['sandbox', 'brands-1', 0, 'request-1', 1000, 0.001, '2026-11-20 10:00:00']);
+    expect(await query(file, 'SELECT count(*) FROM duckdb_tables() WHERE comment IS NULL')).toEqual([[0]]);
+  });
+
+  it('that is no database, no file or of the wrong kind is refused with the way out', async () => {
+    const garbage = newFile();
+    writeFileSync(garbage, 'x'.repeat(5000));
+    const directory = newFile();
+    mkdirSync(directory);
+    for (const file of [garbage, directory]) {
+      const error = await problem(createDuckDbSink({ file }));
+      expect(error).toBeInstanceOf(SinkUnusable);
+      expect(error.message).toContain(file);
+    }
+    writeFileSync(join(dir, 'file'), '');
+    await expect(problem(createDuckDbSink({ file: join(dir, 'file', 'x.duckdb') }))).resolves.toBeInstanceOf(
+      SinkUnusable,
+    );
+  });
+
+  it('whose tables somebody changed is refused before anything is bought, naming each change', async () => {
+    const file = newFile();
+    await (await loaded(file)).close();
+    await change(file, 'DROP TABLE unknown_outcomes', 'CREATE TABLE mine (a INTEGER)');
+    await change(file, 'ALTER TABLE load_ledger ADD COLUMN mine VARCHAR');
+    const error = await problem(createDuckDbSink({ file }));
+    expect(error).toBeInstanceOf(SinkUnusable);
+    expect(error.message).toContain('the table unknown_outcomes is gone');
+    expect(error.message).not.toContain('load_ledger.mine');
+    await change(
+      file,
+      'DROP VIEW brands',
+      'DROP VIEW enriched_rows',
+      'ALTER TABLE row_store ALTER slice TYPE VARCHAR',
+      'ALTER TABLE row_store DROP title',
+    );
+    const second = await problem(createDuckDbSink({ file }));
+    expect(second.message).toContain('row_store.title is gone');
+    expect(second.message).toContain('row_store.slice is VARCHAR instead of INTEGER');
+  });
+
+  it('made by a newer version is refused', async () => {
+    const file = newFile();
+    await (await loaded(file)).close();
+    await change(file, `INSERT INTO searchflow_migrations VALUES ('9999-later', now()::TIMESTAMP)`);
+    expect((await problem(createDuckDbSink({ file }))).message).toContain(
+      'newer version of searchflow (it knows 9999-later)',
+    );
+  });
+
+  it('with a torn log opens as of what was committed; with a damaged one it names the way out', async () => {
+    const file = newFile();
+    const sink = await loaded(file);
+    await sink.close();
+    const script = `import { DuckDBInstance } from '@duckdb/node-api';
+      const c = await (await DuckDBInstance.create(process.argv[1])).connect();
+      await c.run("CREATE TABLE big AS SELECT range AS n FROM range(1000)"); await c.run("INSERT INTO big SELECT range FROM range(1000)");
+      process.kill(process.pid, 'SIGKILL')`;
+    await run(process.execPath, ['--input-type=module', '-e', script, file], { cwd: here }).catch(() => undefined);
+    expect(existsSync(`${file}.wal`)).toBe(true);
+    appendFileSync(`${file}.wal`, Buffer.alloc(100, 7));
+    const torn = await sink.summary('brands-1').catch((error: unknown) => error as Error);
+    if (torn instanceof Error) expect(torn).toBeInstanceOf(SinkUnusable);
+    else expect(torn).toMatchObject({ success: 2 });
+    await sink.close();
+  });
+
+  it('cut short is refused with the way out', async () => {
+    const file = newFile();
+    await (await loaded(file)).close();
+    truncateSync(file, 9000);
+    const error = await problem(createDuckDbSink({ file }));
+    expect(error).toBeInstanceOf(SinkUnusable);
+  });
+
+  it('opens in a directory that does not exist yet, whatever characters are in its path', async () => {
+    const strange = join(dir, `it's [a] *strange* "dir"?`);
+    const sink = createDuckDbSink({ file: join(strange.replace('?', ''), 'deep', 'x.duckdb') });
+    expect(await problem(createDuckDbSink({ file: join(strange, 'x.duckdb') }))).toBeInstanceOf(SinkUnusable);
+    await runJob(strange, sink, await stageText(strange, small), new Service());
+    expect(await exported(strange, sink)).toHaveLength(2);
+    await sink.close();
+  });
+});

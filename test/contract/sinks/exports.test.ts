@@ -1,0 +1,67 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Sink } from '../../../src/core/sink.js';
+import { createSinks } from '../../../src/sinks/index.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { parquetRows, runJob, Service, stageText } from '../../support/sinks/row-job.js';
+
+/** Texts of all UTF-16 there is: NUL, controls, halves of pairs, everything. */
+const anyText = fc.string({ unit: fc.nat(0xffff).map((code) => String.fromCharCode(code)), maxLength: 12 });
+const oddText = fc.oneof(
+  anyText,
+  fc.constantFrom('\0', '\\u0000', '\ud800', '\udc00\ud800', '=1', '\r\n', '"', '\t', ''),
+);
+const anyAnswer = fc.record(
+  {
+    title: fc.oneof(oddText, fc.constant(null), fc.integer()),
+    author: oddText,
+    publishedDate: oddText,
+    text: fc.oneof(oddText, fc.constantFrom(null, 5, true)),
+    highlights: fc.array(oddText, { maxLength: 2 }),
+    summary: fc.oneof(oddText, fc.jsonValue({ maxDepth: 2 })),
+    more: fc.jsonValue({ maxDepth: 2 }),
+  },
+  { requiredKeys: [] },
+);
+/** What may stand in a file of UTF-8. */
+const anyCell = fc.string({ unit: 'binary', maxLength: 8 });
+
+describe('the exports of a job', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-exports-'));
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(async () => {
+    await server.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it('[45] are the same to the byte from DuckDB and from PostgreSQL, whatever values are in it', async () => {
+    const COUNT = 1500;
+    const answers = fc.sample(anyAnswer, { numRuns: COUNT, seed: 45 });
+    const cells = fc.sample(anyCell, { numRuns: COUNT, seed: 45 });
+    const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
+    const rows = cells.map((cell, index) => `${quoted(cell)},https://a.com/${index}\n`);
+    const options = { text: true, highlights: true, summary: true };
+    const staged = await stageText(dir, `cell,url\n${rows.join('')}`, { options, rowsPerSlice: 100 });
+    expect(staged.record.rows).toBe(COUNT);
+    const sinks = createSinks();
+    const written = async (name: string, sink: Sink) => {
+      const service = new Service((url) => ({ result: answers[Number(url.split('/')[3])] ?? null }) as never);
+      await runJob(dir, sink, staged, service);
+      await sink.exportCsv('brands-1', join(dir, `${name}.csv`));
+      await sink.exportParquet('brands-1', join(dir, name));
+      return { csv: readFileSync(join(dir, `${name}.csv`)), rows: await parquetRows(join(dir, name)) };
+    };
+    const duckDb = await written('duckdb', sinks.open(join(dir, 'w.duckdb')));
+    const postgres = await written('postgres', sinks.open(await server.database()));
+    await sinks.close();
+    expect(postgres.rows).toEqual(duckDb.rows);
+    expect(postgres.csv.equals(duckDb.csv)).toBe(true);
+    expect(duckDb.rows.map((row) => row.cell)).toEqual(cells);
+  });
+});

@@ -1,0 +1,287 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Sink, SinkBusy, SinkUnusable } from '../../../src/core/sink.js';
+import { createPostgresSink } from '../../../src/sinks/index.js';
+import type { WarehouseOptions } from '../../../src/sinks/postgres/warehouse.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { type PgProxy, startProxy } from '../../support/sinks/pg-proxy.js';
+import { pgQuery } from '../../support/sinks/pg-query.js';
+import {
+  batchOf,
+  buySlice,
+  exported,
+  runJob,
+  Service,
+  type StagedTest,
+  stageText,
+} from '../../support/sinks/row-job.js';
+
+const small = 'name,url\na,https://a.com/\nb,https://b.com/\n';
+
+describe('a PostgreSQL sink, when', () => {
+  let dir: string;
+  let server: PostgresServer;
+  let proxy: PgProxy;
+  let url: string;
+  const sinks: Sink[] = [];
+  beforeAll(async () => {
+    server = await startPostgres();
+    proxy = await startProxy(server.port);
+  });
+  afterAll(async () => {
+    await proxy.close();
+    await server.stop();
+  });
+  beforeEach(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'searchflow-pg-faults-'));
+    url = await server.database();
+  });
+  afterEach(async () => {
+    proxy.gate = () => true;
+    await Promise.all(sinks.splice(0).map((sink) => sink.close()));
+    rmSync(dir, { recursive: true, force: true });
+  });
+  const open = (options: Omit<WarehouseOptions, 'say'> & { url?: string } = {}) => {
+    const sink = createPostgresSink({ url: proxy.urlOf(url), ...options });
+    sinks.push(sink);
+    return sink;
+  };
+  const staged = async (sink: Sink): Promise<{ job: StagedTest; files: string[] }> => {
+    const job = await stageText(dir, small);
+    await sink.openJob(job.record, job.files);
+    return { job, files: await buySlice(dir, sink, job, 0, new Service()) };
+  };
+  /** Acts once, when a client says this: before the server hears of it, or when it has heard. Answers when it is done. */
+  const when = (said: string, act: () => unknown, moment: 'before' | 'after') =>
+    new Promise<void>((done, failed) => {
+      let begun = false;
+      proxy.gate = async (data) => {
+        if (begun || !data.includes(said)) return true;
+        begun = true;
+        const acting = (async () => {
+          // Time for the server to act on it; what gets lost is the answer.
+          if (moment === 'after') await delay(20);
+          await act();
+        })().then(done, failed);
+        if (moment === 'before') await acting;
+        return true;
+      };
+    });
+  const state = () =>
+    pgQuery(
+      url,
+      `SELECT (SELECT count(*) FROM row_store), (SELECT count(DISTINCT row_number) FROM row_store),
+         (SELECT count(*) FROM load_ledger), (SELECT sum(rows) FROM load_ledger)`,
+    );
+  const whole = [[2, 2, 1, 2]];
+
+  const moments = ['set_config', 'pg_advisory_xact_lock', 'SAVEPOINT', 'PGCOPY', 'INSERT INTO row_store', 'COMMIT\0'];
+  for (const moment of ['before', 'after'] as const) {
+    it.each(moments)(`[39] the server is killed ${moment} %s: the slice is there once`, async (said) => {
+      const sink = open();
+      const { job, files } = await staged(sink);
+      const restart = async () => {
+        await server.kill();
+        await server.start();
+      };
+      const acted = when(said, restart, moment);
+      expect(await sink.load(batchOf(job, 0, files))).toMatchObject({ rows: 2 });
+      await acted;
+      expect(await state()).toEqual(whole);
+    });
+
+    it.each(moments)(`[40] the connection is cut ${moment} %s: the slice is there once`, async (said) => {
+      const sink = open();
+      const { job, files } = await staged(sink);
+      const acted = when(said, () => proxy.cut(), moment);
+      expect(await sink.load(batchOf(job, 0, files))).toMatchObject({ rows: 2 });
+      await acted;
+      expect(await state()).toEqual(whole);
+    });
+  }
+
+  it('[39] the answer to its COMMIT is lost, learns from the ledger that the slice is loaded', async () => {
+    const sink = open();
+    const { job, files } = await staged(sink);
+    proxy.lose('COMMIT\0');
+    expect(await sink.load(batchOf(job, 0, files))).toEqual({ rows: 2, already: true });
+    expect(await state()).toEqual(whole);
+  });
+
+  it('[40] all its connections are terminated again and again, goes on', async () => {
+    const sink = open();
+    const rows = Array.from({ length: 3000 }, (_, index) => `n${index},https://a.com/${index}\n`);
+    const job = await stageText(dir, `name,url\n${rows.join('')}`, { rowsPerSlice: 100 });
+    const slices = await sink.openJob(job.record, job.files);
+    const batches = [];
+    for (const slice of slices) {
+      batches.push(batchOf(job, slice, await buySlice(dir, sink, job, slice, new Service())));
+    }
+    let loading = true;
+    const loads = Promise.all(batches.map((batch) => sink.load(batch))).finally(() => {
+      loading = false;
+    });
+    let terminated = 0;
+    while (loading) {
+      const [[count] = []] = await pgQuery(
+        url,
+        `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name LIKE 'searchflow%'
+           AND datname = current_database()`,
+      );
+      terminated += Number(count);
+      await delay(40);
+    }
+    expect((await loads).every((load) => load.rows === 100)).toBe(true);
+    expect(terminated).toBeGreaterThan(0);
+    expect((await exported(dir, sink)).map((row) => row.name)).toEqual(rows.map((row) => row.split(',')[0]));
+  });
+
+  it('[40] the server becomes a read-only standby, is busy, and goes on afterwards', async () => {
+    const sink = open({ patienceMs: 400 });
+    const { job, files } = await staged(sink);
+    const mode = (readOnly: string) =>
+      pgQuery(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = ${readOnly}`);
+    const terminate = () =>
+      pgQuery(url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'searchflow%'`);
+    await mode('on');
+    await terminate();
+    const error = await sink.load(batchOf(job, 0, files)).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(SinkBusy);
+    expect(String(error)).toContain('read-only');
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    await client.query('SET default_transaction_read_only = off');
+    await client.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = off`);
+    await client.end();
+    await terminate();
+    expect(await sink.load(batchOf(job, 0, files))).toMatchObject({ rows: 2 });
+  });
+
+  it('[40] the server is away, is busy, says where, and goes on afterwards', async () => {
+    const said: string[] = [];
+    const sink = createPostgresSink({ url, patienceMs: 700, say: (sentence) => said.push(sentence) });
+    sinks.push(sink);
+    const { job, files } = await staged(sink);
+    await server.kill();
+    const error = await sink.load(batchOf(job, 0, files)).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(SinkBusy);
+    expect(`${error} ${said}`).toContain(`Waiting for the database postgres://127.0.0.1:${server.port}`);
+    expect(`${error} ${said}`).not.toContain(server.password);
+    await server.start();
+    expect(await sink.load(batchOf(job, 0, files))).toMatchObject({ rows: 2, already: false });
+  });
+
+  it('[41] somebody locks its table, waits, then is busy, and goes on afterwards', async () => {
+    const sink = open({ patienceMs: 400 });
+    const { job, files } = await staged(sink);
+    const other = new pg.Client({ connectionString: url });
+    await other.connect();
+    await other.query('BEGIN; LOCK TABLE searchflow.row_store IN EXCLUSIVE MODE');
+    await expect(sink.load(batchOf(job, 0, files))).rejects.toThrow(/locked by somebody else's transaction/);
+    await expect(sink.load(batchOf(job, 0, files))).rejects.toThrow(SinkBusy);
+    const load = sink.load(batchOf(job, 0, files));
+    await other.query('COMMIT');
+    expect(await load).toMatchObject({ rows: 2 });
+    await other.end();
+  });
+
+  it('[41] its user has a short statement timeout, is not bound by it', async () => {
+    await pgQuery(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET statement_timeout = '1ms'`).catch(
+      () => null,
+    );
+    const rows = Array.from({ length: 2000 }, (_, index) => `n${index},https://a.com/${index}\n`);
+    const job = await stageText(dir, `name,url\n${rows.join('')}`, { rowsPerSlice: 2000 });
+    const patient = createPostgresSink({ url: `${url}?statement_timeout=5000` });
+    sinks.push(patient);
+    await runJob(dir, patient, job, new Service());
+    expect(await patient.summary('brands-1')).toMatchObject({ success: 2000 });
+  });
+
+  it('[26] a process stops in the middle of a load: another loads the slice, and the first finds it loaded', async () => {
+    const sink = open({ stalledMs: 300 });
+    const { job, files } = await staged(sink);
+    let wake = () => {};
+    const woken = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    when('INSERT INTO row_store', () => woken, 'before');
+    const first = sink.load(batchOf(job, 0, files, 'stopped'));
+    const other = open({ url });
+    expect(await other.load(batchOf(job, 0, files, 'other'))).toEqual({ rows: 2, already: false });
+    wake();
+    expect(await first).toEqual({ rows: 2, already: true });
+    expect(await state()).toEqual(whole);
+    expect(await pgQuery(url, 'SELECT attempt FROM load_ledger')).toEqual([['other']]);
+  });
+
+  const wrecks: Record<string, [change: string, told: RegExp]> = {
+    'a table is dropped': ['DROP TABLE unknown_outcomes CASCADE', /the table unknown_outcomes is gone/],
+    'a column is dropped': ['ALTER TABLE row_store DROP COLUMN source CASCADE', /row_store\.source is gone/],
+    'a column has another type': [
+      'ALTER TABLE load_ledger ALTER slice TYPE text',
+      /load_ledger\.slice is text instead of/,
+    ],
+    'a column is added that must be filled': [
+      `ALTER TABLE load_ledger ADD COLUMN mine text NOT NULL DEFAULT ''; ALTER TABLE load_ledger ALTER mine DROP DEFAULT`,
+      /load_ledger\.mine must be filled/,
+    ],
+    'a right is taken from its user': [
+      'REVOKE INSERT, DELETE ON row_store FROM loader',
+      /needs DELETE ON row_store, INSERT ON row_store|needs INSERT ON row_store, DELETE ON row_store/,
+    ],
+  };
+  it.each(Object.entries(wrecks))(
+    '[42] %s, refuses before anything is bought, and in a load',
+    async (what, [change, told]) => {
+      // Roles belong to the server, not to its databases.
+      await pgQuery(url, `DROP ROLE IF EXISTS loader`).catch(() => null);
+      await pgQuery(url, `CREATE ROLE loader LOGIN PASSWORD 'canary-loader'`).catch(() => null);
+      const database = new URL(url).pathname.slice(1);
+      await pgQuery(url, `GRANT CREATE, TEMPORARY ON DATABASE ${database} TO loader`);
+      await runJob(dir, open({ url }), await stageText(dir, small, { job: 'first' }), new Service());
+      await pgQuery(
+        url,
+        `GRANT ALL ON SCHEMA searchflow TO loader; GRANT ALL ON ALL TABLES IN SCHEMA searchflow TO loader;
+       GRANT ALL ON ALL SEQUENCES IN SCHEMA searchflow TO loader`.replaceAll('\n', ' '),
+      );
+      const theirs = new URL(url);
+      theirs.username = 'loader';
+      theirs.password = 'canary-loader';
+      const sink = open({ url: theirs.href });
+      const { job, files } = await staged(sink);
+      await pgQuery(url, change);
+      const second = await sink.openJob(job.record, job.files).catch((reason: unknown) => reason);
+      expect(second).toBeInstanceOf(SinkUnusable);
+      expect(String(second)).toMatch(told);
+      expect(String(second)).not.toContain('canary');
+      const load = await sink.load(batchOf(job, 0, files)).catch((reason: unknown) => reason);
+      if (what !== 'a table is dropped') expect(load).toBeInstanceOf(SinkUnusable);
+    },
+  );
+
+  it('[42] the schema is dropped while a job runs, says so, and is made anew by the same job', async () => {
+    const sink = open({ url });
+    const { job, files } = await staged(sink);
+    await pgQuery(url, 'DROP SCHEMA searchflow CASCADE');
+    expect(await sink.loadedSlices('brands-1', job.record.generation)).toBeNull();
+    await expect(sink.load(batchOf(job, 0, files))).rejects.toThrow(SinkUnusable);
+    await sink.openJob(job.record, job.files);
+    expect(await sink.load(batchOf(job, 0, files))).toMatchObject({ rows: 2, already: false });
+  });
+
+  it('[42] somebody built a view on a job’s view, names that when the columns change', async () => {
+    const sink = open({ url });
+    await runJob(dir, sink, await stageText(dir, small), new Service());
+    await pgQuery(url, 'CREATE VIEW mine AS SELECT name FROM brands');
+    await runJob(dir, sink, await stageText(dir, `${small}c,https://c.com/\n`), new Service());
+    const wider = await stageText(dir, 'name,url,more\na,https://a.com/,1\n');
+    await expect(sink.openJob(wider.record, wider.files)).rejects.toThrow(
+      /can't be changed while others are built on it/,
+    );
+    expect(await sink.summary('brands-1')).toMatchObject({ rows: 3, success: 3 });
+  });
+});

@@ -1,0 +1,230 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Secret } from '../../../src/core/secret.js';
+import { type Sink, SinkUnusable } from '../../../src/core/sink.js';
+import { createPostgresSink, createSinks, publicAddress } from '../../../src/sinks/index.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { pgQuery } from '../../support/sinks/pg-query.js';
+import { exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';
+import { sinkContract } from '../../support/sinks/sink-contract.js';
+
+const here = fileURLToPath(new URL('../../support/sinks/', import.meta.url));
+const own = process.env.TEST_POSTGRES_URL;
+let server: PostgresServer;
+let database: string;
+beforeAll(async () => {
+  server = await startPostgres();
+  database = own ?? (await server.database());
+});
+afterAll(() => server.stop());
+
+let schemas = 0;
+const newSchema = () => `${database}?schema=sink_${process.pid}_${++schemas}`;
+
+describe('a PostgreSQL sink', () => {
+  sinkContract(() => {
+    const url = newSchema();
+    const sink = createPostgresSink({ url });
+    return {
+      sink,
+      query: (sql) => pgQuery(url, sql),
+      spawnLoader: (batchesFile) => spawn(process.execPath, [join(here, 'loader.mjs'), url, batchesFile]),
+      release: async () => undefined,
+      nul: '\\u0000',
+    };
+  });
+});
+
+describe('a PostgreSQL warehouse', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-pg-sink-'));
+  const sinks: Sink[] = [];
+  const open = (url: string) => {
+    const sink = createPostgresSink({ url, patienceMs: 5000 });
+    sinks.push(sink);
+    return sink;
+  };
+  afterAll(async () => {
+    await Promise.all(sinks.map((sink) => sink.close()));
+    rmSync(dir, { recursive: true, force: true });
+  });
+  const small = 'name,url\na,https://a.com/\nb,https://b.com/\n';
+
+  it('is made by the first job and by nothing before', async () => {
+    const url = newSchema();
+    const sink = open(url);
+    expect(await sink.loadedSlices('nobody', 'x')).toBeNull();
+    expect(await sink.holdsRows('nobody')).toBe(false);
+    await expect(sink.summary('nobody')).rejects.toThrow(/no job nobody/);
+    const count = `SELECT count(*) FROM pg_namespace WHERE nspname = '${new URL(url).searchParams.get('schema')}'`;
+    expect(await pgQuery(database, count)).toEqual([[0]]);
+    await runJob(dir, sink, await stageText(dir, small), new Service());
+    expect(await pgQuery(database, count)).toEqual([[1]]);
+  });
+
+  it('is in a schema of any name, searchflow where none is named', async () => {
+    const odd = `${database}?schema=${encodeURIComponent(`it's "odd"; \\ é`)}`;
+    for (const url of [odd, ...(own ? [] : [database])]) {
+      const sink = open(url);
+      await runJob(dir, sink, await stageText(dir, small), new Service());
+      expect(await exported(dir, sink)).toHaveLength(2);
+      expect(await pgQuery(url, 'SELECT name, title FROM brands ORDER BY row_number')).toEqual([
+        ['a', 'Title of https://a.com/'],
+        ['b', 'Title of https://b.com/'],
+      ]);
+    }
+  });
+
+  it('is known by an address without user and password, and opened with the credentials for it', async () => {
+    const url = newSchema();
+    const address = publicAddress(url);
+    expect(address).toBe(url.replace(/\/\/.*@/, '//'));
+    const asked: string[] = [];
+    const all = createSinks({
+      credentialsFor: (known) => {
+        asked.push(known);
+        return new Secret(url);
+      },
+    });
+    expect(all.open(address)).toBe(all.open(url));
+    expect(asked).toEqual([address]);
+    await runJob(dir, all.open(address), await stageText(dir, small), new Service());
+    const error = await all
+      .open(address)
+      .summary('nobody')
+      .catch((reason: unknown) => reason);
+    expect(String(error)).toContain(address);
+    expect(String(error)).not.toContain(server.password);
+    await all.close();
+  });
+
+  it('shows each job as a view of its own, with the columns of the user first', async () => {
+    const url = newSchema();
+    const sink = open(url);
+    const long = 'é'.repeat(40);
+    const jobs = [
+      await stageText(dir, small, { job: 'j1', name: 'brands' }),
+      await stageText(dir, small, { job: 'j2', name: 'Brands' }),
+      await stageText(dir, small, { job: 'j3', name: 'load_ledger' }),
+      await stageText(dir, small, { job: 'j4', name: `it's a "view"` }),
+      await stageText(dir, small, { job: 'j5', name: 'spend' }),
+      await stageText(dir, `url,Status,URL,,${long}1,${long}2\nhttps://a.com/,x,y,z,1,2\n`, {
+        job: 'j6',
+        name: 'clash',
+        urlColumn: 'url',
+      }),
+    ];
+    for (const staged of jobs) await runJob(dir, sink, staged, new Service());
+    for (const view of ['brands', 'Brands_2', 'load_ledger_2', `it's a ""view""`, 'spend_2']) {
+      expect(await pgQuery(url, `SELECT name, url, status, text FROM "${view}" ORDER BY row_number`)).toEqual([
+        ['a', 'https://a.com/', 'success', 'Text of https://a.com/'],
+        ['b', 'https://b.com/', 'success', 'Text of https://b.com/'],
+      ]);
+    }
+    const names = await pgQuery(
+      url,
+      `SELECT attname FROM pg_attribute WHERE attrelid = 'clash'::regclass AND attnum > 0 ORDER BY attnum LIMIT 7`,
+    );
+    const cut = 'é'.repeat(31);
+    expect(names.flat()).toEqual(['url', 'Status', 'URL_2', 'column_4', cut, `${'é'.repeat(30)}_2`, 'result_status']);
+  });
+
+  it('[45] keeps all cells of 10,000 columns, and shows as many as a view can have', async () => {
+    const url = newSchema();
+    const sink = open(url);
+    const columns = Array.from({ length: 9_999 }, (_, index) => `c${index}`);
+    const text = `url,${columns.join(',')}\nhttps://a.com/,${columns.map((_, index) => index).join(',')}\n`;
+    await runJob(dir, sink, await stageText(dir, text), new Service());
+    expect((await exported(dir, sink))[0]).toMatchObject({ c0: '0', c9998: '9998', status: 'success' });
+    expect(await pgQuery(url, `SELECT c0, status, obj_description('brands'::regclass) FROM brands`)).toEqual([
+      ['0', 'success', 'The first 1585 columns; the other 8415 are in enriched_rows.input'],
+    ]);
+    expect(await pgQuery(url, 'SELECT input[10000] FROM enriched_rows')).toEqual([['9998']]);
+  });
+
+  it('[45] says by row what its text can not hold, keeps that exactly, and lets every query go on', async () => {
+    const url = newSchema();
+    const sink = open(url);
+    const service = new Service((asked) =>
+      asked.includes('b.com') ? { result: { title: 'nul \0', text: '\\u0000 and \0 and \ud800', n: 1 } } : {},
+    );
+    await runJob(dir, sink, await stageText(dir, 'name,url\na,https://a.com/\n"b\0",https://b.com/\n'), service);
+    expect(
+      await pgQuery(
+        url,
+        `SELECT name, title, text, response::jsonb ->> 'n', row_exact::text, answer_exact::text FROM brands
+         JOIN row_store USING (row_number) ORDER BY row_number`
+          .replace('title,', 'brands.title,')
+          .replace('response', 'brands.response'),
+      ),
+    ).toEqual([
+      ['a', 'Title of https://a.com/', 'Text of https://a.com/', null, null, null],
+      [
+        'b\\u0000',
+        'nul \\u0000',
+        '\\u0000 and \\u0000 and \\ud800',
+        '1',
+        expect.stringContaining('"i":["b\\u0000","https://b.com/"]'),
+        expect.stringContaining('"text":"\\\\u0000 and \\u0000 and \\ud800"'),
+      ],
+    ]);
+    const rows = await exported(dir, sink);
+    expect(rows.map((row) => [row.name, row.title])).toEqual([
+      ['a', 'Title of https://a.com/'],
+      ['b\0', 'nul '],
+    ]);
+  });
+
+  it('is exported and summed up by a user who may only read it', async () => {
+    const url = newSchema();
+    await runJob(dir, open(url), await stageText(dir, small), new Service());
+    const schema = new URL(url).searchParams.get('schema');
+    const role = `reader_${schema}`;
+    await pgQuery(url, `CREATE ROLE ${role} LOGIN PASSWORD 'canary-reader'`);
+    await pgQuery(url, `GRANT USAGE ON SCHEMA ${schema} TO ${role}`);
+    await pgQuery(url, `GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${role}`);
+    const theirs = new URL(url);
+    theirs.username = role;
+    theirs.password = 'canary-reader';
+    const reader = open(theirs.href);
+    expect(await exported(dir, reader)).toHaveLength(2);
+    expect(await reader.summary('brands-1')).toMatchObject({ success: 2 });
+    const staged = await stageText(dir, small, { job: 'theirs' });
+    await expect(reader.openJob(staged.record, staged.files)).rejects.toThrow(/needs .*INSERT ON row_store/);
+  });
+
+  it('comments on every table, view and column', async () => {
+    const url = newSchema();
+    await runJob(dir, open(url), await stageText(dir, small), new Service());
+    const silent = await pgQuery(
+      url,
+      `SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+       WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'v')
+         AND relname <> 'brands'
+         AND (col_description(c.oid, attnum) IS NULL OR obj_description(c.oid) IS NULL)`,
+    );
+    expect(silent).toEqual([]);
+  });
+
+  it('that is no address, no database, or behind the wrong password is refused with the way out', async () => {
+    expect(() => createPostgresSink({ url: 'postgres://me:canary@host' })).toThrow(SinkUnusable);
+    if (own) return;
+    const wrong = {
+      [database.replace(server.password, 'canary-wrong')]: /password authentication failed.*SEARCHFLOW_WAREHOUSE_URL/,
+      [server.urlOf('nowhere')]: /"nowhere" does not exist/,
+      [`${database}?sslmode=require`]: /SSL.*sslmode/,
+    };
+    for (const [url, what] of Object.entries(wrong)) {
+      const staged = await stageText(dir, small);
+      const error = await open(url)
+        .openJob(staged.record, staged.files)
+        .catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(SinkUnusable);
+      expect(String(error)).toMatch(what);
+      expect(String(error)).not.toContain('canary');
+    }
+  });
+});

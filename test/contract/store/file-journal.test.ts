@@ -1,0 +1,258 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { FileJournal, type FileJournalOptions } from '../../../src/store/file-journal.js';
+import { intent, journalContract, keyOf, outcome } from '../../support/store/journal-contract.js';
+import { spendContract } from '../../support/store/spend-contract.js';
+
+const root = mkdtempSync(join(tmpdir(), 'searchflow-journal-'));
+const open: FileJournal[] = [];
+afterAll(async () => {
+  for (const journal of open) await journal.close();
+  rmSync(root, { recursive: true, force: true });
+});
+async function openJournal(dir: string, options: Partial<FileJournalOptions> = {}): Promise<FileJournal> {
+  const journal = await FileJournal.open(dir, { writes: true, ...options });
+  open.push(journal);
+  return journal;
+}
+let count = 0;
+const newDir = () => join(root, String(++count));
+
+journalContract('FileJournal', async () => {
+  const dir = newDir();
+  return {
+    journal: await openJournal(dir),
+    // The old one is left as a killed process leaves it: open files, no goodbye.
+    reopen: () => openJournal(dir),
+    scratch: join(root, `scratch-${++count}.jsonl`),
+  };
+});
+
+spendContract('FileJournal', async () => {
+  const dir = newDir();
+  return {
+    books: await openJournal(dir, { team: 'team' }),
+    reopen: (team = 'team') => openJournal(dir, { team }),
+  };
+});
+
+const LINES = 'job/gen/000000.journal';
+const UNITS = 'job/gen/000000.units.jsonl';
+
+async function bought(dir: string, numbers: number[][]): Promise<void> {
+  const journal = await openJournal(dir);
+  for (const group of numbers) {
+    await journal.claim(group.map(keyOf), 'a');
+    const id = await journal.intend(intent('a', group));
+    await journal.land(id, { requestId: null, fetchedAt: 1, units: group.map((number) => outcome(number)) });
+  }
+  await journal.close();
+}
+
+describe('the file journal', () => {
+  it('ignores a torn tail at any byte, and appends after it', async () => {
+    const dir = newDir();
+    await bought(dir, [[1], [2]]);
+    const whole = readFileSync(join(dir, LINES));
+    const units = readFileSync(join(dir, UNITS));
+    const lastLine = whole.lastIndexOf(10, whole.length - 2) + 1;
+    for (let cut = lastLine; cut < whole.length; cut += 7) {
+      writeFileSync(join(dir, LINES), whole.subarray(0, cut));
+      writeFileSync(join(dir, UNITS), Buffer.concat([units, Buffer.from('{"key":"half')]));
+      const journal = await openJournal(dir);
+      const claim = await journal.claim([keyOf(1), keyOf(2)], 'b');
+      expect(claim.landed.map((unit) => unit.key)).toEqual([keyOf(1)]);
+      expect(claim.mine).toMatchObject([{ key: keyOf(2), unknowns: 1 }]);
+      const id = await journal.intend(intent('b', [2]));
+      await journal.land(id, { requestId: null, fetchedAt: 2, units: [outcome(2)] });
+      await journal.close();
+      const again = await openJournal(dir);
+      expect((await again.read([keyOf(1), keyOf(2)])).size).toBe(2);
+      const lines = readFileSync(join(dir, UNITS), 'utf8').trim().split('\n');
+      for (const line of lines) expect(() => JSON.parse(line) as unknown).not.toThrow();
+    }
+  });
+
+  it('passes over a line with a flipped bit and says so', async () => {
+    const dir = newDir();
+    await bought(dir, [[1], [2], [3]]);
+    const data = readFileSync(join(dir, LINES));
+    const lines = data.toString('latin1').split('\n');
+    const at = (lines[0]?.length ?? 0) + 1 + 40;
+    data[at] = (data[at] as number) ^ 1;
+    writeFileSync(join(dir, LINES), data);
+    const journal = await openJournal(dir);
+    expect(journal.damagedLines).toBe(1);
+    const claim = await journal.claim([1, 2, 3].map(keyOf), 'b');
+    expect(claim.landed.map((unit) => unit.key)).toEqual([keyOf(2), keyOf(3)]);
+    expect(claim.mine).toMatchObject([{ key: keyOf(1), unknowns: 1 }]);
+  });
+
+  it('refuses a body that fails its checksum, naming the way out, and buys it again only when told', async () => {
+    const dir = newDir();
+    await bought(dir, [[1], [2]]);
+    const data = readFileSync(join(dir, UNITS));
+    data[30] = (data[30] as number) ^ 1;
+    writeFileSync(join(dir, UNITS), data);
+    const journal = await openJournal(dir);
+    await expect(journal.unitFiles('job/gen/000000', [keyOf(1), keyOf(2)], join(root, 'x'))).rejects.toThrow(
+      /1 bought answer.*--rebuy/,
+    );
+    expect((await journal.claim([keyOf(1), keyOf(2)], 'b')).mine).toEqual([]);
+    expect((await journal.claim([keyOf(1), keyOf(2)], 'b', { rebuyBefore: Date.now() })).mine).toEqual([
+      { key: keyOf(1), unknowns: 0 },
+    ]);
+  });
+
+  it('knows that bodies were pruned, and buys them again only when told', async () => {
+    const dir = newDir();
+    await bought(dir, [[1]]);
+    rmSync(join(dir, UNITS));
+    const journal = await openJournal(dir);
+    await expect(journal.unitFiles('job/gen/000000', [keyOf(1)], join(root, 'x'))).rejects.toThrow('--rebuy');
+    expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
+    expect((await journal.claim([keyOf(1)], 'c', { rebuyBefore: Date.now() })).mine).toHaveLength(1);
+  });
+
+  it('keeps its files to their owner', async () => {
+    const dir = newDir();
+    await bought(dir, [[1]]);
+    for (const file of [LINES, UNITS]) expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);
+  });
+
+  it('reads beside a writer without taking its calls in flight for lost', async () => {
+    const dir = newDir();
+    const writer = await openJournal(dir);
+    await writer.claim([keyOf(1)], 'a');
+    await writer.intend(intent('a', [1]));
+    const reader = await FileJournal.open(dir, { writes: false });
+    expect(await reader.totals('')).toMatchObject({ unknown: [], openMicros: 1000 });
+  });
+
+  it('fails an append that can not be written, and goes on when it can', async () => {
+    const dir = newDir();
+    writeFileSync(join(root, 'not-a-folder'), '');
+    const journal = await openJournal(join(root, 'not-a-folder', 'x'));
+    await expect(journal.intend(intent('a', [1]))).rejects.toThrow();
+    await bought(dir, [[1]]);
+    expect(existsSync(join(dir, LINES))).toBe(true);
+  });
+
+  it('keeps more books than it keeps files open', async () => {
+    const dir = newDir();
+    const journal = await openJournal(dir);
+    for (let round = 0; round < 2; round++) {
+      for (let book = 0; book < 40; book++) {
+        const number = round * 100 + book;
+        await journal.claim([keyOf(number)], 'a');
+        const id = await journal.intend(intent('a', [number], `job/gen/${book}`));
+        await journal.land(id, { requestId: null, fetchedAt: 1, units: [outcome(number)] });
+      }
+    }
+    await journal.close();
+    const again = await openJournal(dir);
+    expect(await again.totals('job/')).toMatchObject({ requests: 80, unknown: [] });
+    expect((await again.read([keyOf(139), keyOf(0)])).size).toBe(2);
+  });
+
+  it('takes the newest answer of a key, whatever book it is in', async () => {
+    const dir = newDir();
+    const journal = await openJournal(dir);
+    for (const [at, book] of [
+      [2000, 'a/g/0'],
+      [1000, 'z/g/0'],
+    ] as const) {
+      await journal.claim([keyOf(1)], 'a', { freshAfter: Number.MAX_SAFE_INTEGER });
+      const id = await journal.intend(intent('a', [1], book));
+      await journal.land(id, { requestId: String(at), fetchedAt: at, units: [outcome(1)] });
+    }
+    await journal.close();
+    const again = await openJournal(dir);
+    expect((await again.read([keyOf(1)])).get(keyOf(1))?.request_id).toBe('2000');
+  });
+});
+
+describe('intents of a dead process', () => {
+  it('are unknown outcomes to whoever reads later, too', async () => {
+    const dir = newDir();
+    const dead = await openJournal(dir);
+    await dead.intend(intent('a', [1]));
+    const alone = await FileJournal.open(dir, { writes: false, alone: true });
+    expect((await alone.totals('')).unknown).toHaveLength(1);
+    const next = await openJournal(dir);
+    expect((await next.totals('')).unknown).toHaveLength(1);
+    const reader = await FileJournal.open(dir, { writes: false });
+    expect((await reader.totals('')).unknown).toMatchObject([
+      { keys: [keyOf(1)], reason: 'the process ended before an answer landed' },
+    ]);
+    expect((await (await openJournal(dir)).totals('')).unknown).toHaveLength(1);
+  });
+});
+
+describe('pruning', () => {
+  it('forgets the bodies of old books only, and still knows what was bought', async () => {
+    const dir = newDir();
+    await bought(dir, [[1]]);
+    const journal = await openJournal(dir);
+    expect(await journal.prune('job/', Date.now() - 60_000)).toBe(0);
+    expect(await journal.prune('other/', Date.now() + 60_000)).toBe(0);
+    expect(await journal.prune('job/', Date.now() + 60_000)).toBe(1);
+    expect(existsSync(join(dir, UNITS))).toBe(false);
+    expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
+  });
+
+  it('begins a day and a month anew at midnight of UTC, and counts an answer for the day it was asked on', async () => {
+    const dir = newDir();
+    let now = Date.UTC(2026, 10, 30, 23, 59, 59);
+    const journal = await openJournal(dir, { team: 'team', now: () => now });
+    await journal.setCaps({ dayMicros: 1000, monthMicros: 2000 });
+    const asked = await journal.intend(intent('a', [1]));
+    const refused = journal.intend(intent('a', [2]));
+    await expect(refused).rejects.toMatchObject({ scope: 'day', resetsAt: Date.UTC(2026, 11, 1) });
+    now += 2000;
+    await journal.intend(intent('a', [2]));
+    await journal.land(asked, { requestId: null, fetchedAt: now, units: [outcome(1)] });
+    expect(await journal.usage('day')).toMatchObject([
+      { group: '2026-11-30', landedMicros: 1000, openMicros: 0 },
+      { group: '2026-12-01', landedMicros: 0, openMicros: 1000 },
+    ]);
+    now = Date.UTC(2026, 11, 2);
+    await journal.intend(intent('a', [3]));
+    now = Date.UTC(2026, 11, 3);
+    await expect(journal.intend(intent('a', [4]))).rejects.toMatchObject({
+      scope: 'month',
+      resetsAt: Date.UTC(2027, 0, 1),
+    });
+  });
+
+  it('heeds caps that another process sets, keeps them to their owner, and spends nothing on damaged ones', async () => {
+    const dir = newDir();
+    const journal = await openJournal(dir, { team: 'team' });
+    const other = await FileJournal.open(dir, { writes: false, team: 'team' });
+    await journal.intend(intent('a', [1]));
+    await other.setCaps({ dayMicros: 1500, monthMicros: null });
+    await expect(journal.intend(intent('a', [2]))).rejects.toMatchObject({ scope: 'day', remainingMicros: 500 });
+    const file = join(dir, 'caps.json');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    writeFileSync(file, '{"team":{"dayMicros":"much"}}');
+    await expect(journal.intend(intent('a', [2]))).rejects.toThrow(/caps\.json.*damaged/);
+    rmSync(file);
+    await journal.intend(intent('a', [2]));
+  });
+
+  it('counts an answer whose intent can not be read any more, and lines of before there were teams for nobody', async () => {
+    const dir = newDir();
+    await bought(dir, [[1], [2]]);
+    const data = readFileSync(join(dir, LINES));
+    data[40] = (data[40] as number) ^ 1;
+    writeFileSync(join(dir, LINES), data);
+    const journal = await openJournal(dir);
+    expect(await journal.usage('operation')).toMatchObject([
+      { group: 'contents', requests: 1, landedMicros: 1000 },
+      { group: 'unknown', requests: 1, landedMicros: 1000 },
+    ]);
+    expect(await (await openJournal(dir, { team: 'team' })).usage('job')).toEqual([]);
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { bucketsFor, flatProfile, type RateProfile, rateProfiles, withKeyLimit } from '../../../src/core/rate.js';
+import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+import { limiterContract, pass } from '../../support/store/limiter-contract.js';
+
+limiterContract('MemoryLimiter', async () => new MemoryLimiter(flatProfile(20)));
+
+describe('the memory limiter', () => {
+  it('obeys after a restart the block that its predecessor was given', async () => {
+    let kept: { until: number; reason: string } | null = null;
+    const memory = {
+      load: () => kept,
+      save: (until: number, reason: string) => {
+        kept = { until, reason };
+      },
+    };
+    const first = new MemoryLimiter(flatProfile(20), memory);
+    await first.block(60_000, 'Retry-After: 60');
+    await first.close();
+    const second = new MemoryLimiter(flatProfile(20), memory);
+    expect(await second.view()).toMatchObject({ blockReason: 'Retry-After: 60' });
+    await second.close();
+  });
+
+  it('starts with a full ring: its predecessor may have used the whole window just now', async () => {
+    const limiter = new MemoryLimiter(flatProfile(20));
+    const made = performance.now();
+    expect((await pass(limiter)) - made).toBeGreaterThanOrEqual(1000);
+    await limiter.close();
+  });
+
+  it('draws from every bucket that names the class, and from the first where none does', async () => {
+    const limiter = new MemoryLimiter({
+      name: 'two',
+      buckets: [
+        { name: 'all', qps: 100, classes: ['search', 'search.deep'] },
+        { name: 'deep', qps: 1, classes: ['search.deep'] },
+      ],
+    });
+    await pass(limiter, { rateClass: 'search.deep', weight: 1 });
+    const free = new AbortController();
+    const second = pass(limiter, { rateClass: 'search.deep', weight: 1 }, free.signal);
+    await pass(limiter, { rateClass: 'unheard-of', weight: 1 });
+    free.abort();
+    await expect(second).rejects.toThrow();
+    await limiter.close();
+  });
+
+  it('takes a new place for a start that was missed by far, before anybody who waits', async () => {
+    const limiter = new MemoryLimiter(flatProfile(2));
+    const grant = await limiter.acquire({ rateClass: 'contents', weight: 1 });
+    const order: string[] = [];
+    const missed = { ...grant, startAt: performance.now() - 90_000 };
+    const other = pass(limiter).then(() => order.push('other'));
+    expect(await limiter.start(missed).then((go) => order.push(go))).toBe(1);
+    await other;
+    expect(order).toEqual(['go', 'other']);
+    await limiter.close();
+  });
+
+  it('draws from a limit of one key beside those of the team', () => {
+    const profile = withKeyLimit(rateProfiles.public as RateProfile, 3);
+    const drawn = (rateClass: string) => bucketsFor(profile, rateClass).map(({ name }) => name);
+    expect(drawn('search.deep')).toEqual(['search', 'search.deep', 'key']);
+    expect(drawn('contents')).toEqual(['contents', 'key']);
+    expect(drawn('unheard-of')).toEqual(['search', 'key']);
+  });
+
+  it('goes slower while the service queues its calls, a fifth at most', async () => {
+    const limiter = new MemoryLimiter(flatProfile(20));
+    const draw = { rateClass: 'contents', weight: 1 };
+    expect((await limiter.view()).effectiveQps).toBe(20);
+    for (let answer = 0; answer < 500; answer++) limiter.queued(draw);
+    const waiting = limiter.acquire(draw);
+    await Promise.resolve();
+    const { qps, effectiveQps } = await limiter.view();
+    expect(qps).toBe(20);
+    expect(effectiveQps).toBeCloseTo(16, 1);
+    await waiting;
+    await limiter.close();
+  });
+
+  it('has profiles whose every bucket allows at least one unit a second', () => {
+    for (const profile of Object.values(rateProfiles)) {
+      for (const bucket of profile.buckets) expect(bucket.qps).toBeGreaterThanOrEqual(1);
+    }
+  });
+});

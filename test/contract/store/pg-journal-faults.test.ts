@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Postgres } from '../../../src/postgres/index.js';
+import { openStore } from '../../../src/store/postgres/open-store.js';
+import { PgJournal } from '../../../src/store/postgres/pg-journal.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { type CuttingProxy, startCuttingProxy } from '../../support/store/cutting-proxy.js';
+import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
+
+let server: PostgresServer;
+let proxy: CuttingProxy;
+const opened: { readonly postgres: Postgres; readonly journal: PgJournal }[] = [];
+beforeAll(async () => {
+  server = await startPostgres();
+  proxy = await startCuttingProxy(server.port);
+});
+afterAll(async () => {
+  for (const { journal } of opened) await journal.close();
+  for (const { postgres } of opened) await postgres.close();
+  await proxy.close();
+  await server.stop();
+});
+
+async function open(url: string) {
+  const postgres = await openStore(url, { applicationName: 'journal', patienceMs: 20_000 });
+  // No beat comes between.
+  const journal = await PgJournal.open(postgres, { team: 'team', deadAfterMs: 3_600_000 });
+  opened.push({ postgres, journal });
+  return { postgres, journal };
+}
+
+const answer = (numbers: number[]) => ({
+  requestId: 'req',
+  fetchedAt: 1000,
+  units: numbers.map((number) => outcome(number)),
+});
+
+describe.each(['request', 'answer'] as const)('a connection that loses the %s (39)', (what) => {
+  async function cutting() {
+    const { journal } = await open(proxy.through(await server.database()));
+    const losing = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+      const cut = proxy.cut(what, `.${name}(`);
+      const [result] = await Promise.all([work(), cut]);
+      return result;
+    };
+    return { journal, losing };
+  }
+
+  it('makes no claim double or lost', async () => {
+    const { journal, losing } = await cutting();
+    const claim = await losing('claim_units', () => journal.claim([keyOf(1), keyOf(2)], 'a'));
+    expect(claim.mine).toHaveLength(2);
+    expect((await journal.claim([keyOf(1)], 'b')).theirs).toEqual([keyOf(1)]);
+    await losing('release', () => journal.release('a'));
+    expect((await journal.claim([keyOf(1)], 'b')).mine).toHaveLength(1);
+  });
+
+  it('makes no intent and no answer count twice', async () => {
+    const { journal, losing } = await cutting();
+    await journal.claim([keyOf(1), keyOf(2)], 'a');
+    const cap = { bookPrefix: 'job/', limitMicros: 2000 };
+    const id = await losing('intend', () => journal.intend({ ...intent('a', [1, 2]), cap }));
+    expect((await journal.spent()).day.openMicros).toBe(2000);
+    await losing('land', () => journal.land(id, answer([1, 2])));
+    expect(await journal.totals('job/')).toMatchObject({
+      requests: 1,
+      unitsLanded: 2,
+      costMicros: 2000,
+      openMicros: 0,
+    });
+    expect((await journal.spent()).day).toMatchObject({ landedMicros: 2000, openMicros: 0 });
+  });
+
+  it('makes no note count twice', async () => {
+    const { journal, losing } = await cutting();
+    await journal.claim([keyOf(1)], 'a');
+    const id = await journal.intend(intent('a', [1]));
+    await journal.miss(id, 'connection reset', 'maybe');
+    await losing('note', () => journal.note(id, 'a', { run: 'r' }));
+    expect((await journal.spent()).day).toMatchObject({ openMicros: 1000, unknownMicros: 0 });
+    await journal.release('a');
+    expect((await journal.claim([keyOf(1)], 'b')).mine).toMatchObject([{ unknowns: 0, started: { intentId: id } }]);
+  });
+
+  it('makes no missed answer and no settled unit count twice', async () => {
+    const { journal, losing } = await cutting();
+    await journal.claim([1, 2, 3].map(keyOf), 'a');
+    const lost = await journal.intend(intent('a', [1]));
+    await losing('miss', () => journal.miss(lost, 'connection reset', 'maybe'));
+    const unsent = await journal.intend(intent('a', [2]));
+    await losing('miss', () => journal.miss(unsent, 'held back', 'never'));
+    await losing('settle', () => journal.settle('a', 'job/g/0', 'contents', [outcome(3, { costMicros: 0 })]));
+    const totals = await journal.totals('job/');
+    expect(totals).toMatchObject({ requests: 0, unitsLanded: 1, openMicros: 0, unknown: [{ keys: [keyOf(1)] }] });
+    expect((await journal.spent()).day).toMatchObject({ unknownMicros: 1000, openMicros: 0 });
+    await journal.release('a');
+    expect((await journal.claim([keyOf(1), keyOf(3)], 'b')).mine).toMatchObject([{ key: keyOf(1), unknowns: 1 }]);
+  });
+});
+
+describe('the shared journal', () => {
+  it('does again what the database rolled back: deadlock, serialization failure, lock wait, statement timeout (41)', async () => {
+    const { postgres, journal } = await open(await server.database());
+    await journal.claim([keyOf(1), keyOf(2)], 'a');
+    const id = await journal.intend(intent('a', [1, 2]));
+    // A sequence is not rolled back: the first four writes fail, the fifth does not.
+    await postgres.query('CREATE SEQUENCE failures');
+    await postgres.query(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+      DECLARE codes text[] := ARRAY['40P01', '40001', '55P03', '57014']; nth integer := nextval('failures');
+      BEGIN
+        IF nth <= 4 THEN RAISE EXCEPTION 'rolled back' USING ERRCODE = codes[nth]; END IF;
+        RETURN NEW;
+      END $$`);
+    await postgres.query('CREATE TRIGGER fail BEFORE INSERT ON searchflow_store.spend EXECUTE FUNCTION fail()');
+    await journal.land(id, answer([1, 2]));
+    expect(await journal.totals('job/')).toMatchObject({ requests: 1, unitsLanded: 2, costMicros: 2000 });
+    expect((await journal.spent()).day).toMatchObject({ landedMicros: 2000, openMicros: 0 });
+  });
+
+  it('waits where the database became read-only, until it can write again (40)', async () => {
+    const url = await server.database();
+    const name = new URL(url).pathname.slice(1);
+    const { journal } = await open(url);
+    const admin = await openStore(await server.database(), { applicationName: 'admin' });
+    const turn = async (readOnly: boolean) => {
+      await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = ${readOnly ? 'on' : 'off'}`);
+      await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
+    };
+    await journal.claim([keyOf(1)], 'a');
+    const id = await journal.intend(intent('a', [1]));
+    await turn(true);
+    let landed = false;
+    const landing = journal.land(id, answer([1])).then(() => {
+      landed = true;
+    });
+    expect(await journal.lookup([keyOf(1)])).toEqual([]);
+    expect(landed).toBe(false);
+    await turn(false);
+    await landing;
+    expect(await journal.lookup([keyOf(1)])).toHaveLength(1);
+    await admin.close();
+  });
+
+  it('is woken by other processes, also after its connections were cut', async () => {
+    const url = await server.database();
+    const [one, other] = [await open(url), await open(url)];
+    await one.journal.claim([keyOf(1)], 'a');
+    const waiting = other.journal.settled([keyOf(1)]);
+    await one.journal.release('a');
+    await waiting;
+    await one.journal.claim([keyOf(1)], 'a');
+    const again = other.journal.settled([keyOf(1)]);
+    await one.postgres.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+    );
+    await one.journal.release('a');
+    await again;
+  });
+
+  it('lets no two processes pass a cap together', async () => {
+    const url = await server.database();
+    const journals = (await Promise.all([open(url), open(url)])).map(({ journal }) => journal);
+    const cap = { bookPrefix: 'job/', limitMicros: 10_000 };
+    const asked = await Promise.allSettled(
+      Array.from({ length: 40 }, async (_, index) => {
+        const journal = journals[index % 2] as PgJournal;
+        await journal.claim([keyOf(index)], `owner-${index}`);
+        return journal.intend({ ...intent(`owner-${index}`, [index]), cap });
+      }),
+    );
+    expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(10);
+    expect((await journals[0]!.totals('job/')).openMicros).toBe(10_000);
+  });
+
+  it('refuses a database that it could not trust, in a sentence without its password', async () => {
+    const url = await server.database();
+    const admin = await openStore(await server.database(), { applicationName: 'admin' });
+    await admin.query(
+      `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_isolation = 'serializable'`,
+    );
+    await admin.close();
+    await expect(openStore(url, { applicationName: 'test' })).rejects.toThrow(
+      /^The store postgres:\/\/127.0.0.1:\d+\/\w+ has default_transaction_isolation = serializable; read committed is needed$/,
+    );
+  });
+});

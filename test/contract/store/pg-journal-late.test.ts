@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ClaimLost } from '../../../src/core/journal.js';
+import { identifier } from '../../../src/postgres/index.js';
+import { PgJournal } from '../../../src/store/postgres/pg-journal.js';
+import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
+import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
+
+let stores: PgStores;
+beforeAll(async () => {
+  stores = await startPgStores();
+});
+afterAll(() => stores.stop());
+
+/**
+ * A process with a request for units 1 and 2 in flight, which was then taken for dead (stopped, cut off) and doesn't know it;
+ * and another one.
+ */
+async function zombie() {
+  const url = stores.url();
+  const { journal: dead } = await stores.journal(url);
+  await dead.claim([1, 2, 3].map(keyOf), 'dead');
+  const id = await dead.intend(intent('dead', [1, 2]));
+  const judge = await stores.connect(url);
+  await judge.query(`UPDATE ${identifier(judge.address.schema)}.processes SET seen_at = '-infinity', dead_after = '0'`);
+  const { journal: heir } = await stores.journal(url);
+  const land = () =>
+    dead.land(id, { requestId: 'late', fetchedAt: Date.now(), units: [outcome(1), outcome(2, { costMicros: 500 })] });
+  const requestOf = async (number: number) => (await heir.read([keyOf(number)])).get(keyOf(number))?.request_id;
+  return { dead, heir, id, land, requestOf };
+}
+
+const answer = (requestId: string, numbers: number[]) => ({
+  requestId,
+  fetchedAt: Date.now(),
+  units: numbers.map((number) => outcome(number)),
+});
+
+async function sums(journal: PgJournal) {
+  const { landedMicros, openMicros, unknownMicros } = (await journal.spent()).day;
+  return { landedMicros, openMicros, unknownMicros };
+}
+
+describe('a process that was taken for dead', () => {
+  it('loses its claims, and what it had in flight is unknown, once, whoever looks', async () => {
+    const { dead, heir } = await zombie();
+    for (const journal of [dead, heir]) {
+      expect((await journal.totals('job/')).unknown).toMatchObject([
+        {
+          keys: [keyOf(1), keyOf(2)],
+          reason: 'the process ended before an answer landed',
+          estimateMicros: 2000,
+        },
+      ]);
+    }
+    expect(await sums(heir)).toEqual({ landedMicros: 0, openMicros: 0, unknownMicros: 2000 });
+    const claim = await heir.claim([1, 3].map(keyOf), 'heir');
+    expect(claim.mine).toMatchObject([
+      { key: keyOf(1), unknowns: 1 },
+      { key: keyOf(3), unknowns: 0 },
+    ]);
+  });
+
+  it('lands what it bought all the same: no unknown outcome is left', async () => {
+    const { heir, land } = await zombie();
+    await land();
+    expect(await heir.totals('job/')).toMatchObject({ requests: 1, costMicros: 1500, openMicros: 0, unknown: [] });
+    expect(await sums(heir)).toEqual({ landedMicros: 1500, openMicros: 0, unknownMicros: 0 });
+    expect((await heir.claim([keyOf(1), keyOf(2)], 'heir')).landed).toHaveLength(2);
+    await land();
+    expect((await heir.totals('job/')).costMicros).toBe(1500);
+  });
+
+  it('leaves units to whoever bought them again; its own purchase counts, and is listed as bought twice', async () => {
+    const { heir, land, requestOf } = await zombie();
+    await heir.claim([keyOf(1)], 'heir');
+    await heir.land(await heir.intend(intent('heir', [1])), answer('again', [1]));
+    await land();
+    expect([await requestOf(1), await requestOf(2)]).toEqual(['again', 'late']);
+    const totals = await heir.totals('job/');
+    expect(totals).toMatchObject({ requests: 2, costMicros: 2500 });
+    expect(totals.unknown).toMatchObject([
+      { keys: [keyOf(1), keyOf(2)], estimateMicros: 0, reason: expect.stringMatching(/^bought twice: 1 of its 2/) },
+    ]);
+    expect(await sums(heir)).toEqual({ landedMicros: 2500, openMicros: 0, unknownMicros: 0 });
+  });
+
+  it('spares whoever is about to buy its units again', async () => {
+    const { heir, land } = await zombie();
+    await heir.claim([1, 2, 3].map(keyOf), 'heir');
+    await land();
+    await expect(heir.intend(intent('heir', [1, 2]))).rejects.toThrow(ClaimLost);
+    await heir.intend(intent('heir', [3]));
+    const claim = await heir.claim([1, 2, 3].map(keyOf), 'heir');
+    expect(claim.landed).toHaveLength(2);
+    expect(claim.mine).toEqual([{ key: keyOf(3), unknowns: 0 }]);
+  });
+
+  it('has its units listed as bought twice where the other’s request was in flight when it landed', async () => {
+    const { heir, land, requestOf } = await zombie();
+    await heir.claim([keyOf(1)], 'heir');
+    const id = await heir.intend(intent('heir', [1]));
+    await land();
+    await heir.land(id, answer('again', [1]));
+    expect(await requestOf(1)).toBe('late');
+    const totals = await heir.totals('job/');
+    expect(totals).toMatchObject({ requests: 2, costMicros: 2500 });
+    expect(totals.unknown).toMatchObject([{ keys: [keyOf(1)], reason: expect.stringMatching(/^bought twice: 1 of/) }]);
+  });
+
+  it('takes back an unknown outcome that, as it knows, was never sent', async () => {
+    const { dead, heir, id } = await zombie();
+    await dead.miss(id, 'held back before it was sent', 'never');
+    expect(await heir.totals('job/')).toMatchObject({ openMicros: 0, unknown: [] });
+    expect(await sums(heir)).toEqual({ landedMicros: 0, openMicros: 0, unknownMicros: 0 });
+    expect((await heir.claim([keyOf(1)], 'heir')).mine).toEqual([{ key: keyOf(1), unknowns: 0 }]);
+  });
+
+  it('buys nothing more of what it had claimed, but can claim anew', async () => {
+    const { dead, heir } = await zombie();
+    await expect(dead.intend(intent('dead', [3]))).rejects.toThrow(ClaimLost);
+    await expect(dead.settle('dead', 'job/gen/0', 'contents', [outcome(3)])).rejects.toThrow(ClaimLost);
+    expect((await dead.claim([keyOf(3)], 'dead-2')).mine).toHaveLength(1);
+    await dead.intend(intent('dead-2', [3]));
+    expect((await heir.claim([keyOf(3)], 'heir')).theirs).toEqual([keyOf(3)]);
+  });
+
+  it('has a success put in place of a unit that was given up meanwhile', async () => {
+    const { heir, land, requestOf } = await zombie();
+    await heir.claim([keyOf(1)], 'heir');
+    const given = outcome(1, { status: 'error', errorTag: 'UNKNOWN_OUTCOME', costMicros: 0, result: null });
+    await heir.settle('heir', 'job/gen/000000', 'contents', [given]);
+    await land();
+    expect(await requestOf(1)).toBe('late');
+    expect(await heir.lookup([keyOf(1)])).toMatchObject([{ status: 'success', errorTag: null }]);
+    expect((await heir.totals('job/')).unknown).toEqual([]);
+  });
+});
+
+describe('a process that ends in order', () => {
+  it('gives back what it holds at once', async () => {
+    const url = stores.url();
+    const postgres = await stores.connect(url);
+    const journal = await PgJournal.open(postgres, { team: 'team' });
+    await journal.claim([keyOf(1), keyOf(2)], 'a');
+    await journal.intend(intent('a', [1]));
+    await journal.close();
+    const { journal: next } = await stores.journal(url);
+    expect((await next.claim([keyOf(1), keyOf(2)], 'b')).mine).toMatchObject([
+      { key: keyOf(1), unknowns: 1 },
+      { key: keyOf(2), unknowns: 0 },
+    ]);
+  });
+});
+
+describe('a process that was out of touch with the database', () => {
+  it('takes nobody for dead at first: the others may have been out of touch, too', async () => {
+    const postgres = await stores.connect(stores.url());
+    const schema = identifier(postgres.address.schema);
+    const [one, other] = [randomUUID(), randomUUID()];
+    const beat = () => postgres.query(`SELECT ${schema}.beat($1)`, [one]);
+    const known = async () => (await postgres.query<{ id: string }>(`SELECT id FROM ${schema}.processes`)).length;
+    for (const id of [one, other]) await postgres.query(`SELECT ${schema}.register_process($1, 'host', 1, 500)`, [id]);
+    const away = `SELECT clock_timestamp() - pg_postmaster_start_time() > interval '500 ms' AS long`;
+    while (!(await postgres.query<{ long: boolean }>(away))[0]?.long) await delay(20);
+    await postgres.query(`UPDATE ${schema}.processes SET seen_at = '-infinity'`);
+    await beat();
+    expect(await known()).toBe(2);
+    while ((await known()) > 1) await beat();
+  });
+});

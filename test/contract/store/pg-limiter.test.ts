@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Draw } from '../../../src/core/limiter.js';
+import { flatProfile, type RateProfile, rateProfiles, withKeyLimit } from '../../../src/core/rate.js';
+import { identifier, type Postgres } from '../../../src/postgres/index.js';
+import { PgLimiter } from '../../../src/store/postgres/limiter.js';
+import { limiterContract, mostInASecond, pass } from '../../support/store/limiter-contract.js';
+import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
+
+let stores: PgStores;
+let postgres: Postgres;
+let url: string;
+beforeAll(async () => {
+  stores = await startPgStores();
+  url = stores.url();
+  postgres = await stores.connect(url);
+});
+afterAll(() => stores.stop());
+
+const one: Draw = { rateClass: 'contents', weight: 1 };
+
+function limiterOf(team: string, profile: RateProfile = flatProfile(20), over: Postgres = postgres, key = 'key') {
+  return new PgLimiter({ postgres: over, team, key, profile });
+}
+
+limiterContract('PgLimiter', async () => limiterOf(randomUUID()));
+
+// Side by side, since most of each is waiting.
+describe.concurrent('the limiter on PostgreSQL', () => {
+  it('is one for all processes of a team: together they never pass the limit, and each gets its share', async () => {
+    const team = randomUUID();
+    const processes = await Promise.all(
+      [1, 2, 3].map(async () => ({ limiter: limiterOf(team, flatProfile(20), await stores.connect(url)) })),
+    );
+    const starts: { at: number; weight: number; by: number }[] = [];
+    await Promise.all(
+      processes.flatMap(({ limiter }, by) =>
+        Array.from({ length: 16 }, async (_, index) => {
+          const weight = index % 5 === 4 ? 2 : 1;
+          starts.push({ at: await pass(limiter, { ...one, weight }), weight, by });
+        }),
+      ),
+    );
+    expect(mostInASecond(starts)).toBeLessThanOrEqual(20);
+    const firstHalf = starts.toSorted((a, b) => a.at - b.at).slice(0, 24);
+    for (const by of [0, 1, 2]) expect(firstHalf.filter((start) => start.by === by).length).toBeGreaterThanOrEqual(6);
+    for (const { limiter } of processes) await limiter.close();
+  });
+
+  it('shows a block of one process to all others at once', async () => {
+    const team = randomUUID();
+    const two = flatProfile(2);
+    const [told, other] = [limiterOf(team, two), limiterOf(team, two, await stores.connect(url))];
+    await Promise.all([pass(told), pass(other)]);
+    const granted = await other.acquire(one);
+    await told.block(600, 'Retry-After: 0.6');
+    const until = performance.now() + 600;
+    expect(await other.start(granted)).toBe('blocked');
+    expect((await other.view()).blockReason).toBe('Retry-After: 0.6');
+    const starts = await Promise.all([told, other].map((limiter) => pass(limiter)));
+    for (const at of starts) expect(at).toBeGreaterThanOrEqual(until - 20);
+    await Promise.all([told.close(), other.close()]);
+  });
+
+  it('sees a block although the notification is lost', async () => {
+    const team = randomUUID();
+    const deaf: Postgres = { ...postgres, listen: async () => async () => undefined };
+    const [told, other] = [limiterOf(team, flatProfile(2)), limiterOf(team, flatProfile(2), deaf)];
+    await Promise.all([pass(told), pass(other)]);
+    const granted = await other.acquire(one);
+    await told.block(2000, 'told');
+    expect(await other.start(granted)).toBe('blocked');
+    await Promise.all([told.close(), other.close()]);
+  });
+
+  it('keeps its block and its rings for whoever comes after', async () => {
+    const team = randomUUID();
+    const first = limiterOf(team, flatProfile(2));
+    await Promise.all([pass(first), pass(first)]);
+    const lastStart = performance.now();
+    await first.close();
+    const second = limiterOf(team, flatProfile(2));
+    expect((await second.view()).buckets).toMatchObject([{ name: 'all', qps: 2, used: 2 }]);
+    await Promise.all([pass(second), pass(second)]);
+    expect(performance.now() - lastStart).toBeGreaterThanOrEqual(990);
+    await second.block(60_000, 'a minute');
+    await second.close();
+    const third = limiterOf(team, flatProfile(2));
+    expect((await third.view()).blockReason).toBe('a minute');
+    await third.close();
+  });
+
+  it('wastes at most what was granted to a process that died', async () => {
+    const team = randomUUID();
+    const dead = limiterOf(team);
+    const waiting = Array.from({ length: 40 }, () => dead.acquire(one).catch(() => null));
+    await waiting[0];
+    await dead.close();
+    // 250 ms ahead at 20 a second, with gaps of 30 ms.
+    expect((await Promise.all(waiting)).filter((grant) => grant !== null).length).toBeLessThanOrEqual(9);
+    const heir = limiterOf(team);
+    const starts = await Promise.all(Array.from({ length: 20 }, () => pass(heir)));
+    expect(mostInASecond(starts.map((at) => ({ at, weight: 1 })))).toBeGreaterThanOrEqual(11);
+    expect((await heir.view()).waiting).toBe(0);
+    await heir.close();
+  });
+
+  it('lets calls wait while the database is away, and none pass', async () => {
+    const team = randomUUID();
+    let away = false;
+    const flaky: Postgres = {
+      ...postgres,
+      query: async <R>(text: string, values?: readonly unknown[], signal?: AbortSignal) => {
+        while (away) await delay(20, undefined, { signal });
+        return postgres.query<R>(text, values, signal);
+      },
+    };
+    const limiter = limiterOf(team, flatProfile(20), flaky);
+    await pass(limiter);
+    away = true;
+    const passed: number[] = [];
+    const waiting = [one, { ...one, weight: 0 }].map((draw) => pass(limiter, draw).then((at) => passed.push(at)));
+    // A look waits for the database too, for a second: then what is known must do.
+    expect(await limiter.view()).toMatchObject({ profile: 'flat-20', blockedUntil: null, waiting: 2 });
+    expect(passed).toEqual([]);
+    away = false;
+    await Promise.all(waiting);
+    await limiter.close();
+  });
+
+  it('keeps a key with a lower limit of its own within the team, and leaves the rest to the other keys', async () => {
+    const team = randomUUID();
+    const slow = limiterOf(team, withKeyLimit(flatProfile(20), 2), postgres, 'slow');
+    const fast = limiterOf(team, flatProfile(20), postgres, 'fast');
+    const starts: { at: number; weight: number; by: string }[] = [];
+    const go = async (limiter: PgLimiter, by: string) => starts.push({ at: await pass(limiter), weight: 1, by });
+    await Promise.all([
+      ...Array.from({ length: 3 }, () => go(slow, 'slow')),
+      ...Array.from({ length: 27 }, () => go(fast, 'fast')),
+    ]);
+    expect(mostInASecond(starts)).toBeLessThanOrEqual(20);
+    expect(mostInASecond(starts.filter(({ by }) => by === 'slow'))).toBeLessThanOrEqual(2);
+    expect((await slow.view()).buckets.map(({ name, qps }) => [name, qps])).toEqual([
+      ['all', 20],
+      ['key', 2],
+    ]);
+    await Promise.all([slow.close(), fast.close()]);
+  });
+
+  it('holds deep searches to their own rate and to that of all searches', async () => {
+    const limiter = limiterOf(randomUUID(), rateProfiles.public);
+    const starts: { at: number; weight: number; deep: boolean }[] = [];
+    const go = async (rateClass: string) =>
+      starts.push({ at: await pass(limiter, { rateClass, weight: 1 }), weight: 1, deep: rateClass === 'search.deep' });
+    await Promise.all([
+      ...Array.from({ length: 7 }, () => go('search.deep')),
+      ...Array.from({ length: 11 }, () => go('search')),
+    ]);
+    expect(mostInASecond(starts)).toBeLessThanOrEqual(10);
+    expect(mostInASecond(starts.filter(({ deep }) => deep))).toBeLessThanOrEqual(5);
+    await limiter.close();
+  });
+
+  it('goes slower while the service queues its calls, and says so to all', async ({ expect }) => {
+    const team = randomUUID();
+    const [told, other] = [limiterOf(team), limiterOf(team)];
+    await pass(told);
+    expect((await other.view()).effectiveQps).toBeGreaterThan(19.7);
+    for (let answer = 0; answer < 500; answer++) told.queued(one);
+    await pass(told);
+    await expect.poll(async () => (await other.view()).effectiveQps).toBeLessThan(17);
+    expect(await other.view()).toMatchObject({ qps: 20 });
+    expect((await other.view()).effectiveQps).toBeGreaterThanOrEqual(16);
+    await Promise.all([told.close(), other.close()]);
+  });
+
+  it('shows what waits in every process', async ({ expect }) => {
+    const team = randomUUID();
+    const [busy, looker] = [limiterOf(team), limiterOf(team)];
+    await busy.block(5000, 'told');
+    const waiting = Array.from({ length: 3 }, () => pass(busy).catch(() => undefined));
+    expect(await busy.view()).toMatchObject({ waiting: 3 });
+    await expect.poll(() => looker.view()).toMatchObject({ waiting: 3, blockReason: 'told' });
+    await Promise.all([busy.close(), looker.close()]);
+    await Promise.all(waiting);
+  });
+
+  it('starts anew with a full ring where the database lost its rings', async () => {
+    const team = randomUUID();
+    const limiter = limiterOf(team);
+    await pass(limiter);
+    await postgres.query(`DELETE FROM ${identifier(postgres.address.schema)}.limiter_buckets WHERE scope = $1`, [team]);
+    const lost = performance.now();
+    expect((await pass(limiter)) - lost).toBeGreaterThanOrEqual(1000);
+    await limiter.close();
+  });
+});

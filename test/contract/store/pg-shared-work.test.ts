@@ -1,0 +1,135 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JobEntry } from '../../../src/core/job-entries.js';
+import { sliceFile } from '../../../src/rows/index.js';
+import { PgJobEntries } from '../../../src/store/postgres/pg-job-entries.js';
+import { PgStages } from '../../../src/store/postgres/pg-stages.js';
+import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
+
+const root = mkdtempSync(join(tmpdir(), 'searchflow-pg-shared-'));
+let stores: PgStores;
+beforeAll(async () => {
+  stores = await startPgStores();
+});
+afterAll(async () => {
+  await stores.stop();
+  rmSync(root, { recursive: true, force: true });
+});
+
+let count = 0;
+const newDir = () => join(root, String(++count));
+
+/** Staged slices in a folder of this machine, as staging leaves them. */
+function stage(generation: string, slices: number) {
+  const stageDir = join(newDir(), generation);
+  mkdirSync(stageDir, { recursive: true });
+  for (let slice = 0; slice < slices; slice++) {
+    writeFileSync(sliceFile(stageDir, slice), gzipSync(`{"n":${slice},"u":"\\u0000"}\n`));
+  }
+  return { job: 'brands-1', generation, slices, stageDir };
+}
+
+describe('staged rows in a store', () => {
+  async function machines() {
+    const url = stores.url();
+    const one = new PgStages(await stores.connect(url), { cacheDir: newDir(), sliceFile });
+    const cacheDir = newDir();
+    const other = new PgStages(await stores.connect(url), { cacheDir, sliceFile });
+    return { one, other, cacheDir };
+  }
+
+  it('are brought to a machine that has not staged them, byte for byte, once', async () => {
+    const { one, other, cacheDir } = await machines();
+    const staged = stage('gen', 3);
+    await one.share(staged);
+    await one.share(staged);
+    expect(await one.slice(staged, 2)).toBe(sliceFile(staged.stageDir, 2));
+    const elsewhere = { ...staged, stageDir: '/nowhere' };
+    const [path] = await Promise.all([other.slice(elsewhere, 2), other.slice(elsewhere, 2)]);
+    expect(path).toBe(sliceFile(join(cacheDir, 'brands-1', 'gen'), 2));
+    expect(readFileSync(path)).toEqual(readFileSync(sliceFile(staged.stageDir, 2)));
+    expect(readdirSync(join(cacheDir, 'brands-1', 'gen'))).toEqual(['000002.jsonl.gz']);
+  });
+
+  it('go on being shared where somebody was killed while sharing them', async () => {
+    const { one, other } = await machines();
+    const staged = stage('gen', 3);
+    const kept = readFileSync(sliceFile(staged.stageDir, 2));
+    rmSync(sliceFile(staged.stageDir, 2));
+    await expect(one.share(staged)).rejects.toThrow();
+    writeFileSync(sliceFile(staged.stageDir, 2), kept);
+    await one.share(staged);
+    const paths = [0, 1, 2].map((slice) => other.slice({ ...staged, stageDir: '/nowhere' }, slice));
+    for (const path of await Promise.all(paths)) expect(existsSync(path)).toBe(true);
+  });
+
+  it('are forgotten but for the newest contents, here and there, and say the way out', async () => {
+    const { one, other, cacheDir } = await machines();
+    const all = Array.from({ length: 6 }, (_, index) => stage(`gen${index}`, 1));
+    for (const staged of all) {
+      await one.share(staged);
+      await other.slice({ ...staged, stageDir: '/nowhere' }, 0);
+    }
+    expect(readdirSync(join(cacheDir, 'brands-1')).length).toBeLessThanOrEqual(4);
+    rmSync(cacheDir, { recursive: true });
+    await expect(other.slice({ ...all[0]!, stageDir: '/nowhere' }, 0)).rejects.toThrow(
+      "Slice 0 of the staged rows of brands-1 is not in the store; the job's command stages them again",
+    );
+    await other.slice({ ...all[5]!, stageDir: '/nowhere' }, 0);
+  });
+
+  it('never write outside of their folder', async () => {
+    const { other } = await machines();
+    const staged = { job: '../../x', generation: 'gen', slices: 1, stageDir: '/nowhere' };
+    await expect(other.slice(staged, 0)).rejects.toThrow("can't be the id");
+  });
+});
+
+describe('job entries in a store', () => {
+  const entry = (job: string, csv: string | null = null): JobEntry => ({
+    staged: {
+      ...{ job, name: 'brands', origin: 'sandbox', operation: 'contents', input: '/in.csv', into: '/out.duckdb' },
+      ...{
+        columns: ['url', 'odd \u0000 name'],
+        unitColumn: 'url',
+        options: { text: true },
+        batch: 100,
+        generation: 'g',
+      },
+      ...{ rows: 1, badRows: 0, distinctUnits: 1, slices: 1, rowsPerSlice: 1, window: 3, stageDir: '/stage' },
+    },
+    named: false,
+    csv,
+    completed: null,
+  });
+
+  it('are seen from every process as they were put last, the longest untouched first', async () => {
+    const url = stores.url();
+    const one = new PgJobEntries(await stores.connect(url));
+    const other = new PgJobEntries(await stores.connect(url));
+    expect(await other.get('a-1')).toBeNull();
+    await one.put(entry('a-1'));
+    await one.put(entry('b-2'));
+    await one.put(entry('a-1', '/out.csv'));
+    expect(await other.get('a-1')).toEqual(entry('a-1', '/out.csv'));
+    expect(await other.all()).toEqual([entry('b-2'), entry('a-1', '/out.csv')]);
+  });
+
+  it('are kept apart from walks, which are seen in the same way', async () => {
+    const entries = new PgJobEntries(await stores.connect(stores.url()));
+    const before = await entries.all();
+    const walk = (job: string, into: string) => ({
+      job,
+      workflowId: `searchflow-${job}`,
+      ...{ origin: 'sandbox', stream: 'sync', into },
+    });
+    await entries.putWalk(walk('events-sync-1', 'a.duckdb'));
+    await entries.putWalk(walk('events-sync-2', 'b.duckdb'));
+    await entries.putWalk(walk('events-sync-1', 'c.duckdb'));
+    expect(await entries.walks()).toEqual([walk('events-sync-2', 'b.duckdb'), walk('events-sync-1', 'c.duckdb')]);
+    expect([await entries.get('events-sync-1'), await entries.all()]).toEqual([null, before]);
+  });
+});

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Postgres } from '../../../src/postgres/index.js';
+import { PgSlots } from '../../../src/store/postgres/slots.js';
+import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
+import { slotsContract } from '../../support/store/slots-contract.js';
+
+let stores: PgStores;
+let url: string;
+let postgres: Postgres;
+beforeAll(async () => {
+  stores = await startPgStores();
+  url = stores.url();
+  postgres = await stores.connect(url);
+});
+afterAll(() => stores.stop());
+
+slotsContract('PgSlots', async (limit) => new PgSlots({ postgres, team: randomUUID(), limit }));
+
+describe('the slots on PostgreSQL', () => {
+  it('are one set for all processes, which never hold more together', async () => {
+    const team = randomUUID();
+    const processes = await Promise.all(
+      [0, 1, 2].map(async () => new PgSlots({ postgres: await stores.connect(url), team, limit: 4 })),
+    );
+    let holding = 0;
+    let most = 0;
+    await Promise.all(
+      processes.flatMap((slots, by) =>
+        Array.from({ length: 8 }, async (_, index) => {
+          const owner = `${by}-${index}`;
+          await slots.take(owner);
+          most = Math.max(most, ++holding);
+          expect((await slots.owners()).length).toBeLessThanOrEqual(4);
+          holding--;
+          await slots.free(owner);
+        }),
+      ),
+    );
+    expect(most).toBe(4);
+    for (const slots of processes) await slots.close();
+  });
+
+  it('go to whoever waits longest, in whatever process it waits', async () => {
+    const team = randomUUID();
+    const processes = [0, 1, 2].map(() => new PgSlots({ postgres, team, limit: 1 }));
+    const [first, second, third] = processes as [PgSlots, PgSlots, PgSlots];
+    await first.take('a');
+    const order: string[] = [];
+    const takes: Promise<unknown>[] = [];
+    for (const [waits, [slots, owner]] of (
+      [
+        [third, 'b'],
+        [second, 'c'],
+        [first, 'd'],
+      ] as const
+    ).entries()) {
+      takes.push(slots.take(owner).then(() => order.push(owner)));
+      await expect.poll(async () => (await first.view()).waiting).toBe(waits + 1);
+    }
+    for (const [index, freed] of ['a', 'b', 'c'].entries()) {
+      await first.free(freed);
+      await takes[index];
+    }
+    expect(order).toEqual(['b', 'c', 'd']);
+    for (const slots of processes) await slots.close();
+  });
+
+  it('stay taken when the process that took them dies, until somebody gives them back', async () => {
+    const team = randomUUID();
+    const doomed = new PgSlots({ postgres: await stores.connect(url), team, limit: 1 });
+    await doomed.take('a');
+    await doomed.name('a', 'run-a');
+    await doomed.close();
+    const heir = new PgSlots({ postgres, team, limit: 1 });
+    expect(await heir.owners()).toMatchObject([{ owner: 'a', runId: 'run-a' }]);
+    await heir.take('a');
+    const next = heir.take('b');
+    await heir.free('a');
+    await next;
+    expect(await heir.owners()).toMatchObject([{ owner: 'b', runId: null }]);
+    await heir.close();
+  });
+
+  it('are given on although the notification is lost', async () => {
+    const team = randomUUID();
+    const deaf: Postgres = { ...postgres, listen: async () => async () => undefined };
+    const [busy, waiter] = [new PgSlots({ postgres, team, limit: 1 }), new PgSlots({ postgres: deaf, team, limit: 1 })];
+    await busy.take('a');
+    const waiting = waiter.take('b');
+    expect((await waiter.view()).held).toBe(1);
+    await busy.free('a');
+    await waiting;
+    expect((await waiter.owners()).map(({ owner }) => owner)).toEqual(['b']);
+    await Promise.all([busy.close(), waiter.close()]);
+  });
+
+  it('do not keep a place for a waiter that left while it was given', async () => {
+    const team = randomUUID();
+    let answered = () => {};
+    const stop = new AbortController();
+    const slow: Postgres = {
+      ...postgres,
+      query: async <R>(text: string, values?: readonly unknown[], signal?: AbortSignal) => {
+        const rows = await postgres.query<R>(text, values, signal);
+        if (text.includes('slots_take') && !stop.signal.aborted) {
+          stop.abort(new Error('left'));
+          answered();
+        }
+        return rows;
+      },
+    };
+    const slots = new PgSlots({ postgres: slow, team, limit: 1 });
+    const freed = new Promise<void>((resolve) => {
+      answered = resolve;
+    });
+    await expect(slots.take('a', stop.signal)).rejects.toThrow('left');
+    await freed;
+    await slots.take('b');
+    expect((await slots.owners()).map(({ owner }) => owner)).toEqual(['b']);
+    await slots.close();
+  });
+});

@@ -1,0 +1,162 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { isAlive, processStartTime } from '../../../src/store/process-identity.js';
+import { LockBusy, lockHolder, tryLock, withLock } from '../../../src/store/process-lock.js';
+
+const built = new URL('../../../dist/store/process-lock.js', import.meta.url).href;
+const children: ChildProcess[] = [];
+let dir: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'searchflow-lock-'));
+});
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** Another process that takes the lock and then lives until it is killed. */
+async function holderOf(path: string): Promise<ChildProcess> {
+  const script = `import { tryLock } from ${JSON.stringify(built)};
+    if (tryLock(process.argv[1]) === null) process.exit(1);
+    process.stdout.write('held');
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script, path], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.push(child);
+  await once(child.stdout!, 'data');
+  return child;
+}
+
+it('only one holds a lock, also within one process, and giving it back twice does no harm', () => {
+  const path = join(dir, 'a.lock');
+  const lock = tryLock(path);
+  expect(lock).not.toBeNull();
+  expect(tryLock(path)).toBeNull();
+  lock?.release();
+  const again = tryLock(path);
+  expect(again).not.toBeNull();
+  lock?.release();
+  expect(tryLock(path)).toBeNull();
+  again?.release();
+});
+
+it('names the process that holds the lock, and nobody once it was given back', () => {
+  const path = join(dir, 'a.lock');
+  const lock = tryLock(path);
+  expect(lockHolder(path)).toEqual({ pid: process.pid });
+  lock?.release();
+  expect(lockHolder(path)).toBeNull();
+  expect(lockHolder(join(dir, 'none.lock'))).toBeNull();
+});
+
+it('keeps lock files and the folders made for them from other users', () => {
+  const path = join(dir, 'made', 'for', 'a.lock');
+  tryLock(path)?.release();
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(statSync(join(dir, 'made')).mode & 0o777).toBe(0o700);
+});
+
+it('28: a lock ends with its process, however that was killed', async () => {
+  const path = join(dir, 'a.lock');
+  const child = await holderOf(path);
+  expect(tryLock(path)).toBeNull();
+  expect(lockHolder(path)).toEqual({ pid: child.pid });
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  const lock = tryLock(path);
+  expect(lock).not.toBeNull();
+  lock?.release();
+});
+
+it('27: waits for the lock of another process, says for whom, and goes on when it is free', async () => {
+  const path = join(dir, 'a.lock');
+  const child = await holderOf(path);
+  const said: string[] = [];
+  const say = (sentence: string) => {
+    said.push(sentence);
+    child.kill('SIGKILL');
+  };
+  expect(await withLock(path, () => 'done', { waitMs: 30_000, say })).toBe('done');
+  expect(said).toEqual([`Waiting for PID ${child.pid}, which holds ${path}.`]);
+  expect(lockHolder(path)).toBeNull();
+});
+
+it('stops waiting after the time given and names the holder', async () => {
+  const path = join(dir, 'a.lock');
+  const lock = tryLock(path);
+  const refused = await withLock(path, () => 'done', { waitMs: 100 }).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(LockBusy);
+  expect((refused as LockBusy).pid).toBe(process.pid);
+  lock?.release();
+});
+
+it('gives the lock back when what ran under it fails', async () => {
+  const path = join(dir, 'a.lock');
+  const failing = () => Promise.reject(new Error('no'));
+  await expect(withLock(path, failing, { waitMs: 0 })).rejects.toThrow('no');
+  expect(await withLock(path, () => 'done', { waitMs: 0 })).toBe('done');
+});
+
+it('lets callers in one after the other', async () => {
+  const path = join(dir, 'a.lock');
+  let inside = 0;
+  let most = 0;
+  const visit = () =>
+    withLock(
+      path,
+      async () => {
+        most = Math.max(most, ++inside);
+        await new Promise(setImmediate);
+        inside--;
+      },
+      { waitMs: 30_000 },
+    );
+  await Promise.all(Array.from({ length: 5 }, visit));
+  expect(most).toBe(1);
+});
+
+it.skipIf(process.platform === 'win32')('a lock handed over to a child lasts as long as the child', async () => {
+  const path = join(dir, 'a.lock');
+  const lock = tryLock(path);
+  const child = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)'], {
+    stdio: ['ignore', 'ignore', 'ignore', lock!.fd],
+  });
+  children.push(child);
+  lock?.handOver(child.pid!);
+  expect(tryLock(path)).toBeNull();
+  expect(lockHolder(path)).toEqual({ pid: child.pid });
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  expect(tryLock(path)?.release()).toBeUndefined();
+});
+
+it('tells a process from another one that was given its number', () => {
+  const started = processStartTime(process.pid);
+  expect(started).not.toBeNull();
+  expect(isAlive(process.pid, started)).toBe(true);
+  expect(isAlive(process.pid, null)).toBe(true);
+  expect(isAlive(process.pid, `${started}0`)).toBe(false);
+  const { pid } = spawnSync(process.execPath, ['--version']);
+  expect(isAlive(pid, null)).toBe(false);
+  expect(processStartTime(pid)).toBeNull();
+  for (const none of [0, -1, Number.NaN]) expect(isAlive(none, null)).toBe(false);
+});
+
+it('a lock file with a dead holder, or with nonsense in it, names nobody', () => {
+  const path = join(dir, 'a.lock');
+  writeFileSync(path, JSON.stringify({ pid: process.pid, startTime: 'another life' }));
+  expect(lockHolder(path)).toBeNull();
+  writeFileSync(path, 'nonsense that is longer than what a holder writes '.repeat(5));
+  expect(lockHolder(path)).toBeNull();
+  const lock = tryLock(path);
+  expect(lockHolder(path)).toEqual({ pid: process.pid });
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ pid: process.pid });
+  lock?.release();
+});

@@ -1,0 +1,192 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { UsageError } from '../../../src/worker/runtime-types.js';
+import { checkBinary, findTemporalBinary } from '../../../src/worker/temporal-binary.js';
+import { installTemporal } from '../../../src/worker/temporal-install.js';
+
+// Temporal's program is stood in for by a script that answers as it does: the real one is 250 MB.
+const temporal = (version: string) => `#!/bin/sh\necho "temporal version ${version}"\n`;
+
+let dir: string;
+let said: string[];
+let server: Server | null = null;
+const say = (sentence: string) => void said.push(sentence);
+const inDir = (...parts: string[]) => join(dir, ...parts);
+
+function put(content: string, ...parts: string[]): string {
+  const path = inDir(...parts);
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, content);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+/** An environment that shows nothing of this machine, with these folders on PATH. */
+const bare = (...path: string[]) => ({ HOME: inDir('home'), PATH: [...path, '/bin', '/usr/bin'].join(delimiter) });
+
+const find = (env: Record<string, string>, allowDownload = false) =>
+  findTemporalBinary({ env, say, stateDir: inDir('state'), cacheDir: inDir('cache'), allowDownload });
+
+/** The download service of this test; answers with its address. */
+async function serve(listener: RequestListener): Promise<string> {
+  server = createServer(listener).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server?.once('listening', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A service that offers this program in the way the real one does. */
+async function offer(script: string, asked: string[] = []): Promise<string> {
+  put(script, 'offer', 'temporal');
+  execFileSync('tar', ['-czf', inDir('offer.tar.gz'), '-C', inDir('offer'), 'temporal']);
+  const source = await serve((request, response) => {
+    asked.push(request.url ?? '');
+    if (request.url === '/archive') response.end(readFileSync(inDir('offer.tar.gz')));
+    else response.end(JSON.stringify({ archiveUrl: `${source}/archive`, fileToExtract: 'temporal' }));
+  });
+  return source;
+}
+
+const install = (env: Record<string, string>, source: string) =>
+  installTemporal({ dir: inDir('cache'), program: 'temporal', env, say, check: checkBinary, source });
+
+const noService = () => serve((_, response) => response.writeHead(503).end());
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'searchflow-binary-'));
+  said = [];
+});
+
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+  server = null;
+  rmSync(dir, { recursive: true, force: true });
+});
+
+describe.skipIf(process.platform === 'win32')('looking for the program', () => {
+  it('takes TEMPORAL_CLI, then PATH, the two caches, and the folders of Go, in this order', async () => {
+    const go = put(temporal('go'), 'home', 'go', 'bin', 'temporal');
+    expect(await find(bare())).toEqual({ path: go, version: 'temporal version go' });
+    const gobin = put(temporal('gobin'), 'gobin', 'temporal');
+    expect((await find({ ...bare(), GOBIN: inDir('gobin') })).path).toBe(gobin);
+    const user = put(temporal('user'), 'cache', 'temporal');
+    expect((await find(bare())).path).toBe(user);
+    const project = put(temporal('project'), 'state', 'bin', 'temporal');
+    expect((await find(bare())).path).toBe(project);
+    const onPath = put(temporal('path'), 'tools', 'temporal');
+    expect((await find(bare(inDir('tools')))).path).toBe(onPath);
+    const named = put(temporal('named'), 'elsewhere', 'any-name');
+    expect((await find({ ...bare(inDir('tools')), TEMPORAL_CLI: named })).path).toBe(named);
+    expect(said).toEqual([]);
+  });
+
+  it('refuses a TEMPORAL_CLI that is missing, does not run or is another program', async () => {
+    const other = put('#!/bin/sh\necho hello\n', 'other');
+    const broken = put('#!/no/such/interpreter\n', 'broken');
+    for (const path of [inDir('missing'), dir, other, broken]) {
+      const refused = await find({ ...bare(), TEMPORAL_CLI: path }).catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(UsageError);
+      expect((refused as Error).message).toContain(`TEMPORAL_CLI names ${path}`);
+    }
+  });
+
+  it('passes by what does not run, and says so', async () => {
+    const broken = put('#!/bin/sh\nexit 1\n', 'tools', 'temporal');
+    const good = put(temporal('good'), 'cache', 'temporal');
+    expect((await find(bare(inDir('tools')))).path).toBe(good);
+    expect(said).toEqual([expect.stringContaining(broken)]);
+  });
+
+  it('names every way where there is none and none may be installed', async () => {
+    const refused = (await find(bare()).catch((error: unknown) => error)) as Error;
+    expect(refused).toBeInstanceOf(UsageError);
+    for (const way of ['TEMPORAL_ADDRESS', 'TEMPORAL_CLI', 'PATH', inDir('cache'), 'Go', 'temporal.download']) {
+      expect(refused.message).toContain(way);
+    }
+    expect(existsSync(inDir('cache'))).toBe(false);
+  });
+});
+
+describe.skipIf(process.platform === 'win32')('installing the program', () => {
+  // Stands in for Go: what it is asked for is written down, and its product put where GOBIN says.
+  const go = (body: string) => put(`#!/bin/sh\necho "$@" > "${inDir('go.asked')}"\n${body}\n`, 'go', 'go');
+  const makes = (script: string) => `printf '%s' '${script}' > "$GOBIN/temporal"; chmod 755 "$GOBIN/temporal"`;
+
+  it('downloads it where Go is missing, and leaves nothing else behind', async () => {
+    const asked: string[] = [];
+    const found = await install(bare(), await offer(temporal('1.5.1'), asked));
+    expect(found).toEqual({ path: inDir('cache', 'temporal'), version: 'temporal version 1.5.1' });
+    expect(readdirSync(inDir('cache')).sort()).toEqual(['install.lock', 'temporal']);
+    expect(asked[0]).toMatch(/^\/cli\/v1\.5\.1\?arch=(amd64|arm64)&platform=(linux|darwin)&format=tar\.gz$/);
+    expect(said[0]).toContain('this can take some minutes');
+  });
+
+  it('has Go build it where the download does not answer', async () => {
+    go(makes(temporal('built')));
+    const found = await install(bare(inDir('go')), await noService());
+    expect(found.version).toBe('temporal version built');
+    expect(readFileSync(inDir('go.asked'), 'utf8')).toBe('install github.com/temporalio/cli/cmd/temporal@v1.5.1\n');
+  });
+
+  it('stops Go when the download was faster', async () => {
+    go(`trap 'echo stopped > "${inDir('go.stopped')}"; exit 1' INT\nwhile :; do sleep 0.05; done`);
+    const found = await install(bare(inDir('go')), await offer(temporal('1.5.1')));
+    expect(found.version).toBe('temporal version 1.5.1');
+    expect(existsSync(inDir('go.stopped'))).toBe(true);
+  });
+
+  it('stops the download when Go was faster', async () => {
+    go(makes(temporal('built')));
+    const found = await install(bare(inDir('go')), await serve(() => undefined));
+    expect(found.version).toBe('temporal version built');
+  });
+
+  it('installs once for all who ask at once', async () => {
+    const asked: string[] = [];
+    const source = await offer(temporal('1.5.1'), asked);
+    const all = await Promise.all([1, 2, 3].map(() => install(bare(), source)));
+    expect(new Set(all.map(({ path }) => path))).toEqual(new Set([inDir('cache', 'temporal')]));
+    expect(asked).toHaveLength(2);
+  });
+
+  it('clears away what a killed installation left', async () => {
+    put('half', 'cache', '.install-build-1', 'temporal');
+    await install(bare(), await offer(temporal('1.5.1')));
+    expect(readdirSync(inDir('cache')).sort()).toEqual(['install.lock', 'temporal']);
+  });
+
+  it('does not keep what does not run', async () => {
+    const refused = install(bare(), await offer('#!/bin/sh\nexit 1\n'));
+    await expect(refused).rejects.toThrow('download: what came does not run here; Go is not on PATH');
+    expect(readdirSync(inDir('cache'))).toEqual(['install.lock']);
+  });
+
+  it('names the reasons of both ways when both fail', async () => {
+    go('echo "dial tcp: no such host" >&2; exit 1');
+    const refused = install(bare(inDir('go')), await noService());
+    await expect(refused).rejects.toThrow(
+      /^download: 127\.0\.0\.1:\d+ answered 503; go install github\.com.*: dial tcp: no such host$/,
+    );
+  });
+
+  it('refuses an answer that names a file outside of its folder', async () => {
+    const source = await serve((_, response) =>
+      response.end(JSON.stringify({ archiveUrl: 'http://127.0.0.1:1/', fileToExtract: '../temporal' })),
+    );
+    await expect(install(bare(), source)).rejects.toThrow('fileToExtract');
+  });
+});

@@ -1,0 +1,56 @@
+import { EventEmitter, once } from 'node:events';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Secret } from '../../../src/core/secret.js';
+import { SinkBusy, SinkUnusable } from '../../../src/core/sink.js';
+import { whyAway, whyRefused } from '../../../src/worker/reach-database.js';
+import { openWarehouses } from '../../../src/worker/warehouses.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+
+let server: PostgresServer;
+let url: string;
+let shown: string;
+beforeAll(async () => {
+  server = await startPostgres();
+  url = await server.database('house');
+  shown = `postgres://127.0.0.1:${server.port}/house`;
+});
+afterAll(() => server?.stop());
+
+it('a database that this worker may not log in to is left to another worker, and is a mistake where there is none', async () => {
+  const wrong = { url: new Secret(url.replace(server.password, 'guessed')), shown };
+  const said: string[] = [];
+  const one = openWarehouses({ say: (sentence) => said.push(sentence), warehouse: wrong }, true);
+  const busy = await one
+    .of({ into: shown })
+    .holdsRows('job')
+    .catch((error: unknown) => error);
+  expect(busy).toBeInstanceOf(SinkBusy);
+  expect(said).toEqual([expect.stringMatching(/^A worker on \S+ \(PID \d+\) can't load: .*SEARCHFLOW_WAREHOUSE_URL/)]);
+  await one.close();
+
+  const alone = openWarehouses({ say: () => undefined, warehouse: wrong }, false);
+  await expect(alone.of({ into: shown }).holdsRows('job')).rejects.toBeInstanceOf(SinkUnusable);
+  await alone.close();
+
+  const right = openWarehouses({ say: () => undefined, warehouse: { url: new Secret(url), shown } }, true);
+  expect(await right.of({ into: shown }).holdsRows('job')).toBe(false);
+  await right.close();
+});
+
+it('a database is waited for before a command uses it; whom it refuses is not told that it is away', async () => {
+  const wrong = { url: new Secret(url.replace(server.password, 'guessed')), shown };
+  expect(await whyAway(wrong, () => undefined, 0)).toBeNull();
+  expect(await whyRefused(wrong, () => undefined)).toContain(`The database ${shown} refuses: password`);
+  await server.kill();
+  expect(await whyAway({ url: new Secret(url), shown }, () => undefined, 0)).toContain("house can't be reached: ");
+  const said = new EventEmitter();
+  const found = whyAway({ url: new Secret(url), shown }, (sentence) => said.emit('said', sentence));
+  expect(await once(said, 'said')).toEqual([expect.stringContaining(`Waiting for the database ${shown}`)]);
+  await server.start();
+  expect(await found).toBeNull();
+});
+
+it('a file of another machine is left to a worker there', () => {
+  const warehouses = openWarehouses({ say: () => undefined, warehouse: null }, true);
+  expect(() => warehouses.of({ into: '/data/out.duckdb', host: 'another-machine' })).toThrow(SinkBusy);
+});

@@ -1,0 +1,172 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cruise, type ICruiseResult } from 'dependency-cruiser';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { folders, options, ruleSet } from '../../../.dependency-cruiser.mjs';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** Broken rules of one tree as `rule: from -> to`. */
+async function broken(baseDir: string, trees: readonly string[], kind: 'all' | 'values'): Promise<string[]> {
+  const cruiseOptions = { ...options, baseDir, validate: true, ruleSet: ruleSet(trees[0] as string, kind) };
+  const { output } = await cruise([...trees], cruiseOptions as Parameters<typeof cruise>[1]);
+  const { violations, totalCruised } = (output as ICruiseResult).summary;
+  expect(totalCruised).toBeGreaterThan(5);
+  return violations.map(
+    ({ rule, from, to }) => `${rule.name} | ${from} -> ${to.replace(/^.*node_modules/, 'node_modules')}`,
+  );
+}
+
+describe('the sources', () => {
+  it('import from our folders only what the table of the design lets them', async () => {
+    expect(await broken(root, ['src', 'examples'], 'all')).toEqual([]);
+  });
+
+  it('import values only where values may be imported, drivers on first use and nothing in a circle', async () => {
+    expect(await broken(root, ['dist'], 'values')).toEqual([]);
+  });
+
+  it('lie in folders that have a rule', () => {
+    const entries = readdirSync(join(root, 'src'), { withFileTypes: true });
+    expect(
+      entries.filter((entry) => entry.isDirectory() && !folders.includes(entry.name)).map(({ name }) => name),
+    ).toEqual([]);
+    expect(entries.filter((entry) => entry.isFile()).map(({ name }) => name)).toEqual(['index.ts']);
+  });
+});
+
+/** One file each: where it lies, what it says, and the rule it breaks in `src` and in `dist` (null: none). */
+const planted: readonly (readonly [file: string, text: string, inSrc: string | null, inDist: string | null])[] = [
+  [
+    'src/core/reads-a-file.ts',
+    `import { readFileSync } from 'node:fs';\nexport const a: unknown = readFileSync;`,
+    'core: node',
+    'core: node',
+  ],
+  ['src/core/uses-zod.ts', `import { z } from 'zod';\nexport const a: unknown = z;`, 'core: zod', 'core: zod'],
+  [
+    'src/core/uses-api.ts',
+    `import { thing } from '../api/thing.js';\nexport const a = thing;`,
+    'core: imports of ours',
+    'core: values of ours',
+  ],
+  [
+    'src/core/types-of-api.ts',
+    `import type { Thing } from '../api/thing.js';\nexport type A = Thing;`,
+    'core: imports of ours',
+    null,
+  ],
+  ['src/api/thing.ts', `export const thing = 1;\nexport type Thing = 1;`, null, null],
+  [
+    'src/api/knows-temporal.ts',
+    `import type { Duration } from '@temporalio/common';\nexport type A = Duration;`,
+    'api: temporal',
+    null,
+  ],
+  ['src/store/thing.ts', `export const thing = 1;\nexport type Thing = 1;`, null, null],
+  [
+    'src/store/calls-api.ts',
+    `export { thing } from '../api/thing.js';`,
+    'store: imports of ours',
+    'store: values of ours',
+  ],
+  [
+    'src/sinks/thing.ts',
+    `import * as duckdb from '@duckdb/node-api';\nexport const a: unknown = duckdb;`,
+    null,
+    'drivers: on first use',
+  ],
+  ['src/sinks/lazy.ts', `export const a = (): Promise<unknown> => import('@duckdb/node-api');`, null, null],
+  [
+    'src/activities/thing.ts',
+    `import type { Thing } from '../store/thing.js';\nexport type A = Thing;\nexport const thing = 1;`,
+    null,
+    null,
+  ],
+  [
+    'src/activities/opens-store.ts',
+    `import { thing } from '../store/thing.js';\nexport const a = thing;`,
+    null,
+    'activities: values of ours',
+  ],
+  [
+    'src/activities/lazily-opens-store.ts',
+    `export const a = () => import('../store/thing.js');`,
+    null,
+    'activities: values of ours',
+  ],
+  ['src/workflows/thing.ts', `import type { Thing } from '../api/thing.js';\nexport type A = Thing;`, null, null],
+  [
+    'src/workflows/calls-activity.ts',
+    `import { thing } from '../activities/thing.js';\nexport const a = thing;`,
+    null,
+    'workflows: values of ours',
+  ],
+  [
+    'src/worker/thing.ts',
+    `import { thing } from '../cli/thing.js';\nexport const a = thing;`,
+    'worker: imports of ours',
+    'worker: values of ours',
+  ],
+  [
+    'src/cli/thing.ts',
+    `import type { A } from '../activities/thing.js';\nexport type B = A;\nexport const thing = 1;`,
+    null,
+    null,
+  ],
+  ['src/cli/opens-sink.ts', `import { a } from '../sinks/lazy.js';\nexport const b = a;`, null, 'cli: values of ours'],
+  [
+    'src/sandbox/opens-store.ts',
+    `import { thing } from '../store/thing.js';\nexport const a = thing;`,
+    'sandbox: imports of ours',
+    'sandbox: values of ours',
+  ],
+  ['src/index.ts', `import { thing } from './store/thing.js';\nexport const a = thing;`, null, 'index: values of ours'],
+  [
+    'examples/reaches-in.ts',
+    `import { thing } from '../src/api/thing.js';\nexport const a = thing;`,
+    'examples: the package name only',
+    null,
+  ],
+];
+
+describe('the rules, in a project with planted violations,', () => {
+  const project = mkdtempSync(join(tmpdir(), 'searchflow-rules-'));
+  afterAll(() => rmSync(project, { recursive: true, force: true }));
+  let inSrc: string[];
+  let inDist: string[];
+
+  beforeAll(async () => {
+    for (const [file, text] of planted) {
+      mkdirSync(dirname(join(project, file)), { recursive: true });
+      writeFileSync(join(project, file), `${text}\n`);
+    }
+    for (const file of ['package.json', 'tsconfig.json']) cpSync(join(root, file), join(project, file));
+    symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'), 'dir');
+    execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project], {
+      stdio: ['ignore', 2, 2],
+    });
+    inSrc = await broken(project, ['src', 'examples'], 'all');
+    inDist = await broken(project, ['dist'], 'values');
+  });
+
+  it('break in no other file', () => {
+    const count = (column: 2 | 3) => planted.filter((row) => row[column] !== null).length;
+    expect([inSrc.length, inDist.length]).toEqual([count(2), count(3)]);
+  });
+
+  it.each(planted)('judge %s rightly', (file, _text, wantedInSrc, wantedInDist) => {
+    const rulesOf = (found: readonly string[], from: string) =>
+      found
+        .map((line) => line.split(' | ') as [string, string])
+        .filter(([, path]) => path.startsWith(`${from} `))
+        .map(([rule]) => rule);
+    expect(rulesOf(inSrc, file)).toEqual(wantedInSrc === null ? [] : [wantedInSrc]);
+    expect(rulesOf(inDist, file.replace('src/', 'dist/').replace('.ts', '.js'))).toEqual(
+      wantedInDist === null ? [] : [wantedInDist],
+    );
+  });
+});

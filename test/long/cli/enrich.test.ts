@@ -1,0 +1,179 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { runCommand, startCommand } from '../../support/cli/command.js';
+
+const canary = 'canary-5f2e91c4';
+const cwd = mkdtempSync(join(tmpdir(), 'searchflow-enrich-'));
+const header = 'name,site';
+const row = (number: number) => `Site ${number},https://example.com/page/${number}`;
+const rows = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => row(from + index));
+const write = (name: string, lines: readonly string[]) => writeFileSync(join(cwd, name), `${lines.join('\n')}\n`);
+
+/** How often each unit was bought, from the book that the command's own sandbox keeps. */
+function timesBought(): Map<string, number> {
+  const times = new Map<string, number>();
+  const lines = readFileSync(join(cwd, '.searchflow/sandbox/book.jsonl'), 'utf8').trim().split('\n');
+  for (const line of lines) {
+    const { units = [] } = JSON.parse(line) as { units?: readonly string[] };
+    for (const unit of units) times.set(unit, (times.get(unit) ?? 0) + 1);
+  }
+  return times;
+}
+
+let service: Sandbox;
+beforeAll(async () => {
+  // 230 rows: 200 URLs, 20 of them twice, and 10 rows that can't be asked for.
+  write('sites.csv', [
+    header,
+    ...rows(0, 200),
+    ...rows(0, 20),
+    ...Array.from({ length: 10 }, (_, index) => `Bad ${index},not a url`),
+  ]);
+  write('slow.csv', [header, ...rows(1000, 1200)]);
+  service = await startSandbox({ keys: [canary] });
+});
+afterAll(async () => {
+  await service.close();
+  // The Temporal server of the folder ends by itself; until then its files may come and go.
+  rmSync(cwd, { recursive: true, force: true, maxRetries: 5 });
+});
+
+const enrichSites = [
+  'enrich',
+  'sites.csv',
+  '--url-column',
+  'site',
+  '--csv',
+  'out/sites.csv',
+  '--batch',
+  '20',
+  '--qps',
+  '20',
+];
+
+describe('searchflow enrich, without a key', () => {
+  it('plans in a dry run and buys nothing', async () => {
+    const { code, out } = await runCommand([...enrichSites, '--dry-run'], { cwd });
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: expect.stringMatching(/Rows: +230\nDistinct URLs: +200\nAlready bought: +0\nBad rows: +10\n/),
+    });
+    expect(out).toMatch(/line 222, column 2/);
+    expect(out).toMatch(/Dollars: +about \$0\.20/);
+    expect(existsSync(join(cwd, '.searchflow/sandbox/book.jsonl'))).toBe(false);
+    const { out: json } = await runCommand([...enrichSites, '--dry-run', '--json'], { cwd });
+    expect(JSON.parse(json)).toMatchObject({
+      kind: 'plan',
+      rows: 230,
+      distinctUrls: 200,
+      badRows: 10,
+      requests: 10,
+      dollars: 0.2,
+    });
+  });
+
+  it('enriches on its sandbox, and its dollars are those of the sandbox’s bill', async () => {
+    const { code, out, err } = await runCommand([...enrichSites, '--json'], { cwd });
+    expect(err).toContain('the sandbox');
+    expect({ code, err }).toEqual({ code: 0, err: expect.not.stringContaining('\u001b') });
+    const summary = JSON.parse(out) as {
+      byStatus: Record<string, number>;
+      totalDollars: number;
+      sandboxBill: { dollars: number };
+      requests: number;
+    };
+    expect(summary).toMatchObject({ rows: 230, byStatus: { invalid: 10, missing: 0 }, requests: 10 });
+    expect(summary.sandboxBill.dollars).toBe(summary.totalDollars);
+    expect(Math.max(...timesBought().values())).toBe(1);
+    expect(readFileSync(join(cwd, 'out/sites.csv'), 'utf8').split('\n')[0]).toContain('status');
+    expect(existsSync(join(cwd, 'out/sites.duckdb'))).toBe(true);
+  });
+
+  it('sends no request the second time, and writes a CSV that was deleted', async () => {
+    rmSync(join(cwd, 'out/sites.csv'));
+    const { code, err } = await runCommand(enrichSites, { cwd });
+    expect({ code, err }).toEqual({
+      code: 0,
+      err: expect.stringContaining('No request was sent: nothing was left to buy'),
+    });
+    expect(existsSync(join(cwd, 'out/sites.csv'))).toBe(true);
+  });
+
+  it('shows jobs, status, limits and the CSV on stdout', async () => {
+    const { out: jobs } = await runCommand(['jobs'], { cwd });
+    expect(jobs).toMatch(/^sites-\w+\tsandbox\t/);
+    const { out: status } = await runCommand(['status', 'sites'], { cwd });
+    expect(status).toContain('230 rows');
+    const { out: limits } = await runCommand(['limits', '--qps', '7'], { cwd });
+    expect(limits).toMatch(/^ +all +7\/s/m);
+    const { code, out } = await runCommand(['export', 'sites', '--csv', '-'], { cwd });
+    expect({ code, out }).toEqual({ code: 0, out: readFileSync(join(cwd, 'out/sites.csv'), 'utf8') });
+  });
+
+  it('stops at Ctrl-C with 130 and goes on with the command it prints, buying nothing twice (fault 25)', async () => {
+    const args = ['enrich', 'slow.csv', '--url-column', 'site', '--batch', '4', '--qps', '10'];
+    const running = startCommand(args, { cwd });
+    await running.says(/\([1-9]\d?%\)/);
+    running.child.kill('SIGINT');
+    expect(await running.ended).toBe(130);
+    expect(running.err()).toContain('To go on: searchflow enrich slow.csv --url-column site --batch 4 --qps 10');
+    const bought = timesBought().size;
+    const { code, err } = await runCommand(args, { cwd });
+    expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining('Done: 200 rows') });
+    expect(timesBought().size).toBeGreaterThan(bought);
+    expect(Math.max(...timesBought().values())).toBe(1);
+  });
+
+  it('refuses a missing column, an unknown job and an empty file in a sentence, with 2', async () => {
+    write('empty.csv', []);
+    for (const [args, sentence] of [
+      [['enrich', 'sites.csv', '--url-column', 'link'], 'link'],
+      [['enrich', 'empty.csv'], 'empty'],
+      [['status', 'nothing'], 'nothing'],
+      [['export', 'nothing', '--csv', 'x.csv'], 'nothing'],
+    ] as const) {
+      const { code, out, err } = await runCommand(args, { cwd });
+      expect({ code, out, err }).toEqual({ code: 2, out: '', err: expect.stringContaining(sentence) });
+    }
+  });
+});
+
+describe('searchflow enrich, with a key', () => {
+  const env = (key: string, url = service.url) => ({
+    SEARCHFLOW_API_KEY: key,
+    SEARCHFLOW_BASE_URL: url,
+    XDG_STATE_HOME: join(cwd, 'state'),
+  });
+  const args = ['enrich', 'live.csv', '--url-column', 'site', '--yes'];
+  beforeAll(() => write('live.csv', [header, ...rows(5000, 5050)]));
+
+  it('says on which service it works and prints no key (fault 55)', async () => {
+    const { code, out, err } = await runCommand([...args, '--json'], { cwd, env: env(canary) });
+    expect(err).toContain(`the real service at ${service.url}`);
+    expect({ code, leaked: (out + err).includes(canary) }).toEqual({ code: 0, leaked: false });
+    expect(service.bill().units).toBeGreaterThan(40);
+    expect(JSON.parse(out)).toMatchObject({ sandboxBill: null, origin: service.url });
+  });
+
+  it('ends with 1 where the key is refused, says how to go on, and prints no key', async () => {
+    write('live.csv', [header, ...rows(5000, 5060)]);
+    const { code, err } = await runCommand(args, { cwd, env: env('wrong-8d1f22') });
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringMatching(/key/) });
+    expect(err).toContain('searchflow enrich live.csv');
+    expect(err).not.toContain('wrong-8d1f22');
+    expect((await runCommand(args, { cwd, env: env(canary) })).code).toBe(0);
+  });
+
+  it('says at once that nothing answers at the base URL', async () => {
+    const { code, err } = await runCommand(args, { cwd, env: env(canary, 'http://127.0.0.1:9') });
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringContaining(
+        "http://127.0.0.1:9 (SEARCHFLOW_BASE_URL) can't be reached: the connection is refused",
+      ),
+    });
+  });
+});

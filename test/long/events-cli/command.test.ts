@@ -1,0 +1,163 @@
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
+import { runCommand, startCommand } from '../../support/cli/command.js';
+import { Folder } from '../../support/jobs/folder.js';
+import { killAllOf } from '../../support/jobs/processes.js';
+
+// Real servers and workers, perhaps on a machine that is busy.
+vi.setConfig({ testTimeout: 240_000 });
+
+const from = '2025-01-01T00:00:00.000Z';
+const to = '2025-02-01T00:00:00.000Z';
+const stretch = ['--from', '2025-01-01', '--until', '2025-01-31'];
+
+/** A service with a history of events, and the command on it in a folder of its own. */
+async function open(count: number, more: Partial<SandboxOptions> = {}) {
+  const sandbox = await startSandbox({ events: { count, from, to, ...more.events }, ...more });
+  const folder = new Folder();
+  const env = {
+    SEARCHFLOW_API_KEY: 'key-of-the-tests',
+    SEARCHFLOW_BASE_URL: sandbox.url,
+    SEARCHFLOW_STATE_DIR: folder.stateDir,
+    XDG_STATE_HOME: folder.dir,
+  };
+  onTestFinished(async () => {
+    killAllOf(folder.stateDir);
+    await sandbox.close();
+    folder.remove();
+  });
+  const options = { cwd: folder.dir, env };
+  const file = join(folder.dir, 'out', 'events.duckdb');
+  const run = (...args: string[]) => runCommand(args, options);
+  return {
+    sandbox,
+    folder,
+    run,
+    start: (...args: string[]) => startCommand(args, options),
+    json: async (...args: string[]) => {
+      const { out, err, code } = await run(...args, '--json');
+      return { code, err, data: out === '' ? null : JSON.parse(out) };
+    },
+    /** Rows of a statement, while no command has the file. */
+    sql: async (statement: string) => {
+      const instance = await DuckDBInstance.create(file);
+      const connection = await instance.connect();
+      try {
+        return (await connection.runAndReadAll(statement)).getRowObjectsJson();
+      } finally {
+        connection.closeSync();
+        instance.closeSync();
+      }
+    },
+  };
+}
+
+/** How many events are in the warehouse, and how many different ones. */
+const census = 'SELECT count(*)::INTEGER AS n, count(DISTINCT id)::INTEGER AS ids FROM events';
+
+it('syncs, tells where it stands, and a verification finds and mends what was changed by hand', async () => {
+  const { run, json, sql } = await open(2000);
+  const synced = await json('events', 'sync', '--qps', '500');
+  expect([synced.code, synced.err]).toEqual([
+    0,
+    expect.stringMatching(/events-sync-\w{6} starts; webset events of the real/),
+  ]);
+  expect(synced.data).toMatchObject({ kind: 'events', stream: 'sync', phase: 'done', events: 2000, added: 2000 });
+  const told = await json('events', 'status');
+  expect(told.data).toMatchObject({
+    ...{ known: true, running: [], events: 2000 },
+    streams: [{ stream: 'sync', watermark: synced.data.watermark, windowsLeft: 0, share: 1 }],
+  });
+  expect(told.data.streams[0].completedSecondsAgo).toBeLessThan(600);
+  expect(told.data.types.every(({ known }: { known: boolean }) => known)).toBe(true);
+
+  await sql("DELETE FROM events WHERE hash(id) % 10 = 0 AND id <> 'made-up'");
+  await sql(`UPDATE events SET data = '{}' WHERE hash(id) % 10 = 1`);
+  await sql(`INSERT INTO events SELECT * REPLACE ('made-up' AS id, 'webset.idle' AS type) FROM events LIMIT 1`);
+  const [lost] = (await sql(`SELECT ${2000 + 1} - count(*)::INTEGER AS missing,
+    count(CASE WHEN data = '{}' AND id <> 'made-up' THEN 1 END)::INTEGER AS changed FROM events`)) as [object];
+  const verified = await json('events', 'verify', ...stretch, '--qps', '500');
+  expect(verified.data?.verified).toMatchObject({ ...lost, gone: 1 });
+  expect(verified.code).toBe(1);
+  await sql("DELETE FROM events WHERE id = 'made-up'");
+  expect(await sql(census)).toEqual([{ n: 2000, ids: 2000 }]);
+  const scheduled = await run('events', 'sync', '--every', '15m', '--type', 'webset.idel');
+  expect([scheduled.code, scheduled.err]).toEqual([
+    0,
+    expect.stringMatching(
+      /webset\.idel \(did you mean webset\.idle\?\) is no event type[\s\S]*Schedule events-sync-\w{6} made: every 15m/,
+    ),
+  ]);
+  const strict = await run('events', 'verify', ...stretch, '--strict', '--qps', '500');
+  expect([strict.code, strict.err]).toEqual([0, expect.stringContaining('with the same contents')]);
+});
+
+it('a backfill that is killed with its server goes on where it was, is paused and resumed by its name, and is done once', async () => {
+  const { sandbox, folder, run, json, start, sql } = await open(10_000, { latencyMs: 150 });
+  const pages = () => sandbox.log().filter(({ path, status }) => path.includes('/events') && status === 200).length;
+  const begin = () => start('events', 'backfill', ...stretch, '--parallel', '1', '--qps', '500');
+  const first = begin();
+  await expect.poll(pages, { timeout: 100_000, interval: 20 }).toBeGreaterThan(8);
+  killAllOf(folder.stateDir);
+  await first.ended;
+
+  const second = begin();
+  await second.says(/events-backfill-\w{6} (starts|goes on)/);
+  const before = pages();
+  await expect.poll(pages, { timeout: 100_000, interval: 20 }).toBeGreaterThan(before + 5);
+  expect((await run('pause', 'events-backfill')).code).toBe(0);
+  await second.says(/paused; `searchflow resume` goes on/);
+  const paused = await json('status', 'events-backfill');
+  expect(paused.data.running).toMatchObject([{ phase: 'paused', pausedFor: 'person' }]);
+  const listed = await json('jobs');
+  expect(listed.data).toMatchObject([
+    { name: 'events-backfill', input: expect.stringContaining('backfill 2025-01-01') },
+  ]);
+  expect((await run('resume', 'events-backfill')).code).toBe(0);
+  expect([await second.ended, second.err()]).toEqual([
+    0,
+    expect.stringContaining('Backfilled 2025-01-01 to 2025-01-31'),
+  ]);
+  // 50 pages and the clock; little was read twice.
+  expect(pages()).toBeLessThan(75);
+  expect(await sql(census)).toEqual([{ n: 10_000, ids: 10_000 }]);
+});
+
+it('a refused key is a pause that the same command ends, and an interrupted sync says how to go on', async () => {
+  const { sandbox, start, run } = await open(4000, { latencyMs: 80 });
+  const sync = ['events', 'sync', '--parallel', '1', '--qps', '500'];
+  sandbox.setFaults([{ when: { every: 1 }, do: { kind: 'status', status: 401 } }]);
+  const refused = await run(...sync);
+  expect(refused.code).toBe(1);
+  expect(refused.err).toMatch(/starts; webset events[\s\S]*Paused \(key\): .*401.*searchflow resume/);
+  sandbox.setFaults([]);
+  const before = sandbox.log().length;
+  const again = start(...sync);
+  await again.says(/events-sync-\w{6} goes on/);
+  await expect.poll(() => sandbox.log().length, { timeout: 100_000, interval: 20 }).toBeGreaterThan(before + 3);
+  again.child.kill('SIGINT');
+  expect(await again.ended).toBe(130);
+  expect(again.err()).toContain('To go on: searchflow events sync --parallel 1 --qps 500');
+});
+
+it('refuses what can’t be in a sentence, before anything is read; a warehouse that is not there is no failure', async () => {
+  const { run, sandbox, folder } = await open(10);
+  const there = join(folder.dir, 'nobody-made.duckdb');
+  const cases = [
+    [['sync', '--parallel', '0'], 2, "--parallel: '0'"],
+    [['status', '--into', 'mysql://host/db'], 2, 'postgres://host/database'],
+    [['backfill'], 2, '--from: say from when'],
+    [['backfill', '--from', '2025-02-30', '--until', 'soon'], 2, '--until: '],
+    [['verify', '--from', '2025-02-02', '--until', '2025-02-01'], 2, 'exchange them'],
+    [['status'], 0, '`searchflow events sync` loads them'],
+    [['status', '--into', there], 0, `There is no file ${there}, and so no events`],
+    [['status', '--into', there], 0, `\`searchflow events sync --into ${there}\` loads them`],
+  ] as const;
+  for (const [args, status, sentence] of cases) {
+    const { code, err } = await run('events', ...args);
+    expect([args, code, err]).toEqual([args, status, expect.stringContaining(sentence)]);
+  }
+  expect(sandbox.log()).toEqual([]);
+});

@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest';
+import { compressions } from '../../../src/sinks/duckdb/events/compression.js';
+import { duckDbDialect } from '../../../src/sinks/duckdb/events/duckdb-dialect.js';
+import { eventTables } from '../../../src/sinks/events/event-tables.js';
+
+test('every column that DuckDB is told to compress in some way is there, and is told once', () => {
+  const columns = new Set(eventTables(duckDbDialect).flatMap((table) => table.columns.map(({ name }) => name)));
+  const told = Object.values(compressions).flat();
+  expect(told.filter((name) => !columns.has(name))).toEqual([]);
+  expect(new Set(told).size).toBe(told.length);
+});

@@ -1,0 +1,167 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { EventWarehouse, StreamRun, WindowPages } from '../../../src/core/event-warehouse.js';
+import { partTables, stateTables } from '../../../src/core/events/state-tables.js';
+import { startWalk } from '../../../src/core/walk.js';
+import { createDuckDbEvents } from '../../../src/sinks/duckdb/events/duckdb-events.js';
+import { Warehouse } from '../../../src/sinks/duckdb/warehouse.js';
+import { createPostgresEvents } from '../../../src/sinks/postgres/events/postgres-events.js';
+import { event, history, iso, type MadeEvent, noon, pagesOf, sync } from '../../support/events/made-events.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+
+/** A warehouse under test, and what it holds. */
+interface Interrupted {
+  readonly events: EventWarehouse;
+  query(sql: string): Promise<readonly object[]>;
+  /** A number made of a row `r`. */
+  readonly hash: string;
+}
+
+/** Statements of a load until the database is gone: from then on each fails. */
+const cut = { after: Number.POSITIVE_INFINITY, done: 0 };
+function interrupt(): void {
+  if (++cut.done > cut.after) throw new Error('interrupted');
+}
+
+/** Interrupts before each use of a method of the database's client. */
+function cutBefore(owner: object, name: string): void {
+  const methods = owner as Record<string, (...given: unknown[]) => Promise<unknown>>;
+  const real = methods[name] as (typeof methods)[string];
+  vi.spyOn(methods, name).mockImplementation(async function (this: unknown, ...given: unknown[]) {
+    interrupt();
+    return real.apply(this, given);
+  });
+}
+
+/** All of them take a minute or two; every fifth, from another one on in either database, is enough for every day. */
+const STRIDE = process.env.EVERY_STATEMENT ? 1 : 5;
+
+const run: StreamRun = { from: null, to: noon(10_000), types: [], sweep: false };
+const titled = (id: string, seconds: number) => ({
+  ...event('webset.idle', 1, { id, title: `at ${seconds}`, updatedAt: iso(seconds) }),
+  id: `event_${id}`,
+});
+
+/** What loads of these pages do, and the making of state, cut off after each of their statements in turn, then in peace. */
+async function interruptEach(
+  { events, query, hash }: Interrupted,
+  lives: readonly MadeEvent[],
+  first: number,
+): Promise<{ mixed: number; settle: number }> {
+  await events.begin(sync, run);
+  await events.claim(sync, 1, 'one');
+  await events.split(sync, 1, 'one', [
+    { from: null, to: noon(10) },
+    { from: noon(10), to: noon(10_000) },
+  ]);
+  for (const window of [2, 3]) await events.claim(sync, window, 'one');
+  const load = (window: number, all: readonly object[], done: boolean, page = 1): WindowPages => ({
+    ...{ ...sync, window, attempt: 'one', pages: pagesOf(all, 100, page) },
+    walk: { ...startWalk(done ? null : 'next'), done },
+  });
+  const tables = ['events', 'event_loads', 'event_windows', 'event_streams', ...stateTables, ...partTables];
+  const sums = tables.map((table) => {
+    const name = typeof table === 'string' ? table : table.name;
+    return `SELECT '${name}' AS name, CAST(count(*) AS integer) AS rows, CAST(sum(${hash}) AS text) AS sum FROM ${name} r`;
+  });
+  const contents = () => query(`${sums.join(' UNION ALL ')} ORDER BY name`);
+  /** Answers with how many statements it took. `done`: behind the COMMIT it may be cut off, too; then all of it is there. */
+  const cutOff = async (work: () => Promise<unknown>, done: () => Promise<boolean>) => {
+    const before = await contents();
+    for (let after = first; ; after += STRIDE) {
+      Object.assign(cut, { after, done: 0 });
+      const failure = await work().then(
+        () => null,
+        (error: unknown) => error,
+      );
+      cut.after = Number.POSITIVE_INFINITY;
+      if (failure === null) {
+        expect(await done()).toBe(true);
+        return after;
+      }
+      expect(String(failure)).toContain('interrupted');
+      if (!(await done())) expect(await contents(), `cut off after ${after} statements`).toEqual(before);
+    }
+  };
+  const [early, later, last] = [lives.slice(0, 80), lives.slice(80, 140), lives.slice(140)];
+  await events.load([load(2, [titled('x', 1), ...early], false)]);
+  // New events, one that is there, one whose contents are newer, and the last page of a window.
+  const mixed = [load(2, [titled('x', 2), ...early.slice(40)], true, 3), load(3, later, false)];
+  const pending = async () => (await events.stream(sync))?.pending.length;
+  const mixedLoad = await cutOff(
+    () => events.load(mixed),
+    async () => (await pending()) === 1,
+  );
+  expect(await query(`SELECT title FROM websets WHERE id = 'x'`)).toEqual([{ title: 'at 2' }]);
+  // One event is there already, with the same contents.
+  await cutOff(
+    () => events.load([load(3, [...later.slice(-1), ...last], true, 2)]),
+    async () => (await pending()) === 0,
+  );
+  expect(await events.stream(sync)).toMatchObject({ pending: [], events: 1 + 80 + 41 + 1 + lives.length - 80 });
+  const waiting = 'SELECT CAST(count(*) AS integer) AS loads FROM event_loads WHERE in_state = 0';
+  expect(await query(waiting)).toEqual([{ loads: 1 }]);
+  const settle = await cutOff(
+    () => events.settle(sync.origin),
+    async () => (await query(waiting)).every((row) => 'loads' in row && row.loads === 0),
+  );
+  return { mixed: mixedLoad, settle };
+}
+
+describe('a load, or the making of state, cut off at any statement leaves nothing of it, and done again all of it', () => {
+  let lives: MadeEvent[];
+  let server: PostgresServer;
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-cut-'));
+  beforeAll(async () => {
+    [lives, server] = [await history(200), await startPostgres()];
+  });
+  afterAll(async () => {
+    vi.restoreAllMocks();
+    await server.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it('in DuckDB', async () => {
+    for (const name of ['run', 'runAndReadAll', 'prepare']) cutBefore(DuckDBConnection.prototype, name);
+    for (const name of ['run', 'runAndReadAll']) cutBefore(DuckDBPreparedStatement.prototype, name);
+    const file = join(dir, 'out.duckdb');
+    const events = createDuckDbEvents({ file });
+    const reader = new Warehouse(file);
+    const query = (sql: string) =>
+      reader.use(async (connection) => (await connection.runAndReadAll(sql)).getRowObjectsJS());
+    const took = await interruptEach({ events, query, hash: 'CAST(hash(r) AS HUGEINT)' }, lives, 0);
+    expect(Math.min(took.mixed, took.settle)).toBeGreaterThan(40);
+    await Promise.all([events.close(), reader.close()]);
+  }, 120_000);
+
+  it('in PostgreSQL', async () => {
+    const url = await server.database();
+    const client = new pg.Client(url);
+    await client.connect();
+    const real = pg.Client.prototype.query as (...given: unknown[]) => never;
+    const events = createPostgresEvents(url);
+    await events.begin({ ...sync, stream: 'another' }, run);
+    await client.query('SET search_path = searchflow');
+    vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: unknown, ...given: unknown[]) {
+      if (this !== client) {
+        try {
+          interrupt();
+        } catch (error) {
+          // Texts are answered with a promise, a COPY with a stream.
+          if (typeof given[0] === 'string') return Promise.reject(error) as never;
+          throw error;
+        }
+      }
+      return real.apply(this, given);
+    });
+    const query = async (sql: string) => (await client.query(sql)).rows as object[];
+    const took = await interruptEach({ events, query, hash: 'hashtextextended(CAST(r AS text), 0)' }, lives, 1);
+    expect(Math.min(took.mixed, took.settle)).toBeGreaterThan(40);
+    await events.close();
+    await client.end();
+  }, 120_000);
+});

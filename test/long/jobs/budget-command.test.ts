@@ -1,0 +1,95 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
+import { startCommand } from '../../support/cli/command.js';
+import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
+import { killAllOf, processesOf } from '../../support/jobs/processes.js';
+import { boughtAgain } from '../../support/jobs/setting.js';
+
+interface Place {
+  readonly folder: Folder;
+  readonly sandbox: Sandbox;
+  run(...args: readonly string[]): ReturnType<typeof startCommand>;
+  /** `searchflow enrich` of the folder's rows, with these flags. */
+  enrich(...flags: readonly string[]): ReturnType<typeof startCommand>;
+}
+
+async function place(rows: readonly InputRow[], options: Partial<SandboxOptions>): Promise<Place> {
+  const folder = new Folder();
+  folder.write(rows);
+  const sandbox = await startSandbox({ textBytes: 100, ...options });
+  onTestFinished(async () => {
+    killAllOf(folder.stateDir);
+    await sandbox.close();
+    folder.remove();
+  });
+  const env = {
+    SEARCHFLOW_API_KEY: 'key-of-the-tests',
+    SEARCHFLOW_BASE_URL: sandbox.url,
+    SEARCHFLOW_STATE_DIR: folder.stateDir,
+    XDG_STATE_HOME: folder.dir,
+  };
+  const run = (...args: readonly string[]) =>
+    startCommand([...args, '--qps', '200', '--concurrency', '4', '--json'], { cwd: folder.dir, env });
+  const enrich = (...flags: readonly string[]) =>
+    run('enrich', folder.input, '--into', folder.into, '--csv', folder.csv, '--batch', '5', ...flags);
+  return { folder, sandbox, run, enrich };
+}
+
+/** Every row is there once and in order. */
+function expectRows(folder: Folder, rows: readonly InputRow[]): void {
+  expect(folder.enriched().map(({ id }) => id)).toEqual(rows.map(([id]) => id));
+}
+
+it.runIf(process.platform === 'linux')(
+  'a budget holds though everything is killed in the middle; raised, the same command ends with the exact rows',
+  async () => {
+    const rows = plainRows(1250);
+    const { folder, sandbox, enrich } = await place(rows, { failureRate: 0.05, latencyMs: 40 });
+    for (const sent of [20, 90]) {
+      const running = enrich('--max-cost', '1.00');
+      await Promise.race([
+        expect.poll(() => sandbox.log().length, { timeout: 40_000, interval: 5 }).toBeGreaterThan(sent),
+        running.ended.then((code) => Promise.reject(new Error(`ended with ${code}: ${running.err()}`))),
+      ]);
+      expect(processesOf(folder.stateDir).length).toBeGreaterThanOrEqual(3);
+      killAllOf(folder.stateDir);
+      await running.ended;
+    }
+    const stopped = enrich('--max-cost', '1.00');
+    expect([await stopped.ended, stopped.err()]).toEqual([1, expect.stringContaining('Paused (budget)')]);
+    expect(sandbox.bill().micros).toBeLessThanOrEqual(1_000_000);
+    expect(sandbox.bill().micros).toBeGreaterThanOrEqual(950_000);
+    // The way out that it names, where nobody changes anything, and then with more money.
+    const again = enrich('--max-cost', '1.00');
+    expect(await again.ended).toBe(1);
+    expect(sandbox.bill().micros).toBeLessThanOrEqual(1_000_000);
+    const raised = enrich('--max-cost', '3');
+    expect([await raised.ended, raised.err()]).toEqual([0, expect.any(String)]);
+    expectRows(folder, rows);
+    const unknown = await folder.query<{ keys: number }>(
+      'SELECT coalesce(sum(len(unit_keys)), 0)::INTEGER AS keys FROM unknown_outcomes',
+    );
+    const extra = Object.values(boughtAgain(sandbox)).reduce((sum, times) => sum + times, 0);
+    expect(extra).toBeLessThanOrEqual(unknown[0]?.keys ?? 0);
+  },
+  180_000,
+);
+
+it('fault 13: credits that end stop the command, a top-up and a resume finish it, no landed page is bought twice', async () => {
+  const rows = plainRows(300);
+  const { folder, sandbox, run, enrich } = await place(rows, { failureRate: 0, latencyMs: 20, credits: 0.2 });
+  const stopped = enrich();
+  expect([await stopped.ended, stopped.err()]).toEqual([1, expect.stringContaining('Paused (credits)')]);
+  expect(stopped.err()).toContain("the team's prepaid credits are used up; buy more, and go on: searchflow resume");
+  expect(sandbox.bill().micros).toBeLessThanOrEqual(200_000);
+  const topUp = await fetch(`${sandbox.url}/__sandbox/credits`, {
+    method: 'POST',
+    body: JSON.stringify({ dollars: 5 }),
+  });
+  expect(topUp.status).toBe(200);
+  const resumed = run('resume', 'rows');
+  expect([await resumed.ended, resumed.err()]).toEqual([0, expect.any(String)]);
+  expectRows(folder, rows);
+  expect(boughtAgain(sandbox)).toEqual({});
+  expect(sandbox.bill()).toMatchObject({ micros: 300_000 });
+}, 120_000);

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { type Fault, startSandbox } from '../../../src/sandbox/index.js';
+import { startCommand } from '../../support/cli/command.js';
+import { filesWith } from '../../support/jobs/files-with.js';
+import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { killAllOf, processesOf } from '../../support/jobs/processes.js';
+
+const canary = 'canary-5e1f0a9d4c7b42d8';
+/** A service that repeats the key in its errors: the worst that can come back. */
+const repeated = JSON.stringify({
+  requestId: 'r-1',
+  error: `No such key: ${canary} (x-api-key)`,
+  tag: 'INVALID_API_KEY',
+});
+
+const refused: Fault = {
+  when: { nth: 3 },
+  do: { kind: 'body', status: 401, body: repeated, contentType: 'application/json' },
+};
+const broken: Fault[] = [
+  { when: { nth: 1 }, do: { kind: 'body', status: 500, body: repeated, contentType: 'application/json' } },
+  { when: { nth: 2 }, do: { kind: 'reset', moment: 'before' } },
+  { when: { nth: 3 }, do: { kind: 'reset', moment: 'after' } },
+  { when: { nth: 4 }, do: { kind: 'truncate' } },
+  { when: { nth: 5 }, do: { kind: 'body', body: `<html>${canary}</html>` } },
+];
+
+it.runIf(process.platform === 'linux')(
+  'fault 55: the key is in no file, no history, no log, no output and no argument, whatever the service answers',
+  async () => {
+    const folder = new Folder();
+    folder.write(plainRows(100));
+    const sandbox = await startSandbox({ failureRate: 0, textBytes: 100, faults: [refused], keys: [canary] });
+    const env = {
+      SEARCHFLOW_API_KEY: canary,
+      SEARCHFLOW_BASE_URL: sandbox.url,
+      SEARCHFLOW_STATE_DIR: folder.stateDir,
+      XDG_STATE_HOME: folder.dir,
+    };
+    onTestFinished(async () => {
+      killAllOf(folder.stateDir);
+      await sandbox.close();
+      folder.remove();
+    });
+    const args = ['enrich', folder.input, '--into', folder.into, '--csv', folder.csv, '--batch', '10', '--qps', '100'];
+    const run = async () => {
+      const running = startCommand([...args, '--concurrency', '2'], { cwd: folder.dir, env });
+      const code = await running.ended;
+      return { code, said: running.out() + running.err() };
+    };
+
+    const paused = await run();
+    expect(paused.said).toMatch(/Paused \(key\): .*401/);
+    expect(paused.code).toBe(1);
+    sandbox.setFaults(broken);
+    const done = await run();
+    expect([done.code, done.said]).toEqual([0, expect.any(String)]);
+
+    expect(paused.said + done.said).not.toContain(canary);
+    for (const pid of processesOf(folder.stateDir)) {
+      expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toContain(canary);
+    }
+    expect(filesWith(folder.dir, canary)).toEqual([]);
+    // What is searched is where it would be: the server's database holds the histories, the journal the kept bodies.
+    expect(filesWith(folder.stateDir, 'enrichSlice').some((path) => /\.(db|sqlite)(-wal)?$/.test(path))).toBe(true);
+    expect(filesWith(join(folder.stateDir, 'journal'), '<html>').length).toBeGreaterThan(0);
+    expect(filesWith(folder.stateDir, '401').length).toBeGreaterThan(0);
+  },
+  120_000,
+);

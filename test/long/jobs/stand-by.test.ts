@@ -1,0 +1,80 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, type TestContext } from 'vitest';
+import { startCommand } from '../../support/cli/command.js';
+import { Folder } from '../../support/jobs/folder.js';
+import { killAllOf } from '../../support/jobs/processes.js';
+import { startStrictAgents } from '../../support/strict-agents.mjs';
+
+const soon = { timeout: 60_000, interval: 20 };
+const STANDS_BY = 'takes its place when it ends';
+const TAKES_OVER = 'this one runs it now';
+const processes = { skip: process.platform !== 'linux', timeout: 120_000 };
+
+function openFolder({ onTestFinished }: TestContext) {
+  const folder = new Folder();
+  onTestFinished(() => {
+    killAllOf(folder.stateDir);
+    folder.remove();
+  });
+  const env = { SEARCHFLOW_STATE_DIR: folder.stateDir, XDG_STATE_HOME: folder.dir };
+  return {
+    folder,
+    run: (args: string[], more: Record<string, string> = {}) =>
+      startCommand(args, { cwd: folder.dir, env: { ...env, ...more } }),
+  };
+}
+
+it.concurrent(
+  'faults 27, 28: whoever watches takes the worker’s place when its process ends, and when it is killed',
+  processes,
+  async (context) => {
+    const service = await startStrictAgents({ durationMs: { min: 600_000, max: 600_000 } });
+    context.onTestFinished(() => service.close());
+    const { run } = openFolder(context);
+    const env = { SEARCHFLOW_API_KEY: 'key-of-the-agents', SEARCHFLOW_BASE_URL: service.url };
+    const ask = (query: string) => run(['agent', 'run', query, '--effort', 'low', '--qps', '50', '--json'], env);
+    const started = (query: string) =>
+      expect.poll(() => service.starts.some((start) => start.query === query), soon).toBe(true);
+    const end = (query: string) => {
+      for (const one of service.runs.values()) if (one.request.query === query) one.endsAt = 0;
+    };
+    const first = ask('first');
+    await started('first');
+    const second = ask('second');
+    await second.says(STANDS_BY);
+    await started('second');
+    end('first');
+    expect(await first.ended).toBe(0);
+    await second.says(TAKES_OVER);
+    const third = ask('third');
+    await third.says(STANDS_BY);
+    await started('third');
+    second.child.kill('SIGKILL');
+    await third.says(TAKES_OVER);
+    third.child.kill('SIGINT');
+    expect(await third.ended).toBe(130);
+    expect(third.err()).toContain('Stopping');
+    expect(service.starts.map(({ query }) => query)).toEqual(['first', 'second', 'third']);
+  },
+);
+
+it.concurrent(
+  'a job on the sandbox of another command goes on when that one ends, and the sandbox with it',
+  processes,
+  async (context) => {
+    const { folder, run } = openFolder(context);
+    const file = (name: string, rows: number) => {
+      const urls = Array.from({ length: rows }, (_, index) => `https://${name}-${index}.example/`);
+      writeFileSync(join(folder.dir, `${name}.csv`), `url\n${urls.join('\n')}\n`);
+      return ['enrich', `${name}.csv`, '--batch', '1', '--qps', '8'];
+    };
+    const first = run(file('first', 24));
+    await first.says('24 URLs to buy');
+    const second = run(file('second', 90));
+    await second.says(STANDS_BY);
+    expect(await first.ended).toBe(0);
+    await second.says(TAKES_OVER);
+    expect([await second.ended, second.err()]).toEqual([0, expect.stringContaining('Done: 90 rows of second')]);
+  },
+);

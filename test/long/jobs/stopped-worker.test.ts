@@ -1,0 +1,64 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { sent, startCluster } from '../../support/jobs/cluster.js';
+import { plainRows } from '../../support/jobs/folder.js';
+import { Job } from '../../support/jobs/host.js';
+import { boughtAgain } from '../../support/jobs/setting.js';
+import { startOwnTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  // Polls of a stopped worker must not take tasks for as long as they would.
+  temporal = await startOwnTemporal(['matching.longPollExpirationInterval="2s"']);
+});
+afterAll(() => temporal?.teardown());
+
+it('fault 26: a worker that was stopped and wakes after its slices were retried doubles no row, and what it bought late is counted', async () => {
+  const rows = plainRows(80);
+  const cluster = await startCluster(temporal, {
+    rows,
+    sandbox: { latencyMs: 1000 },
+    env: { SEARCHFLOW_DEAD_AFTER_SECONDS: '2', SEARCHFLOW_CONCURRENCY: '4' },
+  });
+  onTestFinished(() => cluster.close());
+  const { folder, sandbox, warehouse } = cluster;
+  const stopped = cluster.start('a', ['worker']);
+  const address = new URL(warehouse);
+  const into = `postgres://${address.host}${address.pathname}`;
+  const job = await Job.start(temporal, folder.dir, folder, { into, csv: folder.csv });
+
+  // Its answers come while it is stopped.
+  await sent(cluster, 3, stopped);
+  stopped.child.kill('SIGSTOP');
+  const other = cluster.start('b', ['worker']);
+  expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { rows: 80, success: 80 } });
+
+  // Awake it finds its answers, and takes part again: it ends in peace when told to.
+  stopped.child.kill('SIGCONT');
+  const usage = async () => {
+    const asked = cluster.start('c', ['usage', '--json']);
+    expect(await asked.ended, asked.err()).toBe(0);
+    return JSON.parse(asked.out()).total as { requests: number; dollars: number; unknownOutcomes: number };
+  };
+  const { requests, micros } = sandbox.bill({ keys: false });
+  await expect.poll(async () => Math.round((await usage()).dollars * 1e6), { timeout: 30_000 }).toBe(micros);
+  expect(await usage()).toMatchObject({ requests });
+  const again = boughtAgain(sandbox);
+  expect(Object.keys(again).length).toBeGreaterThan(0);
+  stopped.child.kill('SIGINT');
+  expect(await stopped.ended, stopped.err()).toBe(130);
+
+  const loaded = await cluster.query<{ row_number: number; input: string[]; status: string }>(
+    'SELECT row_number::int, input, status FROM enriched_rows ORDER BY row_number',
+  );
+  expect(loaded.map((row) => [row.row_number, row.input, row.status])).toEqual(
+    rows.map((row, index) => [index + 1, row, 'success']),
+  );
+  const [listed] = await cluster.query<{ units: string[] }>(
+    `SELECT array_agg(DISTINCT url) AS units FROM (SELECT unnest(unit_keys) AS unit_key FROM unknown_outcomes) AS lost
+       JOIN enriched_rows USING (unit_key)`,
+  );
+  expect(listed?.units).toEqual(expect.arrayContaining(Object.keys(again)));
+  other.child.kill('SIGINT');
+  expect(await other.ended).toBe(130);
+}, 120_000);

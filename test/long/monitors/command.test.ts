@@ -1,0 +1,168 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, type TestContext, vi } from 'vitest';
+import { runCommand, startCommand } from '../../support/cli/command.js';
+import { filesWith } from '../../support/jobs/files-with.js';
+import { Folder } from '../../support/jobs/folder.js';
+import { killAllOf, processesOf } from '../../support/jobs/processes.js';
+import { byChance, type Fate, StrictServer } from '../../support/monitors/strict-server.js';
+
+// Real servers and workers, perhaps on a machine that is busy.
+vi.setConfig({ testTimeout: 240_000 });
+
+const canary = 'whsec_canary-1f6e0c52d98b4a37';
+const definition = {
+  name: 'launches',
+  search: { query: 'product launches' },
+  webhook: { url: 'https://hooks.example/launches' },
+};
+
+/** A strict server, and the command on it in a folder of its own. */
+async function open({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
+  const server = await StrictServer.start();
+  server.secret = canary;
+  const folder = new Folder();
+  const env = {
+    SEARCHFLOW_API_KEY: server.key,
+    SEARCHFLOW_BASE_URL: server.url,
+    SEARCHFLOW_STATE_DIR: folder.stateDir,
+    XDG_STATE_HOME: folder.dir,
+  };
+  onTestFinished(async () => {
+    killAllOf(folder.stateDir);
+    await server.close();
+    folder.remove();
+  });
+  const cwd = folder.dir;
+  writeFileSync(join(cwd, 'definition.json'), JSON.stringify(definition));
+  return {
+    server,
+    folder,
+    run: (...args: string[]) => runCommand(['monitors', ...args, '--qps', '200'], { cwd, env }),
+    start: (...args: string[]) => startCommand(['monitors', ...args, '--qps', '200'], { cwd, env }),
+  };
+}
+
+// Each has a server, a worker and a folder of its own, and waits most of its time for a worker that was killed.
+describe.concurrent('the command', () => {
+  it('a batch that waits for its approval goes on when another command approves it', async (context) => {
+    const { server, start, run } = await open(context);
+    for (let number = 0; number < 5; number++) server.add({ name: `old ${number}` });
+    const waiting = start('delete', '--name', 'old', '--wait-for-approval');
+    await waiting.says(/searchflow monitors approve \S+/);
+    const job = /monitors approve (\S+)/.exec(waiting.err())?.[1] as string;
+    expect(server.monitors.size).toBe(5);
+    const approved = await run('approve', job, '--why', 'quarter end');
+    expect([approved.code, approved.err]).toEqual([0, expect.stringContaining('is approved')]);
+    expect(await waiting.ended).toBe(0);
+    expect(waiting.err()).toMatch(/5 {2}deleted/);
+    expect(server.monitors.size).toBe(0);
+    const late = await run('reject', job);
+    expect(late.code).toBe(2);
+  });
+
+  const fates: readonly Fate[] = [
+    'ok',
+    'ok',
+    429,
+    'ok',
+    'lost',
+    'ok',
+    'ok',
+    500,
+    'ok',
+    '500 done',
+    'ok',
+    'reset',
+    'ok',
+  ];
+
+  it.runIf(process.platform === 'linux').for([
+    ['pause', 1200, [6]],
+    ['delete', 400, [2]],
+  ] as const)(
+    'fault 24: %s among %i monitors, seven a call, killed with server and all among faults: each is affected once, and once in the audit',
+    async ([action, monitors, kills], context) => {
+      const { server, folder, start } = await open(context);
+      for (let index = 0; index < monitors; index++) {
+        const metadata = index % 10 === 0 ? { team: 'growth' } : null;
+        server.add({ metadata, status: index % 100 === 0 ? 'disabled' : 'active' });
+      }
+      const right = [...server.monitors.values()]
+        .filter((one) => one.metadata?.team === 'growth' && (action === 'delete' || one.status === 'active'))
+        .map(({ id }) => id);
+      server.fate = byChance(fates);
+      const calls = () =>
+        server.log.filter(
+          ({ path, body }) => path.endsWith('/batch') && (body as { dry_run: boolean }).dry_run === false,
+        );
+      const begin = () => start(action, '--metadata', 'team=growth', '--limit', '7', '--yes', '--json');
+      for (const sent of kills) {
+        const running = begin();
+        await Promise.race([
+          expect.poll(() => calls().length, { timeout: 100_000, interval: 5 }).toBeGreaterThanOrEqual(sent),
+          running.ended.then((code) => Promise.reject(new Error(`ended with ${code}: ${running.err()}`))),
+        ]);
+        expect(processesOf(folder.stateDir).length).toBeGreaterThanOrEqual(2);
+        killAllOf(folder.stateDir);
+        await running.ended;
+      }
+      const last = begin();
+      expect([await last.ended, last.err()]).toEqual([0, expect.any(String)]);
+      const summary = JSON.parse(last.out());
+      expect(summary).toMatchObject({
+        phase: 'done',
+        affected: right.length,
+        effect: { affected: right.length, unplanned: 0, missed: 0, others: 0 },
+      });
+      const affected = calls().flatMap(({ ids }) => ids);
+      expect([...affected].sort()).toEqual([...right].sort());
+      killAllOf(folder.stateDir);
+      Object.assign(folder, { into: join(folder.dir, 'out', 'monitors.duckdb') });
+      expect(
+        await folder.query(
+          `SELECT CAST(count(*) AS INTEGER) AS n, CAST(count(DISTINCT monitor_id) AS INTEGER) AS ids,
+           CAST(count(affected_at) AS INTEGER) AS done FROM monitor_actions`,
+        ),
+      ).toEqual([{ n: right.length, ids: right.length, done: right.length }]);
+    },
+  );
+
+  it.runIf(process.platform === 'linux')(
+    'fault 55: the webhook secret is in the file that was named and in no other, nor in what the command says, killed or not',
+    async (context) => {
+      const { server, folder, start } = await open(context);
+      let creations = 0;
+      server.fate = (_call, method, path) =>
+        method === 'POST' && path === '/monitors' && ++creations === 1 ? 'lost' : 'ok';
+      mkdirSync(join(folder.dir, 'secrets'));
+      const secretFile = join(folder.dir, 'secrets', 'hooks.json');
+      const create = () => start('create', 'definition.json', '--secret-file', secretFile);
+      const said: string[] = [];
+      const adopted = create();
+      expect(await adopted.ended).toBe(1);
+      expect(adopted.err()).toMatch(/secret missing: .*a new id/);
+      said.push(adopted.out() + adopted.err());
+      expect(server.monitors.size).toBe(1);
+      const killed = create();
+      await expect.poll(() => creations, { timeout: 60_000, interval: 1 }).toBe(2);
+      killAllOf(folder.stateDir);
+      await killed.ended;
+      said.push(killed.out() + killed.err());
+      const last = create();
+      // Found again where the answer was lost with its worker: then its secret is missing, too.
+      expect([0, 1]).toContain(await last.ended);
+      said.push(last.out() + last.err());
+      expect(server.monitors.size).toBe(2);
+      const kept = create();
+      expect([await kept.ended, kept.err()]).toEqual([0, expect.stringContaining('webhook secret is in')]);
+      said.push(kept.out() + kept.err());
+      expect(said.join('\n')).not.toContain(canary);
+      expect(readFileSync(secretFile, 'utf8')).toContain(canary);
+      expect(filesWith(folder.dir, canary)).toEqual([secretFile]);
+      // What is searched is where it would be: histories in the server's database, answers in the journal.
+      expect(filesWith(folder.stateDir, 'makeMonitor').length).toBeGreaterThan(0);
+      expect(filesWith(join(folder.stateDir, 'journal'), 'launches').length).toBeGreaterThan(0);
+    },
+  );
+});

@@ -1,0 +1,76 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type PackedPackage, packPackage } from '../../support/package/packed.js';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { exports: Record<string, unknown> };
+const entries = Object.keys(manifest.exports)
+  .filter((path) => path !== './package.json')
+  .map((path) => `searchflow${path.slice(1)}`);
+
+let packed: PackedPackage;
+beforeAll(() => {
+  packed = packPackage();
+});
+afterAll(() => packed?.remove());
+
+it('holds what runs and what a reader needs, and nothing of the workshop', () => {
+  for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md', 'dist/cli/main.js', 'dist/worker/workflow-bundle.js']) {
+    expect(packed.files).toContain(file);
+  }
+  expect(
+    packed.files.filter((file) => !/^(dist\/|LICENSE$|README\.md$|CHANGELOG\.md$|package\.json$)/.test(file)),
+  ).toEqual([]);
+  expect(packed.files.filter((file) => /(^|\/)\.|\.test\.|tsbuildinfo/.test(file))).toEqual([]);
+});
+
+it('pleases publint', async () => {
+  const bytes = readFileSync(packed.tarball);
+  const tarball = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
+  const { messages, pkg } = await publint({ pack: { tarball }, strict: true });
+  expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
+});
+
+it('has types that are right for importers and for CommonJS on a Node that can require them', () => {
+  // The one rule left out says that require() meets ES modules: Node 20.19 and later read them so, and nothing older is served.
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    [
+      `${root}node_modules/@arethetypeswrong/cli/dist/index.js`,
+      ...[packed.tarball, '--profile', 'node16', '--ignore-rules', 'cjs-resolves-to-esm', '--format', 'ascii'],
+    ],
+    { encoding: 'utf8' },
+  );
+  expect(status, stdout).toBe(0);
+});
+
+it('can be imported and required from every entry, with the same names', () => {
+  const list = (load: string) => `${load}.then((names) => process.stdout.write(JSON.stringify(names)))`;
+  const imported = list(
+    `Promise.all(${JSON.stringify(entries)}.map(async (e) => [e, Object.keys(await import(e)).sort()]))`,
+  );
+  const required = list(`Promise.all(${JSON.stringify(entries)}.map((e) => [e, Object.keys(require(e)).sort()]))`);
+  const run = (code: string, type: string) =>
+    JSON.parse(
+      execFileSync(process.execPath, [`--input-type=${type}`, '--disable-warning=ExperimentalWarning', '-e', code], {
+        cwd: packed.project,
+        encoding: 'utf8',
+      }),
+    ) as [string, string[]][];
+  const names = run(imported, 'module');
+  expect(names.every(([, found]) => found.length > 0)).toBe(true);
+  expect(
+    run(required, 'commonjs').map(([entry, found]) => [entry, found.filter((name) => name !== '__esModule')]),
+  ).toEqual(names);
+});
+
+it('answers to its name as a command', () => {
+  const version = (JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { version: string }).version;
+  const main = `${packed.project}/node_modules/searchflow/dist/cli/main.js`;
+  expect(readFileSync(main, 'utf8').startsWith('#!/usr/bin/env node\n')).toBe(true);
+  expect(execFileSync(process.execPath, [main, '--version'], { encoding: 'utf8' }).trim()).toBe(version);
+});

@@ -1,0 +1,183 @@
+import { join } from 'node:path';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { runCommand, startCommand } from '../../support/cli/command.js';
+import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { startPostgres } from '../../support/postgres-server.mjs';
+import { openTemporal } from '../../support/temporal.js';
+
+// A process for each command, perhaps on a machine that is busy.
+vi.setConfig({ testTimeout: 240_000 });
+
+let temporal: TestWorkflowEnvironment;
+let sandbox: Sandbox;
+let folder: Folder;
+beforeAll(async () => {
+  temporal = await openTemporal();
+  sandbox = await startSandbox();
+  folder = new Folder();
+  folder.write(plainRows(20));
+});
+afterAll(async () => {
+  await sandbox?.close();
+  await temporal?.teardown();
+  folder?.remove();
+});
+
+/** The command, with a key and so for real, where nobody can be asked. */
+function run(...args: string[]) {
+  return runCommand(args, surroundings());
+}
+
+function start(...args: string[]) {
+  return startCommand(args, surroundings());
+}
+
+function surroundings() {
+  const env = {
+    SEARCHFLOW_API_KEY: 'key-of-the-schedules',
+    SEARCHFLOW_BASE_URL: sandbox.url,
+    SEARCHFLOW_STATE_DIR: join(folder.dir, 'state'),
+    SEARCHFLOW_TASK_QUEUE: folder.dir,
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: temporal.namespace as string,
+    XDG_STATE_HOME: folder.dir,
+  };
+  return { cwd: folder.dir, env };
+}
+
+it('a schedule is made with what it costs told before, listed, shown, paused, triggered, made up for and deleted', async () => {
+  const flags = ['--into', 'out.duckdb', '--refresh-after', '30d', '--max-cost', '0.50', '--schedule-name', 'daily'];
+  const made = await run('enrich', folder.input, '--cron', '0 6 * * *', '--tz', 'Europe/Berlin', ...flags);
+  expect([made.code, made.err]).toEqual([0, expect.stringContaining('20 URLs to buy in 1 request for about $0.02')]);
+  expect(made.err).toContain(
+    'Each run buys what is new in the file by then, what is older than 30 d, for at most $0.50',
+  );
+  expect(made.err).toMatch(
+    /Schedule daily made: 0 6 \* \* \* \(Europe\/Berlin\); next \d{4}-\d\d-\d\dT0[45]:00:\d\dZ, /,
+  );
+  expect(made.err).toContain('No worker answers on the task queue');
+  const changed = await run('enrich', folder.input, '--every', '6h', ...flags, '--json');
+  expect(JSON.parse(changed.out)).toMatchObject({
+    ...{ kind: 'schedule', made: false, name: 'daily', when: 'every 6h', workflow: 'enrichCsv' },
+    input: { input: folder.input, refreshAfterMs: 30 * 86_400_000, maxCostDollars: 0.5, origin: sandbox.url },
+  });
+  await expect
+    .poll(async () => (await run('schedule', 'list')).out, { timeout: 30_000 })
+    .toMatch(/^daily +every 6h +next \S+Z +no run yet\n$/);
+  expect((await run('schedule', 'pause', 'daily', '--why', 'holidays')).err).toContain('schedule resume daily');
+  const again = await run('schedule', 'pause', 'daily', '--why', 'something else');
+  expect([again.code, again.err]).toEqual([0, expect.stringContaining('daily is paused already (holidays)')]);
+  expect((await run('schedule', 'show', 'daily')).out).toMatch(
+    /Next: +paused \(holidays\)\nA run costs: at most \$0\.50\nNo run/,
+  );
+  expect((await run('schedule', 'resume', 'daily')).err).toMatch(/daily goes on; next \d{4}/);
+  expect((await run('schedule', 'trigger', 'daily')).err).toMatch(/daily runs now; .*\n.*No worker answers/s);
+  // Nobody works on the first one.
+  expect((await run('schedule', 'trigger', 'daily')).err).toContain('another one begins right after it');
+  expect((await run('schedule', 'trigger', 'daily')).err).toContain('no third is added');
+  expect((await run('schedule', 'pause', 'daily')).err).toMatch(
+    /daily is paused; .*\nQueued still: 1 run of a backfill or trigger, .*; only searchflow schedule delete daily ends that\./,
+  );
+  const never = await run(
+    'schedule',
+    'backfill',
+    'daily',
+    '--from',
+    '2025-12-31T23:00Z',
+    '--until',
+    '2025-12-31T23:59Z',
+  );
+  expect([never.code, never.err]).toEqual([2, expect.stringContaining('daily has no time in that range')]);
+  const long = await run('schedule', 'backfill', 'daily', '--from', '2025-01-01', '--until', '2025-12-31');
+  expect([long.code, long.err]).toEqual([
+    2,
+    expect.stringContaining(
+      'daily has 1,460 times in that range, and a backfill starts 1,000 runs at most: give a short',
+    ),
+  ]);
+  const late = await run('schedule', 'backfill', 'daily', '--from', '1d', '--until', '1d');
+  expect([late.code, late.err]).toEqual([0, expect.stringMatching(/daily starts 4 runs, .* one after the other/)]);
+  await expect
+    .poll(async () => (await run('schedule', 'show', 'daily')).out, { timeout: 30_000 })
+    .toMatch(/\nQueued: +5 runs of a backfill or trigger, .*; only searchflow schedule delete daily ends that\n/);
+  expect((await run('schedule', 'trigger', 'daily')).err).toContain('and 5 more wait for its end: none is added');
+  expect((await run('schedule', 'delete', 'daily')).err).toContain('daily is deleted');
+  const gone = await run('schedule', 'show', 'daily');
+  expect([gone.code, gone.err]).toEqual([2, expect.stringContaining('There is no schedule daily')]);
+  expect(sandbox.log()).toEqual([]);
+});
+
+it.each([
+  [['--every', '1d'], 'give --max-cost DOLLARS for each run, or --yes'],
+  [['--cron', '99 6 * * *', '--yes'], "--cron: the Temporal server can't use '99 6 * * *'"],
+])('refuses enrich with %j in a sentence', async (args, sentence) => {
+  const { code, err } = await run('enrich', folder.input, ...args);
+  expect([code, err]).toEqual([2, expect.stringContaining(sentence)]);
+});
+
+it('makes up for a day that is not over yet up to now', async () => {
+  await run('events', 'sync', '--every', '1h', '--schedule-name', 'hourly');
+  const { code, err } = await run('schedule', 'backfill', 'hourly', '--from', '1d', '--until', '0d');
+  const until = /T00:00:00Z to (\S+),/.exec(err)?.[1] ?? err;
+  expect([code, Date.parse(until)]).toEqual([0, expect.any(Number)]);
+  expect(Date.parse(until)).toBeLessThanOrEqual(Date.now());
+  await run('schedule', 'delete', 'hourly');
+});
+
+it('refuses a backfill of what lies ahead, and says all that is wrong', async () => {
+  const { code, err } = await run('schedule', 'backfill', 'daily', '--until', '2099-01-01');
+  expect([code, err]).toEqual([2, expect.stringMatching(/--from is needed.*\n.*--until lies ahead/s)]);
+});
+
+it('says who needs the credentials of a warehouse, which are in no schedule', async () => {
+  const server = await startPostgres();
+  onTestFinished(() => server.stop());
+  const { port } = server;
+  const right = await server.database('dw');
+  const address = `127.0.0.1:${port}/dw`;
+  const every = ['events', 'sync', '--every', '1h', '--into'];
+  const refused = await run(...every, right.replace(server.password, 'canary-pw'));
+  expect([refused.code, refused.err]).toEqual([
+    2,
+    expect.stringMatching(/dw refuses: password .*user or password in --into .*; no schedule was made/),
+  ]);
+  const made = await run(...every, right);
+  expect([made.code, made.err]).toEqual([0, expect.stringContaining('needs them in SEARCHFLOW_WAREHOUSE_URL')]);
+  // Whoever runs it may have a password.
+  const plain = await run(...every, `postgres://${address}`);
+  expect([plain.code, plain.err]).toEqual([0, expect.not.stringContaining('SEARCHFLOW_WAREHOUSE_URL')]);
+  const name = /Schedule (\S+) (?:made|changed)/.exec(plain.err)?.[1] ?? '';
+  expect((await run('schedule', 'show', name)).out).toMatch(/A run costs: +nothing: its calls are free/);
+  const listed = await run('schedule', 'list', '--json');
+  expect(listed.out).toContain(`postgres://${address}`);
+  expect(refused.err + made.err + listed.out).not.toMatch(/canary-p/);
+});
+
+it('waits for the database of a warehouse before anything is started or scheduled', async () => {
+  const into = ['--into', 'postgres://loader:canary-pw@127.0.0.1:1/dw'];
+  const commands = [
+    ['events', 'sync', ...into],
+    ['enrich', folder.input, '--yes', ...into],
+    ['events', 'sync', '--every', '1h', '--schedule-name', 'dead', ...into],
+    ['enrich', folder.input, '--every', '1h', '--yes', '--schedule-name', 'dead', ...into],
+  ].map((args) => start(...args));
+  for (const { says, child } of commands) {
+    await says('Waiting for the database postgres://127.0.0.1:1/dw: connect ECONNREFUSED');
+    child.kill('SIGINT');
+  }
+  for (const { ended, err } of commands) {
+    expect([await ended, err()]).toEqual([130, expect.stringContaining('Stopped; nothing was bought.')]);
+    expect(err()).not.toMatch(/canary-pw| starts|made:/);
+  }
+  expect((await run('schedule', 'show', 'dead')).err).toContain('There is no schedule dead');
+});
+
+it('makes no schedule whose warehouse is a file that can’t be written', async () => {
+  // The file of rows is no database.
+  const files = [join(folder.input, 'events.duckdb'), folder.dir, folder.input];
+  const tries = await Promise.all(files.map((into) => run('events', 'sync', '--every', '1h', '--into', into)));
+  for (const { code, err } of tries)
+    expect([code, err]).toEqual([2, expect.stringMatching(/--into: .* can't be written \(.*\); no schedule was made/)]);
+});

@@ -1,0 +1,177 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openStore } from '../../../src/store/postgres/open-store.js';
+import { PgJournal } from '../../../src/store/postgres/pg-journal.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { keyOf } from '../../support/store/journal-contract.js';
+
+const script = fileURLToPath(new URL('../../support/store/pg-buyer.mjs', import.meta.url));
+const root = mkdtempSync(join(tmpdir(), 'searchflow-pg-buyers-'));
+const children = new Set<ChildProcess>();
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL');
+  children.clear();
+});
+afterAll(async () => {
+  await server.stop();
+  rmSync(root, { recursive: true, force: true });
+});
+
+interface Options {
+  readonly deadAfterMs?: number;
+  /** Where the process sends itself a signal. */
+  readonly at?: { readonly step: string; readonly nth: number; readonly signal: 'SIGKILL' | 'SIGSTOP' };
+}
+
+/** Units to be bought by several processes, 5 a request, and who is asked what came of it. */
+async function market(count: number) {
+  const url = await server.database();
+  const bill = join(root, url.slice(url.lastIndexOf('/') + 1));
+  const keys = Array.from({ length: count }, (_, index) => keyOf(index + 1));
+  const requests = (): string[][] =>
+    existsSync(bill)
+      ? readFileSync(bill, 'utf8')
+          .trim()
+          .split('\n')
+          .map((line) => line.split(' '))
+      : [];
+  return {
+    url,
+    requests,
+    buyer(options: Options = {}, first = 0) {
+      // Each begins elsewhere, so that they meet.
+      const turned = [...keys.slice(first), ...keys.slice(0, first)];
+      const config = { url, bill, keys: turned, perRequest: 5, ...options };
+      const child = spawn(process.execPath, [script, JSON.stringify(config)], { stdio: ['ignore', 'pipe', 'pipe'] });
+      children.add(child);
+      const said: string[] = [];
+      const lines = createInterface({ input: child.stdout });
+      lines.on('line', (line) => said.push(line));
+      let errors = '';
+      child.stderr.on('data', (data: Buffer) => {
+        errors += data.toString();
+      });
+      const ended = new Promise<void>((resolve, reject) => {
+        child.on('close', (code, signal) => {
+          children.delete(child);
+          if (code === 0 || signal === 'SIGKILL') resolve();
+          else reject(new Error(`the buyer ended with ${code ?? signal}: ${errors}`));
+        });
+      });
+      ended.catch(() => undefined);
+      const says = (what: string) =>
+        new Promise<void>((resolve) => {
+          if (said.includes(what)) return resolve();
+          lines.on('line', (line) => line === what && resolve());
+        });
+      return { child, said, ended, says };
+    },
+    /** Sends of each key beyond the first; fails where one was never sent. */
+    extra(): string[] {
+      const sent = new Map<string, number>();
+      for (const key of requests().flat()) sent.set(key, (sent.get(key) ?? 0) + 1);
+      expect([...sent.keys()].sort()).toEqual(keys);
+      return [...sent].filter(([, times]) => times > 1).map(([key]) => key);
+    },
+    /** What the journal says in the end, when everything must have landed. */
+    async totals() {
+      const postgres = await openStore(url, { applicationName: 'judge' });
+      const journal = await PgJournal.open(postgres, { team: 'team' });
+      try {
+        expect(await journal.lookup(keys)).toHaveLength(keys.length);
+        const [line] = await journal.usage('job');
+        return { ...(await journal.totals('job/')), usage: line };
+      } finally {
+        await journal.close();
+        await postgres.close();
+      }
+    },
+  };
+}
+
+describe('processes that share a journal', () => {
+  it('buy every unit once between them', async () => {
+    const { buyer, extra, totals } = await market(600);
+    const buyers = [0, 200, 400].map((first) => buyer({}, first));
+    await Promise.all(buyers.map(({ ended }) => ended));
+    expect(extra()).toEqual([]);
+    expect(await totals()).toMatchObject({ requests: 120, unitsLanded: 600, costMicros: 600_000, unknown: [] });
+  });
+
+  it('take over from one that is killed at any step, and list what it may have bought (24)', async () => {
+    const steps = [
+      { step: 'claimed', nth: 1, lost: 0, extra: 0 },
+      { step: 'intended', nth: 2, lost: 3, extra: 0 },
+      { step: 'sent', nth: 3, lost: 3, extra: 15 },
+      { step: 'landed', nth: 3, lost: 0, extra: 0 },
+      { step: 'landed', nth: 4, lost: 2, extra: 10 },
+    ];
+    await Promise.all(
+      steps.map(async ({ step, nth, ...most }) => {
+        const { buyer, extra, totals } = await market(40);
+        const victim = buyer({ deadAfterMs: 1000, at: { step, nth, signal: 'SIGKILL' } });
+        await victim.says('now');
+        const heir = buyer({ deadAfterMs: 1000 });
+        await Promise.all([victim.ended, heir.ended]);
+        const { unknown, costMicros, openMicros, usage } = await totals();
+        const listed = unknown.flatMap((outcome) => outcome.keys);
+        for (const key of extra()) expect(listed).toContain(key);
+        expect(extra().length).toBeLessThanOrEqual(most.extra);
+        expect(unknown.length).toBeLessThanOrEqual(most.lost);
+        expect(costMicros).toBe(40_000);
+        expect({ openMicros, unknown: usage?.unknownMicros }).toEqual({ openMicros: 0, unknown: listed.length * 1000 });
+        expect(usage).toMatchObject({ landedMicros: 40_000, openMicros: 0, unknownOutcomes: unknown.length });
+      }),
+    );
+  });
+
+  it('count what a process bought that was stopped, taken for dead, and came back (26)', async () => {
+    const { buyer, extra, totals, requests } = await market(60);
+    const zombie = buyer({ deadAfterMs: 1000, at: { step: 'sent', nth: 1, signal: 'SIGSTOP' } });
+    await zombie.says('now');
+    const heir = buyer({ deadAfterMs: 1000 });
+    await heir.ended;
+    zombie.child.kill('SIGCONT');
+    await zombie.ended;
+    // It lands what it had sent, and buys nothing else.
+    const bought = zombie.said.filter((line) => line === 'sent').length;
+    expect(zombie.said.at(-1)).toBe('done');
+    expect(requests()).toHaveLength(12 + bought);
+    const { unknown, costMicros, unitsLanded, usage } = await totals();
+    expect(unknown.map(({ reason }) => reason)).toEqual(
+      Array(bought).fill(expect.stringMatching(/^bought twice: 5 of /)),
+    );
+    expect(unknown.flatMap(({ keys }) => keys).sort()).toEqual(extra().sort());
+    expect({ costMicros, unitsLanded }).toEqual({ costMicros: 60_000 + bought * 5000, unitsLanded: 60 + bought * 5 });
+    expect(usage).toMatchObject({ landedMicros: costMicros, unknownOutcomes: 0, unknownMicros: 0, openMicros: 0 });
+  });
+
+  it('lose nothing and buy nothing twice while the database is killed and its connections are cut (39, 40)', async () => {
+    const { url, buyer, extra, totals, requests } = await market(1500);
+    const buyers = [0, 500, 1000].map((first) => buyer({}, first));
+    const judge = await openStore(url, { applicationName: 'judge' });
+    for (let round = 1; round <= 6; round++) {
+      while (requests().length < round * 40) await delay(5);
+      if (round % 2 === 0) {
+        await judge.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'buyer'`);
+        continue;
+      }
+      await server.kill();
+      await server.start();
+    }
+    await judge.close();
+    await Promise.all(buyers.map(({ ended }) => ended));
+    expect(extra()).toEqual([]);
+    expect(await totals()).toMatchObject({ requests: 300, unitsLanded: 1500, costMicros: 1_500_000, unknown: [] });
+  });
+});

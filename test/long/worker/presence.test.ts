@@ -1,0 +1,203 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { SearchflowPlugin } from '../../../dist/worker/index.js';
+import { workflowNames } from '../../../src/core/job.js';
+import type { WorkerHolder } from '../../../src/core/presence.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { takePlaces } from '../../../src/worker/presence.js';
+import { startCommand } from '../../support/cli/command.js';
+import { codePath } from '../../support/jobs/host.js';
+import { openTemporal } from '../../support/temporal.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'searchflow-presence-'));
+const elsewhere: WorkerHolder = { host: 'another-machine', pid: 4711, startTime: null, since: 0, store: null };
+let temporal: TestWorkflowEnvironment;
+let sandbox: Sandbox;
+beforeAll(async () => {
+  temporal = await openTemporal();
+  sandbox = await startSandbox();
+});
+afterAll(async () => {
+  await sandbox?.close();
+  await temporal?.teardown();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const placeOf = (taskQueue: string) => ({ id: `searchflow-worker-of-${taskQueue}`, taken: 'is there', wayOut: 'Go.' });
+
+/** A place that a worker on another machine took. */
+async function takenElsewhere(taskQueue: string) {
+  const { id: workflowId } = placeOf(taskQueue);
+  await temporal.client.workflow.start(workflowNames.workerPresence, {
+    taskQueue,
+    workflowId,
+    args: [elsewhere],
+    memo: { holder: elsewhere },
+  });
+}
+
+/** The command `worker`, with a key and a folder of its own; ended with the test. */
+function startWorker(name: string, env: Record<string, string>) {
+  const running = startCommand(['worker'], {
+    cwd: folder,
+    env: {
+      SEARCHFLOW_API_KEY: `key-of-${name}`,
+      SEARCHFLOW_BASE_URL: sandbox.url,
+      SEARCHFLOW_STATE_DIR: join(folder, name),
+      XDG_STATE_HOME: join(folder, name),
+      TEMPORAL_ADDRESS: temporal.address,
+      TEMPORAL_NAMESPACE: temporal.namespace as string,
+      ...env,
+    },
+  });
+  onTestFinished(() => void running.child.kill('SIGKILL'));
+  return running;
+}
+
+it('a place is taken over from a worker on another machine that does not answer', async () => {
+  await takenElsewhere('silent');
+  const startedAt = Date.now();
+  const { leave } = await takePlaces(temporal.client, 'silent', [placeOf('silent')], null);
+  expect(Date.now() - startedAt).toBeLessThan(15_000);
+  const handle = temporal.client.workflow.getHandle(placeOf('silent').id);
+  expect((await handle.describe()).memo?.holder).toMatchObject({ pid: process.pid });
+  await leave();
+  expect((await handle.describe()).status.name).toBe('TERMINATED');
+});
+
+it('a place is left to a worker on another machine that answers', async () => {
+  const worker = await Worker.create({
+    connection: temporal.nativeConnection,
+    taskQueue: 'living',
+    workflowBundle: { codePath },
+  });
+  await worker.runUntil(async () => {
+    await takenElsewhere('living');
+    await expect(takePlaces(temporal.client, 'living', [placeOf('living')], null)).rejects.toThrow(
+      /^Another worker \(PID 4711 on another-machine, since 1970-\S+, with a folder of its own\) is there\. Go\.$/,
+    );
+  });
+});
+
+it('workers of one store share a queue, and no other worker joins them while one of them lives', async () => {
+  const places = [placeOf('shared')];
+  const worker = await Worker.create({
+    connection: temporal.nativeConnection,
+    taskQueue: 'shared',
+    workflowBundle: { codePath },
+  });
+  const handle = temporal.client.workflow.getHandle(placeOf('shared').id);
+  await worker.runUntil(async () => {
+    for (let count = 0; count < 2; count++) {
+      const { leave } = await takePlaces(temporal.client, 'shared', places, 'postgres://db:5432/etl');
+      await leave();
+    }
+    expect((await handle.describe()).status.name).toBe('RUNNING');
+    for (const store of [null, 'postgres://db:5432/other']) {
+      const refused = takePlaces(temporal.client, 'shared', places, store);
+      await expect(refused).rejects.toThrow(/^Another worker \(.*, with postgres:\/\/db:5432\/etl\) is there/);
+    }
+  });
+  await (await takePlaces(temporal.client, 'shared', places, null)).leave();
+  expect((await handle.describe()).status.name).toBe('TERMINATED');
+});
+
+it('a worker with the plugin leaves its queue to one that answers, and takes over from one that does not', async () => {
+  // One that was refused holds its connection until its process ends.
+  const connection = await NativeConnection.connect({ address: temporal.address });
+  const make = async (taskQueue: string) =>
+    Worker.create({
+      connection,
+      taskQueue,
+      workflowBundle: { codePath },
+      plugins: [
+        new SearchflowPlugin({
+          apiKey: 'key-of-the-plugin',
+          baseUrl: sandbox.url,
+          origin: 'sandbox',
+          stateDir: join(folder, taskQueue),
+        }),
+      ],
+    });
+  const other = await Worker.create({
+    connection: temporal.nativeConnection,
+    taskQueue: 'plugin',
+    workflowBundle: { codePath },
+  });
+  await other.runUntil(async () => {
+    await takenElsewhere('plugin');
+    const refused = await make('plugin');
+    await expect(refused.run()).rejects.toThrow(/works on the task queue plugin/);
+  });
+  await takenElsewhere('plugin-2');
+  const worker = await make('plugin-2');
+  const handle = temporal.client.workflow.getHandle(placeOf('plugin-2').id);
+  await worker.runUntil(() =>
+    expect
+      .poll(async () => (await handle.describe()).memo?.holder, { timeout: 20_000 })
+      .toMatchObject({ pid: process.pid }),
+  );
+  expect((await handle.describe()).status.name).toBe('TERMINATED');
+});
+
+it('a worker that is stopped while Temporal gives it its place leaves the place', async () => {
+  const slow = await slowProxy(temporal.address);
+  const stopped = startWorker('stopped', { SEARCHFLOW_TASK_QUEUE: 'stopped', TEMPORAL_ADDRESS: slow.address });
+  const { id } = placeOf('stopped');
+  const place = async () => (await temporal.client.workflow.getHandle(id).describe()).status.name;
+  // By then the server has it, and the worker has not heard of it.
+  await expect.poll(place, { timeout: 30_000, interval: 5 }).toBe('RUNNING');
+  stopped.child.kill('SIGINT');
+  expect(await stopped.ended).toBe(130);
+  expect(await place()).toBe('TERMINATED');
+});
+
+/** A way to Temporal on which each answer takes a while. */
+async function slowProxy(address: string): Promise<{ readonly address: string }> {
+  const [host, port] = address.split(':') as [string, string];
+  const server = createServer((socket) => {
+    const there = connect(Number(port), host);
+    socket.pipe(there);
+    there.on('data', (chunk) => setTimeout(() => socket.write(chunk), 250));
+    for (const end of [socket, there])
+      end.on('error', () => undefined).on('close', () => [socket, there].map((one) => one.destroy()));
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => void server.close());
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+it('without a store a second worker on the same queue or limit refuses to start, until the first is gone', async () => {
+  const places = async () =>
+    (await temporal.client.workflow.getHandle('searchflow-worker-of-first').describe()).status.name;
+  const first = startWorker('a', { SEARCHFLOW_TASK_QUEUE: 'first' });
+  await expect.poll(places, { timeout: 30_000, interval: 50 }).toBe('RUNNING');
+
+  const sameQueue = startWorker('b', { SEARCHFLOW_TASK_QUEUE: 'first' });
+  expect(await sameQueue.ended).toBe(2);
+  expect(sameQueue.err()).toMatch(
+    /Another worker \(PID \d+ on \S+, since .*works on the task queue first.*SEARCHFLOW_STORE/s,
+  );
+  const sameKey = startWorker('c', { SEARCHFLOW_TASK_QUEUE: 'other', SEARCHFLOW_API_KEY: 'key-of-a' });
+  expect(await sameKey.ended).toBe(2);
+  expect(sameKey.err()).toMatch(/uses the whole rate limit of this key.*--qps.*SEARCHFLOW_STORE/s);
+
+  first.child.kill('SIGKILL');
+  await first.ended;
+  const next = startWorker('d', { SEARCHFLOW_TASK_QUEUE: 'first' });
+  const holder = async () =>
+    (
+      (await temporal.client.workflow.getHandle('searchflow-worker-of-first').describe()).memo?.holder as
+        | WorkerHolder
+        | undefined
+    )?.pid;
+  await expect.poll(holder, { timeout: 30_000, interval: 50 }).toBe(next.child.pid);
+  next.child.kill('SIGINT');
+  expect(await next.ended).toBe(130);
+  expect(await places()).toBe('TERMINATED');
+});

@@ -1,0 +1,188 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { expect, it, vi } from 'vitest';
+import { isAlive, processStartTime } from '../../../src/store/process-identity.js';
+import { lockHolder } from '../../../src/store/process-lock.js';
+import { readRecord, removeRecord, serverFiles } from '../../../src/worker/server-files.js';
+import { TemporalServerFailed } from '../../../src/worker/temporal-server.js';
+import { serverUsers, untilGone } from '../../support/worker/server-users.js';
+
+const users = serverUsers();
+const LONG = 60_000;
+const files = () => serverFiles(users.stateDir);
+
+async function withClient<T>(address: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const connection = await Connection.connect({ address });
+  try {
+    return await work(new Client({ connection }));
+  } finally {
+    await connection.close();
+  }
+}
+
+const startWaiting = (address: string, workflowId: string) =>
+  withClient(address, (client) => client.workflow.start('waiting', { taskQueue: 'nobody', workflowId, args: [] }));
+
+const statusOf = (address: string, workflowId: string) =>
+  withClient(address, async (client) => (await client.workflow.getHandle(workflowId).describe()).status.name);
+
+it('27: a second process gets the server of the first, and one that detaches leaves it to the other', async () => {
+  const here = await users.here(LONG);
+  expect(here).toMatchObject({ reused: false, uiUrl: null });
+  expect(here.address).toMatch(/^127\.0\.0\.1:\d+$/);
+  const { server } = await users.elsewhere(LONG);
+  expect(server).toEqual({ address: here.address, pid: here.pid, reused: true, uiUrl: null });
+  const before = readdirSync(files().users);
+  await here.detach();
+  await here.detach();
+  expect(readdirSync(files().users)).toEqual(before.filter((name) => name !== `${process.pid}.json`));
+});
+
+it('27: processes that ask at once get one server', async () => {
+  const all = await Promise.all([users.here(LONG), users.here(LONG), users.elsewhere(LONG), users.elsewhere(LONG)]);
+  const servers = all.map((found) => ('server' in found ? found.server : found));
+  expect(new Set(servers.map(({ pid }) => pid)).size).toBe(1);
+  expect(servers.filter(({ reused }) => !reused)).toHaveLength(1);
+  expect(readdirSync(files().users)).toHaveLength(4);
+});
+
+it('a record whose process number belongs to somebody else is stale: that process is left alone', async () => {
+  mkdirSync(users.stateDir, { recursive: true });
+  const stale = { pid: process.pid, startTime: `${processStartTime(process.pid)}0`, port: 1, uiPort: null };
+  writeFileSync(files().record, JSON.stringify({ ...stale, version: 'x', binary: 'temporal' }));
+  const here = await users.here(LONG);
+  expect(here.reused).toBe(false);
+  expect(here.pid).not.toBe(process.pid);
+});
+
+it('a torn record is no record, and the server it spoke of is not joined by a second one', async () => {
+  const first = await users.here(LONG);
+  writeFileSync(files().record, '{"pid":');
+  const second = await users.here(LONG);
+  expect(second.reused).toBe(false);
+  expect(isAlive(first.pid, null)).toBe(false);
+  removeRecord(files());
+  writeFileSync(files().databaseLock, '');
+  const third = await users.here(LONG);
+  expect(isAlive(second.pid, null)).toBe(false);
+  expect(third.reused).toBe(false);
+});
+
+it('28: after its only user was killed, server and watcher end and leave no record', async () => {
+  const { child, server } = await users.elsewhere(400);
+  const watcher = users.watcherPid() as number;
+  expect(isAlive(watcher, null)).toBe(true);
+  child.kill('SIGKILL');
+  await untilGone(server.pid);
+  await untilGone(watcher);
+  expect(readRecord(files())).toBeNull();
+  expect(readdirSync(files().users)).toEqual([]);
+});
+
+it('a server lingers for the next command, which takes it over', async () => {
+  const first = await users.here(LONG);
+  await first.detach();
+  const second = await users.here(LONG);
+  expect(second).toMatchObject({ pid: first.pid, reused: true });
+});
+
+it('31: a killed server is started again by its watcher, at the same address and with the same data', async () => {
+  const first = await users.here(LONG, process.env);
+  await startWaiting(first.address, 'survivor');
+  process.kill(first.pid, 'SIGKILL');
+  await vi.waitUntil(() => (readRecord(files())?.pid ?? first.pid) !== first.pid, { timeout: 20_000, interval: 50 });
+  await vi.waitFor(async () => expect(await statusOf(first.address, 'survivor')).toBe('RUNNING'), { timeout: 20_000 });
+});
+
+it('31: with server and watcher killed, the next command starts both anew with the same data', async () => {
+  const first = await users.here(LONG);
+  await startWaiting(first.address, 'survivor');
+  const watcher = users.watcherPid() as number;
+  process.kill(watcher, 'SIGKILL');
+  process.kill(first.pid, 'SIGKILL');
+  await untilGone(watcher);
+  await untilGone(first.pid);
+  const second = await users.here(LONG);
+  expect(second.reused).toBe(false);
+  expect(await statusOf(second.address, 'survivor')).toBe('RUNNING');
+  expect(lockHolder(files().watcherLock)?.pid).not.toBe(watcher);
+});
+
+it('31: a server that is killed while it starts is started once more', async () => {
+  const starting = users.here(LONG);
+  await vi.waitUntil(() => readRecord(files()) !== null, { timeout: 20_000, interval: 1 });
+  const killed = readRecord(files())?.pid as number;
+  process.kill(killed, 'SIGKILL');
+  const server = await starting;
+  expect(server.pid).not.toBe(killed);
+  expect(isAlive(server.pid, null)).toBe(true);
+  expect(users.said.join()).toMatch(/started once more: it was ended by SIGKILL/);
+});
+
+it('a server that lost its watcher gets a new one from the next command', async () => {
+  const first = await users.here(400);
+  const watcher = users.watcherPid() as number;
+  process.kill(watcher, 'SIGKILL');
+  await untilGone(watcher);
+  const second = await users.here(400);
+  expect(second).toMatchObject({ pid: first.pid, reused: true });
+  await first.detach();
+  await second.detach();
+  await untilGone(first.pid);
+});
+
+it('a server that hangs is ended and replaced', async () => {
+  const first = await users.here(LONG);
+  process.kill(first.pid, 'SIGSTOP');
+  const second = await users.here(LONG);
+  expect(second.reused).toBe(false);
+  expect(isAlive(first.pid, null)).toBe(false);
+  expect(users.said.join()).toContain(`(PID ${first.pid}) is replaced`);
+});
+
+it('ends the server of a folder that was deleted', async () => {
+  const first = await users.here(400);
+  const watcher = users.watcherPid() as number;
+  rmSync(users.stateDir, { recursive: true });
+  await untilGone(first.pid);
+  await untilGone(watcher);
+});
+
+it('a damaged database is named, with the reason and the way out, and nothing stays running', async () => {
+  mkdirSync(users.stateDir, { recursive: true });
+  writeFileSync(files().database, randomBytes(20_000));
+  const failed = await users.here(400).catch((error: unknown) => error);
+  expect(failed).toBeInstanceOf(TemporalServerFailed);
+  const { message } = failed as Error;
+  expect(message).toContain('file is not a database');
+  expect(message).toContain(`Its database ${files().database} is damaged; move the file away`);
+  expect(message).toContain(files().log);
+  expect(readRecord(files())).toBeNull();
+  await untilGone(users.watcherPid() as number);
+});
+
+it('31: a database whose making was cut short by a kill is made anew', async () => {
+  mkdirSync(users.stateDir, { recursive: true });
+  writeFileSync(files().database, randomBytes(20_000));
+  writeFileSync(files().unfinished, '');
+  const here = await users.here(LONG);
+  expect(here.reused).toBe(false);
+  expect(existsSync(files().unfinished)).toBe(false);
+});
+
+it('55: neither keys nor settings of ours reach the server, and its files are for their owner only', async () => {
+  const canary = `canary-${randomBytes(8).toString('hex')}`;
+  const here = await users.here(LONG, { ...process.env, SEARCHFLOW_API_KEY: canary, TEMPORAL_API_KEY: canary });
+  const pids = [here.pid, users.watcherPid() as number];
+  for (const path of [files().database, files().log, files().record]) expect(statSync(path).mode & 0o077).toBe(0);
+  if (process.platform !== 'linux') return;
+  for (const pid of pids) expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain(canary);
+});
+
+it('says where to look when the state directory can not be written', async () => {
+  mkdirSync(join(users.stateDir, '..'), { recursive: true });
+  writeFileSync(users.stateDir, 'a file');
+  await expect(users.here(LONG)).rejects.toMatchObject({ code: expect.stringMatching(/EEXIST|ENOTDIR/) });
+});

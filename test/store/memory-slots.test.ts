@@ -1,9 +1,0 @@
-import { expect, it } from 'vitest';
-import { MemorySlots } from '../../src/store/memory-slots.js';
-import { slotsContract } from './slots-contract.js';
-
-slotsContract('MemorySlots', async (limit) => new MemorySlots(limit));
-
-it('a team has fifty slots where nothing else is said', async () => {
-  expect((await new MemorySlots().view()).limit).toBe(50);
-});

@@ -1,0 +1,131 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
+import {
+  type Activities,
+  type ActivityDeps,
+  type CallOptions,
+  createActivities,
+  createPurchase,
+  createRuns,
+  Halt,
+  InFlight,
+  ServiceHealth,
+} from '../../../src/activities/index.js';
+import type { OperationName } from '../../../src/api/operations.js';
+import { createTransport, type TransportOptions } from '../../../src/api/transport.js';
+import type { Json } from '../../../src/core/json.js';
+import type { Limiter } from '../../../src/core/limiter.js';
+import { pricesAt } from '../../../src/core/prices.js';
+import { flatProfile } from '../../../src/core/rate.js';
+import { Secret } from '../../../src/core/secret.js';
+import { FileJournal } from '../../../src/store/file-journal.js';
+import { FileSecrets } from '../../../src/store/file-secrets.js';
+import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+import { MemorySlots } from '../../../src/store/memory-slots.js';
+import { sha256 } from '../../../src/worker/sha256.js';
+
+export type Fields = Record<string, Json>;
+export type Result = { readonly data: Fields; readonly costDollars: number };
+
+/** A journal in a folder of its own, and what activities need around it. */
+export class ActivitySetting {
+  readonly secretFile: string;
+  readonly #opened: ActivityDeps[] = [];
+
+  private constructor(
+    readonly folder: string,
+    readonly journal: FileJournal,
+  ) {
+    this.secretFile = join(folder, 'secrets.json');
+  }
+
+  static async open(): Promise<ActivitySetting> {
+    const folder = mkdtempSync(join(tmpdir(), 'searchflow-activities-'));
+    return new ActivitySetting(folder, await FileJournal.open(join(folder, 'journal'), { writes: true }));
+  }
+
+  /** Parts of a worker of their own: limiter, purchase, connections. `origin` keeps its purchases apart. */
+  worker(
+    options: Pick<TransportOptions, 'baseUrl'> & Partial<TransportOptions>,
+    origin = 'sandbox',
+    limiter: Limiter = new MemoryLimiter(flatProfile(1000)),
+  ): ActivityDeps {
+    const { journal } = this;
+    const [inFlight, health, halt] = [new InFlight(10), new ServiceHealth(), new Halt()];
+    const transport = createTransport({ apiKey: new Secret('canary-key'), ...options });
+    const [slots, researchSlots] = [new MemorySlots(), new MemorySlots()];
+    const deps: ActivityDeps = {
+      transport,
+      runs: createRuns({ transport, limiter, journal, slots, researchSlots }),
+      origin,
+      journal,
+      limiter,
+      purchase: createPurchase({ journal, limiter, inFlight, health, halt }),
+      prices: () => pricesAt(Date.now()),
+      sha256,
+      stages: {
+        share: async () => undefined,
+        slice: async () => {
+          throw new Error('no operation has slices');
+        },
+      },
+      sinkFor: () => {
+        throw new Error('no operation loads anything');
+      },
+      events: {
+        warehouse: () => {
+          throw new Error('no operation loads anything');
+        },
+      },
+      noteDone: async () => undefined,
+      noteWalk: async () => undefined,
+      monitors: {
+        warehouse: () => {
+          throw new Error('no operation loads anything');
+        },
+        secrets: ({ file }) => new FileSecrets(file),
+      },
+      secrets: new FileSecrets(this.secretFile),
+      scratchDir: this.folder,
+      stage: async () => {
+        throw new Error('no operation stages anything');
+      },
+      timeoutMs: 5000,
+    };
+    this.#opened.push(deps);
+    return deps;
+  }
+
+  async close(): Promise<void> {
+    for (const { transport, limiter } of this.#opened) {
+      await transport.close();
+      await limiter.close();
+    }
+    await this.journal.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs one attempt of an operation's activity. */
+export async function runActivity(
+  deps: ActivityDeps,
+  name: OperationName,
+  input: object,
+  call?: CallOptions,
+  environment = quiet(),
+): Promise<Result> {
+  const activities: Activities = createActivities(deps);
+  const activity = activities[name] as unknown as (input: object, call?: CallOptions) => Promise<Result>;
+  return environment.run(activity, input, call);
+}
+
+/** Failures are meant here: they needn't be in the output. */
+export function quiet(info: object = {}): MockActivityEnvironment {
+  return new MockActivityEnvironment(
+    { scheduledTimestampMs: Date.now(), ...info },
+    { logger: new DefaultLogger('ERROR', () => undefined) },
+  );
+}

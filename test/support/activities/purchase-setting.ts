@@ -1,0 +1,101 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { Halt, InFlight, type Order, ServiceHealth, type Unit } from '../../../src/activities/index.js';
+import type { Bought, Control, PurchaseDeps } from '../../../src/activities/purchase.js';
+import { contentsEndpoint } from '../../../src/api/contents.js';
+import { ApiError } from '../../../src/api/errors.js';
+import type { CallFacts } from '../../../src/core/failure.js';
+import { flatProfile } from '../../../src/core/rate.js';
+import { FileJournal } from '../../../src/store/file-journal.js';
+import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+
+const root = mkdtempSync(join(tmpdir(), 'searchflow-purchase-'));
+const open: FileJournal[] = [];
+afterAll(async () => {
+  for (const journal of open) await journal.close();
+  rmSync(root, { recursive: true, force: true });
+});
+let count = 0;
+/** A folder of its own. */
+export const newDir = () => join(root, String(++count));
+
+export const keyOf = (url: string) => Buffer.from(url.padEnd(16, '.')).toString('hex').slice(0, 32);
+export const unit = (name: string): Unit => ({ key: keyOf(name), unit: name });
+export const units = (number: number, from = 0): Unit[] =>
+  Array.from({ length: number }, (_, index) => unit(`u${from + index}`));
+
+export const answered = (status: number, tag: string | null = null, retryAfterMs: number | null = null): CallFacts => ({
+  phase: 'answer',
+  status,
+  tag,
+  retryAfterMs,
+});
+export const failure = (facts: CallFacts, serverMessage = '') =>
+  new ApiError({ endpoint: contentsEndpoint, facts, serverMessage });
+export const cutOff: CallFacts = { phase: 'sent', status: null, tag: null, retryAfterMs: null };
+
+export function success(batch: readonly Unit[], costMicros: number | null = batch.length * 1000): Bought {
+  return {
+    requestId: 'req',
+    costMicros,
+    units: batch.map((one) => ({
+      ...one,
+      status: 'success',
+      errorTag: null,
+      httpStatus: null,
+      source: null,
+      result: { url: one.unit },
+    })),
+  };
+}
+
+export interface Setting extends PurchaseDeps {
+  readonly journal: FileJournal;
+  readonly limiter: MemoryLimiter;
+  readonly sent: string[][];
+  readonly stop: AbortController;
+  readonly cut: AbortController;
+  readonly control: Control;
+  order(send: (batch: readonly Unit[], signal: AbortSignal) => Promise<Bought>, changes?: Partial<Order>): Order;
+}
+
+/** Real parts with the shortest waits, and a service made of a function. */
+export async function setting(dir = newDir()): Promise<Setting> {
+  const journal = await FileJournal.open(dir, { writes: true });
+  open.push(journal);
+  const stop = new AbortController();
+  const cut = new AbortController();
+  const sent: string[][] = [];
+  return {
+    journal,
+    limiter: new MemoryLimiter(flatProfile(1000)),
+    inFlight: new InFlight(50),
+    health: new ServiceHealth(),
+    halt: new Halt(),
+    // The shortest waits that the backoff knows.
+    random: () => 0,
+    sent,
+    stop,
+    cut,
+    control: { stop: stop.signal, cut: cut.signal, yieldAfterMs: 30_000 },
+    order: (send, changes) => ({
+      book: 'job/gen/000000',
+      owner: `owner-${++count}`,
+      operation: 'contents',
+      draw: { rateClass: 'contents', weight: 1 },
+      units: units(3),
+      unitsPerRequest: 100,
+      estimateMicros: (batch) => batch.length * 1000,
+      send: (batch, signal) => {
+        sent.push(batch.map((one) => one.unit));
+        return send(batch, signal);
+      },
+      timeoutMs: 1000,
+      resumedAt: 0,
+      refused: 'settle',
+      ...changes,
+    }),
+  };
+}

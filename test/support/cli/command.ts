@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url));
+
+/** The built command in a process of its own. */
+export interface Running {
+  readonly child: ChildProcess;
+  out(): string;
+  err(): string;
+  /** Resolves when the text was written to either stream; rejects when the process ended without it. */
+  says(text: string | RegExp): Promise<void>;
+  /** Exit code. */
+  readonly ended: Promise<number | null>;
+}
+
+/** Starts `searchflow …args`. Of the environment it gets only what it needs and `env`, so that no key of a person's is used. */
+export function startCommand(
+  args: readonly string[],
+  options: { readonly cwd: string; readonly env?: Record<string, string> },
+): Running {
+  const { PATH = '', HOME = '', TEMPORAL_CLI } = process.env;
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: options.cwd,
+    env: { PATH, HOME, ...(TEMPORAL_CLI ? { TEMPORAL_CLI } : {}), ...options.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const texts = { out: '', err: '' };
+  const listeners = new Set<() => void>();
+  const collect = (name: 'out' | 'err') => (chunk: Buffer) => {
+    texts[name] += chunk.toString('utf8');
+    for (const listener of listeners) listener();
+  };
+  child.stdout.on('data', collect('out'));
+  child.stderr.on('data', collect('err'));
+  child.stdin.on('error', () => undefined);
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  const has = (text: string | RegExp) =>
+    [texts.out, texts.err].some((said) => (typeof text === 'string' ? said.includes(text) : text.test(said)));
+  return {
+    child,
+    out: () => texts.out,
+    err: () => texts.err,
+    ended,
+    says: (text) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          if (!has(text)) return;
+          listeners.delete(look);
+          resolve();
+        };
+        listeners.add(look);
+        look();
+        void ended.then(
+          (code) =>
+            has(text) || reject(new Error(`ended with ${code} without saying "${text}":\n${texts.out}${texts.err}`)),
+        );
+      }),
+  };
+}
+
+/** Runs a command to its end, with `input` on its standard input. */
+export async function runCommand(
+  args: readonly string[],
+  options: { readonly cwd: string; readonly env?: Record<string, string>; readonly input?: string },
+) {
+  const running = startCommand(args, options);
+  running.child.stdin?.end(options.input ?? '');
+  const code = await running.ended;
+  return { code, out: running.out(), err: running.err() };
+}

@@ -1,0 +1,185 @@
+import { EventEmitter, once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import type { Context } from '../../../src/cli/context.js';
+import { watchInterrupts } from '../../../src/cli/signals.js';
+import type { JobProgress, JobSummary, StagedJob } from '../../../src/core/job.js';
+import { idleView } from '../../../src/core/limiter.js';
+import { flatProfile } from '../../../src/core/rate.js';
+import type { Spend } from '../../../src/core/spend.js';
+import type { EnrichRequest, JobHandle, JobPlan, Runtime } from '../../../src/worker/runtime-types.js';
+import { fakeTerminal } from './fake-terminal.js';
+
+export const request: EnrichRequest = {
+  input: 'brands.csv',
+  urlColumn: null,
+  delimiter: null,
+  job: null,
+  into: null,
+  csv: null,
+  options: {},
+  batch: 100,
+  refreshAfterMs: null,
+  retryFailed: false,
+  rebuy: false,
+};
+
+const staged: StagedJob = {
+  job: 'brands-1',
+  name: 'brands',
+  origin: 'https://api.exa.ai',
+  operation: 'contents',
+  input: '/data/brands.csv',
+  into: '/data/out/brands.duckdb',
+  columns: ['name', 'source'],
+  unitColumn: 'source',
+  options: { text: true },
+  batch: 100,
+  generation: 'g1',
+  rows: 200,
+  badRows: 0,
+  distinctUnits: 200,
+  slices: 1,
+  rowsPerSlice: 2000,
+  window: 4,
+  stageDir: '/data/.searchflow/stage',
+};
+
+export const plan: JobPlan = {
+  staged,
+  request,
+  standing: 'new',
+  alreadyBought: 0,
+  toBuy: 200,
+  requests: 2,
+  estimateMicros: 200_000,
+  estimateIsMost: false,
+  seconds: 0.2,
+  perSecond: 10,
+  badRows: [],
+  notes: [],
+};
+
+export const summary: JobSummary = {
+  job: 'brands-1',
+  name: 'brands',
+  phase: 'done',
+  into: '/data/out/brands.duckdb',
+  csv: null,
+  warehouse: { rows: 200, success: 195, error: 5, invalid: 0, missing: 0, vanished: 0, tags: { CRAWL_NOT_FOUND: 5 } },
+  requests: 2,
+  costMicros: 195_000,
+  totalCostMicros: 195_000,
+  unknownOutcomes: 0,
+  seconds: 1,
+};
+
+export const progress: JobProgress = {
+  phase: 'running',
+  pausedFor: null,
+  message: null,
+  job: 'brands-1',
+  rows: 200,
+  rowsDone: 0,
+  slices: 1,
+  slicesDone: 0,
+  failed: 0,
+  requests: 0,
+  costMicros: 0,
+  unknownOutcomes: 0,
+  startedAt: 0,
+};
+
+/** A job that runs until it is told otherwise. */
+export function fakeHandle(changes: Partial<JobHandle> = {}): JobHandle {
+  return {
+    job: 'brands-1',
+    workflowId: 'searchflow-brands-1',
+    progress: async () => ({ progress, running: [] }),
+    pause: async () => undefined,
+    resume: async () => undefined,
+    cancel: async () => undefined,
+    result: () => new Promise(() => undefined),
+    failure: async () => null,
+    ...changes,
+  };
+}
+
+const nothing = { since: 0, landedMicros: 0, openMicros: 0, unknownMicros: 0 };
+export const spend: Spend = {
+  caps: async () => ({ dayMicros: null, monthMicros: null }),
+  setCaps: async () => undefined,
+  spent: async () => ({ day: nothing, month: nothing }),
+  usage: async () => [],
+};
+
+/** The port of the runtime, answered from memory; `calls` says what was asked of it. */
+export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime: Runtime; readonly calls: string[] } {
+  const calls: string[] = [];
+  const parts: Runtime = {
+    shared: false,
+    clientOnly: false,
+    plan: async () => plan,
+    start: async () => fakeHandle({ result: async () => summary }),
+    attach: async () => fakeHandle(),
+    export: async (_job, csv) => ({ rows: 200, bytes: 1, file: `/data/${csv}` }),
+    exportParquet: async (_job, dir) => ({ rows: 200, files: 1, bytes: 1, folder: `/data/${dir}` }),
+    summary: async () => ({ ...summary, requests: 0, costMicros: 0 }),
+    jobs: async () => [],
+    walks: async () => [],
+    inFlight: () => 3,
+    unknownOutcomes: async () => [],
+    limits: async () => idleView(flatProfile(10)),
+    workerElsewhere: () => null,
+    slots: async () => ({ limit: 50, held: 0, elsewhere: 0, waiting: 0 }),
+    spend: async () => spend,
+    runWorker: async (running) => running(),
+    takeOver: async () => false,
+    workflows: async () => {
+      throw new Error('there is no server');
+    },
+    close: async () => undefined,
+    ...changes,
+  };
+  const runtime = new Proxy(parts, {
+    get(target, name: keyof Runtime) {
+      const value = target[name];
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]) => {
+        if (name !== 'limits' && name !== 'inFlight') calls.push(name === 'close' ? `close ${String(args[0])}` : name);
+        return (value as (...given: unknown[]) => unknown)(...args);
+      };
+    },
+  });
+  return { runtime, calls };
+}
+
+const service = { url: '' };
+
+/** Something that takes connections where the service should be; answers with its address and its end. */
+export async function listen(): Promise<{ readonly url: string; close(): void }> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  service.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url: service.url, close: () => server.close() };
+}
+
+/** A command's surroundings with a key set, so that nothing starts a sandbox; `press` sends a signal. */
+export function fakeContext(runtime: Runtime, options: { readonly tty?: boolean } = {}) {
+  const env = { SEARCHFLOW_API_KEY: 'canary-5f2e91c4', SEARCHFLOW_BASE_URL: service.url };
+  const { terminal, out, err } = fakeTerminal({ ...options, env });
+  const signals = new EventEmitter();
+  let clock = 0;
+  const context: Context = {
+    env,
+    cwd: '/data',
+    args: ['enrich', 'brands.csv'],
+    terminal,
+    interrupts: watchInterrupts(signals, () => clock),
+    openRuntime: async () => runtime,
+  };
+  const press = (name: 'SIGINT' | 'SIGTERM' = 'SIGINT') => {
+    clock += 1000;
+    signals.emit(name, name);
+  };
+  return { context, out, err, press };
+}

@@ -1,0 +1,21 @@
+import { PassThrough } from 'node:stream';
+import { openTerminal, type Terminal } from '../../../src/cli/terminal.js';
+
+/** The real terminal over streams in memory. */
+export function fakeTerminal(options: { readonly tty?: boolean; readonly env?: Record<string, string> } = {}): {
+  readonly terminal: Terminal;
+  out(): string;
+  err(): string;
+} {
+  const texts = { out: '', err: '' };
+  const sink = (name: 'out' | 'err') => {
+    const stream = Object.assign(new PassThrough(), { isTTY: options.tty ?? false, columns: 100 });
+    stream.on('data', (chunk: Buffer) => {
+      texts[name] += chunk.toString('utf8');
+    });
+    return stream;
+  };
+  const stdin = Object.assign(new PassThrough(), { isTTY: options.tty ?? false }) as unknown as NodeJS.ReadStream;
+  const terminal = openTerminal({ env: options.env ?? {}, stdin, stdout: sink('out'), stderr: sink('err') });
+  return { terminal, out: () => texts.out, err: () => texts.err };
+}

@@ -1,0 +1,141 @@
+import type { Ring } from '../../../src/core/ring.js';
+
+/** Cases of the rule's functions, for both its homes: `core/ring` and PostgreSQL. Times in ms. */
+export const earliestCases: readonly {
+  readonly name: string;
+  readonly ring: Ring;
+  readonly now: number;
+  readonly weight: number;
+  readonly limit?: number;
+  readonly calls?: number;
+  readonly units?: number;
+  readonly start: number;
+}[] = [
+  { name: 'a full ring waits out the window and its margin', ring: [0, 0, 0, 0], now: 0, weight: 1, start: 1010 },
+  { name: 'an old ring starts at once', ring: [0, 1, 2, 3], now: 5000, weight: 1, start: 5000 },
+  { name: 'one freed unit starts one call', ring: [0, 500, 600, 700], now: 1200, weight: 1, start: 1200 },
+  {
+    name: 'a call of two waits for the second freed unit',
+    ring: [0, 500, 600, 700],
+    now: 1200,
+    weight: 2,
+    start: 1510,
+  },
+  { name: 'a call heavier than the limit takes all of it', ring: [0, 1, 2, 3], now: 0, weight: 9, start: 1013 },
+  { name: 'two starts keep a gap of 0.6 of the average', ring: [0, 0, 0, 5000], now: 5010, weight: 1, start: 5150 },
+  { name: 'a call of no weight skips the meter', ring: [0, 0, 0, 7], now: 7, weight: 0, start: 7 },
+  {
+    name: 'of a ring longer than the limit only the last units count',
+    ring: [0, 100, 900, 950],
+    now: 1000,
+    weight: 1,
+    limit: 2,
+    start: 1910,
+  },
+  {
+    name: 'behind another call it is the next unit that counts, and one more gap',
+    ring: [0, 500, 600, 700],
+    now: 1200,
+    weight: 1,
+    calls: 1,
+    units: 1,
+    start: 1510,
+  },
+  {
+    name: 'behind more units than the limit it is a window later',
+    ring: [0, 500, 600, 700],
+    now: 1200,
+    weight: 1,
+    calls: 2,
+    units: 4,
+    start: 2020,
+  },
+];
+
+export const bookCases: readonly {
+  name: string;
+  ring: Ring;
+  limit: number;
+  start: number;
+  weight: number;
+  after: Ring;
+}[] = [
+  { name: 'a unit takes the oldest place', ring: [1, 2, 3], limit: 3, start: 9, weight: 1, after: [2, 3, 9] },
+  { name: 'a call of two takes two', ring: [1, 2, 3], limit: 3, start: 9, weight: 2, after: [3, 9, 9] },
+  { name: 'a call heavier than the limit takes all', ring: [1, 2, 3], limit: 2, start: 9, weight: 7, after: [3, 9, 9] },
+  { name: 'a call of no weight takes none', ring: [1, 2, 3], limit: 3, start: 9, weight: 0, after: [1, 2, 3] },
+];
+
+export const lateCases: readonly {
+  name: string;
+  ring: Ring;
+  planned: number;
+  actual: number;
+  weight: number;
+  after: Ring;
+}[] = [
+  {
+    name: 'a late unit moves behind those that started before it',
+    ring: [100, 200, 300, 400],
+    planned: 200,
+    actual: 350,
+    weight: 1,
+    after: [100, 300, 350, 400],
+  },
+  {
+    name: 'a late unit may become the newest',
+    ring: [100, 300, 350, 400],
+    planned: 100,
+    actual: 900,
+    weight: 1,
+    after: [300, 350, 400, 900],
+  },
+  {
+    name: 'both units of a heavy call move',
+    ring: [100, 200, 200, 400],
+    planned: 200,
+    actual: 450,
+    weight: 2,
+    after: [100, 400, 450, 450],
+  },
+  {
+    name: 'a unit that has left the ring already changes nothing',
+    ring: [100, 200],
+    planned: 50,
+    actual: 300,
+    weight: 1,
+    after: [100, 200],
+  },
+];
+
+export const resizeCases: readonly { name: string; ring: Ring; limit: number; now: number; after: Ring }[] = [
+  {
+    name: 'a larger limit takes what was before for full of units',
+    ring: [100, 900],
+    limit: 4,
+    now: 1000,
+    after: [100, 100, 100, 900],
+  },
+  {
+    name: 'a smaller limit keeps what counts for the larger one',
+    ring: [100, 200, 900, 950],
+    limit: 2,
+    now: 1000,
+    after: [100, 200, 900, 950],
+  },
+  {
+    name: 'what no limit asks for any longer goes',
+    ring: [100, 200, 900, 950],
+    limit: 2,
+    now: 9000,
+    after: [900, 950],
+  },
+  {
+    name: 'a clock that went back does not hold anybody for longer than a window',
+    ring: [500, 3_600_000, 3_600_100],
+    limit: 3,
+    now: 1000,
+    after: [500, 1000, 1000],
+  },
+  { name: 'no ring at all is a full one', ring: [], limit: 3, now: 7, after: [7, 7, 7] },
+];

@@ -1,0 +1,572 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { type EventWarehouse, MisshapenPage, type RawPage, type StreamRun } from '../../../src/core/event-warehouse.js';
+import { startWalk } from '../../../src/core/walk.js';
+import { event, history, iso, type MadeEvent, noon, pagesOf, shuffled, sync } from './made-events.js';
+import { currentState } from './oracle.js';
+
+/** A warehouse under test. */
+export interface Contracted {
+  readonly events: EventWarehouse;
+  /** Rows of a query, JSON columns as values; in these tests behind `settle`. */
+  query(sql: string): Promise<Record<string, unknown>[]>;
+  /** The text that stands for NUL. */
+  readonly nul: string;
+}
+
+/** What a warehouse of events must do, whichever database it is. `make`: an empty one. */
+export function eventContract(make: () => Promise<Contracted>): void {
+  let here: Contracted;
+  /** A query of what is there without `settle`. */
+  let raw: Contracted['query'];
+  const all: Contracted[] = [];
+  const fresh = async () => {
+    const made = await make();
+    const query = async (sql: string) => {
+      await made.events.settle('sandbox');
+      return made.query(sql);
+    };
+    here = { ...made, query };
+    raw = made.query;
+    all.push(here);
+  };
+  beforeEach(fresh);
+  afterAll(async () => {
+    for (const one of all) await one.events.close();
+  });
+
+  const run: StreamRun = { from: null, to: noon(10_000), types: [], sweep: false };
+  const walked = (done: boolean, cursor = 'next') => ({ ...startWalk(done ? null : cursor), done });
+
+  /** Loads events as the pages of one window. */
+  const load = async (
+    events: readonly object[],
+    options: { done?: boolean; attempt?: string; pages?: RawPage[] } = {},
+  ) => {
+    const { done = false, attempt = 'one', pages = pagesOf(events) } = options;
+    const [result] = await here.events.load([{ ...sync, window: 1, attempt, pages, walk: walked(done) }]);
+    return result;
+  };
+  const begin = async (attempt = 'one') => {
+    await here.events.begin(sync, run);
+    return here.events.claim(sync, 1, attempt);
+  };
+  /** Two windows, 2 and 3, that meet at five seconds past noon, both claimed. */
+  const beginTwoWindows = async () => {
+    await here.events.begin(sync, { ...run, from: noon(0) });
+    await here.events.claim(sync, 1, 'one');
+    await here.events.split(sync, 1, 'one', [
+      { from: noon(0), to: noon(5) },
+      { from: noon(5), to: noon(10_000) },
+    ]);
+    for (const window of [2, 3]) await here.events.claim(sync, window, 'one');
+  };
+  const ids = async () => (await here.query('SELECT id FROM events ORDER BY id')).map(({ id }) => id);
+
+  it('knows nothing of a stream that never ran, and counts nothing', async () => {
+    expect(await here.events.stream(sync)).toBeNull();
+    expect(await here.events.counts('sandbox')).toEqual([]);
+  });
+
+  it('begins a run with one window, and goes on with it as long as it is not done', async () => {
+    expect(await here.events.begin(sync, run)).toMatchObject({ pending: [1], watermark: null, windows: 1, events: 0 });
+    expect(await here.events.begin(sync, { ...run, to: noon(20_000) })).toMatchObject({ pending: [1] });
+    const window = await here.events.claim(sync, 1, 'one');
+    expect(window).toEqual({ window: 1, from: null, to: noon(10_000), walk: startWalk() });
+    expect(await here.events.claim(sync, 2, 'one')).toBeNull();
+  });
+
+  it('keeps the cursor behind the last loaded page, and moves the watermark only with the last, to the newest event', async () => {
+    await begin();
+    const events = [event('webset.idle', 5, { id: 'w' }), event('webset.idle', 9, { id: 'w' })];
+    expect(await load(events)).toEqual({ events: 2, added: 2, changed: 0, current: true });
+    expect(await here.events.stream(sync)).toMatchObject({
+      watermark: null,
+      pending: [1],
+      completedAt: null,
+      pages: 1,
+    });
+    expect((await here.events.claim(sync, 1, 'two'))?.walk.cursor).toBe('next');
+    await load([event('webset.idle', 7, { id: 'w' })], { done: true, attempt: 'two', pages: undefined });
+    const after = await here.events.stream(sync);
+    expect(after).toMatchObject({ watermark: noon(9), pending: [], pages: 2, events: 3, added: 3, sweptAt: null });
+    expect(after?.completedAt).toBeGreaterThan(0);
+    expect(await here.events.claim(sync, 1, 'three')).toBeNull();
+  });
+
+  it('lets windows be claimed at once, of which each goes to its last claim', async () => {
+    await beginTwoWindows();
+    const claim = (window: number, attempt: string) => here.events.claim(sync, window, attempt);
+    const claims = await Promise.all([claim(2, 'two'), claim(3, 'three'), claim(4, 'four'), claim(2, 'later')]);
+    expect(claims.map((one) => one && [one.window, one.from, one.to])).toEqual([
+      [2, noon(0), noon(5)],
+      [3, noon(5), noon(10_000)],
+      null,
+      [2, noon(0), noon(5)],
+    ]);
+    const bring = async (window: number, attempt: string, at: number) => {
+      const pages = pagesOf([event('webset.idle', at, { id: `w${at}` })]);
+      return (await here.events.load([{ ...sync, window, attempt, pages, walk: walked(true) }]))[0]?.current;
+    };
+    expect(await bring(2, 'two', 1)).toBe(false);
+    expect(await bring(2, 'later', 2)).toBe(true);
+    expect(await bring(3, 'three', 6)).toBe(true);
+  });
+
+  it('leaves the watermark where it is when a run finds nothing newer, and notes the end of a sweep', async () => {
+    await begin();
+    await load([event('webset.idle', 9, { id: 'w' })], { done: true });
+    await here.events.begin(sync, { from: noon(0), to: noon(20_000), types: [], sweep: true });
+    await here.events.claim(sync, 2, 'two');
+    await here.events.load([{ ...sync, window: 2, attempt: 'two', pages: pagesOf([]), walk: walked(true) }]);
+    expect(await here.events.stream(sync)).toMatchObject({
+      watermark: noon(9),
+      sweptAt: noon(20_000),
+      windows: 1,
+      events: 0,
+    });
+  });
+
+  it('loads the same pages once, whoever brings them again', async () => {
+    await begin();
+    const events = [event('webset.idle', 1, { id: 'a' }), event('webset.idle', 2, { id: 'b' })];
+    const pages = pagesOf(events);
+    const first = await load([], { pages });
+    expect(await load([], { pages })).toEqual(first);
+    expect(await here.events.stream(sync)).toMatchObject({ pages: 1, events: 2, added: 2 });
+    await here.events.claim(sync, 1, 'two');
+    expect(await load([], { pages, attempt: 'two' })).toEqual({ events: 2, added: 0, changed: 0, current: true });
+    expect(await ids()).toEqual(events.map(({ id }) => id).sort());
+  });
+
+  it('takes an event once that comes twice on a page, on two pages, and on pages of two windows', async () => {
+    await beginTwoWindows();
+    const [a, b, c] = ['a', 'b', 'c'].map((id, index) => event('webset.idle', index, { id }));
+    const parts = [
+      [a, a, b],
+      [b, c],
+    ].map((events, index) => ({
+      ...sync,
+      window: 2 + index,
+      attempt: 'one',
+      pages: pagesOf(events as object[], 2),
+      walk: walked(true),
+    }));
+    const loaded = await here.events.load(parts);
+    expect(loaded.map(({ events }) => events)).toEqual([2, 2]);
+    expect(loaded.reduce((sum, { added }) => sum + added, 0)).toBe(3);
+    expect(await ids()).toHaveLength(3);
+  });
+
+  it('leaves out the few events that are there already, or on pages of another window', async () => {
+    await beginTwoWindows();
+    const all = Array.from({ length: 150 }, (_, index) =>
+      event('webset.idle', index, { id: String(index).padStart(3, '0') }),
+    );
+    const many = (from: number, to: number) => all.slice(from, to);
+    const part = (window: number, page: number, some: readonly object[]) => ({
+      ...{ ...sync, window, attempt: 'one', walk: walked(false) },
+      pages: pagesOf(some, 200, page),
+    });
+    await here.events.load([part(2, 1, many(0, 50))]);
+    const loaded = await here.events.load([part(2, 2, many(49, 100)), part(3, 1, many(98, 150))]);
+    expect(loaded).toEqual([
+      { events: 51, added: 50, changed: 0, current: true },
+      { events: 52, added: 50, changed: 0, current: true },
+    ]);
+    const rows = await here.query('SELECT object_id FROM events ORDER BY object_id');
+    expect(rows.map((row) => Number(row.object_id))).toEqual(Array.from({ length: 150 }, (_, index) => index));
+    const lines = await raw('SELECT added FROM event_loads ORDER BY load_id');
+    expect(lines.map(({ added }) => Number(added))).toEqual([50, 50, 50]);
+  });
+
+  it('fault 52: of two contents under one id keeps the newer, whichever comes first, and in one page too', async () => {
+    await begin();
+    const at = (id: string, seconds: number, title: string) => ({
+      ...event('webset.idle', 1, { id, title, updatedAt: iso(seconds) }),
+      id: `event_${id}`,
+    });
+    await load([at('x', 1, 'old'), at('y', 3, 'new'), at('z', 1, 'old'), at('z', 2, 'new')]);
+    const again = await load([], { pages: pagesOf([at('x', 2, 'new'), at('y', 1, 'old')], 200, 2) });
+    expect(again).toEqual({ events: 2, added: 0, changed: 1, current: true });
+    for (const table of ['events', 'websets']) {
+      const key = table === 'events' ? 'object_id' : 'id';
+      const rows = await here.query(`SELECT ${key} AS id, data FROM ${table} ORDER BY 1`);
+      expect(rows.map(({ id, data }) => [id, (data as { title: string }).title])).toEqual([
+        ['x', 'new'],
+        ['y', 'new'],
+        ['z', 'new'],
+      ]);
+    }
+  });
+
+  it('fault 52: makes the state anew of what came with other contents, also where it is the newest no longer', async () => {
+    await begin();
+    const webset = (id: string, updated: number, title: string, children: readonly object[] = []) => ({
+      ...event('webset.idle', 1, { id: 'w', title, updatedAt: iso(updated), monitors: children }),
+      id,
+    });
+    const item = (id: string, url: string, more = {}) => ({
+      ...event('webset.item.enriched', 2, { id: 'i', websetId: 'w', properties: { url }, updatedAt: iso(2), ...more }),
+      id,
+    });
+    const monitor = (status: string) => ({ id: 'm', status, updatedAt: iso(3) });
+    await load([
+      webset('e1', 5, 'first', [monitor('enabled')]),
+      webset('e2', 4, 'second'),
+      item('e3', 'https://a.example/1'),
+    ]);
+    const verify = { ...sync, stream: 'verify x' };
+    await here.events.begin(verify, { ...run, from: noon(0) });
+    await here.events.claim(verify, 1, 'one');
+    const changed = [
+      webset('e1', 3, 'older now', [monitor('disabled')]),
+      webset('e2', 4, 'second'),
+      item('e3', 'https://a.example/2'),
+    ];
+    const pages = pagesOf(changed);
+    const [told] = await here.events.load([{ ...verify, window: 1, attempt: 'one', pages, walk: walked(true) }]);
+    expect(told).toMatchObject({ events: 3, added: 0, changed: 2 });
+    expect(await here.query('SELECT title, event_id FROM websets')).toEqual([{ title: 'second', event_id: 'e2' }]);
+    expect(await here.query('SELECT status, event_id FROM webset_monitors')).toEqual([
+      { status: 'disabled', event_id: 'e1' },
+    ]);
+    expect(await here.query('SELECT url, event_id FROM webset_items')).toEqual([
+      { url: 'https://a.example/2', event_id: 'e3' },
+    ]);
+  });
+
+  it('keeps the sums of a window that is split', async () => {
+    await begin();
+    const pages = pagesOf([event('webset.idle', 5, { id: 'w1' }), event('webset.idle', 6, { id: 'w2' })]);
+    await here.events.load([{ ...sync, window: 1, attempt: 'one', pages, walk: walked(false) }]);
+    await here.events.split(sync, 1, 'one', [
+      { from: null, to: noon(5) },
+      { from: noon(5), to: noon(30) },
+    ]);
+    expect(await here.events.stream(sync)).toMatchObject({ pages: 1, events: 2, added: 2, watermark: null });
+  });
+
+  it('marks what was deleted, in whichever order it hears of it', async () => {
+    await begin();
+    await load([
+      event('webset.deleted', 5, { id: 'w1', updatedAt: iso(4) }),
+      event('monitor.deleted', 6, { id: 'm1' }),
+    ]);
+    await load([], {
+      pages: pagesOf(
+        [
+          event('webset.idle', 4, {
+            id: 'w1',
+            status: 'idle',
+            updatedAt: iso(4),
+            monitors: [{ id: 'm1', updatedAt: iso(7) }],
+          }),
+          event('webset.idle', 9, { id: 'w2', status: 'idle' }),
+        ],
+        200,
+        2,
+      ),
+    });
+    await load([], { pages: pagesOf([event('webset.deleted', 3, { id: 'w2', status: 'gone' })], 200, 3) });
+    const deleted = (table: string) =>
+      here.query(`SELECT id, status, deleted_at IS NOT NULL AS gone FROM ${table} ORDER BY id`);
+    expect(await deleted('websets')).toEqual([
+      { id: 'w1', status: null, gone: true },
+      { id: 'w2', status: 'idle', gone: true },
+    ]);
+    expect(await deleted('webset_monitors')).toEqual([{ id: 'm1', status: null, gone: true }]);
+  });
+
+  it('keeps types, fields and shapes that nobody knows, and counts them', async () => {
+    await begin();
+    await load([
+      event(
+        'webset.merged',
+        1,
+        { id: 'w', object: 'webset', title: 'T', novelty: [1] },
+        { priority: 'high', tags: [] },
+      ),
+      event('team.renamed', 2, 'just a text'),
+      event('webset.item.created', 3, null),
+      { ...event('team.renamed', 4, [1, 2]), object: undefined },
+    ]);
+    expect(await here.events.counts('sandbox')).toEqual([
+      { type: 'team.renamed', events: 2, known: false, latest: noon(4) },
+      { type: 'webset.item.created', events: 1, known: true, latest: noon(3) },
+      { type: 'webset.merged', events: 1, known: false, latest: noon(1) },
+    ]);
+    expect(await here.query('SELECT data, extra FROM events ORDER BY created_at')).toEqual([
+      { data: { id: 'w', object: 'webset', title: 'T', novelty: [1] }, extra: { priority: 'high', tags: [] } },
+      { data: 'just a text', extra: null },
+      { data: null, extra: null },
+      { data: [1, 2], extra: null },
+    ]);
+    expect(await here.query('SELECT id, title, data FROM websets')).toEqual([
+      { id: 'w', title: 'T', data: { id: 'w', object: 'webset', title: 'T', novelty: [1] } },
+    ]);
+  });
+
+  it('reads times in every form of ISO 8601, and leaves what is none of them NULL', async () => {
+    await begin();
+    const times = [
+      '2025-01-01T14:00:05+02:00',
+      '2025-01-01T12:00:05',
+      '2025-01-01T12:00:05.000Z',
+      '2024-02-29T00:00:00Z',
+    ];
+    const wrong = ['yesterday', '2025-02-30T00:00:00Z', '', null, 5, {}];
+    await load([...times, ...wrong].map((updatedAt, index) => event('webset.idle', 1, { id: `w${index}`, updatedAt })));
+    const rows = await here.query('SELECT updated_at, version_at FROM websets ORDER BY id');
+    const read = rows.map((row) => [row.updated_at, row.version_at].map((at) => (at === null ? null : Number(at))));
+    const expected = [noon(5), noon(5), noon(5), Date.UTC(2024, 1, 29)].map((at) => [at, at]);
+    expect(read).toEqual([...expected, ...wrong.map(() => [null, noon(1)])]);
+  });
+
+  it('fault 45: stores every value that JSON has, or text that names it', async () => {
+    await begin();
+    const strange = {
+      id: 'w',
+      title: 'tab\t quote" back\\slash \u{1f600} 東京 \u0001',
+      nul: 'a\u0000b',
+      half: '\ud800',
+      numbers: [0, -0.5, 1e15, 123456789012345680000],
+      deep: { a: [[[{}]]] },
+      '': 'empty name',
+      long: 'x'.repeat(100_000),
+    };
+    const text = JSON.stringify([event('webset.idle', 1, strange)], null, 2).replace(
+      '"deep"',
+      '"huge": 1e200000, "deep"',
+    );
+    await load([], { pages: [{ page: 1, events: Buffer.from(text) }] });
+    const [row] = await here.query(`SELECT data FROM events`);
+    const data = row?.data as typeof strange;
+    expect(data).toMatchObject({ ...strange, nul: `a${here.nul}b`, half: '\\ud800' });
+    expect(await here.query('SELECT title FROM websets')).toEqual([{ title: strange.title }]);
+  });
+
+  it('loads all of a batch or nothing: a page that holds no events fails it whole', async () => {
+    await begin();
+    const good = pagesOf([event('webset.idle', 1, { id: 'w' })]);
+    for (const bad of ['[{"type":"webset.idle","data":{}}]', '[{"id":"e","data":{}}]']) {
+      const pages = [...good, { page: 2, events: Buffer.from(bad) }];
+      await expect(load([], { pages })).rejects.toThrow(MisshapenPage);
+    }
+    await expect(load([], { pages: [...good, { page: 2, events: Buffer.from('[{"id":') }] })).rejects.toThrow(
+      MisshapenPage,
+    );
+    expect(await ids()).toEqual([]);
+    expect(await here.query('SELECT id FROM websets')).toEqual([]);
+    expect(await here.events.stream(sync)).toMatchObject({ pages: 0, events: 0 });
+    expect(await load([], { pages: good })).toMatchObject({ added: 1 });
+  });
+
+  it('fences who was overtaken: what it read counts, where it stood does not', async () => {
+    await begin('zombie');
+    await here.events.claim(sync, 1, 'heir');
+    await load([event('webset.idle', 5, { id: 'a' })], { attempt: 'heir' });
+    const late = await load([event('webset.idle', 1, { id: 'b' })], { attempt: 'zombie', done: true });
+    expect(late).toEqual({ events: 1, added: 1, changed: 0, current: false });
+    expect(await here.events.stream(sync)).toMatchObject({ pending: [1], watermark: null, pages: 1 });
+    expect(await here.events.split(sync, 1, 'zombie', [{ from: 0, to: 1 }])).toBeNull();
+    expect(await ids()).toHaveLength(2);
+  });
+
+  it('splits a window, and moves the watermark no further than the first part that is not done', async () => {
+    await begin();
+    const parts = [
+      { from: null, to: noon(10) },
+      { from: noon(10), to: noon(20) },
+      { from: noon(20), to: noon(30) },
+    ];
+    const first = startWalk(null, 1);
+    expect(await here.events.split(sync, 1, 'one', parts, first)).toEqual([2, 3, 4]);
+    const finish = async (window: number, seconds: number) => {
+      expect(await here.events.claim(sync, window, 'one')).toMatchObject({ walk: first });
+      const pages = pagesOf([event('webset.idle', seconds, { id: `w${window}` })]);
+      await here.events.load([{ ...sync, window, attempt: 'one', pages, walk: walked(true) }]);
+      return here.events.stream(sync);
+    };
+    expect(await finish(4, 25)).toMatchObject({ watermark: null, pending: [2, 3], share: 0.5 });
+    expect(await finish(2, 5)).toMatchObject({ watermark: noon(5), pending: [3], completedAt: null });
+    const end = await finish(3, 15);
+    expect(end).toMatchObject({ watermark: noon(25), pending: [], windows: 3, events: 3, share: 1 });
+    expect(end?.completedAt).toBeGreaterThan(0);
+  });
+
+  it('gives each stream marks of its own over the same events', async () => {
+    await begin();
+    const backfill = { origin: 'sandbox', stream: 'backfill x' };
+    const other = { origin: 'https://api.example', stream: 'sync' };
+    const events = [event('webset.idle', 5, { id: 'w' })];
+    await load(events, { done: true });
+    for (const key of [backfill, other]) {
+      await here.events.begin(key, { ...run, from: noon(0) });
+      await here.events.claim(key, 1, 'one');
+    }
+    const pages = pagesOf([...events, event('webset.idle', 99, { id: 'w' })]);
+    const before = await here.events.stream(sync);
+    expect(await here.events.load([{ ...backfill, window: 1, attempt: 'one', pages, walk: walked(true) }])).toEqual([
+      { events: 2, added: 1, changed: 0, current: true },
+    ]);
+    expect(await here.events.load([{ ...other, window: 1, attempt: 'one', pages, walk: walked(true) }])).toMatchObject([
+      { added: 2 },
+    ]);
+    expect(await here.events.stream(sync)).toEqual(before);
+    expect(await here.events.stream(backfill)).toMatchObject({ watermark: noon(99) });
+    await here.events.settle(other.origin);
+    expect(await here.query('SELECT origin FROM websets ORDER BY 1')).toHaveLength(2);
+  });
+
+  it('makes state of many loads at once, at the latest when asked to; of none twice', async () => {
+    await begin();
+    const titles = () => raw('SELECT title FROM websets');
+    const told = (seconds: number, title: string) =>
+      event('webset.idle', seconds, { id: 'w', title, updatedAt: iso(seconds) });
+    await load([told(1, 'one')]);
+    await load([], { pages: pagesOf([told(2, 'two')], 200, 2) });
+    expect(await titles()).toEqual([]);
+    await here.events.settle('elsewhere');
+    expect(await titles()).toEqual([]);
+    await here.events.settle('sandbox');
+    expect(await titles()).toEqual([{ title: 'two' }]);
+    const marks = () => raw('SELECT CAST(in_state AS integer) AS mark FROM event_loads ORDER BY load_id');
+    expect(await marks()).toEqual([{ mark: 1 }, { mark: 1 }]);
+    await load([], { pages: pagesOf([told(3, 'three')], 200, 3) });
+    expect(await titles()).toEqual([{ title: 'two' }]);
+    expect(await marks()).toEqual([{ mark: 1 }, { mark: 1 }, { mark: 0 }]);
+  });
+
+  it('takes events of a megabyte each, as many as come in one load, new ones and newer ones', async () => {
+    await begin();
+    const mega = (title: string, seconds: number) =>
+      pagesOf(
+        Array.from({ length: 24 }, (_, index) => ({
+          ...event('webset.idle', 1, { id: `w${index}`, title: title.repeat(1_048_576), updatedAt: iso(seconds) }),
+          id: `event_w${index}`,
+        })),
+        1,
+        seconds,
+      );
+    await load([], { pages: mega('a', 1) });
+    expect(await here.query('SELECT DISTINCT length(title) AS n FROM websets')).toEqual([{ n: 1_048_576 }]);
+    expect(await load([], { pages: mega('b', 100) })).toMatchObject({ changed: 24 });
+    expect(await here.query("SELECT id FROM websets WHERE title LIKE 'b%'")).toHaveLength(24);
+  });
+
+  it('makes state beside the loads where there is enough to make it of', async () => {
+    await begin();
+    const story = 'x'.repeat(1_048_576);
+    for (let page = 1; page <= 42; page++) {
+      const pages = pagesOf([event('webset.idle', page, { id: `w${page}`, title: story })], 200, page);
+      await load([], { pages });
+    }
+    const made = async () => (await raw('SELECT count(*) AS n FROM websets'))[0]?.n;
+    await expect.poll(async () => Number(await made()), { timeout: 20_000 }).toBeGreaterThanOrEqual(36);
+  });
+
+  it('counts between two times, both included', async () => {
+    await begin();
+    await load([1, 2, 3, 4].map((seconds) => event('webset.idle', seconds, { id: 'w' })));
+    const [count] = await here.events.counts('sandbox', { from: noon(2), to: noon(3) });
+    expect(count?.events).toBe(2);
+    expect(await here.events.counts('elsewhere')).toEqual([]);
+  });
+
+  it('shows the life of each item, and each webset day by day', async () => {
+    await begin();
+    const item = (seconds: number) => ({
+      id: 'i',
+      websetId: 'w',
+      properties: { url: 'https://x.example/' },
+      createdAt: iso(seconds),
+    });
+    await load([
+      event('webset.item.enriched', 90_000, item(1)),
+      event('webset.item.created', 1, item(1)),
+      event('webset.created', 0, { id: 'w' }),
+    ]);
+    expect(await here.query('SELECT webset_id, item_id, step, type, url FROM item_timeline ORDER BY step')).toEqual([
+      { webset_id: 'w', item_id: 'i', step: 1, type: 'webset.item.created', url: 'https://x.example/' },
+      { webset_id: 'w', item_id: 'i', step: 2, type: 'webset.item.enriched', url: 'https://x.example/' },
+    ]);
+    expect(
+      await here.query(
+        'SELECT webset_id, events, items_created, items_enriched FROM webset_activity_daily ORDER BY day',
+      ),
+    ).toEqual([
+      { webset_id: 'w', events: 2, items_created: 1, items_enriched: 0 },
+      { webset_id: 'w', events: 1, items_created: 0, items_enriched: 1 },
+    ]);
+  });
+
+  describeHistory(
+    () => here,
+    fresh,
+    (pages) => here.events.load([{ ...sync, window: 1, attempt: 'one', pages, walk: walked(false) }]),
+    begin,
+  );
+}
+
+const tables = [
+  'websets',
+  'webset_searches',
+  'webset_imports',
+  'webset_enrichments',
+  'webset_items',
+  'webset_monitors',
+  'webset_monitor_runs',
+  'webset_exports',
+];
+
+/** Whole lives of websets against an oracle that reads one event after the other. */
+function describeHistory(
+  here: () => Contracted,
+  fresh: () => Promise<void>,
+  load: (pages: readonly RawPage[]) => Promise<unknown>,
+  begin: () => Promise<unknown>,
+): void {
+  let events: MadeEvent[];
+  beforeAll(async () => {
+    events = await history(1500);
+  });
+
+  /** All tables in one text, without how they were loaded. */
+  const checksum = async () => {
+    const parts: unknown[] = [];
+    for (const table of [...tables, 'webset_item_enrichments', 'events']) {
+      const rows = await here().query(`SELECT * FROM ${table}`);
+      const plain = rows.map(({ load_id, page, loaded_at, digest, ...row }) => JSON.stringify(row));
+      parts.push([table, plain.sort()]);
+    }
+    return JSON.stringify(parts);
+  };
+
+  it('makes the same state of the same events in any order, in batches of any size, some of them twice', async () => {
+    await begin();
+    await load(pagesOf(events));
+    const straight = await checksum();
+    const expected = currentState(events);
+    for (const table of tables) {
+      const rows = await here().query(`SELECT id, data, deleted_at IS NOT NULL AS gone FROM ${table}`);
+      const wanted = [...(expected.get(table) ?? [])].map(([id, { data, deleted }]) => ({
+        id,
+        data,
+        gone: deleted !== null,
+      }));
+      const byId = (left: { id?: unknown }, right: { id?: unknown }) => (String(left.id) < String(right.id) ? -1 : 1);
+      expect(rows.sort(byId), table).toEqual(wanted.sort(byId));
+    }
+    for (const order of [events.toReversed(), shuffled([...events, ...shuffled(events, 2).slice(0, 200)], 3)]) {
+      await fresh();
+      await begin();
+      let page = 1;
+      for (let from = 0, size = 7; from < order.length; from += size, size = (size * 3) % 400) {
+        const pages = pagesOf(order.slice(from, from + size), 90, page);
+        page += pages.length;
+        await load(pages);
+      }
+      expect(await checksum()).toBe(straight);
+    }
+  });
+}

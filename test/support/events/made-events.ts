@@ -1,0 +1,73 @@
+import type { RawPage, StreamKey } from '../../../src/core/event-warehouse.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+
+/** An event as the wire has it. */
+export interface MadeEvent {
+  readonly id: string;
+  readonly object?: string;
+  readonly type: string;
+  readonly data: unknown;
+  readonly createdAt: string;
+  readonly [field: string]: unknown;
+}
+
+export const sync: StreamKey = { origin: 'sandbox', stream: 'sync' };
+
+/** Unix ms of a moment on 1 January 2025, so many seconds after noon. */
+export const noon = (seconds: number) => Date.UTC(2025, 0, 1, 12) + seconds * 1000;
+export const iso = (seconds: number) => new Date(noon(seconds)).toISOString();
+
+let made = 0;
+/** An event about an object, so many seconds after noon. */
+export function event(type: string, seconds: number, data: unknown, more: object = {}): MadeEvent {
+  return { id: `event_${++made}`, object: 'event', type, data, createdAt: iso(seconds), ...more };
+}
+
+/** Pages of so many events; numbers go on from `first`. */
+export function pagesOf(events: readonly object[], size = 200, first = 1): RawPage[] {
+  const pages: RawPage[] = [];
+  for (let from = 0; from < Math.max(1, events.length); from += size) {
+    pages.push({ page: first + pages.length, events: Buffer.from(JSON.stringify(events.slice(from, from + size))) });
+  }
+  return pages;
+}
+
+/** Whole lives of websets, as the sandbox tells them, the oldest event first. */
+export async function history(count: number): Promise<MadeEvent[]> {
+  const sandbox = await startSandbox({
+    events: { count, from: '2025-01-01T00:00:00Z', to: '2025-02-01T00:00:00Z', order: 'oldest' },
+  });
+  try {
+    return await allEvents(sandbox);
+  } finally {
+    await sandbox.close();
+  }
+}
+
+/** Every event that a sandbox shows now, in the order of its list. */
+export async function allEvents(sandbox: Pick<Sandbox, 'url'>): Promise<MadeEvent[]> {
+  const all: MadeEvent[] = [];
+  let cursor = '';
+  for (;;) {
+    const answer = await fetch(`${sandbox.url}/websets/v0/events?limit=200${cursor}`, {
+      headers: { 'x-api-key': 'k' },
+    });
+    const page = (await answer.json()) as { data: MadeEvent[]; nextCursor: string | null };
+    all.push(...page.data);
+    if (page.nextCursor === null) return all;
+    cursor = `&cursor=${page.nextCursor}`;
+  }
+}
+
+/** The items of a list in an order that a seed decides. */
+export function shuffled<T>(items: readonly T[], seed: number): T[] {
+  let state = seed;
+  const next = () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+  return items
+    .map((item) => ({ item, at: next() }))
+    .sort((left, right) => left.at - right.at)
+    .map(({ item }) => item);
+}

@@ -1,0 +1,105 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { RuntimeConfig } from '../../../dist/worker/runtime-types.js';
+import { queryNames, signalNames } from '../../../src/core/job.js';
+import type { BackfillEventsInput, SyncEventsInput, WalkProgress, WalkSummary } from '../../../src/core/walk-job.js';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
+import type { PageWalkState } from '../../../src/workflows/page-walk-state.js';
+import { Folder } from '../jobs/folder.js';
+import { type Host, startHost } from '../jobs/host.js';
+
+/** A running walk, as a client in any language sees it. */
+export interface RunningWalk {
+  progress(): Promise<WalkProgress>;
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  cancel(): Promise<unknown>;
+  result(): Promise<WalkSummary>;
+  /** Activities that are running or wait for another attempt. */
+  activities(): Promise<number>;
+}
+
+/** A worker that is gone is missed by what waits for it alone after this long, not after ten seconds. */
+const hostOptions = { stickyQueueScheduleToStartTimeout: '1 second' } as const;
+
+/** A sandbox with a history of events, and a worker that walks it. */
+export class WalkSetting {
+  readonly folder = new Folder();
+  readonly #temporal: TestWorkflowEnvironment;
+  readonly sandbox: Sandbox;
+  readonly config: RuntimeConfig;
+  #host: Host;
+  #walks = 0;
+
+  private constructor(temporal: TestWorkflowEnvironment, sandbox: Sandbox, config: RuntimeConfig, host: Host) {
+    this.#temporal = temporal;
+    this.sandbox = sandbox;
+    this.config = config;
+    this.#host = host;
+  }
+
+  static async open(
+    temporal: TestWorkflowEnvironment,
+    events: SandboxOptions['events'],
+    more: Partial<SandboxOptions> = {},
+  ): Promise<WalkSetting> {
+    const sandbox = await startSandbox({ events, ...more });
+    const config = new Folder().config(sandbox.url, { concurrency: 16 });
+    return new WalkSetting(temporal, sandbox, config, await startHost(temporal, config, hostOptions));
+  }
+
+  /** `state`: how a run of it that went before left things. */
+  sync(input: SyncEventsInput = {}, state?: PageWalkState): Promise<RunningWalk> {
+    return this.#start('syncEvents', input, state);
+  }
+
+  backfill(input: BackfillEventsInput): Promise<RunningWalk> {
+    return this.#start('backfillEvents', input);
+  }
+
+  /** Ends the worker and starts another on the same state. */
+  async anotherHost(): Promise<void> {
+    await this.#host.stop();
+    this.#host = await startHost(this.#temporal, this.config, hostOptions);
+  }
+
+  /** Closes the warehouse, so that it can be asked. */
+  async query<Row>(sql: string): Promise<Row[]> {
+    await this.#host.parts.deps.events.warehouse({ into: this.folder.into }).close();
+    return this.folder.query<Row>(sql);
+  }
+
+  /** How often each event is in the warehouse. */
+  async ids(): Promise<Map<string, number>> {
+    const rows = await this.query<{ id: string; times: number }>(
+      'SELECT id, count(*)::INTEGER AS times FROM events GROUP BY id',
+    );
+    return new Map(rows.map(({ id, times }) => [id, times]));
+  }
+
+  /** Requests for pages of events that the service answered with a page. */
+  pages(): number {
+    return this.sandbox.log().filter(({ path, status }) => path.includes('/events') && status === 200).length;
+  }
+
+  async close(): Promise<void> {
+    await this.#host.stop();
+    await this.sandbox.close();
+    this.folder.remove();
+  }
+
+  async #start(workflow: string, input: object, state?: PageWalkState): Promise<RunningWalk> {
+    const handle = await this.#temporal.client.workflow.start(workflow, {
+      workflowId: `${this.config.taskQueue}-${++this.#walks}`,
+      taskQueue: this.config.taskQueue,
+      args: [{ into: this.folder.into, ...input }, ...(state ? [state] : [])],
+    });
+    return {
+      progress: () => handle.query<WalkProgress>(queryNames.progress),
+      pause: () => handle.signal(signalNames.pause),
+      resume: () => handle.signal(signalNames.resume),
+      cancel: () => handle.cancel(),
+      result: () => handle.result() as Promise<WalkSummary>,
+      activities: async () => (await handle.describe()).raw.pendingActivities?.length ?? 0,
+    };
+  }
+}

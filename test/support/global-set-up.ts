@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { TestProject } from 'vitest/node';
+import { startPostgres } from './postgres-server.mjs';
+import { namespaceOf, startOwnTemporal } from './temporal.js';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** `host:port` of the run's Temporal server. Each test file has a namespace of its own there. */
+    temporalAddress: string;
+    /** Address of the run's PostgreSQL server, with its credentials. */
+    postgresUrl: string;
+  }
+}
+
+/** Builds `dist`, and starts the PostgreSQL and the Temporal server that all files of the run share. */
+export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  buildDist();
+  const { testFiles } = await project.globTestFiles();
+  const namespaces = testFiles.flatMap((file) => ['--namespace', namespaceOf(file)]);
+  const [postgres, temporal] = await Promise.all([startPostgres(), startOwnTemporal([], namespaces)]);
+  project.provide('temporalAddress', temporal.address);
+  project.provide('postgresUrl', postgres.urlOf('postgres'));
+  return async () => {
+    await Promise.all([postgres.stop(), temporal.teardown()]);
+  };
+}
+
+/**
+ * Builds `dist` where it is older than `src`, for tests that start real processes. After `npm test`'s own set-up there
+ * is nothing to do. A failed build is only reported: a test of sources must not wait for the rest to compile.
+ */
+function buildDist(): void {
+  const script = fileURLToPath(new URL('../../scripts/set-up.mjs', import.meta.url));
+  const { status } = spawnSync(process.execPath, [script], { stdio: ['ignore', 'inherit', 'inherit'] });
+  if (status !== 0) process.stderr.write('The build failed; tests of processes use the dist of before.\n');
+}

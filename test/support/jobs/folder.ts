@@ -1,0 +1,99 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { parse } from 'csv-parse/sync';
+import { stringify } from 'csv-stringify/sync';
+import { Secret } from '../../../dist/core/secret.js';
+import type { RuntimeConfig } from '../../../dist/worker/runtime-types.js';
+
+/** A row of the inputs here: an id, a name and a URL. */
+export type InputRow = readonly [id: string, name: string, url: string];
+
+/** Rows with a URL each, numbered from `from`. */
+export function plainRows(count: number, from = 0): InputRow[] {
+  return Array.from({ length: count }, (_, index) => {
+    const number = from + index;
+    return [String(number), `Company ${number}`, `https://site-${number}.example/about`];
+  });
+}
+
+/** A row of the warehouse, in the order of the input. */
+export interface WarehouseRow {
+  readonly row_number: number;
+  readonly input: string[];
+  readonly url: string | null;
+  readonly status: string;
+  readonly error_tag: string | null;
+  readonly cost_micros: number;
+  readonly text: string | null;
+  readonly vanished: boolean;
+}
+
+/** A folder of its own for a job: input, warehouse, CSV, state. Removed with `remove`. */
+export class Folder {
+  readonly dir = mkdtempSync(join(tmpdir(), 'searchflow-job-'));
+  readonly input = join(this.dir, 'rows.csv');
+  readonly into = join(this.dir, 'out.duckdb');
+  readonly csv = join(this.dir, 'out.csv');
+  readonly stateDir = join(this.dir, 'state');
+
+  write(rows: readonly InputRow[]): void {
+    writeFileSync(this.input, stringify([['id', 'name', 'url'], ...rows]));
+  }
+
+  /** A configuration that only the rate and what is given restrain. */
+  config(baseUrl: string, changes: Partial<RuntimeConfig> = {}): RuntimeConfig {
+    return {
+      service: 'sandbox',
+      origin: 'sandbox',
+      baseUrl,
+      apiKey: new Secret('key-of-the-tests'),
+      stateDir: this.stateDir,
+      userStateDir: join(this.dir, 'user'),
+      rate: { qps: 1000 },
+      rateIsShare: true,
+      concurrency: 4,
+      keepLandingMs: 86_400_000,
+      temporalAddress: null,
+      namespace: 'default',
+      taskQueue: this.dir,
+      say: () => undefined,
+      ...changes,
+    };
+  }
+
+  /** Records of the enriched CSV, by column. */
+  enriched(): Record<string, string>[] {
+    return parse(readFileSync(this.csv), { columns: true });
+  }
+
+  /** The cells that were given and the status, of each record of the enriched CSV. */
+  outcomes(): (readonly [InputRow, string])[] {
+    return this.enriched().map(({ id = '', name = '', url = '', status = '' }) => [[id, name, url], status]);
+  }
+
+  /** What an SQL statement answers from the warehouse, which nobody else may hold now. */
+  async query<Row>(sql: string): Promise<Row[]> {
+    const instance = await DuckDBInstance.create(this.into, { access_mode: 'READ_ONLY' });
+    const connection = await instance.connect();
+    try {
+      return (await connection.runAndReadAll(sql)).getRowObjectsJson() as Row[];
+    } finally {
+      connection.closeSync();
+      instance.closeSync();
+    }
+  }
+
+  warehouseRows(): Promise<WarehouseRow[]> {
+    return this.query(
+      `SELECT row_number::INTEGER AS row_number, input, url, status, error_tag, cost_micros::INTEGER AS cost_micros, text,
+         vanished_at IS NOT NULL AS vanished
+       FROM enriched_rows ORDER BY vanished, row_number`,
+    );
+  }
+
+  remove(): void {
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,97 @@
+import { fileURLToPath } from 'node:url';
+import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { Worker, type WorkerOptions } from '@temporalio/worker';
+import { createActivities } from '../../../dist/activities/index.js';
+import { openParts, type Parts } from '../../../dist/worker/parts.js';
+import type { RuntimeConfig } from '../../../dist/worker/runtime-types.js';
+import { workerDefaults } from '../../../dist/worker/worker-host.js';
+import {
+  type EnrichCsvInput,
+  type JobProgress,
+  type JobSummary,
+  queryNames,
+  type Resumption,
+  signalNames,
+  workflowNames,
+} from '../../../src/core/job.js';
+import type { BookTotals } from '../../../src/core/journal.js';
+import type { Folder } from './folder.js';
+
+export const codePath = fileURLToPath(new URL('../../../dist/worker/workflow-bundle.js', import.meta.url));
+
+/** A worker with real parts in this process. */
+export interface Host {
+  readonly parts: Parts;
+  /** Drains the worker and takes its parts apart. */
+  stop(): Promise<void>;
+}
+
+export async function startHost(
+  temporal: TestWorkflowEnvironment,
+  config: RuntimeConfig,
+  options: Partial<WorkerOptions> = {},
+): Promise<Host> {
+  const parts = await openParts(config);
+  const worker = await Worker.create({
+    ...workerDefaults,
+    namespace: temporal.namespace,
+    workflowBundle: { codePath },
+    connection: temporal.nativeConnection,
+    taskQueue: config.taskQueue,
+    activities: createActivities(parts.deps),
+    ...options,
+  });
+  const ended = worker.run();
+  let stopping: Promise<void> | null = null;
+  const stop = async () => {
+    worker.shutdown();
+    await ended;
+    await parts.close();
+  };
+  return { parts, stop: () => (stopping ??= stop()) };
+}
+
+/** A running job, as a client in any language sees it. */
+export class Job {
+  private constructor(
+    readonly folder: Folder,
+    readonly handle: WorkflowHandleWithFirstExecutionRunId,
+    readonly again: () => Promise<Job>,
+  ) {}
+
+  /** Starts the workflow by its name with plain JSON: the folder's input, 10 URLs a request, with a CSV at the end. */
+  static async start(
+    temporal: TestWorkflowEnvironment,
+    taskQueue: string,
+    folder: Folder,
+    changes: Partial<EnrichCsvInput> = {},
+  ): Promise<Job> {
+    const { input, into, csv } = folder;
+    const args: [EnrichCsvInput] = [{ input, urlColumn: 'url', into, csv, batch: 10, ...changes }];
+    const workflowId = `enrich-${folder.dir}`;
+    const handle = await temporal.client.workflow.start(workflowNames.enrichCsv, { workflowId, taskQueue, args });
+    return new Job(folder, handle, () => Job.start(temporal, taskQueue, folder, changes));
+  }
+
+  progress(): Promise<JobProgress> {
+    return this.handle.query<JobProgress>(queryNames.progress);
+  }
+
+  pause(): Promise<void> {
+    return this.handle.signal(signalNames.pause);
+  }
+
+  resume(how?: Resumption): Promise<void> {
+    return how ? this.handle.signal<[Resumption]>(signalNames.resume, how) : this.handle.signal(signalNames.resume);
+  }
+
+  result(): Promise<JobSummary> {
+    return this.handle.result() as Promise<JobSummary>;
+  }
+
+  /** What the journal of this worker says of the job. */
+  async totals(host: Host): Promise<BookTotals> {
+    return host.parts.deps.journal.totals(`${(await this.progress()).job}/`);
+  }
+}

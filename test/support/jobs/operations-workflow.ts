@@ -1,0 +1,17 @@
+import { proxyActivities } from '@temporalio/workflow';
+import type { Activities } from '../../../src/activities/index.js';
+
+const { getContents, search } = proxyActivities<Activities>({
+  startToCloseTimeout: '1 minute',
+  heartbeatTimeout: '10s',
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+});
+
+/** One call of one activity, as somebody's own workflow makes it. */
+export async function contentsOnce(...args: Parameters<Activities['getContents']>): Promise<unknown> {
+  return getContents(...args);
+}
+
+export async function searchOnce(...args: Parameters<Activities['search']>): Promise<unknown> {
+  return search(...args);
+}

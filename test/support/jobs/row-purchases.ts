@@ -1,0 +1,15 @@
+import type { Sandbox } from '../../../src/sandbox/index.js';
+
+/** How often the sandbox sold each request, told apart by what was asked and not by our tag of the purchase. */
+export function timesBought(sandbox: Pick<Sandbox, 'bill'>): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const [key, count] of Object.entries(sandbox.bill().keys)) {
+    const at = key.indexOf(' ');
+    const operation = key.slice(0, at);
+    const request = JSON.parse(key.slice(at + 1)) as { metadata?: unknown };
+    const { metadata: _tag, ...asked } = request;
+    const name = `${operation} ${JSON.stringify(asked)}`;
+    times.set(name, (times.get(name) ?? 0) + count);
+  }
+  return times;
+}

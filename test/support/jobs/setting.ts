@@ -1,0 +1,68 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { WorkerOptions } from '@temporalio/worker';
+import { onTestFinished } from 'vitest';
+import type { RuntimeConfig } from '../../../dist/worker/runtime-types.js';
+import type { EnrichCsvInput } from '../../../src/core/job.js';
+import { type Fault, type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
+import { Folder, type InputRow } from './folder.js';
+import { type Host, Job, startHost } from './host.js';
+
+/** A sandbox and a worker, for one job after the other. */
+export interface Setting {
+  readonly temporal: TestWorkflowEnvironment;
+  readonly sandbox: Sandbox;
+  readonly config: RuntimeConfig;
+  /** The worker that runs now. */
+  host(): Host;
+  /** Drains the worker that runs and starts another on the same state. */
+  anotherHost(): Promise<Host>;
+  /** Empties the sandbox's book and log, gives it these faults, and starts a job of these rows in a folder of its own. */
+  begin(rows: readonly InputRow[], changes?: Partial<EnrichCsvInput>, faults?: readonly Fault[]): Promise<Job>;
+  close(): Promise<void>;
+}
+
+export interface SettingOptions {
+  readonly sandbox?: Partial<SandboxOptions>;
+  readonly config?: Partial<RuntimeConfig>;
+  readonly worker?: Partial<WorkerOptions>;
+}
+
+export async function openSetting(temporal: TestWorkflowEnvironment, options: SettingOptions = {}): Promise<Setting> {
+  const home = new Folder();
+  const sandbox = await startSandbox({ failureRate: 0, textBytes: 100, ...options.sandbox });
+  const config = home.config(sandbox.url, options.config);
+  let host = await startHost(temporal, config, options.worker);
+  return {
+    temporal,
+    sandbox,
+    config,
+    host: () => host,
+    anotherHost: async () => {
+      await host.stop();
+      host = await startHost(temporal, config, options.worker);
+      return host;
+    },
+    begin: async (rows, changes, faults = []) => {
+      const folder = new Folder();
+      onTestFinished(() => folder.remove());
+      folder.write(rows);
+      sandbox.reset();
+      sandbox.setFaults(faults);
+      return Job.start(temporal, config.taskQueue, folder, changes);
+    },
+    close: async () => {
+      await host.stop();
+      await sandbox.close();
+      home.remove();
+    },
+  };
+}
+
+/** How often each URL was bought, beyond the first time. */
+export function boughtAgain(sandbox: Sandbox): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(sandbox.bill().keys)
+      .filter(([, times]) => times > 1)
+      .map(([key, times]) => [key.split(' ')[1] as string, times - 1]),
+  );
+}

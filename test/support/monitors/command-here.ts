@@ -1,0 +1,51 @@
+import { EventEmitter } from 'node:events';
+import type { Client } from '@temporalio/client';
+import type { Context, ExitCode } from '../../../src/cli/context.js';
+import { failureText } from '../../../src/cli/failure-text.js';
+import { buildProgram } from '../../../src/cli/program.js';
+import { watchInterrupts } from '../../../src/cli/signals.js';
+import { fakeRuntime } from '../cli/fake-runtime.js';
+import { fakeTerminal } from '../cli/fake-terminal.js';
+
+/** Where a command works: a service, a folder, and a Temporal server with a worker that others run. */
+interface Place {
+  readonly url: string;
+  readonly key: string;
+  readonly cwd: string;
+  /** Without one a command can only refuse. */
+  readonly temporal?: { readonly client: Client; readonly taskQueue: string };
+}
+
+/** `searchflow monitors …` in this process, from its arguments to its exit code: a command of its own takes seconds to start. */
+export async function commandHere(
+  args: readonly string[],
+  { url, key, cwd, temporal }: Place,
+): Promise<{ readonly code: ExitCode; readonly out: string; readonly err: string }> {
+  const env = { SEARCHFLOW_API_KEY: key, SEARCHFLOW_BASE_URL: url };
+  const { terminal, out, err } = fakeTerminal({ env });
+  let action: (context: Context) => Promise<ExitCode> = async () => 0;
+  const program = buildProgram('0.0.0', (chosen) => {
+    action = chosen;
+  });
+  const context: Context = {
+    ...{ env, cwd, args, terminal },
+    interrupts: watchInterrupts(new EventEmitter()),
+    openRuntime: async (config) => {
+      if (!temporal) return fakeRuntime().runtime;
+      const { client, taskQueue } = temporal;
+      const workflows = async () => ({ client, config: { ...config, taskQueue }, shared: false });
+      return fakeRuntime({ clientOnly: true, workflows }).runtime;
+    },
+  };
+  const run = async (): Promise<ExitCode> => {
+    try {
+      await program.parseAsync(['monitors', ...args], { from: 'user' });
+      return await action(context);
+    } catch (error) {
+      const { text, code } = failureText(error);
+      terminal.say(text);
+      return code;
+    }
+  };
+  return { code: await run(), out: out(), err: err() };
+}

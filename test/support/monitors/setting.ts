@@ -1,0 +1,94 @@
+import type { WorkflowHandle } from '@temporalio/client';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { onTestFinished } from 'vitest';
+import { Secret } from '../../../dist/core/secret.js';
+import type { RuntimeConfig } from '../../../dist/worker/runtime-types.js';
+import type { BatchMonitorsInput, BatchProgress, BatchSummary } from '../../../src/core/monitor-batch.js';
+import { monitorWorkflows } from '../../../src/core/monitor-names.js';
+import { Folder } from '../jobs/folder.js';
+import { type Host, startHost } from '../jobs/host.js';
+import { StrictServer } from './strict-server.js';
+
+/** A strict server, a worker and a folder; all end with the test. */
+export class MonitorSetting {
+  #workflows = 0;
+  #host: Host;
+
+  private constructor(
+    readonly temporal: TestWorkflowEnvironment,
+    readonly server: StrictServer,
+    readonly folder: Folder,
+    readonly config: RuntimeConfig,
+    host: Host,
+  ) {
+    this.#host = host;
+  }
+
+  /** The worker that runs now. */
+  get host(): Host {
+    return this.#host;
+  }
+
+  static async open(temporal: TestWorkflowEnvironment, changes: Partial<RuntimeConfig> = {}): Promise<MonitorSetting> {
+    const server = await StrictServer.start();
+    const folder = new Folder();
+    const config = folder.config(server.url, {
+      ...{ service: 'live', origin: server.url, apiKey: new Secret(server.key) },
+      ...changes,
+    });
+    const host = await startHost(temporal, config);
+    const setting = new MonitorSetting(temporal, server, folder, config, host);
+    onTestFinished(async () => {
+      await setting.host.stop();
+      await server.close();
+      folder.remove();
+    });
+    return setting;
+  }
+
+  /** Ends the worker; the answer starts another one on the same state. */
+  async withoutHost(): Promise<() => Promise<void>> {
+    await this.#host.stop();
+    return async () => {
+      this.#host = await startHost(this.temporal, this.config);
+    };
+  }
+
+  /** 1,200 monitors: a third each of two teams and none, every tenth paused, every fiftieth disabled. */
+  populate(count = 1200): void {
+    for (let index = 0; index < count; index++) {
+      const teams: (Record<string, string> | null)[] = [null, { team: 'growth' }, { team: 'sales', region: 'eu' }];
+      const team = teams[index % 3] ?? null;
+      const status = index % 50 === 7 ? 'disabled' : index % 10 === 3 ? 'paused' : 'active';
+      this.server.add({ name: `${index % 2 === 0 ? 'Daily' : 'weekly'} ${index}`, metadata: team, status });
+    }
+  }
+
+  async start<T = unknown>(workflow: string, input: object): Promise<WorkflowHandle & { result(): Promise<T> }> {
+    const workflowId = `${workflow}-${++this.#workflows}-${this.folder.dir}`;
+    const { taskQueue } = this.config;
+    const handle = await this.temporal.client.workflow.start(workflow, { workflowId, taskQueue, args: [input] });
+    return handle as WorkflowHandle & { result(): Promise<T> };
+  }
+
+  batch(input: BatchMonitorsInput) {
+    return this.start<BatchSummary>(monitorWorkflows.batchMonitors, { into: this.folder.into, by: 'Ann', ...input });
+  }
+
+  progress(handle: WorkflowHandle): Promise<BatchProgress> {
+    return handle.query<BatchProgress>('progress');
+  }
+
+  /** What an SQL statement answers from the warehouse. */
+  async query<Row>(sql: string): Promise<Row[]> {
+    await this.host.parts.deps.monitors.warehouse({ into: this.folder.into }).close();
+    return this.folder.query<Row>(sql);
+  }
+
+  /** The calls that a batch made for real. */
+  batchCalls() {
+    return this.server.log.filter(
+      ({ path, body }) => path === '/monitors/batch' && (body as { dry_run?: boolean }).dry_run === false,
+    );
+  }
+}

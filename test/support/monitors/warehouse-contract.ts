@@ -1,0 +1,285 @@
+import { expect, it, onTestFinished } from 'vitest';
+import type { BatchRun, MonitorState } from '../../../src/core/monitor-batch.js';
+import type { MonitorWarehouse, RawRecord } from '../../../src/core/monitor-warehouse.js';
+import type { QuietMonitor } from '../../../src/core/quiet-plan.js';
+
+/** A warehouse under test. */
+export interface Held {
+  readonly warehouse: MonitorWarehouse;
+  /** Rows of a query by their columns' names. */
+  query(sql: string): Promise<Record<string, unknown>[]>;
+  release(): Promise<void>;
+}
+
+const origin = 'https://service.example';
+const run: BatchRun = { origin, job: 'pause-1', run: 'run-1' };
+const record = { ...run, action: 'pause', filter: { name: 'growth' }, by: 'Ann', at: 1000 };
+const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();
+
+const states = (count: number, status = 'active'): MonitorState[] =>
+  Array.from({ length: count }, (_, index) => ({
+    id: `${status}-${String(index).padStart(4, '0')}`,
+    name: `It's "${index}"`,
+    status,
+    updatedAt: at(index),
+    definition: `digest-${index}`,
+  }));
+
+const call = (number: number, ids: readonly string[], answered = true) => ({
+  call: number,
+  requestId: answered ? `request-${number}` : null,
+  at: 2000 + number,
+  answered,
+  ids,
+});
+
+/** What every warehouse for monitors must do. */
+export function warehouseContract(open: () => Promise<Held>): void {
+  async function opened(): Promise<Held> {
+    const held = await open();
+    onTestFinished(async () => {
+      await held.warehouse.close();
+      await held.release();
+    });
+    return held;
+  }
+
+  it('the audit holds a line for each of 1,200 monitors, with the call that affected it and what came of it', async () => {
+    const { warehouse, query } = await opened();
+    const { audit } = warehouse;
+    const planned = states(1200);
+    await audit.plan(record, planned, states(3, 'paused'));
+    await audit.decide(run, { by: 'Bob', why: 'quarter end', approved: true, at: 1500 });
+    await audit.begin(run, 'Bob');
+    const ids = planned.map(({ id }) => id);
+    for (let number = 1; number <= 3; number++) {
+      expect(await audit.record(run, call(number, ids.slice(400 * (number - 1), 400 * number)))).toEqual({
+        planned: 400,
+        unplanned: [],
+      });
+    }
+    expect(await audit.monitors(run, 'pending')).toEqual([]);
+    const effects = planned.map((before) => ({
+      ...{ id: before.id, name: before.name, kind: 'affected' as const, before, note: null },
+      after: { ...before, status: 'paused', updatedAt: at(5000) },
+    }));
+    await audit.finish(run, { phase: 'done', at: 3000, effects });
+    expect(
+      await query(
+        `SELECT effect, planned, approved_by, before_status, after_status, request_id, CAST(count(*) AS INTEGER) AS n
+         FROM monitor_actions GROUP BY ALL_OF_THESE ORDER BY request_id`.replace('ALL_OF_THESE', '1, 2, 3, 4, 5, 6'),
+      ),
+    ).toMatchObject([
+      ...[1, 2, 3].map((number) => ({
+        ...{ effect: 'affected', approved_by: 'Bob', before_status: 'active', after_status: 'paused' },
+        ...{ request_id: `request-${number}`, n: 400 },
+      })),
+      { effect: 'already', before_status: 'paused', after_status: null, request_id: null, n: 3 },
+    ]);
+    expect(await query('SELECT phase, decided_by, decided_why FROM monitor_batches')).toEqual([
+      { phase: 'done', decided_by: 'Bob', decided_why: 'quarter end' },
+    ]);
+  });
+
+  it('a call that is written down twice counts once, and one that affects nothing new says so', async () => {
+    const { warehouse } = await opened();
+    const { audit } = warehouse;
+    const planned = states(4);
+    const ids = planned.map(({ id }) => id);
+    await audit.plan(record, planned, []);
+    const fresh = (planned: number) => ({ planned, unplanned: [] });
+    expect(await audit.record(run, call(1, ids.slice(0, 2)))).toEqual(fresh(2));
+    expect(await audit.record(run, call(1, ids.slice(0, 2)))).toEqual(fresh(2));
+    expect((await audit.monitors(run, 'all')).map(({ again }) => again)).toEqual([false, false, false, false]);
+    expect(await audit.record(run, call(2, ids.slice(0, 1)))).toEqual(fresh(0));
+    expect(await audit.record(run, call(3, ids.slice(2, 3), false))).toEqual(fresh(1));
+    expect(await audit.monitors(run, 'all')).toEqual(
+      planned.map((one, index) => ({ ...one, planned: true, ours: index < 3, again: index === 0 })),
+    );
+    expect((await audit.monitors(run, 'pending')).map(({ id }) => id)).toEqual([ids[3]]);
+  });
+
+  it('a monitor that no plan names is written down when a call affects it, once', async () => {
+    const { warehouse, query } = await opened();
+    const { audit } = warehouse;
+    await audit.plan(record, states(1), states(1, 'paused'));
+    await audit.decide(run, { by: 'Bob', approved: true, at: 1500 });
+    const fresh = { planned: 0, unplanned: ['paused-0000', 'stranger'] };
+    expect(await audit.record(run, call(1, ['stranger', 'paused-0000']))).toEqual(fresh);
+    expect(await audit.record(run, call(1, ['stranger', 'paused-0000']))).toEqual(fresh);
+    const all = await audit.monitors(run, 'all');
+    expect(all.map(({ id, planned, ours }) => [id, planned, ours])).toEqual([
+      ['active-0000', true, false],
+      ['paused-0000', false, true],
+      ['stranger', false, true],
+    ]);
+    expect(await query(`SELECT action, approved_by FROM monitor_actions WHERE monitor_id = 'stranger'`)).toEqual([
+      { action: 'pause', approved_by: 'Bob' },
+    ]);
+  });
+
+  it('a plan is made anew until something was done, and other runs keep theirs', async () => {
+    const { warehouse } = await opened();
+    const { audit } = warehouse;
+    await audit.plan({ ...record, run: 'another' }, states(7), []);
+    await audit.plan(record, states(5), []);
+    await audit.plan(record, states(2), []);
+    expect(await audit.monitors(run, 'all')).toHaveLength(2);
+    await audit.record(run, call(1, ['active-0000']));
+    await audit.plan(record, states(5), []);
+    expect(await audit.monitors(run, 'all')).toHaveLength(2);
+    expect(await audit.monitors({ ...run, run: 'another' }, 'all')).toHaveLength(7);
+  });
+
+  it('quiet hours remember what they paused, and that somebody paused one, too', async () => {
+    const { warehouse, query } = await opened();
+    const { audit, quiet } = warehouse;
+    const monitors = states(3, 'paused').map(
+      ({ id, name, updatedAt }): QuietMonitor => ({
+        ...{ id, name, window: '2026-01-01', state: 'paused', before: updatedAt, after: at(99), keptBy: null },
+      }),
+    );
+    expect(await quiet.mark(origin, 'nights')).toBeNull();
+    await quiet.setMark(origin, 'nights', { window: '2026-01-01', state: 'beginning' });
+    await quiet.setMark(origin, 'nights', { window: '2026-01-01', state: 'begun' });
+    expect(await quiet.mark(origin, 'nights')).toEqual({ window: '2026-01-01', state: 'begun' });
+    await quiet.remember(origin, 'nights', monitors);
+    await audit.plan(record, [], states(1, 'paused'));
+    await audit.decide(run, { by: 'Ann', approved: true, at: 1500 });
+    expect((await quiet.remembered(origin, 'nights')).map(({ keptBy }) => keptBy)).toEqual([null, null, null]);
+    await audit.begin(run, 'Ann');
+    await quiet.remember(
+      origin,
+      'nights',
+      monitors.map((one) => ({ ...one, state: 'unpausing' as const })),
+    );
+    expect(await quiet.remembered(origin, 'nights')).toEqual(
+      monitors.map((one, index) => ({ ...one, state: 'unpausing', keptBy: index === 0 ? 'Ann' : null })),
+    );
+    expect(await quiet.remembered(origin, 'weekends')).toEqual([]);
+    expect(await quiet.held(origin, 'weekends')).toEqual([]);
+    await quiet.remember(origin, 'nights', monitors.slice(1));
+    expect(await quiet.held(origin, 'nights')).toEqual([]);
+    expect(await quiet.held(origin, 'weekends')).toEqual(
+      monitors.slice(1).map(({ id, after }) => ({ id, schedule: 'nights', after, keptBy: null })),
+    );
+    await quiet.forget(origin, 'nights', ['paused-0000', 'paused-0001']);
+    expect((await quiet.remembered(origin, 'nights')).map(({ id }) => id)).toEqual(['paused-0002']);
+    await quiet.report(origin, 'nights', 5000, [{ id: 'paused-0000', name: 'One', what: 'Ann paused it, too' }]);
+    expect(await query('SELECT schedule, monitor_id, what FROM monitor_quiet_reports')).toEqual([
+      { schedule: 'nights', monitor_id: 'paused-0000', what: 'Ann paused it, too' },
+    ]);
+  });
+
+  it('a batch that is not begun keeps nothing paused', async () => {
+    const { warehouse } = await opened();
+    const { audit, quiet } = warehouse;
+    const known: QuietMonitor = {
+      ...{
+        id: 'paused-0000',
+        name: null,
+        window: '2026-01-01',
+        state: 'paused',
+        before: at(0),
+        after: at(1),
+        keptBy: null,
+      },
+    };
+    await quiet.remember(origin, 'nights', [known]);
+    await audit.plan(record, [], states(1, 'paused'));
+    await audit.decide(run, { by: 'Ann', approved: false, at: 1500 });
+    expect(await quiet.remembered(origin, 'nights')).toEqual([known]);
+  });
+
+  const runRecord = (id: string, changes: object = {}): RawRecord => ({
+    id,
+    monitorId: 'm1',
+    status: 'completed',
+    output: {
+      results: [
+        {
+          id: 'r1',
+          url: 'https://a.example/',
+          title: 'A',
+          publishedDate: '2026-01-01',
+          text: 'NUL \u0000 and half \ud800',
+        },
+        { id: 'r2', url: 'https://b.example/', strange: [1] },
+      ],
+      content: { answer: 42 },
+    },
+    failReason: null,
+    createdAt: at(1),
+    completedAt: at(2),
+    durationMs: 1234.4,
+    unheardOf: true,
+    ...changes,
+  });
+
+  it('runs are rows with their results; loaded again they are replaced, and what goes on is not over', async () => {
+    const { warehouse, query } = await opened();
+    const { runs } = warehouse;
+    await runs.loadMonitors(origin, 'export-1', [
+      {
+        id: 'm1',
+        name: 'One',
+        status: 'active',
+        search: { query: 'news' },
+        metadata: { team: 'growth' },
+        createdAt: at(0),
+      },
+      { id: 'm2', name: null, status: 'paused' },
+    ]);
+    await runs.endMonitors(origin, 'export-1', 0);
+    expect(await runs.unread(origin, 'export-1', 10)).toEqual(['m1', 'm2']);
+    const goesOn = runRecord('run-2', { status: 'running', output: null, completedAt: null });
+    await runs.loadRuns(origin, 'export-1', 'm1', [runRecord('run-1'), goesOn]);
+    expect(await runs.counts(origin, 'export-1')).toEqual({ read: 0, added: 2, again: 0, results: 2 });
+    expect(await runs.knownRuns(origin, 'm1')).toEqual(
+      expect.arrayContaining([
+        { id: 'run-1', over: true, reached: false },
+        { id: 'run-2', over: false, reached: false },
+      ]),
+    );
+    await runs.endRuns(origin, 'export-1', 'm1');
+    for (let times = 0; times < 2; times++) await runs.loadRuns(origin, 'export-2', 'm1', [runRecord('run-2')]);
+    expect(await runs.counts(origin, 'export-2')).toEqual({ read: 0, added: 0, again: 1, results: 2 });
+    expect((await runs.counts(origin, 'export-1')).read).toBe(1);
+    expect(await runs.knownRuns(origin, 'm1')).toEqual(
+      expect.arrayContaining(['run-1', 'run-2'].map((id) => ({ id, over: true, reached: true }))),
+    );
+    expect(await runs.unread(origin, 'export-1', 10)).toEqual(['m2']);
+    expect(
+      await query(
+        'SELECT run_id, CAST(rank AS INTEGER) AS rank, url, title FROM monitor_run_results ORDER BY run_id, rank',
+      ),
+    ).toEqual([
+      { run_id: 'run-1', rank: 1, url: 'https://a.example/', title: 'A' },
+      { run_id: 'run-1', rank: 2, url: 'https://b.example/', title: null },
+      { run_id: 'run-2', rank: 1, url: 'https://a.example/', title: 'A' },
+      { run_id: 'run-2', rank: 2, url: 'https://b.example/', title: null },
+    ]);
+    expect(
+      await query('SELECT content, CAST(duration_ms AS INTEGER) AS ms, status FROM monitor_runs ORDER BY id'),
+    ).toEqual([
+      { content: '{"answer":42}', ms: 1234, status: 'completed' },
+      { content: '{"answer":42}', ms: 1234, status: 'completed' },
+    ]);
+  });
+
+  it('a monitor that a later export of all does not name is gone, and its runs stay', async () => {
+    const { warehouse, query } = await opened();
+    const { runs } = warehouse;
+    await runs.loadMonitors(origin, 'export-1', [{ id: 'm1' }, { id: 'm2' }]);
+    await runs.loadRuns(origin, 'export-1', 'm2', [runRecord('run-1')]);
+    await runs.loadMonitors(origin, 'export-2', [{ id: 'm1' }]);
+    await runs.endMonitors(origin, 'export-2', null);
+    expect(await query('SELECT id FROM monitors WHERE gone_at IS NOT NULL')).toEqual([]);
+    // Another export saw it after this one had begun.
+    await runs.endMonitors(origin, 'export-2', Date.now() - 60_000);
+    expect(await query('SELECT id FROM monitors WHERE gone_at IS NOT NULL')).toEqual([]);
+    await runs.endMonitors(origin, 'export-2', Date.now() + 1000);
+    expect(await query('SELECT id FROM monitors WHERE gone_at IS NOT NULL')).toEqual([{ id: 'm2' }]);
+    expect(await query('SELECT id FROM monitor_runs')).toEqual([{ id: 'run-1' }]);
+  });
+}

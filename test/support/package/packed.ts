@@ -1,0 +1,45 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+export interface PackedPackage {
+  /** The tarball that would be published. */
+  readonly tarball: string;
+  /** A folder whose `node_modules` holds the unpacked tarball beside the libraries it needs. */
+  readonly project: string;
+  /** Paths in the package, sorted. */
+  readonly files: readonly string[];
+  remove(): void;
+}
+
+/** Packs the package as it would be published and unpacks it where another project would have it. */
+export function packPackage(): PackedPackage {
+  const project = mkdtempSync(join(tmpdir(), 'searchflow-packed-'));
+  const out = execFileSync('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', project], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    shell: process.platform === 'win32',
+  });
+  const packed: unknown = JSON.parse(out);
+  const [report] = (Array.isArray(packed) ? packed : Object.values(packed as object)) as [
+    { filename: string; files: { path: string }[] },
+  ];
+  const tarball = join(project, report.filename);
+  const installed = join(project, 'node_modules', 'searchflow');
+  mkdirSync(installed, { recursive: true });
+  execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1']);
+  for (const name of readdirSync(join(root, 'node_modules')).filter((entry) => !entry.startsWith('.'))) {
+    symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name), 'junction');
+  }
+  return {
+    tarball,
+    project,
+    files: report.files.map(({ path }) => path).sort(),
+    remove: () => rmSync(project, { recursive: true, force: true }),
+  };
+}

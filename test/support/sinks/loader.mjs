@@ -1,0 +1,13 @@
+// A process that loads batches until it is done or killed. Says a line after each. `address`: as for createSinks.
+import { readFileSync } from 'node:fs';
+import { createSinks } from '../../../dist/sinks/index.js';
+
+const [, , address, batchesFile] = process.argv;
+const { batches } = JSON.parse(readFileSync(batchesFile, 'utf8'));
+const sinks = createSinks();
+const sink = sinks.open(address);
+for (const batch of batches) {
+  const { already } = await sink.load(batch);
+  if (!already) process.stdout.write(`${batch.slice}\n`);
+}
+await sinks.close();

@@ -1,0 +1,412 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Json } from '../../../src/core/json.js';
+import type { Sink } from '../../../src/core/sink.js';
+import { resultRelations } from '../../../src/sinks/results/result-relations.js';
+import { exported, parquetRows, runJob, Service, stageText } from './row-job.js';
+
+/** A fresh, empty warehouse, and what a query answers. */
+interface WarehouseUnderTest {
+  readonly sink: Sink;
+  query(sql: string): Promise<unknown[][]>;
+}
+
+const csv = 'name,city\nAcme,Rome\nBolt,\nCog,Oslo\n';
+const query = (unit: string) => (JSON.parse(unit) as { query: string }).query;
+/** As plain values: databases give JSON as text or as it is. */
+const plain = (rows: unknown[][]) =>
+  rows.map((row) => row.map((value) => (typeof value === 'string' && /^[[{]/.test(value) ? JSON.parse(value) : value)));
+
+/** What every warehouse must show of the results of each operation. */
+export function resultContract(make: (dir: string) => WarehouseUnderTest): void {
+  let dir: string;
+  let test: WarehouseUnderTest;
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'searchflow-results-'));
+    test = make(dir);
+  });
+  afterEach(async () => {
+    await test.sink.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  const template = { query: '{{name}} official site' };
+  const run = async (operation: string, answer: (unit: string) => Json, options: Json = {}, text = csv) => {
+    const service = new Service((unit) => ({ result: answer(unit), http_status: null, source: null }));
+    const staged = await stageText(dir, text, {
+      ...{ operation, options, units: { kind: 'template', template } },
+      request: { template, rowsPerRun: 1 },
+    });
+    await runJob(dir, test.sink, staged, service);
+    return service;
+  };
+
+  describe('searches', () => {
+    const page = (name: string, n: number) => ({
+      id: `id-${n}`,
+      url: `https://${name}.com/${n}`,
+      title: `=${name} ${n}`,
+      publishedDate: '2026-01-02',
+      author: n === 1 ? null : 'Ann',
+      score: n / 4,
+      highlights: ['h'],
+      extras: { links: [1] },
+      more: true,
+    });
+    const found = (unit: string): Json => {
+      const name = query(unit).split(' ')[0] as string;
+      return {
+        requestId: 'r',
+        results: name === 'Bolt' ? [] : [page(name, 1), page(name, 2)],
+        costDollars: { total: 1 },
+      };
+    };
+
+    it('have a line for each result, in their order, and the first of them in the row', async () => {
+      await run('search', found);
+      expect(
+        plain(
+          await test.query(
+            `SELECT row_number, rank, url, title, published_date, author, score, highlights, id, extras
+             FROM search_results WHERE job = 'brands-1' ORDER BY row_number, rank`,
+          ),
+        ),
+      ).toEqual([
+        [1, 1, 'https://Acme.com/1', '=Acme 1', '2026-01-02', null, 0.25, ['h'], 'id-1', { links: [1] }],
+        [1, 2, 'https://Acme.com/2', '=Acme 2', '2026-01-02', 'Ann', 0.5, ['h'], 'id-2', { links: [1] }],
+        [3, 1, 'https://Cog.com/1', '=Cog 1', '2026-01-02', null, 0.25, ['h'], 'id-1', { links: [1] }],
+        [3, 2, 'https://Cog.com/2', '=Cog 2', '2026-01-02', 'Ann', 0.5, ['h'], 'id-2', { links: [1] }],
+      ]);
+      expect(plain(await test.query('SELECT result FROM search_results WHERE row_number = 1 AND rank = 2'))).toEqual([
+        [page('Acme', 2)],
+      ]);
+      expect(
+        await test.query('SELECT name, city, status, results, url, title FROM brands ORDER BY row_number'),
+      ).toEqual([
+        ['Acme', 'Rome', 'success', 2, 'https://Acme.com/1', '=Acme 1'],
+        ['Bolt', '', 'success', 0, null, null],
+        ['Cog', 'Oslo', 'success', 2, 'https://Cog.com/1', '=Cog 1'],
+      ]);
+      expect(await test.query('SELECT count(*) FROM similar_results')).toEqual([[0]]);
+    });
+
+    it('lose the formulas of what came from the web in a CSV, and nothing else', async () => {
+      await run('search', found, {}, 'name,=url,title\n=Acme,=1+1,T\n');
+      const [row] = await exported(dir, test.sink);
+      expect(row).toEqual({
+        ...{ name: '=Acme', '=url': '=1+1', title: 'T' },
+        ...{ status: 'success', error_tag: '', error_message: '', results: '2' },
+        ...{ url: 'https://=Acme.com/1', result_title: "'==Acme 1", published_date: '2026-01-02' },
+        ...{ request_id: 'request-1', cost_dollars: '0.001', fetched_at: '2026-11-20T10:00:00.000Z' },
+      });
+    });
+
+    it('go with a row that vanishes or moves', async () => {
+      await run('search', found);
+      await run('search', found, {}, 'name,city\nCog,Oslo\nNew,\n');
+      expect(await test.query('SELECT row_number, rank, url FROM search_results ORDER BY 1, 2')).toEqual([
+        [1, 1, 'https://Cog.com/1'],
+        [1, 2, 'https://Cog.com/2'],
+        [2, 1, 'https://New.com/1'],
+        [2, 2, 'https://New.com/2'],
+      ]);
+    });
+
+    it('are similar pages where those were asked for', async () => {
+      await run('findSimilar', found);
+      expect(await test.query('SELECT count(*), count(DISTINCT url), max(rank) FROM similar_results')).toEqual([
+        [4, 4, 2],
+      ]);
+      expect(await test.query('SELECT count(*) FROM search_results')).toEqual([[0]]);
+    });
+  });
+
+  describe('answers', () => {
+    it('are a text with its sources, or what a schema asked for', async () => {
+      await run('answer', (unit) => ({
+        answer: query(unit).startsWith('Bolt') ? { ceo: 'Bo' } : `yes, ${query(unit)}`,
+        citations: [
+          { id: 'c1', url: 'https://a.com/', title: '+1', author: null, extra: 1 },
+          { url: 'https://b.com/' },
+        ] as Json[],
+      }));
+      expect(
+        plain(await test.query('SELECT row_number, answer, structured, citations FROM answers ORDER BY 1')),
+      ).toEqual([
+        [1, 'yes, Acme official site', null, 2],
+        [2, null, { ceo: 'Bo' }, 2],
+        [3, 'yes, Cog official site', null, 2],
+      ]);
+      expect(
+        plain(
+          await test.query(
+            'SELECT rank, url, title, id, citation FROM answer_citations WHERE row_number = 1 ORDER BY 1',
+          ),
+        ),
+      ).toEqual([
+        [1, 'https://a.com/', '+1', 'c1', { id: 'c1', url: 'https://a.com/', title: '+1', author: null, extra: 1 }],
+        [2, 'https://b.com/', null, null, { url: 'https://b.com/' }],
+      ]);
+      const rows = await exported(dir, test.sink);
+      expect(
+        rows.map(({ answer, citations, citation_url: url, citation_title: title }) => [answer, citations, url, title]),
+      ).toEqual([
+        ['yes, Acme official site', '2', 'https://a.com/', "'+1"],
+        ['{"ceo":"Bo"}', '2', 'https://a.com/', "'+1"],
+        ['yes, Cog official site', '2', 'https://a.com/', "'+1"],
+      ]);
+    });
+  });
+
+  describe('agent runs', () => {
+    const outputSchema = {
+      type: 'object',
+      properties: {
+        ceo: { type: 'string' },
+        employees: { type: 'integer' },
+        revenue: { type: ['number', 'null'] },
+        listed: { type: 'boolean' },
+        founded: { type: 'string', format: 'date' },
+        seen: { type: 'string', format: 'date-time' },
+        office: { type: 'object', properties: { city: { type: 'string' }, 'p/o "box"': { type: 'number' } } },
+        products: { type: 'array', items: { type: 'string' } },
+        any: {},
+        status: { type: 'string' },
+        Name: { type: 'string' },
+      },
+    };
+    const structured = {
+      ceo: '-Ann',
+      employees: 12,
+      revenue: -1.5,
+      listed: true,
+      founded: '1999-12-31',
+      seen: '2026-01-02T03:04:05+01:00',
+      office: { city: 'Rome', 'p/o "box"': 7 },
+      products: ['a', 'b'],
+      any: { x: [null] },
+      status: 'fine',
+      Name: 'ACME',
+    };
+    const odd = {
+      ceo: null,
+      employees: 3.7,
+      revenue: 'much',
+      listed: 'true-ish',
+      founded: 'today',
+      seen: 'infinity',
+      office: 'none',
+      products: 'one',
+    };
+    const recordOf = (structured: Json, more: object = {}): Json => ({
+      id: 'agent_run_1',
+      status: 'completed',
+      stopReason: 'done',
+      output: {
+        text: 'In short',
+        structured,
+        grounding: [
+          {
+            field: 'structured.ceo',
+            citations: [{ url: 'https://a.com/', title: 'A' }, { url: 'https://b.com/' }],
+            confidence: 'high',
+          },
+          { field: 'structured.revenue', citations: [], confidence: 'low' },
+        ],
+      },
+      usage: { agentComputeUnits: 0.5, searches: 3, emails: 0, phoneNumbers: 0 },
+      costDollars: { total: 0.12 },
+      ...more,
+    });
+    const columns =
+      'ceo, employees, revenue, listed, CAST(founded AS VARCHAR), office_city, "office_p/o ""box""", products, "any"';
+
+    it('have typed columns made of the schema; what doesn’t fit is NULL there and kept in the answer', async () => {
+      await run('agent', (unit) => recordOf(query(unit).startsWith('Bolt') ? odd : structured), { outputSchema });
+      const rows = plain(
+        await test.query(
+          `SELECT name, status, ${columns}, result_status, "result_Name" FROM brands ORDER BY row_number`,
+        ),
+      );
+      expect(rows.slice(0, 2)).toEqual([
+        ['Acme', 'success', '-Ann', 12, -1.5, true, '1999-12-31', 'Rome', 7, ['a', 'b'], { x: [null] }, 'fine', 'ACME'],
+        ['Bolt', 'success', null, null, null, null, null, null, null, expect.toSatisfy(isOne), null, null, null],
+      ]);
+      expect(plain(await test.query('SELECT structured FROM agent_outputs ORDER BY row_number'))).toEqual([
+        [structured],
+        [odd],
+        [structured],
+      ]);
+      const [first, second] = await exported(dir, test.sink);
+      expect(first).toMatchObject({
+        ...{
+          ceo: "'-Ann",
+          employees: '12',
+          revenue: '-1.5',
+          listed: 'true',
+          founded: '1999-12-31',
+          office_city: 'Rome',
+        },
+        ...{ seen: '2026-01-02T02:04:05.000Z', products: '["a","b"]', any: '{"x":[null]}', result_status: 'fine' },
+        ...{ text: 'In short', stop_reason: 'done', run_id: 'agent_run_1', result_Name: 'ACME' },
+      });
+      expect(second).toMatchObject({
+        ceo: '',
+        employees: '',
+        revenue: '',
+        listed: '',
+        founded: '',
+        seen: '',
+        products: 'one',
+      });
+      const out = join(dir, 'parquet');
+      await test.sink.exportParquet('brands-1', out);
+      expect((await parquetRows(out))[0]).toMatchObject({
+        ...{ ceo: '-Ann', employees: '12', revenue: -1.5, listed: true, founded: '1999-12-31' },
+        ...{ products: '["a","b"]', office_city: 'Rome', 'office_p/o "box"': 7 },
+      });
+    });
+
+    it('have their grounding in a table of its own, and say what they used and cost', async () => {
+      await run('agent', (unit) =>
+        query(unit).startsWith('Bolt')
+          ? { ...(recordOf(null, { status: 'failed', error: { code: 'X' } }) as object), output: null }
+          : recordOf('just words'),
+      );
+      expect(
+        await test.query(
+          'SELECT row_number, field_rank, rank, field, url, title, confidence FROM agent_grounding WHERE row_number < 3 ORDER BY 1, 2, 3',
+        ),
+      ).toEqual([
+        [1, 1, 1, 'structured.ceo', 'https://a.com/', 'A', 'high'],
+        [1, 1, 2, 'structured.ceo', 'https://b.com/', null, 'high'],
+        [1, 2, null, 'structured.revenue', null, null, 'low'],
+      ]);
+      expect(
+        plain(
+          await test.query(
+            `SELECT row_number, run_id, status, stop_reason, text, structured, agent_compute_units, searches, run_cost_dollars, error
+             FROM agent_outputs WHERE row_number < 3 ORDER BY 1`,
+          ),
+        ),
+      ).toEqual([
+        [1, 'agent_run_1', 'completed', 'done', 'In short', null, 0.5, 3, 0.12, null],
+        [2, 'agent_run_1', 'failed', 'done', null, null, 0.5, 3, 0.12, { code: 'X' }],
+      ]);
+    });
+
+    it('that failed say why, where anybody said it', async () => {
+      const said: Readonly<Record<string, Json>> = {
+        Acme: recordOf(null, { status: 'failed', error: { code: 'X', message: 'it failed' } }),
+        Bolt: { error: 'the service tells nothing more of the run' },
+        Cog: recordOf(null, { status: 'failed', error: { code: 'X' } }),
+      };
+      const service = new Service((unit) => {
+        const result = said[query(unit).split(' ')[0] as string] ?? null;
+        return { status: 'error', error_tag: 'RUN_FAILED', result };
+      });
+      const staged = await stageText(dir, csv, {
+        ...{ operation: 'agent', options: {}, units: { kind: 'template', template } },
+        request: { template, rowsPerRun: 1 },
+      });
+      await runJob(dir, test.sink, staged, service);
+      expect(await test.query('SELECT name, error_message FROM brands ORDER BY row_number')).toEqual([
+        ['Acme', 'it failed'],
+        ['Bolt', 'the service tells nothing more of the run'],
+        ['Cog', null],
+      ]);
+    });
+
+    it('that are for several rows give each row its part of the output', async () => {
+      const rows = { kind: 'rows', row: null, together: 2 } as const;
+      const whole = {
+        type: 'object',
+        properties: {
+          rows: {
+            type: 'array',
+            items: { type: 'object', properties: { row_id: { type: 'string' }, ceo: { type: 'string' } } },
+          },
+        },
+      };
+      const service = new Service((unit) => {
+        const { data } = (JSON.parse(unit) as { input: { data: { row_id: string; name: string }[] } }).input;
+        // Out of order, one of nobody, and none for Cog.
+        const parts = data
+          .filter(({ name }) => name !== 'Cog')
+          .map(({ row_id, name }) => ({ row_id, ceo: `Boss of ${name}` }));
+        return { result: recordOf({ rows: [{ row_id: 'nobody', ceo: 'Nemo' }, 'odd', ...parts.toReversed()] }) };
+      });
+      const staged = await stageText(dir, csv, {
+        ...{ operation: 'agent', options: { query: 'Find each CEO', outputSchema: whole }, units: rows },
+        request: { template: null, rowsPerRun: 2 },
+      });
+      await runJob(dir, test.sink, staged, service);
+      expect(service.asked).toHaveLength(2);
+      expect(await test.query('SELECT name, ceo FROM brands ORDER BY row_number')).toEqual([
+        ['Acme', 'Boss of Acme'],
+        ['Bolt', 'Boss of Bolt'],
+        ['Cog', null],
+      ]);
+      // Nothing came for it, though its run went well.
+      expect(await test.query('SELECT name, status, error_tag, error_message FROM brands ORDER BY row_number')).toEqual(
+        [
+          ['Acme', 'success', null, null],
+          ['Bolt', 'success', null, null],
+          ['Cog', 'error', 'MISSING_FROM_RESPONSE', expect.stringContaining('row_id')],
+        ],
+      );
+      expect((await exported(dir, test.sink)).map(({ ceo, cost_dollars: cost }) => [ceo, cost])).toEqual([
+        ['Boss of Acme', '0.001'],
+        ['Boss of Bolt', '0.0'],
+        ['', '0.001'],
+      ]);
+    });
+
+    it('change their columns with the schema, though the names stay', async () => {
+      const schema = (type: string) => ({ outputSchema: { properties: { size: { type } } } });
+      await run('agent', () => recordOf({ size: 5 }), schema('integer'));
+      expect(await test.query('SELECT max(size) + 1 FROM brands')).toEqual([[6]]);
+      await run('agent', () => recordOf({ size: 5 }), schema('string'));
+      expect(await test.query(`SELECT max(size) || '!' FROM brands`)).toEqual([['5!']]);
+    });
+  });
+
+  it('come to a warehouse that was made before them, where a job that has one of their names gets another view', async () => {
+    const contents = await stageText(dir, 'name,url\na,https://a.com/\n', { job: 'answers-1', name: 'pages' });
+    await runJob(dir, test.sink, contents, new Service());
+    await test.sink.close();
+    for (const statement of [
+      ...resultRelations.map(({ name }) => `DROP VIEW ${name}`),
+      'ALTER TABLE searchflow_jobs DROP COLUMN request',
+      "DELETE FROM searchflow_migrations WHERE name = '0030-row-results'",
+      'ALTER VIEW pages RENAME TO answers',
+      "UPDATE searchflow_jobs SET view_name = 'answers'",
+    ]) {
+      await test.query(statement);
+    }
+    expect(await test.sink.summary('answers-1')).toMatchObject({ rows: 1, success: 1 });
+    expect(await test.query('SELECT name, title FROM answers_job')).toEqual([['a', 'Title of https://a.com/']]);
+    expect(await test.query('SELECT count(*) FROM answers')).toEqual([[0]]);
+    expect((await exported(dir, test.sink, 'answers-1'))[0]).toMatchObject({
+      name: 'a',
+      text: 'Text of https://a.com/',
+    });
+  });
+
+  it('leave the views of contents as they were, and tell apart what each job buys', async () => {
+    await run('search', () => ({ results: [{ url: 'https://x.com/' }] }));
+    const contents = await stageText(dir, 'name,url\na,https://a.com/\n', { job: 'pages-1', name: 'pages' });
+    await runJob(dir, test.sink, contents, new Service());
+    expect(await test.query('SELECT count(*) FROM search_results')).toEqual([[3]]);
+    expect(await test.query('SELECT name, title, text FROM pages')).toEqual([
+      ['a', 'Title of https://a.com/', 'Text of https://a.com/'],
+    ]);
+  });
+}
+
+/** A text where a list was asked for: shown as the JSON that it is. */
+function isOne(value: unknown): boolean {
+  return value === '"one"' || value === 'one';
+}

@@ -1,0 +1,679 @@
+import type { ChildProcess } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { UnknownOutcome } from '../../../src/core/journal.js';
+import { type RunRecord, type Sink, SinkUnusable } from '../../../src/core/sink.js';
+import { batchOf, buySlice, exported, parquetRows, runJob, Service, type StagedTest, stageText } from './row-job.js';
+
+/** One fresh, empty warehouse. */
+export interface SinkUnderTest {
+  readonly sink: Sink;
+  /** Rows of a query on the warehouse, as plain values. */
+  query(sql: string): Promise<unknown[][]>;
+  /** A process that loads the batches of a JSON file (`{ job, rowsFiles, batches }`) one after another. */
+  spawnLoader(batchesFile: string): ChildProcess;
+  /** Gives the warehouse away to other processes. */
+  release(): Promise<void>;
+  /** How NUL shows in a text that came from the web. */
+  readonly nul: string;
+}
+
+const csv = (...rows: string[]) => `name,url\n${rows.map((row) => `${row}\n`).join('')}`;
+const letters = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => `${name},https://${name}.com/`);
+const names = (rows: readonly Record<string, string>[]) => rows.map((row) => row.name).join('');
+
+/** What every sink must do, whatever is behind it. `make` gets a directory of its own that is removed afterwards. */
+export function sinkContract(make: (dir: string) => SinkUnderTest | Promise<SinkUnderTest>): void {
+  let dir: string;
+  let test: SinkUnderTest;
+  let sink: Sink;
+  let service: Service;
+  beforeEach(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'searchflow-sink-'));
+    test = await make(dir);
+    sink = test.sink;
+    service = new Service();
+  });
+  afterEach(async () => {
+    await sink.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  const bill = async () => Number((await test.query('SELECT sum(cost_micros) FROM enriched_rows'))[0]?.[0]);
+
+  describe('loading', () => {
+    it('has each row once, in order, with its own cells and its answer', async () => {
+      service = new Service((url) =>
+        url.includes('d.') ? { status: 'error', error_tag: 'CRAWL_NOT_FOUND', http_status: 404, result: null } : {},
+      );
+      await runJob(dir, sink, await stageText(dir, csv(...letters, 'bad,nope')), service);
+      const rows = await exported(dir, sink);
+      expect(names(rows)).toBe('abcdefghbad');
+      expect(rows[0]).toMatchObject({
+        url: 'https://a.com/',
+        status: 'success',
+        title: 'Title of https://a.com/',
+        text: 'Text of https://a.com/',
+      });
+      expect(rows[3]).toMatchObject({ status: 'error', error_tag: 'CRAWL_NOT_FOUND', http_status: '404', title: '' });
+      expect(rows[8]).toMatchObject({
+        status: 'invalid',
+        error_tag: 'INVALID_URL',
+        error_message: expect.stringContaining('line 10, column 2'),
+      });
+      expect(await sink.summary('brands-1')).toEqual({
+        rows: 9,
+        success: 7,
+        error: 1,
+        invalid: 1,
+        missing: 0,
+        vanished: 0,
+        tags: { CRAWL_NOT_FOUND: 1, INVALID_URL: 1 },
+      });
+    });
+
+    it('makes no difference when the same batch is loaded twice, or at once', async () => {
+      const staged = await stageText(dir, csv(...letters));
+      await sink.openJob(staged.record, staged.files);
+      const files = await buySlice(dir, sink, staged, 0, service);
+      const loads = await Promise.all(
+        ['one', 'two', 'three'].map((attempt) => sink.load(batchOf(staged, 0, files, attempt))),
+      );
+      expect(loads.filter((load) => !load.already)).toEqual([{ rows: 3, already: false }]);
+      expect(loads.every((load) => load.rows === 3)).toBe(true);
+      expect(await test.query('SELECT count(*), count(DISTINCT row_number) FROM enriched_rows')).toEqual([[3, 3]]);
+      expect(await sink.loadedSlices('brands-1', staged.record.generation)).toEqual([0]);
+      expect(await sink.summary('brands-1')).toMatchObject({ success: 3, missing: 5 });
+    });
+
+    it('loads all slices at once', async () => {
+      const staged = await stageText(dir, csv(...letters));
+      const slices = await sink.openJob(staged.record, staged.files);
+      expect(slices).toEqual([0, 1, 2]);
+      await Promise.all(
+        slices.map(async (slice) =>
+          sink.load(batchOf(staged, slice, await buySlice(dir, sink, staged, slice, service))),
+        ),
+      );
+      expect(names(await exported(dir, sink))).toBe('abcdefgh');
+      expect(await sink.openJob(staged.record, staged.files)).toEqual([]);
+    });
+
+    it('loads nothing at all where one unit is missing', async () => {
+      const staged = await stageText(dir, csv(...letters));
+      await sink.openJob(staged.record, staged.files);
+      const [file = ''] = await buySlice(dir, sink, staged, 0, service);
+      const lines = readFileSync(file, 'utf8').split('\n');
+      writeFileSync(file, `${lines[0]}\n${lines[0]}\n${lines[2]}\n`);
+      await expect(sink.load(batchOf(staged, 0, [file]))).rejects.toThrow(/in none of its unit files/);
+      await expect(sink.load(batchOf(staged, 0, []))).rejects.toThrow(/in none of its unit files/);
+      expect(await test.query('SELECT count(*) FROM enriched_rows')).toEqual([[0]]);
+      expect(await sink.loadedSlices('brands-1', staged.record.generation)).toEqual([]);
+    });
+
+    it('takes the newest line of a unit, from any of the files, and passes over a torn end', async () => {
+      const staged = await stageText(dir, csv(...letters));
+      await sink.openJob(staged.record, staged.files);
+      const [old = ''] = await buySlice(dir, sink, staged, 0, service);
+      service.now += 60_000;
+      const [young = ''] = await buySlice(dir, sink, staged, 0, service);
+      writeFileSync(old, `${readFileSync(old, 'utf8')}${readFileSync(young, 'utf8').split('\n')[0]}\n{"key":"torn`);
+      await sink.load(batchOf(staged, 0, [young, old]));
+      const rows = await test.query('SELECT request_id FROM enriched_rows ORDER BY row_number');
+      expect(rows).toEqual([['request-4'], ['request-5'], ['request-6']]);
+    });
+
+    it('buys equal URLs once, gives each row the answer, and counts the cost once', async () => {
+      const staged = await stageText(
+        dir,
+        csv('a,https://x.com/', 'b, https://x.com/', 'c,https://y.com/', 'd,https://x.com/', 'e,https://x.com/'),
+      );
+      await sink.openJob(staged.record, staged.files);
+      const answers = new Map<string, string>();
+      for (const slice of [1, 0]) {
+        const files = await buySlice(dir, sink, staged, slice, service);
+        for (const line of files.flatMap((file) => readFileSync(file, 'utf8').trim().split('\n'))) {
+          const { key } = JSON.parse(line) as { key: string };
+          if (!answers.has(key)) answers.set(key, line);
+        }
+        const journal = join(dir, `journal-${slice}.jsonl`);
+        writeFileSync(journal, `${[...answers.values()].join('\n')}\n`);
+        await sink.load(batchOf(staged, slice, [journal]));
+      }
+      const rows = await exported(dir, sink);
+      expect(rows.map((row) => row.title)).toEqual(
+        ['x', 'x', 'y', 'x', 'x'].map((name) => `Title of https://${name}.com/`),
+      );
+      expect(await bill()).toBe(2000);
+    });
+
+    it('refuses an attempt that belongs to an earlier content of the file', async () => {
+      const old = await stageText(dir, csv(...letters));
+      await sink.openJob(old.record, old.files);
+      const files = await buySlice(dir, sink, old, 0, service);
+      const edited = await stageText(dir, csv('z,https://z.com/', ...letters));
+      await sink.openJob(edited.record, edited.files);
+      await expect(sink.load(batchOf(old, 0, files))).rejects.toThrow(SinkUnusable);
+      expect(await test.query('SELECT count(*) FROM enriched_rows')).toEqual([[0]]);
+    });
+
+    it('survives the kill of a loading process at any moment: a slice is whole or not there', async () => {
+      const rows = Array.from({ length: 4000 }, (_, index) => `n${index},https://a.com/${index}`);
+      const staged = await stageText(dir, csv(...rows), { rowsPerSlice: 100 });
+      const slices = await sink.openJob(staged.record, staged.files);
+      const batches = [];
+      for (const slice of slices)
+        batches.push(batchOf(staged, slice, await buySlice(dir, sink, staged, slice, service)));
+      const batchesFile = join(dir, 'batches.json');
+      writeFileSync(batchesFile, JSON.stringify({ batches }));
+      for (let turn = 1; turn <= 4; turn++) {
+        await test.release();
+        await killAfterLoads(test.spawnLoader(batchesFile), turn * 2, turn * 7);
+        const loaded = (await sink.loadedSlices('brands-1', staged.record.generation)) ?? [];
+        expect(loaded.length).toBeGreaterThan(0);
+        const counts = await test.query(
+          'SELECT slice, count(*), count(DISTINCT row_number) FROM enriched_rows GROUP BY slice ORDER BY slice',
+        );
+        expect(counts).toEqual(loaded.map((slice) => [slice, 100, 100]));
+      }
+      for (const batch of batches) await sink.load(batch);
+      expect((await exported(dir, sink)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
+    });
+  });
+
+  describe('a file that changed', () => {
+    it('asks only for the new rows of an edited file, moves the others, and marks what vanished', async () => {
+      await runJob(dir, sink, await stageText(dir, csv(...letters)), service);
+      service.asked.length = 0;
+      const edited = await stageText(dir, csv('n,https://n.com/', ...letters.slice(2), 'bad,nope', 'm,https://m.com/'));
+      expect(await sink.loadedSlices('brands-1', edited.record.generation)).toEqual([]);
+      await runJob(dir, sink, edited, service);
+      expect(service.asked).toEqual(['https://n.com/', 'https://m.com/']);
+      expect(names(await exported(dir, sink))).toBe('ncdefghbadm');
+      expect(await sink.summary('brands-1')).toMatchObject({
+        rows: 9,
+        success: 8,
+        invalid: 1,
+        missing: 0,
+        vanished: 2,
+      });
+      const vanished = await test.query(
+        'SELECT url, row_number FROM enriched_rows WHERE vanished_at IS NOT NULL ORDER BY url',
+      );
+      expect(vanished).toEqual([
+        ['https://a.com/', null],
+        ['https://b.com/', null],
+      ]);
+    });
+
+    it('loads nothing for a shuffled file, and a row that comes back is free', async () => {
+      await runJob(dir, sink, await stageText(dir, csv(...letters)), service);
+      const shuffled = await stageText(dir, csv(...letters.toReversed()));
+      expect(await sink.openJob(shuffled.record, shuffled.files)).toEqual([]);
+      expect(await sink.loadedSlices('brands-1', shuffled.record.generation)).toEqual([0, 1, 2]);
+      expect(names(await exported(dir, sink))).toBe('hgfedcba');
+      const fewer = await stageText(dir, csv(...letters.slice(0, 4)));
+      expect(await sink.openJob(fewer.record, fewer.files)).toEqual([]);
+      expect(await sink.summary('brands-1')).toMatchObject({ rows: 4, success: 4, vanished: 4 });
+      const again = await stageText(dir, csv(...letters));
+      expect(await sink.openJob(again.record, again.files)).toEqual([]);
+      expect(names(await exported(dir, sink))).toBe('abcdefgh');
+      expect(await sink.summary('brands-1')).toMatchObject({ rows: 8, success: 8, vanished: 0 });
+      expect(service.asked).toHaveLength(8);
+    });
+
+    it('tells equal rows apart by their order', async () => {
+      const twice = csv('a,https://a.com/', 'a,https://a.com/', 'b,https://b.com/');
+      await runJob(dir, sink, await stageText(dir, twice), service);
+      const more = await stageText(
+        dir,
+        csv('a,https://a.com/', 'b,https://b.com/', 'a,https://a.com/', 'a,https://a.com/'),
+      );
+      expect(await sink.openJob(more.record, more.files)).toEqual([]);
+      expect(names(await exported(dir, sink))).toBe('abaa');
+      const once = await stageText(dir, csv('b,https://b.com/', 'a,https://a.com/'));
+      expect(await sink.openJob(once.record, once.files)).toEqual([]);
+      expect(await sink.summary('brands-1')).toMatchObject({ success: 2, vanished: 2 });
+      expect(service.asked).toHaveLength(2);
+      expect(await bill()).toBe(2000);
+    });
+
+    it('takes the answer along where another column of the row was edited', async () => {
+      await runJob(dir, sink, await stageText(dir, csv(...letters)), service);
+      const edited = await stageText(dir, csv(...letters.map((row, index) => (index === 4 ? `E${row}` : row))));
+      expect(await sink.openJob(edited.record, edited.files)).toEqual([]);
+      const rows = await exported(dir, sink);
+      expect(rows[4]).toMatchObject({ name: 'Ee', title: 'Title of https://e.com/', request_id: 'request-5' });
+      expect(await bill()).toBe(8000);
+    });
+
+    it('keeps the place in the message of a bad row right', async () => {
+      await runJob(dir, sink, await stageText(dir, csv('a,https://a.com/', 'bad,nope')), service);
+      await runJob(dir, sink, await stageText(dir, csv('a,https://a.com/', 'b,https://b.com/', 'bad,nope')), service);
+      expect((await exported(dir, sink))[2]?.error_message).toContain('line 4');
+    });
+
+    it('goes on where an edited file was half loaded', async () => {
+      const staged = await stageText(dir, csv(...letters));
+      await sink.openJob(staged.record, staged.files);
+      await sink.load(batchOf(staged, 1, await buySlice(dir, sink, staged, 1, service)));
+      const edited = await stageText(dir, csv(...letters.slice(1)));
+      expect(await sink.openJob(edited.record, edited.files)).toEqual([0, 1, 2]);
+      expect(await sink.summary('brands-1')).toMatchObject({ rows: 7, success: 3, missing: 4 });
+      await runJob(dir, sink, edited, service);
+      expect(service.asked).toHaveLength(7 + 0);
+      expect(names(await exported(dir, sink))).toBe('bcdefgh');
+    });
+
+    it('shows answers to other options until they are replaced', async () => {
+      const before = await stageText(dir, csv(...letters));
+      await runJob(dir, sink, before, service);
+      const other = await stageText(dir, csv(...letters), { options: { summary: {} } });
+      expect(await sink.openJob(other.record, other.files)).toEqual([0, 1, 2]);
+      expect(await sink.summary('brands-1')).toMatchObject({ success: 0, missing: 8, vanished: 0 });
+      expect(names(await exported(dir, sink))).toBe('abcdefgh');
+      await sink.load(batchOf(other, 0, await buySlice(dir, sink, other, 0, service)));
+      expect((await exported(dir, sink)).map((row) => row.request_id?.slice(8))).toEqual([
+        '9',
+        '10',
+        '11',
+        '4',
+        '5',
+        '6',
+        '7',
+        '8',
+      ]);
+      // Back again: what is still there serves, only what was replaced is asked for.
+      expect(await sink.openJob(before.record, before.files)).toEqual([0]);
+      expect(await sink.summary('brands-1')).toMatchObject({ success: 5, missing: 3 });
+      await runJob(dir, sink, before, service);
+      expect(await sink.summary('brands-1')).toMatchObject({ success: 8, missing: 0, vanished: 0 });
+      expect(await test.query('SELECT count(*) FROM enriched_rows')).toEqual([[8]]);
+    });
+
+    it('follows renamed, added and removed columns', async () => {
+      await runJob(dir, sink, await stageText(dir, csv(...letters)), service);
+      await runJob(dir, sink, await stageText(dir, `url,new\nhttps://a.com/,1\nhttps://n.com/,2\n`), service);
+      const rows = await exported(dir, sink);
+      expect(rows.map((row) => [row.url, row.new, row.status])).toEqual([
+        ['https://a.com/', '1', 'success'],
+        ['https://n.com/', '2', 'success'],
+      ]);
+      expect(service.asked).toHaveLength(9);
+    });
+  });
+
+  describe('freshness', () => {
+    it('loads anew what was fetched too long ago, once', async () => {
+      const staged = await stageText(dir, csv(...letters));
+      await runJob(dir, sink, staged, service);
+      const freshness = { freshAfter: service.now + 1000 };
+      service.now += 3_600_000;
+      expect(await sink.openJob(staged.record, staged.files, freshness)).toEqual([0, 1, 2]);
+      expect(await sink.openJob(staged.record, staged.files, freshness)).toEqual([0, 1, 2]);
+      expect(await sink.summary('brands-1')).toMatchObject({ success: 8, missing: 0 });
+      await runJob(dir, sink, staged, service, freshness);
+      expect(service.asked).toHaveLength(16);
+      expect(await sink.openJob(staged.record, staged.files, freshness)).toEqual([]);
+      expect(await test.query('SELECT count(*) FROM enriched_rows')).toEqual([[8]]);
+      expect((await exported(dir, sink)).every((row) => row.fetched_at === '2026-11-20T11:00:00.000Z')).toBe(true);
+    });
+
+    it('tries again only rows that failed with one of these tags', async () => {
+      const tags = new Map([
+        ['https://b.com/', 'CRAWL_TIMEOUT'],
+        ['https://g.com/', 'CRAWL_NOT_FOUND'],
+      ]);
+      service = new Service((url) =>
+        tags.has(url) ? { status: 'error', error_tag: tags.get(url) ?? null, result: null } : {},
+      );
+      const staged = await stageText(dir, csv(...letters));
+      await runJob(dir, sink, staged, service);
+      const freshness = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now + 1000 };
+      tags.clear();
+      service.now += 60_000;
+      expect(await sink.openJob(staged.record, staged.files, freshness)).toEqual([0]);
+      await runJob(dir, sink, staged, service, freshness);
+      expect(service.asked.slice(8)).toEqual(['https://b.com/']);
+      expect(await sink.summary('brands-1')).toMatchObject({ success: 7, error: 1, tags: { CRAWL_NOT_FOUND: 1 } });
+    });
+  });
+
+  describe('values', () => {
+    it('keeps fields of a response that nobody knows', async () => {
+      const result = {
+        title: 'T',
+        extras: { links: [1, null, '', 0, false] },
+        'new field': { deep: [{ a: 'b' }] },
+        text: null,
+      };
+      await runJob(dir, sink, await stageText(dir, csv('a,https://a.com/')), new Service(() => ({ result })));
+      const [[response] = []] = await test.query('SELECT response::VARCHAR FROM enriched_rows');
+      expect(JSON.parse(String(response))).toEqual(result);
+    });
+
+    it('stores NUL, quotes, emoji, a megabyte of text, huge numbers and half surrogates', async () => {
+      const text = `\0'"\\ud800 \u2028 😀 \r\n${'x'.repeat(1_000_000)}`;
+      const raw = (json: string) =>
+        json.replace('"HUGE"', '1e400').replace('HALF', '\\ud800').replace('PAIR', '\\ud83d\\ude00');
+      const answer = { result: { title: `O'Brien "😀"`, author: 'half HALF pair PAIR', n: 'HUGE', text } };
+      await runJob(
+        dir,
+        sink,
+        await stageText(dir, csv('a,https://a.com/', 'b,https://b.com/')),
+        new Service(() => answer),
+        undefined,
+        raw,
+      );
+      const rows = await test.query(
+        'SELECT title, author, text, response::VARCHAR FROM enriched_rows ORDER BY row_number',
+      );
+      expect(rows).toHaveLength(2);
+      for (const [title, author, stored, response] of rows) {
+        expect(title).toBe(`O'Brien "😀"`);
+        expect(author).toBe('half \\ud800 pair 😀');
+        expect(stored).toBe(text.replace('\0', test.nul));
+        expect(response).toContain('"n":1e400');
+      }
+    });
+
+    it('writes the cells of the input as they came, whatever is in them', async () => {
+      const cells = [
+        '=1+1',
+        "O'Brien",
+        'say ""hi""',
+        ' spaced ',
+        'a\nb\r\nc',
+        '#no',
+        'ä😀',
+        '',
+        '\0',
+        'null',
+        '\\N',
+        ';',
+      ];
+      const text = `${cells.map((_, index) => `c${index}`).join(',')},url\n${cells.map((cell) => `"${cell}"`).join(',')},https://a.com/\n`;
+      await runJob(dir, sink, await stageText(dir, text), service);
+      const [row] = await exported(dir, sink);
+      expect(cells.map((_, index) => row?.[`c${index}`])).toEqual(cells.map((cell) => cell.replaceAll('""', '"')));
+    });
+
+    it('makes what came from the web harmless for spreadsheets and terminals, and nothing else', async () => {
+      const titles = [
+        '=cmd|1',
+        '+1',
+        '-1',
+        '@x',
+        '\t=1',
+        '\0=1',
+        '  =1',
+        '\u200b=1',
+        '＝1',
+        '\x1b[31mred',
+        'plain - text',
+        'line\r\nbreak',
+      ];
+      const service = new Service((url) => ({
+        result: { title: titles[Number(url.split('/')[3])] ?? '', text: '=1' },
+      }));
+      await runJob(
+        dir,
+        sink,
+        await stageText(dir, csv(...titles.map((_, index) => `=${index},https://a.com/${index}`))),
+        service,
+      );
+      const rows = await exported(dir, sink);
+      expect(rows.map((row) => row.title)).toEqual([
+        "'=cmd|1",
+        "'+1",
+        "'-1",
+        "'@x",
+        "'\t=1",
+        "'=1",
+        "'  =1",
+        "'\u200b=1",
+        "'＝1",
+        '[31mred',
+        'plain - text',
+        'line\nbreak',
+      ]);
+      expect(rows.every((row, index) => row.name === `=${index}` && row.text === "'=1")).toBe(true);
+    });
+
+    it('takes column names that are keywords, differ in case only, clash with its own, or are strange', async () => {
+      const columns = [
+        'select',
+        'URL',
+        'status',
+        'title',
+        'result_title',
+        'Text',
+        'a""b',
+        "it's",
+        '; DROP TABLE x',
+        '',
+        'row_number',
+      ];
+      const text = `url,${columns.map((name) => `"${name}"`).join(',')}\nhttps://a.com/,${columns.map((_, index) => index).join(',')}\n`;
+      await runJob(dir, sink, await stageText(dir, text, { name: 'it\'s "select"', urlColumn: 'url' }), service);
+      const [row] = await exported(dir, sink);
+      expect(columns.map((name) => row?.[name.replaceAll('""', '"')])).toEqual(
+        columns.map((_, index) => String(index)),
+      );
+      expect(row).toMatchObject({
+        result_status: 'success',
+        result_result_title: 'Title of https://a.com/',
+        result_text: 'Text of https://a.com/',
+      });
+    });
+  });
+
+  describe('around', () => {
+    it('says null for a job or warehouse that is not there, and makes none', async () => {
+      const before = readdirSync(dir);
+      expect(await sink.loadedSlices('nobody', 'x')).toBeNull();
+      expect(await sink.holdsRows('nobody')).toBe(false);
+      await expect(sink.summary('nobody')).rejects.toThrow(/no job nobody/);
+      await expect(sink.exportCsv('nobody', join(dir, 'x.csv'))).rejects.toThrow(/no job nobody/);
+      expect(readdirSync(dir)).toEqual(before);
+    });
+
+    it('keeps jobs apart', async () => {
+      const one = await stageText(dir, csv(...letters));
+      const two = await stageText(dir, csv('z,https://a.com/'), { job: 'other-1', name: 'brands' });
+      await runJob(dir, sink, one, service);
+      await runJob(dir, sink, two, service);
+      expect(await sink.holdsRows('other-1')).toBe(true);
+      expect(await sink.holdsRows('third-1')).toBe(false);
+      expect(names(await exported(dir, sink, 'other-1'))).toBe('z');
+      expect(names(await exported(dir, sink))).toBe('abcdefgh');
+      expect(await sink.summary('other-1')).toMatchObject({ rows: 1, success: 1 });
+    });
+
+    it('writes down how a run ended, once', async () => {
+      const rows = { rows: 8, success: 7, error: 0, invalid: 0, missing: 1, vanished: 2 };
+      const run: RunRecord = {
+        ...{ job: 'brands-1', run: 'r1', scheduled: true, generation: 'g1', ...rows, requests: 3, costMicros: 7000 },
+        ...{ startedAt: 1_700_000_000_123, endedAt: 1_700_000_001_000 },
+        ...{ phase: 'stopped', reason: 'budget', message: "it's used up; DROP TABLE x" },
+      };
+      await sink.recordRun(run);
+      await sink.recordRun({ ...run, missing: 0, phase: 'done', reason: null, message: null });
+      await sink.recordRun({ ...run, run: 'r2' });
+      expect(
+        await test.query(
+          'SELECT run, scheduled, phase, reason, message, missing, vanished, cost_micros FROM searchflow_runs ORDER BY run',
+        ),
+      ).toEqual([
+        ['r1', true, 'done', null, null, 0, 2, 7000],
+        ['r2', true, 'stopped', 'budget', run.message, 1, 2, 7000],
+      ]);
+      const apart = await test.query(`SELECT CAST(min(ended_at) - min(started_at) AS VARCHAR) FROM searchflow_runs`);
+      expect(apart).toEqual([[expect.stringContaining('00:00:00.877')]]);
+    });
+
+    it('writes an unknown outcome down once', async () => {
+      const outcome: UnknownOutcome = {
+        book: 'b/1',
+        operation: 'contents',
+        keys: ['k1', 'k2'],
+        intendedAt: 1_700_000_000_123,
+        reason: 'reset',
+        estimateMicros: 2000,
+      };
+      await sink.recordUnknown('brands-1', [outcome, { ...outcome, keys: ['k3'] }]);
+      await sink.recordUnknown('brands-1', [{ ...outcome, reason: "'; DROP TABLE x" }]);
+      await sink.recordUnknown('brands-1', []);
+      expect(await test.query('SELECT count(*), sum(estimate_micros), max(reason) FROM unknown_outcomes')).toEqual([
+        [2, 4000, 'reset'],
+      ]);
+      expect(await test.query(`SELECT count(*) FROM unknown_outcomes WHERE reason LIKE '%DROP%'`)).toEqual([[1]]);
+    });
+
+    it('replaces the exported file as a whole and leaves no other', async () => {
+      await runJob(dir, sink, await stageText(dir, csv(...letters)), service);
+      const out = join(dir, 'new', 'out.csv');
+      const first = await sink.exportCsv('brands-1', out);
+      expect(first).toEqual({ rows: 8, bytes: readFileSync(out).length });
+      writeFileSync(`${out}.part`, 'left over');
+      await sink.exportCsv('brands-1', out);
+      expect(readdirSync(join(dir, 'new'))).toEqual(['out.csv']);
+      expect(existsSync(`${out}.part`)).toBe(false);
+      await expect(sink.exportCsv('brands-1', join(out, 'below.csv'))).rejects.toThrow(SinkUnusable);
+      expect(readFileSync(out).length).toBe(first.bytes);
+    });
+
+    it('exports Parquet files of their own in a directory that is replaced as a whole, values as they are', async () => {
+      const answer = new Service((url) => ({
+        result: { title: '=1+1', text: 'a\tb', n: url.length, highlights: ['h'] },
+      }));
+      await runJob(dir, sink, await stageText(dir, csv(...letters, '"b\0ad",nope')), answer);
+      const out = join(dir, 'new', 'parquet');
+      const told = await sink.exportParquet('brands-1', out);
+      expect(told).toMatchObject({ rows: 9, files: 1 });
+      expect(readdirSync(out)).toEqual(['part-00000.parquet']);
+      const rows = await parquetRows(out);
+      expect(rows.map((row) => row.name)).toEqual([...'abcdefgh', 'b\0ad']);
+      expect(rows[0]).toEqual({
+        name: 'a',
+        url: 'https://a.com/',
+        status: 'success',
+        error_tag: null,
+        error_message: null,
+        http_status: 200,
+        title: '=1+1',
+        author: null,
+        published_date: null,
+        text: 'a\tb',
+        highlights: '["h"]',
+        summary: null,
+        response: '{"title":"=1+1","text":"a\\tb","n":14,"highlights":["h"]}',
+        request_id: 'request-1',
+        cost_dollars: 0.001,
+        fetched_at: '2026-11-20 10:00:00',
+        row_number: '1',
+      });
+      mkdirSync(`${out}.part`);
+      writeFileSync(join(`${out}.part`, 'left over'), '');
+      await runJob(dir, sink, await stageText(dir, csv(...letters.slice(2))), answer);
+      expect(await sink.exportParquet('brands-1', out)).toMatchObject({ rows: 6, files: 1 });
+      expect((await parquetRows(out)).map((row) => row.row_number)).toEqual(['1', '2', '3', '4', '5', '6']);
+      expect(readdirSync(join(dir, 'new'))).toEqual(['parquet']);
+      // Killed between the two renames that replace it: it is there again, and is replaced.
+      renameSync(out, `${out}.old`);
+      await sink.exportParquet('brands-1', out);
+      expect(readdirSync(join(dir, 'new'))).toEqual(['parquet']);
+      writeFileSync(join(out, 'mine.txt'), '');
+      await expect(sink.exportParquet('brands-1', out)).rejects.toThrow(/holds something else.*mine\.txt/);
+      await expect(sink.exportParquet('brands-1', join(out, 'mine.txt'))).rejects.toThrow(SinkUnusable);
+      expect(readdirSync(out)).toEqual(['mine.txt', 'part-00000.parquet']);
+    });
+
+    it('shows what was spent by day, job and operation, an answer that serves several rows or jobs once', async () => {
+      const bad = new Service((url) => (url.includes('b.com') ? { request_id: 'request-1' } : {}));
+      await runJob(dir, sink, await stageText(dir, csv(...letters, 'again,https://a.com/', 'bad,nope')), bad);
+      bad.now += 86_400_000;
+      await runJob(dir, sink, await stageText(dir, csv('z,https://z.com/'), { job: 'other-1' }), bad);
+      // The other job, too, has the answer that the first one bought.
+      const both = await stageText(dir, csv('z,https://z.com/', 'c,https://c.com/'), { job: 'other-1' });
+      const [bought] = await buySlice(dir, sink, both, 0, bad);
+      await sink.openJob(both.record, both.files);
+      bad.now -= 86_400_000;
+      writeFileSync(
+        bought as string,
+        `${JSON.stringify({
+          ...JSON.parse(
+            readFileSync(bought as string, 'utf8')
+              .trim()
+              .split('\n')
+              .at(-1) as string,
+          ),
+          fetched_at: new Date(bad.now).toISOString(),
+          request_id: 'request-3',
+        })}\n`,
+      );
+      await sink.load(batchOf(both, 0, [bought as string]));
+      const intendedAt = bad.now;
+      const outcome = {
+        book: 'b',
+        operation: 'contents',
+        keys: ['k'],
+        intendedAt,
+        reason: 'reset',
+        estimateMicros: 500,
+      };
+      await sink.recordUnknown('brands-1', [outcome]);
+      const spend = await test.query(
+        `SELECT CAST(day AS VARCHAR), job, operation, requests, rows, dollars, unknown_outcomes, unknown_dollars FROM spend
+         ORDER BY day, job`,
+      );
+      expect(spend.map((row) => row.map((value) => (typeof value === 'object' ? Number(value) : value)))).toEqual([
+        ['2026-11-20', 'brands-1', 'contents', 7, 9, 0.008, 1, 0.0005],
+        ['2026-11-20', 'other-1', 'contents', 0, 1, 0, 0, 0],
+        ['2026-11-21', 'other-1', 'contents', 1, 1, 0.001, 0, 0],
+      ]);
+    });
+
+    it('exports more rows than it sorts at a time, in their order', async () => {
+      const rows = Array.from({ length: 60_000 }, (_, index) => `n${index},nope`);
+      const staged: StagedTest = await stageText(dir, csv(...rows), { rowsPerSlice: 20_000 });
+      await sink.openJob(staged.record, staged.files);
+      for (const slice of [2, 0, 1]) await sink.load(batchOf(staged, slice, []));
+      expect((await exported(dir, sink)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
+      const out = join(dir, 'parquet');
+      expect(await sink.exportParquet('brands-1', out)).toMatchObject({ rows: 60_000, files: 3 });
+      expect(readdirSync(out).sort()).toEqual(['part-00000.parquet', 'part-00001.parquet', 'part-00002.parquet']);
+      expect((await parquetRows(out)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
+    });
+  });
+}
+
+/** Lets the process report `loads` loads (a line each), then kills it a few milliseconds into the next. */
+function killAfterLoads(child: ChildProcess, loads: number, ms: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let seen = 0;
+    let said = '';
+    child.stderr?.on('data', (data: Buffer) => {
+      said += data;
+    });
+    child.stdout?.on('data', (data: Buffer) => {
+      const before = seen;
+      seen += data.toString().split('\n').length - 1;
+      if (before < loads && seen >= loads) setTimeout(() => child.kill('SIGKILL'), ms);
+    });
+    child.on('error', reject);
+    child.on('exit', (_code, signal) =>
+      signal === 'SIGKILL' ? resolve() : reject(new Error(`the loader ended by itself: ${said}`)),
+    );
+  });
+}

@@ -1,0 +1,373 @@
+import { describe, expect, it } from 'vitest';
+import { ENDED_WITH_JOB, type Intent, type Journal, type UnitOutcome } from '../../../src/core/journal.js';
+
+export const keyOf = (number: number): string => number.toString(16).padStart(16, '0').repeat(2);
+
+export function outcome(number: number, changes: Partial<UnitOutcome> = {}): UnitOutcome {
+  return {
+    key: keyOf(number),
+    unit: `https://example.com/${number}`,
+    status: 'success',
+    errorTag: null,
+    httpStatus: null,
+    source: 'cached',
+    costMicros: 1000,
+    result: { url: `https://example.com/${number}`, text: `page ${number} – ü\u0000`, unknown: { field: [1, null] } },
+    ...changes,
+  };
+}
+
+export function intent(owner: string, numbers: number[], book = 'job/gen/000000'): Intent {
+  const keys = numbers.map(keyOf);
+  return {
+    owner,
+    book,
+    operation: 'contents',
+    keys,
+    estimateMicros: 1000 * keys.length,
+    deadline: Date.now() + 60_000,
+  };
+}
+
+/** What every journal must do. `reopen` gives a journal of the same store after the death of the process that held `previous`. */
+export function journalContract(
+  name: string,
+  open: () => Promise<{ journal: Journal; reopen(): Promise<Journal>; scratch: string }>,
+): void {
+  async function buy(journal: Journal, owner: string, numbers: number[], book?: string): Promise<void> {
+    await journal.claim(numbers.map(keyOf), owner);
+    const id = await journal.intend(intent(owner, numbers, book));
+    await journal.land(id, {
+      requestId: `req-${owner}`,
+      fetchedAt: Date.now(),
+      units: numbers.map((number) => outcome(number)),
+    });
+    await journal.release(owner);
+  }
+
+  describe(`${name} as a journal`, () => {
+    it('gives each key to one owner at a time', async () => {
+      const { journal } = await open();
+      expect((await journal.claim([keyOf(1), keyOf(2), keyOf(2)], 'a')).mine).toHaveLength(2);
+      const second = await journal.claim([keyOf(2), keyOf(3)], 'b');
+      expect(second.theirs).toEqual([keyOf(2)]);
+      expect(second.mine.map((unit) => unit.key)).toEqual([keyOf(3)]);
+    });
+
+    it('never gives out a landed unit again, also after a restart', async () => {
+      const { journal, reopen } = await open();
+      await buy(journal, 'a', [1, 2]);
+      expect((await journal.claim([keyOf(1)], 'b')).landed.map((unit) => unit.key)).toEqual([keyOf(1)]);
+      const again = await reopen();
+      const claim = await again.claim([keyOf(1), keyOf(2), keyOf(3)], 'c');
+      expect(claim.landed.map((unit) => unit.key).sort()).toEqual([keyOf(1), keyOf(2)]);
+      expect(claim.mine).toEqual([{ key: keyOf(3), unknowns: 0 }]);
+    });
+
+    it('gives an owner’s keys back when it lets go, and tells who waits for them', async () => {
+      const { journal } = await open();
+      await journal.claim([keyOf(1)], 'a');
+      const waiting = journal.settled([keyOf(1)]);
+      await journal.release('a');
+      await waiting;
+      expect((await journal.claim([keyOf(1)], 'b')).mine).toHaveLength(1);
+    });
+
+    it('wakes who waits when the unit lands, and not for another’s unit', async () => {
+      const { journal } = await open();
+      await journal.claim([keyOf(1), keyOf(2)], 'a');
+      let woken = false;
+      const waiting = journal.settled([keyOf(1)]).then(() => {
+        woken = true;
+      });
+      const other = await journal.intend(intent('a', [2]));
+      await journal.land(other, { requestId: null, fetchedAt: 1, units: [outcome(2)] });
+      expect(woken).toBe(false);
+      const id = await journal.intend(intent('a', [1]));
+      await journal.land(id, { requestId: null, fetchedAt: 1, units: [outcome(1)] });
+      await waiting;
+      expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
+    });
+
+    it('stops waiting when told to', async () => {
+      const { journal } = await open();
+      await journal.claim([keyOf(1)], 'a');
+      const stop = new AbortController();
+      const waiting = journal.settled([keyOf(1)], stop.signal);
+      stop.abort(new Error('enough'));
+      await expect(waiting).rejects.toThrow('enough');
+    });
+
+    it('lists an intent whose process died as an unknown outcome, once, and counts it against its units', async () => {
+      const { journal, reopen } = await open();
+      await journal.claim([keyOf(1), keyOf(2)], 'a');
+      await journal.intend(intent('a', [1, 2]));
+      const again = await reopen();
+      expect((await again.totals('job/')).unknown).toMatchObject([
+        { keys: [keyOf(1), keyOf(2)], operation: 'contents', estimateMicros: 2000 },
+      ]);
+      expect((await again.claim([keyOf(1)], 'b')).mine).toMatchObject([{ key: keyOf(1), unknowns: 1 }]);
+    });
+
+    it('forgets an intent that was never sent, and keeps one that may have been charged', async () => {
+      const { journal, reopen } = await open();
+      await journal.claim([keyOf(1), keyOf(2)], 'a');
+      await journal.miss(await journal.intend(intent('a', [1])), 'held back', 'never');
+      await journal.miss(await journal.intend(intent('a', [2])), 'connection reset', 'maybe');
+      expect((await (await reopen()).totals('job/')).unknown).toMatchObject([
+        { keys: [keyOf(2)], reason: 'connection reset' },
+      ]);
+    });
+
+    it('takes what an owner leaves in flight for an unknown outcome, and lets an answer that landed be', async () => {
+      const { journal } = await open();
+      await journal.claim([keyOf(1), keyOf(2)], 'a');
+      const landed = await journal.intend(intent('a', [1]));
+      await journal.land(landed, { requestId: null, fetchedAt: 1, units: [outcome(1)] });
+      await journal.miss(landed, 'too late', 'maybe');
+      await journal.intend(intent('a', [2]));
+      await journal.release('a');
+      const totals = await journal.totals('job/');
+      expect(totals).toMatchObject({ requests: 1, costMicros: 1000, openMicros: 0 });
+      expect(totals.unknown).toMatchObject([{ keys: [keyOf(2)], reason: 'given up before an answer landed' }]);
+      expect((await journal.claim([keyOf(2)], 'b')).mine).toMatchObject([{ key: keyOf(2), unknowns: 1 }]);
+    });
+
+    it('keeps a purchase open that runs at the service, past its owner and its process, until it lands', async () => {
+      const { journal, reopen } = await open();
+      await journal.claim([keyOf(1)], 'a');
+      const intendedAt = Date.now();
+      const id = await journal.intend(intent('a', [1]));
+      await journal.note(id, 'a', { run: 'run-1', requestId: 'r' });
+      await journal.release('a');
+      const [handed] = (await journal.claim([keyOf(1)], 'b')).mine;
+      expect(handed).toMatchObject({ unknowns: 0, started: { intentId: id, facts: { run: 'run-1', requestId: 'r' } } });
+      expect(Math.abs((handed?.started?.at ?? 0) - intendedAt)).toBeLessThan(10_000);
+      const again = await reopen();
+      expect(await again.totals('job/')).toMatchObject({ requests: 0, openMicros: 1000, unknown: [] });
+      expect((await again.claim([keyOf(1)], 'c')).mine).toEqual([handed]);
+      expect((await again.claim([keyOf(1)], 'd')).theirs).toEqual([keyOf(1)]);
+      await again.land(id, { requestId: 'r', fetchedAt: Date.now(), units: [outcome(1, { costMicros: 300 })] });
+      const last = await reopen();
+      expect((await last.claim([keyOf(1)], 'e')).landed).toHaveLength(1);
+      expect(await last.totals('job/')).toMatchObject({ requests: 1, openMicros: 0, costMicros: 300, unknown: [] });
+    });
+
+    it('tells which purchase got lost, and takes it for open again when it turns out to run', async () => {
+      const { journal, reopen } = await open();
+      await journal.claim([keyOf(1)], 'a');
+      const { deadline } = intent('a', [1]);
+      const id = await journal.intend({ ...intent('a', [1]), deadline });
+      const again = await reopen();
+      const [lost] = (await again.claim([keyOf(1)], 'b')).mine;
+      expect(lost).toMatchObject({ unknowns: 1, lost: { intentId: id, deadline } });
+      expect(Math.abs((lost?.lost?.at ?? 0) - Date.now())).toBeLessThan(10_000);
+      await again.note(id, 'b', { run: 'run-1' });
+      expect(await again.totals('job/')).toMatchObject({ openMicros: 1000, unknown: [] });
+      const last = await reopen();
+      const [found] = (await last.claim([keyOf(1)], 'c')).mine;
+      expect(found).toMatchObject({ unknowns: 0, started: { intentId: id, facts: { run: 'run-1' } } });
+      expect(found).not.toHaveProperty('lost');
+      await last.note(id, 'c', { run: 'run-1' });
+      await last.land(id, { requestId: null, fetchedAt: Date.now(), units: [outcome(1)] });
+      expect(await last.totals('job/')).toMatchObject({ requests: 1, openMicros: 0, unknown: [] });
+    });
+
+    it('forgets a purchase that got lost when it turns out that it never began, and lets the unit be bought', async () => {
+      const { journal, reopen } = await open();
+      await journal.claim([keyOf(1)], 'a');
+      const id = await journal.intend(intent('a', [1]));
+      const again = await reopen();
+      await again.claim([keyOf(1)], 'b');
+      await again.note(id, 'b', { run: null });
+      await again.miss(id, 'it started nothing', 'never');
+      expect(await again.totals('job/')).toMatchObject({ requests: 0, openMicros: 0, costMicros: 0, unknown: [] });
+      const bought = await again.intend(intent('b', [1]));
+      await again.land(bought, { requestId: null, fetchedAt: Date.now(), units: [outcome(1)] });
+      const last = await reopen();
+      expect(await last.totals('job/')).toMatchObject({ requests: 1, openMicros: 0, unknown: [] });
+      expect((await last.claim([keyOf(1)], 'c')).landed).toHaveLength(1);
+    });
+
+    it('gives up a purchase that runs no longer as an unknown outcome, and takes no note of what never was', async () => {
+      const { journal, reopen } = await open();
+      await journal.claim([keyOf(1)], 'a');
+      const id = await journal.intend(intent('a', [1]));
+      await journal.note(id, 'a', { run: 'run-1' });
+      await journal.miss(id, 'the run is gone', 'maybe');
+      await expect(journal.note('00000000-0000-4000-8000-000000000000', 'a', {})).rejects.toThrow('no');
+      const again = await reopen();
+      expect((await again.totals('job/')).unknown).toMatchObject([{ keys: [keyOf(1)], reason: 'the run is gone' }]);
+      expect((await again.claim([keyOf(1)], 'b')).mine).toMatchObject([{ unknowns: 1, lost: { intentId: id } }]);
+    });
+
+    it('hands out what runs even where an earlier answer of the unit has landed', async () => {
+      const { journal, reopen } = await open();
+      await buy(journal, 'a', [1]);
+      await journal.claim([keyOf(1)], 'b', { freshAfter: Number.MAX_SAFE_INTEGER });
+      const id = await journal.intend(intent('b', [1]));
+      await journal.note(id, 'b', { run: 'run-2' });
+      const again = await reopen();
+      expect((await again.lookup([keyOf(1)])).map(({ key }) => key)).toEqual([keyOf(1)]);
+      expect((await again.claim([keyOf(1)], 'c')).mine).toMatchObject([{ started: { intentId: id } }]);
+      await again.miss(id, 'never began', 'never');
+      await again.release('c');
+      expect((await again.claim([keyOf(1)], 'd')).landed).toHaveLength(1);
+    });
+
+    it('sums requests, units and money by book', async () => {
+      const { journal, reopen } = await open();
+      await buy(journal, 'a', [1, 2], 'job/gen/000000');
+      await buy(journal, 'b', [3], 'other/gen/000000');
+      await journal.claim([keyOf(4)], 'c');
+      await journal.intend(intent('c', [4], 'job/gen/000001'));
+      expect(await journal.totals('job/')).toMatchObject({
+        requests: 1,
+        unitsLanded: 2,
+        costMicros: 2000,
+        openMicros: 1000,
+      });
+      expect(await (await reopen()).totals('other/')).toMatchObject({
+        requests: 1,
+        unitsLanded: 1,
+        costMicros: 1000,
+        openMicros: 0,
+      });
+    });
+
+    it('ends units without a purchase and remembers how', async () => {
+      const { journal, reopen } = await open();
+      await journal.claim([keyOf(1)], 'a');
+      const refused = outcome(1, {
+        status: 'error',
+        errorTag: 'INVALID_URLS',
+        httpStatus: 400,
+        costMicros: 0,
+        result: { error: 'no' },
+      });
+      await journal.settle('a', 'job/gen/000000', 'contents', [refused]);
+      const landed = (await (await reopen()).claim([keyOf(1)], 'b')).landed;
+      expect(landed).toMatchObject([{ key: keyOf(1), status: 'error', errorTag: 'INVALID_URLS' }]);
+    });
+
+    it('buys again what is too old, and failed units with a tag to be tried again, if they landed before', async () => {
+      const { journal } = await open();
+      await journal.claim([keyOf(1), keyOf(2)], 'a');
+      const id = await journal.intend(intent('a', [1, 2]));
+      const failed = outcome(2, { status: 'error', errorTag: 'CRAWL_TIMEOUT' });
+      await journal.land(id, { requestId: null, fetchedAt: 1000, units: [outcome(1), failed] });
+      const mine = async (freshness: object) => {
+        const claim = await journal.claim([keyOf(1), keyOf(2)], 'b', freshness);
+        await journal.release('b');
+        return claim.mine.map((unit) => unit.key);
+      };
+      expect(await mine({})).toEqual([]);
+      expect(await mine({ freshAfter: 1001 })).toEqual([keyOf(1), keyOf(2)]);
+      expect(await mine({ freshAfter: 1000 })).toEqual([]);
+      expect(await mine({ retryTags: ['CRAWL_TIMEOUT'], retryBefore: 2000 })).toEqual([keyOf(2)]);
+      expect(await mine({ retryTags: ['CRAWL_TIMEOUT'], retryBefore: 1000 })).toEqual([]);
+      expect(await mine({ retryTags: ['OTHER'], retryBefore: 2000 })).toEqual([]);
+    });
+
+    it('counts what a unit cost that ended with its job, and lets whoever asks for it again buy it', async () => {
+      const { journal, reopen } = await open();
+      await journal.claim([keyOf(1), keyOf(2)], 'a');
+      const ended = outcome(1, { status: 'error', errorTag: ENDED_WITH_JOB, costMicros: 700 });
+      const units = [ended, outcome(2, { status: 'error', errorTag: 'RUN_CANCELLED' })];
+      await journal.land(await journal.intend(intent('a', [1, 2])), { requestId: null, fetchedAt: Date.now(), units });
+      await journal.release('a');
+      const check = async (one: Journal) => {
+        for (const freshness of [undefined, { freshAfter: 0 }, { retryTags: ['OTHER'], retryBefore: Date.now() * 2 }]) {
+          const { mine } = await one.claim([keyOf(1), keyOf(2)], 'b', freshness);
+          await one.release('b');
+          expect(mine.map((unit) => unit.key)).toEqual([keyOf(1)]);
+          expect((await one.lookup([keyOf(1), keyOf(2)], freshness)).map((unit) => unit.key)).toEqual([keyOf(2)]);
+        }
+        expect(await one.totals('job/')).toMatchObject({ costMicros: 1700, unknown: [] });
+      };
+      await check(journal);
+      await check(await reopen());
+    });
+
+    it('keeps bodies as they came, in whatever book, and hands them to a sink as files', async () => {
+      const { journal, reopen, scratch } = await open();
+      await buy(journal, 'a', [1, 2], 'job/gen/000000');
+      await buy(journal, 'b', [3], 'earlier/gen/000000');
+      const again = await reopen();
+      const records = await again.read([keyOf(1), keyOf(3), keyOf(9)]);
+      expect([...records.keys()].sort()).toEqual([keyOf(1), keyOf(3)]);
+      expect(records.get(keyOf(1))).toMatchObject({
+        unit: 'https://example.com/1',
+        request_id: 'req-a',
+        cost_micros: 1000,
+        result: outcome(1).result,
+      });
+      const { readFile } = await import('node:fs/promises');
+      const files = await again.unitFiles('job/gen/000000', [keyOf(1), keyOf(3)], scratch);
+      const lines = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('').trim().split('\n');
+      const keys = lines.map((line) => (JSON.parse(line) as { key: string }).key);
+      expect(keys).toEqual(expect.arrayContaining([keyOf(1), keyOf(3)]));
+    });
+
+    it('keeps odd values as they are: NUL, lone surrogates, line separators, a megabyte (45)', async () => {
+      const { journal, reopen, scratch } = await open();
+      const odd = {
+        '\u0000': '\ud800 \udfff \u2028\u2029\n\r\\',
+        big: 'x\u0000ü"'.repeat(250_000),
+        number: 1e308,
+        deep: [[[]]],
+      };
+      const units = [outcome(1, { result: odd }), outcome(2, { status: 'error', errorTag: 'ODD', result: null })];
+      await journal.claim([keyOf(1), keyOf(2)], 'a');
+      await journal.land(await journal.intend(intent('a', [1, 2])), { requestId: 'r\u0000', fetchedAt: 1000, units });
+      const again = await reopen();
+      const record = (await again.read([keyOf(1)])).get(keyOf(1));
+      expect(record?.result).toEqual(odd);
+      expect(record?.request_id).toBe('r\u0000');
+      const { readFile } = await import('node:fs/promises');
+      const files = await again.unitFiles('other/gen/000000', [keyOf(1), keyOf(2)], scratch);
+      const lines = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('').trim().split('\n');
+      expect(lines.map((line) => (JSON.parse(line) as { result: unknown }).result)).toEqual([odd, null]);
+    });
+
+    it('hands over no file for a unit that has not landed', async () => {
+      const { journal, scratch } = await open();
+      await buy(journal, 'a', [1]);
+      await expect(journal.unitFiles('job/gen/000000', [keyOf(1), keyOf(2)], scratch)).rejects.toThrow(
+        'has not landed',
+      );
+    });
+
+    it('forgets the bodies of old books only, still knows what was bought, and buys it again only when told', async () => {
+      const { journal, reopen, scratch } = await open();
+      await buy(journal, 'a', [1]);
+      await buy(journal, 'b', [2], 'other/gen/000000');
+      const again = await reopen();
+      expect(await again.prune('job/', Date.now() - 60_000)).toBe(0);
+      expect(await again.prune('job/', Date.now() + 60_000)).toBe(1);
+      expect(await again.prune('job/', Date.now() + 60_000)).toBe(0);
+      expect(await again.unitFiles('other/gen/000000', [keyOf(2)], scratch)).toHaveLength(1);
+      await expect(again.unitFiles('job/gen/000000', [keyOf(1)], scratch)).rejects.toThrow(/1 bought answer.*--rebuy/);
+      await expect(again.read([keyOf(1)])).rejects.toThrow('--rebuy');
+      expect((await again.claim([keyOf(1), keyOf(2)], 'b')).landed).toHaveLength(2);
+      const rebuyBefore = Date.now() + 1;
+      expect((await again.lookup([keyOf(1), keyOf(2)], { rebuyBefore })).map(({ key }) => key)).toEqual([keyOf(2)]);
+      expect((await again.claim([keyOf(1), keyOf(2)], 'c', { rebuyBefore })).mine).toEqual([
+        { key: keyOf(1), unknowns: 0 },
+      ]);
+    });
+
+    it('takes the newest answer of a key, in whatever order they land', async () => {
+      const { journal, reopen } = await open();
+      for (const [at, book] of [
+        [2000, 'a/g/0'],
+        [1000, 'z/g/0'],
+      ] as const) {
+        await journal.claim([keyOf(1)], 'a', { freshAfter: Number.MAX_SAFE_INTEGER });
+        const id = await journal.intend(intent('a', [1], book));
+        await journal.land(id, { requestId: String(at), fetchedAt: at, units: [outcome(1)] });
+      }
+      expect((await (await reopen()).read([keyOf(1)])).get(keyOf(1))?.request_id).toBe('2000');
+    });
+  });
+}

@@ -1,0 +1,83 @@
+import { performance } from 'node:perf_hooks';
+import { describe, expect, it } from 'vitest';
+import type { Draw, Limiter } from '../../../src/core/limiter.js';
+
+const one: Draw = { rateClass: 'contents', weight: 1 };
+
+/** Takes a place and waits for its moment, as `purchase` does; answers with the time of the start. */
+export async function pass(limiter: Limiter, draw: Draw = one, signal?: AbortSignal): Promise<number> {
+  for (;;) {
+    const grant = await limiter.acquire(draw, signal);
+    if ((await limiter.start(grant, signal)) === 'go') return performance.now();
+  }
+}
+
+/** The most units in any second, less what a busy machine may need from a start to the note of it. */
+export function mostInASecond(starts: readonly { at: number; weight: number }[]): number {
+  return Math.max(
+    ...starts.map(({ at }) =>
+      starts.filter((other) => other.at >= at && other.at < at + 980).reduce((sum, other) => sum + other.weight, 0),
+    ),
+  );
+}
+
+/** What every limiter must do. `open` makes one of 20 units a second, with nothing to remember. */
+export function limiterContract(name: string, open: () => Promise<Limiter>): void {
+  describe(`${name} as a limiter`, () => {
+    it('never passes the limit, with calls of different weight', async () => {
+      const limiter = await open();
+      const weights = Array.from({ length: 36 }, (_, index) => (index % 5 === 4 ? 2 : 1));
+      const starts = await Promise.all(
+        weights.map(async (weight) => ({ at: await pass(limiter, { ...one, weight }), weight })),
+      );
+      expect(mostInASecond(starts)).toBeLessThanOrEqual(20);
+      expect(starts).toHaveLength(36);
+      await limiter.close();
+    });
+
+    it('starts nothing while blocked, not even what was granted or weighs nothing', async () => {
+      const limiter = await open();
+      await pass(limiter);
+      const granted = await limiter.acquire(one);
+      await limiter.block(400, 'Retry-After');
+      const until = performance.now() + 400;
+      expect(await limiter.start(granted)).toBe('blocked');
+      expect((await limiter.view()).blockReason).toBe('Retry-After');
+      const starts = await Promise.all([pass(limiter), pass(limiter), pass(limiter, { ...one, weight: 0 })]);
+      for (const at of starts) expect(at).toBeGreaterThanOrEqual(until - 5);
+      expect((await limiter.view()).blockedUntil).toBeNull();
+      await limiter.close();
+    });
+
+    it('keeps the longer of two blocks', async () => {
+      const limiter = await open();
+      await limiter.block(60_000, 'long');
+      await limiter.block(10, 'short');
+      const { blockedUntil, blockReason } = await limiter.view();
+      expect(blockReason).toBe('long');
+      expect(blockedUntil).toBeGreaterThan(Date.now() + 50_000);
+      await limiter.close();
+    });
+
+    it('lets go of a waiter that is told to stop, and serves the next', async () => {
+      const limiter = await open();
+      await limiter.block(300, 'a moment');
+      const stop = new AbortController();
+      const first = pass(limiter, one, stop.signal);
+      const second = pass(limiter);
+      stop.abort(new Error('stopped'));
+      await expect(first).rejects.toThrow();
+      await second;
+      expect((await limiter.view()).waiting).toBe(0);
+      await limiter.close();
+    });
+
+    it('serves in the order asked', async () => {
+      const limiter = await open();
+      const order: number[] = [];
+      await Promise.all([0, 1, 2, 3, 4].map((number) => pass(limiter).then(() => order.push(number))));
+      expect(order).toEqual([0, 1, 2, 3, 4]);
+      await limiter.close();
+    });
+  });
+}

@@ -1,0 +1,24 @@
+// A process that takes turns on a team's limit until it is killed, eight callers at once. Says the moment of each start, by a
+// clock that all processes of a machine share. A line `block <ms>` on its input blocks the team.
+import { createInterface } from 'node:readline';
+import { takeTurn } from '../../../dist/core/limiter.js';
+import { flatProfile } from '../../../dist/core/rate.js';
+import { PgLimiter } from '../../../dist/store/postgres/limiter.js';
+import { openStore } from '../../../dist/store/postgres/open-store.js';
+
+const { url, qps } = JSON.parse(process.argv[2]);
+const postgres = await openStore(url, { applicationName: 'taker', max: 2, patienceMs: 60_000 });
+const limiter = new PgLimiter({ postgres, team: 'team', key: 'key', profile: flatProfile(qps) });
+
+createInterface({ input: process.stdin }).on('line', async (line) => {
+  await limiter.block(Number(line.split(' ')[1]), 'told');
+  process.stdout.write('blocked\n');
+});
+
+async function callOn() {
+  for (;;) {
+    await takeTurn(limiter, { rateClass: 'contents', weight: 1 });
+    process.stdout.write(`${Number(process.hrtime.bigint()) / 1e6}\n`);
+  }
+}
+await Promise.all(Array.from({ length: 8 }, callOn));

@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+import { basename, dirname } from 'node:path';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { expect, inject } from 'vitest';
+import { findTemporalBinary } from '../../src/worker/temporal-binary.js';
+
+/** Keeps the SDK's log out of the tests' output: failures here are meant. Once a process, before any worker. */
+export function silence(): void {
+  const logger = new DefaultLogger('ERROR', () => undefined);
+  Runtime.install({ logger, telemetryOptions: { logging: { forward: {}, filter: 'OFF' } } });
+}
+
+/** The namespace of a test file on the run's Temporal server. */
+export function namespaceOf(file: string): string {
+  const hash = createHash('sha256').update(file).digest('hex').slice(0, 6);
+  return `${basename(dirname(file))}-${basename(file, '.test.ts')}-${hash}`;
+}
+
+/** The run's Temporal server, in this file's namespace. */
+export async function openTemporal(): Promise<TestWorkflowEnvironment> {
+  silence();
+  return TestWorkflowEnvironment.createFromExistingServer({
+    address: inject('temporalAddress'),
+    namespace: namespaceOf(expect.getState().testPath as string),
+  });
+}
+
+/** A Temporal server of one's own, in memory. `settings` are its dynamic configuration, such as `frontend.x=1`. */
+export async function startOwnTemporal(
+  settings: readonly string[] = [],
+  extra: readonly string[] = [],
+): Promise<TestWorkflowEnvironment> {
+  silence();
+  const { path } = await findTemporalBinary({ env: process.env, say: () => undefined, stateDir: '.searchflow' });
+  const dynamic = ['system.enableActivityEagerExecution=true', ...settings];
+  const extraArgs = [...extra, ...dynamic.flatMap((setting) => ['--dynamic-config-value', setting])];
+  return TestWorkflowEnvironment.createLocal({ server: { executable: { type: 'existing-path', path }, extraArgs } });
+}

@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, vi } from 'vitest';
+import { isAlive } from '../../../src/store/process-identity.js';
+import { readRecord, serverFiles } from '../../../src/worker/server-files.js';
+import { endProcess } from '../../../src/worker/server-process.js';
+import { type EmbeddedServer, ensureTemporalServer } from '../../../src/worker/temporal-server.js';
+
+const built = new URL('../../../dist/worker/temporal-server.js', import.meta.url).href;
+
+/** What a process that uses the server said when it had it. */
+export type Told = Omit<EmbeddedServer, 'detach'>;
+
+/** Processes and folder of one test; nothing of it is left behind. */
+export class ServerUsers {
+  stateDir = '';
+  said: string[] = [];
+  #children: ChildProcess[] = [];
+  #attached: EmbeddedServer[] = [];
+
+  setUp(): void {
+    this.stateDir = join(mkdtempSync(join(tmpdir(), 'searchflow-server-')), 'state');
+    this.said = [];
+  }
+
+  async tearDown(): Promise<void> {
+    for (const child of this.#children.splice(0)) child.kill('SIGKILL');
+    for (const server of this.#attached.splice(0)) await server.detach();
+    const watcher = this.watcherPid();
+    if (watcher !== null && isAlive(watcher, null)) process.kill(watcher, 'SIGKILL');
+    const record = readRecord(serverFiles(this.stateDir));
+    if (record !== null) await endProcess(record);
+    rmSync(join(this.stateDir, '..'), { recursive: true, force: true });
+  }
+
+  /** Attaches the test's own process. */
+  async here(lingerMs: number, env: NodeJS.ProcessEnv = process.env): Promise<EmbeddedServer> {
+    const server = await ensureTemporalServer({
+      stateDir: this.stateDir,
+      env: { ...env, SEARCHFLOW_SERVER_LINGER_MS: String(lingerMs) },
+      say: (sentence) => this.said.push(sentence),
+      ui: false,
+    });
+    this.#attached.push(server);
+    return server;
+  }
+
+  /** Another process that attaches and lives until it is killed. */
+  async elsewhere(lingerMs: number): Promise<{ readonly child: ChildProcess; readonly server: Told }> {
+    const script = `import { ensureTemporalServer } from ${JSON.stringify(built)};
+      const [stateDir, linger] = process.argv.slice(1);
+      const env = { ...process.env, SEARCHFLOW_SERVER_LINGER_MS: linger };
+      const say = (sentence) => process.stderr.write(sentence + '\\n');
+      process.stdout.write(JSON.stringify(await ensureTemporalServer({ stateDir, env, say, ui: false })) + '\\n');
+      setInterval(() => {}, 1000);`;
+    const args = ['--input-type=module', '--eval', script, this.stateDir, String(lingerMs)];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.#children.push(child);
+    for await (const line of createInterface({ input: child.stdout! })) return { child, server: JSON.parse(line) };
+    throw new Error('The process ended before it had a server.');
+  }
+
+  watcherPid(): number | null {
+    try {
+      return JSON.parse(readFileSync(serverFiles(this.stateDir).watcherLock, 'utf8')).pid;
+    } catch {
+      return null;
+    }
+  }
+}
+
+/** A fresh folder for each test of a file. */
+export function serverUsers(): ServerUsers {
+  const users = new ServerUsers();
+  beforeEach(() => users.setUp());
+  afterEach(() => users.tearDown());
+  return users;
+}
+
+/** Waits until this pid is that of no living process. */
+export const untilGone = (pid: number, timeout = 20_000): Promise<void> =>
+  vi.waitUntil(() => !isAlive(pid, null), { timeout, interval: 50 }).then(() => undefined);

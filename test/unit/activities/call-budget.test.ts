@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { CallOptions } from '../../../src/activities/index.js';
+import type { OperationName } from '../../../src/api/operations.js';
+import { ActivitySetting, runActivity } from '../../support/activities/activity-setting.js';
+import { examples } from '../../support/api/examples.js';
+import { json, rawServer } from '../../support/api/raw-server.js';
+
+let setting: ActivitySetting;
+beforeAll(async () => {
+  setting = await ActivitySetting.open();
+});
+afterAll(() => setting.close());
+
+let used = 0;
+/** A service that answers every search for $0.007, and counts. */
+async function service() {
+  let sent = 0;
+  const server = await rawServer((_request, socket) => {
+    sent++;
+    socket.write(json(200, { requestId: 'r', results: [], costDollars: { total: 0.007 } }));
+  });
+  onTestFinished(() => server.close());
+  const deps = setting.worker({ baseUrl: server.url }, `budget ${used++}`);
+  const run = (name: OperationName, call?: CallOptions) => runActivity(deps, name, examples[name].input, call);
+  return { run, sent: () => sent };
+}
+
+it('a call that may cost more than it is told is not made, and one that may not is', async () => {
+  const { run, sent } = await service();
+  await expect(run('search', { maxCostDollars: 0.006 })).rejects.toMatchObject({
+    type: 'BudgetExceeded',
+    nonRetryable: true,
+    details: [{ scope: 'call', capMicros: 6000 }],
+  });
+  expect(sent()).toBe(0);
+  expect(await run('search', { maxCostDollars: 1 })).toMatchObject({ costDollars: 0.007 });
+  // What has landed costs nothing.
+  expect(await run('search', { maxCostDollars: 0 })).toMatchObject({ requests: [{ bought: false }] });
+  expect(sent()).toBe(1);
+});
+
+it('a bound of a call that is no amount is refused before anything is sent', async () => {
+  const { run, sent } = await service();
+  for (const bound of [Number.NaN, -1, null as unknown as number]) {
+    await expect(run('search', { maxCostDollars: bound })).rejects.toMatchObject({ type: 'InvalidRequest' });
+  }
+  expect(sent()).toBe(0);
+});
+
+it('a call keeps to the team’s budget, and says when it begins anew', async () => {
+  const { run, sent } = await service();
+  const { day } = await setting.journal.spent();
+  await setting.journal.setCaps({ dayMicros: day.landedMicros + 5000, monthMicros: null });
+  onTestFinished(() => setting.journal.setCaps({ dayMicros: null, monthMicros: null }));
+  await expect(run('search')).rejects.toMatchObject({
+    type: 'BudgetExceeded',
+    nonRetryable: true,
+    message: expect.stringMatching(/the team's budget of \$[\d.]+ a day is used up until 2\d{3}-/),
+    details: [{ scope: 'day', resetsAt: expect.any(Number) }],
+  });
+  expect(sent()).toBe(0);
+});
+
+it('a start of a run counts at its most, for its answer says nothing yet of what the run will cost', async () => {
+  const server = await rawServer((_request, socket) =>
+    socket.write(
+      json(200, {
+        id: 'agent_run_1',
+        object: 'agent_run',
+        status: 'running',
+        stopReason: null,
+        createdAt: '2026-11-21T00:00:00Z',
+        completedAt: null,
+        request: { query: 'q' },
+        output: { text: '', structured: null, grounding: [] },
+        usage: { agentComputeUnits: 0, searches: 0, emails: 0, phoneNumbers: 0 },
+        costDollars: { total: 0, agentCompute: 0, search: 0, emails: 0, phoneNumbers: 0 },
+      }),
+    ),
+  );
+  onTestFinished(() => server.close());
+  const deps = setting.worker({ baseUrl: server.url }, `budget ${used++}`);
+  const before = (await setting.journal.spent()).day.landedMicros;
+  await runActivity(deps, 'createAgentRun', { query: 'q', effort: 'auto' });
+  expect((await setting.journal.spent()).day.landedMicros - before).toBe(5_000_000);
+  await runActivity(deps, 'createAgentRun', { query: 'q', effort: 'low' });
+  expect((await setting.journal.spent()).day.landedMicros - before).toBe(5_025_000);
+});

@@ -1,0 +1,144 @@
+import { inspect } from 'node:util';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Client, type ClientOptions, createClient } from '../../../src/api/client.js';
+import { type Draw, idleView, type Limiter } from '../../../src/core/limiter.js';
+import { flatProfile } from '../../../src/core/rate.js';
+import { type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+async function service(
+  handler: Handler,
+  options: Partial<ClientOptions> = {},
+): Promise<{ server: RawServer; client: Client }> {
+  const server = await rawServer(handler);
+  const client = createClient({ apiKey: 'canary-7f3a9c-key', baseUrl: server.url, ...options });
+  open.push(server, client);
+  return { server, client };
+}
+
+/** A limiter that grants at once and writes down what it is asked. */
+function recordingLimiter(starts: ('go' | 'blocked')[] = []) {
+  const draws: Draw[] = [];
+  const blocks: number[] = [];
+  const queued: Draw[] = [];
+  const limiter: Limiter = {
+    async acquire(draw, signal) {
+      signal?.throwIfAborted();
+      draws.push(draw);
+      return { draw, startAt: 0, bookedAt: 0 };
+    },
+    start: async () => starts.shift() ?? 'go',
+    block: async (ms) => void blocks.push(ms),
+    queued: (draw) => void queued.push(draw),
+    view: async () => idleView(flatProfile(1)),
+    close: async () => undefined,
+  };
+  return { limiter, draws, blocks, queued };
+}
+
+const ok: Handler = (_request, socket) => socket.write(json(200, { results: [{ title: 'x' }] }));
+
+describe('the plain client', () => {
+  test('offers each operation as a function, typed in and out', async () => {
+    const { server, client } = await service(ok);
+    const pages = await client.getContents({ urls: ['https://a.example'], text: true });
+    const found = await client.search({ query: 'q' });
+    expect(pages.data.results[0]?.title?.length).toBe(1);
+    expect(found.data.results).toHaveLength(1);
+    expect(server.requests.map(({ path }) => path)).toEqual(['/contents', '/search']);
+    expect(inspect(client, { depth: 9, showHidden: true })).not.toContain('canary');
+  });
+
+  test('takes a turn for each call, and another one where a block began meanwhile', async () => {
+    const { limiter, draws } = recordingLimiter(['blocked', 'go']);
+    const { server, client } = await service(ok, { limiter });
+    await client.search({ query: 'q', type: 'deep' });
+    expect(draws).toEqual(Array(2).fill({ rateClass: 'search.deep', weight: 1 }));
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('takes no turn for a request that is refused', async () => {
+    const { limiter, draws } = recordingLimiter();
+    const { client } = await service(ok, { limiter });
+    await expect(client.getContents({ urls: [] })).rejects.toThrow('urls has 0 entries');
+    expect(draws).toEqual([]);
+  });
+
+  test('makes everybody wait after a 429 that says how long, an hour at most, and tries once', async () => {
+    const { limiter, blocks } = recordingLimiter();
+    const waits = ['2', '999999', 'soon'];
+    const { server, client } = await service(
+      (_request, socket, nth) => socket.write(json(429, {}, { 'retry-after': waits[nth - 1] ?? '' })),
+      { limiter },
+    );
+    for (const _wait of waits) await expect(client.search({ query: 'q' })).rejects.toThrow('429');
+    expect(blocks.slice(0, 2)).toEqual([2000, 3_600_000]);
+    expect(blocks[2]).toBeGreaterThan(70);
+    expect(blocks[2]).toBeLessThan(130);
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test('says to the limiter that the service had queued a call', async () => {
+    const { limiter, queued } = recordingLimiter();
+    const said = ['true', 'false', 'true'];
+    const { client } = await service(
+      (_request, socket, nth) => socket.write(json(200, { results: [] }, { 'x-svc-queued': said[nth - 1] ?? '' })),
+      { limiter },
+    );
+    for (const type of ['auto', 'auto', 'deep']) await client.search({ query: 'q', type });
+    expect(queued.map(({ rateClass }) => rateClass)).toEqual(['search', 'search.deep']);
+  });
+
+  test('sends nothing once the signal has been given', async () => {
+    const { limiter } = recordingLimiter();
+    const { server, client } = await service(ok, { limiter });
+    const signal = AbortSignal.abort();
+    const aborted = { name: 'ApiError', aborted: true, verdict: { charged: 'never' } };
+    await expect(client.search({ query: 'q' }, { signal })).rejects.toMatchObject(aborted);
+    const stream = client.streamAnswer({ query: 'q' }, { signal });
+    await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject(aborted);
+    expect(server.connections()).toBe(0);
+  });
+
+  test('takes two units for an agent start and none for polling, which waits for its moment all the same', async () => {
+    const { limiter, draws } = recordingLimiter(['go', 'blocked', 'go', 'go']);
+    const run = json(200, { id: 'agent_run_1', status: 'running', data: [] });
+    const { server, client } = await service((_request, socket) => socket.write(run), { limiter });
+    await client.createAgentRun({ query: 'q' });
+    await client.getAgentRun({ id: 'agent_run_1' });
+    await client.listAgentRuns({});
+    expect(draws.map(({ rateClass, weight }) => [rateClass, weight])).toEqual([
+      ['agent', 2],
+      ['agent', 0],
+      ['agent', 0],
+      ['agent', 0],
+    ]);
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test('takes a turn for a stream when it is read, and makes everybody wait after its 429', async () => {
+    const { limiter, draws, blocks } = recordingLimiter();
+    const { client } = await service((_request, socket) => socket.write(json(429, {}, { 'retry-after': '4' })), {
+      limiter,
+    });
+    const stream = client.streamAgentRun({ query: 'q' });
+    expect(draws).toEqual([]);
+    await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({ verdict: { type: 'RateLimited' } });
+    expect([draws, blocks]).toEqual([[{ rateClass: 'agent', weight: 2 }], [4000]]);
+  });
+
+  test('takes a turn for each page of a list', async () => {
+    const { limiter, draws } = recordingLimiter();
+    const { client } = await service(
+      (_request, socket, nth) =>
+        socket.write(json(200, { data: [], hasMore: nth < 3, nextCursor: nth < 3 ? `${nth}` : null })),
+      { limiter },
+    );
+    for await (const _monitor of client.each.listMonitors({}));
+    expect(draws).toEqual(Array(3).fill({ rateClass: 'default', weight: 1 }));
+  });
+});

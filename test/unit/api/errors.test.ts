@@ -1,0 +1,109 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { contentsEndpoint } from '../../../src/api/contents.js';
+import { readErrorEnvelope } from '../../../src/api/error-envelope.js';
+import { ApiError } from '../../../src/api/errors.js';
+import { createTransport } from '../../../src/api/transport.js';
+import type { FailureType } from '../../../src/core/failure.js';
+import { Secret } from '../../../src/core/secret.js';
+import { answer, json, rawServer } from '../../support/api/raw-server.js';
+
+const KEY = 'canary-7f3a9c/key';
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+async function failure(bytes: Buffer, apiKey: Secret | null = new Secret(KEY)): Promise<ApiError> {
+  const server = await rawServer((_request, socket) => socket.write(bytes));
+  const transport = createTransport({ baseUrl: server.url, apiKey });
+  open.push(server, transport);
+  const error: unknown = await transport
+    .send(contentsEndpoint, { urls: ['https://a.example'] })
+    .catch((e: unknown) => e);
+  if (!(error instanceof ApiError)) throw new Error(`expected an ApiError, got ${String(error)}`);
+  return error;
+}
+
+const asIs = (text: string): string => text;
+
+describe('an error envelope', () => {
+  test.each<[string, string, string | null, string | null, string | null]>([
+    ['standard', '{"requestId":"r","error":"No good","tag":"INVALID_REQUEST"}', 'No good', 'INVALID_REQUEST', 'r'],
+    ['agent', '{"error":{"type":"T","code":"RUN_NOT_FOUND","message":"No run"}}', 'No run', 'RUN_NOT_FOUND', null],
+    ['nested', '{"error":{"code":"C","message":"m","detail":1},"requestId":"r"}', 'm', 'C', 'r'],
+    ['bare', '{"error":"only text"}', 'only text', null, null],
+    ['message', '{"message":"only message"}', 'only message', null, null],
+    ['null', '{"error":null,"tag":7}', null, null, null],
+    ['list', '[1]', '[1]', null, null],
+    ['text', 'upstream\r\n  gone', 'upstream gone', null, null],
+    ['HTML', '<html><style>a{}</style><h1>Bad</h1>Gateway<script>x()</script></html>', 'Bad Gateway', null, null],
+    ['empty', '', null, null, null],
+  ])('of the %s form is read', (_name, text, message, tag, requestId) => {
+    expect(readErrorEnvelope(text, asIs)).toEqual({ message, tag, requestId, challenge: null });
+  });
+
+  test.each([
+    '['.repeat(200_000),
+    '{"error":'.repeat(60_000),
+    `{"a":"]\\\\\\"${'['.repeat(9)}","b":${'[['.repeat(9000)}`,
+  ])('that nests without end is read as text', (text) => {
+    expect(readErrorEnvelope(text, asIs)).toMatchObject({ tag: null, message: expect.any(String) });
+  });
+
+  test('gives one line of at most 300 characters, without control and direction characters', () => {
+    const { message } = readErrorEnvelope(
+      JSON.stringify({ error: `a\u001b[2J\u202eb\u0000${'x'.repeat(9000)}` }),
+      asIs,
+    );
+    expect(message).toMatch(/^a \[2J b x+…$/);
+    expect(message).toHaveLength(300);
+  });
+});
+
+describe('a status', () => {
+  test.each<[number, unknown, FailureType, boolean]>([
+    [400, { error: 'no', tag: 'INVALID_REQUEST_BODY' }, 'InvalidRequest', false],
+    [401, { error: 'no', tag: 'INVALID_API_KEY' }, 'Unauthorized', false],
+    [402, { error: 'no', tag: 'NO_MORE_CREDITS' }, 'PaymentRequired', false],
+    [403, { error: 'no', tag: 'FEATURE_DISABLED' }, 'Unauthorized', false],
+    [404, { error: { code: 'RUN_NOT_FOUND', message: 'no' } }, 'NotFound', false],
+    [409, {}, 'InvalidRequest', false],
+    [422, {}, 'InvalidRequest', false],
+    [429, { error: { code: 'CONCURRENCY_LIMIT_REACHED' } }, 'RateLimited', true],
+    [500, {}, 'ServiceUnavailable', true],
+    [502, 'bad gateway', 'ServiceUnavailable', true],
+    [503, { error: 'busy', tag: 'SERVICE_OVERLOADED' }, 'ServiceUnavailable', true],
+    [504, {}, 'ServiceUnavailable', true],
+    [599, {}, 'ServiceUnavailable', true],
+  ])('%d with %j is %s', async (status, body, type, retry) => {
+    const error = await failure(json(status, body));
+    expect(error.facts).toMatchObject({ phase: 'answer', status });
+    expect(error.verdict).toMatchObject({ type, retry });
+    expect(error.message).toMatch(new RegExp(`^POST /contents: ${status}`));
+  });
+});
+
+test('the challenge of a call without a key is kept in the details', async () => {
+  const challenge = { x402Version: 2, resource: { url: 'https://x' }, accepts: [{ scheme: 'exact', amount: '7000' }] };
+  const body = { requestId: 'r', error: 'Pay', tag: 'X402_PAYMENT_REQUIRED', ...challenge };
+  const error = await failure(json(402, body), null);
+  expect(error.verdict).toMatchObject({ type: 'ApiKeyMissing', retry: false });
+  expect(error.details).toEqual(challenge);
+});
+
+test.each([
+  ['the message', json(401, { error: `bad key ${KEY}!`, tag: KEY }, { 'x-request-id': KEY })],
+  ['escaped JSON', answer(401, `{"error":"bad key ${KEY.replace('/', '\\/')}"}`)],
+  ['a URL', json(400, { error: `at /?key=${encodeURIComponent(KEY)}` })],
+  ['the challenge', json(402, { accepts: [{ payTo: KEY }] })],
+])('a key that the server repeats in %s is in no part of the error', async (_name, bytes) => {
+  const error = await failure(bytes);
+  const parts = [error.message, error.serverMessage, error.requestId, error.facts, error.details, error.stack];
+  expect(JSON.stringify(parts)).not.toMatch(/canary/);
+});
+
+test('a body in gzip is read', async () => {
+  const { gzipSync } = await import('node:zlib');
+  const error = await failure(answer(400, gzipSync('{"error":"small"}'), { 'content-encoding': 'gzip' }));
+  expect(error.serverMessage).toBe('small');
+});

@@ -1,0 +1,106 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BodyMemory } from '../../../src/api/body-memory.js';
+import { listEventsEndpoint } from '../../../src/api/events.js';
+import { membersOf } from '../../../src/api/members.js';
+import { createTransport, type Transport } from '../../../src/api/transport.js';
+
+const text = (json: Uint8Array | undefined) => Buffer.from(json ?? []).toString();
+
+describe('the members of a JSON object', () => {
+  it('are cut exactly where they begin and end, whatever they hold', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1, 3), (object, spaces) => {
+        const members = membersOf(Buffer.from(JSON.stringify(object, null, spaces)));
+        const read = [...(members ?? [])].map(([name, json]) => [name, JSON.parse(text(json))]);
+        expect(Object.fromEntries(read)).toEqual(JSON.parse(JSON.stringify(object)));
+      }),
+    );
+  });
+
+  it('are none where the text is no object, ends early or goes on', () => {
+    for (const json of ['', '[]', '5', 'null', '{"a":1', '{"a":"', '{"a":1} x', `{"a":${'['.repeat(600)}`]) {
+      const members = membersOf(Buffer.from(json));
+      expect(members, json).toBeNull();
+    }
+  });
+});
+
+describe('a list whose records are not parsed', () => {
+  let server: Server;
+  let transport: Transport;
+  let body: string | Buffer = '';
+  let headers: Record<string, string> = {};
+  beforeAll(async () => {
+    server = createServer((_request, response) => {
+      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+      response.end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    transport = createTransport({ baseUrl: `http://127.0.0.1:${port}`, apiKey: null });
+  });
+  afterAll(async () => {
+    await transport.close();
+    server.close();
+  });
+  const ask = (given: string, careful = false) => {
+    body = given;
+    return transport.sendRawList(listEventsEndpoint, {}, { careful });
+  };
+  const data = '[{"id":"a","data":{"x":"],\\"hasMore\\":true,\\"nextCursor\\":null}","n":1.0e400}},{"id":"\\u0000"}]';
+
+  it('gives its records byte for byte, in any form of the envelope, with care or without', async () => {
+    const forms = [
+      `{"data":${data},"hasMore":true,"nextCursor":"c\\"1"}`,
+      `{"data":${data},"nextCursor":"c\\"1","hasMore":true}`,
+      ` {\n "data" : ${data} ,\n "hasMore" : true, "nextCursor" : "c\\"1" }\n`,
+      `{"nextCursor":"c\\"1","hasMore":true,"data":${data}}`,
+      `{"total":5,"items":${data},"has_more":true,"next_cursor":"c\\"1","more":[{}]}`,
+    ];
+    for (const form of forms) {
+      for (const careful of [false, true]) {
+        const page = await ask(form, careful);
+        expect({ ...page, items: text(page.items) }).toMatchObject({ items: data, hasMore: true, cursor: 'c"1' });
+      }
+    }
+  });
+
+  it('are put into the memory that was given, where the service tells their size and does not compress them', async () => {
+    const page = `{"data":${data},"hasMore":false,"nextCursor":null}`;
+    const memory = new BodyMemory();
+    const first = memory.take(page.length);
+    memory.giveBack(first);
+    const into = async (given: string | Buffer, more: Record<string, string> = {}) => {
+      [body, headers] = [given, more];
+      const { items } = await transport.sendRawList(listEventsEndpoint, {}, { memory });
+      headers = {};
+      const whose = items.buffer === first.buffer;
+      expect(text(items)).toBe(data);
+      memory.giveBack(items);
+      return whose;
+    };
+    expect(await into(page)).toBe(true);
+    expect(await into(page)).toBe(true);
+    expect(await into(page, { 'transfer-encoding': 'chunked' })).toBe(false);
+    expect(await into(gzipSync(page), { 'content-encoding': 'gzip' })).toBe(false);
+  });
+
+  it('tells the end, and what the service leaves unsaid', async () => {
+    expect(await ask('{"data":[],"hasMore":false,"nextCursor":null}')).toMatchObject({ hasMore: false, cursor: null });
+    expect(await ask('{"data":[],"nextCursor":""}')).toMatchObject({ hasMore: null, cursor: null });
+    expect((await ask('{"data":[],"hasMore":false,"nextCursor":null}')).date).toBeGreaterThan(0);
+  });
+
+  it('is refused like any other answer where it holds no list or broke off', async () => {
+    await expect(ask('{"data":{}}')).rejects.toMatchObject({ verdict: { type: 'ResponseShape', retry: false } });
+    await expect(ask('<html>')).rejects.toMatchObject({ verdict: { type: 'ResponseShape' } });
+    await expect(ask('{"data":[{"id":')).rejects.toMatchObject({
+      verdict: { type: 'ServiceUnavailable', retry: true },
+    });
+    await expect(ask('')).rejects.toMatchObject({ verdict: { type: 'ResponseShape' } });
+  });
+});

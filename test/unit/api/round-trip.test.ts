@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { AnswerHeaders } from '../../../src/api/answer-headers.js';
+import type { Endpoint } from '../../../src/api/endpoint.js';
+import { pathFields } from '../../../src/api/fill-path.js';
+import { limitProfiles } from '../../../src/api/limits.js';
+import { type OperationName, operationTable, streams } from '../../../src/api/operations.js';
+import { readAnswer } from '../../../src/api/read-answer.js';
+import { encodeRequest } from '../../../src/api/request.js';
+import { isShape } from '../../../src/api/shape.js';
+import { readPage } from '../../../src/core/walk.js';
+import { arbitraryOf } from '../../support/api/arbitrary-of.js';
+
+const said: AnswerHeaders = {
+  requestId: null,
+  queued: null,
+  queueMs: null,
+  date: null,
+  deprecation: null,
+};
+const timeouts = { headersMs: 1, bodyMs: 1, totalMs: 1 };
+const runs = { numRuns: 60 };
+
+describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
+  const endpoint = operationTable[name] as unknown as Endpoint<object, unknown>;
+
+  test('takes every answer of its schema as it came, unknown fields and all', async () => {
+    const call = { endpoint, base: new URL('http://x'), timeouts, redact: (text: string) => text };
+    await fc.assert(
+      fc.asyncProperty(arbitraryOf(endpoint.response), async (value) => {
+        // A list needs a list, and a new task an id; a secret comes as a text.
+        if (name.startsWith('list')) fc.pre(readPage(value as object) !== null);
+        if (name === 'createResearchTask') Object.assign(value as object, { id: 'task' });
+        if (name === 'createMonitor') Object.assign(value as object, { webhookSecret: 'whsec' });
+        const came = {
+          started: true,
+          status: 200,
+          headers: { 'content-length': '1' },
+          body: Buffer.from(JSON.stringify(value)),
+          broken: null,
+        };
+        const { data } = await readAnswer(endpoint, call, came, said, 1e9);
+        const secret = name === 'createMonitor' ? { webhookSecret: '[redacted]' } : {};
+        expect(JSON.parse(JSON.stringify(data))).toEqual({ ...(value as object), ...secret });
+      }),
+      runs,
+    );
+  });
+
+  test('puts every request of its schema on the wire, unknown fields and all', () => {
+    const open = { ...endpoint, check: () => null };
+    const ids = pathFields(endpoint.path);
+    fc.assert(
+      fc.property(arbitraryOf(endpoint.request), fc.uuid(), (value, id) => {
+        const input = { ...(value as Record<string, unknown>), ...Object.fromEntries(ids.map((field) => [field, id])) };
+        const encoded = encodeRequest(open, input, limitProfiles.contract, {});
+        const fields = Object.fromEntries(Object.entries(input).filter(([field]) => !ids.includes(field)));
+        if (endpoint.method === 'POST' || endpoint.method === 'PATCH') {
+          if ('problem' in encoded) throw new Error(encoded.problem.message);
+          expect(JSON.parse(encoded.body ?? '{}')).toEqual(fields);
+          return;
+        }
+        // What has no form in a query is refused, never sent as something else.
+        if ('problem' in encoded) {
+          expect(encoded.problem.message).toMatch(/no form in a query|half a character/);
+          return;
+        }
+        const pairs = [...new URL(encoded.path, 'http://x').searchParams].map(([key, one]) => `${key}=${one}`);
+        const parts = Object.entries(fields).flatMap(([key, one]): unknown[][] => {
+          if (Array.isArray(one)) return one.map((item) => [key, item]);
+          if (typeof one !== 'object' || one === null) return [[key, one]];
+          return Object.entries(one).map(([inner, item]) => [`${key}[${inner}]`, item]);
+        });
+        const wanted = parts
+          .filter(([, one]) => one !== null && one !== undefined)
+          .map(([key, one]) => `${key}=${one}`);
+        expect(pairs).toEqual(wanted);
+      }),
+      runs,
+    );
+  });
+});
+
+test.each(Object.keys(streams) as (keyof typeof streams)[])('%s takes every chunk of its schema', (name) => {
+  fc.assert(
+    fc.property(arbitraryOf(streams[name].chunk), (chunk) => isShape(streams[name].chunk as never, chunk)),
+    runs,
+  );
+});

@@ -1,0 +1,206 @@
+import { inspect } from 'node:util';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Client, type ClientOptions, createClient } from '../../../src/api/client.js';
+import type { Deprecation } from '../../../src/api/deprecations.js';
+import { ApiError } from '../../../src/api/errors.js';
+import { readMonitorBatch } from '../../../src/api/monitor-batch.js';
+import { researchIdOf } from '../../../src/api/research.js';
+import { Secret } from '../../../src/core/secret.js';
+import { answer, type Handler, json, rawServer } from '../../support/api/raw-server.js';
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+async function service(handler: Handler, options: Partial<ClientOptions> = {}) {
+  const server = await rawServer(handler);
+  const client: Client = createClient({ apiKey: 'canary-key', baseUrl: server.url, ...options });
+  open.push(server, client);
+  return { server, client };
+}
+
+describe('the secret of a new monitor', () => {
+  const record = { id: 'mon_1', status: 'active', webhookSecret: 'whsec-canary', later: 1 };
+
+  test('is in the answer, and prints nowhere', async () => {
+    const { client } = await service((_request, socket) => socket.write(json(201, record)));
+    const made = await client.createMonitor({ search: { query: 'q' } });
+    expect(made.data.webhookSecret).toBeInstanceOf(Secret);
+    expect(made.data.webhookSecret?.reveal()).toBe('whsec-canary');
+    expect(made.data).toMatchObject({ id: 'mon_1', later: 1 });
+    for (const text of [
+      inspect(made, { depth: 9, showHidden: true }),
+      JSON.stringify(made),
+      `${made.data.webhookSecret}`,
+    ]) {
+      expect(text).not.toContain('canary');
+      expect(text).toContain('[redacted]');
+    }
+  });
+
+  test('is not kept where the answer has the wrong shape or broke off', async () => {
+    const wrong = json(201, { ...record, id: 7 });
+    const cut = json(201, record, { 'content-length': '999' });
+    for (const bytes of [wrong, cut, answer(201, '{"webhookSecret":"whsec-canary"')]) {
+      const { client } = await service((_request, socket) => {
+        socket.write(bytes);
+        socket.destroySoon();
+      });
+      const error: unknown = await client.createMonitor({ search: { query: 'q' } }).catch((e: unknown) => e);
+      expect(error).toBeInstanceOf(ApiError);
+      expect(`${(error as ApiError).body}${inspect(error, { depth: 9 })}`).not.toContain('canary');
+    }
+  });
+});
+
+test('the secret of a monitor prints nowhere, wherever in an answer it is', async () => {
+  const told = { id: 'm', webhookSecret: 'canary-1', webhook: { webhookSecret: 'canary-2' } };
+  const { client } = await service((_request, socket) => socket.write(json(200, { ...told, data: [told] })));
+  for (const { data } of [
+    await client.getMonitor({ id: 'm' }),
+    await client.listMonitors({}),
+    await client.batchMonitors({ action: 'pause', filter: { name: 'x' } }),
+    await client.deleteMonitor({ id: 'm' }),
+  ]) {
+    for (const text of [inspect(data, { depth: 9, showHidden: true }), JSON.stringify(data)]) {
+      expect(text).toContain('[redacted]');
+      expect(text).not.toContain('canary');
+    }
+  }
+});
+
+describe('a batch of monitors', () => {
+  const none = { ids: null, affected: null, dryRun: null, hasMore: null };
+  test.each([
+    [
+      { ids: ['a', 'b'], affected: 2, dry_run: true, has_more: true },
+      { ids: ['a', 'b'], affected: 2, dryRun: true, hasMore: true },
+    ],
+    [
+      { data: [{ id: 'a' }], dryRun: false, hasMore: false },
+      { ids: ['a'], affected: 1, dryRun: false, hasMore: false },
+    ],
+    [{ monitors: [{ id: 'a' }, {}] }, { ...none, ids: ['a'], affected: 1 }],
+    [{ affected: 0 }, { ...none, affected: 0 }],
+    [{ affected: ['a'] }, { ...none, ids: ['a'], affected: 1 }],
+    [
+      { affected: [{ id: 'a' }, 'b'], count: 2 },
+      { ...none, ids: ['a', 'b'], affected: 2 },
+    ],
+    [
+      { ids: [], affected_count: 3 },
+      { ...none, ids: [], affected: 3 },
+    ],
+    [{ monitor_ids: ['a'] }, { ...none, ids: ['a'], affected: 1 }],
+    [
+      { items: [{ id: 'a' }], affectedCount: 1 },
+      { ...none, ids: ['a'], affected: 1 },
+    ],
+    [{}, none],
+  ])('answered %j is read', async (body, result) => {
+    const { client } = await service((_request, socket) => socket.write(json(200, body)));
+    const { data } = await client.batchMonitors({ action: 'pause', filter: { status: 'active' } });
+    expect(readMonitorBatch(data)).toEqual(result);
+  });
+});
+
+test('a disabled monitor is not triggered, and the reason comes through', async () => {
+  const refusal = {
+    requestId: 'r',
+    error: 'Monitor is disabled after 10 authentication failures',
+    tag: 'INVALID_REQUEST',
+  };
+  const { client } = await service((_request, socket) => socket.write(json(400, refusal)));
+  const error: unknown = await client.triggerMonitor({ id: 'mon_1' }).catch((e: unknown) => e);
+  expect(error).toMatchObject({ verdict: { type: 'InvalidRequest', retry: false }, requestId: 'r' });
+  expect(String(error)).toContain(
+    'POST /monitors/{id}/trigger: 400 Bad Request (INVALID_REQUEST): Monitor is disabled',
+  );
+});
+
+test('a deletion may answer with nothing', async () => {
+  for (const bytes of [answer(200, ''), Buffer.from('HTTP/1.1 204 No Content\r\n\r\n')]) {
+    const { client } = await service((_request, socket) => socket.write(bytes));
+    expect((await client.deleteAgentRun({ id: 'agent_run_1' })).data).toEqual({});
+    expect((await client.deleteMonitor({ id: 'mon_1' })).data).toEqual({});
+  }
+});
+
+describe('what the service is going to drop', () => {
+  const results: Handler = (request, socket) =>
+    socket.write(json(200, { results: [] }, request.path === '/findSimilar' ? { deprecation: '@1767225600' } : {}));
+
+  test('is told once each, to whoever asked for warnings', async () => {
+    const told: Deprecation[] = [];
+    const { client } = await service(results, { warn: (warning) => told.push(warning) });
+    for (let time = 0; time < 3; time++) {
+      await client.findSimilar({ url: 'https://a.example' });
+      await client.getContents({ ids: ['x'] });
+      await client.getContents({ urls: ['https://a.example'] });
+      await client.search({ query: 'q' });
+    }
+    expect(told).toEqual([
+      {
+        operation: 'findSimilar',
+        field: null,
+        message: 'findSimilar is deprecated by the service (Deprecation: @1767225600)',
+      },
+      { operation: 'contents', field: 'ids', message: 'ids of contents is deprecated: use urls' },
+    ]);
+    const quiet = await service(results);
+    expect((await quiet.client.findSimilar({ url: 'https://a.example' })).deprecation).toBe('@1767225600');
+  });
+});
+
+describe('research', () => {
+  test.each([
+    ['contract', '/research/tasks', { input: { instructions: 'i' } }],
+    ['v0', '/research/v0/tasks', { instructions: 'i', output: { inferSchema: true } }],
+    ['v1', '/research/v1', { instructions: 'i', outputSchema: {} }],
+  ])('of form %s has paths of its own', async (variant, path, input) => {
+    const { server, client } = await service((request, socket) => {
+      const record = variant === 'v1' ? { researchId: 't' } : { id: 't' };
+      socket.write(
+        json(201, request.head.startsWith('POST') || request.path.endsWith('/t') ? record : { data: [record] }),
+      );
+    });
+    const { data } = await client.createResearchTask(input, { variant });
+    expect(researchIdOf(data)).toBe('t');
+    await client.getResearchTask({ id: 't' }, { variant });
+    for await (const task of client.each.listResearchTasks({}, { variant })) expect(researchIdOf(task)).toBe('t');
+    expect(server.requests.map((request) => request.path)).toEqual([path, `${path}/t`, path]);
+  });
+});
+
+describe('beta features', () => {
+  test('are asked for by a header of the client, of a call, or of another name', async () => {
+    const run = json(200, { id: 'agent_run_1', status: 'queued' });
+    const { server, client } = await service((_request, socket) => socket.write(run), { beta: ['a-2026-01-01'] });
+    await client.getAgentRun({ id: 'x' });
+    await client.createAgentRun({ query: 'q', effort: 'max' }, { beta: ['b-2026-02-02'] });
+    const other = await service((_request, socket) => socket.write(run), { beta: ['c'], betaHeader: 'svc-beta' });
+    await other.client.getAgentRun({ id: 'x' });
+    const sent = server.requests.map(({ headers }) => headers['exa-beta']);
+    expect([...sent, other.server.requests[0]?.headers['svc-beta']]).toEqual([
+      'a-2026-01-01',
+      'a-2026-01-01,b-2026-02-02',
+      'c',
+    ]);
+  });
+
+  test('with a line break in a token are refused', async () => {
+    const { client } = await service(() => undefined, { beta: ['a\r\nx: y'] });
+    await expect(client.getAgentRun({ id: 'x' })).rejects.toThrow('has characters that no header can carry');
+  });
+});
+
+test('both ways to send the key work for every method', async () => {
+  const { server, client } = await service((_request, socket) => socket.write(json(200, { id: 'm', data: [] })), {
+    auth: 'bearer',
+  });
+  await client.getMonitor({ id: 'm' });
+  await client.deleteMonitor({ id: 'm' });
+  await client.updateMonitor({ id: 'm', name: 'n' });
+  expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(Array(3).fill('Bearer canary-key'));
+});

@@ -1,0 +1,432 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Client, type ClientOptions, createClient } from '../../../src/api/client.js';
+import { ApiError, StreamDropped } from '../../../src/api/errors.js';
+import { answer, type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+async function service(handler: Handler, options: Partial<ClientOptions> = {}) {
+  const server: RawServer = await rawServer(handler);
+  const client: Client = createClient({ apiKey: 'canary-7f3a9c', baseUrl: server.url, ...options });
+  open.push(server, client);
+  return { server, client };
+}
+
+const head = (extra = ''): string =>
+  `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\nx-request-id: req-9\r\n${extra}transfer-encoding: chunked\r\n\r\n`;
+const chunk = (text: string | Buffer): Buffer => {
+  const bytes = Buffer.from(text);
+  return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
+};
+const end = '0\r\n\r\n';
+/** A service that streams these texts and then ends in order, or cuts the connection. */
+const streaming =
+  (texts: readonly (string | Buffer)[], how: 'end' | 'cut' | 'open' = 'end'): Handler =>
+  (_request, socket) => {
+    socket.write(head());
+    for (const text of texts) socket.write(chunk(text));
+    if (how === 'end') socket.write(end);
+    if (how === 'cut') socket.destroySoon();
+  };
+const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
+const event = (id: number, name: string, value: unknown): string =>
+  `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(value)}\n\n`;
+
+/** What a stream gave, and how it ended. */
+async function all<C>(stream: AsyncIterable<C>): Promise<{ chunks: C[]; error: unknown }> {
+  const chunks: C[] = [];
+  try {
+    for await (const one of stream) chunks.push(one);
+    return { chunks, error: null };
+  } catch (error) {
+    return { chunks, error };
+  }
+}
+
+const delta = { type: 'text-delta', delta: 'Grüße ' };
+const done = { type: 'done', output: { content: 'x', grounding: [] }, searchTime: 5, costDollars: { total: 0.012 } };
+
+describe('a streamed search', () => {
+  test('fault 19: gives every chunk as it came, unknown ones too, and ends with [DONE]', async () => {
+    const chunks = [delta, { type: 'stream-reset', streamReset: true }, { type: 'new', x: [1, null] }, done];
+    const texts = [': keep-alive\n\n', 'retry: 5\n\n', ...chunks.map(data), 'data: [DONE]\n\n', data(delta)];
+    const { server, client } = await service(streaming(texts, 'open'));
+    const stream = client.streamSearch(
+      { query: 'q', outputSchema: { type: 'text' } },
+      { extraBody: { stream: false } },
+    );
+    expect(server.requests).toHaveLength(0);
+    expect(await all(stream)).toEqual({ chunks, error: null });
+    expect([stream.requestId, stream.costMicros, stream.lastEventId]).toEqual(['req-9', 12_000, null]);
+    const [request] = server.requests;
+    expect(JSON.parse(request?.body ?? '')).toEqual({ query: 'q', outputSchema: { type: 'text' }, stream: true });
+    expect(request?.headers).toMatchObject({ accept: 'text/event-stream', 'accept-encoding': 'identity' });
+  });
+
+  test('fault 17: that broke off is no stream that ended', async () => {
+    for (const how of ['end', 'cut'] as const) {
+      const { client } = await service(streaming([data(delta), 'data: {"type":"text-d'], how));
+      const { chunks, error } = await all(client.streamSearch({ query: 'q' }));
+      expect(chunks).toEqual([delta]);
+      expect(error).toBeInstanceOf(StreamDropped);
+      expect(error).toMatchObject({ name: 'StreamDropped', requestId: 'req-9', lastEventId: null });
+      expect((error as ApiError).verdict).toMatchObject({ type: 'ServiceUnavailable', retry: true, charged: 'maybe' });
+    }
+  });
+
+  test('is whole once its last chunk came, whatever becomes of the connection', async () => {
+    const { client } = await service(streaming([data(done)], 'cut'));
+    expect(await all(client.streamSearch({ query: 'q' }))).toEqual({ chunks: [done], error: null });
+  });
+
+  test('that the service answers as a whole is one chunk', async () => {
+    const body = { requestId: 'r', results: [{ title: 'x' }], costDollars: { total: 0.007 }, more: 1 };
+    const { client } = await service((_request, socket) => socket.write(json(200, body)));
+    const stream = client.streamSearch({ query: 'q' });
+    expect(await all(stream)).toEqual({ chunks: [{ ...body, type: 'response' }], error: null });
+    expect([stream.requestId, stream.costMicros]).toEqual(['r', 7000]);
+  });
+
+  test.each<[unknown, string, string]>([
+    [{ type: 'error', error: { message: 'no  words canary-7f3a9c' } }, 'ServiceUnavailable', 'no words [redacted]'],
+    [{ type: 'error' }, 'ServiceUnavailable', 'ended with an error'],
+    [{ type: 'error', error: 'no words' }, 'ServiceUnavailable', 'no words'],
+    [{ error: 'no words' }, 'ServiceUnavailable', 'no words'],
+    [{ type: 'error', error: { message: 'slow down', code: 429 } }, 'RateLimited', '429'],
+  ])('with the chunk %j fails', async (failure, type, message) => {
+    const { client } = await service(streaming([data(delta), data(failure), 'data: [DONE]\n\n']));
+    const { chunks, error } = await all(client.streamSearch({ query: 'q' }));
+    expect(chunks).toEqual([delta]);
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).not.toBeInstanceOf(StreamDropped);
+    expect(error).toMatchObject({ verdict: { type } });
+    expect(String(error)).toContain(message);
+  });
+
+  test('with a chunk of the wrong shape is refused, and the chunk kept', async () => {
+    for (const text of ['data: {"type":"results","results":7}\n\n', 'data: {"choices":{}}\n\n']) {
+      const { client } = await service(streaming([text]));
+      const { error } = await all(client.streamSearch({ query: 'q' }));
+      expect(error).toMatchObject({ verdict: { type: 'ResponseShape' }, body: text.slice(6).trim() });
+    }
+  });
+
+  test('fault 19: passes on what it does not know, whatever its shape, and comes to its end', async () => {
+    const deep = '['.repeat(100_000);
+    const odd = ['keep-alive', 'null', '[1]', '{"type":"progress","choices":5}', '{"type":7}', deep];
+    const texts = [
+      data(delta),
+      'event: ping\ndata:\n\n',
+      ...odd.map((text) => `event: e\ndata: ${text}\n\n`),
+      data(done),
+    ];
+    for (const [kind, last] of [
+      ['streamSearch', done],
+      ['streamAnswer', { costDollars: { total: 0.005 } }],
+    ] as const) {
+      const { client } = await service(streaming([...texts.slice(0, -1), data(last)]));
+      const { chunks, error } = await all<unknown>(client[kind]({ query: 'q' }));
+      expect(error).toBeNull();
+      const unknown = (value: unknown) => ({ type: 'unknown', event: 'e', data: value });
+      expect(chunks).toEqual([
+        delta,
+        ...['keep-alive', null, [1], { type: 'progress', choices: 5 }, { type: 7 }, deep].map(unknown),
+        last,
+      ]);
+    }
+  });
+
+  test('is refused before sending like any other', async () => {
+    const { server, client } = await service(streaming([]));
+    const { error } = await all(client.streamSearch({ query: 'q', numResults: 101 }));
+    expect(String(error)).toContain('POST /search: refused before sending: numResults is 101');
+    expect(server.connections()).toBe(0);
+  });
+});
+
+describe('a streamed answer', () => {
+  const words = { choices: [{ index: 0, delta: { role: 'assistant', content: 'Yes' }, finish_reason: null }] };
+  const stop = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+  const cost = { costDollars: { total: 0.005 }, requestId: 'r' };
+
+  test.each([[[words, stop]], [[words, { citations: [] }, cost]]])('ends without [DONE] behind %j', async (chunks) => {
+    const { client } = await service(streaming(chunks.map(data)));
+    expect(await all(client.streamAnswer({ query: 'q' }))).toEqual({ chunks, error: null });
+  });
+
+  test('broke off where the connection was cut, or nothing told that it was over', async () => {
+    for (const [chunks, how] of [
+      [[words, stop], 'cut'],
+      [[words], 'end'],
+    ] as const) {
+      const { client } = await service(streaming(chunks.map(data), how));
+      expect((await all(client.streamAnswer({ query: 'q' }))).error).toBeInstanceOf(StreamDropped);
+    }
+  });
+
+  test('fails with the error that it tells', async () => {
+    const failure = { tag: 'ERROR', payload: { error: { code: 500, message: 'boom' }, requestId: 'r' } };
+    const { client } = await service(streaming([data(words), data(failure)]));
+    const { error } = await all(client.streamAnswer({ query: 'q' }));
+    expect(error).toMatchObject({ facts: { status: 500 }, serverMessage: 'boom', verdict: { charged: 'maybe' } });
+  });
+});
+
+describe('a streamed agent run', () => {
+  const created = event(1, 'agent_run.created', { id: 'agent_run_1', status: 'queued' });
+  const trace = event(2, 'agent_run.search_trace', { callId: 'c', status: 'running' });
+  const run = { id: 'agent_run_1', object: 'agent_run', status: 'completed', costDollars: { total: 0.1 } };
+
+  test('ends with the terminal event, though the connection stays open', async () => {
+    const texts = [created, ': keep-alive\n\n', trace, event(3, 'agent_run.completed', run)];
+    const { server, client } = await service(streaming(texts, 'open'));
+    const stream = client.streamAgentRun({ query: 'q' });
+    const { chunks, error } = await all(stream);
+    expect(error).toBeNull();
+    expect(chunks.map(({ id, event: name }) => [id, name])).toEqual([
+      ['1', 'agent_run.created'],
+      ['2', 'agent_run.search_trace'],
+      ['3', 'agent_run.completed'],
+    ]);
+    expect(chunks[2]?.data).toEqual(run);
+    expect([stream.lastEventId, stream.costMicros]).toEqual(['3', 100_000]);
+    expect(server.requests[0]?.body).toBe('{"query":"q"}');
+  });
+
+  test('fault 17: gives an event once that is sent twice, and all of one id that differ', async () => {
+    const other = event(2, 'agent_run.search_trace', { callId: 'd', status: 'running' });
+    const texts = [created, created, trace, other, created, trace, event(3, 'agent_run.completed', run)];
+    const { client } = await service(streaming(texts));
+    const { chunks, error } = await all(client.streamAgentRun({ query: 'q' }));
+    expect(error).toBeNull();
+    expect(chunks.map(({ id }) => id)).toEqual(['1', '2', '2', '3']);
+  });
+
+  test.each(['failed', 'cancelled', 'timed_out'])('that ended %s has ended', async (status) => {
+    const { client } = await service(streaming([created, event(2, `agent_run.${status}`, { id: 'x', status })]));
+    expect((await all(client.streamAgentRun({ query: 'q' }))).error).toBeNull();
+  });
+
+  test('faults 17 and 18: that broke off tells the last id, from where a replay goes on', async () => {
+    const { client } = await service(streaming([created, trace], 'cut'));
+    const { error } = await all(client.streamAgentRun({ query: 'q' }));
+    expect(error).toBeInstanceOf(StreamDropped);
+    expect(error).toMatchObject({ lastEventId: '2', endpoint: 'createAgentRun' });
+
+    const replay = await service(streaming([event(3, 'agent_run.completed', run)]));
+    const events = replay.client.streamAgentRunEvents({ id: 'agent_run_1' }, { lastEventId: '2' });
+    expect((await all(events)).chunks).toHaveLength(1);
+    expect(replay.server.requests[0]?.headers).toMatchObject({ 'last-event-id': '2', accept: 'text/event-stream' });
+    expect(replay.server.requests[0]?.path).toBe('/agent/runs/agent_run_1/events');
+  });
+
+  test('replayed ends with the connection, and broke off where that is cut', async () => {
+    for (const [how, dropped] of [
+      ['end', false],
+      ['cut', true],
+    ] as const) {
+      const { client } = await service(streaming([created], how));
+      const { error } = await all(client.streamAgentRunEvents({ id: 'agent_run_1' }));
+      expect(error instanceof StreamDropped).toBe(dropped);
+    }
+  });
+
+  test('is refused like the plain call, before and by the service', async () => {
+    const body = { error: { type: 'RATE_LIMIT_ERROR', code: 'CONCURRENCY_LIMIT_REACHED', message: 'full' } };
+    const { client } = await service((_request, socket) => socket.write(json(429, body)));
+    const { error } = await all(client.streamAgentRun({ query: 'q' }));
+    expect(error).toMatchObject({ verdict: { type: 'ConcurrencyLimited' }, serverMessage: 'full' });
+  });
+
+  test('passes words on that are no JSON, and fails with an error event', async () => {
+    const texts = [
+      created,
+      'event: agent_run.note\ndata: words\n\n',
+      event(9, 'error', { error: { message: 'gone' } }),
+    ];
+    const { client } = await service(streaming(texts));
+    const { chunks, error } = await all(client.streamAgentRun({ query: 'q' }));
+    expect(chunks[1]).toEqual({ id: null, event: 'agent_run.note', data: 'words' });
+    expect(error).toMatchObject({ serverMessage: 'gone' });
+    expect(error).not.toBeInstanceOf(StreamDropped);
+  });
+});
+
+describe('a stream', () => {
+  test('fault 17: in pieces of one byte, within characters, is the same stream', async () => {
+    const text = Buffer.from(`${data(delta)}${data(done)}data: [DONE]\n\n`);
+    const pieces = [...text].map((byte) => Buffer.from([byte]));
+    const { client } = await service(streaming(pieces));
+    expect((await all(client.streamSearch({ query: 'q' }))).chunks).toEqual([delta, done]);
+  });
+
+  test('whose last event lacks its empty line has ended where that event is whole', async () => {
+    const { client } = await service(streaming([data(delta), 'data: [DONE]']));
+    expect(await all(client.streamSearch({ query: 'q' }))).toEqual({ chunks: [delta], error: null });
+  });
+
+  test('fault 19: is bounded, an event and all of it', async () => {
+    const large = data({ type: 'text-delta', delta: 'x'.repeat(200_000) });
+    const one = await service(streaming([large, 'data: [DONE]\n\n']), { maxEventChars: 100_000 });
+    const { error } = await all(one.client.streamSearch({ query: 'q' }));
+    expect(String(error)).toContain('an event of the stream is larger than 100000 characters');
+    expect(error).toMatchObject({ verdict: { type: 'ResponseShape' } });
+
+    const many = await service(streaming(Array(20).fill(large)), { maxBodyBytes: 1_000_000 });
+    const came = await all(many.client.streamSearch({ query: 'q' }));
+    expect(came.chunks.length).toBeLessThan(6);
+    expect(String(came.error)).toContain('the stream is larger than 1000000 bytes');
+  });
+
+  test('fault 19: that falls silent broke off; one that keeps alive goes on, to an end', async () => {
+    const { client } = await service(streaming([data(delta)], 'open'), { timeouts: { streamSilenceMs: 300 } });
+    const { chunks, error } = await all(client.streamSearch({ query: 'q' }));
+    expect(chunks).toEqual([delta]);
+    expect(String(error)).toContain('StreamDropped: POST /search: 200 OK: the answer stalled for 0.3 s');
+
+    const drip: Handler = (_request, socket) => {
+      socket.write(head());
+      const timer = setInterval(() => socket.write(chunk(': keep-alive\n\n')), 40);
+      socket.on('close', () => clearInterval(timer));
+    };
+    const alive = await service(drip, { timeouts: { streamSilenceMs: 300, streamMs: 900 } });
+    const began = performance.now();
+    const { error: late } = await all(alive.client.streamSearch({ query: 'q' }));
+    expect(performance.now() - began).toBeGreaterThan(800);
+    expect(String(late)).toContain('no whole answer within 0.9 s');
+  });
+
+  test('is cut by its signal, and when its reader leaves', async () => {
+    const stop = new AbortController();
+    const { server, client } = await service(streaming([data(delta)], 'open'));
+    const stream = client.streamSearch({ query: 'q' }, { signal: stop.signal });
+    const reading = all(
+      (async function* () {
+        for await (const one of stream) {
+          yield one;
+          stop.abort();
+        }
+      })(),
+    );
+    expect((await reading).error).toMatchObject({ aborted: true, name: 'StreamDropped' });
+
+    const closed = new Promise((resolve) => {
+      server.onConnection((socket) => socket.on('close', resolve));
+    });
+    for await (const one of client.streamSearch({ query: 'q' })) {
+      expect(one).toEqual(delta);
+      break;
+    }
+    await closed;
+  });
+
+  test('holds the connection back while nobody reads, and loses nothing', async () => {
+    const count = 400;
+    const big = (index: number) => data({ type: 'text-delta', delta: `${index} ${'x'.repeat(50_000)}` });
+    const { server, client } = await service(
+      streaming([...Array.from({ length: count }, (_, index) => big(index)), 'data: [DONE]\n\n']),
+    );
+    let read = 0;
+    for await (const one of client.streamSearch({ query: 'q' })) {
+      for (let turn = 0; read === 0 && turn < 500; turn++) await new Promise((resolve) => setImmediate(resolve));
+      if (read === 0) expect([...server.sockets][0]?.writableLength).toBeGreaterThan(0);
+      expect(one.delta?.startsWith(`${read} `)).toBe(true);
+      read++;
+    }
+    expect(read).toBe(count);
+  });
+
+  test('sent in gzip, though plain text was asked for, is read all the same', async () => {
+    const { gzipSync } = await import('node:zlib');
+    const body = gzipSync(`${data(delta)}data: [DONE]\n\n`);
+    const headers = { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' };
+    const { client } = await service((_request, socket) => socket.write(answer(200, body, headers)));
+    expect(await all(client.streamSearch({ query: 'q' }))).toEqual({ chunks: [delta], error: null });
+  });
+
+  test('that was lost before it began is told as any call', async () => {
+    const { client } = await service((_request, socket) => socket.destroy());
+    const { error } = await all(client.streamAgentRun({ query: 'q' }));
+    expect(error).toMatchObject({ facts: { phase: 'sent', status: null }, verdict: { charged: 'maybe' } });
+  });
+});
+
+describe('fault 18: a replay', () => {
+  const run = { id: 'agent_run_1', status: 'completed' };
+  const events = [
+    event(1, 'agent_run.created', { id: 'agent_run_1', status: 'queued' }),
+    event(2, 'agent_run.started', { id: 'agent_run_1', status: 'running' }),
+    event(3, 'agent_run.completed', run),
+  ];
+
+  test('that is refused says so, and is no dropped stream: the run is read by polling', async () => {
+    const { client } = await service((request, socket) => {
+      const refusal = { error: { type: 'INVALID_REQUEST', code: 'INVALID_REQUEST', message: 'unknown Last-Event-ID' } };
+      socket.write(request.headers['last-event-id'] ? json(400, refusal) : json(200, run));
+    });
+    const { error } = await all(client.streamAgentRunEvents({ id: 'agent_run_1' }, { lastEventId: '2' }));
+    expect(error).not.toBeInstanceOf(StreamDropped);
+    expect(error).toMatchObject({
+      verdict: { type: 'InvalidRequest', retry: false },
+      serverMessage: 'unknown Last-Event-ID',
+    });
+    expect((await client.getAgentRun({ id: 'agent_run_1' })).data).toEqual(run);
+  });
+
+  test('that forgot the id gives every event again, each with the id by which it is known', async () => {
+    const { client } = await service(streaming(events));
+    const { chunks, error } = await all(client.streamAgentRunEvents({ id: 'agent_run_1' }, { lastEventId: '2' }));
+    expect(error).toBeNull();
+    expect(chunks.map(({ id }) => id)).toEqual(['1', '2', '3']);
+  });
+
+  test('that repeats and reorders events passes each on once, in the order they come in, to its end', async () => {
+    const [created = '', started = '', completed = ''] = events;
+    const { client } = await service(streaming([started, created, started, created, completed]));
+    const stream = client.streamAgentRunEvents({ id: 'agent_run_1' });
+    const { chunks, error } = await all(stream);
+    expect(error).toBeNull();
+    expect(chunks.map(({ id }) => id)).toEqual(['2', '1', '3']);
+    expect(stream.lastEventId).toBe('3');
+  });
+});
+
+describe('fault 17: a stream cut behind any of its bytes', () => {
+  const words = { choices: [{ index: 0, delta: { content: 'Grüße 🚲' }, finish_reason: null }] };
+  const cases = [
+    ['streamSearch', { query: 'q' }, [data(delta), 'data: [DONE]\n\n']],
+    ['streamAnswer', { query: 'q' }, [data(words), data({ costDollars: { total: 0.005 } }), 'data: [DONE]\n\n']],
+    [
+      'streamAgentRun',
+      { query: 'q' },
+      [event(1, 'agent_run.created', { id: 'r', status: 'queued' }), event(2, 'agent_run.completed', { id: 'r' })],
+    ],
+  ] as const;
+
+  test.each(cases)('%s gives whole events only, and knows that it broke off', async (name, input, texts) => {
+    const bytes = Buffer.from(texts.join(''));
+    const { client } = await service((request, socket) => {
+      const at = Number(request.headers['x-cut']);
+      socket.write(head());
+      if (at > 0) socket.write(chunk(bytes.subarray(0, at)));
+      if (at < bytes.length) socket.destroySoon();
+    });
+    const read = (at: number) =>
+      all<unknown>(
+        (client[name] as (input: object, options: object) => AsyncIterable<unknown>)(input, {
+          extraHeaders: { 'x-cut': String(at) },
+        }),
+      );
+    const whole = await read(bytes.length);
+    expect(whole.error).toBeNull();
+    for (let at = 0; at < bytes.length; at++) {
+      const { chunks, error } = await read(at);
+      expect([at, chunks]).toEqual([at, whole.chunks.slice(0, chunks.length)]);
+      if (error === null) expect([at, chunks]).toEqual([at, whole.chunks]);
+      else expect([at, error]).toEqual([at, expect.any(StreamDropped)]);
+    }
+  });
+});

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { resume } from '../../../src/cli/commands/control.js';
+import { runEnrich } from '../../../src/cli/commands/run-enrich.js';
+import { toEnrichRequest } from '../../../src/cli/enrich-request.js';
+import { readMaxCost } from '../../../src/cli/max-cost-option.js';
+import { pausedText } from '../../../src/cli/render/paused.js';
+import { planData, planText } from '../../../src/cli/render/plan.js';
+import { settings } from '../../../src/cli/settings.js';
+import { pauseOf } from '../../../src/core/pause.js';
+import type { JobPlan } from '../../../src/worker/runtime-types.js';
+import {
+  fakeContext,
+  fakeHandle,
+  fakeRuntime,
+  listen,
+  plan,
+  progress,
+  request,
+} from '../../support/cli/fake-runtime.js';
+
+let service: Awaited<ReturnType<typeof listen>>;
+beforeAll(async () => {
+  service = await listen();
+});
+afterAll(() => service.close());
+
+const bounded = (maxCostDollars: number | 'none'): JobPlan => ({ ...plan, request: { ...request, maxCostDollars } });
+const config = { service: 'live', origin: 'https://api.exa.ai', rate: { qps: 10 } } as const;
+
+describe('--max-cost', () => {
+  it.each([
+    ['1.00', 1],
+    ['$0.5', 0.5],
+    ['0', 0],
+    ['none', 'none'],
+  ])('takes %s', (text, wanted) => {
+    expect(readMaxCost(text, [])).toBe(wanted);
+  });
+
+  it.each(['1,50', '-1', '1e3', 'NaN', '', '0.0000001', '€2'])('refuses %s and says what it wants', (text) => {
+    const mistakes: string[] = [];
+    toEnrichRequest('-', { job: 'brands', maxCost: text }, '/data', mistakes);
+    expect(mistakes).toEqual([`--max-cost: '${text}' is not an amount of dollars such as 5 or 0.50, nor none.`]);
+  });
+
+  it('is in the plan, as where the job would stop or as its most', () => {
+    expect(planText(bounded(0.05), config)).toMatch(/Dollars: +would stop at \$0\.05 of an estimated \$0\.20/);
+    expect(planText(bounded(5), config)).toMatch(/Dollars: +about \$0\.20, at most \$5\.00/);
+    expect(planText(bounded('none'), config)).toMatch(/Dollars: +about \$0\.20\n/);
+    expect(planData(bounded(0.05), config)).toMatchObject({ dollars: 0.2, maxDollars: 0.05 });
+    expect(planData(plan, config)).toMatchObject({ maxDollars: null });
+  });
+
+  it('is announced, and what is asked about is what may be spent', async () => {
+    const { runtime } = fakeRuntime({ plan: async () => ({ ...bounded(0.05), estimateMicros: 90_000_000 }) });
+    const { context, err } = fakeContext(runtime, { tty: true });
+    const manner = { json: false, dryRun: false, yes: false, asksAlways: false };
+    expect(await runEnrich(context, settings(context, {}), request, manner)).toBe(0);
+    expect(err()).toContain('for about $90.00, to stop at $0.05');
+    expect(err()).not.toContain('of real money');
+  });
+
+  it('goes with a resume, which says nothing of it where it was not given', async () => {
+    const told: unknown[] = [];
+    const handle = fakeHandle({
+      resume: async (how) => void told.push(how),
+      result: async () => Promise.reject(new Error('enough')),
+    });
+    const { runtime } = fakeRuntime({ attach: async () => handle });
+    for (const flags of [{ maxCost: '2' }, { maxCost: 'none' }, {}]) {
+      await resume(fakeContext(runtime).context, 'brands', flags).catch(() => undefined);
+    }
+    expect(told).toEqual([{ maxCostDollars: 2 }, { maxCostDollars: 'none' }, {}]);
+  });
+});
+
+describe('a job that waits for a person', () => {
+  const failure = (type: string, tag: string, status = 402) => ({
+    type,
+    message: `POST /contents: ${status} (${tag})`,
+    details: { status, tag },
+  });
+  const budget = (scope: 'job' | 'day' | 'month', resetsAt: number | null) => ({
+    type: 'BudgetExceeded',
+    message: 'used up',
+    details: { scope, capMicros: 7_000_000, remainingMicros: 400, resetsAt },
+  });
+
+  it.each([
+    [failure('PaymentRequired', 'NO_MORE_CREDITS'), 'credits', "the team's prepaid credits are used up; buy more"],
+    [failure('PaymentRequired', 'API_KEY_BUDGET_EXCEEDED'), 'credits', 'the budget that this API key has'],
+    [failure('PaymentRequired', 'TEAM_BUDGET_EXCEEDED'), 'credits', 'the budget that the team has set at the service'],
+    [failure('PaymentRequired', 'SOMETHING_NEW'), 'credits', 'the service wants to be paid'],
+    [failure('ApiKeyMissing', 'X402_PAYMENT_REQUIRED'), 'key', 'without an API key; set SEARCHFLOW_API_KEY'],
+    [failure('Unauthorized', 'INVALID_API_KEY', 401), 'key', 'the service refuses the API key'],
+    [failure('RateLimited', 'RATE_LIMIT_EXCEEDED', 429), 'rate', 'more than an hour of rest'],
+    [
+      budget('job', null),
+      'budget',
+      '$0.9996 is spent of the $1.00 that this run may cost, and what is left pays for no further request; ' +
+        'raise it and go on: searchflow resume brands-1 --max-cost 2',
+    ],
+    [
+      budget('day', Date.UTC(2026, 10, 22)),
+      'budget',
+      '$6.9996 of the $7.00 that the team may spend a day is spent or in flight; the day ends at 2026-11-22T00:00:00Z. ' +
+        'Go on then, or once it is raised (searchflow limits set --per-day): searchflow resume brands-1',
+    ],
+    [budget('month', Date.UTC(2026, 11, 1)), 'budget', 'the month ends at 2026-12-01T00:00:00Z'],
+  ])('is told the reason and the way out of %o', (what, reason, sentence) => {
+    const pause = pauseOf(what, 'brands-1', 1_000_000);
+    expect(pause?.reason).toBe(reason);
+    expect(pause?.message).toContain(sentence);
+    expect(pause?.message).toContain('searchflow resume brands-1');
+  });
+
+  it('waits for nothing that only a change of the job would mend', () => {
+    expect(pauseOf({ type: 'SinkUnusable', message: 'no permission', details: null }, 'brands-1', null)).toBeNull();
+  });
+
+  const paused = { ...progress, phase: 'paused', message: 'searchflow resume brands-1 --max-cost 2' } as const;
+
+  it('is told commands as they are typed in a clone', () => {
+    const text = pausedText({ ...paused, pausedFor: 'budget' }, ['enrich', 'x.csv'], {
+      npm_lifecycle_event: 'searchflow',
+    });
+    expect(text).toContain('npm run -s searchflow -- resume brands-1 --max-cost 2');
+    expect(pausedText({ ...paused, pausedFor: 'budget' }, ['enrich'], {})).toBe(
+      'Paused (budget): searchflow resume brands-1 --max-cost 2\nNothing is lost: what was bought stays bought.',
+    );
+  });
+
+  it('ends the command with 1 where the budget is used up', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    try {
+      const handle = fakeHandle({
+        progress: async () => {
+          vi.advanceTimersByTime(1500);
+          return { progress: { ...paused, pausedFor: 'budget', maxCostMicros: 1_000_000 }, running: [] };
+        },
+      });
+      const { context, out, err } = fakeContext(fakeRuntime({ start: async () => handle }).runtime);
+      const manner = { json: true, dryRun: false, yes: false, asksAlways: false };
+      expect(await runEnrich(context, settings(context, {}), request, manner)).toBe(1);
+      expect(err()).toContain('Paused (budget): searchflow resume brands-1 --max-cost 2');
+      expect(err()).toContain('$0.00 of $1.00');
+      expect(JSON.parse(out())).toMatchObject({ kind: 'paused', job: 'brands-1', pausedFor: 'budget', maxDollars: 1 });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});

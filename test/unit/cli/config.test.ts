@@ -1,0 +1,213 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { type ConfigFlags, readConfig } from '../../../src/worker/config.js';
+import { UsageError } from '../../../src/worker/runtime-types.js';
+
+const key = 'canary-5f2e91c4';
+
+function read(env: Record<string, string>, flags: ConfigFlags = {}) {
+  const said: string[] = [];
+  return { config: readConfig({ env, flags, cwd: '/data', say: (line) => said.push(line) }), said };
+}
+
+function mistakes(env: Record<string, string>, flags: ConfigFlags = {}): string {
+  try {
+    read(env, flags);
+  } catch (error) {
+    if (error instanceof UsageError) return error.message;
+    throw error;
+  }
+  throw new Error('no mistake was found');
+}
+
+describe('readConfig', () => {
+  it('works on the sandbox where no key is set', () => {
+    const { config } = read({});
+    expect(config).toMatchObject({
+      service: 'sandbox',
+      origin: 'sandbox',
+      baseUrl: 'http://127.0.0.1:1',
+      apiKey: null,
+      namespace: 'default',
+    });
+    expect(config).toMatchObject({ stateDir: '/data/.searchflow', taskQueue: 'searchflow', temporalAddress: null });
+    expect(config).toMatchObject({ rate: { profile: 'contract' }, concurrency: 50 });
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  it('works on the public service where a key is set, under either name', () => {
+    for (const name of ['SEARCHFLOW_API_KEY', 'EXA_API_KEY']) {
+      const { config } = read({ [name]: key });
+      expect(config).toMatchObject({ service: 'live', origin: 'https://api.exa.ai', baseUrl: 'https://api.exa.ai' });
+      expect(config.apiKey?.reveal()).toBe(key);
+      expect(inspect(config, { depth: 5 }) + JSON.stringify(config)).not.toContain(key);
+    }
+  });
+
+  it('takes an empty variable for one that is not set', () => {
+    expect(read({ SEARCHFLOW_API_KEY: '', SEARCHFLOW_QPS: '', SEARCHFLOW_STATE_DIR: '' }).config).toEqual({
+      ...read({}).config,
+      say: expect.any(Function),
+    });
+  });
+
+  it('lets the command line win over the environment', () => {
+    const { config } = read({ SEARCHFLOW_QPS: '3', SEARCHFLOW_CONCURRENCY: '4' }, { qps: '25' });
+    expect(config).toMatchObject({ rate: { qps: 25 }, concurrency: 4 });
+    expect(read({ SEARCHFLOW_QPS: '3' }, { rateProfile: 'public' }).config).toMatchObject({
+      rate: { profile: 'public' },
+      concurrency: 256,
+    });
+  });
+
+  it('stays on the sandbox where the sandbox was asked for, whatever the key', () => {
+    const { config } = read({ SEARCHFLOW_API_KEY: 'not a key', SEARCHFLOW_BASE_URL: 'x' }, { service: 'sandbox' });
+    expect(config).toMatchObject({ service: 'sandbox', apiKey: null });
+  });
+
+  it('reports all mistakes together, each by name, value and place (fault 54)', () => {
+    const text = mistakes(
+      {
+        SEARCHFLOW_BASE_URL: 'ftp://example.com',
+        SEARCHFLOW_QPS: '0',
+        SEARCHFLOW_RATE_PROFILE: 'quick',
+        SEARCHFLOW_CONCURRENCY: 'many',
+        SEARCHFLOW_TASK_QUEUE: 'a b',
+        TEMPORAL_ADDRESS: 'http://localhost:7233',
+      },
+      { service: 'live' },
+    );
+    expect(text.split('\n')).toEqual([
+      expect.stringMatching(/^SEARCHFLOW_BASE_URL is set but there is no key: .*EXA_API_KEY/),
+      expect.stringMatching(/^SEARCHFLOW_BASE_URL: 'ftp:\/\/example.com' \(environment\)/),
+      expect.stringMatching(/^SEARCHFLOW_QPS: '0' \(environment\) is not a whole number/),
+      expect.stringMatching(/^SEARCHFLOW_RATE_PROFILE: 'quick' \(environment\) .*contract, boost, public/),
+      expect.stringMatching(/^SEARCHFLOW_QPS and SEARCHFLOW_RATE_PROFILE \(environment\) contradict/),
+      expect.stringMatching(/^SEARCHFLOW_CONCURRENCY: 'many'/),
+      expect.stringMatching(/^SEARCHFLOW_TASK_QUEUE: 'a b'/),
+      expect.stringMatching(/^Temporal address: 'http:\/\/localhost:7233' \(TEMPORAL_ADDRESS in the environment\)/),
+    ]);
+  });
+
+  it.each(['1.5', '-1', '1e3', ' 5', '10001', '٣'])('refuses a rate of %s', (qps) => {
+    expect(mistakes({}, { qps })).toMatch(/^--qps: .*command line.* is not a whole number/);
+  });
+
+  it.each([`${key} `, `${key}\n`, `"${key}"é`, `a\u200b${key}`, '   '])(
+    'refuses a key with odd characters without printing it',
+    (bad) => {
+      const text = mistakes({ SEARCHFLOW_API_KEY: bad });
+      expect(text).toContain('SEARCHFLOW_API_KEY: the key (environment, not shown)');
+      expect(text).not.toContain(key);
+    },
+  );
+
+  it('takes no empty name for a warehouse', () => {
+    for (const into of ['', ' '])
+      expect(mistakes({}, { into })).toBe(
+        `--into: '${into}' (command line) is no warehouse; give the path of a DuckDB file, or postgres://host/database.`,
+      );
+  });
+
+  it('says of an --into that is no address what one looks like, without showing it', () => {
+    expect(mistakes({}, { into: 'postgres://ann:canary@host:abc/db' })).toBe(
+      '--into: the value (not shown) (command line) is not an address such as postgres://host:5432/database.',
+    );
+  });
+
+  it('never prints a key that was put into another setting', () => {
+    expect(mistakes({ SEARCHFLOW_API_KEY: key, SEARCHFLOW_QPS: key })).not.toContain(key);
+    expect(mistakes({ SEARCHFLOW_API_KEY: key, SEARCHFLOW_BASE_URL: `https://u:${key}@example.com` })).not.toContain(
+      key,
+    );
+    expect(
+      mistakes({ SEARCHFLOW_API_KEY: 'other', SEARCHFLOW_BASE_URL: `https://u:${key}@example.com` }),
+    ).not.toContain(key);
+    expect(mistakes({ SEARCHFLOW_API_KEY: 'other', SEARCHFLOW_BASE_URL: `https://x.org/?key=${key}` })).not.toContain(
+      key,
+    );
+  });
+
+  it.each([
+    ['http://example.com', 'must begin with https'],
+    ['http://localhost.example.com', 'must begin with https'],
+    ['example.com', 'is not an http or https address'],
+    ['https://user@example.com', 'user name or password'],
+    ['https://example.com/?a=b', 'query or fragment'],
+  ])('refuses the base URL %s', (url, reason) => {
+    expect(mistakes({ SEARCHFLOW_API_KEY: key, SEARCHFLOW_BASE_URL: url })).toContain(reason);
+  });
+
+  it.each(['http://localhost:8080/', 'http://127.0.0.1:8080', 'http://[::1]:1', 'https://example.com/v2//'])(
+    'takes the base URL %s without its last slash',
+    (url) => {
+      const { config } = read({ SEARCHFLOW_API_KEY: key, SEARCHFLOW_BASE_URL: url });
+      expect(config.baseUrl).toBe(url.replace(/\/+$/, ''));
+      expect(config.origin).toBe(config.baseUrl);
+    },
+  );
+
+  it('takes Temporal address and namespace from the environment', () => {
+    const { config } = read({ TEMPORAL_ADDRESS: 'temporal.internal:7233', TEMPORAL_NAMESPACE: 'etl' });
+    expect(config).toMatchObject({ temporalAddress: 'temporal.internal:7233', namespace: 'etl' });
+  });
+
+  it('takes the store, the team and the warehouse from the environment and never prints their passwords', () => {
+    const { config } = read({
+      SEARCHFLOW_STORE: 'postgres://ann:canary-store@db.internal/etl',
+      SEARCHFLOW_WAREHOUSE_URL: 'postgresql://bob:canary-house@db.internal:6432/dw?schema=raw',
+      SEARCHFLOW_TEAM: 'growth',
+      SEARCHFLOW_KEY_QPS: '4',
+      SEARCHFLOW_METRICS: '127.0.0.1:9464',
+    });
+    expect(config).toMatchObject({ team: 'growth', keyQps: 4, metricsAddress: '127.0.0.1:9464', deadAfterMs: 15_000 });
+    expect(config.store?.shown).toBe('postgres://db.internal:5432/etl');
+    expect(config.warehouse?.shown).toBe('postgres://db.internal:6432/dw?schema=raw');
+    expect(config.store?.url.reveal()).toContain('canary-store');
+    expect(inspect(config, { depth: 5 }) + JSON.stringify(config)).not.toContain('canary');
+  });
+
+  it('reports every mistake of the store together, without the address', () => {
+    const text = mistakes({
+      SEARCHFLOW_STORE: 'mysql://ann:canary-store@db.internal/etl',
+      SEARCHFLOW_WAREHOUSE_URL: 'postgres://bob:canary-house@db.internal',
+      SEARCHFLOW_TEAM: 'our team',
+      SEARCHFLOW_KEY_QPS: '0',
+      SEARCHFLOW_METRICS: '9464',
+      SEARCHFLOW_DEAD_AFTER_SECONDS: '1',
+    });
+    expect(text.split('\n').map((line) => line.split(':', 1)[0])).toEqual([
+      'SEARCHFLOW_KEY_QPS',
+      'SEARCHFLOW_TEAM',
+      'SEARCHFLOW_DEAD_AFTER_SECONDS',
+      'SEARCHFLOW_STORE',
+      'SEARCHFLOW_WAREHOUSE_URL',
+      'SEARCHFLOW_METRICS',
+    ]);
+    expect(text).not.toContain('canary');
+    expect(text).toContain('names no database');
+  });
+
+  it('keeps store and warehouse in schemas of their own', () => {
+    const text = mistakes({
+      SEARCHFLOW_STORE: 'postgres://ann:canary-store@db.internal/etl?schema=searchflow',
+      SEARCHFLOW_WAREHOUSE_URL: 'postgresql://bob:canary-house@db.internal:5432/etl',
+    });
+    expect(text).toMatch(/^SEARCHFLOW_STORE: .*is the very schema of the warehouse/);
+    expect(text).not.toContain('canary');
+  });
+
+  it('names the missing Temporal configuration file', () => {
+    expect(mistakes({ TEMPORAL_CONFIG_FILE: '/nowhere/temporal.toml', TEMPORAL_PROFILE: 'p' })).toMatch(
+      /TEMPORAL_(PROFILE|CONFIG_FILE)/,
+    );
+  });
+
+  it('warns of a misspelt variable and names the closest', () => {
+    const { said } = read({ SEARCHFLOW_QSP: '5', SEARCHFLOW_KEY: key, OTHER: '1' });
+    expect(said).toEqual([
+      'Warning: the variable SEARCHFLOW_QSP is not known and has no effect; did you mean SEARCHFLOW_QPS?',
+      'Warning: the variable SEARCHFLOW_KEY is not known and has no effect; did you mean SEARCHFLOW_API_KEY?',
+    ]);
+  });
+});

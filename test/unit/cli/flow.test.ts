@@ -1,0 +1,408 @@
+import { EventEmitter, once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { runEnrich } from '../../../src/cli/commands/run-enrich.js';
+import type { Context } from '../../../src/cli/context.js';
+import { failureText } from '../../../src/cli/failure-text.js';
+import { checkReachable, checkWarehouse } from '../../../src/cli/reach.js';
+import { settings } from '../../../src/cli/settings.js';
+import { watchInterrupts } from '../../../src/cli/signals.js';
+import { scrubber } from '../../../src/cli/terminal.js';
+import { watchWalk } from '../../../src/cli/watch-walk.js';
+import { Secret } from '../../../src/core/secret.js';
+import { parseAddress } from '../../../src/postgres/index.js';
+import { JobFailed, type JobHandle, type Runtime, UsageError } from '../../../src/worker/runtime-types.js';
+import {
+  fakeContext,
+  fakeHandle,
+  fakeRuntime,
+  listen,
+  plan,
+  progress,
+  request,
+  summary,
+} from '../../support/cli/fake-runtime.js';
+
+let service: Awaited<ReturnType<typeof listen>>;
+beforeAll(async () => {
+  service = await listen();
+});
+afterAll(() => service.close());
+
+const manner = { json: false, dryRun: false, yes: false, asksAlways: false };
+const run = (context: Context, changes: Partial<typeof manner> = {}, csv: string | null = null) =>
+  runEnrich(context, settings(context, {}), { ...request, csv }, { ...manner, ...changes });
+
+/** A job that goes on until something ends the command. */
+const endless: Partial<Runtime> = { start: async () => fakeHandle() };
+
+describe('enrich', () => {
+  it('runs the job to its end, keeps stdout for data and says on which service', async () => {
+    const { runtime, calls } = fakeRuntime();
+    const { context, out, err } = fakeContext(runtime);
+    expect(await run(context)).toBe(0);
+    expect(out()).toBe('');
+    expect(err()).toContain(
+      `brands: 200 rows, 200 URLs to buy in 2 requests for about $0.20; on the real service at ${service.url}.`,
+    );
+    expect(err()).toContain('Done: 200 rows of brands');
+    expect(calls).toEqual(['plan', 'start', 'unknownOutcomes', 'close drain']);
+  });
+
+  it('prints the summary as one JSON object on stdout with --json', async () => {
+    const { context, out, err } = fakeContext(fakeRuntime().runtime);
+    expect(await run(context, { json: true })).toBe(0);
+    expect(JSON.parse(out())).toMatchObject({ kind: 'summary', byStatus: { success: 195 }, dollars: 0.195 });
+    expect(out().trim().split('\n')).toHaveLength(1);
+    expect(err()).not.toContain('Done:');
+  });
+
+  it('prints the plan and starts nothing in a dry run', async () => {
+    const { runtime, calls } = fakeRuntime();
+    const { context, out } = fakeContext(runtime);
+    expect(await run(context, { dryRun: true })).toBe(0);
+    expect(out()).toMatch(
+      /Distinct URLs: +200\nAlready bought: +0\nBad rows: +0\nTo buy: +200 URLs\nRequests: +2 of up to 100 URLs\nDollars: +about \$0\.20\nTime: +0\.2 s at 10 requests a second/,
+    );
+    expect(calls).toEqual(['plan', 'close drain']);
+  });
+
+  it('says what it buys in the words of the operation', async () => {
+    const planned = async (operation: string, changes: object) => {
+      const told = {
+        ...plan,
+        staged: { ...plan.staged, operation, batch: 1 },
+        toBuy: 3470,
+        requests: 3470,
+        ...changes,
+      };
+      const { context, err } = fakeContext(fakeRuntime({ plan: async () => told }).runtime);
+      await run(context, { yes: true });
+      const dry = fakeContext(fakeRuntime({ plan: async () => told }).runtime);
+      await run(dry.context, { dryRun: true });
+      return `${err()}\n${dry.out()}`;
+    };
+    const searches = await planned('search', { estimateMicros: 24_290_000, seconds: 347 });
+    expect(searches).toContain('brands: 200 rows, 3,470 searches to buy for about $24.29; on the real service');
+    expect(searches).toMatch(
+      /Buys: +searches\nDistinct: +200\n[\s\S]*Requests: +3,470\nDollars: +about \$24\.29\nTime: +5 min 47 s at 10/,
+    );
+    const runs = await planned('agent', { estimateMicros: 5_000_000, estimateIsMost: true, perSecond: 5 });
+    expect(runs).toContain('3,470 agent runs to buy for at most $5.00');
+    expect(runs).toMatch(/at 50 at a time and 5 requests a second, if each takes a minute/);
+  });
+
+  it('starts nothing for a job that is complete, and writes the CSV that was asked for again', async () => {
+    const { runtime, calls } = fakeRuntime({
+      plan: async () => ({ ...plan, standing: 'complete', toBuy: 0, requests: 0 }),
+    });
+    const { context, err } = fakeContext(runtime);
+    expect(await run(context, {}, 'out.csv')).toBe(0);
+    expect(err()).toContain('No request was sent');
+    expect(err()).toContain('/data/out.csv');
+    expect(calls).toEqual(['plan', 'export', 'summary', 'unknownOutcomes', 'close drain']);
+  });
+
+  it('writes the CSV where the job itself did not', async () => {
+    const { runtime, calls } = fakeRuntime();
+    const { context, err } = fakeContext(runtime);
+    await run(context, {}, 'out.csv');
+    expect(calls).toContain('export');
+    expect(err()).toContain('Written: /data/out/brands.duckdb, /data/out.csv');
+  });
+
+  it('ends with 0 where rows failed and with an error where the job failed', async () => {
+    const failing = fakeRuntime({
+      start: async () => fakeHandle({ result: () => Promise.reject(new JobFailed('the warehouse is damaged')) }),
+    });
+    const { context } = fakeContext(failing.runtime);
+    await expect(run(context)).rejects.toThrow('the warehouse is damaged');
+    expect(failing.calls.at(-1)).toBe('close drain');
+    const cancelled = fakeRuntime({
+      start: async () => fakeHandle({ result: async () => ({ ...summary, phase: 'cancelled' }) }),
+    });
+    expect(await run(fakeContext(cancelled.runtime).context)).toBe(1);
+  });
+
+  it('ends with 1 where the job waits for a person, says why and how to go on', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    try {
+      const paused = {
+        ...progress,
+        phase: 'paused',
+        pausedFor: 'credits',
+        message: 'POST /contents: 402, no credits left',
+      } as const;
+      const handle = fakeHandle({
+        progress: async () => {
+          vi.advanceTimersByTime(1500);
+          return { progress: paused, running: [] };
+        },
+      });
+      const { context, err } = fakeContext(fakeRuntime({ start: async () => handle }).runtime);
+      expect(await run(context)).toBe(1);
+      expect(err()).toContain('Paused (credits): POST /contents: 402, no credits left');
+      expect(err()).toContain('go on: searchflow enrich brands.csv');
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('goes on watching though a look at the progress fails', async () => {
+    let looks = 0;
+    let finish: () => void = () => undefined;
+    const done = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const handle = fakeHandle({
+      progress: async () => {
+        looks++;
+        if (looks === 1) throw new Error('no worker answered the query');
+        finish();
+        return { progress, running: [] };
+      },
+      result: () => done.then(() => summary),
+    });
+    const { context, err } = fakeContext(fakeRuntime({ start: async () => handle }).runtime);
+    expect(await run(context)).toBe(0);
+    expect(looks).toBeGreaterThan(1);
+    expect(err()).not.toContain('no worker answered');
+  });
+
+  it.each(['well', 'badly'])('shows nothing of a look that was under way when the job ended %s', async (how) => {
+    let answer: (shown: Awaited<ReturnType<JobHandle['progress']>>) => void = () => undefined;
+    const late = new Promise<Awaited<ReturnType<JobHandle['progress']>>>((resolve) => {
+      answer = resolve;
+    });
+    const result = async () => {
+      if (how === 'badly') throw new JobFailed('the warehouse is damaged');
+      return summary;
+    };
+    const handle = fakeHandle({ progress: () => late, result });
+    const { context, err } = fakeContext(fakeRuntime({ start: async () => handle }).runtime);
+    await run(context).catch(() => null);
+    const said = err();
+    answer({ progress, running: [] });
+    await new Promise(setImmediate);
+    expect(err()).toBe(said);
+  });
+
+  it('refuses to spend real money unasked where it must ask and nobody is there', async () => {
+    const { runtime, calls } = fakeRuntime();
+    const { context } = fakeContext(runtime);
+    await expect(run(context, { asksAlways: true })).rejects.toThrow('give --yes');
+    expect(calls).not.toContain('start');
+    expect(await run(fakeContext(runtime).context, { asksAlways: true, yes: true })).toBe(0);
+  });
+});
+
+it('says of a walk that somebody else cancelled that nothing is lost, and how it goes on', async () => {
+  const { runtime } = fakeRuntime();
+  const cause = Object.assign(new Error('cancelled'), { name: 'CancelledFailure' });
+  const handle = {
+    job: 'events-sync-1',
+    progress: () => Promise.reject(new Error('no worker answered the query')),
+    running: async () => [],
+    result: () => Promise.reject(new JobFailed('it was cancelled', { cause })),
+  };
+  const session = { runtime, stopped: new AbortController().signal };
+  await expect(watchWalk(fakeContext(runtime).context, session, handle, { json: false })).rejects.toThrow(
+    'it was cancelled; what it loaded stays, and its events command makes it go on',
+  );
+});
+
+describe('Ctrl-C', () => {
+  it('drains, says so with the number of paid requests, and how to go on, and ends with 130 (fault 25)', async () => {
+    const { runtime, calls } = fakeRuntime(endless);
+    const { context, err, press } = fakeContext(runtime);
+    const code = run(context);
+    await vi.waitFor(() => expect(calls).toContain('start'));
+    press();
+    expect(await code).toBe(130);
+    expect(err()).toContain('letting 3 paid requests in flight land (at most 10 s); press Ctrl-C again to stop now');
+    expect(err()).toContain('Stopped. To go on: searchflow enrich brands.csv');
+    expect(err()).toMatch(/next command of this folder that runs a worker .*To end it: searchflow cancel brands-1$/m);
+    expect(calls.filter((call) => call.startsWith('close'))).toEqual(['close drain']);
+  });
+
+  /** Stops a command twice that does not drain; so many paid requests are in flight. */
+  async function pressTwice(inFlight: number) {
+    const { runtime, calls } = fakeRuntime({
+      ...endless,
+      inFlight: () => inFlight,
+      close: (mode) => (mode === 'now' ? Promise.resolve() : new Promise(() => undefined)),
+    });
+    const { context, err, press } = fakeContext(runtime);
+    const code = run(context);
+    await vi.waitFor(() => expect(calls).toContain('start'));
+    press();
+    await vi.waitFor(() => expect(calls).toContain('close drain'));
+    press();
+    expect(await code).toBe(130);
+    return { calls, said: err() };
+  }
+
+  it('cuts at the second one', async () => {
+    const { calls, said } = await pressTwice(3);
+    expect(calls.filter((call) => call.startsWith('close'))).toEqual(['close drain', 'close now']);
+    expect(said).toContain('Stopped at once; requests cut off may show as unknown outcomes.');
+  });
+
+  it('speaks of no unknown outcomes where what is cut off was free', async () => {
+    const { said } = await pressTwice(0);
+    expect(said).toContain('Stopped. To go on:');
+    expect(said).not.toContain('unknown outcomes');
+  });
+
+  it('ends with 143 on SIGTERM', async () => {
+    const { runtime, calls } = fakeRuntime(endless);
+    const { context, press } = fakeContext(runtime);
+    const code = run(context);
+    await vi.waitFor(() => expect(calls).toContain('start'));
+    press('SIGTERM');
+    expect(await code).toBe(143);
+  });
+
+  it('only detaches where another process works on the job (fault 28)', async () => {
+    const { runtime, calls } = fakeRuntime({ ...endless, clientOnly: true });
+    const { context, err, press } = fakeContext(runtime);
+    const code = run(context);
+    await vi.waitFor(() => expect(calls).toContain('start'));
+    press();
+    expect(await code).toBe(130);
+    expect(err()).toContain('Detached; the job goes on');
+    expect(err()).not.toContain('Stopping');
+  });
+
+  it('says that nothing was bought where it comes while planning', async () => {
+    const { runtime, calls } = fakeRuntime({ plan: () => new Promise(() => undefined) });
+    const { context, err, press } = fakeContext(runtime);
+    const code = run(context);
+    await vi.waitFor(() => expect(calls).toContain('plan'));
+    press();
+    expect(await code).toBe(130);
+    expect(err()).toContain('Stopped; nothing was bought.');
+  });
+
+  it('is taken once where npm hands the same press on', async () => {
+    const source = new EventEmitter();
+    let now = 0;
+    const interrupts = watchInterrupts(source, () => now);
+    let again = false;
+    void interrupts.second.then(() => {
+      again = true;
+    });
+    source.emit('SIGINT', 'SIGINT');
+    now = 20;
+    source.emit('SIGINT', 'SIGINT');
+    expect(await interrupts.first).toBe('SIGINT');
+    expect(again).toBe(false);
+    now = 900;
+    source.emit('SIGINT', 'SIGINT');
+    expect(await interrupts.second).toBe('SIGINT');
+    interrupts.close();
+    expect(source.listenerCount('SIGINT')).toBe(0);
+  });
+});
+
+describe('reaching the service', () => {
+  it.each([
+    [
+      'http://127.0.0.1:9',
+      /127\.0\.0\.1:9 \(SEARCHFLOW_BASE_URL\) can't be reached: the connection is refused\. Nothing was bought\./,
+    ],
+    ['http://no-such-host.invalid', /can't be reached: (there is no such host|its name could not be looked up)/],
+  ])('tells in a sentence that %s is not there (fault 14)', async (baseUrl, sentence) => {
+    await expect(checkReachable({ service: 'live', baseUrl })).rejects.toThrow(sentence);
+  });
+
+  it('connects without sending anything, and not at all for the sandbox', async () => {
+    await expect(checkReachable({ service: 'live', baseUrl: service.url })).resolves.toBeUndefined();
+    await expect(checkReachable({ service: 'sandbox', baseUrl: 'http://127.0.0.1:9' })).resolves.toBeUndefined();
+  });
+
+  it('tells that a plain server is no https service', async () => {
+    const baseUrl = service.url.replace('http:', 'https:');
+    const hangUp = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')).listen(0, '127.0.0.1');
+    await once(hangUp, 'listening');
+    const { port } = hangUp.address() as AddressInfo;
+    await expect(checkReachable({ service: 'live', baseUrl: baseUrl.replace(/\d+$/, String(port)) })).rejects.toThrow(
+      /can't be reached/,
+    );
+    hangUp.close();
+  });
+});
+
+describe('reaching the warehouse', () => {
+  const database = (url: string) => ({ url: new Secret(url), shown: parseAddress(url, 'searchflow').shown });
+
+  it.each([
+    [
+      ['postgres://ann:canary-pw@127.0.0.1:9/dw', '--into'],
+      /127\.0\.0\.1:9\/dw can't be reached: connect ECONNREFUSED/,
+    ],
+    [['postgres://ann:canary-pw@no-such-host.invalid/dw', null], /no-such-host\.invalid:5432\/dw can't be reached: /],
+  ] as const)(
+    'tells that nothing listens at %j, and the way out, once it was waited for',
+    async ([url, flag], sentence) => {
+      const said: string[] = [];
+      const config = { warehouse: database(url), say: (text: string) => said.push(text) };
+      const error = await checkWarehouse(config, flag && url, 400).catch((reason: unknown) => String(reason));
+      expect(error).toMatch(sentence);
+      const setting = flag ?? 'SEARCHFLOW_WAREHOUSE_URL';
+      expect(error).toContain(
+        `; start it, or correct its address (${setting}). Nothing was bought, and nothing was started`,
+      );
+      expect(said).toEqual([expect.stringContaining(`Waiting for the database ${config.warehouse.shown}: `)]);
+      expect(`${error} ${said}`).not.toMatch(/canary|ann/);
+    },
+  );
+
+  it('asks no database where rows go into a file', async () => {
+    const config = { warehouse: database('postgres://127.0.0.1:9/dw'), say: () => undefined };
+    await expect(checkWarehouse(config, 'out.duckdb', 0)).resolves.toBeUndefined();
+    await expect(checkWarehouse({ ...config, warehouse: null }, null, 0)).resolves.toBeUndefined();
+  });
+});
+
+describe('errors', () => {
+  it.each([
+    [new UsageError('There is no column url.'), 'There is no column url.', 2],
+    [Object.assign(new Error('line 3, column 2: no'), { name: 'CsvError' }), 'line 3, column 2: no', 2],
+    [new JobFailed('The service refuses the key.'), 'The service refuses the key.', 1],
+    [
+      Object.assign(new Error('ENOSPC: x'), { code: 'ENOSPC', path: '/data/out\u001b[2J' }),
+      'The disk is full: /data/out.',
+      1,
+    ],
+    [Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', port: 80 }), 'The port is in use: 80.', 1],
+    [new Error('title \u001b]0;evil\u0007 here'), 'title  here', 1],
+    ['just text', 'just text', 1],
+  ])('are one sentence and an exit code', (error, text, code) => {
+    expect(failureText(error)).toEqual({ text, code });
+  });
+
+  it('never carry the key, however it is written (fault 55)', () => {
+    const scrub = scrubber({ EXA_API_KEY: 'se cret/"1', SEARCHFLOW_API_KEY: 'canary-5f2e91c4' });
+    const text = scrub(
+      `a canary-5f2e91c4 b ${encodeURIComponent('se cret/"1')} c ${JSON.stringify({ key: 'se cret/"1' })}`,
+    );
+    expect(text).toBe('a [redacted] b [redacted] c {"key":"[redacted]"}');
+    const database = scrubber({
+      SEARCHFLOW_STORE: 'postgres://ann:canary%2Fstore@db/etl',
+      SEARCHFLOW_WAREHOUSE_URL: 'postgres://postgres:postgres@localhost/postgres',
+      PGPASSWORD: 'canary-pg',
+    });
+    expect(
+      database("to 'postgres://ann:canary/store@db/etl' as canary/store, canary%2Fstore, canary-pg"),
+    ).not.toContain('canary');
+    expect(database("--into 'postgresql://bob:p@ss@db:5432/dw?schema=raw'")).toBe(
+      "--into 'postgresql://[redacted]@db:5432/dw?schema=raw'",
+    );
+    expect(database('postgres://localhost:5432/postgres')).toBe('postgres://localhost:5432/postgres');
+    const { context, out, err } = fakeContext(fakeRuntime().runtime);
+    context.terminal.say('Bearer canary-5f2e91c4');
+    context.terminal.data('{"key":"canary-5f2e91c4"}');
+    expect(out() + err()).not.toContain('canary');
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { limits, setLimits } from '../../../src/cli/commands/limits.js';
+import { idleView } from '../../../src/core/limiter.js';
+import { rateProfiles } from '../../../src/core/rate.js';
+import type { SpendCaps } from '../../../src/core/spend.js';
+import { UsageError } from '../../../src/worker/runtime-types.js';
+import { fakeContext, fakeRuntime, spend } from '../../support/cli/fake-runtime.js';
+
+const spent = { since: Date.UTC(2026, 10, 21), landedMicros: 4_000_000, openMicros: 900_000, unknownMicros: 100_000 };
+const view = idleView(rateProfiles.public as (typeof rateProfiles)[string]);
+
+function team(caps: SpendCaps) {
+  const known = { caps };
+  const { runtime } = fakeRuntime({
+    limits: async () => ({
+      ...view,
+      blockedUntil: Date.now() + 45_500,
+      blockReason: 'POST /contents: 429',
+      waiting: 7,
+    }),
+    slots: async () => ({ limit: 50, held: 3, elsewhere: 2, waiting: 1 }),
+    spend: async () => ({
+      ...spend,
+      caps: async () => known.caps,
+      setCaps: async (next) => {
+        known.caps = next;
+      },
+      spent: async () => ({ day: spent, month: spent }),
+    }),
+  });
+  return { known, ...fakeContext(runtime) };
+}
+
+describe('searchflow limits', () => {
+  it('shows rate, block, slots and money with their bounds', async () => {
+    const { context, out } = team({ dayMicros: 20_000_000, monthMicros: null });
+    expect(await limits(context, {})).toBe(0);
+    expect(out()).toMatch(/^Shared by: +the one worker of this folder \(this key\)$/m);
+    expect(out()).toMatch(/^Blocked: +until \S+Z \(\d\d s left\): POST \/contents: 429$/m);
+    expect(out()).toMatch(/^Waiting: +7 calls$/m);
+    expect(out()).toMatch(/^Agent runs: +3 of 50 and 2 started elsewhere, 1 waiting$/m);
+    expect(out()).toMatch(
+      /^Spent today: +\$5\.00 of \$20\.00 \(25%\); of it \$0\.90 in flight, \$0\.10 perhaps charged, unknown outcomes$/m,
+    );
+    expect(out()).toMatch(/^This month: +\$5\.00, no cap;/m);
+    expect(out()).toMatch(/^ {2}search\.deep +5\/s +5\/s +0\/s$/m);
+  });
+
+  it('says where it can’t know what is in use', async () => {
+    const { runtime } = fakeRuntime({ workerElsewhere: () => 4711 });
+    const { context, out } = fakeContext(runtime);
+    await limits(context, {});
+    expect(out()).toMatch(/^In use: +known to the worker alone \(process 4711\)/m);
+    const inJson = fakeContext(runtime);
+    await limits(inJson.context, { json: true });
+    expect(JSON.parse(inJson.out())).toMatchObject({ workerElsewhere: 4711 });
+  });
+
+  it('tells the same as one JSON object, with dollars as numbers', async () => {
+    const { context, out } = team({ dayMicros: 20_000_000, monthMicros: null });
+    await limits(context, { json: true });
+    expect(JSON.parse(out())).toMatchObject({
+      kind: 'limits',
+      profile: 'public',
+      blockedUntil: expect.stringMatching(/Z$/),
+      slots: { held: 3 },
+      day: { dollars: 4, openDollars: 0.9, unknownDollars: 0.1, countedDollars: 5, capDollars: 20 },
+      month: { capDollars: null },
+    });
+  });
+
+  it('sets one cap and leaves the other', async () => {
+    const { context, known, err } = team({ dayMicros: null, monthMicros: 300_000_000 });
+    expect(await setLimits(context, { perDay: '20' })).toBe(0);
+    expect(known.caps).toEqual({ dayMicros: 20_000_000, monthMicros: 300_000_000 });
+    expect(err()).toContain('at most $20.00 a day, at most $300.00 a month');
+    await setLimits(context, { perMonth: 'none' });
+    expect(known.caps).toEqual({ dayMicros: 20_000_000, monthMicros: null });
+  });
+
+  it('refuses what is no amount, all mistakes together, and sets nothing', async () => {
+    const { context, known } = team({ dayMicros: null, monthMicros: null });
+    const mistake = (await setLimits(context, { perDay: '-1', perMonth: '1e3' }).catch(
+      (error: unknown) => error,
+    )) as Error;
+    expect(mistake).toBeInstanceOf(UsageError);
+    expect(mistake.message).toMatch(/^--per-day: '-1' .*\n--per-month: '1e3' /);
+    await expect(setLimits(context, {})).rejects.toThrow('--per-day, --per-month or both');
+    expect(known.caps).toEqual({ dayMicros: null, monthMicros: null });
+  });
+});

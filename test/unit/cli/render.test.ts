@@ -1,0 +1,274 @@
+import { describe, expect, it } from 'vitest';
+import { count, dollars, duration, some } from '../../../src/cli/render/amounts.js';
+import { badRowLines } from '../../../src/cli/render/bad-rows.js';
+import { Meter } from '../../../src/cli/render/meter.js';
+import { printable, printableLines } from '../../../src/cli/render/printable.js';
+import { progressBar, progressText, rowLine } from '../../../src/cli/render/progress-line.js';
+import { ProgressView } from '../../../src/cli/render/progress-view.js';
+import { type Ending, summaryData, summaryText } from '../../../src/cli/render/summary.js';
+import type { JobProgress, JobSummary, SliceHeartbeat } from '../../../src/core/job.js';
+import { idleView } from '../../../src/core/limiter.js';
+import { flatProfile } from '../../../src/core/rate.js';
+import { fakeTerminal } from '../../support/cli/fake-terminal.js';
+
+const progress: JobProgress = {
+  phase: 'running',
+  pausedFor: null,
+  message: null,
+  job: 'brands-1',
+  rows: 1000,
+  rowsDone: 400,
+  slices: 10,
+  slicesDone: 4,
+  failed: 0,
+  requests: 4,
+  costMicros: 400_000,
+  unknownOutcomes: 0,
+  startedAt: 0,
+};
+const beat: SliceHeartbeat = { slice: 5, units: 100, landed: 50, failed: 3, costMicros: 50_000, waitingFor: null };
+
+const summary: JobSummary = {
+  job: 'brands-1',
+  name: 'brands',
+  phase: 'done',
+  into: '/data/out/brands.duckdb',
+  csv: null,
+  warehouse: {
+    rows: 103,
+    success: 97,
+    error: 3,
+    invalid: 3,
+    missing: 0,
+    vanished: 0,
+    tags: { CRAWL_TIMEOUT: 1, CRAWL_NOT_FOUND: 2 },
+  },
+  requests: 2,
+  costMicros: 97_000,
+  totalCostMicros: 97_000,
+  unknownOutcomes: 0,
+  seconds: 8.21,
+};
+const ending: Ending = { summary, origin: 'sandbox', badRows: [], unknown: [], bill: null, csv: null, ran: true };
+
+describe('amounts', () => {
+  it.each([
+    [0, '$0.00'],
+    [3_470_000, '$3.47'],
+    [1_234_567_890_000, '$1,234,567.89'],
+    [1, '$0.000001'],
+    [12_500, '$0.0125'],
+    [-500_000, '-$0.50'],
+  ])('writes %d micro-dollars as %s', (micros, text) => {
+    expect(dollars(micros)).toBe(text);
+  });
+
+  it.each([
+    [0, '0 s'],
+    [3.44, '3.4 s'],
+    [59.7, '1 min'],
+    [61, '1 min 1 s'],
+    [7_320, '2 h 2 min'],
+    [190_000, '2 d 4 h'],
+    [Number.POSITIVE_INFINITY, 'an unknown time'],
+  ])('writes %d seconds as %s', (seconds, text) => {
+    expect(duration(seconds)).toBe(text);
+  });
+
+  it('counts in words', () => {
+    expect([count(3470), some(1, 'row'), some(0, 'row'), some(2, 'entry', 'entries')]).toEqual([
+      '3,470',
+      '1 row',
+      '0 rows',
+      '2 entries',
+    ]);
+  });
+});
+
+describe('printable', () => {
+  it('takes escape sequences, controls, direction marks and lone surrogates out of text from elsewhere (fault 51)', () => {
+    expect(printable('\u001b[31mred\u001b[0m\u001b]8;;http://x\u0007link\u001b]8;;\u0007')).toBe('redlink');
+    expect(printable('a\u202eb\u2066c\u200bd\u0000e\u009bf\ud800g')).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u);
+    expect(printable('one\r\ntwo\tthree')).toBe('one two three');
+    expect(printable('x'.repeat(600))).toHaveLength(500);
+    expect(printable('Zürich 東京 🙂')).toBe('Zürich 東京 🙂');
+  });
+
+  it('keeps the lines of a message apart', () => {
+    expect(printableLines('a\u001b[2J\n  b')).toBe('a\n  b');
+  });
+});
+
+describe('Meter', () => {
+  it('adds what the running slices have landed to the rows that are loaded', () => {
+    const reading = new Meter().read({ at: 0, progress, running: [beat], limits: null });
+    expect(reading).toMatchObject({
+      done: 450,
+      total: 1000,
+      costMicros: 450_000,
+      failed: 3,
+      rowsPerSecond: null,
+      etaSeconds: null,
+    });
+  });
+
+  it('takes the speed over the last seconds and never counts backwards', () => {
+    const meter = new Meter();
+    meter.read({ at: 0, progress: { ...progress, rowsDone: 0 }, running: [], limits: null });
+    const later = meter.read({ at: 10_000, progress, running: [beat], limits: null });
+    expect(later).toMatchObject({ done: 450, rowsPerSecond: 45 });
+    expect(later.etaSeconds).toBeCloseTo(550 / 45);
+    expect(meter.read({ at: 10_250, progress, running: [], limits: null })).toMatchObject({
+      done: 450,
+      costMicros: 450_000,
+      failed: 3,
+    });
+    const idle = meter.read({ at: 40_000, progress, running: [], limits: null });
+    expect(meter.read({ at: 60_000, progress, running: [], limits: null }).rowsPerSecond).toBe(0);
+    expect(idle.rowsPerSecond).toBeLessThan(45);
+  });
+
+  it('says a block before anything else it waits for', () => {
+    const limits = {
+      ...idleView(flatProfile(10)),
+      blockedUntil: 5_500,
+      blockReason: 'POST /contents: 429 Too Many Requests (request id 1, retry in 3 s)',
+      waiting: 2,
+    };
+    const running = [beat, { ...beat, waitingFor: 'the warehouse' }];
+    const meter = new Meter();
+    expect(meter.read({ at: 3_000, progress, running, limits }).waitingFor).toBe(
+      'blocked for 3 s by POST /contents: 429 Too Many Requests',
+    );
+    expect(meter.read({ at: 6_000, progress, running, limits }).waitingFor).toBe('the warehouse');
+  });
+});
+
+describe('progress lines', () => {
+  const reading = {
+    ...new Meter().read({ at: 0, progress, running: [beat], limits: null }),
+    rowsPerSecond: 45,
+    etaSeconds: 12.2,
+  };
+  const { colors } = fakeTerminal().terminal;
+
+  it('shows rows, speed, time left, dollars, failures and what it waits for', () => {
+    const waiting = { ...reading, waitingFor: 'waiting for PID 1234 to release out/x.duckdb' };
+    expect(progressText(rowLine(waiting))).toBe(
+      '450/1,000 rows (45%), 45 rows/s, 13 s left, $0.45, 3 failed, waiting for PID 1234 to release out/x.duckdb',
+    );
+    expect(progressBar(rowLine(waiting), 160, colors)).toBe(
+      '██████████░░░░░░░░░░░░░░ 45%  450/1,000 rows  45 rows/s  13 s left  $0.45  3 failed  waiting for PID 1234 to release out/x.duckdb',
+    );
+  });
+
+  it.each([20, 40, 60, 80, 100, 200])('never draws wider than a terminal of %d columns', (columns) => {
+    const line = progressBar(rowLine({ ...reading, waitingFor: 'a very long reason '.repeat(9) }), columns, colors);
+    expect(line.length).toBeLessThan(columns);
+  });
+
+  it('says how a pause by a person ends', () => {
+    expect(progressText(rowLine({ ...reading, phase: 'paused', pausedFor: 'person' }))).toContain('searchflow resume');
+  });
+
+  it('writes a plain line every 5 s or 10 % where stderr is no terminal, without any escape', () => {
+    const { terminal, err } = fakeTerminal();
+    const view = new ProgressView(terminal);
+    for (let tick = 0; tick <= 40; tick++) view.update(rowLine({ ...reading, done: 400 + tick }), tick * 250);
+    expect(
+      err()
+        .trim()
+        .split('\n')
+        .map((line) => line.split(' ')[0]),
+    ).toEqual(['400/1,000', '420/1,000', '440/1,000']);
+    view.update(rowLine({ ...reading, done: 500 }), 10_250);
+    expect(err()).toContain('500/1,000 rows (50%)');
+    expect(err()).not.toContain('\u001b');
+  });
+
+  it('redraws one line on a terminal and writes notes above it', () => {
+    const { terminal, err } = fakeTerminal({ tty: true, env: { NO_COLOR: '1' } });
+    const view = new ProgressView(terminal);
+    view.update(rowLine(reading), 0);
+    terminal.say('starting the Temporal server');
+    view.end();
+    const bar = progressBar(rowLine(reading), 100, colors);
+    expect(err()).toBe(`${bar}\r\u001b[2Kstarting the Temporal server\n${bar}\r\u001b[2K`);
+  });
+});
+
+describe('summary', () => {
+  it('tells rows by status and tag, dollars, requests and files', () => {
+    expect(summaryText({ ...ending, csv: '/data/out/brands.csv' }).split('\n')).toEqual([
+      'Done: 103 rows of brands in 8.2 s.',
+      '         97  success',
+      '          3  error',
+      '          3  invalid (rows that could not be asked for)',
+      '            2  CRAWL_NOT_FOUND',
+      '            1  CRAWL_TIMEOUT',
+      '3 bad rows, kept in the result with what is wrong, not bought.',
+      'Bought with 2 requests for $0.097.',
+      'Written: /data/out/brands.duckdb, /data/out/brands.csv',
+    ]);
+  });
+
+  it('compares with the bill of the sandbox', () => {
+    expect(summaryText({ ...ending, bill: { micros: 97_000, requests: 2 } })).toContain(
+      "The sandbox's own bill says the same: $0.097, 2 requests.",
+    );
+    expect(summaryText({ ...ending, bill: { micros: 99_000, requests: 3 } })).toContain(
+      'with answers that were lost: $0.099',
+    );
+  });
+
+  it('says that a run which bought nothing sent no request', () => {
+    const text = summaryText({ ...ending, summary: { ...summary, requests: 0, costMicros: 0 } });
+    expect(text).toContain('No request was sent: nothing was left to buy; $0.097 over all runs of the job.');
+  });
+
+  it('lists the first ten bad rows with line and column, and unknown outcomes, and counts the rest', () => {
+    const badRows = Array.from({ length: 12 }, (_, index) => ({
+      row: index + 1,
+      tag: 'INVALID_URL',
+      message: `line ${index + 2}, column 2 ("url"): "\u001b[1mx" is no URL`,
+    }));
+    const lines = badRowLines(badRows, 30);
+    expect(lines).toHaveLength(12);
+    expect(lines[1]).toBe('  row 1: line 2, column 2 ("url"): "x" is no URL [INVALID_URL]');
+    expect(lines.at(-1)).toBe('  and 20 more');
+    const outcome = {
+      book: 'b',
+      operation: 'contents',
+      keys: ['a', 'b'],
+      intendedAt: 0,
+      reason: 'connection reset',
+      estimateMicros: 2000,
+    };
+    const text = summaryText({ ...ending, unknown: Array.from({ length: 11 }, () => outcome) });
+    expect(text).toContain('11 unknown outcomes: sent, answer lost, perhaps charged:');
+    expect(text).toContain('  1970-01-01T00:00:00.000Z contents of 2 URLs, at most $0.002: connection reset');
+    expect(text).toContain('  and 1 more (table unknown_outcomes)');
+  });
+
+  it('says of a job that is only looked at where it stands', () => {
+    const looked = { ...ending, ran: false };
+    expect(summaryText(looked)).toContain('brands: complete, 103 rows.');
+    expect(summaryText(looked)).toContain('Bought in all: $0.097.');
+    const open = { ...looked, summary: { ...summary, warehouse: { ...summary.warehouse, missing: 7 } } };
+    expect(summaryText(open)).toContain(
+      'brands: nobody works on it now, 7 rows to load; its enrich command makes it go on.',
+    );
+  });
+
+  it('gives machines one object with dollars as exact numbers', () => {
+    expect(summaryData({ ...ending, bill: { micros: 97_000, requests: 2 } })).toMatchObject({
+      kind: 'summary',
+      phase: 'done',
+      rows: 103,
+      byStatus: { success: 97, error: 3, invalid: 3 },
+      dollars: 0.097,
+      totalDollars: 0.097,
+      sandboxBill: { dollars: 0.097, requests: 2 },
+    });
+  });
+});

@@ -1,0 +1,171 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { toContentsOptions } from '../../../src/cli/contents-flags.js';
+import { parseDuration } from '../../../src/cli/duration-option.js';
+import { type EnrichFlags, toEnrichRequest } from '../../../src/cli/enrich-request.js';
+import { resumeCommand } from '../../../src/cli/resume-command.js';
+
+const cwd = mkdtempSync(join(tmpdir(), 'searchflow-cli-'));
+writeFileSync(join(cwd, 'in.csv'), 'url\nhttps://example.com\n');
+afterAll(() => rmSync(cwd, { recursive: true }));
+
+function request(file: string, flags: EnrichFlags = {}) {
+  const mistakes: string[] = [];
+  return { request: toEnrichRequest(file, flags, cwd, mistakes), mistakes };
+}
+
+describe('contents options', () => {
+  it('asks for nothing by name where no flag is given, so that the default is the runtime’s', () => {
+    expect(toContentsOptions({}, [])).toEqual({});
+  });
+
+  it('puts flags and named options together', () => {
+    const mistakes: string[] = [];
+    const options = toContentsOptions(
+      {
+        text: true,
+        highlights: true,
+        summary: 'What do they sell?',
+        maxAgeHours: '-1',
+        option: ['subpages=2', 'extras={"links":3}', 'subpageTarget=about us'],
+      },
+      mistakes,
+    );
+    expect(options).toEqual({
+      text: true,
+      highlights: {},
+      summary: { query: 'What do they sell?' },
+      maxAgeHours: -1,
+      subpages: 2,
+      extras: { links: 3 },
+      subpageTarget: 'about us',
+    });
+    expect(mistakes).toEqual([]);
+    expect(toContentsOptions({ summary: true }, [])).toEqual({ summary: {} });
+  });
+
+  it.each([
+    [{ maxAgeHours: '721' }, /--max-age-hours: '721'/],
+    [{ maxAgeHours: '-2' }, /--max-age-hours/],
+    [{ option: ['subpages'] }, /is not name=json/],
+    [{ option: ['text={"maxCharacters":'] }, /--option text: not JSON/],
+    [{ option: ['subpages=2x'] }, /not JSON/],
+    [{ text: true, option: ['text=false'] }, /sets text, which another flag sets too/],
+    [{ maxAgeHours: '1', option: ['livecrawl=never'] }, /two ways/],
+  ])('refuses %j', (flags, reason) => {
+    const mistakes: string[] = [];
+    toContentsOptions(flags, mistakes);
+    expect(mistakes).toEqual([expect.stringMatching(reason)]);
+  });
+});
+
+describe('enrich request', () => {
+  it('takes the defaults', () => {
+    const { request: made, mistakes } = request('in.csv');
+    expect(mistakes).toEqual([]);
+    expect(made).toEqual({
+      input: 'in.csv',
+      urlColumn: null,
+      delimiter: null,
+      job: null,
+      into: null,
+      csv: null,
+      options: {},
+      batch: 100,
+      refreshAfterMs: null,
+      retryFailed: false,
+      rebuy: false,
+    });
+  });
+
+  it.each([
+    ['tab', '\t'],
+    ['\\t', '\t'],
+    ['semicolon', ';'],
+    ['|', '|'],
+  ])('knows the delimiter %s', (text, delimiter) => {
+    expect(request('in.csv', { delimiter: text }).request.delimiter).toBe(delimiter);
+  });
+
+  it('reports every mistake of the command line together', () => {
+    const { mistakes } = request('gone.csv', {
+      delimiter: 'ab',
+      batch: '101',
+      refreshAfter: '30',
+      csv: '-',
+      into: 'gone.csv',
+    });
+    expect(mistakes).toEqual([
+      expect.stringMatching(/^There is no file gone\.csv \(looked for \//),
+      expect.stringMatching(/^--into would overwrite the input/),
+      expect.stringMatching(/^--csv -: write to a file/),
+      expect.stringMatching(/^--delimiter: 'ab'/),
+      expect.stringMatching(/^--batch: '101'/),
+      expect.stringMatching(/^--refresh-after: '30'/),
+    ]);
+  });
+
+  it('refuses a time after which all is to be bought again at once', () => {
+    expect(request('in.csv', { refreshAfter: '0d' }).mistakes).toEqual([
+      expect.stringMatching(/^--refresh-after: after 0d every answer is too old at once/),
+    ]);
+    expect(request('in.csv', { refreshAfter: '1d' }).mistakes).toEqual([]);
+  });
+
+  it('never lets a result overwrite the input', () => {
+    expect(request('in.csv', { csv: './in.csv' }).mistakes).toEqual(['--csv would overwrite the input in.csv.']);
+    expect(request('in.csv', { into: join(cwd, 'in.csv') }).mistakes).toHaveLength(1);
+    expect(request('in.csv', { into: 'a', csv: './a' }).mistakes).toEqual([
+      '--into and --csv name the same file, ./a.',
+    ]);
+  });
+
+  it('demands a name for a job from standard input', () => {
+    expect(request('-').mistakes[0]).toContain('--job NAME');
+    expect(request('-', { job: 'brands' }).mistakes).toEqual([]);
+  });
+
+  it.each([
+    ['90m', 5_400_000],
+    ['12h', 43_200_000],
+    ['30d', 2_592_000_000],
+    ['2w', 1_209_600_000],
+    ['30', null],
+    ['-1d', null],
+    ['1.5h', null],
+  ])('reads the duration %s', (text, ms) => {
+    expect(parseDuration(text)).toBe(ms);
+  });
+});
+
+describe('resume command', () => {
+  it('prints the command as it was typed', () => {
+    const args = ['enrich', "it's.csv", '--summary', 'What do they sell?', '--qps', '5'];
+    const quoted = `enrich 'it'\\''s.csv' --summary 'What do they sell?' --qps 5`;
+    expect(resumeCommand(args, {})).toBe(`searchflow ${quoted}`);
+    expect(resumeCommand(args, { npm_lifecycle_event: 'searchflow' })).toBe(`npm run -s searchflow -- ${quoted}`);
+    expect(resumeCommand(['start'], { npm_lifecycle_event: 'start' })).toBe('npm start');
+    expect(resumeCommand(['start', '--live'], { npm_lifecycle_event: 'start' })).toBe('npm start -- --live');
+    expect(resumeCommand(args, { npm_lifecycle_event: 'test' })).toBe(`searchflow ${quoted}`);
+  });
+
+  it('leaves out what logs in to a database, so that it can be pasted, and says where that comes from', () => {
+    const left =
+      /^User and password are left out of it: .*SEARCHFLOW_WAREHOUSE_URL, PGUSER and PGPASSWORD, or \.pgpass\.$/;
+    for (const into of [
+      ['--into', 'postgres://ann:p%40ss@db:6000/dw?schema=raw&sslmode=require'],
+      ['--into', 'postgres://db:6000/dw?schema=raw&sslmode=require&user=ann&password=secret'],
+    ]) {
+      const [command, note, ...more] = resumeCommand(['events', 'sync', ...into], {}).split('\n');
+      expect(command).toBe(`searchflow events sync --into 'postgres://db:6000/dw?schema=raw&sslmode=require'`);
+      expect(note).toMatch(left);
+      expect(more).toEqual([]);
+    }
+    expect(resumeCommand(['enrich', '--into=postgresql://ann@db/dw'], {})).toContain('--into=postgresql://db/dw\n');
+    expect(resumeCommand(['enrich', '--into', 'postgres://db/dw'], {})).toBe(
+      'searchflow enrich --into postgres://db/dw',
+    );
+  });
+});

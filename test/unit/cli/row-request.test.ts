@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { type RowRequestFlags, toRowRequest } from '../../../src/cli/row-request.js';
+
+const cwd = mkdtempSync(join(tmpdir(), 'searchflow-cli-'));
+afterAll(() => rmSync(cwd, { recursive: true }));
+const schema = { type: 'object', properties: { ceo: { type: 'string' } } };
+writeFileSync(join(cwd, 'schema.json'), JSON.stringify(schema));
+writeFileSync(join(cwd, 'list.json'), '[]');
+writeFileSync(join(cwd, 'broken.json'), '{"query": ');
+writeFileSync(join(cwd, 'number.json'), '{"type":"number"}');
+writeFileSync(join(cwd, 'request.json'), '{"query":"{{name}}","numResults":7,"userLocation":"{{country}}"}');
+
+function read(flags: RowRequestFlags) {
+  const mistakes: string[] = [];
+  return { ...toRowRequest(flags, cwd, mistakes), mistakes };
+}
+
+describe('flags of a row operation', () => {
+  it('are contents where no operation is named', () => {
+    expect(read({ text: true })).toEqual({ options: { text: true }, mistakes: [] });
+    expect(read({ op: 'contents' })).toEqual({ options: {}, mistakes: [] });
+  });
+
+  it('make the request of a search, with contents of its pages where they are asked for', () => {
+    const flags = {
+      op: 'search',
+      query: '{{name}} official site',
+      numResults: '5',
+      highlights: true,
+      option: ['type=fast'],
+    };
+    expect(read(flags)).toEqual({
+      operation: 'search',
+      template: { query: '{{name}} official site' },
+      options: { numResults: 5, contents: { highlights: {} }, type: 'fast' },
+      mistakes: [],
+    });
+  });
+
+  it('take a whole request from a file, and fields that are rendered from --option, too', () => {
+    expect(read({ op: 'search', request: 'request.json' })).toMatchObject({
+      template: { query: '{{name}}', numResults: 7, userLocation: '{{country}}' },
+      mistakes: [],
+    });
+    const flags = { op: 'answer', query: '{{name}}?', text: true, option: ['userLocation="{{country}}"'] };
+    expect(read(flags)).toMatchObject({
+      template: { query: '{{name}}?', userLocation: '{{country}}' },
+      options: { text: true },
+      mistakes: [],
+    });
+  });
+
+  it('make agent runs and research tasks, their schema as it is', () => {
+    expect(
+      read({ op: 'agent', query: 'CEO of {{name}}', schema: 'schema.json', effort: 'low', rowsPerRun: '1' }),
+    ).toEqual({
+      operation: 'agent',
+      template: { query: 'CEO of {{name}}' },
+      options: { outputSchema: schema, effort: 'low' },
+      rowsPerRun: 1,
+      mistakes: [],
+    });
+    expect(read({ op: 'research', query: '{{name}}?', schema: 'schema.json' })).toMatchObject({
+      template: { input: { instructions: '{{name}}?' } },
+      options: { output: { schema } },
+    });
+    expect(read({ op: 'findSimilar', urlColumn: 'url' })).toEqual({
+      operation: 'findSimilar',
+      options: {},
+      mistakes: [],
+    });
+  });
+
+  const refused: readonly (readonly [RowRequestFlags, RegExp])[] = [
+    [{ op: 'serach' }, /--op: 'serach' is none of contents, search/],
+    [{ query: '{{name}}' }, /--query is for --op search, answer, agent, research, not for contents/],
+    [{ request: 'request.json' }, /--request is for the other operations/],
+    [{ op: 'search' }, /search needs --query TEMPLATE.*or --request FILE/],
+    [{ op: 'search', query: '{{name}}', rowsPerRun: '5' }, /--rows-per-run is for --op agent/],
+    [
+      { op: 'answer', query: '{{name}}', highlights: true },
+      /--highlights is for --op contents, search, findSimilar, not for answer/,
+    ],
+    [{ op: 'search', query: '{{name}}', batch: '5' }, /--batch is for --op contents/],
+    [{ op: 'search', query: '{{name}}', numResults: '0' }, /--num-results: '0' is not a whole number from 1 to 100/],
+    [{ op: 'search', query: '{{name}}', request: 'request.json' }, /--query sets query, which is set already/],
+    [{ op: 'search', query: '{{name}}', option: ['query=x'] }, /--option query sets query/],
+    [{ op: 'agent', query: '{{name}}', schema: 'none.json' }, /--schema: there is no file none\.json/],
+    [{ op: 'agent', query: '{{name}}', schema: 'list.json' }, /--schema: list\.json holds no JSON object/],
+    [{ op: 'agent', query: '{{name}}', schema: 'broken.json' }, /--schema: broken\.json is not JSON: /],
+    [{ op: 'agent', query: '{{name}}', schema: 'number.json' }, /--schema: its type is "number"/],
+  ];
+  it.each(refused)('are refused with the way out: %j', (flags, what) => {
+    expect(read(flags).mistakes.join('\n')).toMatch(what);
+  });
+});

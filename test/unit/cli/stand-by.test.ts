@@ -1,0 +1,28 @@
+import { expect, it, vi } from 'vitest';
+import { standBy } from '../../../src/cli/stand-by.js';
+
+it('takes the place of a worker that is gone, says so once, and tells once why it can’t yet', async () => {
+  const stop = new AbortController();
+  const said: string[] = [];
+  const keep = vi.fn(async () => undefined);
+  const runtime = { clientOnly: true, takeOver: vi.fn(async () => false) };
+  const say = (sentence: string) => said.push(sentence);
+  const over = standBy({ runtime, sandbox: { keep }, say, signal: stop.signal, everyMs: 1 });
+  const tried = () => runtime.takeOver.mock.calls.length;
+  await expect.poll(tried).toBeGreaterThan(3);
+  expect(said).toEqual([expect.stringContaining('takes its place when it ends')]);
+  runtime.takeOver.mockRejectedValue(new Error('the service is away'));
+  const before = tried();
+  await expect.poll(tried).toBeGreaterThan(before + 3);
+  expect(said.slice(1)).toEqual([expect.stringContaining('the service is away')]);
+  runtime.takeOver.mockImplementation(async () => {
+    runtime.clientOnly = false;
+    return true;
+  });
+  await expect.poll(() => said.slice(2)).toEqual([expect.stringContaining('this one runs it now')]);
+  const [kept, last] = [keep.mock.calls.length, tried()];
+  await expect.poll(() => keep.mock.calls.length).toBeGreaterThan(kept + 3);
+  expect([tried(), said.length]).toEqual([last, 3]);
+  stop.abort();
+  await over;
+});

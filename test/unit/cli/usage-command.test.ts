@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { usage } from '../../../src/cli/commands/usage.js';
+import { parseDay, parseLastDay } from '../../../src/cli/day-option.js';
+import type { UsageLine } from '../../../src/core/spend.js';
+import { fakeContext, fakeRuntime, spend } from '../../support/cli/fake-runtime.js';
+
+const line = (group: string, changes: Partial<UsageLine> = {}): UsageLine => ({
+  group,
+  requests: 10,
+  units: 1000,
+  landedMicros: 1_000_000,
+  openMicros: 0,
+  unknownOutcomes: 0,
+  unknownMicros: 0,
+  ...changes,
+});
+
+function team(lines: readonly UsageLine[]) {
+  const asked: unknown[] = [];
+  const { runtime } = fakeRuntime({
+    spend: async () => ({
+      ...spend,
+      usage: async (...args) => {
+        asked.push(args);
+        return lines;
+      },
+    }),
+  });
+  return { asked, ...fakeContext(runtime) };
+}
+
+describe('searchflow usage', () => {
+  it('shows a line a group and their sum, and no column that is zero throughout', async () => {
+    const { context, out } = team([line('brands-1'), line('calls', { requests: 3, units: 3, landedMicros: 21_000 })]);
+    expect(await usage(context, { by: 'job' })).toBe(0);
+    expect(out().trimEnd().split('\n')).toEqual([
+      'job       requests  units   spent',
+      'brands-1        10  1,000   $1.00',
+      'calls            3      3  $0.021',
+      'total           13  1,003  $1.021',
+    ]);
+  });
+
+  it('shows what is in flight and what is unknown, where there is any', async () => {
+    const { context, out } = team([
+      line('2026-11-21', { openMicros: 5000, unknownOutcomes: 2, unknownMicros: 40_000 }),
+    ]);
+    await usage(context, { by: 'day' });
+    expect(out()).toMatch(/in flight, at most +unknown outcomes +perhaps charged\n.*\$0\.005 +2 +\$0\.04\n/);
+  });
+
+  it('asks for whole days of UTC, the last one included', async () => {
+    const { context, asked, out } = team([]);
+    await usage(context, { by: 'operation', since: '2026-11-01', until: '2026-11-02', json: true });
+    expect(asked).toEqual([['operation', Date.UTC(2026, 10, 1), Date.UTC(2026, 10, 3)]]);
+    expect(JSON.parse(out())).toMatchObject({ kind: 'usage', by: 'operation', lines: [], total: { dollars: 0 } });
+  });
+
+  it('refuses days that are none, together', async () => {
+    const { context, asked } = team([]);
+    await expect(usage(context, { by: 'job', since: '2026-02-31', until: 'today' })).rejects.toThrow(
+      /^--since: '2026-02-31' .*\n--until: 'today' /,
+    );
+    await expect(usage(context, { by: 'job', since: '2026-11-02', until: '2026-11-01' })).rejects.toThrow('is after');
+    expect(asked).toEqual([]);
+  });
+
+  it('takes days and weeks ago for the day that was then, and nothing shorter', () => {
+    const now = Date.UTC(2026, 10, 21, 13);
+    expect(parseDay('7d', now)).toBe(Date.UTC(2026, 10, 14));
+    expect(parseDay('1w', now)).toBe(Date.UTC(2026, 10, 14));
+    expect(parseDay('12h', now)).toBeNull();
+    expect(parseLastDay('1d', now)).toBe(Date.UTC(2026, 10, 21));
+  });
+});

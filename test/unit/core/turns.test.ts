@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { ask, type BucketState, newBucket } from '../../../src/core/turns.js';
+import { askCases } from '../../support/core/turns-cases.js';
+
+describe('asking for starts', () => {
+  it.each(askCases)('$name', ({ steps }) => {
+    const buckets = new Map<string, BucketState>();
+    for (const [index, { now, who, on = { all: 4 }, starts, comeAt, ...step }] of steps.entries()) {
+      const drawn = Object.entries(on).map(([name, limit]) => {
+        const bucket = buckets.get(name) ?? newBucket(limit, now);
+        buckets.set(name, bucket);
+        return { bucket, limit };
+      });
+      const { weight = 1, count = 1, margin = 0.01, queued = 0, blockedUntil = Number.NEGATIVE_INFINITY } = step;
+      const answered = ask(drawn, now, blockedUntil, { who, weight, count, margin, queued });
+      const rounded = { starts: answered.starts.map(Math.round), comeAt: Math.round(answered.comeAt) };
+      expect(rounded, `step ${index} of ${who} at ${now}`).toEqual({ starts, comeAt });
+    }
+  });
+});

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { knownVariables } from '../../../src/worker/misspelt-variables.js';
+
+const text = (path: string) => readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), 'utf8');
+const page = text('docs/operating.md');
+const all = (source: string, pattern: RegExp) => [...new Set(source.match(pattern))].sort();
+
+it('docs/operating.md names every variable, and no other', () => {
+  expect(all(page, /SEARCHFLOW_[A-Z_]+/g)).toEqual([...knownVariables].sort());
+});
+
+it('docs/operating.md names every metric, and no other', () => {
+  const counters = [
+    ...text('src/worker/metrics.ts').matchAll(/create(Counter|Gauge|Histogram)\(\s*'(searchflow_\w+)'/g),
+  ];
+  const names = counters.map(([, kind, name]) => (kind === 'Counter' ? `${name}_total` : `${name}`));
+  expect(names.length).toBeGreaterThan(10);
+  expect(all(page, /searchflow_(?!store|runs)[a-z_]+/g)).toEqual([...new Set(names)].sort());
+});

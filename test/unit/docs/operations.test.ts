@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { inspect } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { operationExamples } from '../../../scripts/operation-examples.mjs';
+import { operationsDoc, summaries } from '../../../scripts/operations-doc.mjs';
+import { type Client, createClient } from '../../../src/api/client.js';
+import { limitProfiles } from '../../../src/api/limits.js';
+import { readMonitorBatch } from '../../../src/api/monitor-batch.js';
+import { operations, streams } from '../../../src/api/operations.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+
+const read = (path: string): string =>
+  readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), 'utf8');
+const source = read('src/api/operations.ts');
+const names = [...Object.keys(operations), ...Object.keys(streams)];
+
+describe('docs/operations.md', () => {
+  it('is what the table says (else: node scripts/make-operations-doc.mjs)', () => {
+    expect(read('docs/operations.md')).toBe(operationsDoc({ operations, streams, limitProfiles }, source));
+  });
+
+  it('says of each operation what it does, and names its section', () => {
+    const told: Record<string, string> = summaries(source);
+    expect(Object.keys(told).sort()).toEqual([...names].sort());
+    for (const name of names) expect([name, told[name]]).toEqual([name, expect.stringMatching(/section|public facts/)]);
+    expect(Object.keys(operationExamples).sort()).toEqual([...names].sort());
+  });
+});
+
+describe('the example of', () => {
+  let sandbox: Sandbox;
+  let client: Client;
+  beforeAll(async () => {
+    sandbox = await startSandbox({ failureRate: 0, agentRuns: { durationMs: 300 } });
+  });
+  afterAll(() => sandbox.close());
+
+  it.each(names)('%s runs, in both profiles of limits, and shows something', async (name) => {
+    const code = (operationExamples as Record<string, string>)[name] ?? '';
+    expect(code).toContain(name);
+    for (const profile of ['contract', 'live'] as const) {
+      client = createClient({ apiKey: 'test-key', baseUrl: sandbox.url, profile });
+      const shown: unknown[][] = [];
+      const run = new Function('client', 'show', 'readMonitorBatch', `return (async () => {\n${code}\n})()`);
+      await run(client, (...values: unknown[]) => void shown.push(values), readMonitorBatch);
+      await client.close();
+      expect(shown.length).toBeGreaterThan(0);
+      // Nothing that an example reads is missing from the answer.
+      expect([name, inspect(shown[0])]).toEqual([name, expect.not.stringMatching(/^\[\s*undefined/)]);
+    }
+  });
+});

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import type { RunLook } from '../../../src/core/agent-run.js';
+import { type RunView, runToEnd } from '../../../src/workflows/run-to-end.js';
+
+/** Scheduled, started and completed, of an activity and of the workflow task behind it. */
+const EVENTS_A_STEP = 6;
+/** The start with its first workflow task, and the end. */
+const EVENTS_AROUND = 5;
+
+const look: RunLook = {
+  runId: 'r',
+  status: 'running',
+  startedAt: 0,
+  events: null,
+  costDollars: null,
+  waitingFor: null,
+};
+const unseen = { look: null, saw: () => undefined, is: () => undefined } as unknown as RunView;
+
+it('a run of an hour takes at most 60 events of history', async () => {
+  let [steps, elapsed] = [0, 0];
+  const result = await runToEnd(unseen, async (sliceMs) => {
+    steps++;
+    elapsed += sliceMs;
+    return elapsed >= 3_600_000 ? { ended: 'done', look: null } : { ended: null, look };
+  });
+  expect(result).toBe('done');
+  expect(steps * EVENTS_A_STEP + EVENTS_AROUND).toBeLessThanOrEqual(60);
+});

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const entries = ['index', 'workflows/index', 'activities/index', 'worker/index', 'sandbox/index'];
+
+/** Every name an entry file exports, types marked. Fails on `export *`: public names are spelled out one by one. */
+function publicNames(entry: string): string[] {
+  const source = readFileSync(`${root}src/${entry}.ts`, 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+  expect(source, `src/${entry}.ts`).not.toMatch(/export\s*\*/);
+  const listed = [...source.matchAll(/export\s+(type\s+)?\{([^}]*)\}/g)].flatMap(([, type, names = '']) =>
+    names
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== '')
+      .map((name) => `${type ?? ''}${name.replace(/^(type\s+)?.*\sas\s+/, '$1')}`),
+  );
+  const declared = [
+    ...source.matchAll(/export\s+(?:async\s+|abstract\s+)?(function|class|const|type|interface)\s+(\w+)/g),
+  ];
+  return [
+    ...listed,
+    ...declared.map(([, kind, name]) => (/type|interface/.test(kind as string) ? `type ${name}` : `${name}`)),
+  ].sort();
+}
+
+it.each(entries)('src/%s.ts exports the names that are written down, and no other', async (entry) => {
+  const names = publicNames(entry);
+  expect(names.length).toBeGreaterThan(0);
+  await expect(`${names.join('\n')}\n`).toMatchFileSnapshot(`public-names/${entry.replace('/', '-')}.txt`);
+});

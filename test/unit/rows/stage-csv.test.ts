@@ -1,0 +1,270 @@
+import { createHash } from 'node:crypto';
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { afterAll, describe, expect, it } from 'vitest';
+import { unitKeys } from '../../../src/core/unit-key.js';
+import { CsvError, readSlice, readStage, type StageOptions, sliceFile, stageCsv } from '../../../src/rows/index.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'searchflow-rows-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+let count = 0;
+
+async function stage(source: string | Buffer | Readable | { path: string }, more: Partial<StageOptions> = {}) {
+  const outDir = join(dir, `stage-${++count}`);
+  let from: string | Readable;
+  if (source instanceof Readable) from = source;
+  else if (typeof source === 'object' && 'path' in source) from = source.path;
+  else {
+    from = join(dir, `input-${count}.csv`);
+    writeFileSync(from, source);
+  }
+  const manifest = await stageCsv({
+    source: from,
+    units: { kind: 'url', column: null },
+    delimiter: null,
+    rowsPerSlice: { large: 2000, small: 200 },
+    keyOf: unitKeys(sha256, 'sandbox', 'contents', {}),
+    sha256,
+    outDir,
+    ...more,
+  });
+  const slices = await Promise.all(
+    Array.from({ length: manifest.slices }, (_, slice) => readSlice(sliceFile(outDir, slice))),
+  );
+  return { manifest, outDir, slices, rows: slices.flat() };
+}
+
+async function refusal(...args: Parameters<typeof stage>): Promise<string> {
+  const before = readdirSync(dir).filter((name) => name.startsWith('stage-'));
+  const error = await stage(...args).catch((problem: unknown) => problem);
+  expect(error).toBeInstanceOf(CsvError);
+  expect(readdirSync(dir).filter((name) => name.startsWith('stage-'))).toEqual(before);
+  return (error as Error).message;
+}
+
+describe('stageCsv', () => {
+  it('writes every row with number, hash, key, unit and cells, and a manifest', async () => {
+    const { manifest, rows, outDir } = await stage(
+      'name,url\n A ,  https://a.com/x \nb,https://b.com\nc,https://a.com/x\n',
+    );
+    expect(rows[0]).toEqual({
+      n: 1,
+      h: sha256('[" A ","  https://a.com/x "]').slice(0, 16),
+      k: unitKeys(sha256, 'sandbox', 'contents', {})('https://a.com/x'),
+      u: 'https://a.com/x',
+      e: null,
+      m: null,
+      i: [' A ', '  https://a.com/x '],
+    });
+    expect(rows[2]).toMatchObject({ n: 3, k: rows[0]?.k, d: true });
+    expect(rows[1]).not.toHaveProperty('d');
+    expect(manifest).toMatchObject({
+      columns: ['name', 'url'],
+      unitColumn: 'url',
+      rows: 3,
+      badRows: 0,
+      distinctUnits: 2,
+      slices: 1,
+    });
+    expect(await readStage(outDir)).toEqual(manifest);
+    expect(await readStage(join(dir, 'nowhere'))).toBeNull();
+  });
+
+  it('keeps bad rows in their place, with a tag and a sentence that says where', async () => {
+    const long = `https://a.com/${'x'.repeat(2048)}`;
+    const { manifest, rows } = await stage(
+      `name,url\ngood,https://a.com\nno url,\nftp,ftp://a.com\nbare,example.com\nbroken,http://a b/\nlong,${long}\nshort\nmore,https://a.com,x\n"st"ray,https://a.com\ngood,https://b.com\n`,
+    );
+    expect(rows.map((row) => row.e)).toEqual([
+      null,
+      'MISSING_URL',
+      'INVALID_URL',
+      'INVALID_URL',
+      'INVALID_URL',
+      'INVALID_URL',
+      'CSV_RAGGED',
+      'CSV_RAGGED',
+      'CSV_INVALID',
+      null,
+    ]);
+    expect(manifest.firstBad.map(({ row, message }) => `${row} ${message}`)).toEqual([
+      '2 line 3, column 2 ("url"): no URL',
+      '3 line 4, column 2 ("url"): "ftp://a.com" does not begin with http:// or https://',
+      '4 line 5, column 2 ("url"): "example.com" does not begin with http:// or https://',
+      '5 line 6, column 2 ("url"): "http://a b/" is not a valid URL',
+      '6 line 7, column 2 ("url"): a URL of 2062 characters; 2048 is the limit',
+      '7 line 8, column 2 ("url"): the row has 1 cells, the header 2',
+      '8 line 9, column 3: the row has 3 cells, the header 2',
+      '9 line 10, column 1 ("name"): the cell begins with a quote (character 1), but goes on after its closing quote (line 10, character 5)',
+    ]);
+    expect(rows[8]?.i).toEqual(['"st"ray,https://a.com']);
+    expect(rows.filter((row) => row.e !== null).every((row) => row.k === null && row.m !== null)).toBe(true);
+    expect(manifest).toMatchObject({ rows: 10, badRows: 8, distinctUnits: 2 });
+  });
+
+  it('shows at most a thousand bad rows and keeps them all', async () => {
+    const { manifest, rows } = await stage(`url\n${'x\n'.repeat(1500)}`);
+    expect(manifest.firstBad).toHaveLength(1000);
+    expect(rows.filter((row) => row.e === 'INVALID_URL')).toHaveLength(1500);
+  });
+
+  it('cuts small files into small slices and large ones into large', async () => {
+    const lines = (rows: number) =>
+      `url\n${Array.from({ length: rows }, (_, index) => `https://a.com/${index}\n`).join('')}`;
+    const small = await stage(lines(450));
+    expect(small.slices.map((slice) => slice.length)).toEqual([200, 200, 50]);
+    expect(small.manifest).toMatchObject({ slices: 3, rowsPerSlice: 200 });
+    const large = await stage(lines(21_000));
+    expect(large.manifest).toMatchObject({ slices: 11, rowsPerSlice: 2000, distinctUnits: 21_000 });
+    expect(large.rows.map((row) => row.n)).toEqual(Array.from({ length: 21_000 }, (_, index) => index + 1));
+    const fat = await stage(`url,note\n${`https://a.com,${'x'.repeat(100_000)}\n`.repeat(400)}`);
+    expect(fat.manifest).toMatchObject({ slices: 2, rowsPerSlice: 200 });
+  });
+
+  it('reads the same rows from UTF-8 with mark, UTF-16 of both kinds, gzip and a stream of single bytes', async () => {
+    const text = 'näme,url\nß😀,https://a.com/ü\n';
+    const le = Buffer.from(`\ufeff${text}`, 'utf16le');
+    const expected = (await stage(text)).rows;
+    const bytes = [...Buffer.from(text)].map((byte) => Buffer.from([byte]));
+    for (const source of [
+      `\ufeff${text}`,
+      le,
+      Buffer.from(le).swap16(),
+      gzipSync(text),
+      Readable.from(bytes),
+      Readable.from([gzipSync(text)]),
+    ]) {
+      const { manifest, rows } = await stage(source);
+      expect(manifest.columns).toEqual(['näme', 'url']);
+      expect(rows).toEqual(expected);
+    }
+  });
+
+  it('gives the same content hash to a file and its gzip', async () => {
+    const text = 'url\nhttps://a.com\n';
+    expect((await stage(gzipSync(text))).manifest.contentHash).toBe((await stage(text)).manifest.contentHash);
+  });
+
+  it('keeps NUL and other control characters in cells as they are', async () => {
+    const { rows } = await stage('url,note\nhttps://a.com,a\0b\x1b[31m\n');
+    expect(rows[0]?.i[1]).toBe('a\0b\x1b[31m');
+  });
+
+  it('refuses a URL that a URL parser would silently change', async () => {
+    const { rows } = await stage('url\n"https://a.com/x\ny"\n"https://a.com/\0"\nhttps:a.com\n');
+    expect(rows.map((row) => row.e)).toEqual(['INVALID_URL', 'INVALID_URL', 'INVALID_URL']);
+  });
+
+  it('takes the one column that is named like one of URLs, or the one it is told', async () => {
+    expect((await stage('Name, Website \nx,https://a.com\n')).manifest.unitColumn).toBe(' Website ');
+    expect((await stage('url,Link\nx,https://a.com\n', { units: { kind: 'url', column: 'Link' } })).rows[0]?.u).toBe(
+      'https://a.com',
+    );
+    expect(await refusal('a,b\n1,2\n')).toBe(
+      'No column is named like one of URLs: say which column holds the URLs (--url-column); the columns are "a", "b"',
+    );
+    expect(await refusal('url,link\n1,2\n')).toContain('one of "url", "link"');
+    expect(await refusal('a,b\n1,2\n', { units: { kind: 'url', column: 'c' } })).toBe(
+      'There is no column "c"; the columns are "a", "b"',
+    );
+  });
+
+  it('makes the unit of a row from a template, and names the cell that a row lacks', async () => {
+    const units = {
+      kind: 'template',
+      template: { query: 'CEO of {{name}}', input: { data: [{ site: '{{site}}' }] } },
+    } as const;
+    const { manifest, rows } = await stage('name,site\nA,a.com\nA,b.com\n,c.com\nA,a.com\n', { units });
+    expect(manifest).toMatchObject({ unitColumn: null, rows: 4, badRows: 1, distinctUnits: 2 });
+    expect(rows[0]?.u).toBe('{"input":{"data":[{"site":"a.com"}]},"query":"CEO of A"}');
+    expect(new Set(rows.map((row) => row.k)).size).toBe(3);
+    expect(rows[3]).toMatchObject({ k: rows[0]?.k, d: true });
+    expect(manifest.firstBad).toEqual([
+      { row: 3, tag: 'MISSING_VALUE', message: 'line 4, column 1 ("name"): empty, and the template needs it' },
+    ]);
+    const wrong = { kind: 'template', template: '{{nmae}}' } as const;
+    expect(await refusal('name\nA\n', { units: wrong })).toContain('names "nmae", which is no column');
+  });
+
+  it('refuses what is no table in one sentence and leaves nothing behind', async () => {
+    expect(await refusal('')).toBe('The input is empty: it has no header and no rows');
+    expect(await refusal('\ufeff')).toContain('is empty');
+    expect(await refusal('name,url\n')).toBe('The input has a header, but no rows');
+    expect(await refusal('url,a,url\n')).toBe(
+      'line 1: columns 1 and 3 are both named "url"; give each column a name of its own',
+    );
+    expect(await refusal('url,,\n')).toBe('line 1: columns 2 and 3 have no name; give each column a name of its own');
+    expect(await refusal('ur"l,a\nx,y\n')).toContain('line 1, column 1: a quote in the middle');
+    expect(await refusal(`${'c,'.repeat(10_001)}url\n`)).toContain('more than 10000 columns');
+    expect(await refusal('url\nhttps://a.com\n"https://b.com\nhttps://c.com\n')).toContain(
+      'line 3, column 1, character 1: a quote is opened here',
+    );
+    expect(await refusal('url\n1\n', { delimiter: ',,' })).toContain('one character');
+    expect(await refusal(Buffer.from([0x50, 0x4b, 3, 4, 1, 2]))).toContain('Excel');
+    expect(await refusal(Buffer.from('url\nhttps://a.com\n', 'utf16le'))).toContain('UTF-16 without a byte order mark');
+  });
+
+  it('names line and character of bytes that are not UTF-8', async () => {
+    const latin1 = Buffer.concat([
+      Buffer.from('url,name\nhttps://a.com,ok\nhttps://b.com,caf'),
+      Buffer.from([0xe9]),
+      Buffer.from('\nhttps://c.com,x\n'),
+    ]);
+    expect(await refusal(latin1)).toBe(
+      'line 3, character 18: the text is not valid UTF-8 (the byte 0xe9); save the file as UTF-8',
+    );
+    expect(await refusal(Buffer.concat([Buffer.from('url\nx'), Buffer.from([0xe2, 0x82])]))).toContain(
+      'line 2, character 2',
+    );
+    const pad = 'https://a.com/\n'.repeat(40_000);
+    expect(await refusal(Buffer.concat([Buffer.from(`url\n${pad}ab`), Buffer.from([0xff])]))).toContain(
+      'line 40002, character 3',
+    );
+    const half = Buffer.from('\ufeffurl\na\ud800b\n', 'utf16le');
+    expect(await refusal(half)).toContain('line 2, character 2');
+  });
+
+  it('names what is wrong with the file itself', async () => {
+    expect(await refusal({ path: join(dir, 'missing.csv') })).toBe(`${join(dir, 'missing.csv')} does not exist`);
+    expect(await refusal({ path: dir })).toBe(`${dir} is a directory, not a file of rows`);
+    const packed = gzipSync(`url\n${'https://a.com\n'.repeat(1000)}`);
+    expect(await refusal(packed.subarray(0, packed.length - 12))).toContain('is cut short');
+    packed[packed.length - 6] = (packed[packed.length - 6] ?? 0) ^ 1;
+    expect(await refusal(packed)).toContain('is damaged');
+  });
+
+  it('refuses a file that changes while it is read', async () => {
+    const path = join(dir, 'growing.csv');
+    writeFileSync(path, `url\n${'https://a.com/\n'.repeat(100_000)}`);
+    let grown = false;
+    const grow = () => {
+      if (!grown) appendFileSync(path, 'https://b.com/\n');
+      grown = true;
+    };
+    expect(await refusal({ path }, { onProgress: grow })).toBe(
+      `${path} changed while it was read; try again when it is whole`,
+    );
+  });
+
+  it('stops when told to, leaving nothing behind', async () => {
+    const abort = new AbortController();
+    const staging = stage(`url\n${'https://a.com/\n'.repeat(100_000)}`, {
+      signal: abort.signal,
+      onProgress: () => abort.abort(new Error('stop')),
+    });
+    await expect(staging).rejects.toThrow('stop');
+    expect(existsSync(join(dir, `stage-${count}`))).toBe(false);
+    expect(existsSync(join(dir, `stage-${count}.part`))).toBe(false);
+  });
+
+  it('does not read formulas, templates or escapes in the data', async () => {
+    const cells = ['=cmd|1', '{{7*7}}', '../../etc/passwd', '\x1b]0;x\x07'];
+    const { rows } = await stage(`url,a,b,c,d\nhttps://a.com,${cells.join(',')}\n`);
+    expect(rows[0]?.i.slice(1)).toEqual(cells);
+  });
+});

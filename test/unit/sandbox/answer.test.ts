@@ -1,0 +1,154 @@
+import { afterEach, expect, test } from 'vitest';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { get, post } from '../../support/sandbox/client.js';
+import { eventually } from '../../support/sandbox/eventually.js';
+import { readStream } from '../../support/sandbox/stream.js';
+
+let sandbox: Sandbox;
+const start = async (options = {}) => {
+  sandbox = await startSandbox({ failureRate: 0, ...options });
+};
+afterEach(() => sandbox.close());
+
+test('an answer has citations, a price, queue headers, and is the same each time', async () => {
+  await start();
+  const { status, headers, json } = await post(sandbox, '/answer', { query: 'why?', text: true });
+  expect(status).toBe(200);
+  expect(json).toMatchObject({ answer: expect.stringContaining('why?'), costDollars: { total: 0.005 } });
+  expect(json.citations.length).toBeGreaterThan(2);
+  expect(json.citations[0]).toMatchObject({
+    id: expect.any(String),
+    url: expect.any(String),
+    text: expect.any(String),
+  });
+  expect(headers).toMatchObject({ 'x-svc-queued': 'false', 'x-request-id': json.requestId });
+  expect((await post(sandbox, '/answer', { query: 'why?' })).json.answer).toBe(json.answer);
+  expect(sandbox.bill()).toMatchObject({ dollars: 0.01, keys: { 'answer {"query":"why?","text":true}': 1 } });
+});
+
+test('a streamed answer tells the same in pieces, then citations, cost and [DONE]', async () => {
+  await start();
+  const { json } = await post(sandbox, '/answer', { query: 'wie groß?' });
+  const { events, ended } = await readStream(sandbox, '/answer', { body: { query: 'wie groß?', stream: true } });
+  expect([ended, events.at(-1)?.data]).toEqual(['whole', '[DONE]']);
+  const chunks = events.slice(0, -1).map(({ data }) => JSON.parse(data));
+  const text = chunks.map((one) => one.choices?.[0].delta.content ?? '').join('');
+  expect(text).toBe(json.answer);
+  expect(chunks.at(-2).citations).toEqual(json.citations);
+  expect(chunks.at(-1)).toEqual({ costDollars: { total: 0.005 }, requestId: expect.any(String) });
+  // One unit of work, however it is told.
+  expect(sandbox.bill().keys).toEqual({ 'answer {"query":"wie groß?"}': 2 });
+});
+
+test('a schema makes the answer an object, streamed as its JSON', async () => {
+  await start();
+  const outputSchema = { type: 'object', properties: { year: { type: 'integer' } }, required: ['year'] };
+  const { json } = await post(sandbox, '/answer', { query: 'when?', outputSchema });
+  expect(json.answer).toEqual({ year: expect.any(Number) });
+  const { events } = await readStream(sandbox, '/answer', { body: { query: 'when?', outputSchema, stream: true } });
+  const text = events.map(({ data }) => (data === '[DONE]' ? '' : (JSON.parse(data).choices?.[0].delta.content ?? '')));
+  expect(JSON.parse(text.join(''))).toEqual(json.answer);
+});
+
+test.each([
+  ['no query', {}],
+  ['an unknown model', { query: 'q', model: 'oracle' }],
+  ['a country of three letters', { query: 'q', userLocation: 'USA' }],
+  ['a schema of no type', { query: 'q', outputSchema: { type: 'thing' } }],
+  ['a stream that is no boolean', { query: 'q', stream: 'yes' }],
+])('an answer with %s is a 400 and costs nothing', async (_, body) => {
+  await start();
+  expect((await post(sandbox, '/answer', body)).status).toBe(400);
+  expect(sandbox.bill().requests).toBe(0);
+});
+
+test('a search streams only with an output schema', async () => {
+  await start();
+  const plain = await post(sandbox, '/search', { query: 'q', stream: true, numResults: 3 });
+  expect(plain.json.results).toHaveLength(3);
+  const body = { query: 'q', stream: true, numResults: 3, outputSchema: { type: 'text' } };
+  const { events } = await readStream(sandbox, '/search', { body });
+  expect(events.at(-1)?.data).toBe('[DONE]');
+  const chunks = events.slice(0, -1).map(({ data }) => JSON.parse(data));
+  const types = chunks.map(({ type }) => type);
+  expect([...new Set(types)]).toEqual(['text-delta', 'grounding', 'results', 'done']);
+  const text = chunks.map(({ delta }) => delta ?? '').join('');
+  const done = chunks.at(-1);
+  expect(done).toMatchObject({
+    output: { content: text },
+    costDollars: { total: 0.007 },
+    searchTime: expect.any(Number),
+  });
+  expect(chunks.find(({ type }) => type === 'results').results).toHaveLength(3);
+});
+
+test('a search writes what its schema asks for, refuses too much of it, and warns of what it ignores', async () => {
+  await start();
+  const outputSchema = { type: 'object', properties: { names: { type: 'array', items: { type: 'string' } } } };
+  const { json } = await post(sandbox, '/search', { query: 'q', outputSchema, startCrawlDate: '2024-01-01' });
+  expect(json.output).toMatchObject({ content: { names: expect.any(Array) }, grounding: [{ field: 'names' }] });
+  expect(json.warnings).toMatchObject([{ code: 'IGNORED_FIELD', path: '/startCrawlDate' }]);
+  const many = Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`p${n}`, { type: 'string' }]));
+  const deep = { a: { type: 'object', properties: { b: { type: 'object', properties: { c: { type: 'string' } } } } } };
+  for (const properties of [many, deep]) {
+    const refused = await post(sandbox, '/search', { query: 'q', outputSchema: { type: 'object', properties } });
+    expect([refused.status, refused.json.tag]).toEqual([400, 'INVALID_JSON_SCHEMA']);
+  }
+});
+
+test('similar pages come with a Deprecation header, without the source’s own domain where told', async () => {
+  await start();
+  const body = { url: 'https://northwind-labs.example/a', numResults: 5, excludeSourceDomain: true };
+  const { status, headers, json } = await post(sandbox, '/findSimilar', { ...body, contents: { summary: true } });
+  expect([status, headers.deprecation]).toEqual([200, 'true']);
+  expect(json.results).toHaveLength(5);
+  expect(json.results.some(({ url }: { url: string }) => new URL(url).host.includes('northwind-labs'))).toBe(false);
+  expect(json.costDollars.total).toBe(0.012);
+  expect((await post(sandbox, '/findSimilar', { url: 'x' })).status).toBe(400);
+  expect((await post(sandbox, '/findSimilar', { ...body, numResults: 101 })).json.tag).toBe('INVALID_NUM_RESULTS');
+});
+
+test('a research task of each path runs to its end, shows in every list, and is billed', async () => {
+  await start({ research: { durationMs: 30 } });
+  const schema = { type: 'object', required: ['total'], properties: { total: { type: 'number' } } };
+  const contract = await post(sandbox, '/research/tasks', { input: { instructions: 'a' }, output: { schema } });
+  const v0 = await post(sandbox, '/research/v0/tasks', { instructions: 'b', output: { inferSchema: true } });
+  const v1 = await post(sandbox, '/research/v1', { instructions: 'c' });
+  expect([contract.status, v0.status, v1.status]).toEqual([200, 201, 201]);
+  expect(contract.json).toEqual({
+    id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/),
+  });
+  const path = `/research/tasks/${contract.json.id}`;
+  await eventually(async () => (await get(sandbox, path)).json.status).toBe('completed');
+  const { json } = await get(sandbox, path);
+  expect(json).toMatchObject({ instructions: 'a', schema, data: { total: expect.any(Number) } });
+  expect(json.citations.total[0]).toMatchObject({ url: expect.any(String), snippet: expect.any(String) });
+  expect((await get(sandbox, `/research/v0/tasks/${contract.json.id}`)).json).toEqual(json);
+  const page = (await get(sandbox, '/research/tasks?limit=2')).json;
+  expect(page).toMatchObject({ hasMore: true, data: [{ instructions: 'c' }, { instructions: 'b' }] });
+  expect((await get(sandbox, `/research/v0/tasks?cursor=${page.nextCursor}`)).json.data).toMatchObject([
+    { instructions: 'a' },
+  ]);
+  await eventually(() => sandbox.state().research.inProgress).toBe(0);
+  expect(sandbox.bill()).toMatchObject({ requests: 3, units: 3 });
+  expect(sandbox.bill().dollars).toBeGreaterThan(0.1);
+  const wrong = [{ instructions: 'a' }, { input: {} }, { input: { instructions: 'x'.repeat(4097) } }];
+  for (const body of wrong) expect((await post(sandbox, '/research/tasks', body)).status).toBe(400);
+  expect((await get(sandbox, '/research/tasks/none')).status).toBe(404);
+  expect((await get(sandbox, '/research/tasks?limit=201')).status).toBe(400);
+});
+
+test('research tasks fail in the declared share, and only so many go on at once', async () => {
+  await start({ research: { durationMs: 0, failureRate: 1 } });
+  const { json } = await post(sandbox, '/research/v1', { instructions: 'a' });
+  expect((await get(sandbox, `/research/v1/${json.researchId}?events=true`)).json).toMatchObject({
+    status: 'failed',
+    error: expect.any(String),
+    events: { length: 9 },
+  });
+  await sandbox.close();
+  await start({ research: { durationMs: 60_000, maxInProgress: 2 } });
+  const statuses = [];
+  for (let n = 0; n < 3; n += 1) statuses.push((await post(sandbox, '/research/v1', { instructions: 'a' })).status);
+  expect(statuses).toEqual([201, 201, 429]);
+});

@@ -1,0 +1,137 @@
+import { afterEach, expect, test } from 'vitest';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
+import { post, urls } from '../../support/sandbox/client.js';
+
+let sandbox: Sandbox;
+const start = async (options: Partial<SandboxOptions> = {}) => {
+  sandbox = await startSandbox(options);
+};
+afterEach(() => sandbox.close());
+
+test('every URL gets a status, successful ones a result and a price, and the same each time', async () => {
+  await start({ failures: { 'https://site.example/5': 'CRAWL_HTTP_403' } });
+  const asked = [...urls(99), 'mailto:nobody@site.example'];
+  const { status, headers, json } = await post(sandbox, '/contents', { urls: asked });
+  expect(status).toBe(200);
+  expect(json.statuses.map((one: { id: string }) => one.id)).toEqual(asked);
+  const good = json.statuses.filter((one: { status: string }) => one.status === 'success');
+  expect(json.results.map((one: { url: string }) => one.url)).toEqual(good.map((one: { id: string }) => one.id));
+  expect(good.length).toBeGreaterThan(85);
+  expect(good.length).toBeLessThan(99);
+  expect(json.statuses.at(-1)).toEqual({
+    id: asked.at(-1),
+    status: 'error',
+    error: { tag: 'UNSUPPORTED_URL', httpStatusCode: null },
+  });
+  expect(json.costDollars).toMatchObject({ total: good.length / 1000, contents: { text: good.length / 1000 } });
+  expect(headers['x-request-id']).toBe(json.requestId);
+  expect(headers).toMatchObject({ 'x-svc-queued': 'false', 'x-svc-queue-ms': '0' });
+
+  const again = (await post(sandbox, '/contents', { urls: asked })).json;
+  expect(again.results).toEqual(json.results);
+  expect(again.statuses).toEqual(json.statuses);
+  expect(again.requestId).not.toBe(json.requestId);
+});
+
+test('a few per cent of URLs fail, with several tags; another seed fails others', async () => {
+  const tagsOf = async (seed: number) => {
+    await start({ seed, textBytes: 10 });
+    const tags: Record<string, string> = {};
+    for (let from = 1; from <= 2000; from += 100) {
+      const { json } = await post(sandbox, '/contents', { urls: urls(100, from) });
+      for (const one of json.statuses) if (one.error) tags[one.id] = one.error.tag;
+    }
+    return tags;
+  };
+  const one = await tagsOf(1);
+  expect(Object.keys(one).length).toBeGreaterThan(30);
+  expect(Object.keys(one).length).toBeLessThan(100);
+  expect(new Set(Object.values(one))).toEqual(
+    new Set(['CRAWL_NOT_FOUND', 'CRAWL_HTTP_403', 'CRAWL_TIMEOUT', 'SOURCE_NOT_AVAILABLE', 'CRAWL_UNKNOWN_ERROR']),
+  );
+  await sandbox.close();
+  expect(await tagsOf(2)).not.toEqual(one);
+});
+
+test('named failures fail, and transient ones heal after as many attempts as told', async () => {
+  const [gone, slow] = ['https://a.example/gone', 'https://a.example/slow'];
+  const failures = { [gone]: 'CRAWL_NOT_FOUND', [slow]: 'CRAWL_TIMEOUT' };
+  await start({ failureRate: 0, failures, transientFailures: 1 });
+  const outcome = async () =>
+    (await post(sandbox, '/contents', { urls: [gone, slow] })).json.statuses.map(
+      (one: { status: string }) => one.status,
+    );
+  expect(await outcome()).toEqual(['error', 'error']);
+  expect(await outcome()).toEqual(['error', 'success']);
+});
+
+test('highlights, summaries, subpages, extras and context come as asked, each kind priced per page', async () => {
+  await start({ failureRate: 0 });
+  const { json } = await post(sandbox, '/contents', {
+    urls: urls(2),
+    highlights: { numSentences: 2, highlightsPerUrl: 3, query: 'copper wire' },
+    summary: { schema: { type: 'object', properties: { year: { type: 'integer' }, kind: { enum: ['a', 'b'] } } } },
+    subpages: 2,
+    subpageTarget: 'about, contact',
+    extras: { links: 3 },
+    context: { maxCharacters: 50 },
+  });
+  const [first] = json.results;
+  expect(first).not.toHaveProperty('text');
+  expect(first.highlights).toHaveLength(3);
+  expect(first.highlightScores).toHaveLength(3);
+  expect(JSON.parse(first.summary)).toEqual({ year: expect.any(Number), kind: expect.stringMatching(/^[ab]$/) });
+  expect(first.subpages.map((one: { url: string }) => one.url)).toEqual([
+    'https://site.example/1/about',
+    'https://site.example/1/contact',
+  ]);
+  expect(first.extras.links).toHaveLength(3);
+  expect(json.context.length).toBeLessThanOrEqual(50);
+  expect(json.costDollars.total).toBe(0.012);
+});
+
+test('freshness decides between the cache and a crawl', async () => {
+  await start({ failureRate: 0 });
+  const ask = async (options: object) =>
+    (await post(sandbox, '/contents', { urls: urls(100), ...options })).json.statuses;
+  const sources = async (options: object) =>
+    new Set((await ask(options)).map((one: { source?: string }) => one.source));
+  expect(await sources({ maxAgeHours: 0 })).toEqual(new Set(['crawled']));
+  expect(await sources({ livecrawl: 'always' })).toEqual(new Set(['crawled']));
+  expect(await sources({ maxAgeHours: 300 })).toEqual(new Set(['cached', 'crawled']));
+  const cacheOnly = await ask({ maxAgeHours: -1 });
+  expect(cacheOnly.some((one: { error?: { tag: string } }) => one.error?.tag === 'SOURCE_NOT_AVAILABLE')).toBe(true);
+  expect(cacheOnly.some((one: { source?: string }) => one.source === 'cached')).toBe(true);
+});
+
+test('prebuilt answers have the shape, the statuses, the prices and the book of the others', async () => {
+  const asked = [...urls(90), 'https://site.example/größe"\\', 'ftp://site.example/'];
+  await start({ prebuilt: true });
+  const fast = (await post(sandbox, '/contents', { urls: asked, text: true })).json;
+  const fastBill = sandbox.bill();
+  await sandbox.close();
+  await start();
+  const slow = (await post(sandbox, '/contents', { urls: asked, text: true })).json;
+  expect(fast.statuses).toEqual(slow.statuses);
+  expect(fast.costDollars).toEqual(slow.costDollars);
+  expect(fast.results.map((one: { id: string }) => one.id)).toEqual(slow.results.map((one: { id: string }) => one.id));
+  for (const one of fast.results)
+    expect(one).toMatchObject({ title: expect.any(String), text: expect.stringMatching(/\w/) });
+  expect(fastBill).toEqual(sandbox.bill());
+});
+
+test('pages are of the size asked for, some without an author, some hostile, some beyond ASCII', async () => {
+  await start({ failureRate: 0, textBytes: 500 });
+  const pages = [];
+  for (let from = 1; from <= 500; from += 100) {
+    pages.push(...(await post(sandbox, '/contents', { urls: urls(100, from) })).json.results);
+  }
+  const texts = pages.map((page: { text: string }) => page.text);
+  const mean = texts.reduce((sum: number, text: string) => sum + text.length, 0) / texts.length;
+  expect(Math.abs(mean - 500)).toBeLessThan(75);
+  expect(texts.some((text: string) => text.startsWith('='))).toBe(true);
+  expect(texts.some((text: string) => text.includes('\u001b['))).toBe(true);
+  expect(texts.some((text: string) => /[\u0100-\uffff]/.test(text))).toBe(true);
+  expect(pages.some((page: { author?: string }) => page.author === undefined)).toBe(true);
+  expect(pages.some((page: { author?: string }) => page.author !== undefined)).toBe(true);
+});

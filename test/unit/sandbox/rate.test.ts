@@ -1,0 +1,143 @@
+import { afterEach, expect, test } from 'vitest';
+import { type RequestLogEntry, type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
+import { RateWindow } from '../../../src/sandbox/rate-window.js';
+import { get, post, urls } from '../../support/sandbox/client.js';
+
+let sandbox: Sandbox | undefined;
+const start = async (options: Partial<SandboxOptions>): Promise<Sandbox> => {
+  sandbox = await startSandbox({ failureRate: 0, ...options });
+  return sandbox;
+};
+afterEach(() => sandbox?.close());
+
+/** The most of these times that lie in one second, counted in the plainest way. */
+function mostInOneSecond(times: readonly number[]): number {
+  return Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 1000).length));
+}
+
+test('no sliding second holds more than the limit, and none is refused without need', async () => {
+  const running = await start({ qps: 40 });
+  const until = performance.now() + 2300;
+  const client = async () => {
+    while (performance.now() < until) await post(running, '/contents', { urls: urls(1) });
+  };
+  await Promise.all(Array.from({ length: 8 }, client));
+  const log = running.log();
+  const admitted = log.filter((one) => !one.limited).map((one) => one.at);
+  expect(mostInOneSecond(admitted)).toBe(40);
+  expect(running.stats()).toMatchObject({ maxInSlidingSecond: 40, limited: log.length - admitted.length });
+  expect(log.length).toBeGreaterThan(admitted.length);
+  const needless = log.filter(
+    (one: RequestLogEntry) => one.limited && admitted.filter((at) => at > one.at - 1000 && at <= one.at).length < 40,
+  );
+  expect(needless).toEqual([]);
+  expect(running.bill().requests).toBe(admitted.length);
+});
+
+test('refused requests take no room, and a request may start exactly a second after the oldest', () => {
+  const window = new RateWindow(2);
+  const admitted = [0, 10, 20, 999, 1000, 1009, 1010, 1500, 2000].filter((now) => window.admit(now));
+  expect(admitted).toEqual([0, 10, 1000, 1010, 2000]);
+  expect(window.max).toBe(2);
+});
+
+test('without a limit everything is admitted and still counted', () => {
+  const window = new RateWindow(null);
+  for (let now = 0; now < 20_000; now += 0.5) expect(window.admit(now)).toBe(true);
+  expect(window.max).toBe(2000);
+});
+
+test.each([
+  ['none', 0, /^undefined$/],
+  ['seconds', 3, /^3$/],
+  ['http-date', 3, /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/],
+] as const)('the limit answers 429 with Retry-After: %s', async (retryAfter, retryAfterSeconds, form) => {
+  const running = await start({ qps: 1, retryAfter, retryAfterSeconds });
+  await post(running, '/search', { query: 'q' });
+  const before = Date.now();
+  const { status, headers, json } = await post(running, '/search', { query: 'q' });
+  expect([status, json.tag]).toEqual([429, 'RATE_LIMIT_EXCEEDED']);
+  const value = String(headers['retry-after']);
+  expect(value).toMatch(form);
+  if (retryAfter === 'http-date') expect(Date.parse(value)).toBeGreaterThanOrEqual(before + 3000);
+  expect(running.log()[1]).toMatchObject({ n: 2, status: 429, limited: true, units: 0, fault: null });
+});
+
+test('agent paths say 429 in their own envelope, and requests without a key take no room', async () => {
+  const running = await start({ qps: 1 });
+  await post(running, '/search', { query: 'q' }, {});
+  expect((await post(running, '/agent/runs', {})).status).toBe(400);
+  expect((await post(running, '/agent/runs', {})).json.error.type).toBe('RATE_LIMIT_ERROR');
+});
+
+test('the start of an agent run counts as two requests, polling one as none', async () => {
+  const running = await start({ qps: 3 });
+  const { json } = await post(running, '/agent/runs', { query: 'q' });
+  expect((await post(running, '/agent/runs', { query: 'q' })).status).toBe(429);
+  expect((await post(running, '/search', { query: 'q' })).status).toBe(200);
+  for (const path of ['', `/${json.id}`, `/${json.id}/events`]) {
+    expect((await get(running, `/agent/runs${path}`)).status).toBe(200);
+  }
+  expect((await get(running, '/monitors')).status).toBe(429);
+  expect(running.stats().maxInSlidingSecond).toBe(3);
+});
+
+test('a profile limits each kind of request by itself, deep searches within searches', async () => {
+  const buckets = [
+    { name: 'search', qps: 3, classes: ['search', 'search.deep', 'default'] },
+    { name: 'deep', qps: 1, classes: ['search.deep'] },
+    { name: 'contents', qps: 2, classes: ['contents'] },
+    { name: 'websets', qps: 1, classes: ['websets'] },
+  ];
+  const running = await start({ rate: { name: 'own', buckets } });
+  const statuses = async (send: () => Promise<{ status: number }>, times: number) => {
+    const all: number[] = [];
+    for (let n = 0; n < times; n += 1) all.push((await send()).status);
+    return all;
+  };
+  expect(await statuses(() => post(running, '/search', { query: 'q', type: 'deep' }), 2)).toEqual([200, 429]);
+  expect(await statuses(() => post(running, '/search', { query: 'q' }), 3)).toEqual([200, 200, 429]);
+  expect(await statuses(() => get(running, '/monitors'), 1)).toEqual([429]);
+  expect(await statuses(() => post(running, '/contents', { urls: urls(1) }), 3)).toEqual([200, 200, 429]);
+  expect(await statuses(() => get(running, '/websets/v0/events'), 2)).toEqual([200, 429]);
+  expect((await get(running, '/websets/v0/events')).json.error).toContain('1 requests per second (websets)');
+  expect(running.stats()).toMatchObject({ limited: 6, maxInSlidingSecond: 6 });
+});
+
+test('the public table is a profile by name, and a key may have a limit of its own', async () => {
+  const running = await start({ rate: 'public' });
+  const calls = Array.from({ length: 60 }, () => post(running, '/contents', { urls: urls(1) }));
+  expect((await Promise.all(calls)).filter(({ status }) => status === 429)).toEqual([]);
+  await running.close();
+  const buckets = [
+    { name: 'all', qps: 10, classes: ['*'] },
+    { name: 'key', qps: 1, classes: ['*'], of: 'key' as const },
+  ];
+  const keyed = await start({ rate: { name: 'keyed', buckets } });
+  const call = async (key: string) => (await post(keyed, '/search', { query: 'q' }, { 'x-api-key': key })).status;
+  expect([await call('a'), await call('a'), await call('b')]).toEqual([200, 429, 200]);
+  await expect(startSandbox({ rate: 'nobody' })).rejects.toThrow('rate');
+  await expect(startSandbox({ rate: 'public', qps: 1 })).rejects.toThrow('exclude each other');
+});
+
+test('latency is drawn from the range asked for', async () => {
+  const running = await start({ latencyMs: { min: 30, max: 120 } });
+  await Promise.all(urls(8).map((url) => post(running, '/contents', { urls: [url] })));
+  const waits = running.log().map((one) => (one.doneAt ?? 0) - one.at);
+  for (const wait of waits) expect(wait).toBeGreaterThan(29);
+  expect(Math.max(...waits) - Math.min(...waits)).toBeGreaterThan(15);
+});
+
+test('the log keeps the last requests and gives them from any number on', async () => {
+  const running = await start({ logEntries: 8 });
+  for (let n = 0; n < 12; n += 1) await post(running, '/search', { query: 'q' });
+  expect(running.log().map((one) => one.n)).toEqual([5, 6, 7, 8, 9, 10, 11, 12]);
+  expect(running.log(10).map((one) => one.n)).toEqual([10, 11, 12]);
+  expect(running.log(13)).toEqual([]);
+  expect((await get(running, '/__sandbox/log?from=11')).json).toHaveLength(2);
+  expect((await get(running, '/__sandbox/stats')).json).toMatchObject({
+    requests: 12,
+    byStatus: { 200: 12 },
+    limited: 0,
+  });
+});

@@ -1,0 +1,78 @@
+import { expect, it } from 'vitest';
+import { toScheduleWish } from '../../../src/cli/schedule-flags.js';
+import { catchUpMs, jitterMs, timingProblems, timingText } from '../../../src/core/schedule-timing.js';
+
+const DAY = 86_400_000;
+
+it.each([
+  ['0 6 * * *', 'Europe/Berlin'],
+  ['*/15 8-18 * * mon-fri', 'UTC'],
+  ['0 0 1,15 * *', 'America/New_York'],
+  ['@daily', 'Asia/Kathmandu'],
+  ['0 0 29 2 *', 'UTC'],
+  ['0 0 30 */2 *', 'UTC'],
+  ['0 0 31 jun,jul *', 'UTC'],
+  ['0 0 1,30-31 feb mon', 'UTC'],
+  ['0 0 */30 2 *', 'UTC'],
+  ['0 0 31 2/5 *', 'UTC'],
+])('takes the cron %s in %s', (cron, tz) => {
+  expect(timingProblems({ cron, tz })).toEqual([]);
+});
+
+it.each([
+  ['0 6 * *', 'UTC', ['has 4 fields']],
+  ['', 'UTC', ['it is empty; five fields are needed (minute, ']],
+  [' ', 'UTC', ['it is empty']],
+  ['daily', 'UTC', ["'daily' has 1 field; "]],
+  ['0 six! * * *', 'UTC', ["'six!' is no hour"]],
+  ['0 0 30 2 *', 'UTC', ["'0 0 30 2 *' never comes: no such month has a day 30"]],
+  ['0 0 30-31/1 Feb mon', 'UTC', ['never comes']],
+  ['0 0 31 4,6-7/2,sep *', 'UTC', ['never comes']],
+  ['0 6 * * *', 'Berlin', ["'Berlin' is no time zone"]],
+  ['@every 5m', 'Mars/City', ['has 2 fields', "'Mars/City' is no time zone"]],
+])('refuses the cron %j in %s, with all that is wrong', (cron, tz, said) => {
+  const problems = timingProblems({ cron, tz });
+  expect(problems).toHaveLength(said.length);
+  for (const [index, part] of said.entries()) expect(problems[index]).toContain(part);
+});
+
+it.each([
+  [{}, null],
+  [{ every: '15m' }, { name: null, timing: { everyMs: 900_000 } }],
+  [
+    { every: 'never', scheduleName: 'x' },
+    { name: 'x', timing: 'never' },
+  ],
+  [{ cron: '0 6 * * *' }, { name: null, timing: { cron: '0 6 * * *', tz: 'UTC' } }],
+])('reads %j as a wish', (flags, wish) => {
+  const mistakes: string[] = [];
+  expect(toScheduleWish(flags, mistakes)).toEqual(wish);
+  expect(mistakes).toEqual([]);
+});
+
+it.each([
+  [{ every: '15m', cron: '0 6 * * *' }, /both given/],
+  [{ every: '15' }, /'15' is not a duration/],
+  [{ every: '30s' }, /a minute is the least/],
+  [{ every: '1d', tz: 'UTC' }, /--tz is for --cron/],
+  [{ scheduleName: 'x' }, /say when/],
+  [{ every: '1d', scheduleName: 'a b' }, /is not a name/],
+])('refuses %j in a sentence', (flags, sentence) => {
+  const mistakes: string[] = [];
+  toScheduleWish(flags, mistakes);
+  expect(mistakes.join('\n')).toMatch(sentence);
+});
+
+it('makes missed runs up for a day at most, and never puts one off past a tenth of its interval', () => {
+  expect([60_000, DAY / 2, 7 * DAY].map((everyMs) => catchUpMs({ everyMs }))).toEqual([3_600_000, DAY / 2, DAY]);
+  expect([60_000, DAY].map((everyMs) => jitterMs({ everyMs }))).toEqual([6000, 30_000]);
+});
+
+it('tells an interval by its largest unit', () => {
+  expect([900_000, DAY, 90_000, 14 * DAY].map((everyMs) => timingText({ everyMs }))).toEqual([
+    'every 15m',
+    'every 1d',
+    'every 90s',
+    'every 2w',
+  ]);
+});

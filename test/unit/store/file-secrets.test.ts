@@ -1,0 +1,80 @@
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Secret } from '../../../src/core/secret.js';
+import { FileSecrets } from '../../../src/store/file-secrets.js';
+
+let folder: string;
+let file: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'searchflow-secrets-'));
+  file = join(folder, 'deeper', 'secrets.json');
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+it('keeps a secret for the next process, in a file that only its owner may read', async () => {
+  await new FileSecrets(file).put('webhook/mon_1', new Secret('whsec canary'));
+  const again = new FileSecrets(file);
+  expect((await again.get('webhook/mon_1'))?.reveal()).toBe('whsec canary');
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect((await stat(join(folder, 'deeper'))).mode & 0o777).toBe(0o700);
+  expect(await again.get('webhook/mon_2')).toBeNull();
+});
+
+it('replaces, forgets and lists, and leaves no other file behind', async () => {
+  const secrets = new FileSecrets(file);
+  expect(await secrets.names()).toEqual([]);
+  for (const name of ['b', '__proto__', 'a/../c']) await secrets.put(name, new Secret('old'));
+  await secrets.put('b', new Secret('new'));
+  expect((await secrets.get('b'))?.reveal()).toBe('new');
+  expect((await secrets.get('__proto__'))?.reveal()).toBe('old');
+  expect([await secrets.remove('b'), await secrets.remove('b')]).toEqual([true, false]);
+  expect(await secrets.names()).toEqual(['__proto__', 'a/../c']);
+  expect((await readdir(join(folder, 'deeper'))).sort()).toEqual(['secrets.json', 'secrets.json.lock']);
+});
+
+it('loses nothing where two stores write one file at once', async () => {
+  const stores = [new FileSecrets(file), new FileSecrets(file)];
+  const names = Array.from({ length: 12 }, (_, index) => `secret-${String(index).padStart(2, '0')}`);
+  await Promise.all(names.map((name, index) => stores[index % 2]?.put(name, new Secret(name))));
+  expect(await stores[0]?.names()).toEqual(names);
+});
+
+it('refuses a file that others may read, and says how to mend it', async () => {
+  const secrets = new FileSecrets(file);
+  await secrets.put('a', new Secret('canary'));
+  await chmod(file, 0o640);
+  await expect(secrets.get('a')).rejects.toThrow(/mode 640, so others may read it: run chmod 600/);
+  await expect(secrets.put('b', new Secret('x'))).rejects.toThrow('chmod 600');
+});
+
+it.each(['', '{"v":1,', '[]', '{"secrets":["canary"]}', '{"secrets":{"a":{"canary":1}}}'])(
+  'refuses the damaged file %j without showing it, and leaves it as it is',
+  async (text) => {
+    const secrets = new FileSecrets(join(folder, 'damaged.json'));
+    await writeFile(join(folder, 'damaged.json'), text, { mode: 0o600 });
+    const error: unknown = await secrets.put('b', new Secret('x')).catch((e: unknown) => e);
+    expect(String(error)).toMatch(/^SecretStoreUnusable: the secret file .*damaged/);
+    expect(String(error)).not.toContain('canary');
+    expect(await readFile(join(folder, 'damaged.json'), 'utf8')).toBe(text);
+  },
+);
+
+it('fault 24: what a kill left of a change is gone with the next one', async () => {
+  const secrets = new FileSecrets(file);
+  await secrets.put('a', new Secret('canary'));
+  await writeFile(`${file}.new`, 'half of the canary', { mode: 0o644 });
+  await new FileSecrets(file).remove('nothing');
+  expect((await readdir(join(folder, 'deeper'))).sort()).toEqual(['secrets.json', 'secrets.json.lock']);
+  expect(await secrets.names()).toEqual(['a']);
+});
+
+it.runIf(process.platform === 'linux')(
+  'fails where its folder can not be made, and does not try for ever',
+  async () => {
+    await expect(new FileSecrets('/proc/nowhere/secrets.json').put('a', new Secret('x'))).rejects.toThrow(
+      /ENOENT|EACCES/,
+    );
+  },
+);

@@ -1,0 +1,79 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { estimateContents, estimateSearch, pricesAt, priceTables } from '../../../src/core/prices.js';
+import { readConfig } from '../../../src/worker/config.js';
+import { readPriceFile } from '../../../src/worker/price-file.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'searchflow-prices-'));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+let count = 0;
+function file(content: unknown): string {
+  const path = join(dir, `${++count}.json`);
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+const at = (day: string) => Date.parse(day);
+
+describe('price tables from a file', () => {
+  it('say what differs, from their first day on; the rest is as in the newest built in', () => {
+    const tables = readPriceFile(
+      file([
+        {
+          since: '2027-02-01',
+          search: {
+            auto: 0.01,
+            deep: [
+              [10, 0.02],
+              [null, 0.05],
+            ],
+          },
+        },
+        { since: '2026-12-01', contentsPage: 0.002, searchPage: { summary: 0.003 } },
+      ]),
+    );
+    const now = pricesAt(at('2026-11-30'), tables);
+    const winter = pricesAt(at('2026-12-01'), tables);
+    const spring = pricesAt(at('2027-03-01'), tables);
+    expect(now).toEqual(priceTables.at(-1));
+    expect([now, winter, spring].map((table) => estimateContents({ text: true }, 10, table))).toEqual([
+      10_000, 20_000, 20_000,
+    ]);
+    expect(winter.searchPage).toEqual({ text: 0, highlights: 0, summary: 0.003 });
+    expect(estimateSearch({ type: 'deep', numResults: 20 }, spring)).toBeGreaterThanOrEqual(60_000);
+    expect(spring.search.lite).toEqual(now.search.lite);
+  });
+
+  it('count from their first day on in the place of those built in that begin later', () => {
+    const tables = readPriceFile(file([{ since: '2026-01-01', answer: 0.01 }]));
+    expect(pricesAt(at('2026-11-21'), tables)).toMatchObject({
+      since: '2026-01-01',
+      answer: 0.01,
+      searchResult: 0.001,
+    });
+    expect(pricesAt(at('2025-11-21'), tables)).toEqual(priceTables[0]);
+  });
+
+  it.each([
+    ['no JSON', '{', /^can't be read/],
+    ['no table', [], /^holds no price tables/],
+    ['no day', [{ since: 'soon' }], /0\.since/],
+    ['one day twice', [{ since: '2026-12-01' }, { since: '2026-12-01' }], /begin on one day/],
+    ['a price below nothing', [{ since: '2026-12-01', answer: -1 }], /0\.answer/],
+    ['a price in words', [{ since: '2026-12-01', agentRun: { low: 'much' } }], /0\.agentRun\.low/],
+    ['a name that is none', [{ since: '2026-12-01', awnser: 1 }], /awnser/],
+    ['bands without an end', [{ since: '2026-12-01', search: { auto: [[25, 0.005]] } }], /0\.search\.auto/],
+  ])('with %s are refused in a line', (_name, content, wanted) => {
+    expect(() => readPriceFile(file(content))).toThrow(wanted);
+    expect(() => readPriceFile(file(content))).not.toThrow(/\n/);
+  });
+
+  it('are named by SEARCHFLOW_PRICES, and what is wrong with them is told among all other mistakes', () => {
+    const read = (content: unknown, qps = '10') =>
+      readConfig({ env: { SEARCHFLOW_PRICES: file(content) }, flags: { qps }, cwd: '/', say: () => undefined });
+    expect(read([{ since: '2026-01-01', answer: 0.01 }]).prices).toHaveLength(2);
+    expect(() => read([], 'x')).toThrow(/--qps[\s\S]*SEARCHFLOW_PRICES.*holds no price tables/);
+  });
+});

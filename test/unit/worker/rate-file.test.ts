@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { rateProfiles } from '../../../src/core/rate.js';
+import { contentsQps, readConfig } from '../../../src/worker/config.js';
+import { readRateFile } from '../../../src/worker/rate-file.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'searchflow-rates-'));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+function file(name: string, content: unknown): string {
+  const path = join(dir, name);
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+
+describe('a rate profile from a file', () => {
+  it('is read as the profiles of our own are', () => {
+    expect(readRateFile(file('public.json', rateProfiles.public))).toEqual(rateProfiles.public);
+  });
+
+  it.each([
+    ['no JSON', '{', /^can't be read/],
+    ['no bucket', { name: 'x', buckets: [] }, /buckets/],
+    ['half a request a second', { name: 'x', buckets: [{ name: 'a', qps: 0.5, classes: ['*'] }] }, /buckets\.0\.qps/],
+    ['an unknown field', { name: 'x', buckets: [{ name: 'a', qsp: 1, qps: 1, classes: ['*'] }] }, /qsp/],
+    [
+      'two buckets of one name',
+      {
+        name: 'x',
+        buckets: [
+          { name: 'a', qps: 1, classes: ['*'] },
+          { name: 'a', qps: 2, classes: ['*'] },
+        ],
+      },
+      /one name/,
+    ],
+  ])('that holds %s is refused in a line', (name, content, wanted) => {
+    expect(() => readRateFile(file(`${name}.json`, content))).toThrow(wanted);
+  });
+
+  it('is named where a profile is, and says what is wrong with it among all other mistakes', () => {
+    file('ours.json', { name: 'ours', buckets: [{ name: 'all', qps: 40, classes: ['*'] }] });
+    const read = (rateProfile: string) =>
+      readConfig({
+        env: {},
+        flags: { rateProfile, concurrency: rateProfile === 'ours.json' ? '9' : 'x' },
+        cwd: dir,
+        say: () => undefined,
+      });
+    expect(contentsQps(read('ours.json').rate)).toBe(40);
+    expect(() => read('none.json')).toThrow(/--rate-profile: 'none.json'.*can't be read[\s\S]*--concurrency/);
+    expect(() => read('quick')).toThrow(/contract, boost, public, or name a .json file/);
+  });
+});

@@ -1,0 +1,45 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, it, onTestFinished } from 'vitest';
+import { whyUnwritable } from '../../../src/worker/why-unwritable.js';
+
+function folder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-unwritable-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+it('takes a DuckDB file and one that is not there yet, and leaves nothing behind', async () => {
+  const dir = folder();
+  const [there, missing] = [join(dir, 'a.duckdb'), join(dir, 'new', 'b.duckdb')];
+  const instance = await DuckDBInstance.create(there);
+  const connection = await instance.connect();
+  await connection.run('CREATE TABLE t (x INTEGER)');
+  // Read where it is open, its lock stays: another process can't have it.
+  expect(whyUnwritable(there)).toBeNull();
+  const another = `import { DuckDBInstance } from '@duckdb/node-api'; await DuckDBInstance.create(${JSON.stringify(there)});`;
+  expect(() => execFileSync(process.execPath, ['--input-type=module', '-e', another], { stdio: 'pipe' })).toThrow(
+    /Could not set lock/,
+  );
+  connection.closeSync();
+  instance.closeSync();
+  expect([there, missing].map(whyUnwritable)).toEqual([null, null]);
+  expect(readdirSync(dir)).toEqual(['a.duckdb']);
+  expect(existsSync(join(dir, 'new'))).toBe(false);
+});
+
+it('refuses a folder, and a file that DuckDB does not open', async () => {
+  const dir = folder();
+  const files = ['', 'short', 'url,name\nhttps://example.com,a\n'].map((text, index) => {
+    writeFileSync(join(dir, `${index}.txt`), text);
+    return join(dir, `${index}.txt`);
+  });
+  expect(whyUnwritable(dir)).toBe('it is a folder');
+  for (const file of files) {
+    expect(whyUnwritable(file)).toContain('it is no DuckDB database');
+    await expect(DuckDBInstance.create(file)).rejects.toThrow(/not a valid DuckDB database/);
+  }
+});
