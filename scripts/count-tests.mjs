@@ -1,5 +1,5 @@
-// node scripts/count-tests.mjs <vitest's JSON result file>: prints "N passed, N failed".
-// Ends with 1 where anything failed or there is no result. A file that could not even be loaded counts as one failure.
+// node scripts/count-tests.mjs <vitest's JSON result file>…: prints "N passed, N failed" over all of them.
+// Ends with 1 where anything failed or a result is missing. A file that could not even be loaded counts as one failure.
 import { readFileSync } from 'node:fs';
 
 function count(file) {
@@ -16,6 +16,8 @@ function count(file) {
   }
 }
 
-const { passed, failed } = count(process.argv[2]);
+const counts = process.argv.slice(2).map(count);
+const sum = (name) => counts.reduce((total, one) => total + one[name], 0);
+const [passed, failed] = [sum('passed'), sum('failed')];
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
-process.exitCode = failed > 0 ? 1 : 0;
+process.exitCode = failed > 0 || counts.length === 0 ? 1 : 0;

@@ -1,42 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cruise, type ICruiseResult } from 'dependency-cruiser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { folders, options, ruleSet } from '../../../.dependency-cruiser.mjs';
+import { brokenRules } from '../../../scripts/check-imports.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-
-/** Broken rules of one tree as `rule: from -> to`. */
-async function broken(baseDir: string, trees: readonly string[], kind: 'all' | 'values'): Promise<string[]> {
-  const cruiseOptions = { ...options, baseDir, validate: true, ruleSet: ruleSet(trees[0] as string, kind) };
-  const { output } = await cruise([...trees], cruiseOptions as Parameters<typeof cruise>[1]);
-  const { violations, totalCruised } = (output as ICruiseResult).summary;
-  expect(totalCruised).toBeGreaterThan(5);
-  return violations.map(
-    ({ rule, from, to }) => `${rule.name} | ${from} -> ${to.replace(/^.*node_modules/, 'node_modules')}`,
-  );
-}
-
-describe('the sources', () => {
-  it('import from our folders only what the table of the design lets them', async () => {
-    expect(await broken(root, ['src', 'examples'], 'all')).toEqual([]);
-  });
-
-  it('import values only where values may be imported, drivers on first use and nothing in a circle', async () => {
-    expect(await broken(root, ['dist'], 'values')).toEqual([]);
-  });
-
-  it('lie in folders that have a rule', () => {
-    const entries = readdirSync(join(root, 'src'), { withFileTypes: true });
-    expect(
-      entries.filter((entry) => entry.isDirectory() && !folders.includes(entry.name)).map(({ name }) => name),
-    ).toEqual([]);
-    expect(entries.filter((entry) => entry.isFile()).map(({ name }) => name)).toEqual(['index.ts']);
-  });
-});
 
 /** One file each: where it lies, what it says, and the rule it breaks in `src` and in `dist` (null: none). */
 const planted: readonly (readonly [file: string, text: string, inSrc: string | null, inDist: string | null])[] = [
@@ -149,8 +119,8 @@ describe('the rules, in a project with planted violations,', () => {
     execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project], {
       stdio: ['ignore', 2, 2],
     });
-    inSrc = await broken(project, ['src', 'examples'], 'all');
-    inDist = await broken(project, ['dist'], 'values');
+    inSrc = await brokenRules(project, ['src', 'examples'], 'all');
+    inDist = await brokenRules(project, ['dist'], 'values');
   });
 
   it('break in no other file', () => {

@@ -77,40 +77,56 @@ describe('set-up', () => {
   });
 });
 
+/** A step of `.ci/run`: what it writes to its result file, if it has one, and its exit code. */
+interface Step {
+  readonly code?: number;
+  readonly result?: object;
+}
+
 describe('.ci/run', () => {
-  const run = (script: string) => {
-    const manifest = { name: 'clone', scripts: { test: script } };
-    writeFileSync(join(clone, 'package.json'), JSON.stringify(manifest));
+  const passing = (count: number): Step => ({
+    result: { numPassedTests: count, numFailedTests: 0, success: true, testResults: [] },
+  });
+
+  function run(steps: { test?: Step; long?: Step; lint?: Step } = {}) {
+    const script = (name: string, { code = 0, result }: Step) => {
+      const write = `mkdirSync('.test-results', { recursive: true });\nwriteFileSync('.test-results/${name}.json', ${JSON.stringify(JSON.stringify(result))});`;
+      const text = `import { mkdirSync, writeFileSync } from 'node:fs';\n${result ? write : ''}\nprocess.exitCode = ${code};\n`;
+      writeFileSync(join(clone, `${name}.mjs`), text);
+      return `node ${name}.mjs`;
+    };
+    const ok = script('ok', {});
+    const scripts = {
+      test: script('test', steps.test ?? passing(7)),
+      'test:long': script('long', steps.long ?? passing(5)),
+      lint: script('lint', steps.lint ?? {}),
+      ...{ types: ok, unused: ok, imports: ok },
+    };
+    writeFileSync(join(clone, 'package.json'), JSON.stringify({ name: 'clone', scripts }));
     const { status, stdout } = spawnSync(join(clone, '.ci', 'run'), { encoding: 'utf8' });
     return { status, last: stdout.trimEnd().split('\n').at(-1) };
-  };
-  const writing = (result: object, code: number) => {
-    writeFileSync(
-      join(clone, 'fake.mjs'),
-      `import { mkdirSync, writeFileSync } from 'node:fs';\nmkdirSync('.test-results', { recursive: true });\n` +
-        `writeFileSync('.test-results/vitest.json', ${JSON.stringify(JSON.stringify(result))});\nprocess.exitCode = ${code};\n`,
-    );
-    return 'node fake.mjs';
-  };
+  }
 
-  it('closes with the counts of the result file and keeps the exit code', () => {
-    expect(run(writing({ numPassedTests: 7, numFailedTests: 0, testResults: [] }, 0))).toEqual({
-      status: 0,
-      last: '7 passed, 0 failed',
-    });
-    expect(run(writing({ numPassedTests: 7, numFailedTests: 2, testResults: [] }, 3))).toEqual({
-      status: 3,
-      last: '7 passed, 2 failed',
-    });
+  it('closes with the counts of both tiers and keeps the exit code', () => {
+    expect(run()).toEqual({ status: 0, last: '12 passed, 0 failed' });
+    const failing = { numPassedTests: 7, numFailedTests: 2, success: false, testResults: [] };
+    expect(run({ test: { result: failing, code: 3 } })).toEqual({ status: 3, last: '12 passed, 2 failed' });
+    expect(run({ long: { result: failing, code: 1 } })).toEqual({ status: 1, last: '14 passed, 2 failed' });
   });
 
-  it('counts a test file that could not be loaded as a failure', () => {
-    const result = { numPassedTests: 7, numFailedTests: 0, testResults: [{ status: 'failed', assertionResults: [] }] };
-    expect(run(writing(result, 1))).toEqual({ status: 1, last: '7 passed, 1 failed' });
+  it('counts a test file that could not be loaded, and an error outside of every test, as a failure', () => {
+    const broken = { numPassedTests: 7, numFailedTests: 0, testResults: [{ status: 'failed', assertionResults: [] }] };
+    expect(run({ test: { result: broken, code: 1 } })).toEqual({ status: 1, last: '12 passed, 1 failed' });
+    const outside = { numPassedTests: 7, numFailedTests: 0, success: false, testResults: [] };
+    expect(run({ long: { result: outside } })).toEqual({ status: 1, last: '14 passed, 1 failed' });
   });
 
-  it('fails without a result file, whatever the tests’ exit code', () => {
-    expect(run('node -e "process.exit(4)"')).toEqual({ status: 4, last: '0 passed, 1 failed' });
-    expect(run('node -e ""')).toEqual({ status: 1, last: '0 passed, 1 failed' });
+  it('fails without a result file, whatever the exit code of the tests', () => {
+    expect(run({ test: { code: 4 } })).toEqual({ status: 4, last: '5 passed, 1 failed' });
+    expect(run({ long: {} })).toEqual({ status: 1, last: '7 passed, 1 failed' });
+  });
+
+  it('fails where a check fails, though every test passes', () => {
+    expect(run({ lint: { code: 1 } })).toEqual({ status: 1, last: '12 passed, 0 failed' });
   });
 });

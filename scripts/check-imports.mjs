@@ -1,0 +1,37 @@
+// node scripts/check-imports.mjs: what may import what (`.dependency-cruiser.mjs`), on `src` for types and on `dist` for values.
+// Prints each broken rule and ends with 1 where there is one.
+import { readdirSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { cruise } from 'dependency-cruiser';
+import { folders, options, ruleSet } from '../.dependency-cruiser.mjs';
+import { inRoot, root } from './root.mjs';
+
+/** Broken rules of one tree as `rule | from -> to`. `kind`: `all` imports, or `values` alone. */
+export async function brokenRules(baseDir, trees, kind) {
+  const { output } = await cruise([...trees], {
+    ...{ ...options, baseDir, validate: true },
+    ruleSet: ruleSet(trees[0], kind),
+  });
+  const { violations, totalCruised } = output.summary;
+  if (totalCruised <= 5) throw new Error(`only ${totalCruised} files in ${trees.join(', ')}: is it built?`);
+  return violations.map(
+    ({ rule, from, to }) => `${rule.name} | ${from} -> ${to.replace(/^.*node_modules/, 'node_modules')}`,
+  );
+}
+
+/** Entries of `src` that no rule speaks of. */
+function withoutRule() {
+  return readdirSync(inRoot('src'), { withFileTypes: true })
+    .filter((entry) => (entry.isDirectory() ? !folders.includes(entry.name) : entry.name !== 'index.ts'))
+    .map(({ name }) => `src/${name} has no rule in .dependency-cruiser.mjs`);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const broken = [
+    ...withoutRule(),
+    ...(await brokenRules(root, ['src', 'examples'], 'all')),
+    ...(await brokenRules(root, ['dist'], 'values')),
+  ];
+  for (const line of broken) process.stderr.write(`${line}\n`);
+  process.exitCode = broken.length > 0 ? 1 : 0;
+}
