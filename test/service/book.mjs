@@ -1,0 +1,30 @@
+/** What the service charged for, written when the work is done, whether or not the answer arrives. Amounts are micro-dollars. */
+export class PurchaseBook {
+  #charges = [];
+
+  /** `units`: what was charged for, each by a key and its amount. */
+  charge(operation, units, requestId) {
+    this.#charges.push({ operation, units, requestId, at: performance.now() });
+  }
+
+  /** Total, number of charged requests, and how often and at what cost each unit was charged. */
+  report() {
+    let micros = 0;
+    const units = {};
+    for (const charge of this.#charges) {
+      for (const unit of charge.units) {
+        micros += unit.micros;
+        units[unit.key] ??= { times: 0, micros: 0 };
+        units[unit.key].times++;
+        units[unit.key].micros += unit.micros;
+      }
+    }
+    return { micros, requests: this.#charges.length, units };
+  }
+
+  /** Unit keys that were charged more than once, with how often beyond the first time. */
+  chargedAgain() {
+    const { units } = this.report();
+    return new Map(Object.entries(units).flatMap(([key, { times }]) => (times > 1 ? [[key, times - 1]] : [])));
+  }
+}

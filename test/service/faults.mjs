@@ -1,0 +1,69 @@
+// What goes wrong with a call. `how`:
+//   reset    the connection is cut before any work       status   `status`, `headers` and `body` are answered without any work
+//   lost     the work is done, the connection is cut     failed   the work is done, the answer is 500 (with `body`)
+//   cut      the work is done, half of the answer comes  hold     the work is done, the answer waits for the promise `until`
+//   slow     the work is done, the answer waits `ms`     stall    the work is done, half of the answer comes, then nothing
+//   html     200 with a page of HTML, without any work   empty    200 without a body, the work is done
+// A route may know further ones: their bodies are answered with 500 after the work. A number is short for a status, a text for a `how`.
+import { hashOf, mix } from './chance.mjs';
+
+export function faultFrom(given) {
+  if (given === undefined || given === null || given === 'ok') return null;
+  if (typeof given === 'number') return { how: 'status', status: given };
+  return typeof given === 'string' ? { how: given } : given;
+}
+
+/** One fault for each call by its number, in an order that is the same on every run but does not follow the kinds of calls. */
+export function byChance(faults) {
+  return (call) => faults[(Math.imul(call + 1, 0x9e3779b1) >>> 16) % faults.length];
+}
+
+const isFor = ({ what }, { noun, kind }) => what === undefined || what === noun || what === kind;
+
+/** Decides about each call: first what was queued for one of its kind, then the function that a test set, then the rules. */
+export class FaultScript {
+  #queued = [];
+  #rules;
+  #begun = performance.now();
+  /** `(call, method, path)`, with the number of the call from 1. */
+  decide = null;
+
+  /** A rule hits `share` of the calls of its kind (by `seed`) or `every` so many of them, within `fromMs` and `untilMs` of the start. */
+  constructor(rules = []) {
+    this.#rules = rules.map((rule) => ({ fromMs: 0, untilMs: Number.POSITIVE_INFINITY, seed: 1, ...rule, calls: 0 }));
+  }
+
+  next(...faults) {
+    this.#queued.push(...faults);
+  }
+
+  faultOf(call, method, path, route) {
+    const at = this.#queued.findIndex((fault) => isFor(fault, route));
+    if (at >= 0) return this.#queued.splice(at, 1)[0];
+    const given = this.decide?.(call, method, path);
+    if (given !== undefined) return given;
+    const age = performance.now() - this.#begun;
+    const hits = this.#rules.filter((rule) => {
+      if (!isFor(rule, route) || age < rule.fromMs || age >= rule.untilMs) return false;
+      rule.calls++;
+      if (rule.every !== undefined) return rule.calls % rule.every === 0;
+      return mix(hashOf(`${rule.seed} ${rule.calls}`)) / 2 ** 32 < (rule.share ?? 1);
+    });
+    return hits[0] ?? null;
+  }
+}
+
+/** Sends an answer as its fault has it. */
+export async function sendAs(fault, { request, response, status, headers, body }) {
+  const whole = typeof body === 'string' ? body : JSON.stringify(body);
+  if (fault?.how === 'hold') await fault.until;
+  if (fault?.how === 'slow') await new Promise((resolve) => setTimeout(resolve, fault.ms));
+  if (fault?.how === 'lost') return void request.socket.destroy();
+  response.writeHead(
+    status,
+    fault?.how === 'cut' ? { ...headers, 'content-length': Buffer.byteLength(whole) } : headers,
+  );
+  if (fault?.how === 'empty') return void response.end();
+  if (fault?.how !== 'cut' && fault?.how !== 'stall') return void response.end(whole);
+  response.write(whole.slice(0, whole.length >> 1), () => fault.how === 'cut' && request.socket.destroy());
+}

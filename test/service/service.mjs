@@ -1,0 +1,167 @@
+// A strict stand-in for the service, for tests and benches. It is written from the service's contract and judges by itself: one
+// limiter, one log of requests, one book of purchases. Nothing of searchflow is in it.
+import { createServer } from 'node:http';
+import { z } from 'zod';
+import { agentRuns } from './agents.mjs';
+import { PurchaseBook } from './book.mjs';
+import { FaultScript, faultFrom, sendAs } from './faults.mjs';
+import { Limiter } from './limiter.mjs';
+import { monitorRoutes } from './monitors.mjs';
+import { Refused } from './refused.mjs';
+import { paidRows } from './rows.mjs';
+import { websetEvents } from './webset-events.mjs';
+
+export { byChance } from './faults.mjs';
+
+const HTML = '<!doctype html><title>Maintenance</title><h1>We will be back soon</h1>';
+const plain = { noun: 'none', kind: 'none', units: 1, refusal: (code, message) => ({ error: message, tag: code }) };
+
+export async function startService({
+  key = null,
+  qps = null,
+  retryAfter = null,
+  latencyMs = 0,
+  faults = [],
+  rows = {},
+  agents = {},
+  events = {},
+  monitors = {},
+} = {}) {
+  const log = [];
+  const book = new PurchaseBook();
+  const limiter = new Limiter(qps);
+  const script = new FaultScript(faults);
+  const nouns = {
+    rows: paidRows(rows, book),
+    agents: agentRuns(agents, book, log),
+    events: websetEvents(events),
+    monitors: monitorRoutes(monitors),
+  };
+  const routes = Object.entries(nouns).flatMap(([noun, { routes, refusal, failures }]) =>
+    routes.map((route) => ({ noun, units: 1, refusal, failures, ...route })),
+  );
+  let meanwhile = () => undefined;
+
+  const routeOf = (method, path) => {
+    for (const route of routes) {
+      const match = route.method === method ? route.path.exec(path) : null;
+      if (match) return { ...route, ids: match.slice(1) };
+    }
+    return plain;
+  };
+
+  /** Writes a call down as it arrives and decides about it; the work itself waits for the body. */
+  function arrive(request, url) {
+    const { method } = request;
+    const route = routeOf(method, url.pathname);
+    const call = log.length + 1;
+    const fault = script.faultOf(call, method, url.pathname, route);
+    const entry = {
+      ...{ call, at: performance.now(), method, path: url.pathname, noun: route.noun, kind: route.kind },
+      ...{ key: request.headers['x-api-key'] ?? null, units: route.units, body: undefined, fault },
+      ...{ refused: null, status: null, ids: [], requestId: `strict-${call}`, doneAt: null },
+    };
+    log.push(entry);
+    const told = faultFrom(fault);
+    if (told?.how !== 'reset' && told?.how !== 'status' && told?.how !== 'html') {
+      const earlyMs = limiter.earlyMs(route.units, entry.at);
+      if (earlyMs !== null) Object.assign(entry, { refused: 'rate', earlyMs });
+    }
+    return { entry, route, fault: told };
+  }
+
+  function work(request, url, entry, route) {
+    const sent = entry.key ?? /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
+    try {
+      if (sent === undefined || (key !== null && sent !== key))
+        throw new Refused(401, 'INVALID_API_KEY', 'no such key');
+      if (entry.refused !== null) throw new Refused(429, 'RATE_LIMIT_EXCEEDED', 'too many requests in a second');
+      if (!route.act) throw new Refused(404, 'NOT_FOUND', 'no such path');
+      meanwhile(entry.call, entry.method, entry.path);
+      return { status: route.status ?? 200, body: route.act({ url, ids: route.ids, body: entry.body, entry }) };
+    } catch (error) {
+      if (error instanceof z.ZodError) return { status: 400, body: route.refusal('INVALID_REQUEST', error.message) };
+      if (!(error instanceof Refused)) throw error;
+      return { status: error.status, body: route.refusal(error.code, error.message) };
+    }
+  }
+
+  async function answer(request, response) {
+    const url = new URL(request.url, 'http://service');
+    if (url.pathname.startsWith('/__')) return control(request, response, url.pathname);
+    const { entry, route, fault } = arrive(request, url);
+    response.once('close', () => (entry.doneAt = performance.now()));
+    entry.body = parsed(await bodyOf(request));
+    if (fault?.how === 'reset') return request.socket.destroy();
+    const headers = { 'content-type': 'application/json', 'x-request-id': entry.requestId };
+    const send = (status, body, more = {}) => {
+      entry.status = status;
+      return sendAs(fault, { request, response, status, body, headers: { ...headers, ...more } });
+    };
+    if (fault?.how === 'html') return send(200, HTML, { 'content-type': 'text/html' });
+    if (fault?.how === 'status') {
+      const code = fault.status === 429 ? 'RATE_LIMIT_EXCEEDED' : 'TOLD';
+      return send(fault.status, fault.body ?? route.refusal(code, 'as told'), fault.headers);
+    }
+    const done = work(request, url, entry, route);
+    if (latencyMs > 0 && done.status !== 429) await new Promise((resolve) => setTimeout(resolve, latencyMs));
+    const failure = route.failures?.[fault?.how];
+    if (failure) return send(500, failure(done.body, fault));
+    if (fault?.how === 'failed') return send(500, fault.body ?? route.refusal('TOLD', 'as told'));
+    const wait = entry.refused === 'rate' && retryAfter !== null ? { 'retry-after': String(retryAfter) } : {};
+    return send(done.status, done.body, { ...route.headers, ...wait });
+  }
+
+  /** What a bench asks of a service in another process. */
+  async function control(request, response, path) {
+    if (path === '/__next') script.next(...JSON.parse(await bodyOf(request)));
+    const answers = {
+      '/__log': () => ({ now: performance.now(), log }),
+      '/__book': () => book.report(),
+      '/__runs': () => nouns.agents.control.report(),
+    };
+    response.end(JSON.stringify(answers[path]?.() ?? {}));
+  }
+
+  const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) =>
+    // A caller that is killed in the middle of its request.
+    answer(request, response).catch((error) => request.destroyed || response.destroy(error)),
+  );
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    key: key ?? 'key-of-the-strict-service',
+    log,
+    book,
+    next: (...given) => script.next(...given),
+    set faultOf(decide) {
+      script.decide = decide;
+    },
+    set meanwhile(act) {
+      meanwhile = act;
+    },
+    agents: nouns.agents.control,
+    events: nouns.events.control,
+    monitors: nouns.monitors.control,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+/** Undefined for what is not JSON, which each route refuses in its own way. */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function bodyOf(request) {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}

@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
+import { type Service, type ServiceOptions, startService } from './service.mjs';
+
+async function open(options: ServiceOptions = {}) {
+  const service = await startService(options);
+  onTestFinished(() => service.close());
+  return { service, post: (path: string, body: object, key?: string) => post(service, path, body, key) };
+}
+
+async function post({ url, key }: Pick<Service, 'url' | 'key'>, path: string, body: object, sent = key) {
+  const headers = { 'content-type': 'application/json', 'x-api-key': sent };
+  const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+const page = (number: number) => ({ urls: [`https://site-${number}.example/`], text: true });
+
+it('admits so many units in any second, tells others to wait, and writes each call down', async () => {
+  const { service, post } = await open({ qps: 3, retryAfter: 1 });
+  const statuses = [];
+  for (const path of ['/contents', '/agent/runs', '/contents'])
+    statuses.push(await post(path, { ...page(1), query: 'q' }));
+  expect(statuses.map(({ status }) => status)).toEqual([200, 200, 429]);
+  expect(statuses[2]?.headers.get('retry-after')).toBe('1');
+  expect(service.log.map(({ units, refused }) => [units, refused])).toEqual([
+    [1, null],
+    [2, null],
+    [1, 'rate'],
+  ]);
+  expect(service.log[2]?.earlyMs).toBeGreaterThan(0);
+});
+
+it.each([
+  ['/contents', { urls: ['https://a.example/', 'https://b.example/'], text: true, summary: {} }, 2, 4000],
+  ['/contents', { urls: ['https://a.example/'] }, 1, 1000],
+  ['/search', { query: 'q', numResults: 26, contents: { text: true } }, 1, 51_000],
+  ['/search', { query: 'q', type: 'deep' }, 1, 15_000],
+  ['/findSimilar', { url: 'https://a.example/' }, 1, 5000],
+  ['/answer', { query: 'q' }, 1, 5000],
+  ['/agent/runs', { query: 'q' }, 1, 250_000],
+])('charges %s %j by its own price table', async (path, body, units, micros) => {
+  const { service, post } = await open();
+  const { status, text } = await post(path, body);
+  const { costDollars } = JSON.parse(text);
+  expect(status).toBe(200);
+  if (path !== '/agent/runs') expect(costDollars.total).toBe(micros / 1e6);
+  expect(service.book.report()).toMatchObject({ micros, requests: 1 });
+  expect(Object.keys(service.book.report().units)).toHaveLength(units);
+});
+
+it('charges nothing for pages that it does not have', async () => {
+  const { service, post } = await open({ rows: { failureRate: 1 } });
+  const { text } = await post('/contents', page(1));
+  expect(JSON.parse(text)).toMatchObject({ results: [], statuses: [{ status: 'error' }], costDollars: { total: 0 } });
+  expect(service.book.report().micros).toBe(0);
+});
+
+it.each([
+  ['reset', null, 0],
+  ['lost', null, 1],
+  ['failed', 500, 1],
+  ['cut', null, 1],
+  ['empty', 200, 1],
+  ['html', 200, 0],
+  ['status', 503, 0],
+] as const)('a call that goes %s is answered with %j and %i times charged', async (how, status, times) => {
+  const { service, post } = await open();
+  service.next({ what: 'contents', how, status: 503 });
+  const answer = await post('/contents', page(1)).catch(() => null);
+  expect(answer?.status ?? null).toBe(status);
+  expect(service.book.report().requests).toBe(times);
+  await post('/contents', page(1));
+  expect(service.book.chargedAgain()).toEqual(new Map(times ? [['https://site-1.example/', 1]] : []));
+});
+
+it('hits the same calls by a rule on every run', async () => {
+  const rounds = [];
+  for (let round = 0; round < 2; round++) {
+    const { post } = await open({ faults: [{ what: 'rows', how: 'status', status: 503, share: 0.3, seed: 7 }] });
+    const statuses = [];
+    for (let call = 0; call < 40; call++) statuses.push((await post('/contents', page(call))).status);
+    rounds.push(statuses);
+  }
+  expect(rounds[0]).toEqual(rounds[1]);
+  expect(rounds[0]?.filter((status) => status === 503).length).toBeGreaterThan(4);
+});
+
+it.each([
+  ['/contents', { urls: [] }, 400],
+  ['/contents', { urls: Array(101).fill('https://a.example/') }, 400],
+  ['/search', { query: 'q', numResults: 101 }, 400],
+  ['/answer', {}, 400],
+  ['/monitors', { search: { query: 'q' } }, 400],
+  ['/nothing', {}, 404],
+])('refuses %s with %j', async (path, body, status) => {
+  const { service, post } = await open();
+  expect((await post(path, body)).status).toBe(status);
+  expect(service.book.report().requests).toBe(0);
+});
+
+it('takes no other key than its own', async () => {
+  const { post } = await open({ key: 'right' });
+  expect((await post('/contents', page(1), 'wrong')).status).toBe(401);
+  expect((await post('/contents', page(1))).status).toBe(200);
+});
+
+it('as a process tells its log and its book, and ends with its standard input', async () => {
+  const main = fileURLToPath(new URL('./main.mjs', import.meta.url));
+  const child = spawn(process.execPath, [main, '{"qps":100}'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const [line] = await once(child.stdout, 'data');
+  const url = String(line).trim();
+  const get = async (what: string) => (await fetch(`${url}/__${what}`)).json();
+  await fetch(`${url}/__next`, { method: 'POST', body: JSON.stringify([{ how: 'status', status: 402 }]) });
+  expect((await post({ url, key: 'any' }, '/contents', page(1))).status).toBe(402);
+  expect((await post({ url, key: 'any' }, '/contents', page(1))).status).toBe(200);
+  expect(await get('log')).toMatchObject({ log: [{ status: 402 }, { status: 200, kind: 'contents' }] });
+  expect(await get('book')).toMatchObject({ micros: 1000, requests: 1 });
+  child.stdin.end();
+  expect(await once(child, 'exit')).toEqual([0, null]);
+});
