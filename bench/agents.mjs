@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { enrichEnv } from './enrich.mjs';
-import { bar, command, median, root, workFolder } from './measure.mjs';
+import { bar, command, median, serviceProcess, workFolder } from './measure.mjs';
 
 const JOBS = 3;
 
@@ -21,20 +21,6 @@ function start(args, options) {
   child.stderr.on('data', (data) => (err += data));
   const ended = new Promise((resolve) => child.once('close', resolve));
   return { child, ended, out: () => out, err: () => err };
-}
-
-async function strictService(options) {
-  const service = start([join(root, 'test', 'support', 'strict-agents.mjs'), JSON.stringify(options)]);
-  while (!service.out().includes('\n')) await delay(20);
-  const url = service.out().trim();
-  return {
-    url,
-    log: async () => (await fetch(`${url}/__log`)).json(),
-    async stop() {
-      service.child.stdin.end();
-      await service.ended;
-    },
-  };
 }
 
 /** Mean of the runs in progress between two moments. */
@@ -58,10 +44,9 @@ function mostInASecond(starts) {
 
 export async function run({ rows = 1000, slots = 50, qps = 10, min = 5000, max = 30_000, kills = 0 }) {
   const { dir, remove } = workFolder();
-  const service = await strictService({
-    slots: Number(slots),
+  const service = await serviceProcess({
     qps: Number(qps),
-    durationMs: { min: Number(min), max: Number(max) },
+    agents: { slots: Number(slots), durationMs: { min: Number(min), max: Number(max) } },
   });
   const env = { ...process.env, ...enrichEnv(service.url, dir) };
   const startWorker = () => start([command, 'worker', '--qps', String(qps)], { cwd: dir, env });
@@ -94,7 +79,7 @@ export async function run({ rows = 1000, slots = 50, qps = 10, min = 5000, max =
     for (const [index, code] of codes.entries()) {
       if (code !== 0) throw new Error(`job ${index} ended with ${code}\n${jobs[index].err().slice(-2000)}`);
     }
-    const { starts, runs } = await service.log();
+    const { starts, runs } = await service.get('runs');
     const admitted = starts.filter(({ refused }) => refused === null);
     const [from, to] = [admitted[Number(slots) - 1]?.at ?? admitted[0].at, admitted.at(-1).at];
     const queries = new Set(admitted.map(({ query }) => query));
@@ -169,7 +154,9 @@ async function lone(dir, url, count) {
     );
     const ends = await Promise.all(
       late.map(async ({ runId, closedAt }) => {
-        const { completedAt } = await (await fetch(`${url}/agent/runs/${runId}`)).json();
+        const { completedAt } = await (
+          await fetch(`${url}/agent/runs/${runId}`, { headers: { 'x-api-key': 'bench' } })
+        ).json();
         return closedAt - Date.parse(completedAt);
       }),
     );

@@ -13,18 +13,38 @@ export function workFolder() {
   return { dir, remove: () => process.env.KEEP || rmSync(dir, { recursive: true, force: true }) };
 }
 
-/** Starts the sandbox as a process of its own; `url` and `stop`. */
-export async function sandboxProcess(options) {
-  const child = spawn(process.execPath, [join(root, 'bench', 'sandbox-process.mjs'), JSON.stringify(options)], {
+/** Starts a script that prints one line when it is ready and ends with its standard input; that line, and `stop`. */
+export async function startScript(path, options) {
+  const child = spawn(process.execPath, [join(root, path), JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'inherit'],
     cwd: root,
   });
-  const url = await new Promise((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`the sandbox ended with ${code}`)));
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  const line = await new Promise((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`${path} ended with ${code}`)));
     child.stdout.once('data', (data) => resolve(String(data).trim()));
   });
-  const get = async (path) => (await fetch(`${url}/__sandbox/${path}`)).json();
-  return { url, get, pid: child.pid, stop: () => child.stdin.end() };
+  const stop = async () => {
+    child.stdin.end();
+    await ended;
+  };
+  return { line, pid: child.pid, stop };
+}
+
+/** The sandbox as a process of its own; `get` reads its bill, log, … */
+export async function sandboxProcess(options) {
+  const { line: url, pid, stop } = await startScript('bench/sandbox-process.mjs', options);
+  return { url, pid, stop, get: async (path) => (await fetch(`${url}/__sandbox/${path}`)).json() };
+}
+
+/** The strict service as a process of its own; `get` reads its `log`, `book` or `runs`, `next` queues faults. */
+export async function serviceProcess(options) {
+  const { line: url, pid, stop } = await startScript('test/service/main.mjs', options);
+  return {
+    ...{ url, pid, stop },
+    get: async (what) => (await fetch(`${url}/__${what}`)).json(),
+    next: (...faults) => fetch(`${url}/__next`, { method: 'POST', body: JSON.stringify(faults) }),
+  };
 }
 
 /** Writes a CSV of `rows` rows with distinct URLs. */

@@ -5,21 +5,21 @@ import type { ActivityDeps, Order, Receipt } from '../../../src/activities/index
 import type { AgentRunRequest } from '../../../src/api/agent-run-schemas.js';
 import { canonicalJson } from '../../../src/core/json.js';
 import { OverBudget } from '../../../src/core/spend.js';
+import { type AgentOptions, type Service, startService } from '../../service/service.mjs';
 import { ActivitySetting } from '../../support/activities/activity-setting.js';
-import { type StrictAgents, type StrictAgentsOptions, startStrictAgents } from '../../support/strict-agents.mjs';
 
 let setting: ActivitySetting;
 beforeAll(async () => {
   setting = await ActivitySetting.open();
 });
-const services: StrictAgents[] = [];
+const services: Service[] = [];
 afterAll(async () => {
   for (const service of services) await service.close();
   await setting.close();
 });
 
 interface World {
-  readonly service: StrictAgents;
+  readonly service: Service;
   readonly deps: ActivityDeps;
   readonly stop: AbortController;
   buy(
@@ -34,8 +34,8 @@ interface World {
 
 let worlds = 0;
 /** A service, and a worker whose purchases from it are its own. `again`: another worker of the same purchases. */
-async function open(options: StrictAgentsOptions = {}, again?: World): Promise<World> {
-  const service = again?.service ?? (await startStrictAgents(options));
+async function open(options: AgentOptions = {}, again?: World): Promise<World> {
+  const service = again?.service ?? (await startService({ agents: options }));
   if (!again) services.push(service);
   const deps = {
     ...setting.worker({ baseUrl: service.url }, again?.deps.origin ?? `agents ${++worlds}`),
@@ -75,7 +75,9 @@ const ask = (query: string, more: Partial<AgentRunRequest> = {}): AgentRunReques
 const totalsOf = ({ deps }: World) => deps.journal.totals(deps.origin.replace(' ', '-'));
 /** The runs of a service are followed: what was noted of each is on disk. */
 const followed = ({ service }: World) =>
-  expect.poll(() => [...service.runs.values()].map(({ reads }) => reads > 0), { timeout: 20_000 }).toContain(true);
+  expect
+    .poll(() => [...service.agents.runs.values()].map(({ reads }) => reads > 0), { timeout: 20_000 })
+    .toContain(true);
 
 // They wait more than they work.
 describe.concurrent('what runs on after its start', () => {
@@ -84,7 +86,7 @@ describe.concurrent('what runs on after its start', () => {
     const receipt = await world.buy([ask('a'), ask('b')]);
     expect(receipt).toMatchObject({ complete: true, requests: 2, bought: 2, failed: 0, costMicros: 500_000 });
     expect(await world.buy([ask('a'), ask('b')])).toMatchObject({ complete: true, requests: 0 });
-    expect(world.service.starts.map(({ query }) => query).sort()).toEqual(['a', 'b']);
+    expect(world.service.agents.starts.map(({ query }) => query).sort()).toEqual(['a', 'b']);
     expect(await world.record(ask('a'))).toMatchObject({
       status: 'success',
       result: { status: 'completed', output: { text: 'of a' }, costDollars: { total: 0.25 } },
@@ -96,7 +98,7 @@ describe.concurrent('what runs on after its start', () => {
     const world = await open();
     const requests = [1, 2, 3].map((id) => ask('same', { input: { data: [{ id }] } }));
     await world.buy([...requests, requests[0] as AgentRunRequest]);
-    expect(world.service.starts).toHaveLength(3);
+    expect(world.service.agents.starts).toHaveLength(3);
     const ids = await Promise.all(requests.map(async (request) => (await world.record(request))?.result));
     expect(new Set(ids.map((result) => (result as { id: string }).id)).size).toBe(3);
   });
@@ -109,25 +111,25 @@ describe.concurrent('what runs on after its start', () => {
     expect(await first).toMatchObject({ complete: false });
     expect(await totalsOf(world)).toMatchObject({ openMicros: 25_000, unknown: [] });
     const heir = await open({}, world);
-    for (const run of world.service.runs.values()) run.endsAt = 0;
+    for (const run of world.service.agents.runs.values()) run.endsAt = 0;
     expect(await heir.buy([ask('a')])).toMatchObject({ complete: true, requests: 1, costMicros: 250_000 });
-    expect(world.service.starts).toHaveLength(1);
+    expect(world.service.agents.starts).toHaveLength(1);
   });
 
-  it.each(['lose', 'unnamed', 'named'] as const)('is found where its start got no answer (%s)', async (how) => {
+  it.each(['lost', 'unnamed', 'named'] as const)('is found where its start got no answer (%s)', async (how) => {
     const world = await open();
     world.service.next({ what: 'start', how });
     expect(await world.buy([ask('a'), ask('b')])).toMatchObject({ complete: true, unknownOutcomes: 0, bought: 2 });
-    expect(world.service.starts).toHaveLength(2);
+    expect(world.service.agents.starts).toHaveLength(2);
     expect(await totalsOf(world)).toMatchObject({ openMicros: 0, unknown: [], requests: 2 });
   });
 
   it('is found by its echo where the service keeps no metadata, and by nothing less', async () => {
     const world = await open({ echoesMetadata: false });
-    world.service.next({ what: 'start', how: 'lose' });
+    world.service.next({ what: 'start', how: 'lost' });
     await world.buy([ask('a', { input: { data: [{ id: 1 }] } })]);
     expect(await totalsOf(world)).toMatchObject({ unknown: [], requests: 1 });
-    expect(world.service.starts).toHaveLength(1);
+    expect(world.service.agents.starts).toHaveLength(1);
     // A start that never arrived is not taken for another one's run.
     world.service.next({ what: 'start', how: 'reset' });
     const receipt = await world.buy([ask('a', { input: { data: [{ id: 2 }] } })]);
@@ -138,7 +140,7 @@ describe.concurrent('what runs on after its start', () => {
   it.each([true, false])('is no other run that a failed start names (metadata shown: %s)', async (echoesMetadata) => {
     const world = await open({ echoesMetadata });
     await world.buy([ask('a')]);
-    const [first] = [...world.service.runs.keys()] as [string];
+    const [first] = [...world.service.agents.runs.keys()] as [string];
     const notLoaded = { error: { code: 'SERVER_ERROR', message: `Could not load previous run ${first}` } };
     world.service.next({ what: 'start', how: 'status', status: 500, body: notLoaded });
     const next = ask('b', { previousRunId: first });
@@ -168,7 +170,7 @@ describe.concurrent('what runs on after its start', () => {
     world.service.next({ what: 'start', how: 'reset' });
     const receipt = await world.buy([ask('a'), ask('b')]);
     expect(receipt).toMatchObject({ complete: true, bought: 2, failed: 0, unknownOutcomes: 0 });
-    expect(world.service.starts.map(({ query }) => query).sort()).toEqual(['a', 'b', 'before']);
+    expect(world.service.agents.starts.map(({ query }) => query).sort()).toEqual(['a', 'b', 'before']);
     expect(await totalsOf(world)).toMatchObject({ requests: 3, openMicros: 0, unknown: [], costMicros: 750_000 });
   });
 
@@ -191,7 +193,7 @@ describe.concurrent('what runs on after its start', () => {
     await deps.journal.release(owner);
     expect(await totalsOf(world)).toMatchObject({ unknown: [{ keys: [key] }] });
     expect(await world.buy([ask('a')])).toMatchObject({ complete: true, bought: 1, failed: 0, unknownOutcomes: 0 });
-    expect(world.service.starts).toHaveLength(2);
+    expect(world.service.agents.starts).toHaveLength(2);
     expect(await totalsOf(world)).toMatchObject({ requests: 2, openMicros: 0, unknown: [] });
   });
 
@@ -202,12 +204,12 @@ describe.concurrent('what runs on after its start', () => {
     const [lost] = (await totalsOf(world)).unknown;
     expect(lost).toMatchObject({ operation: 'agent', estimateMicros: 25_000 });
     expect(await world.buy([ask('a'), ask('b')])).toMatchObject({ complete: true, requests: 0 });
-    expect(world.service.starts).toHaveLength(1);
+    expect(world.service.agents.starts).toHaveLength(1);
     // A person says so.
     const retryTags = ['UNKNOWN_OUTCOME'];
     const again = await world.buy([ask('a'), ask('b')], { freshness: { retryTags, retryBefore: Date.now() + 1 } });
     expect(again).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0 });
-    expect(world.service.starts).toHaveLength(2);
+    expect(world.service.agents.starts).toHaveLength(2);
   });
 
   it.each([
@@ -224,7 +226,7 @@ describe.concurrent('what runs on after its start', () => {
     const world = await open({ durationMs: { min: 60_000, max: 60_000 } });
     const buying = world.buy([ask('a')]);
     await followed(world);
-    world.service.runs.clear();
+    world.service.agents.runs.clear();
     expect(await buying).toMatchObject({ complete: true, failed: 1, unknownOutcomes: 1 });
     expect(await world.record(ask('a'))).toMatchObject({ status: 'error', tag: 'RUN_GONE' });
     expect(await totalsOf(world)).toMatchObject({ openMicros: 0, unknown: [{ estimateMicros: 25_000 }] });
@@ -248,7 +250,7 @@ describe.concurrent('what runs on after its start', () => {
     // Somebody else's runs, which only the list tells of.
     const other = await open({}, world);
     const theirs = other.buy([ask('x'), ask('y')]);
-    await expect.poll(() => world.service.inProgress(), { timeout: 20_000, interval: 10 }).toBe(2);
+    await expect.poll(() => world.service.agents.inProgress(), { timeout: 20_000, interval: 10 }).toBe(2);
     const ours = world.buy(['a', 'b', 'c'].map((query) => ask(query)));
     expect(await ours).toMatchObject({ complete: true, bought: 3, failed: 0 });
     expect(await theirs).toMatchObject({ complete: true, bought: 2 });
@@ -263,8 +265,8 @@ describe.concurrent('what runs on after its start', () => {
     const heir = await open({}, world);
     const receipt = await heir.buy([ask('a'), ask('b')], { ending: 'cancel' });
     expect(receipt).toMatchObject({ complete: false, requests: 1, costMicros: 250_000 });
-    expect(world.service.inProgress()).toBe(0);
-    expect(world.service.starts).toHaveLength(1);
+    expect(world.service.agents.inProgress()).toBe(0);
+    expect(world.service.agents.starts).toHaveLength(1);
     expect(await heir.record(ask('a'))).toMatchObject({ tag: 'RUN_CANCELLED' });
   });
 });
@@ -274,13 +276,13 @@ it('a run that somebody else goes on with is not ended, nor waited for', async (
   const theirs = world.buy([ask('a')]);
   await followed(world);
   expect(await world.buy([ask('a')], { ending: 'cancel', yieldAfterMs: 100 })).toMatchObject({ complete: false });
-  expect(world.service.inProgress()).toBe(1);
-  for (const run of world.service.runs.values()) run.endsAt = 0;
+  expect(world.service.agents.inProgress()).toBe(1);
+  for (const run of world.service.agents.runs.values()) run.endsAt = 0;
   expect(await theirs).toMatchObject({ complete: true, bought: 1 });
 });
 
 describe('a bounded purchase of runs', () => {
-  const budgets = ({ service }: World) => [...service.runs.values()].map(({ request }) => request.budget);
+  const budgets = ({ service }: World) => [...service.agents.runs.values()].map(({ request }) => request.budget);
 
   it('sends metered runs with a budget of what is left, and starts none with less than a dollar', async () => {
     const world = await open({ costDollars: 2 });
@@ -306,6 +308,6 @@ describe('a bounded purchase of runs', () => {
     await world.buy([ask('a', { effort: 'auto' })], { mostMicros: 1_500_000 });
     expect(budgets(world)).toEqual([{ maxCostDollars: 1.5 }]);
     await expect(world.buy([ask('b', { effort: 'auto' })], { mostMicros: 900_000 })).rejects.toThrow(OverBudget);
-    expect(world.service.starts).toHaveLength(1);
+    expect(world.service.agents.starts).toHaveLength(1);
   });
 });

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from '../../../src/core/agent-run.js';
 import { queryNames, workflowNames } from '../../../src/core/job.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
+import { type AgentOptions, type Service, startService } from '../../service/service.mjs';
 import { Folder } from '../../support/jobs/folder.js';
 import { type Host, startHost } from '../../support/jobs/host.js';
-import { type StrictAgents, type StrictAgentsOptions, startStrictAgents } from '../../support/strict-agents.mjs';
 import { openTemporal } from '../../support/temporal.js';
 
 let temporal: TestWorkflowEnvironment;
@@ -60,15 +60,15 @@ async function agents(baseUrl: string): Promise<Agents> {
   };
 }
 
-async function strict(options: StrictAgentsOptions = {}): Promise<Agents & { readonly service: StrictAgents }> {
-  const service = await startStrictAgents(options);
+async function strict(options: AgentOptions = {}): Promise<Agents & { readonly service: Service }> {
+  const service = await startService({ agents: options });
   onTestFinished(() => service.close());
   return { ...(await agents(service.url)), service };
 }
 
 const historyOf = async (handle: WorkflowHandleWithFirstExecutionRunId) => (await handle.fetchHistory()).events ?? [];
-const read = (service: StrictAgents) =>
-  expect.poll(() => [...service.runs.values()].some(({ reads }) => reads > 0), soon).toBe(true);
+const read = (service: Service) =>
+  expect.poll(() => [...service.agents.runs.values()].some(({ reads }) => reads > 0), soon).toBe(true);
 
 describe('runAgent', () => {
   it('answers with text, structured output, grounding, usage and cost, and for nothing the second time', async () => {
@@ -116,16 +116,16 @@ describe('runAgent', () => {
   it('tells where the run stands, and goes on with it after its worker', async () => {
     const { service, start, anotherHost } = await strict({ durationMs: long });
     const handle = await start({ query: 'q' });
-    await expect.poll(() => service.runs.size, soon).toBe(1);
+    await expect.poll(() => service.agents.runs.size, soon).toBe(1);
     await anotherHost();
     const progress = () => handle.query<RunProgress>(queryNames.progress);
     await expect
       .poll(progress, { timeout: 30_000, interval: 200 })
       .toMatchObject({ phase: 'running', runId: 'agent_run_000001', status: 'running', events: 0 });
     expect((await progress()).ageMs).toBeGreaterThan(0);
-    for (const run of service.runs.values()) run.endsAt = 0;
+    for (const run of service.agents.runs.values()) run.endsAt = 0;
     expect(await handle.result()).toMatchObject({ status: 'completed' });
-    expect(service.starts).toHaveLength(1);
+    expect(service.agents.starts).toHaveLength(1);
   });
 
   it('fails for good where the request is refused, before and after sending', async () => {
@@ -146,13 +146,13 @@ describe('runAgent', () => {
     expect(await failure(run({ query: 'q', effort: 'high' }, { maxCostDollars: 0.1 }))).toMatchObject({
       type: 'BudgetExceeded',
     });
-    expect(service.starts).toHaveLength(0);
+    expect(service.agents.starts).toHaveLength(0);
   });
 
   it('bounds what a metered run may cost', async () => {
     const { service, run } = await strict();
     await run({ query: 'q' }, { maxCostDollars: 2 });
-    expect([...service.runs.values()][0]?.request).toMatchObject({ budget: { maxCostDollars: 2 } });
+    expect([...service.agents.runs.values()][0]?.request).toMatchObject({ budget: { maxCostDollars: 2 } });
   });
 });
 
@@ -163,7 +163,7 @@ describe('cancelling runAgent', () => {
     await read(service);
     await handle.cancel();
     expect(await handle.result()).toMatchObject({ status: 'cancelled', costDollars: 0.25 });
-    expect(service.inProgress()).toBe(0);
+    expect(service.agents.inProgress()).toBe(0);
     expect(await host().parts.deps.journal.totals('calls/')).toMatchObject({
       openMicros: 0,
       costMicros: 250_000,
@@ -179,34 +179,34 @@ describe('cancelling runAgent', () => {
     });
     service.next({ what: 'start', how: 'hold', until });
     const handle = await start({ query: 'q' });
-    await expect.poll(() => service.runs.size, soon).toBe(1);
+    await expect.poll(() => service.agents.runs.size, soon).toBe(1);
     await handle.cancel();
     answer?.();
     expect(await handle.result()).toMatchObject({ status: 'cancelled' });
-    expect(service.inProgress()).toBe(0);
+    expect(service.agents.inProgress()).toBe(0);
     expect((await host().parts.deps.journal.totals('calls/')).unknown).toEqual([]);
   });
 
   it('while its start has lost its answer finds the run and cancels it', async () => {
     const { service, start } = await strict({ durationMs: long });
-    service.next({ what: 'start', how: 'lose' }, { what: 'look', how: 'status', status: 503, body: {} });
+    service.next({ what: 'start', how: 'lost' }, { what: 'look', how: 'status', status: 503, body: {} });
     const handle = await start({ query: 'q' });
-    await expect.poll(() => service.runs.size, soon).toBe(1);
+    await expect.poll(() => service.agents.runs.size, soon).toBe(1);
     await handle.cancel();
     expect(await handle.result()).toMatchObject({ status: 'cancelled' });
-    expect(service.inProgress()).toBe(0);
-    expect(service.starts).toHaveLength(1);
+    expect(service.agents.inProgress()).toBe(0);
+    expect(service.agents.starts).toHaveLength(1);
   });
 
   it('before anything was started is just cancelled', async () => {
     const { service, start } = await strict({ slots: 0 });
     const handle = await start({ query: 'q' });
-    await expect.poll(() => service.starts.length, soon).toBeGreaterThan(0);
+    await expect.poll(() => service.agents.starts.length, soon).toBeGreaterThan(0);
     const waits = async () => (await handle.query<RunProgress>(queryNames.progress)).waitingFor;
     await expect.poll(waits, soon).toContain('CONCURRENCY_LIMIT_REACHED');
     await handle.cancel();
     await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
-    expect(service.runs.size).toBe(0);
+    expect(service.agents.runs.size).toBe(0);
   });
 });
 
@@ -219,8 +219,8 @@ describe('a run that takes too long', () => {
     const { service, run } = await strict({ durationMs: long, clockMs: null });
     const result = await run({ query: 'q', effort }, { maxDurationSeconds: 1 });
     expect(result).toMatchObject({ status, stopReason, costDollars: 0.25 });
-    expect(service.inProgress()).toBe(0);
-    const [ended] = service.runs.values();
+    expect(service.agents.inProgress()).toBe(0);
+    const [ended] = service.agents.runs.values();
     // A first look after five seconds would be too late.
     expect((ended?.endsAt ?? 0) - (ended?.startedAt ?? 0)).toBeLessThan(4900);
   });

@@ -3,9 +3,9 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { AgentRunResult } from '../../../src/core/agent-run.js';
 import { workflowNames } from '../../../src/core/job.js';
+import { startService } from '../../service/service.mjs';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
-import { startStrictAgents } from '../../support/strict-agents.mjs';
 import { openTemporal } from '../../support/temporal.js';
 
 let temporal: TestWorkflowEnvironment;
@@ -18,12 +18,16 @@ const SLOTS = 5;
 const RUNS = 60;
 
 it('fills the places of the team and never asks for more, however many workflows want one', async () => {
-  const service = await startStrictAgents({ slots: SLOTS, qps: 50, durationMs: { min: 1000, max: 3000 } });
+  const service = await startService({ qps: 50, agents: { slots: SLOTS, durationMs: { min: 1000, max: 3000 } } });
   const folder = new Folder();
   // One of the places is taken by somebody else's run.
-  const other = await fetch(`${service.url}/agent/runs`, { method: 'POST', body: JSON.stringify({ query: 'theirs' }) });
+  const other = await fetch(`${service.url}/agent/runs`, {
+    method: 'POST',
+    headers: { 'x-api-key': service.key },
+    body: JSON.stringify({ query: 'theirs' }),
+  });
   const theirs = (await other.json()) as { id: string };
-  const run = service.runs.get(theirs.id);
+  const run = service.agents.runs.get(theirs.id);
   if (run) run.endsAt = Number.POSITIVE_INFINITY;
   const host = await startHost(temporal, folder.config(service.url, { agentSlots: SLOTS, rate: { qps: 50 } }));
   onTestFinished(async () => {
@@ -42,7 +46,7 @@ it('fills the places of the team and never asks for more, however many workflows
     ),
   );
   expect(results).toHaveLength(RUNS);
-  const { starts, runs } = service.report();
+  const { starts, runs } = service.agents.report();
   const ours = starts.slice(1);
   expect(ours.filter(({ refused }) => refused !== null)).toEqual([]);
   expect(ours.map(({ query }) => query).sort()).toEqual([...new Set(ours.map(({ query }) => query))].sort());

@@ -3,9 +3,9 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { AgentRowsInput } from '../../../src/core/agent-rows.js';
 import { type JobSummary, signalNames, workflowNames } from '../../../src/core/job.js';
+import { type AgentOptions, startService } from '../../service/service.mjs';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
-import { type StrictAgentsOptions, startStrictAgents } from '../../support/strict-agents.mjs';
 import { openTemporal } from '../../support/temporal.js';
 
 let temporal: TestWorkflowEnvironment;
@@ -18,8 +18,8 @@ const soon = { timeout: 30_000, interval: 20 };
 const ROWS = 30;
 
 /** A job of agent rows on a service whose runs don't end by themselves. */
-async function setting(options: StrictAgentsOptions = {}) {
-  const service = await startStrictAgents({ durationMs: { min: 600_000, max: 600_000 }, ...options });
+async function setting(options: AgentOptions = {}) {
+  const service = await startService({ agents: { durationMs: { min: 600_000, max: 600_000 }, ...options } });
   const folder = new Folder();
   const names = Array.from({ length: ROWS }, (_, index) => `company ${index}`);
   writeFileSync(folder.input, `name\n${names.join('\n')}\n`);
@@ -40,10 +40,10 @@ async function setting(options: StrictAgentsOptions = {}) {
         taskQueue: config.taskQueue,
         args: [input],
       }),
-    running: (number: number) => expect.poll(() => service.inProgress(), soon).toBe(number),
+    running: (number: number) => expect.poll(() => service.agents.inProgress(), soon).toBe(number),
     totals: () => host.parts.deps.journal.totals(''),
     endAll: () => {
-      for (const run of service.runs.values()) run.endsAt = 0;
+      for (const run of service.agents.runs.values()) run.endsAt = 0;
     },
   };
 }
@@ -57,13 +57,13 @@ describe('cancelling a job of agent rows', () => {
     await running(ROWS);
     await handle.cancel();
     await expect(handle.result()).rejects.toMatchObject(cancelled);
-    expect(service.inProgress()).toBe(0);
+    expect(service.agents.inProgress()).toBe(0);
     expect(await totals()).toMatchObject({ requests: ROWS, openMicros: 0, costMicros: ROWS * 250_000, unknown: [] });
     const again = await start();
     await running(ROWS);
     endAll();
     expect((await again.result()) as JobSummary).toMatchObject({ phase: 'done', unknownOutcomes: 0 });
-    expect(service.starts).toHaveLength(2 * ROWS);
+    expect(service.agents.starts).toHaveLength(2 * ROWS);
     const states = await folder.query<{ status: string; n: string }>(
       'SELECT status, count(*)::TEXT AS n FROM enriched_rows GROUP BY ALL',
     );
@@ -72,16 +72,16 @@ describe('cancelling a job of agent rows', () => {
 
   it('ends also those whose start got no answer, and those of a job that is paused', async () => {
     const { service, start, running, totals } = await setting();
-    service.next({ what: 'start', how: 'lose' }, { what: 'start', how: 'unnamed' });
+    service.next({ what: 'start', how: 'lost' }, { what: 'start', how: 'unnamed' });
     const handle = await start();
     await running(ROWS);
     await handle.signal(signalNames.pause);
     await expect.poll(async () => (await handle.describe()).raw.pendingActivities?.length ?? 0, soon).toBe(0);
-    expect(service.inProgress()).toBe(ROWS);
+    expect(service.agents.inProgress()).toBe(ROWS);
     await handle.cancel();
     await expect(handle.result()).rejects.toMatchObject(cancelled);
-    expect(service.inProgress()).toBe(0);
-    expect(service.starts).toHaveLength(ROWS);
+    expect(service.agents.inProgress()).toBe(0);
+    expect(service.agents.starts).toHaveLength(ROWS);
     expect(await totals()).toMatchObject({ openMicros: 0, unknown: [] });
   }, 90_000);
 
@@ -92,10 +92,10 @@ describe('cancelling a job of agent rows', () => {
     await handle.signal(signalNames.handOver);
     await handle.cancel();
     await expect(handle.result()).rejects.toMatchObject(cancelled);
-    expect(service.inProgress()).toBe(ROWS);
+    expect(service.agents.inProgress()).toBe(ROWS);
     const again = await start();
     endAll();
     expect((await again.result()) as JobSummary).toMatchObject({ phase: 'done' });
-    expect(service.starts).toHaveLength(ROWS);
+    expect(service.agents.starts).toHaveLength(ROWS);
   }, 90_000);
 });

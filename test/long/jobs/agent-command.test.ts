@@ -1,14 +1,14 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { startCommand } from '../../support/cli/command.js';
+import { type Service, startService } from '../../service/service.mjs';
 import { Folder } from '../../support/jobs/folder.js';
 import { killAllOf } from '../../support/jobs/processes.js';
-import { type StrictAgents, startStrictAgents } from '../../support/strict-agents.mjs';
 
 const soon = { timeout: 60_000, interval: 10 };
 const long = { min: 600_000, max: 600_000 };
 const QUERY = ['agent', 'run', 'Who makes this?', '--effort', 'low', '--qps', '50', '--json'];
 
-async function commands(service: StrictAgents) {
+async function commands(service: Service) {
   const folder = new Folder();
   const env = {
     SEARCHFLOW_API_KEY: 'key-of-the-agents',
@@ -24,42 +24,42 @@ async function commands(service: StrictAgents) {
   return { folder, run: (...args: string[]) => startCommand(args, { cwd: folder.dir, env }) };
 }
 
-const endAll = (service: StrictAgents) => {
-  for (const run of service.runs.values()) run.endsAt = 0;
+const endAll = (service: Service) => {
+  for (const run of service.agents.runs.values()) run.endsAt = 0;
 };
-const followed = (service: StrictAgents) =>
-  expect.poll(() => [...service.runs.values()].some(({ reads }) => reads > 0), soon).toBe(true);
+const followed = (service: Service) =>
+  expect.poll(() => [...service.agents.runs.values()].some(({ reads }) => reads > 0), soon).toBe(true);
 
 it('Ctrl-C leaves the run going; the same command takes it over, and others list and cancel it', async () => {
-  const service = await startStrictAgents({ durationMs: long });
+  const service = await startService({ agents: { durationMs: long } });
   const { run } = await commands(service);
   const first = run(...QUERY);
   await followed(service);
   first.child.kill('SIGINT');
   expect(await first.ended).toBe(130);
   expect(first.err()).toContain("To go on: searchflow agent run 'Who makes this?' --effort low --qps 50 --json");
-  expect(service.inProgress()).toBe(1);
+  expect(service.agents.inProgress()).toBe(1);
   const list = run('agent', 'list');
   expect(await list.ended).toBe(0);
   expect(list.out()).toMatch(/agent_run_000001 +running .*Who makes this\?/);
   const second = run(...QUERY);
-  await expect.poll(() => [...service.runs.values()].some(({ reads }) => reads > 3), soon).toBe(true);
+  await expect.poll(() => [...service.agents.runs.values()].some(({ reads }) => reads > 3), soon).toBe(true);
   const cancel = run('agent', 'cancel', 'agent_run_000001');
   expect(await cancel.ended).toBe(0);
   expect(cancel.err()).toContain('agent_run_000001: cancelled; it cost $0.25.');
   expect(await second.ended).toBe(1);
   expect(JSON.parse(second.out())).toMatchObject({ runId: 'agent_run_000001', status: 'cancelled', costDollars: 0.25 });
-  expect(service.starts).toHaveLength(1);
+  expect(service.agents.starts).toHaveLength(1);
 }, 120_000);
 
 it.runIf(process.platform === 'linux')(
   'faults 5, 22, 24: killed between the start and its answer, and while it follows, it starts nothing twice',
   async () => {
-    const service = await startStrictAgents({ durationMs: long });
+    const service = await startService({ agents: { durationMs: long } });
     const { folder, run } = await commands(service);
     service.next({ what: 'start', how: 'hold', until: new Promise<void>(() => undefined) });
     const first = run(...QUERY);
-    await expect.poll(() => service.runs.size, soon).toBe(1);
+    await expect.poll(() => service.agents.runs.size, soon).toBe(1);
     killAllOf(folder.stateDir);
     await first.ended;
     const second = run(...QUERY);
@@ -70,7 +70,7 @@ it.runIf(process.platform === 'linux')(
     endAll(service);
     expect([await third.ended, third.err()]).toEqual([0, expect.any(String)]);
     expect(JSON.parse(third.out())).toMatchObject({ status: 'completed', runId: 'agent_run_000001' });
-    expect(service.starts).toHaveLength(1);
+    expect(service.agents.starts).toHaveLength(1);
   },
   120_000,
 );

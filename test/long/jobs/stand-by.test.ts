@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, type TestContext } from 'vitest';
 import { startCommand } from '../../support/cli/command.js';
+import { startService } from '../../service/service.mjs';
 import { Folder } from '../../support/jobs/folder.js';
 import { killAllOf } from '../../support/jobs/processes.js';
-import { startStrictAgents } from '../../support/strict-agents.mjs';
 
 const soon = { timeout: 60_000, interval: 20 };
 const STANDS_BY = 'takes its place when it ends';
@@ -29,15 +29,15 @@ it.concurrent(
   'faults 27, 28: whoever watches takes the worker’s place when its process ends, and when it is killed',
   processes,
   async (context) => {
-    const service = await startStrictAgents({ durationMs: { min: 600_000, max: 600_000 } });
+    const service = await startService({ agents: { durationMs: { min: 600_000, max: 600_000 } } });
     context.onTestFinished(() => service.close());
     const { run } = openFolder(context);
     const env = { SEARCHFLOW_API_KEY: 'key-of-the-agents', SEARCHFLOW_BASE_URL: service.url };
     const ask = (query: string) => run(['agent', 'run', query, '--effort', 'low', '--qps', '50', '--json'], env);
     const started = (query: string) =>
-      expect.poll(() => service.starts.some((start) => start.query === query), soon).toBe(true);
+      expect.poll(() => service.agents.starts.some((start) => start.query === query), soon).toBe(true);
     const end = (query: string) => {
-      for (const one of service.runs.values()) if (one.request.query === query) one.endsAt = 0;
+      for (const one of service.agents.runs.values()) if (one.request.query === query) one.endsAt = 0;
     };
     const first = ask('first');
     await started('first');
@@ -55,7 +55,7 @@ it.concurrent(
     third.child.kill('SIGINT');
     expect(await third.ended).toBe(130);
     expect(third.err()).toContain('Stopping');
-    expect(service.starts.map(({ query }) => query)).toEqual(['first', 'second', 'third']);
+    expect(service.agents.starts.map(({ query }) => query)).toEqual(['first', 'second', 'third']);
   },
 );
 
