@@ -2,8 +2,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { startService } from '../test/service/service.mjs';
 import { killEvents } from '../test/support/kill-events.mjs';
-import { startStrictEvents } from '../test/support/strict-events.mjs';
 import { bar, root, sandboxProcess, timed, workFolder } from './measure.mjs';
 
 const from = '2025-01-01T00:00:00.000Z';
@@ -65,18 +65,19 @@ export async function runMemory(address, { small = 300_000, large = 1_000_000, p
 export async function runLimit(address, { limit, events = 80_000, latency = 50 }) {
   const { dir, remove } = workFolder();
   const qps = Number(limit);
-  const options = { arrivingPerSecond: 0, late: 0, latencyMs: Number(latency), qps };
-  const service = await startStrictEvents({
-    count: Number(events),
-    from: Date.parse(from),
-    to: Date.parse(until),
-    ...options,
+  const count = Number(events);
+  const service = await startService({
+    latencyMs: Number(latency),
+    qps,
+    events: { count, from: Date.parse(from), to: Date.parse(until), arrivingPerSecond: 0, late: 0 },
   });
   try {
     const into = join(dir, 'limit.duckdb');
-    await walk({ url: service.url, into, address, from, until, parallel: 16, qps }, Number(events));
-    console.log(`${service.requests()} requests, ${service.refused()} of them refused`);
-    return bar(`part of ${qps} requests/s that is used`, service.rate() / qps, (value) => value >= 0.97, '>= 0.97');
+    await walk({ url: service.url, into, address, from, until, parallel: 16, qps }, count);
+    const admitted = service.log.filter(({ refused }) => refused === null);
+    console.log(`${service.log.length} requests, ${service.log.length - admitted.length} of them refused`);
+    const rate = ((admitted.length - 1) * 1000) / (admitted.at(-1).at - admitted[0].at);
+    return bar(`part of ${qps} requests/s that is used`, rate / qps, (value) => value >= 0.97, '>= 0.97');
   } finally {
     await service.close();
     remove();

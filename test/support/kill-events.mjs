@@ -8,8 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
+import { startService } from '../service/service.mjs';
 import { startPostgres } from './postgres-server.mjs';
-import { startStrictEvents } from './strict-events.mjs';
 
 const command = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'dist', 'cli', 'main.js');
 const tables = [
@@ -56,8 +56,8 @@ export async function killEvents({
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-kills-'));
   const from = Date.UTC(2025, 0, 1);
   const to = Date.UTC(2025, 11, 31);
-  const options = { order, repeatRecords: 13, repeatPage: 397, cursorTtlMs: 20_000, lateMs: 90_000, qps };
-  const service = await startStrictEvents({ count: events, from, to, ...options });
+  const disorder = { order, repeatRecords: 13, repeatPage: 397, cursorTtlMs: 20_000, lateMs: 90_000 };
+  const service = await startService({ qps, events: { count: events, from, to, ...disorder } });
   const postgres = into === 'postgres' ? await startPostgres() : null;
   const warehouse = postgres ? await postgres.database('warehouse') : join(dir, 'out.duckdb');
   const straight = postgres ? await postgres.database('straight') : join(dir, 'straight.duckdb');
@@ -115,8 +115,8 @@ export async function killEvents({
     // Both walks together ask for each page at least once.
     const between = events / 100 / (kills + 1);
     while (deaths < kills && !over) {
-      const until = service.requests() + between * (0.3 + next());
-      while (service.requests() < until && !over) await delay(20);
+      const until = service.log.length + between * (0.3 + next());
+      while (service.log.length < until && !over) await delay(20);
       if (over) break;
       const kind = kinds[deaths % kinds.length];
       deaths++;
@@ -130,18 +130,18 @@ export async function killEvents({
         kill(
           processesOf(state).flatMap(({ pid, line }) => (kind === 'all' || line.includes('start-dev') ? [pid] : [])),
         );
-      say(`kill ${deaths}: ${kind}, ${service.requests()} requests so far`);
+      say(`kill ${deaths}: ${kind}, ${service.log.length} requests so far`);
     }
     await walks;
     // Everything late shows up, and a sync finds it.
-    service.advance(10 * 60_000);
-    say(`${service.requests()} requests; the last sync, and an undisturbed run`);
+    service.events.advance(10 * 60_000);
+    say(`${service.log.length} requests; the last sync, and an undisturbed run`);
     await toEnd(['sync', '--into', warehouse]);
     await toEnd(['sync', '--into', straight], postgres ? { SEARCHFLOW_WAREHOUSE_URL: straight } : {});
     const found = await judge(warehouse);
     const undisturbed = await judge(straight);
     const ids = new Set(found.ids);
-    const wanted = service.ids();
+    const wanted = service.events.ids();
     return {
       kills: count,
       deaths,
@@ -150,12 +150,12 @@ export async function killEvents({
       missing: wanted.filter((id) => !ids.has(id)).length,
       doubled: found.ids.length - ids.size,
       watermark: found.watermark,
-      newest: service.newest(),
+      newest: service.events.newest(),
       pending: found.pending,
       different: tables.filter((table) => found.sums[table] !== undisturbed.sums[table]),
       rowsOfTables: Object.fromEntries(tables.map((table) => [table, found.sums[table].split(' ')[0]])),
-      requests: service.requests(),
-      refused: service.refused(),
+      requests: service.log.length,
+      refused: service.log.filter(({ refused }) => refused !== null).length,
     };
   } finally {
     kill([...living].map(({ pid }) => pid));

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { WalkSummary } from '../../../src/core/walk-job.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
-import { startStrictEvents } from '../../support/strict-events.mjs';
 import { openTemporal } from '../../support/temporal.js';
+import { startService } from '../../service/service.mjs';
 
 let temporal: TestWorkflowEnvironment;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ it.each(['newest', 'oldest'] as const)(
   async (order) => {
     const [from, to] = [Date.now() - 30 * HOUR, Date.now() - HOUR];
     const times = { from, to, late: 0.3, lateMs: 80 * HOUR };
-    const service = await startStrictEvents({ count: 800, order, arrivingPerSecond: 0, ...times });
+    const service = await startService({ events: { count: 800, order, arrivingPerSecond: 0, ...times } });
     const folder = new Folder();
     const config = folder.config(service.url);
     const host = await startHost(temporal, config);
@@ -45,10 +45,10 @@ it.each(['newest', 'oldest'] as const)(
     const reads: { at: number; seen: number; watermark: number | null }[] = [];
     for (let half = 0; half <= 12; half++) {
       const { watermark, events } = await walk('syncEvents', {});
-      reads.push({ at: service.now(), seen: events, watermark });
-      service.advance(12 * HOUR);
+      reads.push({ at: service.events.now(), seen: events, watermark });
+      service.events.advance(12 * HOUR);
     }
-    const happened = service.happened();
+    const happened = service.events.happened();
     const ids = await loaded();
     const found = (one: { readonly id: string }) => ids.has(one.id);
     const lateness = ({ at, seenAt }: (typeof happened)[number]) => seenAt - at;
@@ -57,7 +57,8 @@ it.each(['newest', 'oldest'] as const)(
     expect(soon.filter((one) => lateness(one) > HOUR).length).toBeGreaterThan(20);
     // What is read anyway, before the watermark, aside.
     const lost = happened.filter(
-      (one) => lateness(one) > 48 * HOUR && one.at < service.newest() - 15 * 60_000 && one.seenAt > (reads[0]?.at ?? 0),
+      (one) =>
+        lateness(one) > 48 * HOUR && one.at < service.events.newest() - 15 * 60_000 && one.seenAt > (reads[0]?.at ?? 0),
     );
     expect(lost.length).toBeGreaterThan(20);
     expect(lost.filter(found)).toEqual([]);
