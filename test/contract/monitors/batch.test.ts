@@ -2,9 +2,9 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type BatchMonitorsInput, batchProblem } from '../../../src/core/monitor-batch.js';
-import { MonitorSetting } from '../../support/monitors/setting.js';
-import { byChance, type Fate, type StoredMonitor } from '../../support/monitors/strict-server.js';
 import { startOwnTemporal } from '../../support/temporal.js';
+import { byChance, type Fault, type StoredMonitor } from '../../service/service.mjs';
+import { MonitorSetting } from '../../support/monitors/setting.js';
 
 // Real servers and workers, perhaps on a machine that is busy.
 vi.setConfig({ testTimeout: 180_000 });
@@ -53,7 +53,7 @@ describe.each(cases)('%s', (_what, input, matches) => {
     const setting = await MonitorSetting.open(temporal);
     setting.populate();
     const { server } = setting;
-    const all = [...server.monitors.values()].map((one) => ({ ...one }));
+    const all = [...server.monitors.records.values()].map((one) => ({ ...one }));
     const from = before[input.action];
     const right = all.filter((one) => matches(one) && (from === null || one.status === from)).map(({ id }) => id);
     const summary = await (await setting.batch(input)).result();
@@ -65,7 +65,9 @@ describe.each(cases)('%s', (_what, input, matches) => {
       calls: Math.ceil(right.length / (input.limit ?? 100)),
       lost: 0,
     });
-    const changed = all.filter((one) => server.monitors.get(one.id)?.updatedAt !== one.updatedAt).map(({ id }) => id);
+    const changed = all
+      .filter((one) => server.monitors.records.get(one.id)?.updatedAt !== one.updatedAt)
+      .map(({ id }) => id);
     expect(changed).toEqual(right);
     const calls = setting.batchCalls();
     expect(calls.flatMap(({ ids }) => ids).sort()).toEqual([...right].sort());
@@ -80,7 +82,7 @@ describe.each(cases)('%s', (_what, input, matches) => {
 });
 
 /** Answers are lost, refused and broken by turns, before and behind what they do. */
-const fates: readonly Fate[] = ['ok', 429, 'ok', 500, 'lost', 'ok', '500 done', 'ok', 'reset', 503, 'ok', 'lost'];
+const faults: readonly Fault[] = ['ok', 429, 'ok', 500, 'lost', 'ok', 'failed', 'ok', 'reset', 503, 'ok', 'lost'];
 
 it.each(['pause', 'delete'] as const)(
   'faults 3, 4, 5: %s affects each monitor once and writes it down once, whatever becomes of the answers',
@@ -88,8 +90,8 @@ it.each(['pause', 'delete'] as const)(
     const setting = await MonitorSetting.open(temporal);
     setting.populate(300);
     const { server } = setting;
-    server.fate = byChance(fates);
-    const right = [...server.monitors.values()]
+    server.faultOf = byChance(faults);
+    const right = [...server.monitors.records.values()]
       .filter((one) => one.metadata?.team === 'growth' && (action === 'delete' || one.status === 'active'))
       .map(({ id }) => id);
     const filter = { metadata: { team: 'growth' } };
@@ -119,7 +121,7 @@ it.each(['endless', 'circling', 'inventing'] as const)(
   async (batches) => {
     const setting = await MonitorSetting.open(temporal);
     setting.populate(60);
-    setting.server.batches = batches;
+    setting.server.monitors.batches = batches;
     const handle = await setting.batch({ action: 'pause', filter: { name: 'daily' }, limit: 100 });
     const failure = await failureOf(handle.result());
     expect(failure).toMatchObject({
@@ -153,7 +155,7 @@ describe('approval', () => {
       affected: 10,
       decision: { by: 'Bob', approved: true },
     });
-    expect(setting.server.monitors.size).toBe(10);
+    expect(setting.server.monitors.records.size).toBe(10);
     expect(await setting.query('SELECT asked_by, decided_by, decided_why FROM monitor_batches')).toEqual([
       { asked_by: 'Ann', decided_by: 'Bob', decided_why: 'old ones' },
     ]);
@@ -164,7 +166,7 @@ describe('approval', () => {
     await handle.executeUpdate('reject', { args: [{ by: 'Bob', why: 'still needed' }] });
     expect(await handle.result()).toMatchObject({ phase: 'rejected', effect: null });
     await expect(handle.executeUpdate('approve', { args: [{ by: 'Eve' }] })).rejects.toThrow();
-    expect(setting.server.monitors.size).toBe(20);
+    expect(setting.server.monitors.records.size).toBe(20);
     expect(await setting.query('SELECT phase, decided_by FROM monitor_batches')).toEqual([
       { phase: 'rejected', decided_by: 'Bob' },
     ]);
@@ -207,7 +209,7 @@ it('a service whose dry run contradicts its list is not trusted with anything', 
   const { server } = setting;
   // Between each list and its dry run a monitor comes along.
   server.meanwhile = (_call, method) => {
-    if (method === 'POST') server.add({ name: 'daily newcomer' });
+    if (method === 'POST') server.monitors.add({ name: 'daily newcomer' });
   };
   const handle = await setting.batch({ action: 'pause', filter: { name: 'daily' } });
   expect(await failureOf(handle.result())).toMatchObject({ type: 'PlanDiffers' });

@@ -2,10 +2,10 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { openTemporal } from '../../support/temporal.js';
+import { startService } from '../../service/service.mjs';
 import { commandHere } from '../../support/monitors/command-here.js';
 import { MonitorSetting } from '../../support/monitors/setting.js';
-import { StrictServer } from '../../support/monitors/strict-server.js';
-import { openTemporal } from '../../support/temporal.js';
 
 // Real servers and workers, perhaps on a machine that is busy.
 vi.setConfig({ testTimeout: 120_000 });
@@ -39,7 +39,7 @@ it('monitors are made, changed, listed, paused, triggered and deleted by the com
   const made = await run('create', 'definition.json', '--secret-file', 'secrets/hooks.json');
   expect([made.code, made.err]).toEqual([0, expect.stringContaining('webhook secret is in')]);
   const id = made.out.trim();
-  expect(server.monitors.get(id)).toMatchObject({ name: 'launches' });
+  expect(server.monitors.records.get(id)).toMatchObject({ name: 'launches' });
   write('changes.json', { name: 'renamed', metadata: { team: 'growth' } });
   expect(JSON.parse((await run('update', id, 'changes.json')).out)).toMatchObject({ id, name: 'renamed' });
   expect((await run('list', '--metadata', 'team=growth')).out).toMatch(new RegExp(`renamed +active +${id}`));
@@ -49,14 +49,14 @@ it('monitors are made, changed, listed, paused, triggered and deleted by the com
   expect(JSON.parse((await run('trigger', id)).out)).toEqual({ triggered: true });
   expect((await run('delete', id)).err).toContain('give --yes');
   expect((await run('delete', id, '--yes')).code).toBe(0);
-  expect(server.monitors.size).toBe(0);
+  expect(server.monitors.records.size).toBe(0);
   const gone = await run('get', id);
   expect([gone.code, gone.err]).toEqual([1, expect.stringMatching(/404/)]);
 });
 
 it('a secret that the answer does not hold is missing, and said to be', async () => {
   const { server, run } = await open();
-  server.secret = null;
+  server.monitors.secret = null;
   const { code, err } = await run('create', 'definition.json', '--secret-file', 'secrets/hooks.json');
   expect([code, err]).toEqual([1, expect.stringMatching(/secret missing: .* was not in the answer.*a new id/)]);
   expect(err).not.toContain('webhook secret is in');
@@ -70,20 +70,20 @@ it('a monitor that was made for a command that could not say so is told by the s
   rmSync(join(folder.dir, '.searchflow', 'told-results'));
   const again = await create();
   expect([again.code, again.out.trim(), again.err]).toEqual([0, id, expect.stringContaining('made before')]);
-  expect(server.monitors.size).toBe(1);
+  expect(server.monitors.records.size).toBe(1);
   const another = await create();
   expect([another.code, another.err]).toEqual([0, expect.not.stringContaining('made before')]);
-  expect(server.monitors.size).toBe(2);
+  expect(server.monitors.records.size).toBe(2);
 });
 
 it('--yes approves the same batch where it waits for its approval, and says that its --limit stays', async () => {
   const { setting, server, run } = await open();
-  for (let number = 0; number < 5; number++) server.add({ name: `old ${number}` });
+  for (let number = 0; number < 5; number++) server.monitors.add({ name: `old ${number}` });
   const waiting = run('delete', '--name', 'old', '--limit', '2', '--wait-for-approval');
   await expect
     .poll(() => server.log.filter(({ path }) => path === '/monitors/batch').length, { timeout: 20_000 })
     .toBe(1);
-  expect(server.monitors.size).toBe(5);
+  expect(server.monitors.records.size).toBe(5);
   const { code, err } = await run('delete', '--name', 'old', '--limit', '3', '--yes');
   expect([code, err]).toEqual([0, expect.stringMatching(/begun before, with --limit 2[\s\S]* 5 {2}deleted/)]);
   expect((await waiting).code).toBe(0);
@@ -107,7 +107,7 @@ it.each([
   [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'UTC', '--metadata', '__proto__=x'], '__proto__'],
   [['export', '--every', '5'], 'is not a duration'],
 ])('refuses %j in a sentence before anything is sent', async (args, sentence) => {
-  const server = await StrictServer.start();
+  const server = await startService({ key: 'key-of-the-strict-service' });
   onTestFinished(() => server.close());
   const { code, err } = await commandHere(args, { url: server.url, key: server.key, cwd: import.meta.dirname });
   expect([code, err]).toEqual([2, expect.stringContaining(sentence)]);

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { CreatedMonitorResult } from '../../../src/core/monitor-create.js';
 import { monitorWorkflows } from '../../../src/core/monitor-names.js';
 import { filesWith } from '../../support/jobs/files-with.js';
-import { MonitorSetting } from '../../support/monitors/setting.js';
-import type { Fate } from '../../support/monitors/strict-server.js';
 import { openTemporal } from '../../support/temporal.js';
+import type { Fault } from '../../service/service.mjs';
+import { MonitorSetting } from '../../support/monitors/setting.js';
 
 // Real servers and workers, perhaps on a machine that is busy.
 vi.setConfig({ testTimeout: 180_000 });
@@ -27,13 +27,13 @@ const definition = {
   webhook: { url: 'https://hooks.example/launches' },
 };
 
-/** Creates a monitor while the calls to create have these fates, one after the other. */
-async function create(setting: MonitorSetting, ...fates: Fate[]) {
+/** Creates a monitor while the calls to create have these faults, one after the other. */
+async function create(setting: MonitorSetting, ...faults: Fault[]) {
   const { server, folder } = setting;
-  server.secret = canary;
+  server.monitors.secret = canary;
   let creations = 0;
-  server.fate = (_call, method, path) =>
-    method === 'POST' && path === '/monitors' ? (fates[creations++] ?? 'ok') : 'ok';
+  server.faultOf = (_call, method, path) =>
+    method === 'POST' && path === '/monitors' ? (faults[creations++] ?? 'ok') : 'ok';
   const secretFile = join(folder.dir, 'secrets', 'webhooks.json');
   const input = { definition, secretFile };
   const handle = await setting.start<CreatedMonitorResult>(monitorWorkflows.createMonitor, input);
@@ -51,7 +51,7 @@ it('a monitor is made with what was asked for, and its secret is in the named fi
   expect(made).toMatchObject({ adopted: false, secret: 'kept', others: [], monitor: { name: 'launches' } });
   expect(secretsIn(secretFile)).toEqual({ [`webhook/${made.monitor.id}`]: canary });
   expect(statSync(secretFile).mode & 0o777).toBe(0o600);
-  expect(setting.server.monitors.get(made.monitor.id)?.metadata).toEqual({
+  expect(setting.server.monitors.records.get(made.monitor.id)?.metadata).toEqual({
     team: 'growth',
     searchflow: expect.any(String),
   });
@@ -67,27 +67,27 @@ it('a monitor is made with what was asked for, and its secret is in the named fi
   expect(filesWith(setting.folder.dir, 'launches').length).toBeGreaterThan(0);
 });
 
-it.each([['lost'], ['500 done']] as const)(
-  'fault 20: a monitor whose answer was %s is adopted, not made again, and its secret is missing',
-  async (fate) => {
+it.each([['lost'], ['failed']] as const)(
+  'fault 20: a monitor whose creation ended %s is adopted, not made again, and its secret is missing',
+  async (fault) => {
     const setting = await MonitorSetting.open(temporal);
-    const { result } = await create(setting, fate);
+    const { result } = await create(setting, fault);
     const made = await result;
     expect(made).toMatchObject({ adopted: true, secret: 'missing', others: [] });
-    expect([...setting.server.monitors.keys()]).toEqual([made.monitor.id]);
+    expect([...setting.server.monitors.records.keys()]).toEqual([made.monitor.id]);
   },
 );
 
 it('where the call came to nothing (reset, or 500) it is made once all the same', async () => {
   // Each looks for twelve seconds for what it may have made.
   const settings = await Promise.all(
-    (['reset', 500] as const).map(async (fate) => [fate, await MonitorSetting.open(temporal)] as const),
+    (['reset', 500] as const).map(async (fault) => [fault, await MonitorSetting.open(temporal)] as const),
   );
-  const made = settings.map(async ([fate, setting]) => {
-    const { result, secretFile } = await create(setting, fate);
+  const made = settings.map(async ([fault, setting]) => {
+    const { result, secretFile } = await create(setting, fault);
     const one = await result;
     expect(one).toMatchObject({ adopted: false, secret: 'kept', others: [] });
-    expect([...setting.server.monitors.keys()]).toEqual([one.monitor.id]);
+    expect([...setting.server.monitors.records.keys()]).toEqual([one.monitor.id]);
     expect(Object.keys(secretsIn(secretFile))).toEqual([`webhook/${one.monitor.id}`]);
   });
   await Promise.all(made);
@@ -107,13 +107,13 @@ it('a definition that the service would refuse makes nothing, and names the fiel
 
 it('a monitor whose answer told no secret says that it is missing', async () => {
   const setting = await MonitorSetting.open(temporal);
-  setting.server.secret = null;
+  setting.server.monitors.secret = null;
   const handle = await setting.start<CreatedMonitorResult>(monitorWorkflows.createMonitor, {
     definition,
     secretFile: join(setting.folder.dir, 'secrets.json'),
   });
   expect(await handle.result()).toMatchObject({ adopted: false, secret: 'missing', others: [] });
-  expect(setting.server.monitors.size).toBe(1);
+  expect(setting.server.monitors.records.size).toBe(1);
 });
 
 it('without a place for the secret nothing is made', async () => {

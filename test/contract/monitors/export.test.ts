@@ -2,9 +2,9 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { MonitorExport } from '../../../src/core/monitor-export.js';
 import { monitorWorkflows } from '../../../src/core/monitor-names.js';
-import { MonitorSetting } from '../../support/monitors/setting.js';
-import { byChance, type Fate, type StoredRun } from '../../support/monitors/strict-server.js';
 import { openTemporal } from '../../support/temporal.js';
+import { byChance, type Fault, type StoredRun } from '../../service/service.mjs';
+import { MonitorSetting } from '../../support/monitors/setting.js';
 
 // Real servers and workers, perhaps on a machine that is busy.
 vi.setConfig({ testTimeout: 180_000 });
@@ -52,9 +52,9 @@ function callsSince(setting: MonitorSetting, from: number): number {
 it('loads monitors, runs and what they found, with the full output that only a single run tells', async () => {
   const setting = await open();
   const { server } = setting;
-  const { id } = server.add({ name: 'one' });
-  server.add({ name: 'without runs' });
-  server.runs.set(id, [run(id, 1), run(id, 2, 'failed'), run(id, 3)]);
+  const { id } = server.monitors.add({ name: 'one' });
+  server.monitors.add({ name: 'without runs' });
+  server.monitors.runs.set(id, [run(id, 1), run(id, 2, 'failed'), run(id, 3)]);
   expect(await doExport(setting)).toMatchObject({ monitors: 2, read: 2, added: 3, again: 0, results: 4 });
   expect(
     await setting.query(
@@ -75,10 +75,10 @@ it('loads monitors, runs and what they found, with the full output that only a s
 it('a second export reads new runs and those that went on, and stops at the last known one', async () => {
   const setting = await open();
   const { server } = setting;
-  const { id } = server.add();
+  const { id } = server.monitors.add();
   // Five pages of runs; the oldest still runs.
   const runs = [run(id, 0, 'running'), ...Array.from({ length: 450 }, (_, index) => run(id, index + 1))];
-  server.runs.set(id, runs);
+  server.monitors.runs.set(id, runs);
   expect(await doExport(setting)).toMatchObject({ added: 451, again: 0 });
   const quietAt = server.log.length;
   expect(await doExport(setting)).toMatchObject({ added: 0, again: 1 });
@@ -97,23 +97,23 @@ it('a second export reads new runs and those that went on, and stops at the last
 it('an export that was cut off in the middle of a monitor leaves no gap', async () => {
   const setting = await open();
   const { server } = setting;
-  const { id } = server.add();
-  server.runs.set(
+  const { id } = server.monitors.add();
+  server.monitors.runs.set(
     id,
     Array.from({ length: 250 }, (_, index) => run(id, index)),
   );
   // The second page of runs is not to be had, for as long as this export lasts.
-  server.fate = (_call, _method, path) =>
+  server.faultOf = (_call, _method, path) =>
     path === `/monitors/${id}/runs` && server.log.filter((seen) => seen.path === path).length > 1 ? 503 : 'ok';
   const handle = await setting.start(monitorWorkflows.exportMonitorRuns, { into: setting.folder.into });
   await expect
-    .poll(() => server.log.filter(({ path, fate }) => path === `/monitors/${id}/runs` && fate === 503).length, {
+    .poll(() => server.log.filter(({ path, fault }) => path === `/monitors/${id}/runs` && fault === 503).length, {
       timeout: 30_000,
     })
     .toBeGreaterThan(0);
   await handle.terminate();
   const begin = await setting.withoutHost();
-  server.fate = () => 'ok';
+  server.faultOf = () => 'ok';
   await begin();
   expect((await doExport(setting)).added).toBeGreaterThan(0);
   expect(await setting.query('SELECT CAST(count(*) AS INTEGER) AS n FROM monitor_runs')).toEqual([{ n: 250 }]);
@@ -122,11 +122,11 @@ it('an export that was cut off in the middle of a monitor leaves no gap', async 
 it('answers that are lost, refused and broken lose no run, and a filter takes part of the monitors', async () => {
   const setting = await open();
   const { server } = setting;
-  const fates: Fate[] = ['ok', 'ok', 429, 'ok', 500, 'lost', 'ok', 'ok', 'reset', 'ok', 503];
-  server.fate = byChance(fates);
+  const faults: Fault[] = ['ok', 'ok', 429, 'ok', 500, 'lost', 'ok', 'ok', 'reset', 'ok', 503];
+  server.faultOf = byChance(faults);
   for (let index = 0; index < 8; index++) {
-    const { id } = server.add({ name: index % 2 === 0 ? 'daily' : 'weekly' });
-    server.runs.set(
+    const { id } = server.monitors.add({ name: index % 2 === 0 ? 'daily' : 'weekly' });
+    server.monitors.runs.set(
       id,
       Array.from({ length: 5 }, (_, number) => run(id, number)),
     );
@@ -138,7 +138,7 @@ it('answers that are lost, refused and broken lose no run, and a filter takes pa
 it('an export of all and one of some into one warehouse at once take no monitor for gone', async () => {
   const setting = await open();
   const { server } = setting;
-  for (let index = 0; index < 150; index++) server.add({ name: index % 5 === 0 ? 'daily' : 'weekly' });
+  for (let index = 0; index < 150; index++) server.monitors.add({ name: index % 5 === 0 ? 'daily' : 'weekly' });
   let filtered: Promise<MonitorExport> | null = null;
   server.meanwhile = (_call, _method, path) => {
     // Between the pages of the export of all.

@@ -19,7 +19,7 @@ const approval = { by: 'Bob', why: 'as agreed' };
 /** Monitors that match `daily`, by their ids. */
 async function open(count: number): Promise<{ setting: MonitorSetting; ids: string[] }> {
   const setting = await MonitorSetting.open(temporal);
-  const ids = Array.from({ length: count }, (_, index) => setting.server.add({ name: `daily ${index}` }).id);
+  const ids = Array.from({ length: count }, (_, index) => setting.server.monitors.add({ name: `daily ${index}` }).id);
   return { setting, ids };
 }
 
@@ -50,10 +50,10 @@ describe('a monitor that somebody else', () => {
     const [first, second, third, fourth] = ids as [string, string, string, string];
     let added = '';
     meanwhile(setting, () => {
-      server.change(first, { status: 'paused' });
-      server.change(second, { name: 'renamed' });
-      server.monitors.delete(third);
-      added = server.add({ name: 'daily five' }).id;
+      server.monitors.change(first, { status: 'paused' });
+      server.monitors.change(second, { name: 'renamed' });
+      server.monitors.records.delete(third);
+      added = server.monitors.add({ name: 'daily five' }).id;
     });
     const summary = await (await setting.batch({ action: 'pause', filter: { name: 'daily' } })).result();
     expect(summary.effect).toMatchObject({ affected: 1, contested: 0, unplanned: 1, missed: 0, others: 3 });
@@ -63,7 +63,7 @@ describe('a monitor that somebody else', () => {
       [third]: ['others', 'deleted by somebody else'],
       [added]: ['unplanned', 'matched only after the plan was made'],
     });
-    expect(server.monitors.get(fourth)?.status).toBe('paused');
+    expect(server.monitors.records.get(fourth)?.status).toBe('paused');
   });
 
   it('edits before our call, or un-pauses behind it, is reported though our call hits it', async () => {
@@ -72,9 +72,9 @@ describe('a monitor that somebody else', () => {
     const [edited, , , , , undone] = ids as [string, string, string, string, string, string];
     meanwhile(
       setting,
-      () => server.change(edited, { search: { query: 'another question' } }),
+      () => server.monitors.change(edited, { search: { query: 'another question' } }),
       // The newest is paused by the first call.
-      () => server.change(undone, { status: 'active' }),
+      () => server.monitors.change(undone, { status: 'active' }),
     );
     const summary = await (await setting.batch({ action: 'pause', filter: { name: 'daily' }, limit: 2 })).result();
     expect(setting.batchCalls().flatMap((call) => call.ids)).toHaveLength(7);
@@ -100,11 +100,11 @@ it('monitors that begin to match all the while are paused, too, and the loop end
     const calls = setting.batchCalls().length;
     // For five calls there are more new ones than a call takes.
     if (path === '/monitors/batch' && calls >= 1 && calls <= 5)
-      for (let n = 0; n < 2; n++) server.add({ name: 'daily' });
+      for (let n = 0; n < 2; n++) server.monitors.add({ name: 'daily' });
   };
   const summary = await (await setting.batch({ action: 'pause', filter: { name: 'daily' }, limit: 2 })).result();
   expect(summary).toMatchObject({ phase: 'done', effect: { affected: 6, unplanned: 10, missed: 0, others: 0 } });
-  expect(server.idsOf('active')).toEqual([]);
+  expect(server.monitors.idsOf('active')).toEqual([]);
 });
 
 it('a call that deletes takes no more than was approved, and one that deleted another monitor is the last', async () => {
@@ -115,7 +115,7 @@ it('a call that deletes takes no more than was approved, and one that deleted an
     setting,
     () => undefined,
     () => {
-      added = server.add({ name: 'daily newcomer' }).id;
+      added = server.monitors.add({ name: 'daily newcomer' }).id;
     },
   );
   const handle = await setting.batch({ action: 'delete', filter: { name: 'daily' }, approval, limit: 4 });
@@ -126,7 +126,7 @@ it('a call that deletes takes no more than was approved, and one that deleted an
   const calls = setting.batchCalls();
   expect(calls.map(({ body }) => (body as { limit: number }).limit)).toEqual([4, 2]);
   expect(calls.flatMap((call) => call.ids)).toHaveLength(6);
-  expect([...server.monitors.keys()]).toEqual([ids[0]]);
+  expect([...server.monitors.records.keys()]).toEqual([ids[0]]);
   const audit = await setting.query<{ id: string }>(
     `SELECT monitor_id AS id, effect FROM monitor_actions WHERE effect <> 'affected' ORDER BY 1`,
   );
@@ -150,7 +150,7 @@ describe('behind an approval', () => {
     ['asked something else', { search: { query: 'another question' } }],
   ])('nothing is deleted where one was %s since the plan, and the audit says who approved', async (_what, fields) => {
     const { setting, ids, handle } = await waiting();
-    setting.server.change(ids[2] as string, fields);
+    setting.server.monitors.change(ids[2] as string, fields);
     await handle.executeUpdate('approve', { args: [{ by: 'Bob', why: 'old ones' }] });
     expect(await failureOf(handle.result())).toMatchObject({
       type: 'PlanChanged',
@@ -166,21 +166,21 @@ describe('behind an approval', () => {
 
   it('what has come to match since the plan was not approved: nothing is done', async () => {
     const { setting, handle } = await waiting();
-    setting.server.add({ name: 'daily newcomer' });
+    setting.server.monitors.add({ name: 'daily newcomer' });
     await handle.executeUpdate('approve', { args: [{ by: 'Bob' }] });
     expect(await failureOf(handle.result())).toMatchObject({
       type: 'PlanChanged',
       message: expect.stringMatching(/daily newcomer/),
     });
-    expect(setting.server.monitors.size).toBe(6);
+    expect(setting.server.monitors.records.size).toBe(6);
   });
 
   it('one that no longer matches is left alone, and the rest is done', async () => {
     const { setting, ids, handle } = await waiting();
-    setting.server.change(ids[2] as string, { name: 'something else' });
+    setting.server.monitors.change(ids[2] as string, { name: 'something else' });
     await handle.executeUpdate('approve', { args: [{ by: 'Bob' }] });
     const summary = (await handle.result()) as BatchSummary;
     expect(summary.effect).toMatchObject({ affected: 4, missed: 0, others: 1 });
-    expect([...setting.server.monitors.keys()]).toEqual([ids[2]]);
+    expect([...setting.server.monitors.records.keys()]).toEqual([ids[2]]);
   });
 });

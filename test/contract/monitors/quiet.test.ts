@@ -4,9 +4,9 @@ import { MonitorControl } from '../../../dist/worker/monitor-control.js';
 import { monitorWorkflows } from '../../../src/core/monitor-names.js';
 import type { QuietHours, Weekday } from '../../../src/core/quiet-hours.js';
 import { type QuietInput, type QuietOutcome, quietProblem } from '../../../src/core/quiet-input.js';
-import { MonitorSetting } from '../../support/monitors/setting.js';
-import { byChance, type Fate } from '../../support/monitors/strict-server.js';
 import { openTemporal } from '../../support/temporal.js';
+import { byChance, type Fault } from '../../service/service.mjs';
+import { MonitorSetting } from '../../support/monitors/setting.js';
 
 // Real servers and workers, perhaps on a machine that is busy.
 vi.setConfig({ testTimeout: 180_000 });
@@ -31,25 +31,25 @@ async function turn(setting: MonitorSetting, at: string, changes: Partial<QuietI
 }
 
 const statusOf = (setting: MonitorSetting, ...ids: string[]) =>
-  ids.map((id) => setting.server.monitors.get(id)?.status);
+  ids.map((id) => setting.server.monitors.records.get(id)?.status);
 
 it('monitors are paused when quiet hours begin and put back when they end, others are left as they are', async () => {
   const setting = await MonitorSetting.open(temporal);
   setting.populate(90);
   const { server } = setting;
-  const before = new Map([...server.monitors.values()].map(({ id, status }) => [id, status]));
-  const active = [...server.monitors.values()].filter(
+  const before = new Map([...server.monitors.records.values()].map(({ id, status }) => [id, status]));
+  const active = [...server.monitors.records.values()].filter(
     (one) => one.metadata?.team === 'growth' && one.status === 'active',
   );
   expect(await turn(setting, '2026-01-15T18:00')).toMatchObject({ did: 'nothing' });
   expect(await turn(setting, '2026-01-15T19:00')).toMatchObject({ did: 'begin', paused: active.length });
   for (const [id, status] of before) {
     const wanted = active.some((one) => one.id === id) ? 'paused' : status;
-    expect(server.monitors.get(id)?.status, id).toBe(wanted);
+    expect(server.monitors.records.get(id)?.status, id).toBe(wanted);
   }
   expect(await turn(setting, '2026-01-15T20:00')).toMatchObject({ did: 'nothing' });
   expect(await turn(setting, '2026-01-16T06:00')).toMatchObject({ did: 'end', unpaused: active.length, leftCount: 0 });
-  expect(new Map([...server.monitors.values()].map(({ id, status }) => [id, status]))).toEqual(before);
+  expect(new Map([...server.monitors.records.values()].map(({ id, status }) => [id, status]))).toEqual(before);
 });
 
 it.each([
@@ -82,7 +82,7 @@ it.each([
     const setting = await MonitorSetting.open(temporal);
     const { server } = setting;
     const [plain, resumed, held] = [1, 2, 3].map(
-      (number) => server.add({ name: `growth ${number}`, ...growth }).id,
+      (number) => server.monitors.add({ name: `growth ${number}`, ...growth }).id,
     ) as [string, string, string];
     for (let night = 0; night < moments.length; night += 2) {
       const [begins, ends] = [moments[night] as string, moments[night + 1] as string];
@@ -91,8 +91,8 @@ it.each([
       expect(await turn(setting, begins)).toMatchObject({ did: 'begin' });
       expect(statusOf(setting, plain, resumed)).toEqual(['paused', 'paused']);
       // A person wants one to run, and takes another one over: off, on and off again.
-      server.change(resumed, { status: 'active' });
-      if (night === 0) for (const status of ['active', 'paused']) server.change(held, { status });
+      server.monitors.change(resumed, { status: 'active' });
+      if (night === 0) for (const status of ['active', 'paused']) server.monitors.change(held, { status });
       expect(await turn(setting, minuteBefore(ends))).toMatchObject({ did: 'nothing' });
       const outcome = await turn(setting, ends);
       expect(outcome).toMatchObject({ did: 'end', unpaused: 1, leftCount: night === 0 ? 2 : 1 });
@@ -112,7 +112,10 @@ it.each([
 it('a monitor that a person pauses by our command though it is paused already stays paused', async () => {
   const setting = await MonitorSetting.open(temporal);
   const { server } = setting;
-  const [first, second] = [server.add({ name: 'launches', ...growth }).id, server.add({ name: 'other', ...growth }).id];
+  const [first, second] = [
+    server.monitors.add({ name: 'launches', ...growth }).id,
+    server.monitors.add({ name: 'other', ...growth }).id,
+  ];
   await turn(setting, '2026-01-15T19:00');
   const summary = await (await setting.batch({ action: 'pause', filter: { name: 'launches' } })).result();
   expect(summary).toMatchObject({ plan: { planned: 0, already: 1 }, calls: 0 });
@@ -124,14 +127,14 @@ it('a monitor that a person pauses by our command though it is paused already st
 it('quiet hours that are removed put back what they paused, in the middle of them', async () => {
   const setting = await MonitorSetting.open(temporal);
   const { server } = setting;
-  const ids = [1, 2, 3].map(() => server.add(growth).id);
+  const ids = [1, 2, 3].map(() => server.monitors.add(growth).id);
   await turn(setting, '2026-01-15T19:00');
-  server.monitors.delete(ids[2] as string);
+  server.monitors.records.delete(ids[2] as string);
   expect(await turn(setting, '2026-01-15T22:00', { restore: true })).toMatchObject({
     ...{ did: 'end', unpaused: 2 },
     left: [{ id: ids[2], what: 'it was deleted' }],
   });
-  expect(server.idsOf('paused')).toEqual([]);
+  expect(server.monitors.idsOf('paused')).toEqual([]);
   expect(await setting.query('SELECT * FROM monitor_quiet')).toEqual([]);
   expect(await setting.query('SELECT * FROM monitor_quiet_marks')).toEqual([]);
 });
@@ -139,8 +142,8 @@ it('quiet hours that are removed put back what they paused, in the middle of the
 it('faults 3, 4, 5: answers that are lost, refused and broken change nothing of what is paused and put back', async () => {
   const setting = await MonitorSetting.open(temporal);
   const { server } = setting;
-  const ids = Array.from({ length: 16 }, () => server.add(growth).id);
-  const fates: Fate[] = [
+  const ids = Array.from({ length: 16 }, () => server.monitors.add(growth).id);
+  const faults: Fault[] = [
     'ok',
     'ok',
     'ok',
@@ -153,16 +156,16 @@ it('faults 3, 4, 5: answers that are lost, refused and broken change nothing of 
     'lost',
     'ok',
     'ok',
-    '500 done',
+    'failed',
     'ok',
     'reset',
     503,
   ];
-  server.fate = byChance(fates);
+  server.faultOf = byChance(faults);
   expect(await turn(setting, '2026-01-15T19:00')).toMatchObject({ paused: 16 });
-  expect(server.idsOf('paused')).toEqual(ids);
+  expect(server.monitors.idsOf('paused')).toEqual(ids);
   expect(await turn(setting, '2026-01-16T06:00')).toMatchObject({ unpaused: 16, leftCount: 0 });
-  expect(server.idsOf('active')).toEqual(ids);
+  expect(server.monitors.idsOf('active')).toEqual(ids);
 });
 
 it.each(['pause', 'unpause'] as const)(
@@ -170,22 +173,22 @@ it.each(['pause', 'unpause'] as const)(
   async (half) => {
     const setting = await MonitorSetting.open(temporal);
     const { server } = setting;
-    const ids = Array.from({ length: 40 }, () => server.add(growth).id);
+    const ids = Array.from({ length: 40 }, () => server.monitors.add(growth).id);
     if (half === 'unpause') await turn(setting, '2026-01-15T19:00');
     let changes = 0;
     // From the tenth change on nothing is answered any more, but done all the same.
-    server.fate = (_call, method) => (method === 'PATCH' && ++changes > 10 ? 'lost' : 'ok');
+    server.faultOf = (_call, method) => (method === 'PATCH' && ++changes > 10 ? 'lost' : 'ok');
     const at = half === 'pause' ? '2026-01-15T19:00' : '2026-01-16T06:00';
     const going = turn(setting, at);
     await expect.poll(() => changes, { timeout: 20_000 }).toBeGreaterThan(12);
     const begin = await setting.withoutHost();
-    server.fate = () => 'ok';
+    server.faultOf = () => 'ok';
     await begin();
     await going;
-    expect(server.idsOf(half === 'pause' ? 'paused' : 'active')).toEqual(ids);
+    expect(server.monitors.idsOf(half === 'pause' ? 'paused' : 'active')).toEqual(ids);
     if (half === 'pause') {
       expect(await turn(setting, '2026-01-16T06:00')).toMatchObject({ unpaused: 40, leftCount: 0 });
-      expect(server.idsOf('active')).toEqual(ids);
+      expect(server.monitors.idsOf('active')).toEqual(ids);
     }
   },
 );
@@ -193,25 +196,25 @@ it.each(['pause', 'unpause'] as const)(
 it('quiet hours that overlap put monitors back when the last of them ends, and none in between', async () => {
   const setting = await MonitorSetting.open(temporal);
   const { server } = setting;
-  const ids = Array.from({ length: 4 }, () => server.add(growth).id);
+  const ids = Array.from({ length: 4 }, () => server.monitors.add(growth).id);
   const late = { name: 'late', hours: { ...nights, from: '22:00', until: '08:00' } };
   const inner = { name: 'inner', hours: { ...nights, from: '23:00', until: '03:00' } };
   expect(await turn(setting, '2026-01-15T19:00')).toMatchObject({ did: 'begin', paused: 4 });
   expect(await turn(setting, '2026-01-15T21:00', late)).toMatchObject({ did: 'begin', paused: 4 });
   expect(await turn(setting, '2026-01-15T22:00', inner)).toMatchObject({ did: 'begin', paused: 4 });
   // A person takes one over in between.
-  for (const status of ['active', 'paused']) server.change(ids[0] as string, { status });
+  for (const status of ['active', 'paused']) server.monitors.change(ids[0] as string, { status });
   expect(await turn(setting, '2026-01-16T02:00', inner)).toMatchObject({ did: 'end', unpaused: 0, leftCount: 4 });
   expect(await turn(setting, '2026-01-16T06:00')).toMatchObject({ did: 'end', unpaused: 0, leftCount: 4 });
-  expect(server.idsOf('paused')).toEqual(ids);
+  expect(server.monitors.idsOf('paused')).toEqual(ids);
   expect(await turn(setting, '2026-01-16T07:00', late)).toMatchObject({ did: 'end', unpaused: 3, leftCount: 1 });
-  expect(server.idsOf('active')).toEqual(ids.slice(1));
+  expect(server.monitors.idsOf('active')).toEqual(ids.slice(1));
 });
 
 it('are two schedules in their zone that start a turn each, and none when they are removed', async () => {
   const setting = await MonitorSetting.open(temporal);
   const { server, config, folder } = setting;
-  const id = server.add(growth).id;
+  const id = server.monitors.add(growth).id;
   const { client } = temporal;
   const control = new MonitorControl({ client, config, shared: false }, folder.dir);
   const hours: QuietHours = { tz: 'Europe/Berlin', from: '20:00', until: '07:00', days: ['fri'], untilDay: null };
@@ -261,7 +264,7 @@ it('are two schedules in their zone that start a turn each, and none when they a
 it('end at once where they are removed while monitors are being paused, and put back what was paused', async () => {
   const setting = await MonitorSetting.open(temporal, { rate: { qps: 40 } });
   const { server, config, folder } = setting;
-  const ids = Array.from({ length: 300 }, () => server.add(growth).id);
+  const ids = Array.from({ length: 300 }, () => server.monitors.add(growth).id);
   const control = new MonitorControl({ client: temporal.client, config, shared: false }, folder.dir);
   const hour = (by: number) => `${(new Date().getUTCHours() + 24 + by) % 24}:00`;
   const hours: QuietHours = { tz: 'UTC', from: hour(-1), until: hour(2), days, untilDay: null };
@@ -278,7 +281,7 @@ it('end at once where they are removed while monitors are being paused, and put 
   // Those that were on their way have landed, and it takes a second or two until it is heard.
   expect(changes('paused')).toBeLessThan(250);
   expect(outcome).toMatchObject({ unpaused: changes('paused'), leftCount: 0 });
-  expect(server.idsOf('active')).toEqual(ids);
+  expect(server.monitors.idsOf('active')).toEqual(ids);
 });
 
 it.each([

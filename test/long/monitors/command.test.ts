@@ -5,7 +5,7 @@ import { runCommand, startCommand } from '../../support/cli/command.js';
 import { filesWith } from '../../support/jobs/files-with.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { killAllOf, processesOf } from '../../support/jobs/processes.js';
-import { byChance, type Fate, StrictServer } from '../../support/monitors/strict-server.js';
+import { byChance, type Fault, startService } from '../../service/service.mjs';
 
 // Real servers and workers, perhaps on a machine that is busy.
 vi.setConfig({ testTimeout: 240_000 });
@@ -19,8 +19,8 @@ const definition = {
 
 /** A strict server, and the command on it in a folder of its own. */
 async function open({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
-  const server = await StrictServer.start();
-  server.secret = canary;
+  const server = await startService({ key: 'key-of-the-strict-service' });
+  server.monitors.secret = canary;
   const folder = new Folder();
   const env = {
     SEARCHFLOW_API_KEY: server.key,
@@ -47,21 +47,21 @@ async function open({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
 describe.concurrent('the command', () => {
   it('a batch that waits for its approval goes on when another command approves it', async (context) => {
     const { server, start, run } = await open(context);
-    for (let number = 0; number < 5; number++) server.add({ name: `old ${number}` });
+    for (let number = 0; number < 5; number++) server.monitors.add({ name: `old ${number}` });
     const waiting = start('delete', '--name', 'old', '--wait-for-approval');
     await waiting.says(/searchflow monitors approve \S+/);
     const job = /monitors approve (\S+)/.exec(waiting.err())?.[1] as string;
-    expect(server.monitors.size).toBe(5);
+    expect(server.monitors.records.size).toBe(5);
     const approved = await run('approve', job, '--why', 'quarter end');
     expect([approved.code, approved.err]).toEqual([0, expect.stringContaining('is approved')]);
     expect(await waiting.ended).toBe(0);
     expect(waiting.err()).toMatch(/5 {2}deleted/);
-    expect(server.monitors.size).toBe(0);
+    expect(server.monitors.records.size).toBe(0);
     const late = await run('reject', job);
     expect(late.code).toBe(2);
   });
 
-  const fates: readonly Fate[] = [
+  const faults: readonly Fault[] = [
     'ok',
     'ok',
     429,
@@ -71,7 +71,7 @@ describe.concurrent('the command', () => {
     'ok',
     500,
     'ok',
-    '500 done',
+    'failed',
     'ok',
     'reset',
     'ok',
@@ -86,12 +86,12 @@ describe.concurrent('the command', () => {
       const { server, folder, start } = await open(context);
       for (let index = 0; index < monitors; index++) {
         const metadata = index % 10 === 0 ? { team: 'growth' } : null;
-        server.add({ metadata, status: index % 100 === 0 ? 'disabled' : 'active' });
+        server.monitors.add({ metadata, status: index % 100 === 0 ? 'disabled' : 'active' });
       }
-      const right = [...server.monitors.values()]
+      const right = [...server.monitors.records.values()]
         .filter((one) => one.metadata?.team === 'growth' && (action === 'delete' || one.status === 'active'))
         .map(({ id }) => id);
-      server.fate = byChance(fates);
+      server.faultOf = byChance(faults);
       const calls = () =>
         server.log.filter(
           ({ path, body }) => path.endsWith('/batch') && (body as { dry_run: boolean }).dry_run === false,
@@ -133,7 +133,7 @@ describe.concurrent('the command', () => {
     async (context) => {
       const { server, folder, start } = await open(context);
       let creations = 0;
-      server.fate = (_call, method, path) =>
+      server.faultOf = (_call, method, path) =>
         method === 'POST' && path === '/monitors' && ++creations === 1 ? 'lost' : 'ok';
       mkdirSync(join(folder.dir, 'secrets'));
       const secretFile = join(folder.dir, 'secrets', 'hooks.json');
@@ -143,7 +143,7 @@ describe.concurrent('the command', () => {
       expect(await adopted.ended).toBe(1);
       expect(adopted.err()).toMatch(/secret missing: .*a new id/);
       said.push(adopted.out() + adopted.err());
-      expect(server.monitors.size).toBe(1);
+      expect(server.monitors.records.size).toBe(1);
       const killed = create();
       await expect.poll(() => creations, { timeout: 60_000, interval: 1 }).toBe(2);
       killAllOf(folder.stateDir);
@@ -153,7 +153,7 @@ describe.concurrent('the command', () => {
       // Found again where the answer was lost with its worker: then its secret is missing, too.
       expect([0, 1]).toContain(await last.ended);
       said.push(last.out() + last.err());
-      expect(server.monitors.size).toBe(2);
+      expect(server.monitors.records.size).toBe(2);
       const kept = create();
       expect([await kept.ended, kept.err()]).toEqual([0, expect.stringContaining('webhook secret is in')]);
       said.push(kept.out() + kept.err());

@@ -7,7 +7,7 @@ import type { BatchMonitorsInput, BatchProgress, BatchSummary } from '../../../s
 import { monitorWorkflows } from '../../../src/core/monitor-names.js';
 import { Folder } from '../jobs/folder.js';
 import { type Host, startHost } from '../jobs/host.js';
-import { StrictServer } from './strict-server.js';
+import { type Service, startService } from '../service/service.mjs';
 
 /** A strict server, a worker and a folder; all end with the test. */
 export class MonitorSetting {
@@ -16,7 +16,7 @@ export class MonitorSetting {
 
   private constructor(
     readonly temporal: TestWorkflowEnvironment,
-    readonly server: StrictServer,
+    readonly server: Service,
     readonly folder: Folder,
     readonly config: RuntimeConfig,
     host: Host,
@@ -30,7 +30,7 @@ export class MonitorSetting {
   }
 
   static async open(temporal: TestWorkflowEnvironment, changes: Partial<RuntimeConfig> = {}): Promise<MonitorSetting> {
-    const server = await StrictServer.start();
+    const server = await startService({ key: 'key-of-the-strict-service' });
     const folder = new Folder();
     const config = folder.config(server.url, {
       ...{ service: 'live', origin: server.url, apiKey: new Secret(server.key) },
@@ -60,7 +60,7 @@ export class MonitorSetting {
       const teams: (Record<string, string> | null)[] = [null, { team: 'growth' }, { team: 'sales', region: 'eu' }];
       const team = teams[index % 3] ?? null;
       const status = index % 50 === 7 ? 'disabled' : index % 10 === 3 ? 'paused' : 'active';
-      this.server.add({ name: `${index % 2 === 0 ? 'Daily' : 'weekly'} ${index}`, metadata: team, status });
+      this.server.monitors.add({ name: `${index % 2 === 0 ? 'Daily' : 'weekly'} ${index}`, metadata: team, status });
     }
   }
 
