@@ -15,8 +15,12 @@ const pool = new Pool(service, { connections: 100, pipelining: 1, keepAliveTimeo
 const stop = new AbortController();
 setMaxListeners(0, stop.signal);
 
-async function get(path) {
-  const { statusCode, headers, body } = await pool.request({ method: 'GET', path });
+/** An answer takes one unit of the limit, the start of an agent run two. */
+async function send(path) {
+  const { statusCode, headers, body } = await pool.request({
+    ...{ method: 'POST', path, headers: { 'content-type': 'application/json', 'x-api-key': name } },
+    body: '{"query":"bench"}',
+  });
   await body.dump();
   return { statusCode, retryAfter: headers['retry-after'] };
 }
@@ -26,7 +30,7 @@ async function callOn() {
   while (!stop.signal.aborted) {
     const weight = heavyEvery > 0 && ++calls % heavyEvery === 0 ? 2 : 1;
     await takeTurn(limiter, { rateClass: 'contents', weight }, stop.signal);
-    const { statusCode, retryAfter } = await get(`/call/${name}/${weight}`);
+    const { statusCode, retryAfter } = await send(weight === 2 ? '/agent/runs' : '/answer');
     // As `purchase` does.
     if (statusCode === 429) {
       const ms = retryAfter ? Number(retryAfter) * 1000 : blockMs(0, Math.random());
@@ -35,7 +39,7 @@ async function callOn() {
   }
 }
 
-await Promise.all(Array.from({ length: 2 * limit }, () => get('/warm')));
+await Promise.all(Array.from({ length: 2 * limit }, () => send('/__warm')));
 process.stdin.resume();
 process.stdin.on('end', () => stop.abort());
 console.log('ready');

@@ -1,62 +1,43 @@
 // How much of a strict limit several worker processes use together on PostgreSQL, and how well all of them obey a Retry-After
 // that one was given. Judged by the arrivals that a strict service of its own writes down.
 //   npm run bench -- limits [--seconds 60] [--limits 10,25] [--processes 1,2,4] [--heavy 0,5]
-import { spawn } from 'node:child_process';
 import { loadavg } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startPostgres } from '../test/support/postgres-server.mjs';
-import { bar, root } from './measure.mjs';
+import { bar, serviceProcess, startScript } from './measure.mjs';
 
 const SPREAD_MS = 250;
 const TOLD_SECONDS = 5;
 
-/** Starts a script of this folder with an option object; answers with its first line and how to end it. */
-async function start(script, options) {
-  const child = spawn(process.execPath, [join(root, 'bench', script), JSON.stringify(options)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  const said = await new Promise((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`${script} ended with ${code}`)));
-    child.stdout.once('data', (data) => resolve(String(data).trim()));
-  });
-  return {
-    said,
-    async end() {
-      child.stdin.end();
-      await ended;
-    },
-  };
-}
-
 /** One run: so many workers against one service; the arrivals at the end, oldest first. */
 async function arrivalsOf({ store, limit, processes, heavyEvery, during }) {
-  const service = await start('strict-service.mjs', { limit });
+  const service = await serviceProcess({ qps: limit, latencyMs: 400, agents: { slots: null } });
   const team = `bench ${process.hrtime.bigint()}`;
   const workers = await Promise.all(
     Array.from({ length: processes }, (_, index) =>
-      start('limits-worker.mjs', { name: `w${index}`, store, team, service: service.said, limit, heavyEvery }),
+      startScript('bench/limits-worker.mjs', {
+        ...{ name: `w${index}`, store, team, service: service.url, limit, heavyEvery },
+      }),
     ),
   );
   try {
-    await during(service.said);
-    return await (await fetch(`${service.said}/log`)).json();
+    await during(service);
+    return (await service.get('log')).log;
   } finally {
-    await Promise.all(workers.map((worker) => worker.end()));
-    await service.end();
+    await Promise.all(workers.map((worker) => worker.stop()));
+    await service.stop();
   }
 }
 
 function units(arrivals) {
-  return arrivals.reduce((sum, { units: weight }) => sum + weight, 0);
+  return arrivals.reduce((sum, { units }) => sum + units, 0);
 }
 
 async function used({ seconds, ...run }) {
   const arrivals = await arrivalsOf({ ...run, during: () => delay((seconds + 4) * 1000) });
   const from = arrivals[0].at + 2000;
   const window = arrivals.filter(({ at }) => at >= from && at < from + seconds * 1000);
-  const admitted = window.filter(({ refused }) => !refused);
+  const admitted = window.filter(({ status }) => status !== 429);
   return {
     used: units(admitted) / (run.limit * seconds),
     refused: (window.length - admitted.length) / window.length,
@@ -76,11 +57,11 @@ async function obeyed(run) {
     ...run,
     during: async (service) => {
       await delay(5000);
-      await fetch(`${service}/tell/${TOLD_SECONDS}`);
+      await service.next({ how: 'status', status: 429, headers: { 'retry-after': String(TOLD_SECONDS) } });
       await delay((TOLD_SECONDS + 5) * 1000);
     },
   });
-  const told = arrivals.find((arrival) => arrival.told !== null);
+  const told = arrivals.find(({ fault }) => fault !== null);
   const over = told.at + TOLD_SECONDS * 1000;
   const early = arrivals.filter(({ at }) => at > told.at && at < over);
   return {
