@@ -7,7 +7,7 @@ import type { BatchMonitorsInput, BatchProgress, BatchSummary } from '../../../s
 import { monitorWorkflows } from '../../../src/core/monitor-names.js';
 import { Folder } from '../jobs/folder.js';
 import { type Host, startHost } from '../jobs/host.js';
-import { type Service, startService } from '../service/service.mjs';
+import { type Service, startService } from '../../service/service.mjs';
 
 /** A strict server, a worker and a folder; all end with the test. */
 export class MonitorSetting {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
-import { type Service, type ServiceOptions, startService } from './service.mjs';
+import { type Service, type ServiceOptions, startService } from '../../service/service.mjs';
 
 async function open(options: ServiceOptions = {}) {
   const service = await startService(options);
