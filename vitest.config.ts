@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 
 /** Tiers, from quick to slow: `docs/testing.md` says what each proves. */
@@ -9,6 +10,16 @@ const withServers = {
   hookTimeout: 60_000,
 };
 
+/** Contract tests that watch clocks: they run when nothing else does. */
+const clocks = ['memory-limiter', 'pg-limiter'].map((file) => `test/contract/store/${file}.test.ts`);
+
+/** Test files of the unit tier that hold properties. */
+const propertyFiles = ['api', 'core', 'rows', 'monitors'].flatMap((room) =>
+  readdirSync(`test/unit/${room}`)
+    .map((file) => `test/unit/${room}/${file}`)
+    .filter((file) => readFileSync(file, 'utf8').includes('fast-check')),
+);
+
 export default defineConfig({
   test: {
     reporters: ['default', 'json'],
@@ -17,7 +28,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
-          setupFiles: ['test/support/no-processes.ts'],
+          setupFiles: ['test/support/no-processes.ts', 'test/support/property-runs.ts'],
           // Files share a thread and its modules, so that each module is read once: nothing here keeps global state.
           pool: 'threads',
           isolate: false,
@@ -31,20 +42,45 @@ export default defineConfig({
         test: {
           name: 'contract',
           include: ['test/contract/**/*.test.ts'],
+          exclude: clocks,
           ...withServers,
           // More than cores: these tests wait for servers most of the time.
           maxWorkers: 4,
+          isolate: false,
           sequence: { groupOrder: 1 },
         },
       },
       {
         test: {
+          name: 'contract-clocks',
+          include: clocks,
+          ...withServers,
+          maxWorkers: 2,
+          isolate: false,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          // The properties of the unit tier, with many runs.
+          name: 'properties',
+          include: propertyFiles,
+          setupFiles: ['test/support/property-runs.ts'],
+          provide: { propertyRuns: 20 },
+          testTimeout: 300_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        test: {
           name: 'long',
-          include: ['test/long/**/*.test.ts'],
+          include: ['test/long/**/*.test.ts', 'test/contract/store/pg-limiter-rule.test.ts'],
+          provide: { propertyRuns: 20 },
           ...withServers,
           // Few at a time: these tests watch clocks and processes.
           maxWorkers: 2,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 4 },
         },
       },
       {
@@ -54,7 +90,7 @@ export default defineConfig({
           ...withServers,
           maxWorkers: 1,
           testTimeout: 3_600_000,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 5 },
         },
       },
     ],

@@ -18,11 +18,16 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   buildDist();
   const { testFiles } = await project.globTestFiles();
   const namespaces = testFiles.flatMap((file) => ['--namespace', namespaceOf(file)]);
-  const [postgres, temporal] = await Promise.all([startPostgres(), startOwnTemporal([], namespaces)]);
+  // Another version of PostgreSQL may be tested by its address; databases are made there and stay.
+  const given = process.env.TEST_POSTGRES_URL;
+  const [postgres, temporal] = await Promise.all([
+    given === undefined ? startPostgres() : null,
+    startOwnTemporal([], namespaces),
+  ]);
   project.provide('temporalAddress', temporal.address);
-  project.provide('postgresUrl', postgres.urlOf('postgres'));
+  project.provide('postgresUrl', postgres?.urlOf('postgres') ?? (given as string));
   return async () => {
-    await Promise.all([postgres.stop(), temporal.teardown()]);
+    await Promise.all([postgres?.stop(), temporal.teardown()]);
   };
 }
 

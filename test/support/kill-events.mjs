@@ -169,7 +169,7 @@ export async function killEvents({
 /** What a warehouse holds: ids, marks, and a checksum of each table. */
 async function judge(warehouse) {
   const isPostgres = warehouse.startsWith('postgres');
-  const { query, close } = isPostgres ? await openPostgres(warehouse) : await openDuckDb(warehouse);
+  const { query, close } = isPostgres ? await sharedPostgres(warehouse) : await openDuckDb(warehouse);
   try {
     const ids = (await query('SELECT id FROM events')).map(({ id }) => id);
     const at = isPostgres ? 'extract(epoch FROM watermark) * 1000' : 'epoch_ms(watermark)';
@@ -207,7 +207,7 @@ async function openDuckDb(file) {
   };
 }
 
-async function openPostgres(url) {
+async function sharedPostgres(url) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query('SET search_path = searchflow');

@@ -6,7 +6,7 @@ import type { PostgresServer } from './postgres-server.mjs';
 /** The run's PostgreSQL server, as one test file sees it: databases of its own. */
 export type SharedPostgres = Pick<PostgresServer, 'port' | 'password' | 'urlOf' | 'database'>;
 
-export function openPostgres(): SharedPostgres {
+export function sharedPostgres(): SharedPostgres {
   const base = new URL(inject('postgresUrl'));
   const urlOf = (database: string) => Object.assign(new URL(base), { pathname: database }).href;
   return {

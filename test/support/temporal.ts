@@ -5,8 +5,12 @@ import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { expect, inject } from 'vitest';
 import { findTemporalBinary } from '../../src/worker/temporal-binary.js';
 
-/** Keeps the SDK's log out of the tests' output: failures here are meant. Once a process, before any worker. */
+const silenced = Symbol.for('searchflow.tests.silenced');
+
+/** Keeps the SDK's log out of the tests' output: failures here are meant. Files may share a process, which has one runtime. */
 export function silence(): void {
+  if (Reflect.has(globalThis, silenced)) return;
+  Reflect.set(globalThis, silenced, true);
   const logger = new DefaultLogger('ERROR', () => undefined);
   Runtime.install({ logger, telemetryOptions: { logging: { forward: {}, filter: 'OFF' } } });
 }
@@ -17,12 +21,17 @@ export function namespaceOf(file: string): string {
   return `${basename(dirname(file))}-${basename(file, '.test.ts')}-${hash}`;
 }
 
+/** The namespace of the test file that runs. */
+export function fileNamespace(): string {
+  return namespaceOf(expect.getState().testPath as string);
+}
+
 /** The run's Temporal server, in this file's namespace. */
 export async function openTemporal(): Promise<TestWorkflowEnvironment> {
   silence();
   return TestWorkflowEnvironment.createFromExistingServer({
     address: inject('temporalAddress'),
-    namespace: namespaceOf(expect.getState().testPath as string),
+    namespace: fileNamespace(),
   });
 }
 

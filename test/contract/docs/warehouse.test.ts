@@ -6,18 +6,17 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCatalogs, usefulQueries, warehouseDoc } from '../../../scripts/warehouse-doc.mjs';
 import { createSinks } from '../../../src/sinks/index.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/sinks/pg-query.js';
 import { runJob, Service, stageText } from '../../support/sinks/row-job.js';
 
 describe('docs/warehouse.md', () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-doc-'));
-  let server: PostgresServer;
+  let server: SharedPostgres;
   beforeAll(async () => {
-    server = await startPostgres();
+    server = sharedPostgres();
   });
   afterAll(async () => {
-    await server.stop();
     rmSync(dir, { recursive: true, force: true });
   });
 

@@ -9,17 +9,16 @@ import { startWalk } from '../../../src/core/walk.js';
 import { createDuckDbEvents } from '../../../src/sinks/duckdb/events/duckdb-events.js';
 import { createPostgresEvents } from '../../../src/sinks/postgres/events/postgres-events.js';
 import { event, type MadeEvent, noon, pagesOf, sync } from '../../support/events/made-events.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-verify-'));
-let server: PostgresServer;
+let server: SharedPostgres;
 let database: string;
 beforeAll(async () => {
-  server = await startPostgres();
+  server = sharedPostgres();
   database = await server.database();
 });
 afterAll(async () => {
-  await server.stop();
   rmSync(dir, { recursive: true, force: true });
 });
 

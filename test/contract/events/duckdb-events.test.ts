@@ -1,53 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DuckDBConnection, DuckDBInstance, DuckDBTimestampValue } from '@duckdb/node-api';
+import { DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { startWalk } from '../../../src/core/walk.js';
 import { createDuckDbEvents } from '../../../src/sinks/duckdb/events/duckdb-events.js';
 import { eventContract } from '../../support/events/event-contract.js';
+import { duckDbEvents, queryDuckDb } from '../../support/events/event-databases.js';
 import { event, noon, pagesOf, sync } from '../../support/events/made-events.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-events-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-/** Rows of a query, JSON columns as values. */
-async function query(file: string, sql: string): Promise<Record<string, unknown>[]> {
-  const instance = await DuckDBInstance.fromCache(file);
-  const connection = await instance.connect();
-  try {
-    const reader = await connection.runAndReadAll(sql);
-    const json = reader.columnNames().filter((_, index) => reader.columnType(index).alias === 'JSON');
-    return reader.getRowObjects().map((row) =>
-      Object.fromEntries(
-        Object.entries(row).map(([name, value]) => {
-          if (json.includes(name)) return [name, value === null ? null : JSON.parse(String(value))];
-          if (value instanceof DuckDBTimestampValue) return [name, new Date(Number(value.micros / 1000n))];
-          return [name, typeof value === 'bigint' ? Number(value) : value];
-        }),
-      ),
-    );
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
-}
-
-describe('events in DuckDB', () => {
-  let files = 0;
-  eventContract(async () => {
-    const file = join(dir, `${++files}.duckdb`);
-    const events = createDuckDbEvents({ file });
-    return {
-      events,
-      nul: '\u0000',
-      query: async (sql) => {
-        await events.close();
-        return query(file, sql);
-      },
-    };
-  });
-});
+describe('events in DuckDB', () => eventContract(duckDbEvents(dir)));
 
 it('goes on with a file from before state was made apart from loads', async () => {
   const file = join(dir, 'older.duckdb');
@@ -64,13 +29,13 @@ it('goes on with a file from before state was made apart from loads', async () =
   await load(1);
   await events.settle(sync.origin);
   await events.close();
-  for (const column of ['bytes', 'in_state']) await query(file, `ALTER TABLE event_loads DROP COLUMN ${column}`);
-  await query(file, `DELETE FROM searchflow_migrations WHERE name = '0060-state-marks'`);
+  for (const column of ['bytes', 'in_state']) await queryDuckDb(file, `ALTER TABLE event_loads DROP COLUMN ${column}`);
+  await queryDuckDb(file, `DELETE FROM searchflow_migrations WHERE name = '0060-state-marks'`);
   await load(2);
   await events.settle(sync.origin);
   await events.close();
-  expect(await query(file, 'SELECT id FROM websets ORDER BY id')).toEqual([{ id: 'w1' }, { id: 'w2' }]);
-  expect(await query(file, 'SELECT in_state FROM event_loads ORDER BY load_id')).toEqual([
+  expect(await queryDuckDb(file, 'SELECT id FROM websets ORDER BY id')).toEqual([{ id: 'w1' }, { id: 'w2' }]);
+  expect(await queryDuckDb(file, 'SELECT in_state FROM event_loads ORDER BY load_id')).toEqual([
     { in_state: null },
     { in_state: 1 },
   ]);

@@ -1,36 +1,11 @@
-import pg from 'pg';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { createPostgresEvents } from '../../../src/sinks/postgres/events/postgres-events.js';
 import { eventContract } from '../../support/events/event-contract.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { postgresEvents } from '../../support/events/event-databases.js';
 
-let server: PostgresServer;
-let database: string;
-let client: pg.Client;
+let postgres: Awaited<ReturnType<typeof postgresEvents>>;
 beforeAll(async () => {
-  server = await startPostgres();
-  database = await server.database();
-  client = new pg.Client(database);
-  // Counts come as text, for fear of their size.
-  client.setTypeParser(20, Number);
-  await client.connect();
+  postgres = await postgresEvents();
 });
-afterAll(async () => {
-  await client.end();
-  await server.stop();
-});
+afterAll(() => postgres?.close());
 
-describe('events in PostgreSQL', () => {
-  let schemas = 0;
-  eventContract(async () => {
-    const schema = `events_${++schemas}`;
-    return {
-      events: createPostgresEvents(`${database}?schema=${schema}`),
-      nul: '\\u0000',
-      query: async (sql) => {
-        await client.query(`SET search_path = '${schema}'`);
-        return (await client.query(sql)).rows;
-      },
-    };
-  });
-});
+describe('events in PostgreSQL', () => eventContract(() => postgres.make()));

@@ -7,8 +7,9 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
 import { killAllOf } from '../../support/jobs/processes.js';
+import { fileNamespace } from '../../support/temporal.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const example = (file: string) => join(root, 'examples', 'company-list', file);
@@ -18,10 +19,11 @@ it.runIf(process.platform !== 'win32')(
   'examples/company-list enriches by searches and by agents, on the sandbox, and its question has an answer for every company',
   async () => {
     const cwd = mkdtempSync(join(tmpdir(), 'searchflow-example-'));
-    const { PATH = '', TEMPORAL_CLI } = process.env;
+    const { PATH = '' } = process.env;
     const env = {
       ...{ PATH, HOME: cwd, XDG_STATE_HOME: cwd, SEARCHFLOW_STATE_DIR: join(cwd, 'state') },
-      ...(TEMPORAL_CLI ? { TEMPORAL_CLI } : {}),
+      TEMPORAL_ADDRESS: inject('temporalAddress'),
+      TEMPORAL_NAMESPACE: fileNamespace(),
       SEARCHFLOW: `${process.execPath} ${join(root, 'dist', 'cli', 'main.js')}`,
     };
     onTestFinished(() => {

@@ -7,9 +7,10 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { killAllOf } from '../../support/jobs/processes.js';
-import { startPostgres } from '../../support/postgres-server.mjs';
+import { sharedPostgres } from '../../support/postgres.js';
+import { fileNamespace } from '../../support/temporal.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const example = (path: string) => join(root, 'examples', path);
@@ -17,10 +18,11 @@ const example = (path: string) => join(root, 'examples', path);
 /** Runs a script of the examples on the sandbox, in a folder of its own. */
 async function run(script: string, more: Record<string, string> = {}) {
   const cwd = mkdtempSync(join(tmpdir(), 'searchflow-example-'));
-  const { PATH = '', TEMPORAL_CLI } = process.env;
+  const { PATH = '' } = process.env;
   const env = {
     ...{ PATH, HOME: cwd, XDG_STATE_HOME: cwd, SEARCHFLOW_STATE_DIR: join(cwd, 'state') },
-    ...(TEMPORAL_CLI ? { TEMPORAL_CLI } : {}),
+    TEMPORAL_ADDRESS: inject('temporalAddress'),
+    TEMPORAL_NAMESPACE: fileNamespace(),
     SEARCHFLOW: `${process.execPath} ${join(root, 'dist', 'cli', 'main.js')}`,
     SEARCHFLOW_QPS: '100',
     ...more,
@@ -59,8 +61,7 @@ describe.runIf(process.platform !== 'win32')('the examples of webset events', ()
   }, 180_000);
 
   it('examples/events-postgres backfills and verifies a stretch in PostgreSQL, on the sandbox, and its question has an answer', async () => {
-    const server = await startPostgres();
-    onTestFinished(() => server.stop());
+    const server = sharedPostgres();
     const url = await server.database();
     const { err, code } = await run('events-postgres/backfill.sh', { SEARCHFLOW_WAREHOUSE_URL: url });
     expect([code, err]).toEqual([0, expect.stringMatching(/Backfilled [\s\S]*Verified [\s\S]*with the same contents/)]);

@@ -2,9 +2,9 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type BatchMonitorsInput, batchProblem } from '../../../src/core/monitor-batch.js';
-import { startOwnTemporal } from '../../support/temporal.js';
-import { byChance, type Fault, type StoredMonitor } from '../../service/service.mjs';
+import { approval, batchCases, exactBatches } from '../../support/monitors/exact-batches.js';
 import { MonitorSetting } from '../../support/monitors/setting.js';
+import { startOwnTemporal } from '../../support/temporal.js';
 
 // Real servers and workers, perhaps on a machine that is busy.
 vi.setConfig({ testTimeout: 180_000 });
@@ -24,97 +24,7 @@ async function failureOf(result: Promise<unknown>): Promise<ApplicationFailure> 
   return error.cause as ApplicationFailure;
 }
 
-type Case = readonly [string, BatchMonitorsInput, (monitor: StoredMonitor) => boolean];
-const approval = { by: 'Bob', why: 'as agreed' };
-const cases: readonly Case[] = [
-  ['pause by name', { action: 'pause', filter: { name: 'dAILy' } }, (one) => /daily/i.test(one.name ?? '')],
-  [
-    'pause by metadata, all pairs',
-    { action: 'pause', filter: { metadata: { team: 'sales', region: 'eu' } } },
-    (one) => one.metadata?.team === 'sales',
-  ],
-  ['pause by nothing but status', { action: 'pause', filter: { status: 'active' } }, () => true],
-  [
-    'pause seven at a time',
-    { action: 'pause', filter: { metadata: { team: 'growth' } }, limit: 7 },
-    (one) => one.metadata?.team === 'growth',
-  ],
-  ['unpause by name', { action: 'unpause', filter: { name: 'weekly' } }, (one) => /weekly/.test(one.name ?? '')],
-  [
-    'delete by metadata',
-    { action: 'delete', filter: { metadata: { team: 'growth' } }, approval },
-    (one) => one.metadata?.team === 'growth',
-  ],
-];
-const before = { pause: 'active', unpause: 'paused', delete: null } as const;
-
-describe.each(cases)('%s', (_what, input, matches) => {
-  it('affects exactly the right ones of 1,200 monitors, never a disabled one, and ends', async () => {
-    const setting = await MonitorSetting.open(temporal);
-    setting.populate();
-    const { server } = setting;
-    const all = [...server.monitors.records.values()].map((one) => ({ ...one }));
-    const from = before[input.action];
-    const right = all.filter((one) => matches(one) && (from === null || one.status === from)).map(({ id }) => id);
-    const summary = await (await setting.batch(input)).result();
-    expect(summary).toMatchObject({
-      phase: 'done',
-      plan: { planned: right.length },
-      affected: right.length,
-      effect: { affected: right.length, unplanned: 0, missed: 0, others: 0, examples: [] },
-      calls: Math.ceil(right.length / (input.limit ?? 100)),
-      lost: 0,
-    });
-    const changed = all
-      .filter((one) => server.monitors.records.get(one.id)?.updatedAt !== one.updatedAt)
-      .map(({ id }) => id);
-    expect(changed).toEqual(right);
-    const calls = setting.batchCalls();
-    expect(calls.flatMap(({ ids }) => ids).sort()).toEqual([...right].sort());
-    const audit = await setting.query<{ id: string; request_id: string; by: string }>(
-      `SELECT monitor_id AS id, request_id, approved_by AS by FROM monitor_actions WHERE planned = 1 ORDER BY 1`,
-    );
-    const requests = new Map(calls.flatMap(({ ids, requestId }) => ids.map((id) => [id, requestId] as const)));
-    expect(audit).toEqual(
-      [...right].sort().map((id) => ({ id, request_id: requests.get(id), by: input.approval ? 'Bob' : 'Ann' })),
-    );
-  });
-});
-
-/** Answers are lost, refused and broken by turns, before and behind what they do. */
-const faults: readonly Fault[] = ['ok', 429, 'ok', 500, 'lost', 'ok', 'failed', 'ok', 'reset', 503, 'ok', 'lost'];
-
-it.each(['pause', 'delete'] as const)(
-  'faults 3, 4, 5: %s affects each monitor once and writes it down once, whatever becomes of the answers',
-  async (action) => {
-    const setting = await MonitorSetting.open(temporal);
-    setting.populate(300);
-    const { server } = setting;
-    server.faultOf = byChance(faults);
-    const right = [...server.monitors.records.values()]
-      .filter((one) => one.metadata?.team === 'growth' && (action === 'delete' || one.status === 'active'))
-      .map(({ id }) => id);
-    const filter = { metadata: { team: 'growth' } };
-    const summary = await (await setting.batch({ action, filter, limit: 20, approval })).result();
-    expect(summary).toMatchObject({
-      phase: 'done',
-      affected: right.length,
-      effect: { affected: right.length, unplanned: 0, missed: 0, others: 0 },
-    });
-    expect(summary.lost).toBeGreaterThan(0);
-    const affected = setting.batchCalls().flatMap(({ ids }) => ids);
-    expect([...affected].sort()).toEqual([...right].sort());
-    const rows = await setting.query<{ id: string; request_id: string | null; note: string | null }>(
-      'SELECT monitor_id AS id, request_id, note FROM monitor_actions WHERE planned = 1',
-    );
-    expect(rows.map(({ id }) => id).sort()).toEqual([...right].sort());
-    const unanswered = rows.filter(({ request_id }) => request_id === null);
-    expect(unanswered.length).toBeGreaterThan(0);
-    expect(new Set(unanswered.map(({ note }) => note))).toEqual(
-      new Set(['the answer was lost; a look at the list showed it']),
-    );
-  },
-);
+exactBatches(batchCases.slice(-2), () => temporal);
 
 it.each(['endless', 'circling', 'inventing'] as const)(
   'a batch endpoint that is %s ends the loop with an error within three calls that affect nothing new',

@@ -1,16 +1,15 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { beforeAll, describe } from 'vitest';
 import { createMonitorWarehouses } from '../../../src/sinks/index.js';
 import { warehouseContract } from '../../support/monitors/warehouse-contract.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 
-let server: PostgresServer;
+let server: SharedPostgres;
 let database: string;
 beforeAll(async () => {
-  server = await startPostgres();
+  server = sharedPostgres();
   database = await server.database();
 });
-afterAll(() => server.stop());
 
 describe('monitors in a PostgreSQL schema', () => {
   let schemas = 0;

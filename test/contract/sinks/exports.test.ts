@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sink } from '../../../src/core/sink.js';
 import { createSinks } from '../../../src/sinks/index.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { parquetRows, runJob, Service, stageText } from '../../support/sinks/row-job.js';
 
 /** Texts of all UTF-16 there is: NUL, controls, halves of pairs, everything. */
@@ -31,12 +31,11 @@ const anyCell = fc.string({ unit: 'binary', maxLength: 8 });
 
 describe('the exports of a job', () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-exports-'));
-  let server: PostgresServer;
+  let server: SharedPostgres;
   beforeAll(async () => {
-    server = await startPostgres();
+    server = sharedPostgres();
   });
   afterAll(async () => {
-    await server.stop();
     rmSync(dir, { recursive: true, force: true });
   });
 

@@ -7,20 +7,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/secret.js';
 import { type Sink, SinkUnusable } from '../../../src/core/sink.js';
 import { createPostgresSink, createSinks, publicAddress } from '../../../src/sinks/index.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/sinks/pg-query.js';
 import { exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';
 import { sinkContract } from '../../support/sinks/sink-contract.js';
 
 const here = fileURLToPath(new URL('../../support/sinks/', import.meta.url));
-const own = process.env.TEST_POSTGRES_URL;
-let server: PostgresServer;
+let server: SharedPostgres;
 let database: string;
 beforeAll(async () => {
-  server = await startPostgres();
-  database = own ?? (await server.database());
+  server = sharedPostgres();
+  database = await server.database();
 });
-afterAll(() => server.stop());
 
 let schemas = 0;
 const newSchema = () => `${database}?schema=sink_${process.pid}_${++schemas}`;
@@ -67,7 +65,7 @@ describe('a PostgreSQL warehouse', () => {
 
   it('is in a schema of any name, searchflow where none is named', async () => {
     const odd = `${database}?schema=${encodeURIComponent(`it's "odd"; \\ é`)}`;
-    for (const url of [odd, ...(own ? [] : [database])]) {
+    for (const url of [odd, database]) {
       const sink = open(url);
       await runJob(dir, sink, await stageText(dir, small), new Service());
       expect(await exported(dir, sink)).toHaveLength(2);
@@ -211,7 +209,6 @@ describe('a PostgreSQL warehouse', () => {
 
   it('that is no address, no database, or behind the wrong password is refused with the way out', async () => {
     expect(() => createPostgresSink({ url: 'postgres://me:canary@host' })).toThrow(SinkUnusable);
-    if (own) return;
     const wrong = {
       [database.replace(server.password, 'canary-wrong')]: /password authentication failed.*SEARCHFLOW_WAREHOUSE_URL/,
       [server.urlOf('nowhere')]: /"nowhere" does not exist/,

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { beforeAll, describe } from 'vitest';
 import { createDuckDbSink, createPostgresSink } from '../../../src/sinks/index.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/sinks/pg-query.js';
 import { resultContract } from '../../support/sinks/result-contract.js';
 
@@ -26,15 +26,11 @@ describe('in a DuckDB file, results of', () => {
 });
 
 describe('in PostgreSQL, results of', () => {
-  const own = process.env.TEST_POSTGRES_URL;
-  let server: PostgresServer;
   let database: string;
   let schemas = 0;
   beforeAll(async () => {
-    server = await startPostgres();
-    database = own ?? (await server.database());
+    database = await sharedPostgres().database();
   });
-  afterAll(() => server.stop());
 
   resultContract(() => {
     const url = `${database}?schema=results_${process.pid}_${++schemas}`;

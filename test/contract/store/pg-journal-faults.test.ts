@@ -2,22 +2,21 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Postgres } from '../../../src/postgres/index.js';
 import { openStore } from '../../../src/store/postgres/open-store.js';
 import { PgJournal } from '../../../src/store/postgres/pg-journal.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { type CuttingProxy, startCuttingProxy } from '../../support/store/cutting-proxy.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 
-let server: PostgresServer;
+let server: SharedPostgres;
 let proxy: CuttingProxy;
 const opened: { readonly postgres: Postgres; readonly journal: PgJournal }[] = [];
 beforeAll(async () => {
-  server = await startPostgres();
+  server = sharedPostgres();
   proxy = await startCuttingProxy(server.port);
 });
 afterAll(async () => {
   for (const { journal } of opened) await journal.close();
   for (const { postgres } of opened) await postgres.close();
   await proxy.close();
-  await server.stop();
 });
 
 async function open(url: string) {

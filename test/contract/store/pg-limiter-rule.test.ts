@@ -5,6 +5,7 @@ import { type Answered, ask, type BucketState, newBucket } from '../../../src/co
 import { identifier, type Postgres } from '../../../src/postgres/index.js';
 import { bookCases, earliestCases, lateCases, resizeCases } from '../../support/core/ring-cases.js';
 import { type AskStep, askCases } from '../../support/core/turns-cases.js';
+import { runs } from '../../support/property-runs.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 
 let stores: PgStores;
@@ -59,7 +60,7 @@ describe('the rule of the limit, in SQL', () => {
     }
   });
 
-  property.prop([fc.array(anyStep, { minLength: 10, maxLength: 40 })], { numRuns: 25 })(
+  property.prop([fc.array(anyStep, { minLength: 10, maxLength: 40 })], { numRuns: runs(25) })(
     'answers as the one in memory does, whoever asks for whatever',
     async (steps) => {
       const team = randomUUID();

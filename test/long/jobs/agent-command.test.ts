@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { startCommand } from '../../support/cli/command.js';
 import { type Service, startService } from '../../service/service.mjs';
+import { startCommand } from '../../support/cli/command.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { killAllOf } from '../../support/jobs/processes.js';
 

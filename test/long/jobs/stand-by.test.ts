@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, type TestContext } from 'vitest';
-import { startCommand } from '../../support/cli/command.js';
 import { startService } from '../../service/service.mjs';
+import { startCommand } from '../../support/cli/command.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { killAllOf } from '../../support/jobs/processes.js';
 

@@ -1,11 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, type TestContext, vi } from 'vitest';
+import { byChance, type Fault, startService } from '../../service/service.mjs';
 import { runCommand, startCommand } from '../../support/cli/command.js';
 import { filesWith } from '../../support/jobs/files-with.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { killAllOf, processesOf } from '../../support/jobs/processes.js';
-import { byChance, type Fault, startService } from '../../service/service.mjs';
 
 // Real servers and workers, perhaps on a machine that is busy.
 vi.setConfig({ testTimeout: 240_000 });

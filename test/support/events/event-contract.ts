@@ -14,7 +14,7 @@ export interface Contracted {
 }
 
 /** What a warehouse of events must do, whichever database it is. `make`: an empty one. */
-export function eventContract(make: () => Promise<Contracted>): void {
+export function eventContract(make: () => Promise<Contracted>, size: 'small' | 'full' = 'small'): void {
   let here: Contracted;
   /** A query of what is there without `settle`. */
   let raw: Contracted['query'];
@@ -59,6 +59,35 @@ export function eventContract(make: () => Promise<Contracted>): void {
       { from: noon(5), to: noon(10_000) },
     ]);
     for (const window of [2, 3]) await here.events.claim(sync, window, 'one');
+  };
+  const heavyLoads = () => {
+    it('takes events of a megabyte each, as many as come in one load, new ones and newer ones', async () => {
+      await begin();
+      const mega = (title: string, seconds: number) =>
+        pagesOf(
+          Array.from({ length: 24 }, (_, index) => ({
+            ...event('webset.idle', 1, { id: `w${index}`, title: title.repeat(1_048_576), updatedAt: iso(seconds) }),
+            id: `event_w${index}`,
+          })),
+          1,
+          seconds,
+        );
+      await load([], { pages: mega('a', 1) });
+      expect(await here.query('SELECT DISTINCT length(title) AS n FROM websets')).toEqual([{ n: 1_048_576 }]);
+      expect(await load([], { pages: mega('b', 100) })).toMatchObject({ changed: 24 });
+      expect(await here.query("SELECT id FROM websets WHERE title LIKE 'b%'")).toHaveLength(24);
+    });
+
+    it('makes state beside the loads where there is enough to make it of', async () => {
+      await begin();
+      const story = 'x'.repeat(1_048_576);
+      for (let page = 1; page <= 42; page++) {
+        const pages = pagesOf([event('webset.idle', page, { id: `w${page}`, title: story })], 200, page);
+        await load([], { pages });
+      }
+      const made = async () => (await raw('SELECT count(*) AS n FROM websets'))[0]?.n;
+      await expect.poll(async () => Number(await made()), { timeout: 20_000 }).toBeGreaterThanOrEqual(36);
+    });
   };
   const ids = async () => (await here.query('SELECT id FROM events ORDER BY id')).map(({ id }) => id);
 
@@ -437,33 +466,7 @@ export function eventContract(make: () => Promise<Contracted>): void {
     expect(await marks()).toEqual([{ mark: 1 }, { mark: 1 }, { mark: 0 }]);
   });
 
-  it('takes events of a megabyte each, as many as come in one load, new ones and newer ones', async () => {
-    await begin();
-    const mega = (title: string, seconds: number) =>
-      pagesOf(
-        Array.from({ length: 24 }, (_, index) => ({
-          ...event('webset.idle', 1, { id: `w${index}`, title: title.repeat(1_048_576), updatedAt: iso(seconds) }),
-          id: `event_w${index}`,
-        })),
-        1,
-        seconds,
-      );
-    await load([], { pages: mega('a', 1) });
-    expect(await here.query('SELECT DISTINCT length(title) AS n FROM websets')).toEqual([{ n: 1_048_576 }]);
-    expect(await load([], { pages: mega('b', 100) })).toMatchObject({ changed: 24 });
-    expect(await here.query("SELECT id FROM websets WHERE title LIKE 'b%'")).toHaveLength(24);
-  });
-
-  it('makes state beside the loads where there is enough to make it of', async () => {
-    await begin();
-    const story = 'x'.repeat(1_048_576);
-    for (let page = 1; page <= 42; page++) {
-      const pages = pagesOf([event('webset.idle', page, { id: `w${page}`, title: story })], 200, page);
-      await load([], { pages });
-    }
-    const made = async () => (await raw('SELECT count(*) AS n FROM websets'))[0]?.n;
-    await expect.poll(async () => Number(await made()), { timeout: 20_000 }).toBeGreaterThanOrEqual(36);
-  });
+  if (size === 'full') heavyLoads();
 
   it('counts between two times, both included', async () => {
     await begin();
@@ -501,6 +504,7 @@ export function eventContract(make: () => Promise<Contracted>): void {
   });
 
   describeHistory(
+    size === 'full' ? 1500 : 300,
     () => here,
     fresh,
     (pages) => here.events.load([{ ...sync, window: 1, attempt: 'one', pages, walk: walked(false) }]),
@@ -521,6 +525,8 @@ const tables = [
 
 /** Whole lives of websets against an oracle that reads one event after the other. */
 function describeHistory(
+  /** How many events. */
+  lives: number,
   here: () => Contracted,
   fresh: () => Promise<void>,
   load: (pages: readonly RawPage[]) => Promise<unknown>,
@@ -528,7 +534,7 @@ function describeHistory(
 ): void {
   let events: MadeEvent[];
   beforeAll(async () => {
-    events = await history(1500);
+    events = await history(lives);
   });
 
   /** All tables in one text, without how they were loaded. */

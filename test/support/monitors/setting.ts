@@ -5,9 +5,9 @@ import { Secret } from '../../../dist/core/secret.js';
 import type { RuntimeConfig } from '../../../dist/worker/runtime-types.js';
 import type { BatchMonitorsInput, BatchProgress, BatchSummary } from '../../../src/core/monitor-batch.js';
 import { monitorWorkflows } from '../../../src/core/monitor-names.js';
+import { type Service, startService } from '../../service/service.mjs';
 import { Folder } from '../jobs/folder.js';
 import { type Host, startHost } from '../jobs/host.js';
-import { type Service, startService } from '../../service/service.mjs';
 
 /** A strict server, a worker and a folder; all end with the test. */
 export class MonitorSetting {

@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { identifier, type Postgres } from '../../../src/postgres/index.js';
 import { openStore } from '../../../src/store/postgres/open-store.js';
 import { PgJournal } from '../../../src/store/postgres/pg-journal.js';
-import { type PostgresServer, startPostgres } from '../postgres-server.mjs';
+import { sharedPostgres } from '../postgres.js';
 
-/** Stores for tests: a schema each, in a database of `TEST_POSTGRES_URL` or of a server of our own. */
+/** Stores for tests: a schema each, in a database of its own on the run's PostgreSQL. */
 export interface PgStores {
   /** The address of a new store. */
   url(): string;
@@ -18,11 +17,8 @@ export interface PgStores {
 }
 
 export async function startPgStores(): Promise<PgStores> {
-  const own: PostgresServer | null = process.env.TEST_POSTGRES_URL ? null : await startPostgres();
-  const base = own ? await own.database() : (process.env.TEST_POSTGRES_URL as string);
-  const run = randomBytes(4).toString('hex');
+  const base = await sharedPostgres().database('store');
   let stores = 0;
-  const urls: string[] = [];
   const open = new Set<Postgres>();
   const journals = new Map<Postgres, PgJournal>();
   const connect = async (url: string): Promise<Postgres> => {
@@ -33,8 +29,7 @@ export async function startPgStores(): Promise<PgStores> {
   return {
     url() {
       const address = new URL(base);
-      address.searchParams.set('schema', `store "${run} ${++stores}`);
-      urls.push(address.href);
+      address.searchParams.set('schema', `store "${++stores}`);
       return address.href;
     },
     connect,
@@ -54,15 +49,7 @@ export async function startPgStores(): Promise<PgStores> {
     },
     async stop() {
       for (const journal of journals.values()) await journal.close();
-      if (!own) {
-        const cleaner = [...open][0];
-        for (const url of cleaner ? urls : []) {
-          const schema = new URL(url).searchParams.get('schema') as string;
-          await cleaner?.query(`DROP SCHEMA IF EXISTS ${identifier(schema)} CASCADE`);
-        }
-      }
       for (const postgres of open) await postgres.close();
-      await own?.stop();
     },
   };
 }

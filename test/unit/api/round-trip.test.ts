@@ -10,6 +10,7 @@ import { encodeRequest } from '../../../src/api/request.js';
 import { isShape } from '../../../src/api/shape.js';
 import { readPage } from '../../../src/core/walk.js';
 import { arbitraryOf } from '../../support/api/arbitrary-of.js';
+import { runs } from '../../support/property-runs.js';
 
 const said: AnswerHeaders = {
   requestId: null,
@@ -19,7 +20,7 @@ const said: AnswerHeaders = {
   deprecation: null,
 };
 const timeouts = { headersMs: 1, bodyMs: 1, totalMs: 1 };
-const runs = { numRuns: 60 };
+const fewer = { numRuns: runs(60) };
 
 describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
   const endpoint = operationTable[name] as unknown as Endpoint<object, unknown>;
@@ -43,7 +44,7 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
         const secret = name === 'createMonitor' ? { webhookSecret: '[redacted]' } : {};
         expect(JSON.parse(JSON.stringify(data))).toEqual({ ...(value as object), ...secret });
       }),
-      runs,
+      fewer,
     );
   });
 
@@ -76,7 +77,7 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
           .map(([key, one]) => `${key}=${one}`);
         expect(pairs).toEqual(wanted);
       }),
-      runs,
+      fewer,
     );
   });
 });
@@ -84,6 +85,6 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
 test.each(Object.keys(streams) as (keyof typeof streams)[])('%s takes every chunk of its schema', (name) => {
   fc.assert(
     fc.property(arbitraryOf(streams[name].chunk), (chunk) => isShape(streams[name].chunk as never, chunk)),
-    runs,
+    fewer,
   );
 });

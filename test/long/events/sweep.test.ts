@@ -1,10 +1,10 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { WalkSummary } from '../../../src/core/walk-job.js';
+import { startService } from '../../service/service.mjs';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
 import { openTemporal } from '../../support/temporal.js';
-import { startService } from '../../service/service.mjs';
 
 let temporal: TestWorkflowEnvironment;
 beforeAll(async () => {

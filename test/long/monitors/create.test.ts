@@ -5,10 +5,10 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { CreatedMonitorResult } from '../../../src/core/monitor-create.js';
 import { monitorWorkflows } from '../../../src/core/monitor-names.js';
-import { filesWith } from '../../support/jobs/files-with.js';
-import { openTemporal } from '../../support/temporal.js';
 import type { Fault } from '../../service/service.mjs';
+import { filesWith } from '../../support/jobs/files-with.js';
 import { MonitorSetting } from '../../support/monitors/setting.js';
+import { openTemporal } from '../../support/temporal.js';
 
 // Real servers and workers, perhaps on a machine that is busy.
 vi.setConfig({ testTimeout: 180_000 });

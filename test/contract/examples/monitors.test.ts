@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
 import { killAllOf } from '../../support/jobs/processes.js';
+import { fileNamespace } from '../../support/temporal.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const example = (file: string) => join(root, 'examples', 'monitors', file);
@@ -16,10 +17,11 @@ it.runIf(process.platform !== 'win32')(
   'examples/monitors pauses over the weekend and brings runs into DuckDB, on the sandbox, and its question has an answer',
   async () => {
     const cwd = mkdtempSync(join(tmpdir(), 'searchflow-example-'));
-    const { PATH = '', TEMPORAL_CLI } = process.env;
+    const { PATH = '' } = process.env;
     const env = {
       ...{ PATH, HOME: cwd, XDG_STATE_HOME: cwd, SEARCHFLOW_STATE_DIR: join(cwd, 'state') },
-      ...(TEMPORAL_CLI ? { TEMPORAL_CLI } : {}),
+      TEMPORAL_ADDRESS: inject('temporalAddress'),
+      TEMPORAL_NAMESPACE: fileNamespace(),
       SEARCHFLOW: `${process.execPath} ${join(root, 'dist', 'cli', 'main.js')}`,
     };
     onTestFinished(() => {

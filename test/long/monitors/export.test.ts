@@ -2,9 +2,9 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { MonitorExport } from '../../../src/core/monitor-export.js';
 import { monitorWorkflows } from '../../../src/core/monitor-names.js';
-import { openTemporal } from '../../support/temporal.js';
 import { byChance, type Fault, type StoredRun } from '../../service/service.mjs';
 import { MonitorSetting } from '../../support/monitors/setting.js';
+import { openTemporal } from '../../support/temporal.js';
 
 // Real servers and workers, perhaps on a machine that is busy.
 vi.setConfig({ testTimeout: 180_000 });

@@ -108,7 +108,7 @@ it('takes no other key than its own', async () => {
 });
 
 it('as a process tells its log and its book, and ends with its standard input', async () => {
-  const main = fileURLToPath(new URL('./main.mjs', import.meta.url));
+  const main = fileURLToPath(new URL('../../service/main.mjs', import.meta.url));
   const child = spawn(process.execPath, [main, '{"qps":100}'], { stdio: ['pipe', 'pipe', 'inherit'] });
   const [line] = await once(child.stdout, 'data');
   const url = String(line).trim();

@@ -4,9 +4,9 @@ import { MonitorControl } from '../../../dist/worker/monitor-control.js';
 import { monitorWorkflows } from '../../../src/core/monitor-names.js';
 import type { QuietHours, Weekday } from '../../../src/core/quiet-hours.js';
 import { type QuietInput, type QuietOutcome, quietProblem } from '../../../src/core/quiet-input.js';
-import { openTemporal } from '../../support/temporal.js';
 import { byChance, type Fault } from '../../service/service.mjs';
 import { MonitorSetting } from '../../support/monitors/setting.js';
+import { openTemporal } from '../../support/temporal.js';
 
 // Real servers and workers, perhaps on a machine that is busy.
 vi.setConfig({ testTimeout: 180_000 });

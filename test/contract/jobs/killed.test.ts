@@ -1,0 +1,139 @@
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { describe, expect, inject, it, type TestContext, vi } from 'vitest';
+import { type ServiceOptions, startService } from '../../service/service.mjs';
+import { type Running, startCommand } from '../../support/cli/command.js';
+import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { killAllOf } from '../../support/jobs/processes.js';
+import { fileNamespace } from '../../support/temporal.js';
+
+// Real processes, perhaps on a machine that is busy.
+vi.setConfig({ testTimeout: 120_000 });
+
+/** A strict service, and the command on it in a folder of its own, on the run's Temporal server. */
+async function open({ onTestFinished }: TestContext, options: ServiceOptions) {
+  const service = await startService(options);
+  const folder = new Folder();
+  onTestFinished(async () => {
+    killAllOf(folder.stateDir);
+    await service.close();
+    folder.remove();
+  });
+  const env = {
+    SEARCHFLOW_API_KEY: service.key,
+    SEARCHFLOW_BASE_URL: service.url,
+    SEARCHFLOW_STATE_DIR: folder.stateDir,
+    SEARCHFLOW_TASK_QUEUE: folder.dir,
+    TEMPORAL_ADDRESS: inject('temporalAddress'),
+    TEMPORAL_NAMESPACE: fileNamespace(),
+    XDG_STATE_HOME: folder.dir,
+  };
+  const start = (args: readonly string[]) => startCommand(args, { cwd: folder.dir, env });
+  return {
+    service,
+    folder,
+    /** Runs a command that is killed as soon as `reached`, then the same command to its end; answers with what it printed. */
+    async killedOnce(args: readonly string[], reached: () => boolean): Promise<string> {
+      const first = start(args);
+      await until(reached, first);
+      killAllOf(folder.stateDir);
+      await first.ended;
+      const second = start(args);
+      expect([await second.ended, second.err()]).toEqual([0, expect.any(String)]);
+      return second.out();
+    },
+    async query(file: string, sql: string): Promise<unknown[]> {
+      const instance = await DuckDBInstance.create(join(folder.dir, file), { access_mode: 'READ_ONLY' });
+      const connection = await instance.connect();
+      const rows = (await connection.runAndReadAll(sql)).getRowObjectsJson();
+      connection.closeSync();
+      instance.closeSync();
+      return rows;
+    },
+  };
+}
+
+async function until(reached: () => boolean, running: Running): Promise<void> {
+  await Promise.race([
+    expect.poll(reached, { timeout: 60_000, interval: 5 }).toBe(true),
+    running.ended.then((code) => Promise.reject(new Error(`ended with ${code}: ${running.err()}`))),
+  ]);
+}
+
+// Each has a service and a folder of its own, and waits for processes most of its time.
+describe
+  .runIf(process.platform === 'linux')
+  .concurrent('fault 24: killed in the middle, the same command completes', () => {
+    it('a row job: each row once, and nothing bought again but what is listed as an unknown outcome', async (context) => {
+      const { service, folder, killedOnce } = await open(context, { latencyMs: 40 });
+      folder.write(plainRows(60));
+      const calls = () => service.log.filter(({ kind }) => kind === 'contents').length;
+      const args = [
+        'enrich',
+        folder.input,
+        '--into',
+        folder.into,
+        '--csv',
+        folder.csv,
+        '--batch',
+        '3',
+        '--concurrency',
+        '2',
+      ];
+      await killedOnce([...args, '--qps', '50', '--json'], () => calls() >= 8);
+      expect(folder.outcomes()).toEqual(plainRows(60).map((row) => [row, 'success']));
+      const unknown = await folder.query<{ key: string }>('SELECT unnest(unit_keys) AS key FROM unknown_outcomes');
+      const again = service.book.chargedAgain();
+      expect(again.size).toBeLessThanOrEqual(unknown.length);
+      expect([...again.values()].reduce((sum, times) => sum + times, 0)).toBeLessThanOrEqual(2 * 3);
+    });
+
+    it('a walk of events: each event once', async (context) => {
+      const events = { count: 3000, arrivingPerSecond: 0, late: 0 };
+      const { service, killedOnce, query } = await open(context, { latencyMs: 60, events });
+      const pages = () => service.log.filter(({ noun, status }) => noun === 'events' && status === 200).length;
+      await killedOnce(['events', 'sync', '--parallel', '1', '--qps', '200', '--json'], () => pages() >= 4);
+      const counted = await query(
+        'out/events.duckdb',
+        'SELECT CAST(count(*) AS INTEGER) AS n, CAST(count(DISTINCT id) AS INTEGER) AS ids FROM events',
+      );
+      expect(counted).toEqual([{ n: 3000, ids: 3000 }]);
+    });
+
+    it('an agent run: it is started once', async (context) => {
+      const { service, killedOnce } = await open(context, { agents: { durationMs: { min: 600_000, max: 600_000 } } });
+      const followed = () => [...service.agents.runs.values()].some(({ reads }) => reads > 0);
+      const out = await killedOnce(
+        ['agent', 'run', 'Who makes this?', '--effort', 'low', '--qps', '50', '--json'],
+        () => {
+          if (!followed()) return false;
+          // It ends while nobody follows it.
+          for (const run of service.agents.runs.values()) run.endsAt = 0;
+          return true;
+        },
+      );
+      expect(JSON.parse(out)).toMatchObject({ status: 'completed', runId: 'agent_run_000001' });
+      expect(service.agents.starts).toHaveLength(1);
+    });
+
+    it('a monitor batch: each monitor is affected once, and once in the audit', async (context) => {
+      const { service, killedOnce, query } = await open(context, { latencyMs: 40, monitors: { count: 60 } });
+      const active = [...service.monitors.records.values()].filter(({ status }) => status === 'active').length;
+      const calls = () =>
+        service.log.filter(({ path, body }) => path.endsWith('/batch') && !(body as { dry_run: boolean }).dry_run);
+      const args = ['monitors', 'pause', '--status', 'active', '--limit', '7', '--qps', '100', '--yes', '--json'];
+      const out = await killedOnce(args, () => calls().length >= 2);
+      expect(JSON.parse(out)).toMatchObject({
+        phase: 'done',
+        affected: active,
+        effect: { affected: active, missed: 0 },
+      });
+      const affected = calls().flatMap(({ ids }) => ids);
+      expect([affected.length, new Set(affected).size]).toEqual([active, active]);
+      const audit = await query(
+        'out/monitors.duckdb',
+        'SELECT CAST(count(*) AS INTEGER) AS n, CAST(count(DISTINCT monitor_id) AS INTEGER) AS ids FROM monitor_actions',
+      );
+      expect(audit).toEqual([{ n: active, ids: active }]);
+    });
+  });

@@ -1,0 +1,3 @@
+import { everyForm, operationFailures } from '../../support/activities/operation-failures.js';
+
+operationFailures(everyForm);

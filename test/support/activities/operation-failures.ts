@@ -1,0 +1,210 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type OperationName, operationTable } from '../../../src/api/operations.js';
+import type { SecretStore } from '../../../src/core/secret-store.js';
+import { examples } from '../api/examples.js';
+import { answer, json, type RawServer, rawServer } from '../api/raw-server.js';
+import { ActivitySetting, runActivity } from './activity-setting.js';
+
+const replies = new Map<string, { readonly first: Buffer; readonly second: Buffer; times: number[] }>();
+let server: RawServer;
+let setting: ActivitySetting;
+function open(): void {
+  beforeAll(async () => {
+    setting = await ActivitySetting.open();
+    server = await rawServer(({ path }, socket) => {
+      const [, id = ''] = path.split('/');
+      const reply = replies.get(id);
+      if (!reply) return socket.destroy();
+      socket.write(reply.times.length === 0 ? reply.first : reply.second);
+      reply.times.push(Date.now());
+    });
+  });
+  afterAll(async () => {
+    await setting.close();
+    await server.close();
+  });
+}
+
+/** What is expected of a row; `later` and `wait` are what the service asked for, in ms. */
+type Meaning =
+  | { readonly is: 'final'; readonly type: string }
+  /** 429 of the rate: everybody waits. */
+  | { readonly is: 'limited'; readonly later: number | null }
+  /** 429 of the slots: this call waits. */
+  | { readonly is: 'full'; readonly later: number | null }
+  /** A failure that may pass and may have been charged. */
+  | { readonly is: 'lost'; readonly later: number | null }
+  /** A failure that may pass and was never charged. */
+  | { readonly is: 'unwell'; readonly later: number | null };
+type Row = readonly [name: string, reply: Buffer, meaning: Meaning];
+
+const date = 'Sun, 06 Nov 1994 08:49:37 GMT';
+function forms(status: number, tag: string, meaning: Meaning): Row[] {
+  const bodies: [string, unknown][] = [
+    ['standard', { requestId: 'r', error: 'm', tag }],
+    ['agent', { error: { type: 'T', code: tag, message: 'm' } }],
+    ['nested', { error: { type: 'T', code: tag, message: 'm', detail: 1 }, requestId: 'r' }],
+    ['bare', { error: 'm' }],
+  ];
+  const heads: [string, Record<string, string>, number | null][] = [
+    ['', {}, null],
+    ['Retry-After: 1', { 'retry-after': '1' }, 1000],
+    ['Retry-After: a date', { 'retry-after': 'Sun, 06 Nov 1994 08:49:38 GMT', date }, 1000],
+    ['Retry-After: soon', { 'retry-after': 'soon' }, null],
+  ];
+  const later = (ms: number | null): Meaning => (meaning.is === 'final' ? meaning : { ...meaning, later: ms });
+  return [
+    ...bodies.flatMap(([form, body]) =>
+      heads
+        .slice(0, meaning.is === 'final' ? 2 : 4)
+        .map(([head, headers, ms]): Row => [`${status} ${form} ${head}`, json(status, body, headers), later(ms)]),
+    ),
+    [`${status} gateway`, answer(status, '<h1>Bad</h1>', { 'content-type': 'text/html' }), later(null)],
+    [`${status} empty`, answer(status, ''), later(null)],
+  ];
+}
+
+const waits = (is: 'limited' | 'full' | 'lost' | 'unwell', later: number | null = null): Meaning => ({ is, later });
+const final = (type: string): Meaning => ({ is: 'final', type });
+const busy = { error: { type: 'RATE_LIMIT_ERROR', code: 'CONCURRENCY_LIMIT_REACHED', message: 'm' } };
+const limited = (seconds: number): Row => [
+  `429 for ${seconds} s`,
+  json(429, { error: 'm', tag: 'RATE_LIMIT_EXCEEDED' }, { 'retry-after': String(seconds) }),
+  waits('limited', seconds * 1000),
+];
+const challenge = { error: 'm', tag: 'X402_PAYMENT_REQUIRED', accepts: [{ scheme: 'exact' }] };
+
+const rows: readonly Row[] = [
+  ...forms(400, 'INVALID_REQUEST_BODY', final('InvalidRequest')),
+  ...forms(401, 'INVALID_API_KEY', final('Unauthorized')),
+  ...forms(402, 'NO_MORE_CREDITS', final('PaymentRequired')),
+  ...forms(402, 'API_KEY_BUDGET_EXCEEDED', final('PaymentRequired')),
+  ['402 challenge', json(402, challenge), final('ApiKeyMissing')],
+  ...forms(403, 'FEATURE_DISABLED', final('Unauthorized')),
+  ...forms(404, 'NOT_FOUND', final('NotFound')),
+  ...forms(409, 'DUPLICATE', final('InvalidRequest')),
+  ...forms(422, 'FETCH_DOCUMENT_ERROR', final('InvalidRequest')),
+  ...forms(429, 'RATE_LIMIT_EXCEEDED', waits('limited')),
+  limited(0),
+  limited(40),
+  limited(3600),
+  limited(3601),
+  limited(1_000_000_000),
+  ['429 all slots taken', json(429, busy), waits('full')],
+  ['429 all slots taken, Retry-After: 1', json(429, busy, { 'retry-after': '1' }), waits('full', 1000)],
+  ...forms(500, 'INTERNAL_ERROR', waits('lost')),
+  ...forms(501, 'UNABLE_TO_GENERATE_RESPONSE', final('InvalidRequest')),
+  ...forms(502, 'DEFAULT_ERROR', waits('lost')),
+  ...forms(503, 'SERVICE_OVERLOADED', waits('unwell')),
+  ...forms(504, 'TIMEOUT', waits('lost')),
+  ['200 of another shape', json(200, [1]), final('ResponseShape')],
+  ['200 HTML', answer(200, '<html></html>'), final('ResponseShape')],
+];
+
+/** What came of one row: the failure in short, or `done`; how many requests it took; how long everybody then waits. */
+interface Seen {
+  readonly end: string;
+  readonly requests: number;
+  readonly delay: number | null;
+  readonly blocked: number | null;
+  readonly gap: number | null;
+}
+
+/** A file would have hundreds of calls wait for one another. */
+const secrets: SecretStore = {
+  put: async () => undefined,
+  get: async () => null,
+  remove: async () => false,
+  names: async () => [],
+};
+
+let used = 0;
+async function see(name: OperationName, [, first]: Row): Promise<Seen> {
+  const id = `case${used++}`;
+  const times: number[] = [];
+  replies.set(id, { first, second: json(200, examples[name].answer), times });
+  const deps = { ...setting.worker({ baseUrl: `${server.url}/${id}`, connections: 2 }, id), secrets };
+  const error: unknown = await runActivity(deps, name, examples[name].input).then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  const { blockedUntil } = await deps.limiter.view();
+  await deps.transport.close();
+  await deps.limiter.close();
+  if (error !== null && !(error instanceof ApplicationFailure)) throw error;
+  const failure = error && `${error.nonRetryable ? 'for good' : (error.category ?? 'ERROR')} ${error.type}`;
+  return {
+    end: failure ?? 'done',
+    requests: times.length,
+    delay: error?.nextRetryDelay === undefined || error.nextRetryDelay === null ? null : Number(error.nextRetryDelay),
+    blocked: blockedUntil === null ? null : blockedUntil - Date.now(),
+    gap: times.length < 2 ? null : (times[1] as number) - (times[0] as number),
+  };
+}
+
+/** What is paid for or acts each time waits and tries again within its purchase, the rest leaves that to Temporal. */
+const isBought = (name: OperationName) => operationTable[name].paid || operationTable[name].retry === 'look';
+
+/** What must come of a row: the end and how many requests it takes. */
+function end(name: OperationName, meaning: Meaning): readonly [string, number] {
+  const { retry } = operationTable[name];
+  const bought = isBought(name);
+  if (meaning.is === 'final') return [`for good ${meaning.type}`, 1];
+  if (meaning.is === 'limited') {
+    if ((meaning.later ?? 0) > 3_600_000) return ['for good RateLimited', 1];
+    if (!bought) return ['BENIGN RateLimited', 1];
+    return (meaning.later ?? 0) > 30_000 ? ['BENIGN Waiting', 1] : ['done', 2];
+  }
+  if (meaning.is === 'lost' && (retry === 'look' || retry === 'adopt')) return ['for good UnknownOutcome', 1];
+  if (bought) return ['done', 2];
+  return [meaning.is === 'full' ? 'BENIGN RateLimited' : 'ERROR ServiceUnavailable', 1];
+}
+
+const near = (value: number | null, least: number, most: number) => value !== null && value >= least && value <= most;
+
+/** What is wrong with the waits of a row; empty where nothing is. */
+function wrongWaits(name: OperationName, meaning: Meaning, seen: Seen): string[] {
+  const bought = isBought(name);
+  const wrong: string[] = [];
+  const later = meaning.is === 'final' ? null : meaning.later;
+  if (meaning.is === 'limited') {
+    const most = Math.min(later ?? 125, 3_600_000);
+    if (seen.requests === 1 && later !== 0 && !near(seen.blocked, most - 5000, most)) wrong.push('block');
+  } else if (seen.blocked !== null) wrong.push('a block of the team');
+  if (seen.gap !== null && seen.gap < (later ?? (meaning.is === 'limited' ? 70 : 700)))
+    wrong.push(`too early: ${seen.gap}`);
+  const waiting = seen.end.startsWith('BENIGN') || (seen.end.startsWith('ERROR') && later !== null);
+  if (!waiting && seen.delay !== null) wrong.push('a delay');
+  if (waiting && later !== null && !near(seen.delay, bought ? later - 5000 : later, later)) wrong.push('delay');
+  if (waiting && later === null && !near(seen.delay, 1, 1500)) wrong.push('no delay');
+  return wrong;
+}
+
+/** The first form of each status, and each answer that has one form: a row for each class of failure. */
+export const oneOfEachClass = rows.filter(
+  ([name], index) =>
+    index === 0 ||
+    name.split(' ', 1)[0] !== rows[index - 1]?.[0].split(' ', 1)[0] ||
+    name.startsWith('200') ||
+    name.startsWith('429 all'),
+);
+export const everyForm = rows;
+
+/**
+ * Every operation as an activity, through rows of the failure map: a service that fails the first time and succeeds the
+ * second. What a free call leaves to Temporal a paid one may do by itself, in its purchase.
+ */
+export function operationFailures(rows: readonly Row[]): void {
+  open();
+  describe('an activity means by each failure what the one map says: type, retry, delay and block', () => {
+    it.concurrent.each(Object.keys(operationTable) as OperationName[])('%s', { timeout: 60_000 }, async (name) => {
+      const found = await Promise.all(rows.map((row) => see(name, row)));
+      const shown = found.map((seen, index) => {
+        const [label, , meaning] = rows[index] as Row;
+        return [label, seen.end, seen.requests, ...wrongWaits(name, meaning, seen)];
+      });
+      expect(shown).toEqual(rows.map(([label, , meaning]) => [label, ...end(name, meaning)]));
+    });
+  });
+}

@@ -1,0 +1,70 @@
+import { join } from 'node:path';
+import { DuckDBInstance, DuckDBTimestampValue } from '@duckdb/node-api';
+import pg from 'pg';
+import { createDuckDbEvents } from '../../../src/sinks/duckdb/events/duckdb-events.js';
+import { createPostgresEvents } from '../../../src/sinks/postgres/events/postgres-events.js';
+import { sharedPostgres } from '../postgres.js';
+import type { Contracted } from './event-contract.js';
+
+/** Rows of a query, JSON columns as values. */
+export async function queryDuckDb(file: string, sql: string): Promise<Record<string, unknown>[]> {
+  const instance = await DuckDBInstance.fromCache(file);
+  const connection = await instance.connect();
+  try {
+    const reader = await connection.runAndReadAll(sql);
+    const json = reader.columnNames().filter((_, index) => reader.columnType(index).alias === 'JSON');
+    return reader.getRowObjects().map((row) =>
+      Object.fromEntries(
+        Object.entries(row).map(([name, value]) => {
+          if (json.includes(name)) return [name, value === null ? null : JSON.parse(String(value))];
+          if (value instanceof DuckDBTimestampValue) return [name, new Date(Number(value.micros / 1000n))];
+          return [name, typeof value === 'bigint' ? Number(value) : value];
+        }),
+      ),
+    );
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
+/** Makes event tables in DuckDB files of a folder, a file each. */
+export function duckDbEvents(dir: string): () => Promise<Contracted> {
+  let files = 0;
+  return async () => {
+    const file = join(dir, `${++files}.duckdb`);
+    const events = createDuckDbEvents({ file });
+    return {
+      events,
+      nul: '\u0000',
+      query: async (sql) => {
+        await events.close();
+        return queryDuckDb(file, sql);
+      },
+    };
+  };
+}
+
+/** Makes event tables in a database of the run's PostgreSQL, a schema each. */
+export async function postgresEvents(): Promise<{ make(): Promise<Contracted>; close(): Promise<void> }> {
+  const database = await sharedPostgres().database('events');
+  const client = new pg.Client(database);
+  // Counts come as text, for fear of their size.
+  client.setTypeParser(20, Number);
+  await client.connect();
+  let schemas = 0;
+  return {
+    async make() {
+      const schema = `events_${++schemas}`;
+      return {
+        events: createPostgresEvents(`${database}?schema=${schema}`),
+        nul: '\\u0000',
+        query: async (sql) => {
+          await client.query(`SET search_path = '${schema}'`);
+          return (await client.query(sql)).rows;
+        },
+      };
+    },
+    close: () => client.end(),
+  };
+}

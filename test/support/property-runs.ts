@@ -1,0 +1,14 @@
+import fc from 'fast-check';
+import { inject } from 'vitest';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** How many times as many runs as usual each property gets; the long tier sets it. */
+    propertyRuns?: number;
+  }
+}
+
+/** The number of runs of a property in this tier, from its number in the quick one. */
+export const runs = (count: number): number => count * (inject('propertyRuns') ?? 1);
+
+fc.configureGlobal({ numRuns: runs(100) });
