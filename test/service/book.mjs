@@ -22,6 +22,16 @@ export class PurchaseBook {
     return { micros, requests: this.#charges.length, units };
   }
 
+  /** Micro-dollars by request id. */
+  byRequest() {
+    const totals = new Map();
+    for (const { requestId, units } of this.#charges) {
+      const micros = units.reduce((sum, unit) => sum + unit.micros, 0);
+      totals.set(requestId, (totals.get(requestId) ?? 0) + micros);
+    }
+    return totals;
+  }
+
   /** Unit keys that were charged more than once, with how often beyond the first time. */
   chargedAgain() {
     const { units } = this.report();

@@ -137,6 +137,9 @@ export interface Service {
       readonly requests: number;
       readonly units: Readonly<Record<string, { readonly times: number; readonly micros: number }>>;
     };
+    /** Micro-dollars by request id. */
+    byRequest(): Map<string, number>;
+    /** Units that were charged more than once, and how often beyond the first time. */
     chargedAgain(): Map<string, number>;
   };
   /** The next calls of their kind go so. */

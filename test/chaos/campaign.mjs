@@ -1,0 +1,197 @@
+// A seeded campaign: commands work on a strict service while processes are killed and stopped, the service fails, the disk fills and
+// the clock jumps. Then the judgement, by the service's book and log and by SQL, never by what searchflow counts itself.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { seeded } from '../service/chance.mjs';
+import { startService } from '../service/service.mjs';
+import { startPostgres } from '../support/postgres-server.mjs';
+import { smallDisk } from './disk.mjs';
+import { disturbances, planOf } from './disturb.mjs';
+import { processesOf, signal, startCommand } from './processes.mjs';
+import { shapes } from './shapes.mjs';
+import { startTemporal } from './temporal.mjs';
+
+const clock = fileURLToPath(new URL('../schedules/clock.mjs', import.meta.url));
+const KEY = 'canary-key-of-the-campaign';
+/** Longest time in which nothing may happen, and the longest time of a whole campaign: so much, and so much more for each kill. */
+const SILENCE_MS = 120_000;
+const BASE_MS = 180_000;
+const EACH_MS = 40_000;
+
+/** What a shape works with. */
+async function open({ shape, seed, into, say }) {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-chaos-'));
+  const disk = into === 'postgres' ? null : smallDisk(dir);
+  const state = join(dir, 'state');
+  const clockFile = join(dir, 'clock');
+  writeFileSync(clockFile, '0');
+  mkdirSync(join(dir, 'out'));
+  const service = await startService({ key: KEY, ...shape.service });
+  const postgres = into === 'postgres' ? await startPostgres() : null;
+  const campaign = {
+    ...{ dir, disk, state, clockFile, service, postgres, into, say, noun: shape.noun, diskIsFull: false },
+    ...{ random: seeded(seed), commands: new Set(), workers: [], findings: [], disturbedAt: [], temporal: null },
+    warehouse: postgres ? await postgres.database('warehouse') : join(dir, 'out', 'warehouse.duckdb'),
+    env: {
+      ...{ PATH: process.env.PATH, HOME: process.env.HOME, XDG_STATE_HOME: dir },
+      ...(process.env.TEMPORAL_CLI ? { TEMPORAL_CLI: process.env.TEMPORAL_CLI } : {}),
+      ...{ SEARCHFLOW_API_KEY: KEY, SEARCHFLOW_BASE_URL: service.url, SEARCHFLOW_STATE_DIR: state },
+      ...{ SEARCHFLOW_QPS: String(shape.service.qps), SEARCHFLOW_CONCURRENCY: String(shape.concurrency) },
+      ...{ NODE_OPTIONS: `--import=${clock}`, TEST_CLOCK_FILE: clockFile },
+    },
+  };
+  if (postgres) campaign.env.SEARCHFLOW_WAREHOUSE_URL = campaign.warehouse;
+  if (shape.workers > 0) {
+    campaign.temporal = await startTemporal(join(dir, 'temporal'));
+    campaign.env.TEMPORAL_ADDRESS = campaign.temporal.address;
+    campaign.env.SEARCHFLOW_STORE = await postgres.database('store');
+    campaign.env.SEARCHFLOW_DEAD_AFTER_SECONDS = '3';
+  }
+  return campaign;
+}
+
+async function close({ dir, disk, service, postgres, temporal }) {
+  signal(
+    processesOf(dir).map(({ pid }) => pid),
+    'SIGKILL',
+  );
+  await temporal?.stop();
+  await service.close();
+  await postgres?.stop();
+  disk?.remove();
+  rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** Runs a command again and again until it ends with 0; it may end otherwise only where something was done to it meanwhile. */
+async function toEnd(campaign, args, more = {}) {
+  for (;;) {
+    while (campaign.diskIsFull) await delay(100);
+    const begun = campaign.disturbedAt.length;
+    const command = startCommand(args, { cwd: campaign.dir, env: { ...campaign.env, ...more } });
+    campaign.commands.add(command);
+    const code = await command.ended;
+    campaign.commands.delete(command);
+    campaign.said.push(command.out(), command.err());
+    if (code === 0) return command.out().trim();
+    if (campaign.stopped) throw new Error('the campaign was stopped');
+    const last = command.err().trim().split('\n').at(-1);
+    if (code !== null) campaign.say(`${args.slice(0, 2).join(' ')} ended with ${code}: ${last}`);
+    if (code !== null && campaign.disturbedAt.length === begun && !campaign.busy) {
+      throw new Error(`"${args.join(' ')}" ended with ${code} though nothing was done to it\n${command.err()}`);
+    }
+  }
+}
+
+/** Keeps so many workers alive until the campaign is over; each has a state folder of its own. */
+async function keepWorker(campaign, index) {
+  while (!campaign.over) {
+    const env = { ...campaign.env, SEARCHFLOW_STATE_DIR: join(campaign.dir, `state-${index}`) };
+    const worker = startCommand(['worker'], { cwd: campaign.dir, env });
+    campaign.workers.push(worker);
+    const code = await worker.ended;
+    campaign.workers.splice(campaign.workers.indexOf(worker), 1);
+    campaign.said.push(worker.out(), worker.err());
+    if (code !== null && !campaign.over) campaign.say(`worker ended with ${code}: ${worker.err().slice(-200)}`);
+    await delay(500);
+  }
+}
+
+/** Waits for a few more requests, or some time from now: both, so that every phase of a command is hit. */
+async function nextMoment({ service, random, between }, isOver) {
+  const later = performance.now() + (random() < 0.3 ? 500 + random() * 4000 : 15_000);
+  const requests = service.log.length + 1 + Math.floor(random() * between);
+  while (performance.now() < later && service.log.length < requests && !isOver()) await delay(10);
+}
+
+async function disturb(campaign, plan, isOver) {
+  const done = {};
+  for (const kind of plan) {
+    await nextMoment(campaign, isOver);
+    if (isOver()) break;
+    campaign.busy = true;
+    const what = await disturbances[kind](campaign, campaign.random);
+    campaign.busy = false;
+    campaign.disturbedAt.push(performance.now());
+    // Nothing of this kind was there at that moment: the next one takes its place.
+    if (what === null) continue;
+    done[kind] = (done[kind] ?? 0) + 1;
+    campaign.say(
+      `${campaign.disturbedAt.length}/${plan.length} ${what}; ${campaign.service.log.length} requests so far`,
+    );
+  }
+  return done;
+}
+
+/** Ends a campaign in which nothing happens any longer, or that takes too long. */
+function watch(campaign, mostMs) {
+  const begun = performance.now();
+  let [last, lastAt] = [-1, begun];
+  const timer = setInterval(() => {
+    const said = [...campaign.commands].reduce((sum, command) => sum + command.length(), 0);
+    const now = campaign.service.log.length + said + campaign.disturbedAt.length;
+    if (now !== last) [last, lastAt] = [now, performance.now()];
+    const silent = performance.now() - lastAt > SILENCE_MS;
+    if (!silent && performance.now() - begun < mostMs) return;
+    const errors = [...campaign.commands].map((command) => command.err().slice(-500)).join('\n');
+    campaign.findings.push(`${silent ? 'hang: nothing happens' : 'not done in time'}: ${errors}`);
+    campaign.stopped = true;
+    clearInterval(timer);
+    for (const name of ['SIGCONT', 'SIGKILL'])
+      signal(
+        processesOf(campaign.dir).map(({ pid }) => pid),
+        name,
+      );
+  }, 500);
+  return () => clearInterval(timer);
+}
+
+/**
+ * `kills`: how many disturbances. Answers with what was done, what was found wrong (nothing: every promise held) and the figures
+ * that it was judged by.
+ */
+export async function runCampaign({ kills = 5, seed = 1, shape: name = 'rows', into, say = () => undefined, ...size }) {
+  const shape = shapes[name];
+  if (!shape) throw new Error(`--shape ${name}: there are ${Object.keys(shapes).join(', ')}`);
+  const campaign = await open({ shape, seed, into: into ?? shape.into, say });
+  Object.assign(campaign, { said: [], between: shape.between, size: { ...shape.size, ...size } });
+  const begun = performance.now();
+  const stopWatching = watch(campaign, BASE_MS + kills * EACH_MS);
+  const notes = [
+    `disk: ${campaign.disk?.kind ?? 'left alone: the warehouse is on a server'}`,
+    'clock: Date of every command',
+  ];
+  let done = {};
+  let figures = {};
+  try {
+    const keeping = Array.from({ length: shape.workers }, (_, index) => keepWorker(campaign, index));
+    const plan = planOf(shape.disturbances, kills, campaign.random);
+    let finished = false;
+    const disturbing = disturb(campaign, plan, () => campaign.stopped).finally(() => {
+      finished = true;
+    });
+    const run = shape.run({ ...campaign, toEnd: (...args) => toEnd(campaign, ...args), isFinished: () => finished });
+    await Promise.race([run, disturbing.then(() => run)]);
+    done = await disturbing;
+    campaign.over = true;
+    signal(
+      campaign.workers.map(({ pid }) => pid),
+      'SIGKILL',
+    );
+    await Promise.all(keeping);
+    figures = await shape.judge({ ...campaign, toEnd: (...args) => toEnd(campaign, ...args), result: await run });
+    const leaks = campaign.said.filter((text) => text.includes(KEY)).length;
+    if (leaks > 0) campaign.findings.push(`the key is in what ${leaks} commands said`);
+  } catch (error) {
+    campaign.findings.push(error.message);
+  } finally {
+    stopWatching();
+    campaign.over = true;
+    campaign.stopped = true;
+    if (!(process.env.KEEP && campaign.findings.length > 0)) await close(campaign);
+  }
+  const seconds = Math.round((performance.now() - begun) / 1000);
+  return { shape: name, seed, seconds, done, notes, figures, findings: campaign.findings };
+}

@@ -1,0 +1,23 @@
+/** How close to a disturbance nothing is said about the rate: a command that begins anew does not know what its predecessor sent. */
+const NEAR_MS = 3000;
+const SPREAD_MS = 300;
+
+/** The rate: refusals are few, and whoever was told to wait sent nothing meanwhile. */
+export function judgeRate({ service, env, disturbedAt, findings }) {
+  const { log } = service;
+  const refusals = log.filter(({ refused }) => refused === 'rate');
+  const isNear = (at) => disturbedAt.some((when) => Math.abs(when - at) < NEAR_MS);
+  const early = refusals
+    .filter(({ at }) => !isNear(at))
+    .map(
+      (refusal) =>
+        log.filter(({ at, units }) => units > 0 && at > refusal.at + SPREAD_MS && at < refusal.at + 950).length,
+    )
+    .reduce((sum, count) => sum + count, 0);
+  // A process that begins anew may send what a second allows before it is told.
+  const most = Math.ceil(log.length * 0.02) + disturbedAt.length * Number(env.SEARCHFLOW_QPS);
+  if (refusals.length > most)
+    findings.push(`${refusals.length} of ${log.length} requests refused for the rate, at most ${most}`);
+  if (early > Math.ceil(log.length * 0.01)) findings.push(`${early} requests sent while told to wait`);
+  return { requests: log.length, refused: refusals.length, sentWhileToldToWait: early };
+}

@@ -1,0 +1,18 @@
+// npm run chaos -- [--shape rows|search|agents|events|monitors|postgres] [--kills 5] [--seed 1] [--into duckdb|postgres]
+// Prints what it does and the judgement; exit code 1 where a promise was broken. KEEP=1 keeps the folder then. Linux, and a built `dist`.
+import { parseArgs } from 'node:util';
+import { runCampaign } from './campaign.mjs';
+
+const { values } = parseArgs({
+  options: {
+    ...{ shape: { type: 'string', default: 'rows' }, kills: { type: 'string', default: '5' } },
+    ...{ seed: { type: 'string', default: '1' }, into: { type: 'string' }, rows: { type: 'string' } },
+    monitors: { type: 'string' },
+  },
+});
+const { kills, seed, ...options } = values;
+const say = (sentence) => console.log(sentence);
+const report = await runCampaign({ ...options, kills: Number(kills), seed: Number(seed), say });
+console.log(JSON.stringify(report, null, 2));
+console.log(report.findings.length === 0 ? 'met' : 'MISSED');
+process.exit(report.findings.length === 0 ? 0 : 1);
