@@ -69,6 +69,7 @@ export async function runLimit(address, { limit, events = 80_000, latency = 50 }
   const service = await startService({
     latencyMs: Number(latency),
     qps,
+    retryAfter: 1,
     events: { count, from: Date.parse(from), to: Date.parse(until), arrivingPerSecond: 0, late: 0 },
   });
   try {

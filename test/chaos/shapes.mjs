@@ -94,7 +94,7 @@ const events = {
   workers: 0,
   into: 'duckdb',
   service: {
-    ...{ qps: 40, faults: wire.map((fault) => ({ what: 'events', ...fault })) },
+    ...{ qps: 40, retryAfter: 1, faults: wire.map((fault) => ({ what: 'events', ...fault })) },
     events: { from, to, count: 4000, repeatRecords: 13, repeatPage: 97, cursorTtlMs: 20_000, lateMs: 90_000 },
   },
   size: {},

@@ -100,7 +100,7 @@ export function paidRows({ failureRate = 0, textBytes = 100 }, book) {
     return { requestId: entry.requestId, answer: `It is ${hashOf(key)}.`, citations, costDollars: dollars(units) };
   }
 
-  const headers = { 'x-svc-queued': 'false', 'x-svc-queue-ms': '0' };
+  const headers = () => ({ 'x-svc-queued': 'false', 'x-svc-queue-ms': '0' });
   return {
     refusal: (code, message) => ({ error: message, tag: code }),
     routes: [
@@ -109,7 +109,7 @@ export function paidRows({ failureRate = 0, textBytes = 100 }, book) {
       { method: 'POST', path: /^\/answer$/, kind: 'answer', headers, act: answer },
       {
         ...{ method: 'POST', path: /^\/findSimilar$/, kind: 'findSimilar' },
-        ...{ headers: { ...headers, deprecation: 'true' }, act: similar },
+        ...{ headers: () => ({ ...headers(), deprecation: 'true' }), act: similar },
       },
     ],
   };

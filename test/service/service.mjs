@@ -109,7 +109,7 @@ export async function startService({
     if (failure) return send(500, failure(done.body, fault));
     if (fault?.how === 'failed') return send(500, fault.body ?? route.refusal('TOLD', 'as told'));
     const wait = entry.refused === 'rate' && retryAfter !== null ? { 'retry-after': String(retryAfter) } : {};
-    return send(done.status, done.body, { ...route.headers, ...wait });
+    return send(done.status, done.body, { ...route.headers?.(), ...wait });
   }
 
   /** What a bench asks of a service in another process. */

@@ -105,7 +105,13 @@ export function websetEvents({
   const all = (each) => Array.from({ length: length() }, (_, index) => each(index));
   return {
     refusal: (code, message) => ({ error: message, tag: code }),
-    routes: [{ method: 'GET', path: /^\/websets\/v0\/events$/, kind: 'events', act: list }],
+    routes: [
+      {
+        ...{ method: 'GET', path: /^\/websets\/v0\/events$/, kind: 'events', act: list },
+        // The service's own clock, which callers go by.
+        headers: () => ({ date: new Date(now()).toUTCString() }),
+      },
+    ],
     control: {
       now,
       /** No more events happen. */

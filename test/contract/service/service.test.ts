@@ -121,3 +121,10 @@ it('as a process tells its log and its book, and ends with its standard input', 
   child.stdin.end();
   expect(await once(child, 'exit')).toEqual([0, null]);
 });
+
+it('tells the time by the clock of its events, which can be moved ahead', async () => {
+  const { service } = await open({ events: { arrivingPerSecond: 0 } });
+  service.events.advance(3_600_000);
+  const answer = await fetch(`${service.url}/websets/v0/events?limit=1`, { headers: { 'x-api-key': 'any' } });
+  expect(Math.abs(Date.parse(answer.headers.get('date') ?? '') - service.events.now())).toBeLessThan(60_000);
+});
