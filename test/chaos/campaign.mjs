@@ -106,21 +106,32 @@ async function nextMoment({ service, random, between }, isOver) {
   while (performance.now() < later && service.log.length < requests && !isOver()) await delay(10);
 }
 
+/** The disturbances that are possible here, by their weight. */
+function possible(weights, { disk, postgres }) {
+  return Object.fromEntries(
+    Object.entries(weights).filter(
+      ([kind]) => !(kind === 'disk' && !disk?.possible) && !(kind === 'postgres' && !postgres),
+    ),
+  );
+}
+
 async function disturb(campaign, plan, isOver) {
   const done = {};
   for (const kind of plan) {
-    await nextMoment(campaign, isOver);
-    if (isOver()) break;
-    campaign.busy = true;
-    const what = await disturbances[kind](campaign, campaign.random);
-    campaign.busy = false;
-    campaign.disturbedAt.push(performance.now());
-    // Nothing of this kind was there at that moment: the next one takes its place.
-    if (what === null) continue;
+    let what = null;
+    while (what === null && !isOver()) {
+      await nextMoment(campaign, isOver);
+      if (isOver()) break;
+      campaign.busy = true;
+      // Null where nothing of this kind was there at that moment.
+      what = await disturbances[kind](campaign, campaign.random);
+      campaign.busy = false;
+      campaign.disturbedAt.push(performance.now());
+    }
+    if (what === null) break;
     done[kind] = (done[kind] ?? 0) + 1;
-    campaign.say(
-      `${campaign.disturbedAt.length}/${plan.length} ${what}; ${campaign.service.log.length} requests so far`,
-    );
+    const count = Object.values(done).reduce((sum, times) => sum + times, 0);
+    campaign.say(`${count}/${plan.length} ${what}; ${campaign.service.log.length} requests so far`);
   }
   return done;
 }
@@ -167,7 +178,7 @@ export async function runCampaign({ kills = 5, seed = 1, shape: name = 'rows', i
   let figures = {};
   try {
     const keeping = Array.from({ length: shape.workers }, (_, index) => keepWorker(campaign, index));
-    const plan = planOf(shape.disturbances, kills, campaign.random);
+    const plan = planOf(possible(shape.disturbances, campaign), kills, campaign.random);
     let finished = false;
     const disturbing = disturb(campaign, plan, () => campaign.stopped).finally(() => {
       finished = true;

@@ -16,7 +16,7 @@ export function hashOf(text) {
 
 /** A generator of numbers from 0 to 1. */
 export function seeded(seed) {
-  let state = seed >>> 0;
+  let state = mix(seed);
   return () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     return state / 2 ** 32;
