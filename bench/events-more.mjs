@@ -1,9 +1,8 @@
-// Memory, use of a limit, and kills: the other questions of `npm run bench -- events`.
+// Memory and the use of a limit: the other questions of `npm run bench -- events`.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { startService } from '../test/service/service.mjs';
-import { killEvents } from '../test/support/kill-events.mjs';
 import { bar, root, sandboxProcess, timed, workFolder } from './measure.mjs';
 
 const from = '2025-01-01T00:00:00.000Z';
@@ -83,19 +82,4 @@ export async function runLimit(address, { limit, events = 80_000, latency = 50 }
     await service.close();
     remove();
   }
-}
-
-/** Backfill and sync of an independent service, killed at random. */
-export async function runKills({ kills, events = 1_000_000, into = 'duckdb', order = 'newest', qps = 300, seed = 1 }) {
-  const numbers = { kills: Number(kills), events: Number(events), qps: Number(qps), seed: Number(seed) };
-  const report = await killEvents({ ...numbers, into, order, say: (sentence) => console.log(sentence) });
-  console.log(report);
-  const { deaths, rows, missing, doubled, watermark, newest, pending, different } = report;
-  const met =
-    deaths === numbers.kills &&
-    rows === report.events &&
-    missing + doubled + pending + different.length === 0 &&
-    watermark === newest;
-  console.log(met ? 'met' : 'MISSED');
-  return met;
 }

@@ -1,10 +1,10 @@
 // Events a second beside a plain script with one cursor, against one server in a process of its own; at no latency and at 50 ms.
-// `--memory yes`, `--limit 10` and `--kills 20 [--into postgres]` ask other questions, see events-more.mjs.
+// `--memory yes` and `--limit 10` ask other questions, see events-more.mjs.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { findTemporalBinary } from '../dist/worker/temporal-binary.js';
-import { lastLine, runKills, runLimit, runMemory, walk } from './events-more.mjs';
+import { lastLine, runLimit, runMemory, walk } from './events-more.mjs';
 import { bar, median, root, sandboxProcess, timed, workFolder } from './measure.mjs';
 
 const from = '2025-01-01T00:00:00.000Z';
@@ -16,8 +16,7 @@ async function startTemporal() {
   return TestWorkflowEnvironment.createLocal({ server: { executable: { type: 'existing-path', path }, extraArgs } });
 }
 
-export async function run({ memory, limit, kills, ...options }) {
-  if (kills !== undefined) return runKills({ kills, ...options });
+export async function run({ memory, limit, ...options }) {
   const temporal = await startTemporal();
   try {
     if (memory !== undefined) return await runMemory(temporal.address, options);

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// npm run bench -- enrich|memory|rate|limits|kill [options]. Each prints figures and ends with exit code 1 where a bar is missed.
+// npm run bench -- enrich|memory|rate|limits|events|agents [options]. Each prints figures and ends with exit code 1 where a bar is missed.
 const [name, ...rest] = process.argv.slice(2);
-const known = ['enrich', 'memory', 'rate', 'limits', 'kill', 'events', 'agents'];
+const known = ['enrich', 'memory', 'rate', 'limits', 'events', 'agents'];
 if (!known.includes(name)) {
   console.error(`npm run bench -- ${known.join('|')} [--option value …]`);
   process.exit(2);

@@ -29,7 +29,9 @@ async function open({ shape, seed, into, say }) {
   const clockFile = join(dir, 'clock');
   writeFileSync(clockFile, '0');
   mkdirSync(join(dir, 'out'));
-  const service = await startService({ key: KEY, ...shape.service });
+  // A list of events goes either way.
+  const events = { ...shape.service.events, order: into === 'postgres' ? 'oldest' : 'newest' };
+  const service = await startService({ key: KEY, ...shape.service, events });
   const postgres = into === 'postgres' ? await startPostgres() : null;
   const campaign = {
     ...{ dir, disk, state, clockFile, service, postgres, into, say, noun: shape.noun, diskIsFull: false },
@@ -101,7 +103,7 @@ async function keepWorker(campaign, index) {
 
 /** Waits for a few more requests, or some time from now: both, so that every phase of a command is hit. */
 async function nextMoment({ service, random, between }, isOver) {
-  const later = performance.now() + (random() < 0.3 ? 500 + random() * 4000 : 15_000);
+  const later = performance.now() + (random() < 0.3 ? 500 + random() * 4000 : 60_000);
   const requests = service.log.length + 1 + Math.floor(random() * between);
   while (performance.now() < later && service.log.length < requests && !isOver()) await delay(10);
 }

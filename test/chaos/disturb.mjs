@@ -39,6 +39,7 @@ export const disturbances = {
       'SIGKILL',
     );
     await Promise.all([...campaign.commands, ...campaign.workers].map(({ ended }) => ended));
+    await campaign.temporal?.start();
     return all.length === 0 ? null : `killed ${all.length} processes at once`;
   },
   async server(campaign) {

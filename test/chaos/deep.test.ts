@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { runCampaign } from './campaign.mjs';
+
+/** Hours of kills: on request only, by SEARCHFLOW_DEEP=1 (`npm run test:deep`); SEARCHFLOW_SEED chooses another campaign. */
+const isAsked = process.env.SEARCHFLOW_DEEP === '1' && process.platform === 'linux';
+const seed = Number(process.env.SEARCHFLOW_SEED ?? 1);
+
+describe.runIf(isAsked)('300 kills', () => {
+  it.each([
+    ['rows', 100],
+    ['search', 30],
+    ['agents', 30],
+    ['events', 60],
+    ['monitors', 20],
+    ['postgres', 60],
+  ] as const)(
+    'faults 2 to 6, 8, 22, 24, 26, 31, 39, 46, 49 and 52: %s keep every promise through %i disturbances',
+    async (shape, kills) => {
+      const { findings } = await runCampaign({ shape, kills, seed, say: console.log });
+      expect(findings).toEqual([]);
+    },
+    4 * 3_600_000,
+  );
+});
