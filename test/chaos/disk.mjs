@@ -21,10 +21,16 @@ export function smallDisk(dir) {
   return {
     kind: 'full tmpfs',
     possible: true,
-    /** Leaves a page of 4 KiB or none, without using memory for it. */
+    /** Leaves as little as possible, without using memory for it: a size below what is used is refused, and others write meanwhile. */
     fill() {
-      const { blocks, bfree, bsize } = statfsSync(dir);
-      mount('-o', `remount,size=${(blocks - bfree) * bsize}`, dir);
+      for (let attempt = 0; ; attempt++) {
+        const { blocks, bfree, bsize } = statfsSync(dir);
+        try {
+          return mount('-o', `remount,size=${(blocks - bfree + attempt * 16) * bsize}`, dir);
+        } catch (error) {
+          if (attempt >= 20) throw error;
+        }
+      }
     },
     free: () => mount('-o', `remount,size=${SIZE}`, dir),
     remove: () => execFileSync('umount', ['--lazy', dir], { stdio: 'pipe' }),
