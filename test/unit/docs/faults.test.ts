@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
-const root = new URL('../../', import.meta.url);
+const root = new URL('../../../', import.meta.url);
 const page = readFileSync(new URL('docs/faults.md', root), 'utf8');
 const files = readdirSync(new URL('test/', root), { recursive: true, encoding: 'utf8' }).map(
   (name) => `/${name.replaceAll('\\', '/')}`,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { runCampaign } from './campaign.mjs';
+import { runCampaign } from '../../chaos/campaign.mjs';
 
 it.runIf(process.platform === 'linux').each([
   ['rows', 'duckdb', 5],
