@@ -73,6 +73,7 @@ it('a place is taken over from a worker on another machine that does not answer'
 it('a place is left to a worker on another machine that answers', async () => {
   const worker = await Worker.create({
     connection: temporal.nativeConnection,
+    namespace: temporal.namespace as string,
     taskQueue: 'living',
     workflowBundle: { codePath },
   });
@@ -88,6 +89,7 @@ it('workers of one store share a queue, and no other worker joins them while one
   const places = [placeOf('shared')];
   const worker = await Worker.create({
     connection: temporal.nativeConnection,
+    namespace: temporal.namespace as string,
     taskQueue: 'shared',
     workflowBundle: { codePath },
   });
@@ -113,6 +115,7 @@ it('a worker with the plugin leaves its queue to one that answers, and takes ove
   const make = async (taskQueue: string) =>
     Worker.create({
       connection,
+      namespace: temporal.namespace as string,
       taskQueue,
       workflowBundle: { codePath },
       plugins: [
@@ -126,6 +129,7 @@ it('a worker with the plugin leaves its queue to one that answers, and takes ove
     });
   const other = await Worker.create({
     connection: temporal.nativeConnection,
+    namespace: temporal.namespace as string,
     taskQueue: 'plugin',
     workflowBundle: { codePath },
   });
