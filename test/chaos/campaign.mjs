@@ -14,7 +14,7 @@ import { processesOf, signal, startCommand } from './processes.mjs';
 import { shapes } from './shapes.mjs';
 import { startTemporal } from './temporal.mjs';
 
-const clock = fileURLToPath(new URL('../schedules/clock.mjs', import.meta.url));
+const clock = fileURLToPath(new URL('../support/schedules/clock.mjs', import.meta.url));
 const KEY = 'canary-key-of-the-campaign';
 /** Longest time in which nothing may happen, and the longest time of a whole campaign: so much, and so much more for each kill. */
 const SILENCE_MS = 120_000;
