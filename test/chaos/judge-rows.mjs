@@ -36,7 +36,7 @@ async function readWarehouse(campaign, { results, outputs }) {
  * `keyOf`: what the service's book calls the unit of a row. `bookKey`: makes that of the book's own key. `results`: how many results
  * each row has. `outputs`: whether each row has an agent run of its own.
  */
-export async function judgeRows(campaign, { keyOf, bookKey = (key) => key, results, outputs }) {
+export async function judgeRows(campaign, { keyOf, bookKey = (key) => key, results = null, outputs = false }) {
   const { service, findings, result: jobs, disturbedAt, env, toEnd } = campaign;
   const expected = jobs.flatMap(({ rows }) => rows);
   const usage = JSON.parse(await toEnd(['usage', '--json'])).total;
