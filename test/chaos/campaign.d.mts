@@ -9,6 +9,8 @@ export interface CampaignOptions {
   readonly rows?: number;
   readonly monitors?: number;
   say?(sentence: string): void;
+  /** Ends the campaign early, its processes with it. */
+  readonly interrupt?: AbortSignal;
 }
 
 export interface CampaignReport {

@@ -17,7 +17,7 @@ import { startTemporal } from './temporal.mjs';
 const clock = fileURLToPath(new URL('../support/schedules/clock.mjs', import.meta.url));
 const KEY = 'canary-key-of-the-campaign';
 /** Longest time in which nothing may happen, and the longest time of a whole campaign: so much, and so much more for each kill. */
-const SILENCE_MS = 120_000;
+const SILENCE_MS = 180_000;
 const BASE_MS = 180_000;
 const EACH_MS = 40_000;
 
@@ -103,7 +103,7 @@ async function keepWorker(campaign, index) {
 
 /** Waits for a few more requests, or some time from now: both, so that every phase of a command is hit. */
 async function nextMoment({ service, random, between }, isOver) {
-  const later = performance.now() + (random() < 0.3 ? 500 + random() * 4000 : 60_000);
+  const later = performance.now() + (random() < 0.3 ? 500 + random() * 4000 : Number.POSITIVE_INFINITY);
   const requests = service.log.length + 1 + Math.floor(random() * between);
   while (performance.now() < later && service.log.length < requests && !isOver()) await delay(10);
 }
@@ -138,8 +138,8 @@ async function disturb(campaign, plan, isOver) {
   return done;
 }
 
-/** Ends a campaign in which nothing happens any longer, or that takes too long. */
-function watch(campaign, mostMs) {
+/** Ends a campaign that was interrupted, in which nothing happens any longer, or that takes too long. */
+function watch(campaign, mostMs, interrupt) {
   const begun = performance.now();
   let [last, lastAt] = [-1, begun];
   const timer = setInterval(() => {
@@ -147,9 +147,12 @@ function watch(campaign, mostMs) {
     const now = campaign.service.log.length + said + campaign.disturbedAt.length;
     if (now !== last) [last, lastAt] = [now, performance.now()];
     const silent = performance.now() - lastAt > SILENCE_MS;
-    if (!silent && performance.now() - begun < mostMs) return;
+    const interrupted = interrupt?.aborted === true;
+    if (!interrupted && !silent && performance.now() - begun < mostMs) return;
     const errors = [...campaign.commands].map((command) => command.err().slice(-500)).join('\n');
-    campaign.findings.push(`${silent ? 'hang: nothing happens' : 'not done in time'}: ${errors}`);
+    campaign.findings.push(
+      `${interrupted ? 'interrupted' : silent ? 'hang: nothing happens' : 'not done in time'}: ${errors}`,
+    );
     campaign.stopped = true;
     clearInterval(timer);
     for (const name of ['SIGCONT', 'SIGKILL'])
@@ -165,27 +168,30 @@ function watch(campaign, mostMs) {
  * `kills`: how many disturbances. Answers with what was done, what was found wrong (nothing: every promise held) and the figures
  * that it was judged by.
  */
-export async function runCampaign({ kills = 5, seed = 1, shape: name = 'rows', into, say = () => undefined, ...size }) {
+export async function runCampaign({ kills = 5, seed = 1, shape: name = 'rows', into, say, interrupt, ...size }) {
   const shape = shapes[name];
   if (!shape) throw new Error(`--shape ${name}: there are ${Object.keys(shapes).join(', ')}`);
-  const campaign = await open({ shape, seed, into: into ?? shape.into, say });
+  const campaign = await open({ shape, seed, into: into ?? shape.into, say: say ?? (() => undefined) });
   Object.assign(campaign, { said: [], between: shape.between, size: { ...shape.size, ...size } });
   const begun = performance.now();
-  const stopWatching = watch(campaign, BASE_MS + kills * EACH_MS);
+  const stopWatching = watch(campaign, BASE_MS + kills * EACH_MS, interrupt);
   const notes = [
     `disk: ${campaign.disk?.kind ?? 'left alone: the warehouse is on a server'}`,
     'clock: Date of every command',
   ];
   let done = {};
   let figures = {};
+  let disturbing;
   try {
     const keeping = Array.from({ length: shape.workers }, (_, index) => keepWorker(campaign, index));
     const plan = planOf(possible(shape.disturbances, campaign), kills, campaign.random);
     let finished = false;
-    const disturbing = disturb(campaign, plan, () => campaign.stopped).finally(() => {
+    disturbing = disturb(campaign, plan, () => campaign.stopped).finally(() => {
       finished = true;
     });
     const run = shape.run({ ...campaign, toEnd: (...args) => toEnd(campaign, ...args), isFinished: () => finished });
+    // Whichever fails first; the other one ends with the campaign.
+    run.catch(() => undefined);
     await Promise.race([run, disturbing.then(() => run)]);
     done = await disturbing;
     campaign.over = true;
@@ -203,6 +209,7 @@ export async function runCampaign({ kills = 5, seed = 1, shape: name = 'rows', i
     stopWatching();
     campaign.over = true;
     campaign.stopped = true;
+    await disturbing?.catch(() => undefined);
     if (!(process.env.KEEP && campaign.findings.length > 0)) await close(campaign);
   }
   const seconds = Math.round((performance.now() - begun) / 1000);

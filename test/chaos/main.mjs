@@ -12,7 +12,10 @@ const { values } = parseArgs({
 });
 const { kills, seed, ...options } = values;
 const say = (sentence) => console.log(sentence);
-const report = await runCampaign({ ...options, kills: Number(kills), seed: Number(seed), say });
+const interrupt = new AbortController();
+process.once('SIGINT', () => interrupt.abort());
+const numbers = { kills: Number(kills), seed: Number(seed) };
+const report = await runCampaign({ ...options, ...numbers, say, interrupt: interrupt.signal });
 console.log(JSON.stringify(report, null, 2));
 console.log(report.findings.length === 0 ? 'met' : 'MISSED');
 process.exit(report.findings.length === 0 ? 0 : 1);
