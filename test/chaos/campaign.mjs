@@ -19,7 +19,7 @@ const KEY = 'canary-key-of-the-campaign';
 /** Longest time in which nothing may happen, and the longest time of a whole campaign: so much, and so much more for each kill. */
 const SILENCE_MS = 180_000;
 const BASE_MS = 180_000;
-const EACH_MS = 40_000;
+const EACH_MS = 60_000;
 
 /** What a shape works with. */
 async function open({ shape, seed, into, say }) {

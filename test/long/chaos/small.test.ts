@@ -12,5 +12,5 @@ it.runIf(process.platform === 'linux').each([
     expect(findings).toEqual([]);
     expect(Object.values(done).reduce((sum, times) => sum + times, 0)).toBe(kills);
   },
-  420_000,
+  600_000,
 );
