@@ -31,6 +31,7 @@ export {
 export type { AgentRowsInput } from './core/agent-rows.js';
 export type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from './core/agent-run.js';
 export type { Differences, Verification } from './core/event-warehouse.js';
+export { type ExitCode, exitCodes } from './core/exit-codes.js';
 export { type CallFacts, classify, type FailureType, transientTags, type Verdict } from './core/failure.js';
 export {
   DEFAULT_TASK_QUEUE,

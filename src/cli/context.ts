@@ -1,3 +1,5 @@
+export { type ExitCode, exitCodes } from '../core/exit-codes.js';
+
 import type { OpenRuntime } from '../worker/runtime-types.js';
 import type { Interrupts } from './signals.js';
 import type { Terminal } from './terminal.js';
@@ -12,9 +14,3 @@ export interface Context {
   readonly interrupts: Interrupts;
   readonly openRuntime: OpenRuntime;
 }
-
-/** How a command ended; see `exitCodes`. */
-export type ExitCode = number;
-
-/** 0 ok; 1 the job or the service failed; 2 wrong usage or input; 130, 143, 129 ended by a signal. */
-export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const;

@@ -1,3 +1,4 @@
+import { exitCodeOfFailure } from '../core/exit-codes.js';
 import { JobFailed, UsageError } from '../worker/runtime-types.js';
 import { type ExitCode, exitCodes } from './context.js';
 import { printable, printableLines } from './render/printable.js';
@@ -22,14 +23,14 @@ export function failureText(error: unknown): { readonly text: string; readonly c
   // What is wrong with the input is told by whoever reads it, which is not ours to import.
   if (error instanceof Error && error.name === 'CsvError')
     return { text: printableLines(error.message), code: exitCodes.usage };
-  if (error instanceof JobFailed) return { text: printableLines(error.message), code: exitCodes.failed };
-  if (!(error instanceof Error)) return { text: printable(String(error)), code: exitCodes.failed };
+  const failed = exitCodeOfFailure(error);
+  if (error instanceof JobFailed) return { text: printableLines(error.message), code: failed };
+  if (!(error instanceof Error)) return { text: printable(String(error)), code: failed };
   const { code, path, port } = error as NodeJS.ErrnoException & { port?: number };
   const known = code === undefined ? undefined : systemErrors[code];
   const place = path ?? port;
-  if (known)
-    return { text: `${known}${place === undefined ? '' : `: ${printable(String(place))}`}.`, code: exitCodes.failed };
-  return { text: printable(error.message || error.name), code: exitCodes.failed };
+  if (known) return { text: `${known}${place === undefined ? '' : `: ${printable(String(place))}`}.`, code: failed };
+  return { text: printable(error.message || error.name), code: failed };
 }
 
 /** The stack and its causes, for `SEARCHFLOW_DEBUG=1`. */

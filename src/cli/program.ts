@@ -1,11 +1,16 @@
 import { Command, CommanderError, Option } from 'commander';
+import { exitCodeMeanings } from '../core/exit-codes.js';
 import { addAgentRuns } from './agent-commands.js';
-import type { Context, ExitCode } from './context.js';
+import { type Context, type ExitCode, exitCodes } from './context.js';
 import { addEvents } from './event-program.js';
 import { addMonitors } from './monitor-program.js';
 import { many, withRate } from './options.js';
 import { addAgentRows, addEnrich } from './row-commands.js';
 import { addSchedules } from './schedule-program.js';
+
+const exitCodesText = `
+Exit codes:
+${exitCodeMeanings.map(([code, meaning]) => `  ${String(code).padEnd(5)}${meaning}`).join('\n')}`;
 
 type Action = (context: Context) => Promise<ExitCode>;
 
@@ -22,6 +27,7 @@ export function buildProgram(version: string, chosen: (action: Action) => void):
     .showSuggestionAfterError()
     .showHelpAfterError('(--help shows what there is)')
     .helpCommand(false)
+    .addHelpText('after', exitCodesText)
     .exitOverride();
 
   addEnrich(program, chosen);
@@ -151,5 +157,5 @@ function addSandbox(program: Command, chosen: (action: Action) => void): void {
 /** Whether commander has already said all there is to say: help, version, or a usage error. */
 export function saidAlready(error: unknown): ExitCode | null {
   if (!(error instanceof CommanderError)) return null;
-  return error.exitCode === 0 ? 0 : 2;
+  return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
 }

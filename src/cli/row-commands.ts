@@ -67,6 +67,7 @@ function withJob(command: Command): Command {
       .option('--rebuy', 'buy again what was bought but is gone from journal and warehouse')
       .option('--dry-run', 'say what would be bought, for how much and how long; buy nothing')
       .option('--yes', 'ask nothing')
+      .option('--fail-on-failed-rows [n|%]', 'exit with 3 where more rows failed than n, or n% (default: any)')
       .option('--json', 'the summary (or plan) as one JSON object on stdout'),
   );
 }

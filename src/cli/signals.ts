@@ -1,9 +1,14 @@
 import type { EventEmitter } from 'node:events';
+import { type ExitCode, exitCodes } from '../core/exit-codes.js';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
 /** What the shell expects of a command that a signal ended: 128 and the signal's number. */
-export const signalExitCodes: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+export const signalExitCodes: Readonly<Record<StopSignal, ExitCode>> = {
+  SIGINT: exitCodes.SIGINT,
+  SIGTERM: exitCodes.SIGTERM,
+  SIGHUP: exitCodes.SIGHUP,
+};
 
 /** The wish to stop: the first signal asks nicely, the second means now. */
 export interface Interrupts {

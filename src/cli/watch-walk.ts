@@ -1,3 +1,4 @@
+import { exitCodeOfPause } from '../core/exit-codes.js';
 import type { WalkSummary } from '../core/walk-job.js';
 import type { WalkHandle } from '../worker/event-control.js';
 import { JobFailed } from '../worker/runtime-types.js';
@@ -47,7 +48,7 @@ export async function watchWalk(
     const why = commandsAsTyped(printable(message ?? 'no reason was given'), context.env);
     terminal.say(`Paused (${pausedFor}): ${why}`);
     terminal.say(`What was read is loaded. When that is mended, go on: ${resumeCommand(context.args, context.env)}`);
-    return exitCodes.failed;
+    return exitCodeOfPause(pausedFor);
   }
   const { summary } = followed;
   if (manner.json) terminal.data(JSON.stringify(walkData(handle.job, summary)));
@@ -64,7 +65,7 @@ function goesOn(error: unknown): never {
 
 /** A verification fails where the warehouse is not what the service shows: what is gone there is kept here. */
 function codeOf({ phase, verified }: WalkSummary, { strict = false }: WalkManner): ExitCode {
-  if (phase !== 'done') return exitCodes.failed;
+  if (phase !== 'done') return exitCodes.stopped;
   if (!verified) return exitCodes.ok;
   return verified.gone > 0 || (strict && differs(verified)) ? exitCodes.failed : exitCodes.ok;
 }

@@ -29,6 +29,11 @@ const reasons: Readonly<Record<string, PauseReason>> = {
   RateLimited: 'rate',
 };
 
+/** Why something waits that fails with this type; null where waiting mends nothing. */
+export function pauseReasonOf(type: unknown): PauseReason | null {
+  return (typeof type === 'string' && Object.hasOwn(reasons, type) && reasons[type]) || null;
+}
+
 /** What a person does about it, by tag (public facts section 1.3) or else by type; `, and go on: …` follows. */
 const remedies: Readonly<Record<string, string>> = {
   NO_MORE_CREDITS: "the team's prepaid credits are used up; buy more",
@@ -52,7 +57,7 @@ export function pauseOf(
   maxCostMicros: number | null,
   spentMicros: number | null = null,
 ): Pause | null {
-  const reason = reasons[failure.type];
+  const reason = pauseReasonOf(failure.type);
   if (!reason) return null;
   const facts = failure.details;
   if (reason === 'budget' && isOverBudget(facts)) {

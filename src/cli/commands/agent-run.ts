@@ -13,6 +13,9 @@ import { settings } from '../settings.js';
 const LOOK_MS = 500;
 const PAGE = 100;
 
+/** Codes by the status a run ends with; any other has failed. */
+const endCodes: Readonly<Record<string, ExitCode>> = { completed: exitCodes.ok, cancelled: exitCodes.stopped };
+
 type Calls = Parameters<Parameters<typeof withAgentCalls<unknown>>[1]>[0];
 type Tell = (event: { readonly event?: string | null | undefined; readonly data?: unknown }) => void;
 
@@ -45,7 +48,7 @@ export async function agentRun(context: Context, query: string | undefined, flag
       if (output !== '') terminal.data(output);
       terminal.say(endText(result));
     }
-    return result.status === 'completed' ? exitCodes.ok : exitCodes.failed;
+    return endCodes[result.status] ?? exitCodes.failed;
   });
 }
 

@@ -1,6 +1,7 @@
 import type { ConfigFlags } from '../../worker/config.js';
 import type { Context, ExitCode } from '../context.js';
 import { type EnrichFlags, toEnrichRequest } from '../enrich-request.js';
+import { readFailedRows } from '../failed-rows-option.js';
 import { type ScheduleFlags, toScheduleWish } from '../schedule-flags.js';
 import { settings } from '../settings.js';
 import { runEnrich } from './run-enrich.js';
@@ -10,6 +11,8 @@ export interface EnrichCommandFlags extends EnrichFlags, ConfigFlags, ScheduleFl
   readonly json?: boolean;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
+  /** `true` where the flag has no value. */
+  readonly failOnFailedRows?: true | string;
 }
 
 /** `searchflow enrich FILE`: page contents, or what `--op` says, for every row, into a warehouse. The same command makes a stopped job go on. */
@@ -17,9 +20,12 @@ export async function enrich(context: Context, file: string, flags: EnrichComman
   const mistakes: string[] = [];
   const request = toEnrichRequest(file, flags, context.cwd, mistakes);
   const wish = toScheduleWish(flags, mistakes);
+  const failedRows = readFailedRows(flags.failOnFailedRows, mistakes);
+  if (wish !== null && failedRows !== null)
+    mistakes.push('--fail-on-failed-rows is for a run that this command watches; a schedule has no exit code.');
   const config = settings(context, flags, mistakes);
   const { json = false, dryRun = false, yes = false } = flags;
-  const manner = { json, dryRun, yes, asksAlways: false };
+  const manner = { json, dryRun, yes, asksAlways: false, failedRows };
   return wish === null
     ? runEnrich(context, config, request, manner)
     : scheduleRows(context, config, request, wish, manner);

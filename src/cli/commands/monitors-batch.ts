@@ -158,9 +158,17 @@ function runningText({ affected, plan, calls, message }: BatchProgress): string 
   return message === null ? text : `${text}; ${printable(message)}`;
 }
 
+/** Codes of a batch that changed nothing, or not all. */
+const endCodes: Readonly<Partial<Record<BatchSummary['phase'], ExitCode>>> = {
+  rejected: exitCodes.usage,
+  expired: exitCodes.usage,
+  cancelled: exitCodes.stopped,
+};
+
 function tell({ terminal }: Context, summary: BatchSummary, { json }: Manner): ExitCode {
   terminal.show('');
   if (json) terminal.data(JSON.stringify({ kind: 'batch', ...summary }));
   else terminal.say(effectText(summary));
-  return summary.phase === 'done' && (summary.effect?.missed ?? 0) === 0 ? exitCodes.ok : exitCodes.failed;
+  if (summary.phase === 'done') return (summary.effect?.missed ?? 0) === 0 ? exitCodes.ok : exitCodes.failed;
+  return endCodes[summary.phase] ?? exitCodes.failed;
 }

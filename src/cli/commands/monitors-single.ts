@@ -107,7 +107,7 @@ export async function remove(
   return withMonitors(context, flags, [], async (control) => {
     if (!flags.yes && !(await askYesNo(context, `Delete ${printable(id)} for good?`))) {
       terminal.say('Nothing was deleted.');
-      return exitCodes.failed;
+      return exitCodes.usage;
     }
     await control.call({ operation: 'deleteMonitor', input: { id } });
     terminal.say(`${printable(id)} is deleted.`);

@@ -1,7 +1,10 @@
+import { exitCodeOfPause } from '../../core/exit-codes.js';
+import type { JobSummary } from '../../core/job.js';
 import type { BadRow, EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../../worker/runtime-types.js';
 import { UsageError } from '../../worker/runtime-types.js';
 import { askYesNo } from '../ask.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
+import { type FailedRows, tooManyFailed } from '../failed-rows-option.js';
 import { follow } from '../follow.js';
 import { checkReachable, checkWarehouse } from '../reach.js';
 import { dollars, some } from '../render/amounts.js';
@@ -22,6 +25,8 @@ export interface EnrichManner {
   readonly yes: boolean;
   /** Asks before it buys anything for real, however little. */
   readonly asksAlways: boolean;
+  /** Failed rows that are allowed; null or absent: any number. */
+  readonly failedRows?: FailedRows | null;
 }
 
 /** On a terminal, more than this for real is asked about first, in micro-dollars. */
@@ -49,13 +54,13 @@ export async function runEnrich(
     if (plan.standing === 'complete') return finishComplete(context, config, session, plan, request.csv, manner);
     if (!(await agreed(context, config, plan, manner))) {
       terminal.say('Nothing was bought.');
-      return exitCodes.failed;
+      return exitCodes.usage;
     }
     if (plan.toBuy > 0) await checkReachable(config);
     session.working();
     const handle = await session.runtime.start(plan);
     session.working(handle.job);
-    return watchToEnd(context, config, session, handle, { json: manner.json, csv: request.csv, badRows: plan.badRows });
+    return watchToEnd(context, config, session, handle, { ...manner, csv: request.csv, badRows: plan.badRows });
   });
 }
 
@@ -97,7 +102,7 @@ async function finishComplete(
   session: Session,
   plan: JobPlan,
   wanted: string | null,
-  { json }: EnrichManner,
+  { json, failedRows }: EnrichManner,
 ): Promise<ExitCode> {
   const { runtime, sandbox } = session;
   const { job } = plan.staged;
@@ -107,7 +112,12 @@ async function finishComplete(
   const ending = { summary, unknown, bill, csv, origin: config.origin, badRows: plan.badRows, ran: true };
   if (json) context.terminal.data(JSON.stringify(summaryData(ending)));
   else context.terminal.say(summaryText(ending));
-  return exitCodes.ok;
+  return codeOf(summary, failedRows ?? null);
+}
+
+interface WatchManner extends Pick<EnrichManner, 'json' | 'failedRows'> {
+  readonly csv: string | null;
+  readonly badRows: readonly BadRow[];
 }
 
 /** Watches a job and tells how it ended; writes the CSV where the job itself did not. */
@@ -116,7 +126,7 @@ export async function watchToEnd(
   config: RuntimeConfig,
   { runtime, sandbox, stopped }: Session,
   handle: JobHandle,
-  { json, csv, badRows }: { readonly json: boolean; readonly csv: string | null; readonly badRows: readonly BadRow[] },
+  { json, csv, badRows, failedRows }: WatchManner,
 ): Promise<ExitCode> {
   const { terminal } = context;
   const view = new ProgressView(terminal);
@@ -135,7 +145,7 @@ export async function watchToEnd(
   if (followed.kind === 'parked') {
     if (json) terminal.data(JSON.stringify(pausedData(followed.progress)));
     terminal.say(pausedText(followed.progress, context.args, context.env));
-    return exitCodes.failed;
+    return exitCodeOfPause(followed.progress.pausedFor);
   }
   const { summary } = followed;
   const written = summary.csv ?? (csv === null ? null : (await runtime.export(summary.job, csv)).file);
@@ -144,5 +154,12 @@ export async function watchToEnd(
   const ending = { summary, unknown, bill, csv: written, origin: config.origin, badRows, ran: true };
   if (json) terminal.data(JSON.stringify(summaryData(ending)));
   else terminal.say(summaryText(ending));
-  return summary.phase === 'done' ? exitCodes.ok : exitCodes.failed;
+  return codeOf(summary, failedRows ?? null);
+}
+
+/** Rows that failed are data, unless more of them did than are allowed. */
+function codeOf({ phase, stoppedFor, warehouse }: JobSummary, allowed: FailedRows | null): ExitCode {
+  if (phase === 'failed') return exitCodes.failed;
+  if (phase !== 'done') return exitCodeOfPause(stoppedFor);
+  return allowed !== null && tooManyFailed(warehouse, allowed) ? exitCodes.failedRows : exitCodes.ok;
 }

@@ -37,7 +37,7 @@ export async function scheduleRows(
       terminal.say(runCost(request));
       if (!(await agreed(context, config, plan, manner))) {
         terminal.say('No schedule was made.');
-        return exitCodes.failed;
+        return exitCodes.usage;
       }
     }
     const name = `${plan.staged.operation}-${plan.staged.job}`;

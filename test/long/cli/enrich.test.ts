@@ -158,10 +158,10 @@ describe('searchflow enrich, with a key', () => {
     expect(JSON.parse(out)).toMatchObject({ sandboxBill: null, origin: service.url });
   });
 
-  it('ends with 1 where the key is refused, says how to go on, and prints no key', async () => {
+  it('ends with 4 where the key is refused, says how to go on, and prints no key', async () => {
     write('live.csv', [header, ...rows(5000, 5060)]);
     const { code, err } = await runCommand(args, { cwd, env: env('wrong-8d1f22') });
-    expect({ code, err }).toEqual({ code: 1, err: expect.stringMatching(/key/) });
+    expect({ code, err }).toEqual({ code: 4, err: expect.stringMatching(/key/) });
     expect(err).toContain('searchflow enrich live.csv');
     expect(err).not.toContain('wrong-8d1f22');
     expect((await runCommand(args, { cwd, env: env(canary) })).code).toBe(0);

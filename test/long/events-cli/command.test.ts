@@ -130,7 +130,7 @@ it('a refused key is a pause that the same command ends, and an interrupted sync
   const sync = ['events', 'sync', '--parallel', '1', '--qps', '500'];
   sandbox.setFaults([{ when: { every: 1 }, do: { kind: 'status', status: 401 } }]);
   const refused = await run(...sync);
-  expect(refused.code).toBe(1);
+  expect(refused.code).toBe(4);
   expect(refused.err).toMatch(/starts; webset events[\s\S]*Paused \(key\): .*401.*searchflow resume/);
   sandbox.setFaults([]);
   const before = sandbox.log().length;

@@ -47,7 +47,7 @@ it('Ctrl-C leaves the run going; the same command takes it over, and others list
   const cancel = run('agent', 'cancel', 'agent_run_000001');
   expect(await cancel.ended).toBe(0);
   expect(cancel.err()).toContain('agent_run_000001: cancelled; it cost $0.25.');
-  expect(await second.ended).toBe(1);
+  expect(await second.ended).toBe(6);
   expect(JSON.parse(second.out())).toMatchObject({ runId: 'agent_run_000001', status: 'cancelled', costDollars: 0.25 });
   expect(service.agents.starts).toHaveLength(1);
 }, 120_000);

@@ -56,12 +56,12 @@ it.runIf(process.platform === 'linux')(
       await running.ended;
     }
     const stopped = enrich('--max-cost', '1.00');
-    expect([await stopped.ended, stopped.err()]).toEqual([1, expect.stringContaining('Paused (budget)')]);
+    expect([await stopped.ended, stopped.err()]).toEqual([5, expect.stringContaining('Paused (budget)')]);
     expect(sandbox.bill().micros).toBeLessThanOrEqual(1_000_000);
     expect(sandbox.bill().micros).toBeGreaterThanOrEqual(950_000);
     // The way out that it names, where nobody changes anything, and then with more money.
     const again = enrich('--max-cost', '1.00');
-    expect(await again.ended).toBe(1);
+    expect(await again.ended).toBe(5);
     expect(sandbox.bill().micros).toBeLessThanOrEqual(1_000_000);
     const raised = enrich('--max-cost', '3');
     expect([await raised.ended, raised.err()]).toEqual([0, expect.any(String)]);
@@ -79,7 +79,7 @@ it('fault 13: credits that end stop the command, a top-up and a resume finish it
   const rows = plainRows(300);
   const { folder, sandbox, run, enrich } = await place(rows, { failureRate: 0, latencyMs: 20, credits: 0.2 });
   const stopped = enrich();
-  expect([await stopped.ended, stopped.err()]).toEqual([1, expect.stringContaining('Paused (credits)')]);
+  expect([await stopped.ended, stopped.err()]).toEqual([4, expect.stringContaining('Paused (credits)')]);
   expect(stopped.err()).toContain("the team's prepaid credits are used up; buy more, and go on: searchflow resume");
   expect(sandbox.bill().micros).toBeLessThanOrEqual(200_000);
   const topUp = await fetch(`${sandbox.url}/__sandbox/credits`, {

@@ -53,7 +53,7 @@ it.runIf(process.platform === 'linux')(
 
     const paused = await run();
     expect(paused.said).toMatch(/Paused \(key\): .*401/);
-    expect(paused.code).toBe(1);
+    expect(paused.code).toBe(4);
     sandbox.setFaults(broken);
     const done = await run();
     expect([done.code, done.said]).toEqual([0, expect.any(String)]);

@@ -130,7 +130,7 @@ describe('a job that waits for a person', () => {
     );
   });
 
-  it('ends the command with 1 where the budget is used up', async () => {
+  it('ends the command with 5 where the budget is used up', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     try {
       const handle = fakeHandle({
@@ -141,7 +141,7 @@ describe('a job that waits for a person', () => {
       });
       const { context, out, err } = fakeContext(fakeRuntime({ start: async () => handle }).runtime);
       const manner = { json: true, dryRun: false, yes: false, asksAlways: false };
-      expect(await runEnrich(context, settings(context, {}), request, manner)).toBe(1);
+      expect(await runEnrich(context, settings(context, {}), request, manner)).toBe(5);
       expect(err()).toContain('Paused (budget): searchflow resume brands-1 --max-cost 2');
       expect(err()).toContain('$0.00 of $1.00');
       expect(JSON.parse(out())).toMatchObject({ kind: 'paused', job: 'brands-1', pausedFor: 'budget', maxDollars: 1 });

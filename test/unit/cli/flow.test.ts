@@ -121,10 +121,10 @@ describe('enrich', () => {
     const cancelled = fakeRuntime({
       start: async () => fakeHandle({ result: async () => ({ ...summary, phase: 'cancelled' }) }),
     });
-    expect(await run(fakeContext(cancelled.runtime).context)).toBe(1);
+    expect(await run(fakeContext(cancelled.runtime).context)).toBe(6);
   });
 
-  it('ends with 1 where the job waits for a person, says why and how to go on', async () => {
+  it('ends with 4 where the job waits for credits, says why and how to go on', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     try {
       const paused = {
@@ -140,7 +140,7 @@ describe('enrich', () => {
         },
       });
       const { context, err } = fakeContext(fakeRuntime({ start: async () => handle }).runtime);
-      expect(await run(context)).toBe(1);
+      expect(await run(context)).toBe(4);
       expect(err()).toContain('Paused (credits): POST /contents: 402, no credits left');
       expect(err()).toContain('go on: searchflow enrich brands.csv');
     } finally {

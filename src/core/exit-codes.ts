@@ -1,0 +1,61 @@
+import type { PauseReason } from './job.js';
+import { pauseReasonOf } from './pause.js';
+
+/** Exit codes of the command. Scripts rely on them: a code never changes its meaning. */
+export const exitCodes = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  failedRows: 3,
+  account: 4,
+  budget: 5,
+  stopped: 6,
+  SIGHUP: 129,
+  SIGINT: 130,
+  SIGTERM: 143,
+} as const;
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** What each code means, for `--help` and docs/operating.md. */
+export const exitCodeMeanings: readonly (readonly [code: ExitCode, meaning: string])[] = [
+  [exitCodes.ok, 'done; rows that failed are data'],
+  [exitCodes.failed, 'failed'],
+  [exitCodes.usage, 'wrong usage, wrong input, or not confirmed; nothing was bought'],
+  [exitCodes.failedRows, 'done, with more failed rows than --fail-on-failed-rows allows'],
+  [exitCodes.account, 'paused or refused: API key or credits (401, 402, 403)'],
+  [exitCodes.budget, 'paused or refused: budget (--max-cost, limits set, maxCostPerJob)'],
+  [exitCodes.stopped, 'paused, stopped or cancelled for another reason'],
+  [exitCodes.SIGHUP, 'ended by SIGHUP'],
+  [exitCodes.SIGINT, 'ended by SIGINT (Ctrl-C)'],
+  [exitCodes.SIGTERM, 'ended by SIGTERM'],
+];
+
+const byReason: Readonly<Record<PauseReason, ExitCode>> = {
+  key: exitCodes.account,
+  credits: exitCodes.account,
+  budget: exitCodes.budget,
+  rate: exitCodes.stopped,
+  person: exitCodes.stopped,
+};
+
+/** The code of something that is paused, or was stopped, for this reason; null or undefined: for none that is known. */
+export function exitCodeOfPause(reason: PauseReason | null | undefined): ExitCode {
+  return (reason && byReason[reason]) ?? exitCodes.stopped;
+}
+
+/** Longest chain of causes that is looked through; it may be a circle. */
+const MAX_CAUSES = 10;
+
+/** The code of a failure, by what it or the first of its causes that is known means. */
+export function exitCodeOfFailure(error: unknown): ExitCode {
+  let cause = error;
+  for (let depth = 0; cause instanceof Error && depth < MAX_CAUSES; depth++) {
+    if (cause.name === 'CancelledFailure' || cause.name === 'TerminatedFailure') return exitCodes.stopped;
+    // A failure of Temporal has its type, an error of the wire its verdict.
+    const { type, verdict } = cause as { readonly type?: unknown; readonly verdict?: { readonly type?: unknown } };
+    const reason = pauseReasonOf(type) ?? pauseReasonOf(verdict?.type);
+    if (reason) return exitCodeOfPause(reason);
+    cause = cause.cause;
+  }
+  return exitCodes.failed;
+}

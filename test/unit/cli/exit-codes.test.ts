@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ApiError } from '../../../src/api/errors.js';
+import { runEnrich } from '../../../src/cli/commands/run-enrich.js';
+import { readFailedRows, tooManyFailed } from '../../../src/cli/failed-rows-option.js';
+import { failureText } from '../../../src/cli/failure-text.js';
+import { buildProgram } from '../../../src/cli/program.js';
+import { settings } from '../../../src/cli/settings.js';
+import { exitCodeMeanings, exitCodeOfPause, exitCodes } from '../../../src/core/exit-codes.js';
+import type { JobSummary } from '../../../src/core/job.js';
+import { JobFailed, UsageError } from '../../../src/worker/runtime-types.js';
+import {
+  fakeContext,
+  fakeHandle,
+  fakeRuntime,
+  listen,
+  plan,
+  request,
+  summary,
+} from '../../support/cli/fake-runtime.js';
+
+let service: Awaited<ReturnType<typeof listen>>;
+beforeAll(async () => {
+  service = await listen();
+});
+afterAll(() => service.close());
+
+const manner = { json: false, dryRun: false, yes: false, asksAlways: false };
+/** The exit code of an enrichment that ends with this summary. */
+async function codeOf(end: Partial<JobSummary>, flag?: true | string, planned = plan): Promise<number> {
+  const whole = { ...summary, ...end };
+  const runtime = fakeRuntime({
+    plan: async () => planned,
+    summary: async () => whole,
+    start: async () => fakeHandle({ result: async () => whole }),
+  });
+  const { context } = fakeContext(runtime.runtime);
+  return runEnrich(context, settings(context, {}), request, { ...manner, failedRows: readFailedRows(flag, []) });
+}
+
+describe('exitCodes', () => {
+  it('is told by --help, and by docs/operating.md in the same words', () => {
+    let help = '';
+    const program = buildProgram('0', () => undefined).configureOutput({
+      writeOut: (text) => {
+        help += text;
+      },
+    });
+    program.outputHelp();
+    const page = readFileSync(fileURLToPath(new URL('../../../docs/operating.md', import.meta.url)), 'utf8');
+    const rows = exitCodeMeanings.map(([code, meaning]) => `| \`${code}\` | ${meaning} |`);
+    expect(page.match(/^\| `\d+` \| .* \|$/gm)).toEqual(rows);
+    expect(exitCodeMeanings.map(([code]) => code)).toEqual(Object.values(exitCodes));
+    for (const [code, meaning] of exitCodeMeanings) expect(help).toContain(`${code}`.padEnd(5) + meaning);
+  });
+
+  it.each([
+    [new UsageError('no'), 2],
+    [new Error('no'), 1],
+    [new JobFailed('no', { cause: ApplicationFailure.create({ type: 'SinkUnusable' }) }), 1],
+    [new JobFailed('no', { cause: ApplicationFailure.create({ type: 'Unauthorized' }) }), 4],
+    [
+      new JobFailed('no', {
+        cause: new JobFailed('no', { cause: ApplicationFailure.create({ type: 'PaymentRequired' }) }),
+      }),
+      4,
+    ],
+    [new JobFailed('no', { cause: ApplicationFailure.create({ type: 'BudgetExceeded' }) }), 5],
+    [new JobFailed('no', { cause: new CancelledFailure('no') }), 6],
+    [refusal(403), 4],
+    [refusal(402), 4],
+    [refusal(404), 1],
+  ])('of %s is %d', (error, code) => {
+    expect(failureText(error).code).toBe(code);
+  });
+
+  it.each([
+    ['key', 4],
+    ['credits', 4],
+    ['budget', 5],
+    ['rate', 6],
+    ['person', 6],
+    [null, 6],
+  ] as const)('of a pause for %s is %d', (reason, code) => {
+    expect(exitCodeOfPause(reason)).toBe(code);
+  });
+
+  it('of a run that stopped is that of its reason', async () => {
+    expect(await codeOf({ phase: 'stopped', stoppedFor: 'budget' })).toBe(5);
+    expect(await codeOf({ phase: 'stopped', stoppedFor: 'person' })).toBe(6);
+    expect(await codeOf({ phase: 'failed' })).toBe(1);
+  });
+});
+
+describe('--fail-on-failed-rows', () => {
+  const complete = { ...plan, standing: 'complete', toBuy: 0 } as const;
+
+  it('is needed for failed rows to fail a command; the job is done all the same', async () => {
+    expect(await codeOf({})).toBe(0);
+    expect(await codeOf({}, true)).toBe(3);
+    expect(await codeOf({}, '4')).toBe(3);
+    expect(await codeOf({}, '5')).toBe(0);
+  });
+
+  it('fails a command that finds its job complete, too', async () => {
+    expect(await codeOf({}, true, complete)).toBe(3);
+    expect(await codeOf({}, '50%', complete)).toBe(0);
+  });
+
+  it('counts rows that could not be asked for, and takes a share of those that were tried', () => {
+    const rows = { rows: 1000, success: 90, error: 4, invalid: 6, missing: 900, vanished: 3, tags: {} };
+    const failed = (flag: string) => tooManyFailed(rows, readFailedRows(flag, []) ?? { rows: 0 });
+    expect(['9', '10', '9.9%', '10%', '0%', '0'].map(failed)).toEqual([true, false, true, false, true, true]);
+    expect(tooManyFailed({ ...rows, error: 0, invalid: 0 }, { rows: 0 })).toBe(false);
+  });
+
+  it.each(['rows.csv', '-1', '1.5', '101%', '%', ''])("refuses '%s' in a sentence", (text) => {
+    const mistakes: string[] = [];
+    expect(readFailedRows(text, mistakes)).toBe(null);
+    expect(mistakes).toEqual([expect.stringContaining(`'${text}' is not a number of rows`)]);
+  });
+});
+
+function refusal(status: number): ApiError {
+  return new ApiError({
+    endpoint: { name: 'listAgentRuns', method: 'GET', path: '/agent/runs' },
+    facts: { phase: 'answer', status, tag: null, retryAfterMs: null },
+  } as ConstructorParameters<typeof ApiError>[0]);
+}
