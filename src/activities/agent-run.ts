@@ -77,7 +77,7 @@ function orderOf(
   const wire: SendOptions = sendOptions(step.call);
   const unit = canonicalJson(step.request);
   return agentOrder(deps, {
-    ...runOrderFields(step),
+    ...runOrderFields(deps, step),
     units: [{ key: agentKeys(deps, {}, wire)(unit), unit }],
     request: () => step.request as AgentRunRequest,
     look: (_unit, run, startedAt) => look(run, startedAt),

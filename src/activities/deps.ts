@@ -23,6 +23,8 @@ export interface ActivityDeps {
   readonly purchase: Purchase;
   /** What runs at the service after its start. */
   readonly runs: WorkerRuns;
+  /** The most that one run of a job may cost here, whatever the run asks for, in micro-dollars; null or absent: no bound. */
+  readonly maxCostPerJobMicros?: number | null;
   /** The prices in force now. */
   prices(): PriceTable;
   readonly sha256: Sha256;

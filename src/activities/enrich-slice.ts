@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Context } from '@temporalio/activity';
 import type { SliceHeartbeat, SliceInput, SliceResult, StagedJob } from '../core/job.js';
+import { OverBudget } from '../core/spend.js';
 import { readSlice } from '../rows/index.js';
 import { CONTENTS } from './contents-order.js';
 import type { ActivityDeps } from './deps.js';
@@ -37,6 +38,8 @@ export function createEnrichSlice(deps: ActivityDeps) {
       },
     });
     const heart = heartbeatFrom(() => state);
+    const allowed = boundBy(deps, input);
+    const { cap } = allowed;
     try {
       const sink = deps.sinkFor(staged);
       const rowsFile = await deps.stages.slice(staged, slice);
@@ -47,7 +50,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
       const units = await unitsOf(rowsFile, wanted);
       const keys = units.map((unit) => unit.key);
       state = { ...state, units: units.length };
-      const { resumedAt, cap } = input;
+      const { resumedAt } = input;
       const order = rowOrder(deps, staged, { book, owner: attempt, units, freshness, resumedAt, cap });
       const receipt = await deps.purchase(order, control);
       const result = {
@@ -75,11 +78,30 @@ export function createEnrichSlice(deps: ActivityDeps) {
         await rm(scratch, { force: true });
       }
     } catch (error) {
-      throw toFailure(error, Context.current().info.attempt);
+      throw toFailure(allowed.told(error), Context.current().info.attempt);
     } finally {
       heart.stop();
       control.done();
     }
+  };
+}
+
+/** The lower of what the run of the job and what the worker allows; `told` names the worker's where that is the one. */
+function boundBy(
+  { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
+  { staged, cap, spentBeforeMicros }: SliceInput,
+): { readonly cap: SliceInput['cap']; told(error: unknown): unknown } {
+  const asked = { cap, told: (error: unknown) => error };
+  // A workflow of before there was this bound does not say what the job had cost.
+  if (maxCostPerJobMicros === null || spentBeforeMicros === undefined) return asked;
+  const limitMicros = spentBeforeMicros + maxCostPerJobMicros;
+  if (cap && cap.limitMicros <= limitMicros) return asked;
+  return {
+    cap: { bookPrefix: `${staged.job}/`, limitMicros },
+    told: (error) =>
+      error instanceof OverBudget && error.scope === 'job'
+        ? new OverBudget('worker', maxCostPerJobMicros, error.remainingMicros, error.openMicros, null)
+        : error,
   };
 }
 

@@ -37,7 +37,7 @@ export function createResearchRunActivities(deps: ActivityDeps) {
         waitingFor: null,
       };
       const order = researchOrder(deps, {
-        ...runOrderFields(step),
+        ...runOrderFields(deps, step),
         units: [{ key: researchKeys(deps, {}, variant)(unit), unit }],
         request: () => request,
         look: (_unit, task, startedAt) => {

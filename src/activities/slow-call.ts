@@ -3,6 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { RunLook, RunOptions, RunRequest, RunStep } from '../core/agent-run.js';
 import { transientTags } from '../core/failure.js';
 import type { UnitRecord } from '../core/journal.js';
+import { OverBudget } from '../core/spend.js';
 import { failUnlessSuccess, loneOrder, MAX_INLINE_BYTES } from './buy.js';
 import type { ActivityDeps } from './deps.js';
 import { toFailure, waiting } from './failure.js';
@@ -10,10 +11,17 @@ import type { Order } from './order.js';
 import { heartbeatFrom, stopping } from './stopping.js';
 
 /** Fields of an order of one run: what landed since its workflow began is its own. */
-export function runOrderFields({ call, askedAt }: RunStep<unknown, RunOptions>) {
+export function runOrderFields(
+  { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
+  { call, askedAt }: RunStep<unknown, RunOptions>,
+) {
   const lone = loneOrder(call.maxCostDollars === undefined ? {} : { maxCostDollars: call.maxCostDollars });
   return {
     ...lone,
+    mostMicros:
+      maxCostPerJobMicros === null
+        ? lone.mostMicros
+        : Math.min(maxCostPerJobMicros, lone.mostMicros ?? maxCostPerJobMicros),
     refused: 'throw' as const,
     freshness: {
       // A run that may have been started is not started anew by itself.
@@ -63,12 +71,18 @@ export async function buySlowly(
     const record = (await deps.journal.read(keys)).get(keys[0] as string);
     return record ? { record } : { record: null, look: looked() };
   } catch (error) {
-    throw toFailure(error, info.attempt);
+    throw toFailure(told(deps, error), info.attempt);
   } finally {
     clearTimeout(age);
     heart.stop();
     control.done();
   }
+}
+
+/** Where the worker's own bound refused the run, the failure names that. */
+function told({ maxCostPerJobMicros = null }: ActivityDeps, error: unknown): unknown {
+  if (!(error instanceof OverBudget) || error.scope !== 'call' || error.capMicros !== maxCostPerJobMicros) return error;
+  return new OverBudget('worker', error.capMicros, error.remainingMicros, error.openMicros, null);
 }
 
 /** A record of a run that ended, however; fails where there is none: refused, lost, gone. */

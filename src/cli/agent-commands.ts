@@ -19,6 +19,7 @@ export function addAgentRuns(agent: Command, chosen: Chosen): void {
     .option('--option <name=json>', 'any other field of the request; may be repeated', many)
     .option('--anew', 'start another run where the same request was answered before')
     .option('--delete-after', 'delete the run at the service once its result is here')
+    .option('--yes', 'ask nothing')
     .option('--stream', 'print its events as they come')
     .option('--json', 'the result (and each event) as one JSON object a line on stdout')
     .action((query: string | undefined, flags: AgentRunFlags) =>

@@ -1,8 +1,8 @@
 import type { AgentRequest, RunAgentOptions } from '../core/agent-run.js';
 import type { Json } from '../core/json.js';
+import { parseDollars } from '../core/money.js';
 import type { ConfigFlags } from '../worker/config.js';
 import { toContentsOptions } from './contents-flags.js';
-import { parseDollars } from './dollars-option.js';
 import { parseDuration } from './duration-option.js';
 import { readObject } from './read-object.js';
 
@@ -18,6 +18,7 @@ export interface AgentRunFlags extends ConfigFlags {
   readonly anew?: boolean;
   readonly deleteAfter?: boolean;
   readonly stream?: boolean;
+  readonly yes?: boolean;
   readonly json?: boolean;
 }
 

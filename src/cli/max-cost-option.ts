@@ -1,6 +1,5 @@
 import type { MaxCost } from '../core/job.js';
-import { toDollars } from '../core/money.js';
-import { parseDollars } from './dollars-option.js';
+import { parseDollars, toDollars } from '../core/money.js';
 
 /** `--max-cost` as typed; adds a sentence to `mistakes` where it is no amount. Undefined where it was not given. */
 export function readMaxCost(text: string | undefined, mistakes: string[]): MaxCost | undefined {

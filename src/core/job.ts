@@ -140,6 +140,8 @@ export interface SliceInput {
   readonly resumedAt: number;
   /** What the job may cost with all that it has cost before. */
   readonly cap?: SpendCap;
+  /** What the job had cost when this run of it began, in micro-dollars: a worker's own bound counts from there. */
+  readonly spentBeforeMicros?: number;
 }
 
 /** Input of the activity that ends what runs at the service for some slices of a cancelled job. */

@@ -3,6 +3,12 @@ export function toMicros(dollars: unknown): number | null {
   return typeof dollars === 'number' && Number.isFinite(dollars) && dollars >= 0 ? Math.round(dollars * 1e6) : null;
 }
 
+/** `20`, `1.00` or `0.0005` dollars, with or without `$`, in whole micro-dollars; null for what is no amount. */
+export function parseDollars(text: string): number | null {
+  const match = /^\$?(\d{1,9}(\.\d{1,6})?)$/.exec(text.trim());
+  return match ? toMicros(Number(match[1])) : null;
+}
+
 /** Micro-dollars to dollars, exact to six decimals. */
 export function toDollars(micros: number): number {
   return micros / 1e6;

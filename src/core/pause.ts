@@ -88,6 +88,14 @@ function budgetText(
       `request; ${goOn}`
     );
   }
+  if (scope === 'worker') {
+    const spent = spentMicros ?? capMicros - remainingMicros;
+    const goOn = job === null ? 'the next run may cost as much again' : `restart the worker: searchflow resume ${job}`;
+    return (
+      `${dollars(spent)} is spent of the ${dollars(capMicros)} that the worker allows a run of a job, and the rest pays for no ` +
+      `further request; raise maxCostPerJob (SEARCHFLOW_MAX_COST_PER_JOB) ${job === null ? 'or wait' : 'and'}: ${goOn}`
+    );
+  }
   const day = new Date(resetsAt ?? 0).toISOString().replace('.000Z', 'Z');
   return (
     `${dollars(capMicros - remainingMicros)} of the ${dollars(capMicros)} that the team may spend a ${scope} is spent or in ` +

@@ -58,7 +58,8 @@ export interface Spend {
 export class OverBudget extends Error {
   override readonly name = 'OverBudget';
   constructor(
-    readonly scope: 'job' | 'day' | 'month' | 'call',
+    /** `worker`: what the worker allows a run of a job. */
+    readonly scope: 'job' | 'worker' | 'day' | 'month' | 'call',
     readonly capMicros: number,
     /** What the cap leaves now, at least 0. */
     readonly remainingMicros: number,
@@ -68,9 +69,11 @@ export class OverBudget extends Error {
     readonly resetsAt: number | null,
   ) {
     super(
-      scope === 'job' || scope === 'call'
-        ? `the ${scope}'s budget of $${capMicros / 1e6} is used up`
-        : `the team's budget of $${capMicros / 1e6} a ${scope} is used up until ${new Date(resetsAt ?? 0).toISOString()}`,
+      scope === 'worker'
+        ? `the $${capMicros / 1e6} that this worker allows a run of a job (maxCostPerJob) are used up`
+        : scope === 'job' || scope === 'call'
+          ? `the ${scope}'s budget of $${capMicros / 1e6} is used up`
+          : `the team's budget of $${capMicros / 1e6} a ${scope} is used up until ${new Date(resetsAt ?? 0).toISOString()}`,
     );
   }
 }

@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { DEFAULT_TASK_QUEUE } from '../core/job.js';
+import { parseDollars } from '../core/money.js';
 import { bucketsFor, type RateProfile, rateProfiles } from '../core/rate.js';
 import { misspeltVariables } from './misspelt-variables.js';
 import { readPriceFile } from './price-file.js';
@@ -42,6 +43,10 @@ const wholeNumber = (most: number) =>
     .regex(/^\d{1,9}$/)
     .transform(Number)
     .pipe(z.number().min(1).max(most));
+const amountOfDollars = z.string().transform(parseDollars).pipe(z.number());
+const anAmount = 'an amount of dollars such as 5 or 0.50';
+/** Purchases up to this amount are not asked about unless SEARCHFLOW_ASK_ABOVE says otherwise. */
+const DEFAULT_ASK_ABOVE_MICROS = 10_000_000;
 const MAX_QPS = 10_000;
 const MAX_CONCURRENCY = 256;
 const aRate = `a whole number of requests a second from 1 to ${MAX_QPS}`;
@@ -82,6 +87,8 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     hostPort,
     'an address such as 127.0.0.1:9464',
   );
+  const askAboveMicros = reader.check(reader.variable('SEARCHFLOW_ASK_ABOVE'), amountOfDollars, anAmount);
+  const maxCostPerJobMicros = reader.check(reader.variable('SEARCHFLOW_MAX_COST_PER_JOB'), amountOfDollars, anAmount);
   const temporal = readTemporal(reader, env);
   if (reader.mistakes.length > 0) throw new UsageError(reader.mistakes.join('\n'));
 
@@ -97,6 +104,8 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     concurrency: concurrency ?? Math.min(MAX_CONCURRENCY, 5 * contentsQps(rate)),
     keepLandingMs: keepDays === null ? DEFAULT_KEEP_LANDING_MS : keepDays * 86_400_000,
     metricsAddress,
+    askAboveMicros: askAboveMicros ?? DEFAULT_ASK_ABOVE_MICROS,
+    maxCostPerJobMicros,
     temporalAddress: temporal.address,
     namespace: temporal.namespace,
     taskQueue: taskQueue ?? DEFAULT_TASK_QUEUE,

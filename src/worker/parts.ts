@@ -92,6 +92,7 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
     limiter,
     purchase,
     runs: createRuns({ transport, limiter, journal, slots, researchSlots }),
+    maxCostPerJobMicros: config.maxCostPerJobMicros ?? null,
     prices: () => pricesAt(Date.now(), config.prices),
     sha256,
     stages: store.stages,

@@ -4,7 +4,7 @@ import type { StagedJob } from '../core/job.js';
 import type { JobEntry } from '../core/job-entries.js';
 import type { Freshness, Journal } from '../core/journal.js';
 import { canonicalJson } from '../core/json.js';
-import { toMicros } from '../core/money.js';
+import { dollars, toMicros } from '../core/money.js';
 import type { PriceTable } from '../core/prices.js';
 import type { RateProfile } from '../core/rate.js';
 import { type Sink, SinkBusy } from '../core/sink.js';
@@ -36,6 +36,7 @@ interface PlanParts {
   readonly before: JobEntry | null;
   readonly rate: RateProfile;
   readonly prices: PriceTable;
+  readonly maxCostPerJobMicros?: number | null;
   readonly now: number;
 }
 
@@ -66,7 +67,14 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
         ? 'unfinished'
         : 'changed';
   const { requests, micros: estimateMicros, seconds, perSecond, isMost } = costs.total();
-  const mostMicros = toMicros(request.maxCostDollars) ?? Number.POSITIVE_INFINITY;
+  const allowedMicros = parts.maxCostPerJobMicros ?? null;
+  const askedMicros = toMicros(request.maxCostDollars) ?? Number.POSITIVE_INFINITY;
+  const mostMicros = Math.min(askedMicros, allowedMicros ?? Number.POSITIVE_INFINITY);
+  if (allowedMicros !== null && allowedMicros < Math.min(askedMicros, estimateMicros)) {
+    notes.push(
+      `The worker allows a run of a job ${dollars(allowedMicros)} (SEARCHFLOW_MAX_COST_PER_JOB): there the job will pause.`,
+    );
+  }
   const team = await teamBudgetNote(parts.journal, Math.min(estimateMicros, mostMicros));
   return {
     staged,
@@ -80,6 +88,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
     seconds,
     perSecond,
     badRows: manifest.firstBad,
+    allowedMicros,
     notes: team === null ? notes : [...notes, team],
   };
 }

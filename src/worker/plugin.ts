@@ -8,6 +8,7 @@ import { type OperationName, operationTable } from '../api/operations.js';
 import type { WireOptions } from '../api/transport.js';
 import { DEFAULT_TASK_QUEUE } from '../core/job.js';
 import type { Journal, UnitRecord } from '../core/journal.js';
+import { toMicros } from '../core/money.js';
 import type { PriceTable } from '../core/prices.js';
 import type { RateProfile } from '../core/rate.js';
 import { Secret } from '../core/secret.js';
@@ -46,6 +47,11 @@ export interface SearchflowPluginOptions extends WireOptions {
   readonly keyQps?: number;
   /** Paid requests in flight at most. Default: enough to fill the limit at 5 s latency, at most 256. */
   readonly concurrency?: number;
+  /**
+   * The most that one run of a job may cost, in dollars: of `enrichCsv`, `runAgentRows`, `runAgent` and `runResearch`. It holds where
+   * the input names no `maxCostDollars`, or a higher one. Default: no bound.
+   */
+  readonly maxCostPerJob?: number;
   /** File (mode 0600) for secrets that the service tells once, such as a monitor's webhook secret; `createMonitor` needs it. */
   readonly secretFile?: string;
   /** Told what takes long, in a sentence. Default: nobody. */
@@ -177,6 +183,9 @@ function forwarded(opened: Readonly<Opened>): Record<string, (...args: never[]) 
 function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
   const baseUrl = options.baseUrl ?? DEFAULT_BASE_URL;
   const qps = options.qps ?? 10;
+  const allowed = options.maxCostPerJob === undefined ? null : toMicros(options.maxCostPerJob);
+  if (allowed === null && options.maxCostPerJob !== undefined)
+    throw new UsageError(`maxCostPerJob must be a non-negative number of dollars (got ${options.maxCostPerJob}).`);
   return {
     service: options.origin === 'sandbox' ? 'sandbox' : 'live',
     origin: options.origin ?? baseUrl.replace(/\/+$/, ''),
@@ -194,6 +203,7 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
     rateIsShare: options.qps !== undefined,
     concurrency: options.concurrency ?? Math.min(256, qps * 5),
     keepLandingMs: DEFAULT_KEEP_LANDING_MS,
+    maxCostPerJobMicros: allowed,
     secretFile: options.secretFile === undefined ? null : resolve(options.secretFile),
     wire: wireOf(options),
     temporalAddress: null,

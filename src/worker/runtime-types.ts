@@ -66,6 +66,10 @@ export interface RuntimeConfig {
   readonly agentSlots?: number;
   /** Price tables in the place of those built in. */
   readonly prices?: readonly PriceTable[];
+  /** A command asks before it buys for more than this, in micro-dollars; none: it never asks. */
+  readonly askAboveMicros?: number;
+  /** The most that one run of a job may cost on a worker with this configuration, in micro-dollars, whatever the run asks for; none: no bound. */
+  readonly maxCostPerJobMicros?: number | null;
   /** File of secrets that the service tells once, mode 0600; none: operations that need it refuse. Absolute. */
   readonly secretFile?: string | null;
   /** How requests stand on the wire and which limits they are checked against, where not by the defaults. */
@@ -128,6 +132,8 @@ export interface JobPlan {
   /** Requests a second that the configured limit allows. */
   readonly perSecond: number;
   readonly badRows: readonly BadRow[];
+  /** What the worker allows a run of a job, in micro-dollars (`maxCostPerJobMicros`); null or absent: no bound. */
+  readonly allowedMicros?: number | null;
   /** Sentences a person should read: other options, pruned bodies, a locked warehouse. */
   readonly notes: readonly string[];
 }

@@ -68,6 +68,7 @@ class StoreRuntime implements Runtime {
         sink: this.#warehouses.of(staged),
         rate: rateProfileOf(this.#config),
         prices: pricesAt(Date.now(), this.#config.prices),
+        maxCostPerJobMicros: this.#config.maxCostPerJobMicros ?? null,
         now: Date.now(),
       });
       return this.#store.shared && !isPostgresUrl(staged.into) ? { ...plan, notes: [...plan.notes, oneMachine] } : plan;

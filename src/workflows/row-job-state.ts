@@ -35,10 +35,14 @@ export interface RowJobState {
 }
 
 /** What a slice may cost: what the job had cost when this run of it began, and what the run may cost. */
-export function capOf({ staged, before, maxCostMicros = null }: RowJobState): Pick<SliceInput, 'cap'> {
-  if (maxCostMicros === null) return {};
-  const limitMicros = (before.committedMicros ?? before.costMicros) + maxCostMicros;
-  return { cap: { bookPrefix: `${staged.job}/`, limitMicros } };
+export function capOf({
+  staged,
+  before,
+  maxCostMicros = null,
+}: RowJobState): Pick<SliceInput, 'cap' | 'spentBeforeMicros'> {
+  const spentBeforeMicros = before.committedMicros ?? before.costMicros;
+  if (maxCostMicros === null) return { spentBeforeMicros };
+  return { spentBeforeMicros, cap: { bookPrefix: `${staged.job}/`, limitMicros: spentBeforeMicros + maxCostMicros } };
 }
 
 /** How far a job is; `undone`: slices that are not loaded. Until its rows are staged it is called by its workflow's id. */

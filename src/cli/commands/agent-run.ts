@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AgentRunResult } from '../../core/agent-run.js';
+import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../../core/agent-run.js';
+import { dollars } from '../../core/money.js';
+import { estimateAgentRun, pricesAt } from '../../core/prices.js';
 import { type AgentRunHandle, startAgentRun, withAgentCalls } from '../../worker/agent-control.js';
-import { JobFailed } from '../../worker/runtime-types.js';
+import { JobFailed, type RuntimeConfig } from '../../worker/runtime-types.js';
 import { type AgentRunFlags, toAgentRequest } from '../agent-request.js';
+import { agreed, type Purchase } from '../ask.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { checkReachable } from '../reach.js';
 import { endText, eventText, lookText, outputText } from '../render/agent.js';
@@ -30,6 +33,10 @@ export async function agentRun(context: Context, query: string | undefined, flag
   const config = settings(context, flags, mistakes);
   return withRuntime(context, config, { sends: true }, async (session) => {
     await checkReachable(config);
+    if (!(await agreed(context, config, purchaseOf(request, options, config, flags)))) {
+      terminal.say('Nothing was bought.');
+      return exitCodes.usage;
+    }
     const access = await session.runtime.workflows({ worker: true });
     session.working();
     const handle = await startAgentRun(access, request, options);
@@ -50,6 +57,28 @@ export async function agentRun(context: Context, query: string | undefined, flag
     }
     return endCodes[result.status] ?? exitCodes.failed;
   });
+}
+
+/** What the run may cost. One that goes on already, or was answered before, is not bought again: that shows only later. */
+function purchaseOf(
+  request: AgentRequest,
+  { maxCostDollars }: RunAgentOptions,
+  { prices, maxCostPerJobMicros }: RuntimeConfig,
+  { yes = false }: AgentRunFlags,
+): Purchase {
+  const most = maxCostDollars ?? request.budget?.maxCostDollars;
+  const estimate = estimateAgentRun(request.effort, most, pricesAt(Date.now(), prices));
+  const micros = Math.min(estimate, maxCostPerJobMicros ?? estimate);
+  const cost = `at most ${dollars(micros)}`;
+  const question = `Spend ${cost} of real money on this agent run?`;
+  return {
+    micros,
+    told: `This costs ${cost} of real money`,
+    question,
+    yes,
+    bounded: maxCostDollars !== undefined,
+    always: false,
+  };
 }
 
 /** What the workflow's failures call an option has another name here. */

@@ -1,8 +1,8 @@
+import { parseDollars } from '../../core/money.js';
 import type { SpendCaps } from '../../core/spend.js';
 import type { ConfigFlags } from '../../worker/config.js';
 import { UsageError } from '../../worker/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
-import { parseDollars } from '../dollars-option.js';
 import { dollars } from '../render/amounts.js';
 import { limitsData, limitsText } from '../render/limits.js';
 import { withRuntime } from '../session.js';

@@ -1,8 +1,8 @@
 import { exitCodeOfPause } from '../../core/exit-codes.js';
 import type { JobSummary } from '../../core/job.js';
+import { toMicros } from '../../core/money.js';
 import type { BadRow, EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../../worker/runtime-types.js';
-import { UsageError } from '../../worker/runtime-types.js';
-import { askYesNo } from '../ask.js';
+import { agreed, type Purchase } from '../ask.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { type FailedRows, tooManyFailed } from '../failed-rows-option.js';
 import { follow } from '../follow.js';
@@ -29,9 +29,6 @@ export interface EnrichManner {
   readonly failedRows?: FailedRows | null;
 }
 
-/** On a terminal, more than this for real is asked about first, in micro-dollars. */
-const ASK_ABOVE_MICROS = 10_000_000;
-
 /** Plans an enrichment, and unless that was all, runs it to its end. */
 export async function runEnrich(
   context: Context,
@@ -52,7 +49,7 @@ export async function runEnrich(
     terminal.say(announcement(plan, config));
     for (const note of plan.notes) terminal.say(`Note: ${printable(note)}`);
     if (plan.standing === 'complete') return finishComplete(context, config, session, plan, request.csv, manner);
-    if (!(await agreed(context, config, plan, manner))) {
+    if (plan.toBuy > 0 && !(await agreed(context, config, purchaseOf(plan, manner)))) {
       terminal.say('Nothing was bought.');
       return exitCodes.usage;
     }
@@ -79,20 +76,17 @@ export function announcement(plan: JobPlan, config: RuntimeConfig): string {
   return `${printable(staged.name)}: ${some(staged.rows, 'row')}, ${buys}${bought}${bad}; on ${serviceText(config)}.`;
 }
 
-async function agreed(context: Context, config: RuntimeConfig, plan: JobPlan, manner: EnrichManner): Promise<boolean> {
-  if (config.service === 'sandbox' || manner.yes || plan.toBuy === 0) return true;
+/** What the run of a plan would buy. */
+function purchaseOf(plan: JobPlan, { yes, asksAlways }: EnrichManner): Purchase {
   const micros = Math.min(plan.estimateMicros, atMost(plan) ?? Number.POSITIVE_INFINITY);
-  if (!manner.asksAlways && (micros <= ASK_ABOVE_MICROS || !context.terminal.asks)) return true;
-  if (!context.terminal.asks) {
-    throw new UsageError('This spends real money and nobody can be asked here; give --yes to agree beforehand.');
-  }
+  const cost = micros < plan.estimateMicros ? `at most ${dollars(micros)}` : aboutDollars(plan);
   const units = someOf(plan.toBuy, plan.staged.operation);
-  return askYesNo(
-    context,
+  const question =
     micros < plan.estimateMicros
-      ? `Spend at most ${dollars(micros)} of real money on ${units}?`
-      : `Buy ${units} for ${aboutDollars(plan)} of real money?`,
-  );
+      ? `Spend ${cost} of real money on ${units}?`
+      : `Buy ${units} for ${cost} of real money?`;
+  const bounded = toMicros(plan.request.maxCostDollars) !== null;
+  return { micros, told: `This costs ${cost} of real money`, question, yes, bounded, always: asksAlways };
 }
 
 /** A job that is whole costs nothing; its CSV is written again where it was asked for, since it may be gone. */

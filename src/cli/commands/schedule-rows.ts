@@ -1,12 +1,12 @@
 import { toMicros } from '../../core/money.js';
-import { type EnrichRequest, type JobPlan, type RuntimeConfig, UsageError } from '../../worker/runtime-types.js';
+import type { EnrichRequest, JobPlan, RuntimeConfig } from '../../worker/runtime-types.js';
 import { rowsWork } from '../../worker/schedule-rows.js';
-import { askYesNo } from '../ask.js';
+import { agreed, type Purchase } from '../ask.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { keepSchedule } from '../keep-schedule.js';
 import { checkWarehouse } from '../reach.js';
 import { dollars, duration } from '../render/amounts.js';
-import { planData, planText } from '../render/plan.js';
+import { atMost, planData, planText } from '../render/plan.js';
 import { printable } from '../render/printable.js';
 import type { ScheduleWish } from '../schedule-flags.js';
 import { withRuntime } from '../session.js';
@@ -34,8 +34,8 @@ export async function scheduleRows(
     if (wish.timing !== 'never') {
       terminal.say(`Now it would be ${announcement(plan, config)}`);
       for (const note of plan.notes) terminal.say(`Note: ${printable(note)}`);
-      terminal.say(runCost(request));
-      if (!(await agreed(context, config, plan, manner))) {
+      terminal.say(runCost(plan));
+      if (!(await agreed(context, config, purchaseOf(plan, manner)))) {
         terminal.say('No schedule was made.');
         return exitCodes.usage;
       }
@@ -46,10 +46,11 @@ export async function scheduleRows(
 }
 
 /** What a run will buy and cost, whatever the file holds by then. */
-function runCost({ refreshAfterMs, retryFailed, maxCostDollars }: EnrichRequest): string {
+function runCost(plan: JobPlan): string {
+  const { refreshAfterMs, retryFailed } = plan.request;
   const old = refreshAfterMs === null ? '' : `, what is older than ${duration(refreshAfterMs / 1000)}`;
   const failed = retryFailed ? ', what failed for a passing reason' : '';
-  const most = toMicros(maxCostDollars);
+  const most = atMost(plan);
   const bound =
     most === null
       ? 'without a bound: --max-cost gives each run one'
@@ -57,16 +58,17 @@ function runCost({ refreshAfterMs, retryFailed, maxCostDollars }: EnrichRequest)
   return `Each run buys what is new in the file by then${old}${failed}, ${bound}.`;
 }
 
-/** A schedule spends again and again: for real money somebody agrees to it, or bounds it. */
-async function agreed(context: Context, config: RuntimeConfig, plan: JobPlan, { yes }: EnrichManner): Promise<boolean> {
-  const most = toMicros(plan.request.maxCostDollars);
-  if (config.service === 'sandbox' || yes) return true;
-  if (context.terminal.asks) {
-    const bound = most === null ? 'without a bound' : `at most ${dollars(most)} of real money`;
-    return askYesNo(context, `Spend ${bound} on each run?`);
-  }
-  if (most !== null) return true;
-  throw new UsageError(
-    'A schedule spends real money again and again, and nobody can be asked here: give --max-cost DOLLARS for each run, or --yes.',
-  );
+/** What each run of the schedule may buy: somebody agrees to it, or bounds it, however little a run costs now. */
+function purchaseOf(plan: JobPlan, { yes }: EnrichManner): Purchase {
+  const most = atMost(plan);
+  const cost = most === null ? 'without a bound' : `at most ${dollars(most)} of real money`;
+  const told = `Each run of the schedule spends real money, ${most === null ? cost : `at most ${dollars(most)}`}`;
+  return {
+    micros: most,
+    told,
+    question: `Spend ${cost} on each run?`,
+    yes,
+    bounded: toMicros(plan.request.maxCostDollars) !== null,
+    always: true,
+  };
 }

@@ -21,8 +21,10 @@ export function serviceText(config: Pick<RuntimeConfig, 'service' | 'origin'>): 
 }
 
 /** What the run may cost, in micro-dollars; null for no bound. */
-export function atMost({ request }: Pick<JobPlan, 'request'>): number | null {
-  return toMicros(request.maxCostDollars);
+export function atMost({ request, allowedMicros = null }: Pick<JobPlan, 'request' | 'allowedMicros'>): number | null {
+  const askedMicros = toMicros(request.maxCostDollars);
+  if (allowedMicros === null || askedMicros === null) return askedMicros ?? allowedMicros;
+  return Math.min(askedMicros, allowedMicros);
 }
 
 /** What it will cost, in words: about so much by the list, or at most so much where it is metered. */

@@ -110,7 +110,7 @@ it('a schedule is made with what it costs told before, listed, shown, paused, tr
 });
 
 it.each([
-  [['--every', '1d'], 'give --max-cost DOLLARS for each run, or --yes'],
+  [['--every', '1d'], 'Pass --yes to confirm, or --max-cost DOLLARS to set a bound'],
   [['--cron', '99 6 * * *', '--yes'], "--cron: the Temporal server can't use '99 6 * * *'"],
 ])('refuses enrich with %j in a sentence', async (args, sentence) => {
   const { code, err } = await run('enrich', folder.input, ...args);

@@ -190,7 +190,7 @@ describe('enrich', () => {
   it('refuses to spend real money unasked where it must ask and nobody is there', async () => {
     const { runtime, calls } = fakeRuntime();
     const { context } = fakeContext(runtime);
-    await expect(run(context, { asksAlways: true })).rejects.toThrow('give --yes');
+    await expect(run(context, { asksAlways: true })).rejects.toThrow('Pass --yes');
     expect(calls).not.toContain('start');
     expect(await run(fakeContext(runtime).context, { asksAlways: true, yes: true })).toBe(0);
   });

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { type EnrichCsvInput, workflowNames } from '../../../src/core/job.js';
+import { SearchflowPlugin } from '../../../src/worker/plugin.js';
+import { startService } from '../../service/service.mjs';
+import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { startHost } from '../../support/jobs/host.js';
+import { boughtAgain, openSetting } from '../../support/jobs/setting.js';
+import { openTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+afterAll(() => temporal?.teardown());
+
+const soon = { timeout: 40_000, interval: 20 };
+
+it.each<[string, Partial<EnrichCsvInput>, string]>([
+  ['names no bound', {}, 'that the worker allows a run of a job'],
+  ['names a higher bound', { maxCostDollars: 5 }, 'that the worker allows a run of a job'],
+  ['lifts its bound', { maxCostDollars: 'none' }, 'that the worker allows a run of a job'],
+  ['names a lower bound', { maxCostDollars: 0.05 }, 'of the $0.05 that this run may cost'],
+])('a worker with maxCostPerJob bounds a workflow whose input %s', async (_, changes, said) => {
+  const setting = await openSetting(temporal, { config: { maxCostPerJobMicros: 100_000 } });
+  onTestFinished(() => setting.close());
+  const job = await setting.begin(plainRows(200), changes);
+  await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('budget');
+  await expect.poll(async () => (await job.progress()).message, soon).toContain(said);
+  const most = changes.maxCostDollars === 0.05 ? 50_000 : 100_000;
+  expect(setting.sandbox.bill().micros).toBeLessThanOrEqual(most);
+  expect(setting.sandbox.bill().micros).toBeGreaterThanOrEqual(0.9 * most);
+  await job.handle.cancel();
+  await job.result().catch(() => undefined);
+});
+
+it('a run that reached it goes on after the ceiling was raised and the worker restarted; a resume alone does not lift it', async () => {
+  const setting = await openSetting(temporal, { config: { maxCostPerJobMicros: 100_000 } });
+  onTestFinished(() => setting.close());
+  const rows = plainRows(200);
+  const job = await setting.begin(rows);
+  await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('budget');
+  await job.resume({ maxCostDollars: 'none' });
+  await expect.poll(async () => (await job.progress()).pausedFor, soon).toBeNull();
+  await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('budget');
+  expect(setting.sandbox.bill().micros).toBeLessThanOrEqual(100_000);
+  await setting.host().stop();
+  const raised = await startHost(temporal, { ...setting.config, maxCostPerJobMicros: 1_000_000 });
+  onTestFinished(() => raised.stop());
+  await job.resume();
+  expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { success: 200 } });
+  expect(boughtAgain(setting.sandbox)).toEqual({});
+});
+
+it('a lone agent run gets it as its budget, or is refused where its price is fixed and higher', async () => {
+  const service = await startService({ agents: {} });
+  const folder = new Folder();
+  const config = folder.config(service.url, { maxCostPerJobMicros: 2_000_000 });
+  const host = await startHost(temporal, config);
+  onTestFinished(async () => {
+    await host.stop();
+    await service.close();
+    folder.remove();
+  });
+  const run = (request: object, options: object, taskQueue = config.taskQueue) =>
+    temporal.client.workflow.execute(workflowNames.runAgent, {
+      workflowId: randomUUID(),
+      taskQueue,
+      args: [request, options],
+    });
+  await run({ query: 'Who makes this?', effort: 'ultra' }, { maxCostDollars: 15 });
+  expect([...service.agents.runs.values()][0]?.request).toMatchObject({ budget: { maxCostDollars: 2 } });
+  const poorer = {
+    ...config,
+    taskQueue: `${config.taskQueue}-2`,
+    stateDir: `${config.stateDir}-2`,
+    maxCostPerJobMicros: 100_000,
+  };
+  const cheaper = await startHost(temporal, poorer);
+  onTestFinished(() => cheaper.stop());
+  const refused = run({ query: 'Who else?', effort: 'high' }, {}, poorer.taskQueue);
+  await expect(refused).rejects.toMatchObject({
+    cause: {
+      type: 'BudgetExceeded',
+      message: expect.stringContaining('this worker allows a run of a job (maxCostPerJob)'),
+    },
+  });
+  expect(service.agents.starts).toHaveLength(1);
+});
+
+it.each([-1, Number.NaN, '5'])('the plugin refuses %s for maxCostPerJob', (maxCostPerJob) => {
+  expect(() => new SearchflowPlugin({ apiKey: 'key', maxCostPerJob: maxCostPerJob as number })).toThrow(
+    `maxCostPerJob must be a non-negative number of dollars (got ${maxCostPerJob}).`,
+  );
+});

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { agreed } from '../../../src/cli/ask.js';
+import { agentRun } from '../../../src/cli/commands/agent-run.js';
+import { runEnrich } from '../../../src/cli/commands/run-enrich.js';
+import { scheduleRows } from '../../../src/cli/commands/schedule-rows.js';
+import { failureText } from '../../../src/cli/failure-text.js';
+import { planData } from '../../../src/cli/render/plan.js';
+import { settings } from '../../../src/cli/settings.js';
+import type { EnrichRequest, JobPlan } from '../../../src/worker/runtime-types.js';
+import { fakeContext, fakeRuntime, listen, plan, request } from '../../support/cli/fake-runtime.js';
+
+let service: Awaited<ReturnType<typeof listen>>;
+beforeAll(async () => {
+  service = await listen();
+});
+afterAll(() => service.close());
+
+const dear: JobPlan = { ...plan, estimateMicros: 20_000_000 };
+const manner = { json: false, dryRun: false, yes: false, asksAlways: false };
+
+/** What an enrichment does without a terminal: its exit code and what it called, or why it refused. */
+async function enrich(
+  planned: JobPlan,
+  changes: Partial<EnrichRequest> = {},
+  yes = false,
+  env: Record<string, string> = {},
+): Promise<{ code: number; text: string; calls: readonly string[] }> {
+  const { runtime, calls } = fakeRuntime({ plan: async (asked) => ({ ...planned, request: asked }) });
+  const { context } = fakeContext(runtime);
+  const config = settings({ ...context, env: { ...context.env, ...env } }, {});
+  const asked = { ...request, ...changes };
+  const { code, text } = await runEnrich(context, config, asked, { ...manner, yes }).then(
+    (ended) => ({ code: ended as number, text: '' }),
+    failureText,
+  );
+  return { code, text, calls };
+}
+
+describe('without a terminal', () => {
+  it('buys nothing above $10 unconfirmed, says the amount and the way out, and ends with 2', async () => {
+    const { code, text, calls } = await enrich(dear);
+    expect(code).toBe(2);
+    expect(text).toContain('about $20.00 of real money, and there is no terminal to confirm it on');
+    expect(text).toContain('$10.00 (SEARCHFLOW_ASK_ABOVE)');
+    expect(text.split('\n')[1]).toBe('Pass --yes to confirm, or --max-cost DOLLARS to set a bound.');
+    expect(calls).not.toContain('start');
+  });
+
+  it.each<[string, Parameters<typeof enrich>]>([
+    ['--yes', [dear, {}, true]],
+    ['--max-cost with an amount', [dear, { maxCostDollars: 50 }]],
+    ['an estimate of $10', [{ ...dear, estimateMicros: 10_000_000 }]],
+    ['nothing to buy', [{ ...dear, toBuy: 0 }]],
+    ['a higher amount in SEARCHFLOW_ASK_ABOVE', [dear, {}, false, { SEARCHFLOW_ASK_ABOVE: '20' }]],
+  ])('buys with %s', async (_, args) => {
+    expect(await enrich(...args)).toMatchObject({ code: 0, calls: expect.arrayContaining(['start']) });
+  });
+
+  it.each([true, false])('never asks on the sandbox, with a terminal (%s) or without', async (tty) => {
+    const { context, err } = fakeContext(fakeRuntime().runtime, { tty });
+    const purchase = { micros: null, told: '', question: 'Sure?', yes: false, bounded: false, always: true };
+    expect(await agreed(context, { service: 'sandbox', askAboveMicros: 0 }, purchase)).toBe(true);
+    expect(err()).toBe('');
+  });
+
+  it('takes --max-cost none for no bound, and a lower SEARCHFLOW_ASK_ABOVE for the amount that needs confirming', async () => {
+    expect(await enrich(dear, { maxCostDollars: 'none' })).toMatchObject({ code: 2 });
+    expect(await enrich(plan, {}, false, { SEARCHFLOW_ASK_ABOVE: '0.10' })).toMatchObject({ code: 2 });
+  });
+
+  it('starts no agent run that may cost more, whose effort or own budget says so', async () => {
+    const { runtime, calls } = fakeRuntime();
+    const run = (flags: object) => agentRun(fakeContext(runtime).context, 'Who makes this?', flags).catch(failureText);
+    expect(await run({ effort: 'ultra' })).toMatchObject({ code: 2, text: expect.stringContaining('at most $20.00') });
+    expect(await run({ option: ['budget={"maxCostDollars":12}'] })).toMatchObject({ code: 2 });
+    expect(calls).not.toContain('workflows');
+    for (const flags of [{ effort: 'ultra', yes: true }, { effort: 'ultra', maxCost: '15' }, { effort: 'auto' }])
+      expect(await run(flags)).toMatchObject({ code: 1, text: 'there is no server' });
+  });
+
+  it('makes no schedule, however little a run costs now', async () => {
+    const make = (changes: Partial<EnrichRequest>, yes = false) => {
+      const { runtime } = fakeRuntime({ plan: async (asked) => ({ ...plan, request: asked }) });
+      const { context } = fakeContext(runtime);
+      const wish = { name: null, timing: { everyMs: 86_400_000 } };
+      const asked = { ...request, ...changes };
+      return scheduleRows(context, settings(context, {}), asked, wish, { ...manner, yes }).catch(failureText);
+    };
+    expect(await make({})).toMatchObject({
+      code: 2,
+      text: expect.stringContaining('spends real money, without a bound, and there is no terminal'),
+    });
+    for (const made of [make({ maxCostDollars: 5 }), make({}, true)])
+      expect(await made).toMatchObject({ text: 'there is no server' });
+  });
+});
+
+it('a plan tells the lower of --max-cost and what the worker allows', () => {
+  const most = (maxCostDollars: number | 'none' | undefined, allowedMicros: number | null) =>
+    planData(
+      { ...plan, request: { ...request, ...(maxCostDollars === undefined ? {} : { maxCostDollars }) }, allowedMicros },
+      {
+        service: 'live',
+        origin: '',
+      },
+    );
+  expect(most(undefined, 2_000_000)).toMatchObject({ maxDollars: 2 });
+  expect(most('none', 2_000_000)).toMatchObject({ maxDollars: 2 });
+  expect(most(5, 2_000_000)).toMatchObject({ maxDollars: 2 });
+  expect(most(1, 2_000_000)).toMatchObject({ maxDollars: 1 });
+  expect(most(1, null)).toMatchObject({ maxDollars: 1 });
+});
+
+it.each(['SEARCHFLOW_ASK_ABOVE', 'SEARCHFLOW_MAX_COST_PER_JOB'])('refuses a %s that is no amount', (name) => {
+  const { context } = fakeContext(fakeRuntime().runtime);
+  expect(() => settings({ ...context, env: { ...context.env, [name]: '-1' } }, {})).toThrow(
+    `${name}: '-1' (environment) is not an amount of dollars such as 5 or 0.50.`,
+  );
+});
