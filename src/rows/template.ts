@@ -1,5 +1,6 @@
 import { Liquid, type Template } from 'liquidjs';
 import type { Json } from '../core/json.js';
+import { nearest } from '../core/nearest.js';
 import { quoted } from './csv-error.js';
 
 /** A template that can't be used: one sentence with its place. Nothing was staged. */
@@ -54,8 +55,8 @@ export class MissingValue extends Error {
 }
 
 /**
- * Compiles JSON whose texts are Liquid templates over the columns of a table: `{{name}}`, `{{row["company name"]}}` for names that
- * are no words, filters such as `{{name | strip | default: "unknown"}}`. White space around a rendered text is dropped.
+ * Compiles JSON whose texts are Liquid templates over the columns of a table: `{{name}}`, `{{Website URL}}`, in tags and in arguments of
+ * filters `row["Website URL"]` for names that are no words, filters such as `{{name | strip | default: "unknown"}}`. White space around a rendered text is dropped.
  * Throws {@link TemplateError} for a template that is wrong or names a column that is not there.
  */
 export function compileTemplate(template: Json, columns: readonly string[]): RowTemplate {
@@ -94,7 +95,7 @@ function compile(value: Json, path: string, columns: readonly string[], used: Se
 function compileText(text: string, path: string, columns: readonly string[], used: Set<string>): Part {
   const place = placeOf(path);
   try {
-    const parsed = engine.parse(text);
+    const parsed = engine.parse(withRowLookups(text, columns));
     const names = engine.globalVariableSegmentsSync(parsed).map((segments) => {
       const [first, second] = segments;
       return first === 'row' && typeof second === 'string' ? second : String(first);
@@ -103,7 +104,7 @@ function compileText(text: string, path: string, columns: readonly string[], use
       if (name === 'row') continue;
       if (!columns.includes(name)) {
         throw new TemplateError(
-          `${place} names ${quoted(name)}, which is no column; the columns are ${columns.slice(0, 30).map(quoted).join(', ')}`,
+          `${place} names ${quoted(name)}, which is no column; the columns are ${columns.slice(0, 30).map(quoted).join(', ')}${hint(name, text, columns)}`,
         );
       }
       used.add(name);
@@ -111,8 +112,48 @@ function compileText(text: string, path: string, columns: readonly string[], use
     return { text: parsed, names, path };
   } catch (error) {
     if (error instanceof TemplateError) throw error;
-    throw new TemplateError(`${place} is wrong: ${firstLine(error)}`);
+    const meant = columns.find((name) => !isWord(name) && name.trim() !== '' && text.includes(name));
+    const way =
+      meant === undefined ? '' : `; in tags and filters write the column ${quoted(meant)} as ${lookup(meant)}`;
+    throw new TemplateError(`${place} is wrong: ${firstLine(error)}${way}`);
   }
+}
+
+/** An output, such as `{{ Website URL | strip }}`, in its parts; what stands in `raw` is none. */
+const OUTPUT = /(\{%-?\s*raw\s*-?%\}[\s\S]*?\{%-?\s*endraw\s*-?%\})|(\{\{-?)\s*([\s\S]*?)\s*(-?\}\})/g;
+/** Words that are values of Liquid's own. */
+const values = ['true', 'false', 'nil', 'null', 'empty', 'blank', 'row'];
+
+/** Whether Liquid reads this name of a column as one variable. */
+const isWord = (name: string): boolean => /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(name) && !values.includes(name);
+
+const lookup = (name: string): string => `row[${JSON.stringify(name)}]`;
+
+/** The template with columns whose names are no words looked up in `row`: Liquid would read `Website URL` as two variables. */
+function withRowLookups(text: string, columns: readonly string[]): string {
+  const longestFirst = [...columns].sort((a, b) => b.length - a.length);
+  return text.replace(OUTPUT, (whole, raw: string | undefined, open: string, inner: string, close: string) => {
+    if (raw !== undefined) return whole;
+    const isNamed = (name: string) => inner.startsWith(name) && /^\s*(\||$)/.test(inner.slice(name.length));
+    const exact = longestFirst.find((name) => name !== '' && isNamed(name));
+    if (exact !== undefined && isWord(exact)) return whole;
+    const column = exact ?? longestFirst.find((name) => name.trim() !== '' && isNamed(name.trim()));
+    if (column === undefined) return whole;
+    return `${open} ${lookup(column)}${inner.slice((exact ?? column.trim()).length)} ${close}`;
+  });
+}
+
+/** The column that may be meant, in the form that a template takes. */
+function hint(name: string, text: string, columns: readonly string[]): string {
+  const plain = (from: string) => from.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
+  const outputs = [...text.matchAll(OUTPUT)].flatMap(([, , , inner]) => inner?.split('|', 1)[0]?.trim() ?? []);
+  const asked = outputs.find((inner) => inner.includes(name)) ?? name;
+  const meant =
+    columns.find((column) => plain(column) !== '' && [plain(asked), plain(name)].includes(plain(column))) ??
+    nearest(asked, columns) ??
+    nearest(name, columns);
+  if (meant === null || meant.trim() === '') return '';
+  return `; did you mean {{${meant}}}${isWord(meant) ? '' : ` (in tags and filters ${lookup(meant)})`}?`;
 }
 
 function render(value: Compiled, scope: object): Json {

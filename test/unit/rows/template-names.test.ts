@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compileTemplate, type MissingValue } from '../../../src/rows/template.js';
+
+const columns = [
+  'name',
+  'Website URL',
+  'E-Mail',
+  'Firma/Name',
+  'a "quoted" one',
+  'a|b',
+  ' padded ',
+  'true',
+  '1st',
+  'x.y',
+];
+const cells = columns.map((name) => `<${name}>`);
+const render = (text: string) => compileTemplate(text, columns).render(cells);
+const refused = (text: string): string => {
+  try {
+    compileTemplate(text, columns);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error('it was taken');
+};
+
+describe('a column whose name is no word', () => {
+  it.each([
+    ['{{Website URL}}', 'Website URL'],
+    ['{{ Website URL | strip | default: "none" }}', 'Website URL'],
+    ['{{- Website URL -}}', 'Website URL'],
+    ['{{Firma/Name}}', 'Firma/Name'],
+    ['{{E-Mail}}', 'E-Mail'],
+    ['{{a "quoted" one}}', 'a "quoted" one'],
+    ['{{a|b}}', 'a|b'],
+    ['{{padded}}', ' padded '],
+    ['{{true}}', 'true'],
+    ['{{1st}}', '1st'],
+    ['{{x.y}}', 'x.y'],
+  ])('is written as %s', (text, column) => {
+    expect(render(text)).toBe(`<${column}>`);
+    expect(compileTemplate(text, columns).columns).toEqual([column]);
+  });
+
+  it('is named where its cell is empty', () => {
+    const compiled = compileTemplate('{{name}} at {{Website URL}}', columns);
+    const column = (() => {
+      try {
+        compiled.render(columns.map((name) => (name === 'Website URL' ? ' ' : name)));
+      } catch (error) {
+        return (error as MissingValue).column;
+      }
+      return null;
+    })();
+    expect(column).toBe('Website URL');
+  });
+
+  it('may have any name that a header may have', () => {
+    const name = fc
+      .string({ unit: 'grapheme', minLength: 1 })
+      .filter((text) => text.trim() !== '' && !/[{}]|^-|-$/.test(text.trim()));
+    fc.assert(
+      fc.property(name, (column) => {
+        expect(compileTemplate(`{{${column}}}`, [column]).render(['x'])).toBe('x');
+      }),
+    );
+  });
+
+  it('leaves what stands in raw, and other variables, as they are', () => {
+    expect(render('{{name}}{% raw %}{{Website URL}}{% endraw %}')).toBe('<name>{{Website URL}}');
+    expect(render('{% if row["Website URL"] %}{{ Website URL }}{% endif %}')).toBe('<Website URL>');
+  });
+
+  it.each(['{{website url}}', '{{Website_URL}}', '{{Website  Url | strip}}', '{{WebsiteURL}}'])(
+    'is suggested in the form that works for %s',
+    (text) => {
+      expect(refused(text)).toMatch(/did you mean {{Website URL}} \(in tags and filters row\["Website URL"\]\)\?$/);
+    },
+  );
+
+  it('is suggested in the form for tags where it stands in one', () => {
+    expect(refused('{% if Website URL %}{{name}}{% endif %}')).toContain('row["Website URL"]');
+    expect(refused('{{name | append: Website URL}}')).toContain('row["Website URL"]');
+    expect(refused('{{nmae}}')).toMatch(/did you mean {{name}}\?$/);
+  });
+});
