@@ -45,6 +45,7 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
   return {
     input: file,
     urlColumn: flags.urlColumn ?? null,
+    ...(flags.defaultScheme === undefined ? {} : { defaultScheme: flags.defaultScheme }),
     delimiter: flags.delimiter === undefined ? null : readDelimiter(flags.delimiter, mistakes),
     job: flags.job ?? null,
     into: flags.into === undefined ? null : intoShown(flags.into),

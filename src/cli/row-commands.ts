@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { defaultSchemes } from '../core/job.js';
 import { rowOperations } from '../core/row-operation.js';
 import type { EnrichCommandFlags } from './commands/enrich.js';
 import type { Context, ExitCode } from './context.js';
@@ -18,7 +19,12 @@ export function addEnrich(program: Command, chosen: Chosen): void {
     )
     .option('--query <template>', 'what to search, answer or research, such as "{{name}} official site"')
     .option('--num-results <n>', 'results of a search, 1 to 100')
-    .option('--url-column <name>', 'column that holds the URLs (found where only one does)')
+    .option('--url-column <name>', 'column that holds the URLs (default: found by name and contents)')
+    .addOption(
+      new Option('--default-scheme <scheme>', 'added to URLs without one, such as firma.de (default: none)').choices([
+        ...defaultSchemes,
+      ]),
+    )
     .option('--text', 'page text (for contents the default where nothing else is asked for)')
     .option('--highlights', 'snippets')
     .option('--summary [question]', 'a summary, of what answers the question if one is given')

@@ -1,3 +1,4 @@
+import type { DefaultScheme } from '../core/job.js';
 import type { Json } from '../core/json.js';
 import { isRowOperation, type RowOperation, rowOperations } from '../core/row-operation.js';
 import type { EnrichRequest } from '../worker/runtime-types.js';
@@ -16,6 +17,7 @@ export interface RowRequestFlags extends ContentsFlags {
   readonly effort?: string;
   readonly rowsPerRun?: string;
   readonly urlColumn?: string;
+  readonly defaultScheme?: DefaultScheme;
   readonly batch?: string;
 }
 
@@ -23,10 +25,10 @@ type RowRequest = Pick<EnrichRequest, 'operation' | 'template' | 'options' | 'ro
 
 /** Which flags an operation takes beside `--request` and `--option`. */
 const takes: Readonly<Record<RowOperation, readonly (keyof RowRequestFlags)[]>> = {
-  contents: ['text', 'highlights', 'summary', 'maxAgeHours', 'urlColumn', 'batch'],
+  contents: ['text', 'highlights', 'summary', 'maxAgeHours', 'urlColumn', 'defaultScheme', 'batch'],
   search: ['query', 'numResults', 'schema', 'text', 'highlights', 'summary', 'maxAgeHours'],
   answer: ['query', 'schema', 'text'],
-  findSimilar: ['urlColumn', 'numResults', 'text', 'highlights', 'summary', 'maxAgeHours'],
+  findSimilar: ['urlColumn', 'defaultScheme', 'numResults', 'text', 'highlights', 'summary', 'maxAgeHours'],
   agent: ['query', 'schema', 'effort', 'rowsPerRun'],
   research: ['query', 'schema'],
 };

@@ -35,6 +35,10 @@ export const jobOfWorkflow = (workflowId: string): string => workflowId.replace(
 /** Whether something of this phase may go on. */
 export const isUnderWay = (phase: JobPhase): boolean => ['planning', 'running', 'paused'].includes(phase);
 
+/** What is done with URLs that have no scheme; `none`: they are refused. */
+export const defaultSchemes = ['https', 'http', 'none'] as const;
+export type DefaultScheme = (typeof defaultSchemes)[number];
+
 /** Options of a job, the part of the request that all its rows share, as they reach the service. Unknown names pass through. */
 export type ContentsJobOptions = { readonly [name: string]: Json };
 
@@ -42,8 +46,10 @@ export type ContentsJobOptions = { readonly [name: string]: Json };
 export interface EnrichCsvInput {
   /** Path of the CSV file as the worker sees it, `.gz` allowed. */
   readonly input: string;
-  /** Column that holds the URLs, for `contents` and `findSimilar`; default: the only one named like one. */
+  /** Column that holds the URLs, for `contents` and `findSimilar`; default: that of the job's last run, else found by name and contents. */
   readonly urlColumn?: string;
+  /** Scheme for URLs that have none; default: that of the job's last run, else such rows are invalid. */
+  readonly defaultScheme?: DefaultScheme;
   /** What is bought for each row; default `contents`. */
   readonly operation?: RowOperation;
   /**
@@ -61,7 +67,7 @@ export interface EnrichCsvInput {
   readonly csv?: string;
   /** Name of the job; default: the file's name without endings. */
   readonly job?: string;
-  /** What all rows ask for alike: contents options (default `{ "text": true }`), or the rest of the request beside the template. */
+  /** What all rows ask for alike: contents options (default: those of the job's last run, else `{ "text": true }`), or the rest of the request beside the template. */
   readonly options?: ContentsJobOptions;
   readonly delimiter?: string;
   /** URLs a request, 1–100; default 100. */
@@ -103,6 +109,8 @@ export interface StagedJob {
   readonly columns: readonly string[];
   /** The column of URLs; null where each row's request comes from a template. */
   readonly unitColumn: string | null;
+  /** Scheme that URLs without one were given; absent: none. */
+  readonly defaultScheme?: 'http' | 'https';
   readonly options: ContentsJobOptions;
   /** The part of the request that is made of each row; absent where that is the URL. */
   readonly template?: Json;

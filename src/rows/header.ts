@@ -1,5 +1,6 @@
 import { CsvError, quoted } from './csv-error.js';
 import { type CsvRecord, MAX_CELLS } from './csv-records.js';
+import { toUrl } from './url-problem.js';
 
 /** Names (in any case, without white space around) by which a column of URLs is known when nobody says which it is. */
 export const urlColumnNames: readonly string[] = [
@@ -21,6 +22,24 @@ export const urlColumnNames: readonly string[] = [
   'source',
   'source url',
   'source_url',
+];
+
+/** Names that say less: they decide only where the names above don't, between columns that hold URLs. */
+const otherUrlColumnNames: readonly string[] = [
+  'domain',
+  'domains',
+  'domain name',
+  'site',
+  'web',
+  'webseite',
+  'homepage url',
+  'homepage_url',
+  'company url',
+  'company_url',
+  'company website',
+  'company_website',
+  'company domain',
+  'company_domain',
 ];
 
 /**
@@ -48,19 +67,71 @@ export function readHeader(record: CsvRecord): readonly string[] {
   return columns;
 }
 
-/** Index of the column of URLs; `wanted` null: the only one named like one. */
-export function findUrlColumn(columns: readonly string[], wanted: string | null): number {
+/** The column of URLs, and how it was found: told by an option, kept from the job's last run, by its name, by its contents. */
+export interface UrlColumn {
+  readonly index: number;
+  readonly by: 'option' | 'job' | 'name' | 'contents';
+}
+
+/** What a column is looked for by. */
+export interface UrlColumnSearch {
+  /** The column that was asked for; null: none was. */
+  readonly wanted: string | null;
+  /** The column of the job's last run; it is taken where the table has it still. */
+  readonly kept?: string | null;
+  /** First rows of the table, by which contents are judged. */
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** Finds the column of URLs. Throws `CsvError` where there is none, or more than one that may be meant. */
+export function findUrlColumn(columns: readonly string[], { wanted, kept = null, rows }: UrlColumnSearch): UrlColumn {
   if (wanted !== null) {
     const index = columns.indexOf(wanted);
-    if (index !== -1) return index;
+    if (index !== -1) return { index, by: 'option' };
     throw new CsvError(`There is no column ${quoted(wanted)}; the columns are ${list(columns)}`);
   }
-  const found = columns.filter((name) => urlColumnNames.includes(name.trim().toLowerCase()));
-  if (found.length === 1) return columns.indexOf(found[0] as string);
+  const before = kept === null ? -1 : columns.indexOf(kept);
+  if (before !== -1) return { index: before, by: 'job' };
+  const counts = columns.map((_, index) => countUrls(rows, index));
+  const full = counts.flatMap(({ urls, filled }, index) => (urls > 0 && 2 * urls >= filled ? [index] : []));
+  const most = Math.max(0, ...full.map((index) => counts[index]?.urls ?? 0));
+  // Next to a column with twice as many URLs a name says little.
+  const likely = full.filter((index) => 2 * (counts[index]?.urls ?? 0) >= most);
+  const named = (among: readonly number[], names: readonly string[]) =>
+    among.filter((index) => names.includes((columns[index] as string).trim().toLowerCase()));
+  const all = [...columns.keys()];
+  const explicit = likely.filter((index) => 2 * (counts[index]?.withScheme ?? 0) >= (counts[index]?.filled ?? 0));
+  const steps = [
+    [named(likely, urlColumnNames), 'name'],
+    [named(likely, otherUrlColumnNames), 'name'],
+    [explicit, 'contents'],
+    [likely, 'contents'],
+    [named(all, urlColumnNames), 'name'],
+  ] as const;
+  const [found, by] = steps.find(([among]) => among.length > 0) ?? [[], 'name'];
+  if (found.length === 1) return { index: found[0] as number, by };
   const ask = 'say which column holds the URLs (--url-column)';
-  if (found.length === 0)
-    throw new CsvError(`No column is named like one of URLs: ${ask}; the columns are ${list(columns)}`);
-  throw new CsvError(`More than one column may hold the URLs: ${ask}, one of ${list(found)}`);
+  if (found.length === 0) {
+    throw new CsvError(
+      `No column is named like one of URLs, and none holds URLs: ${ask}; the columns are ${list(columns)}`,
+    );
+  }
+  throw new CsvError(
+    `More than one column may hold the URLs: ${ask}, one of ${list(found.map((index) => columns[index] as string))}`,
+  );
+}
+
+/** Cells of a column that are not empty, and those of them that are URLs, with a scheme or without. */
+function countUrls(rows: readonly (readonly string[])[], index: number) {
+  const counts = { filled: 0, urls: 0, withScheme: 0 };
+  for (const cells of rows) {
+    const text = cells[index]?.trim() ?? '';
+    if (text === '') continue;
+    counts.filled++;
+    if (toUrl(text, null) !== null) counts.withScheme++;
+    if (toUrl(text, 'https') !== null) counts.urls++;
+  }
+  return counts;
 }
 
 function list(names: readonly string[]): string {

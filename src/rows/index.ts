@@ -3,5 +3,12 @@ export { urlColumnNames } from './header.js';
 export type { SliceSizes } from './slice-writer.js';
 export type { RowSource } from './source.js';
 export { type StageOptions, stageCsv } from './stage-csv.js';
-export { readSlice, readStage, type StagedBadRow, type StageManifest, sliceFile } from './stage-manifest.js';
+export {
+  readSlice,
+  readStage,
+  type StagedBadRow,
+  type StageManifest,
+  sliceFile,
+  type UrlCells,
+} from './stage-manifest.js';
 export type { UnitCheck, UnitSource } from './unit-source.js';

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { DigestMap } from '../core/digest-map.js';
 import type { Sha256 } from '../core/unit-key.js';
 import { CsvError } from './csv-error.js';
-import { CsvRecords } from './csv-records.js';
+import { type CsvRecord, CsvRecords } from './csv-records.js';
 import { TextDecoding } from './decode.js';
 import { readHeader } from './header.js';
 import { RowGroups } from './row-groups.js';
@@ -12,8 +12,12 @@ import { openSource, type RowSource } from './source.js';
 import { manifestFile, type StagedBadRow, type StageManifest } from './stage-manifest.js';
 import { type ReadRow, readRow, writeRow } from './stage-row.js';
 import { type BoundUnits, bindUnits, type UnitSource } from './unit-source.js';
+import { withScheme } from './url-problem.js';
 
 const MAX_SHOWN = 1000;
+/** Rows, and characters of them, that are looked at to find the column of URLs. */
+const PEEK_ROWS = 1000;
+const PEEK_CHARS = 8 * 1024 * 1024;
 
 export interface StageOptions {
   readonly source: RowSource;
@@ -74,6 +78,11 @@ export async function stageCsv(options: StageOptions): Promise<StageManifest> {
   }
 }
 
+interface Table {
+  readonly columns: readonly string[];
+  readonly units: BoundUnits;
+}
+
 type Facts = Omit<StageManifest, 'version' | 'slices' | 'rowsPerSlice' | 'contentHash'>;
 
 async function stageRows(
@@ -86,8 +95,13 @@ async function stageRows(
   const records = new CsvRecords(delimiter);
   const units = new DigestMap(4096);
   const firstBad: StagedBadRow[] = [];
-  let table: { readonly columns: readonly string[]; readonly units: BoundUnits } | null = null;
+  const cells = { filled: 0, urls: 0, withoutScheme: 0 };
+  let columns: readonly string[] | null = null;
+  let table: Table | null = null;
   let groups: RowGroups | null = null;
+  /** Rows that wait until enough are there to tell what is in their columns. */
+  let waiting: CsvRecord[] = [];
+  let waitingChars = 0;
   let rows = 0;
   let badRows = 0;
 
@@ -97,20 +111,38 @@ async function stageRows(
     if (bad !== null && ++badRows <= MAX_SHOWN) firstBad.push(bad);
     return writer.add(line);
   };
+  const takeRow = async (record: CsvRecord, { columns, units }: Table) => {
+    rows++;
+    const row = readRow(record, rows, { columns, units }, options.sha256);
+    const { unit, problem } = row.found;
+    if (unit !== null) cells.filled++;
+    if (problem === null) cells.urls++;
+    else if (problem.tag === 'INVALID_URL' && withScheme(unit as string, 'https') !== null) cells.withoutScheme++;
+    const written = groups === null ? put(row, null) : null;
+    if (written !== null) await written;
+    for (const one of groups?.add(row) ?? []) await put(one.row, one.unit);
+  };
+  /** Decides what the units are, by the rows that wait, and takes these. */
+  const open = async (header: readonly string[]): Promise<Table> => {
+    const whole = waiting.flatMap(({ cells: row, problem }) => (problem === null ? [row] : []));
+    const opened = { columns: header, units: bindUnits(options.units, header, whole) };
+    if (opened.units.group !== null) groups = new RowGroups(opened.units.group);
+    table = opened;
+    for (const record of waiting) await takeRow(record, opened);
+    waiting = [];
+    return opened;
+  };
   const take = async (text: string, last: boolean) => {
     for (const record of records.read(text, last)) {
-      if (table === null) {
-        const columns = readHeader(record);
-        table = { columns, units: bindUnits(options.units, columns) };
-        if (table.units.group !== null) groups = new RowGroups(table.units.group);
-        continue;
+      if (columns === null) columns = readHeader(record);
+      else if (table !== null) await takeRow(record, table);
+      else {
+        waiting.push(record);
+        waitingChars += record.cells.reduce((sum, cell) => sum + cell.length + 1, 0);
+        if (waiting.length >= PEEK_ROWS || waitingChars >= PEEK_CHARS) await open(columns);
       }
-      rows++;
-      const row = readRow(record, rows, table, options.sha256);
-      const written = groups === null ? put(row, null) : null;
-      if (written !== null) await written;
-      for (const one of groups?.add(row) ?? []) await put(one.row, one.unit);
     }
+    if (last && columns !== null && table === null) await open(columns);
   };
 
   for await (const chunk of source.chunks()) {
@@ -120,12 +152,13 @@ async function stageRows(
   }
   await take(decoding.decode(Buffer.alloc(0), true), true);
   for (const one of (groups as RowGroups | null)?.end() ?? []) await put(one.row, one.unit);
-  const found = table as { readonly columns: readonly string[]; readonly units: BoundUnits } | null;
+  const found = table as Table | null;
   if (found === null) throw new CsvError('The input is empty: it has no header and no rows');
   if (rows === 0) throw new CsvError('The input has a header, but no rows', 1);
   return {
     columns: found.columns,
     unitColumn: found.units.unitColumn,
+    urlCells: found.units.foundBy === null ? null : { by: found.units.foundBy, ...cells },
     delimiter: records.delimiter as string,
     rows,
     badRows,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { StagedRow } from '../core/sink.js';
+import type { UrlColumn } from './header.js';
 
 /** A row that can't be bought, for a person to see. */
 export interface StagedBadRow {
@@ -13,12 +14,26 @@ export interface StagedBadRow {
   readonly message: string;
 }
 
+/** What is in the column of URLs. */
+export interface UrlCells {
+  /** How the column was found. */
+  readonly by: UrlColumn['by'];
+  /** Cells that are not empty. */
+  readonly filled: number;
+  /** Cells that can be asked for, those with a scheme that was added among them. */
+  readonly urls: number;
+  /** Cells that could be asked for if a scheme were added. */
+  readonly withoutScheme: number;
+}
+
 /** What a stage holds: the `manifest.json` beside its slices, written last. */
 export interface StageManifest {
   readonly version: 1;
   readonly columns: readonly string[];
   /** The column of URLs; null where units come from a template. */
   readonly unitColumn: string | null;
+  /** What was found in that column; null where units come from a template. */
+  readonly urlCells: UrlCells | null;
   readonly delimiter: string;
   readonly rows: number;
   readonly badRows: number;

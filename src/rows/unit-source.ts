@@ -2,20 +2,28 @@ import { canonicalJson, type Json } from '../core/json.js';
 import { ROW_ID_FIELD } from '../core/row-operation.js';
 import { CsvError, cellPlace } from './csv-error.js';
 import type { CsvRecord } from './csv-records.js';
-import { findUrlColumn } from './header.js';
+import { findUrlColumn, type UrlColumn } from './header.js';
 import { compileTemplate, MissingValue, TemplateError } from './template.js';
-import { urlProblem } from './url-problem.js';
+import { type Scheme, toUrl, urlProblem } from './url-problem.js';
 
 /** What is wrong with a unit, in words; null for nothing. Throws where it is wrong for every row. */
 export type UnitCheck = (unit: string) => string | null;
 
 /**
- * Where the unit of a row comes from: a column of URLs (null: the only one named so, see `urlColumnNames`); a template of a
+ * Where the unit of a row comes from: a column of URLs (null: it is found, see `findUrlColumn`); a template of a
  * request, whose unit is the rendered part as canonical JSON; or the data of several rows together, of each what `row` makes of
  * it (null: all its cells that are not empty).
  */
 export type UnitSource =
-  | { readonly kind: 'url'; readonly column: string | null; readonly check?: UnitCheck }
+  | {
+      readonly kind: 'url';
+      readonly column: string | null;
+      /** The column of the job's last run, where none is named. */
+      readonly kept?: string | null;
+      /** Added to URLs that have none; null or absent: they are refused. */
+      readonly defaultScheme?: Scheme | null;
+      readonly check?: UnitCheck;
+    }
   | { readonly kind: 'template'; readonly template: Json; readonly check?: UnitCheck }
   | { readonly kind: 'rows'; readonly row: Json | null; readonly together: number; readonly check?: UnitCheck };
 
@@ -27,15 +35,21 @@ export type RowUnit =
 export interface BoundUnits {
   /** The column of URLs; null where the unit comes from a template. */
   readonly unitColumn: string | null;
+  /** How the column of URLs was found; null where there is none. */
+  readonly foundBy: UrlColumn['by'] | null;
   /** Of a record with as many cells as there are columns. `hash` tells it from others. */
   unitOf(record: CsvRecord, hash: string): RowUnit;
   /** Where rows share a unit: how many at most, and the unit of these. */
   readonly group: { readonly size: number; join(units: readonly string[]): string } | null;
 }
 
-/** Ties a source of units to the columns of a table. Throws `CsvError` where it doesn't fit them. */
-export function bindUnits(source: UnitSource, columns: readonly string[]): BoundUnits {
-  const bound = bind(source, columns);
+/** Ties a source of units to the columns of a table, of which the first rows tell what is in them. Throws `CsvError` where it doesn't fit them. */
+export function bindUnits(
+  source: UnitSource,
+  columns: readonly string[],
+  firstRows: readonly (readonly string[])[] = [],
+): BoundUnits {
+  const bound = bind(source, columns, firstRows);
   const { check } = source;
   if (!check) return bound;
   const checked = (found: RowUnit, line: number): RowUnit => {
@@ -56,22 +70,27 @@ export function bindUnits(source: UnitSource, columns: readonly string[]): Bound
   };
 }
 
-function bind(source: UnitSource, columns: readonly string[]): BoundUnits {
-  if (source.kind === 'url') return bindUrls(source.column, columns);
+function bind(source: UnitSource, columns: readonly string[], firstRows: readonly (readonly string[])[]): BoundUnits {
+  if (source.kind === 'url') return bindUrls(source, columns, firstRows);
   return source.kind === 'template' ? bindTemplate(source.template, columns) : bindRows(source, columns);
 }
 
-function bindUrls(column: string | null, columns: readonly string[]): BoundUnits {
-  const index = findUrlColumn(columns, column);
+function bindUrls(
+  { column, kept = null, defaultScheme = null }: UnitSource & { kind: 'url' },
+  columns: readonly string[],
+  firstRows: readonly (readonly string[])[],
+): BoundUnits {
+  const { index, by } = findUrlColumn(columns, { wanted: column, kept, rows: firstRows });
   return {
     unitColumn: columns[index] as string,
+    foundBy: by,
     group: null,
     unitOf({ cells, line }) {
       const unit = (cells[index] ?? '').trim();
       const place = () => cellPlace(line, index + 1, columns[index]);
       if (unit === '') return { unit: null, problem: { tag: 'MISSING_URL', message: `${place()}: no URL` } };
-      const wrong = urlProblem(unit);
-      if (wrong === null) return { unit, problem: null };
+      const wrong = urlProblem(unit, defaultScheme);
+      if (wrong === null) return { unit: toUrl(unit, defaultScheme) ?? unit, problem: null };
       return { unit, problem: { tag: 'INVALID_URL', message: `${place()}: ${wrong}` } };
     },
   };
@@ -79,13 +98,14 @@ function bindUrls(column: string | null, columns: readonly string[]): BoundUnits
 
 function bindTemplate(template: Json, columns: readonly string[]): BoundUnits {
   const render = rendering(template, columns);
-  return { unitColumn: null, group: null, unitOf: (record) => render(record, (made) => made) };
+  return { unitColumn: null, foundBy: null, group: null, unitOf: (record) => render(record, (made) => made) };
 }
 
 function bindRows({ row, together }: UnitSource & { kind: 'rows' }, columns: readonly string[]): BoundUnits {
   const render = row === null ? null : rendering(row, columns);
   return {
     unitColumn: null,
+    foundBy: null,
     group: { size: together, join: (units) => `{"input":{"data":[${units.join(',')}]}}` },
     unitOf(record, hash) {
       const named = (made: Json): Json => ({ ...(made as { readonly [name: string]: Json }), [ROW_ID_FIELD]: hash });

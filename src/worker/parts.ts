@@ -116,11 +116,11 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
       refuseCredentials(input.into);
       if (input.host !== undefined && input.host !== hostname())
         throw new SinkBusy(`The file ${input.input} is on ${input.host}, where a worker must run for it`, null);
-      const context = { ...config, shared: store.shared, cwd: process.cwd(), transport };
-      const { staged } = await stageEnrichment(context, toStageRequest(input));
+      const known = (job: string) => store.entries.get(job);
+      const context = { ...config, shared: store.shared, cwd: process.cwd(), transport, before: known };
+      const { staged, before } = await stageEnrichment(context, toStageRequest(input));
       await store.stages.share(staged);
       // Whoever started it, its pauses name commands that must find it.
-      const before = await store.entries.get(staged.job);
       const csv = input.csv ?? null;
       await store.entries.put({
         staged,

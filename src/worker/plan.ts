@@ -30,6 +30,8 @@ export function freshnessOf(
 interface PlanParts {
   readonly staged: StagedJob;
   readonly manifest: StageManifest;
+  readonly asked: EnrichRequest;
+  /** The same with what it kept of the job's last run. */
   readonly request: EnrichRequest;
   readonly journal: Journal & Spend;
   readonly sink: Sink;
@@ -43,7 +45,7 @@ interface PlanParts {
 /** Says what a run of the job would do, from stage, journal and (where it can be read) warehouse. */
 export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   const { staged, manifest, request, before, now } = parts;
-  const notes = optionNotes(staged, before);
+  const notes = [...keptNotes(parts), ...optionNotes(staged, before), ...schemeNotes(manifest)];
   const freshness = freshnessOf(request, now);
   const loaded = await loadedSlices(parts, notes);
   const whole = loaded !== null && loaded.length === staged.slices;
@@ -89,6 +91,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
     perSecond,
     badRows: manifest.firstBad,
     allowedMicros,
+    urlCells: manifest.urlCells,
     notes: team === null ? notes : [...notes, team],
   };
 }
@@ -136,6 +139,26 @@ async function countUnits(
 /** What a job asks for beside its rows. */
 export function requestText({ options, template }: Pick<StagedJob, 'options' | 'template'>): string {
   return canonicalJson(template === undefined ? options : { ...options, template });
+}
+
+/** What a request kept that it did not name, where that is not what it would be without. */
+function keptNotes({ asked, request, staged }: PlanParts): string[] {
+  const kept = [
+    ...(asked.options === request.options || isDefault(staged) ? [] : [`options ${canonicalJson(request.options)}`]),
+    ...(asked.defaultScheme === request.defaultScheme ? [] : [`--default-scheme ${request.defaultScheme}`]),
+  ];
+  return kept.length === 0 ? [] : [`Kept from the job's last run: ${kept.join(', ')}. Name others to change them.`];
+}
+
+function isDefault({ operation, options }: StagedJob): boolean {
+  return operation === 'contents' ? canonicalJson(options) === '{"text":true}' : Object.keys(options).length === 0;
+}
+
+function schemeNotes({ urlCells }: StageManifest): string[] {
+  const { withoutScheme = 0 } = urlCells ?? {};
+  if (withoutScheme === 0) return [];
+  const cells = withoutScheme === 1 ? '1 bad row has a URL' : `${withoutScheme} bad rows have URLs`;
+  return [`${cells} without http:// or https://; --default-scheme https takes them.`];
 }
 
 function optionNotes(staged: StagedJob, before: JobEntry | null): string[] {

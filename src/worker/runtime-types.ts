@@ -1,6 +1,14 @@
 import type { Client } from '@temporalio/client';
 import type { WireOptions } from '../api/transport.js';
-import type { JobProgress, JobSummary, MaxCost, Resumption, SliceHeartbeat, StagedJob } from '../core/job.js';
+import type {
+  DefaultScheme,
+  JobProgress,
+  JobSummary,
+  MaxCost,
+  Resumption,
+  SliceHeartbeat,
+  StagedJob,
+} from '../core/job.js';
 import type { WalkEntry } from '../core/job-entries.js';
 import type { UnknownOutcome } from '../core/journal.js';
 import type { Json } from '../core/json.js';
@@ -11,6 +19,9 @@ import type { RowOperation } from '../core/row-operation.js';
 import type { Secret } from '../core/secret.js';
 import type { SlotsView } from '../core/slots.js';
 import type { Spend } from '../core/spend.js';
+import type { UrlCells } from '../rows/index.js';
+
+export type { UrlCells } from '../rows/index.js';
 
 /** A way to workflows that are no jobs of rows. */
 export interface WorkflowAccess {
@@ -93,6 +104,8 @@ export interface EnrichRequest {
   /** Rows that an agent run gets together; default 1. */
   readonly rowsPerRun?: number;
   readonly urlColumn: string | null;
+  /** Scheme for URLs that have none; absent: as in the job's last run. */
+  readonly defaultScheme?: DefaultScheme;
   readonly delimiter: string | null;
   readonly job: string | null;
   readonly into: string | null;
@@ -132,6 +145,8 @@ export interface JobPlan {
   /** Requests a second that the configured limit allows. */
   readonly perSecond: number;
   readonly badRows: readonly BadRow[];
+  /** What is in the column of URLs, and how that was found; null or absent where there is none. */
+  readonly urlCells?: UrlCells | null;
   /** What the worker allows a run of a job, in micro-dollars (`maxCostPerJobMicros`); null or absent: no bound. */
   readonly allowedMicros?: number | null;
   /** Sentences a person should read: other options, pruned bodies, a locked warehouse. */

@@ -52,16 +52,18 @@ class StoreRuntime implements Runtime {
     return this.#here.refused;
   }
 
-  async plan(request: EnrichRequest): Promise<JobPlan> {
+  async plan(asked: EnrichRequest): Promise<JobPlan> {
     const transport = openTransport(this.#config);
     try {
-      const context = { ...this.#config, shared: this.#store.shared, cwd: process.cwd(), transport };
-      const { staged, manifest } = await stageEnrichment(context, request);
-      const before = await this.#store.entries.get(staged.job);
+      const known = (job: string) => this.#store.entries.get(job);
+      const context = { ...this.#config, shared: this.#store.shared, cwd: process.cwd(), transport, before: known };
+      const { staged, manifest, before, request: kept } = await stageEnrichment(context, asked);
+      const request = { ...asked, ...kept };
       refuseOtherInput(staged, before);
       const plan = await makePlan({
         staged,
         manifest,
+        asked,
         request,
         before,
         journal: await this.#store.journal(),

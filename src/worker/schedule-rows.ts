@@ -20,7 +20,8 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
       '--csv: a run ends on any machine of the store, which would write the file there; write it with searchflow export',
     );
   }
-  const { operation, template, rowsPerRun, maxCostDollars, urlColumn, delimiter, job, csv, refreshAfterMs } = request;
+  const { operation, template, rowsPerRun, maxCostDollars, defaultScheme, delimiter, job, csv, refreshAfterMs } =
+    request;
   const input: EnrichCsvInput = {
     input: staged.input,
     into: staged.into,
@@ -31,7 +32,8 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
     ...(operation === undefined ? {} : { operation }),
     ...(template === undefined ? {} : { template }),
     ...(rowsPerRun === undefined ? {} : { rowsPerRun }),
-    ...(urlColumn === null ? {} : { urlColumn }),
+    ...(staged.unitColumn === null ? {} : { urlColumn: staged.unitColumn }),
+    ...(defaultScheme === undefined ? {} : { defaultScheme }),
     ...(delimiter === null ? {} : { delimiter }),
     ...(job === null ? {} : { job }),
     ...(csv === null ? {} : { csv: resolve(csv) }),

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import type { Transport } from '../api/transport.js';
 import type { EnrichCsvInput, StagedJob } from '../core/job.js';
+import type { JobEntry } from '../core/job-entries.js';
 import { canonicalJson } from '../core/json.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { type StageManifest, stageCsv } from '../rows/index.js';
@@ -22,6 +23,8 @@ export interface StageContext {
   readonly cwd: string;
   readonly concurrency: number;
   readonly transport: Pick<Transport, 'check'>;
+  /** What is remembered of a job; absent: nothing. */
+  before?(job: string): Promise<JobEntry | null>;
   /** The store is one that workers on other machines use, too. */
   readonly shared: boolean;
   readonly warehouse?: DatabaseAddress | null;
@@ -34,13 +37,21 @@ export interface StageRequest extends OperationRequest {
   readonly into: string | null;
 }
 
+/** What staging made of a request. */
+export interface Staging {
+  readonly staged: StagedJob;
+  readonly manifest: StageManifest;
+  /** The request with what it kept of the job's last run. */
+  readonly request: StageRequest;
+  readonly before: JobEntry | null;
+}
+
 /** Reads, checks and slices the input of an enrichment. Bad options and bad files are told before anything costs. */
-export async function stageEnrichment(
-  context: StageContext,
-  request: StageRequest,
-): Promise<{ readonly staged: StagedJob; readonly manifest: StageManifest }> {
+export async function stageEnrichment(context: StageContext, asked: StageRequest): Promise<Staging> {
+  const identity = identify(context, asked);
+  const before = (await context.before?.(identity.job)) ?? null;
+  const request = keeping(asked, before?.staged);
   const how = stageOperation(context, request);
-  const identity = identify(context, request);
   const stages = join(context.stateDir, 'stages', identity.job);
   mkdirSync(stages, { recursive: true, mode: 0o700 });
   const draft = join(stages, `draft-${randomUUID()}`);
@@ -58,12 +69,15 @@ export async function stageEnrichment(
     // Contents are told by these alone, as they were before there was anything else.
     const facts = [manifest.contentHash, options, manifest.unitColumn, request.delimiter, batch];
     if (operation !== 'contents') facts.push(operation, others);
+    else if (Object.keys(others).length > 0) facts.push(others);
     const generation = sha256(canonicalJson(facts)).slice(0, 12);
     const stageDir = join(stages, generation);
     moveWhole(draft, stageDir);
     forgetOld(stages, generation);
     return {
       manifest,
+      request,
+      before,
       staged: {
         ...identity,
         origin: context.origin,
@@ -84,6 +98,22 @@ export async function stageEnrichment(
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
+}
+
+/**
+ * What a request does not name is as in the job's last run: the column of URLs, their scheme, and the options where none is named at all.
+ * Else a command without its flags would buy every row again, with other options.
+ */
+function keeping(request: StageRequest, before: StagedJob | undefined): StageRequest {
+  const { operation = 'contents', options, template, defaultScheme } = request;
+  if (before?.operation !== operation) return request;
+  const keepsOptions = Object.keys(options).length === 0 && template === undefined && before.template === undefined;
+  return {
+    ...request,
+    keptColumn: before.unitColumn,
+    ...(defaultScheme === undefined && before.defaultScheme ? { defaultScheme: before.defaultScheme } : {}),
+    ...(keepsOptions ? { options: before.options } : {}),
+  };
 }
 
 /** The identity of a job: operation, input (or `--job`), sink and origin. */
@@ -136,6 +166,7 @@ export function toStageRequest(input: EnrichCsvInput): StageRequest {
   return {
     input: input.input,
     urlColumn: input.urlColumn ?? null,
+    ...(input.defaultScheme === undefined ? {} : { defaultScheme: input.defaultScheme }),
     ...(input.operation === undefined ? {} : { operation: input.operation }),
     ...(input.template === undefined ? {} : { template: input.template }),
     ...(input.rowsPerRun === undefined ? {} : { rowsPerRun: input.rowsPerRun }),

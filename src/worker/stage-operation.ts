@@ -3,7 +3,7 @@ import { rowRequests } from '../activities/row-requests.js';
 import { contentsEndpoint } from '../api/contents.js';
 import { ApiError } from '../api/errors.js';
 import type { Transport } from '../api/transport.js';
-import type { StagedJob } from '../core/job.js';
+import type { DefaultScheme, StagedJob } from '../core/job.js';
 import type { Json } from '../core/json.js';
 import { isSlow, ROW_ID_FIELD, ROWS_FIELD, type RowOperation } from '../core/row-operation.js';
 import type { SliceSizes, UnitCheck, UnitSource } from '../rows/index.js';
@@ -31,6 +31,10 @@ export interface OperationRequest {
   /** The part of the request that is made of each row. */
   readonly template?: Json;
   readonly urlColumn: string | null;
+  /** The column of the job's last run, where none is named. */
+  readonly keptColumn?: string | null;
+  /** Default `none`. */
+  readonly defaultScheme?: DefaultScheme;
   /** Default 1. */
   readonly rowsPerRun?: number;
   readonly variant?: string;
@@ -46,7 +50,10 @@ export interface OperationStage {
   /** Slices in flight at once, where slices have so many rows and so many paid requests may be in flight. */
   window(rowsPerSlice: number, concurrency: number): number;
   /** What the staged job says of it. */
-  readonly facts: Pick<StagedJob, 'operation' | 'options' | 'template' | 'rowsPerRun' | 'variant' | 'batch'>;
+  readonly facts: Pick<
+    StagedJob,
+    'operation' | 'options' | 'template' | 'rowsPerRun' | 'variant' | 'batch' | 'defaultScheme'
+  >;
 }
 
 interface Context {
@@ -68,12 +75,21 @@ function stageContents({ origin, transport }: Context, request: OperationRequest
   const options = Object.keys(request.options).length > 0 ? request.options : { text: true };
   transport.check(contentsEndpoint, { ...options, urls: ['https://example.com/'] });
   return {
-    units: { kind: 'url', column: request.urlColumn },
+    units: urlsOf(request),
     keyOf: contentsKeys({ origin, sha256 }, options),
     rowsPerSlice: { large: REQUESTS_PER_SLICE.large * batch, small: REQUESTS_PER_SLICE.small * batch },
     window: (rows, concurrency) => fill(concurrency, Math.ceil(rows / batch)),
-    facts: { operation: 'contents', options, batch },
+    facts: { operation: 'contents', options, batch, ...schemeOf(request) },
   };
+}
+
+function schemeOf({ defaultScheme = 'none' }: OperationRequest): Pick<StagedJob, 'defaultScheme'> {
+  return defaultScheme === 'none' ? {} : { defaultScheme };
+}
+
+function urlsOf(request: OperationRequest): UnitSource & { readonly kind: 'url' } {
+  const { urlColumn, keptColumn = null } = request;
+  return { kind: 'url', column: urlColumn, kept: keptColumn, ...schemeOf(request) };
 }
 
 function stageRequests({ origin, transport }: Context, request: OperationRequest): OperationStage {
@@ -93,6 +109,7 @@ function stageRequests({ origin, transport }: Context, request: OperationRequest
     ...(template === null ? {} : { template }),
     ...(together ? { rowsPerRun } : {}),
     ...(variant === undefined ? {} : { variant }),
+    ...(unitColumn === null ? {} : schemeOf(request)),
     batch: 1,
   };
   const requests = rowRequests({ origin, sha256 }, { ...facts, unitColumn });
@@ -112,7 +129,7 @@ function stageRequests({ origin, transport }: Context, request: OperationRequest
   return {
     units:
       unitColumn !== null
-        ? { kind: 'url', column: urlColumn, check }
+        ? { ...urlsOf(request), check }
         : together
           ? { kind: 'rows', row: rowTemplate(template), together: rowsPerRun, check }
           : { kind: 'template', template, check },

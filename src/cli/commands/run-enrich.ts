@@ -11,7 +11,7 @@ import { dollars, some } from '../render/amounts.js';
 import { Meter } from '../render/meter.js';
 import { someOf } from '../render/operation-words.js';
 import { pausedData, pausedText } from '../render/paused.js';
-import { aboutDollars, atMost, planData, planText, serviceText } from '../render/plan.js';
+import { aboutDollars, atMost, planData, planText, serviceText, urlColumnText } from '../render/plan.js';
 import { printable } from '../render/printable.js';
 import { rowLine } from '../render/progress-line.js';
 import { ProgressView } from '../render/progress-view.js';
@@ -47,7 +47,7 @@ export async function runEnrich(
       return exitCodes.ok;
     }
     terminal.say(announcement(plan, config));
-    for (const note of plan.notes) terminal.say(`Note: ${printable(note)}`);
+    for (const note of notesOf(plan)) terminal.say(`Note: ${note}`);
     if (plan.standing === 'complete') return finishComplete(context, config, session, plan, request.csv, manner);
     if (plan.toBuy > 0 && !(await agreed(context, config, purchaseOf(plan, manner)))) {
       terminal.say('Nothing was bought.');
@@ -59,6 +59,17 @@ export async function runEnrich(
     session.working(handle.job);
     return watchToEnd(context, config, session, handle, { ...manner, csv: request.csv, badRows: plan.badRows });
   });
+}
+
+/** What a person should know of the plan beside its announcement; printable. */
+export function notesOf(plan: JobPlan): readonly string[] {
+  const { urlCells = null } = plan;
+  // A column that somebody named, or agreed to before, is no news.
+  const found = urlCells !== null && (urlCells.by === 'name' || urlCells.by === 'contents');
+  return [
+    ...(found ? [`The URL column is ${urlColumnText(plan, urlCells)}.`] : []),
+    ...plan.notes.map((note) => printable(note)),
+  ];
 }
 
 /** What a run of the plan is about to do, in a sentence. */

@@ -7,10 +7,9 @@ import { keepSchedule } from '../keep-schedule.js';
 import { checkWarehouse } from '../reach.js';
 import { dollars, duration } from '../render/amounts.js';
 import { atMost, planData, planText } from '../render/plan.js';
-import { printable } from '../render/printable.js';
 import type { ScheduleWish } from '../schedule-flags.js';
 import { withRuntime } from '../session.js';
-import { announcement, type EnrichManner } from './run-enrich.js';
+import { announcement, type EnrichManner, notesOf } from './run-enrich.js';
 
 /** Makes the schedule of a job of rows, with what a run now would cost told before; buys nothing. */
 export async function scheduleRows(
@@ -33,7 +32,7 @@ export async function scheduleRows(
     }
     if (wish.timing !== 'never') {
       terminal.say(`Now it would be ${announcement(plan, config)}`);
-      for (const note of plan.notes) terminal.say(`Note: ${printable(note)}`);
+      for (const note of notesOf(plan)) terminal.say(`Note: ${note}`);
       terminal.say(runCost(plan));
       if (!(await agreed(context, config, purchaseOf(plan, manner)))) {
         terminal.say('No schedule was made.');

@@ -1,6 +1,6 @@
 import { toMicros } from '../../core/money.js';
 import { isSlow } from '../../core/row-operation.js';
-import type { JobPlan, RuntimeConfig } from '../../worker/runtime-types.js';
+import type { JobPlan, RuntimeConfig, UrlCells } from '../../worker/runtime-types.js';
 import { count, dollars, duration, some } from './amounts.js';
 import { badRowLines } from './bad-rows.js';
 import { manyOf, someOf } from './operation-words.js';
@@ -51,6 +51,22 @@ function timeText({ staged, seconds, perSecond }: JobPlan): string {
     : `${duration(seconds)} at ${rate}`;
 }
 
+/** How a column of URLs was found, in words. */
+const foundBy: Readonly<Record<UrlCells['by'], string>> = {
+  option: '',
+  job: ' (as in the last run)',
+  name: ' (found by its name)',
+  contents: ' (found by its contents)',
+};
+
+/** Which column holds the URLs, and how many of its cells are URLs. */
+export function urlColumnText({ staged }: Pick<JobPlan, 'staged'>, { by, urls, filled }: UrlCells): string {
+  const empty = staged.rows - filled;
+  const rest = empty > 0 ? `, ${count(empty)} ${empty === 1 ? 'is' : 'are'} empty` : '';
+  const verb = urls === 1 ? 'is a URL' : 'are URLs';
+  return `${printable(staged.unitColumn ?? '')}${foundBy[by]}: ${count(urls)} of ${some(filled, 'cell')} ${verb}${rest}`;
+}
+
 /** The plan for a person. */
 export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): string {
   const { staged } = plan;
@@ -59,6 +75,7 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     ['Job', `${printable(staged.job)} (${standings[plan.standing]})`],
     ['Service', serviceText(config)],
     ['Rows', count(staged.rows)],
+    ...(plan.urlCells ? [['URL column', urlColumnText(plan, plan.urlCells)] as [string, string]] : []),
     ...(operation === 'contents' ? [] : [['Buys', manyOf(operation)] as [string, string]]),
     [operation === 'contents' ? 'Distinct URLs' : 'Distinct', count(staged.distinctUnits)],
     ['Already bought', count(plan.alreadyBought)],
@@ -89,6 +106,7 @@ export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     operation: staged.operation,
     standing: plan.standing,
     rows: staged.rows,
+    urlColumn: plan.urlCells ? { name: staged.unitColumn, ...plan.urlCells } : null,
     ...(staged.operation === 'contents'
       ? { distinctUrls: staged.distinctUnits }
       : { distinctRequests: staged.distinctUnits }),

@@ -95,7 +95,7 @@ describe('stageCsv', () => {
     expect(manifest.firstBad.map(({ row, message }) => `${row} ${message}`)).toEqual([
       '2 line 3, column 2 ("url"): no URL',
       '3 line 4, column 2 ("url"): "ftp://a.com" does not begin with http:// or https://',
-      '4 line 5, column 2 ("url"): "example.com" does not begin with http:// or https://',
+      '4 line 5, column 2 ("url"): "example.com" does not begin with http:// or https://; --default-scheme https takes it as "https://example.com"',
       '5 line 6, column 2 ("url"): "http://a b/" is not a valid URL',
       '6 line 7, column 2 ("url"): a URL of 2062 characters; 2048 is the limit',
       '7 line 8, column 2 ("url"): the row has 1 cells, the header 2',
@@ -166,7 +166,7 @@ describe('stageCsv', () => {
       'https://a.com',
     );
     expect(await refusal('a,b\n1,2\n')).toBe(
-      'No column is named like one of URLs: say which column holds the URLs (--url-column); the columns are "a", "b"',
+      'No column is named like one of URLs, and none holds URLs: say which column holds the URLs (--url-column); the columns are "a", "b"',
     );
     expect(await refusal('url,link\n1,2\n')).toContain('one of "url", "link"');
     expect(await refusal('a,b\n1,2\n', { units: { kind: 'url', column: 'c' } })).toBe(

@@ -1,0 +1,178 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'csv-stringify/sync';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createTransport } from '../../../src/api/transport.js';
+import type { JobEntry } from '../../../src/core/job-entries.js';
+import { readSlice, sliceFile } from '../../../src/rows/index.js';
+import { urlProblem, withScheme } from '../../../src/rows/url-problem.js';
+import { type StageRequest, stageEnrichment } from '../../../src/worker/stage-job.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'searchflow-urls-'));
+const transport = createTransport({ baseUrl: 'http://127.0.0.1:9', apiKey: null });
+afterAll(async () => {
+  await transport.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const context = { stateDir: dir, origin: 'sandbox', cwd: dir, concurrency: 50, transport, shared: false };
+const common = { urlColumn: null, delimiter: null, job: null, into: null, options: {}, batch: 100 };
+
+/** Stages a table, as a command of a job does that had run before with this entry. */
+function stage(
+  rows: readonly (readonly string[])[],
+  request: Partial<StageRequest> = {},
+  before: JobEntry | null = null,
+) {
+  writeFileSync(join(dir, 'rows.csv'), stringify(rows.map((row) => [...row])));
+  return stageEnrichment({ ...context, before: async () => before }, { ...common, input: 'rows.csv', ...request });
+}
+
+const table = (columns: Readonly<Record<string, (row: number) => string>>, rows = 100) => [
+  Object.keys(columns),
+  ...Array.from({ length: rows }, (_, row) => Object.values(columns).map((cell) => cell(row))),
+];
+
+describe('a URL without a scheme', () => {
+  it.each([
+    ['firma.de', 'https://firma.de'],
+    ['www.firma0.de', 'https://www.firma0.de'],
+    ['firma.de/impressum?a=b#c', 'https://firma.de/impressum?a=b#c'],
+    ['//x.yz/a', 'https://x.yz/a'],
+    ['firma.de:8080', 'https://firma.de:8080'],
+    ['93.184.216.34:80/x', 'https://93.184.216.34:80/x'],
+    ['Firma.DE', 'https://Firma.DE'],
+    ['müller-söhne.de', 'https://müller-söhne.de'],
+    ['пример.рф', 'https://пример.рф'],
+    ['xn--mller-kva.xn--p1ai', 'https://xn--mller-kva.xn--p1ai'],
+    ['medium.com/@ann', 'https://medium.com/@ann'],
+    ['firma.de.', 'https://firma.de.'],
+  ])('is taken for %s', (text, url) => {
+    expect(withScheme(text, 'https')).toBe(url);
+    expect(urlProblem(text, 'https')).toBeNull();
+    expect(urlProblem(text)).toContain(`--default-scheme https takes it as ${JSON.stringify(url)}`);
+  });
+
+  it.each([
+    ...['n/a', '-', 'none', 'Acme', 'Acme Inc.', 'e.g.', 'localhost', 'localhost:8080', '3.14', '1.2.3', '1.2.3.4.5'],
+    ...['999.1.1.1', 'firma .de', 'firma.de, firma.com', 'www,firma.de', '.de', 'firma..de', '-firma.de', '/impressum'],
+    ...['?q=1', 'ftp://firma.de', 'mailto:info@firma.de', 'info@firma.de', 'user:pass@firma.de', 'http:/firma.de'],
+    ...['http//firma.de', 'https:firma.de', 'firma.de\\x', 'firma.de:port', 'firma.de:99999', '[::1]', 'javascript:1'],
+    ...['firma.de/a b', 'firma.de\n/x', `${'a'.repeat(3000)}.de`, '///firma.de', 'a%2eb.de', 'tel:+49301234'],
+  ])('is not made of %j', (text) => {
+    expect(withScheme(text, 'https')).toBeNull();
+    expect(urlProblem(text, 'https')).not.toBeNull();
+    expect(urlProblem(text)).not.toContain('--default-scheme');
+  });
+
+  it('is told from an e-mail address, and one with a scheme stays as it is', () => {
+    expect(urlProblem('info@firma.de', 'https')).toContain('it is an e-mail address');
+    expect(urlProblem('HTTP://firma.de', 'https')).toBeNull();
+  });
+
+  it('is bought with the scheme, its cell stays as it is, and equal ones are one URL', async () => {
+    const rows = [
+      ['id', 'url'],
+      ['1', ' firma.de '],
+      ['2', 'https://firma.de'],
+      ['3', 'n/a'],
+      ['4', 'HTTP://b.de'],
+      ['5', ''],
+    ];
+    const { staged, manifest } = await stage(rows, { defaultScheme: 'https' });
+    const slice = await readSlice(sliceFile(staged.stageDir, 0));
+    expect(slice.map(({ u, e, i }) => [u, e, i[1]])).toEqual([
+      ['https://firma.de', null, ' firma.de '],
+      ['https://firma.de', null, 'https://firma.de'],
+      ['n/a', 'INVALID_URL', 'n/a'],
+      ['HTTP://b.de', null, 'HTTP://b.de'],
+      [null, 'MISSING_URL', ''],
+    ]);
+    expect(manifest).toMatchObject({ distinctUnits: 2, urlCells: { filled: 4, urls: 3, withoutScheme: 0 } });
+    const plain = await stage(rows);
+    expect(plain.manifest.urlCells).toMatchObject({ filled: 4, urls: 2, withoutScheme: 1 });
+    expect(plain.staged.generation).not.toBe(staged.generation);
+    expect(plain.staged.job).toBe(staged.job);
+  });
+});
+
+describe('the URL column', () => {
+  const url = (row: number) => `https://firma-${row}.de`;
+  const domain = (row: number) => `firma-${row}.de`;
+  const name = (row: number) => `Firma ${row} GmbH`;
+  const column = async (columns: Parameters<typeof table>[0], rows = 100) => {
+    const { staged, manifest } = await stage(table(columns, rows));
+    return [staged.unitColumn, manifest.urlCells?.by, manifest.urlCells?.urls, manifest.urlCells?.filled];
+  };
+
+  it.each(['Website', 'domain', 'Homepage URL', 'company_url', 'Firmenauftritt', 'Spalte 7'])(
+    'is found under the header %s',
+    async (header) => {
+      const by = header === 'Firmenauftritt' || header === 'Spalte 7' ? 'contents' : 'name';
+      expect(await column({ name, [header]: url })).toEqual([header, by, 100, 100]);
+      expect(await column({ name, [header]: domain })).toEqual([header, by, 0, 100]);
+    },
+  );
+
+  it('is the one with many URLs where another one only has the name', async () => {
+    expect(await column({ url: (row) => (row < 10 ? url(row) : ''), site: url })).toEqual(['site', 'name', 100, 100]);
+    expect(await column({ url: (row) => (row < 10 ? url(row) : 'n/a'), x: url })).toEqual(['x', 'contents', 100, 100]);
+    expect(await column({ source: (row) => `Import ${row}`, x: url })).toEqual(['x', 'contents', 100, 100]);
+  });
+
+  it('is the one with the name where others hold as many URLs', async () => {
+    expect(await column({ 'LinkedIn URL': url, Website: url, logo: url })).toEqual(['Website', 'name', 100, 100]);
+    expect(await column({ domain: domain, Website: url })).toEqual(['Website', 'name', 100, 100]);
+    expect(await column({ user: (row) => `ann.smith${row}`, x: url })).toEqual(['x', 'contents', 100, 100]);
+    expect(await column({ email: (row) => `info@firma-${row}.de`, x: domain })).toEqual(['x', 'contents', 0, 100]);
+  });
+
+  it('is asked for where more than one may be meant, and where none holds URLs', async () => {
+    await expect(column({ name, a: url, b: url })).rejects.toThrow('(--url-column), one of "a", "b"');
+    await expect(column({ Website: url, Link: url })).rejects.toThrow('one of "Website", "Link"');
+    await expect(column({ name, id: String })).rejects.toThrow('none holds URLs: say which column');
+  });
+
+  it('is judged by the first thousand rows, so that a file of any length is read once', async () => {
+    expect(await column({ url: name, x: (row) => (row < 1000 ? url(row) : '') }, 3000)).toEqual([
+      'x',
+      'contents',
+      1000,
+      1000,
+    ]);
+  });
+});
+
+describe('a job that ran before', () => {
+  const rows = table({ url: (row) => (row < 3 ? `https://firma-${row}.de` : ''), site: (row) => `firma-${row}.de` });
+  const entry = async (request: Partial<StageRequest>): Promise<JobEntry> => {
+    const { staged } = await stage(rows, request);
+    return { staged, named: false, csv: null, completed: null };
+  };
+
+  it('keeps its column, scheme and options where a command names none', async () => {
+    const before = await entry({ urlColumn: 'url', defaultScheme: 'http', options: { summary: {} } });
+    const { staged, request, manifest } = await stage(rows, {}, before);
+    expect(staged).toMatchObject({ unitColumn: 'url', defaultScheme: 'http', options: { summary: {} } });
+    expect(staged.generation).toBe(before.staged.generation);
+    expect(request).toMatchObject({ options: { summary: {} }, defaultScheme: 'http' });
+    expect(manifest.urlCells?.by).toBe('job');
+  });
+
+  it('changes what a command names', async () => {
+    const before = await entry({ urlColumn: 'url', defaultScheme: 'http', options: { summary: {} } });
+    const named = { urlColumn: 'site', defaultScheme: 'none', options: { text: true } } as const;
+    const { staged } = await stage(rows, named, before);
+    expect(staged).toMatchObject({ unitColumn: 'site', options: { text: true } });
+    expect(staged.defaultScheme).toBeUndefined();
+  });
+
+  it('finds its column anew where the file has it no more, and takes nothing from another operation', async () => {
+    const before = await entry({ urlColumn: 'url', options: { summary: {} } });
+    const other = await stage(table({ web: (row) => `https://firma-${row}.de` }), {}, before);
+    expect(other.staged.unitColumn).toBe('web');
+    const similar = await stage(rows, { operation: 'findSimilar', urlColumn: 'site' }, before);
+    expect(similar.staged.options).toEqual({});
+  });
+});
