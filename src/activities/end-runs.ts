@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CancelledFailure, Context } from '@temporalio/activity';
-import type { EndRunsInput } from '../core/job.js';
+import { type EndRunsInput, wantedRows } from '../core/job.js';
 import type { ActivityDeps } from './deps.js';
 import { sliceBook, unitsOf } from './enrich-slice.js';
 import { toFailure, waiting } from './failure.js';
@@ -28,7 +28,7 @@ export function createEndRuns(deps: ActivityDeps) {
     const sums = { runs: 0, costMicros: 0 };
     const heart = heartbeatFrom(() => sums);
     const end = async (slice: number): Promise<void> => {
-      const units = await unitsOf(await deps.stages.slice(staged, slice), null);
+      const units = await unitsOf(await deps.stages.slice(staged, slice), null, wantedRows(staged));
       const book = sliceBook(staged.job, staged.generation, slice);
       const wanted = { book, owner: randomUUID(), units, freshness, resumedAt };
       const receipt = await deps.purchase(rowOrder(deps, staged, { ...wanted, ending: 'cancel' }), control);

@@ -2,9 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Context } from '@temporalio/activity';
-import type { SliceHeartbeat, SliceInput, SliceResult, StagedJob } from '../core/job.js';
+import {
+  type SliceHeartbeat,
+  type SliceInput,
+  type SliceResult,
+  type StagedJob,
+  wantedRows,
+  wantedRowsOf,
+} from '../core/job.js';
 import { OverBudget } from '../core/spend.js';
-import { readSlice } from '../rows/index.js';
+import { firstRows, readSlice } from '../rows/index.js';
 import { CONTENTS } from './contents-order.js';
 import type { ActivityDeps } from './deps.js';
 import { toFailure, waiting } from './failure.js';
@@ -38,11 +45,15 @@ export function createEnrichSlice(deps: ActivityDeps) {
       },
     });
     const heart = heartbeatFrom(() => state);
+    const cutFile = join(deps.scratchDir, `${attempt}.rows.jsonl.gz`);
     const allowed = boundBy(deps, input);
     const { cap } = allowed;
     try {
       const sink = deps.sinkFor(staged);
-      const rowsFile = await deps.stages.slice(staged, slice);
+      const stagedFile = await deps.stages.slice(staged, slice);
+      // Of the last slice that is asked for the rest stays unasked: its rows have no line in the ledger then.
+      const partial = wantedRowsOf(staged, slice) < wantedRowsOf({ ...staged, limit: staged.rows }, slice);
+      const rowsFile = partial ? await firstRows(stagedFile, wantedRows(staged), cutFile) : stagedFile;
       // A warehouse that held nothing of the job when it was opened lacks whatever the ledger doesn't name.
       const wanted = input.carried
         ? new Set(await sink.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))
@@ -71,7 +82,8 @@ export function createEnrichSlice(deps: ActivityDeps) {
       try {
         const unitFiles = await deps.journal.unitFiles(book, keys, scratch);
         const { job, generation } = staged;
-        const batch = { job, generation, slice, attempt, rowsFile, unitFiles, sharedAnswers: sharesAnswers(staged) };
+        const sharedAnswers = sharesAnswers(staged);
+        const batch = { job, generation, slice, attempt, rowsFile, unitFiles, sharedAnswers, partial };
         const loaded = await sink.load(batch, freshness);
         return { ...result, complete: true, rows: loaded.rows };
       } finally {
@@ -82,6 +94,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
     } finally {
       heart.stop();
       control.done();
+      await rm(cutFile, { force: true });
     }
   };
 }
@@ -110,12 +123,17 @@ function sharesAnswers({ rowsPerRun = 1, options }: StagedJob): boolean {
   return rowsPerRun > 1 && Boolean(options.outputSchema);
 }
 
-/** The distinct units of a slice that are wanted (null: all), in the order of its rows. */
-export async function unitsOf(rowsFile: string, wanted: Set<string> | null): Promise<Unit[]> {
+/** The distinct units of a slice that are wanted (null: all) up to a row, in the order of its rows. */
+export async function unitsOf(
+  rowsFile: string,
+  wanted: Set<string> | null,
+  lastRow = Number.POSITIVE_INFINITY,
+): Promise<Unit[]> {
   const units: Unit[] = [];
   if (wanted?.size === 0) return units;
   const seen = new Set<string>();
-  for (const { k, u } of await readSlice(rowsFile)) {
+  for (const { n, k, u } of await readSlice(rowsFile)) {
+    if (n > lastRow) break;
     if (k === null || u === null || seen.has(k) || wanted?.has(k) === false) continue;
     seen.add(k);
     units.push({ key: k, unit: u });

@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import type { EnrichCsvInput, JobSummary, StagedJob } from '../core/job.js';
+import { type EnrichCsvInput, type JobSummary, type StagedJob, wantedSlices } from '../core/job.js';
 import type { Freshness } from '../core/journal.js';
 import type { Pause } from '../core/pause.js';
 import type { JobRecord } from '../core/sink.js';
@@ -68,7 +68,8 @@ export function createJobActivities(deps: ActivityDeps) {
         const before = await spentOn(deps, staged.job);
         const carried = await sink.holdsRows(staged.job);
         const slices = await sink.openJob(jobRecord(staged), files, freshness);
-        return { slices, carried, before };
+        const wanted = wantedSlices(staged);
+        return { slices: slices.filter((slice) => slice < wanted), carried, before };
       });
     },
 
@@ -81,7 +82,7 @@ export function createJobActivities(deps: ActivityDeps) {
     async finishJob(input: FinishInput): Promise<JobSummary> {
       return beating(async () => {
         const summary = await summarize(deps, input);
-        if (!input.stopped) await deps.noteDone(input.staged);
+        if (!input.stopped && input.staged.limit === undefined) await deps.noteDone(input.staged);
         return summary;
       });
     },
@@ -123,6 +124,7 @@ export async function summarize(
     name: staged.name,
     phase: stopped ? 'stopped' : 'done',
     ...(stopped ? { stoppedFor: stopped.reason, message: stopped.message } : {}),
+    ...(staged.limit === undefined ? {} : { limit: staged.limit }),
     into: staged.into,
     csv,
     warehouse,

@@ -16,6 +16,7 @@ export interface EnrichFlags extends RowRequestFlags {
   readonly retryFailed?: boolean;
   readonly rebuy?: boolean;
   readonly maxCost?: string;
+  readonly limit?: string;
 }
 
 /** Most URLs of one request (public facts section 3.1). */
@@ -52,6 +53,7 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
     csv: flags.csv ?? null,
     ...toRowRequest(flags, cwd, mistakes),
     batch: readBatch(flags.batch, mistakes),
+    ...readLimit(flags.limit, mistakes),
     refreshAfterMs: readRefreshAfter(flags.refreshAfter, mistakes),
     retryFailed: flags.retryFailed ?? false,
     rebuy: flags.rebuy ?? false,
@@ -79,6 +81,13 @@ function readBatch(text: string | undefined, mistakes: string[]): number {
   if (/^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_BATCH) return Number(text);
   mistakes.push(`--batch: '${text}' is not a whole number of URLs a request from 1 to ${MAX_BATCH}.`);
   return MAX_BATCH;
+}
+
+function readLimit(text: string | undefined, mistakes: string[]): Pick<EnrichRequest, 'limit'> {
+  if (text === undefined) return {};
+  if (/^\d{1,9}$/.test(text) && Number(text) >= 1) return { limit: Number(text) };
+  mistakes.push(`--limit: '${text}' is not a whole number of rows from 1.`);
+  return {};
 }
 
 function readRefreshAfter(text: string | undefined, mistakes: string[]): number | null {

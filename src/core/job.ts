@@ -72,6 +72,8 @@ export interface EnrichCsvInput {
   readonly delimiter?: string;
   /** URLs a request, 1–100; default 100. */
   readonly batch?: number;
+  /** Asks for the first rows alone; the same job without it asks for the rest. Default: all rows. */
+  readonly limit?: number;
   readonly freshness?: Freshness;
   /** Answers that landed longer ago than this (ms) when the rows are staged are bought again. Default: an answer never expires. */
   readonly refreshAfterMs?: number;
@@ -122,6 +124,8 @@ export interface StagedJob {
   readonly variant?: string;
   /** Units a request. */
   readonly batch: number;
+  /** Rows from the first on that are asked for; absent: all. What is staged is the whole input all the same. */
+  readonly limit?: number;
   readonly generation: string;
   readonly rows: number;
   readonly badRows: number;
@@ -135,6 +139,23 @@ export interface StagedJob {
   readonly stageDir: string;
   /** Where workers on several machines share a store and the warehouse is a file: name of the machine that has the file. */
   readonly host?: string;
+}
+
+/** Rows of a job that are asked for. */
+export const wantedRows = ({ rows, limit = rows }: Pick<StagedJob, 'rows' | 'limit'>): number => Math.min(rows, limit);
+
+/** Slices that hold them: the last of these may hold others, too. */
+export function wantedSlices(staged: Pick<StagedJob, 'rows' | 'limit' | 'slices' | 'rowsPerSlice'>): number {
+  return staged.limit === undefined ? staged.slices : Math.ceil(wantedRows(staged) / staged.rowsPerSlice);
+}
+
+/** Rows of a slice that are asked for. */
+export function wantedRowsOf(
+  staged: Pick<StagedJob, 'rows' | 'limit' | 'slices' | 'rowsPerSlice'>,
+  slice: number,
+): number {
+  const end = slice < staged.slices - 1 ? (slice + 1) * staged.rowsPerSlice : staged.rows;
+  return Math.max(0, Math.min(end, wantedRows(staged)) - slice * staged.rowsPerSlice);
 }
 
 /** Input of the activity that brings one slice from rows to loaded. */
@@ -212,6 +233,8 @@ export interface JobSummary {
   /** Of a scheduled run that stopped: why, and the way out in a sentence. */
   readonly stoppedFor?: PauseReason;
   readonly message?: string;
+  /** Rows from the first on that were asked for; absent: all. */
+  readonly limit?: number;
   readonly into: string;
   readonly csv: string | null;
   readonly warehouse: WarehouseSummary;

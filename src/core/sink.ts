@@ -64,6 +64,8 @@ export interface LoadBatch {
   readonly rowsFile: string;
   /** Unit files that hold every unit of the slice, see `Journal.unitFiles`. */
   readonly unitFiles: readonly string[];
+  /** The file holds some of the slice's rows alone: they are loaded, and the ledger gets no line. */
+  readonly partial?: boolean;
   /** An answer is for several rows: one that it has no object for has failed (`MISSING_FROM_RESPONSE`). */
   readonly sharedAnswers?: boolean;
 }

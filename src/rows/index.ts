@@ -4,6 +4,7 @@ export type { SliceSizes } from './slice-writer.js';
 export type { RowSource } from './source.js';
 export { type StageOptions, stageCsv } from './stage-csv.js';
 export {
+  firstRows,
   readSlice,
   readStage,
   type StagedBadRow,

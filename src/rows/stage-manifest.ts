@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
+import { gunzip, gzip } from 'node:zlib';
 import type { StagedRow } from '../core/sink.js';
 import type { UrlColumn } from './header.js';
 
@@ -49,6 +49,7 @@ export interface StageManifest {
 }
 
 const unzip = promisify(gunzip);
+const zip = promisify(gzip);
 
 /** Path of a slice: gzip JSON lines of `StagedRow`. */
 export function sliceFile(stageDir: string, slice: number): string {
@@ -69,6 +70,18 @@ export async function readStage(stageDir: string): Promise<StageManifest | null>
       cause: error,
     });
   }
+}
+
+/** Copies a slice up to a row; answers with the copy. */
+export async function firstRows(rowsFile: string, lastRow: number, copy: string): Promise<string> {
+  const text = (await unzip(await readFile(rowsFile))).toString('utf8');
+  let end = 0;
+  for (let next = text.indexOf('\n'); next !== -1; next = text.indexOf('\n', end)) {
+    if ((JSON.parse(text.slice(end, next)) as StagedRow).n > lastRow) break;
+    end = next + 1;
+  }
+  await writeFile(copy, await zip(text.slice(0, end)), { mode: 0o600 });
+  return copy;
 }
 
 /** The rows of one slice. */

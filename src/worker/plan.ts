@@ -1,6 +1,6 @@
 import { DigestMap } from '../core/digest-map.js';
 import { transientTags } from '../core/failure.js';
-import type { StagedJob } from '../core/job.js';
+import { type StagedJob, wantedRows, wantedSlices } from '../core/job.js';
 import type { JobEntry } from '../core/job-entries.js';
 import type { Freshness, Journal } from '../core/journal.js';
 import { canonicalJson } from '../core/json.js';
@@ -11,7 +11,7 @@ import { type Sink, SinkBusy } from '../core/sink.js';
 import type { Spend } from '../core/spend.js';
 import { readSlice, type StageManifest, sliceFile } from '../rows/index.js';
 import { type Quote, quote } from './quote.js';
-import type { EnrichRequest, JobPlan } from './runtime-types.js';
+import type { EnrichRequest, JobPlan, RestPlan } from './runtime-types.js';
 import { teamBudgetNote } from './team-budget-note.js';
 
 /** What is asked of answers that have landed already. */
@@ -48,13 +48,19 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   const notes = [...keptNotes(parts), ...optionNotes(staged, before), ...schemeNotes(manifest)];
   const freshness = freshnessOf(request, now);
   const loaded = await loadedSlices(parts, notes);
-  const whole = loaded !== null && loaded.length === staged.slices;
-  const complete =
-    whole && before?.completed === staged.generation && (freshness === undefined || onlyRebuy(freshness));
+  const limited = staged.limit !== undefined;
+  const wanted = wantedSlices(staged);
+  const whole = loaded !== null && loaded.filter((slice) => slice < wanted).length === wanted;
+  // A try of the first rows is no whole job that its entry could name.
+  const known = limited || before?.completed === staged.generation;
+  const complete = whole && known && (freshness === undefined || onlyRebuy(freshness));
   const costs = quote(staged, parts.prices, parts.rate);
-  const count = complete
-    ? { toBuy: 0, landed: staged.distinctUnits, gone: 0 }
-    : await countUnits(parts, costs, freshness, whole && freshness === undefined ? new Set(loaded) : new Set());
+  const restCosts = quote(staged, parts.prices, parts.rate);
+  const skip: ReadonlySet<number> = whole && (complete || freshness === undefined) ? new Set(loaded) : new Set();
+  const count =
+    complete && !limited
+      ? { toBuy: 0, landed: staged.distinctUnits, gone: 0, restToBuy: 0, bad: 0 }
+      : await countUnits(parts, { costs, restCosts, freshness, skip });
   if (count.gone > 0) {
     notes.push(
       `${count.gone} answers were bought before, but neither journal nor warehouse holds them any more; ` +
@@ -89,7 +95,9 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
     estimateIsMost: isMost,
     seconds,
     perSecond,
-    badRows: manifest.firstBad,
+    badRows: manifest.firstBad.filter(({ row }) => row <= wantedRows(staged)),
+    ...(limited ? { limitedBadRows: count.bad } : {}),
+    rest: limited ? restOf(staged, count.restToBuy, restCosts) : null,
     allowedMicros,
     urlCells: manifest.urlCells,
     notes: team === null ? notes : [...notes, team],
@@ -110,20 +118,41 @@ async function loadedSlices({ sink, staged }: PlanParts, notes: string[]): Promi
   }
 }
 
-/** Distinct units of the staged rows by whether they have landed. Slices in `skip` are known to be whole. */
+function restOf(staged: StagedJob, toBuy: number, costs: Quote): RestPlan {
+  const { requests, micros } = costs.total();
+  return { rows: staged.rows - wantedRows(staged), toBuy, requests, estimateMicros: micros };
+}
+
+interface Counting {
+  readonly costs: Quote;
+  /** Of the rows beyond the limit. */
+  readonly restCosts: Quote;
+  readonly freshness: Freshness | undefined;
+  /** Slices that are known to be whole. */
+  readonly skip: ReadonlySet<number>;
+}
+
+/** Distinct units of the staged rows by whether they have landed; of those beyond the limit the ones that have not. */
 async function countUnits(
   { staged, journal, now }: PlanParts,
-  costs: Quote,
-  freshness: Freshness | undefined,
-  skip: ReadonlySet<number>,
-): Promise<{ toBuy: number; landed: number; gone: number }> {
+  { costs, restCosts, freshness, skip }: Counting,
+): Promise<{ toBuy: number; landed: number; gone: number; restToBuy: number; bad: number }> {
   const seen = new DigestMap(staged.distinctUnits);
-  const sums = { toBuy: 0, landed: 0, gone: 0 };
+  const sums = { toBuy: 0, landed: 0, gone: 0, restToBuy: 0, bad: 0 };
+  const last = wantedRows(staged);
   for (let slice = 0; slice < staged.slices; slice++) {
     const units = new Map<string, string>();
-    for (const row of await readSlice(sliceFile(staged.stageDir, slice))) {
-      if (row.k !== null && seen.set(row.k, 0)) units.set(row.k, row.u as string);
+    const rest = new Map<string, string>();
+    for (const { n, k, u } of await readSlice(sliceFile(staged.stageDir, slice))) {
+      if (k === null && n <= last) sums.bad++;
+      if (k !== null && seen.set(k, 0)) (n <= last ? units : rest).set(k, u as string);
     }
+    if (rest.size > 0 && !skip.has(slice)) {
+      for (const { key } of await journal.lookup([...rest.keys()], freshness)) rest.delete(key);
+      sums.restToBuy += rest.size;
+      restCosts.add([...rest.values()]);
+    }
+    if (units.size === 0) continue;
     const keys = [...units.keys()];
     const landed = skip.has(slice) ? keys : (await journal.lookup(keys, freshness)).map(({ key }) => key);
     if (!skip.has(slice) && landed.length > 0)

@@ -28,16 +28,23 @@ export async function whyAnew(job: RunningJob): Promise<string | null> {
     return `An earlier run of this job loads a file on ${running.host}; it is ended first, what it bought stays bought`;
   if (await warehouseGone(job))
     return 'The warehouse of this job is gone: it is made anew from the journal, what was bought stays bought';
+  if (running.limit !== (staged.limit ?? null))
+    return 'An earlier run of this job with another --limit is ended first; what it bought stays bought';
   if (asksMore || running.generation !== staged.generation)
     return 'An earlier run of this job with other contents or options is ended first; what it bought stays bought';
   return null;
 }
 
 /** What the run that goes on now was started for, or null. */
-async function startedFor({ client, handle }: RunningJob): Promise<{ generation: unknown; host: unknown } | null> {
+async function startedFor({
+  client,
+  handle,
+}: RunningJob): Promise<{ generation: unknown; host: unknown; limit: unknown } | null> {
   try {
     const { status, memo } = await client.workflow.getHandle(handle.workflowId).describe();
-    return status.name === 'RUNNING' ? { generation: memo?.generation, host: memo?.host ?? null } : null;
+    return status.name === 'RUNNING'
+      ? { generation: memo?.generation, host: memo?.host ?? null, limit: memo?.limit ?? null }
+      : null;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return null;
     throw error;

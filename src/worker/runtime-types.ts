@@ -113,6 +113,8 @@ export interface EnrichRequest {
   /** What all rows ask for alike, as it reaches the service; for contents empty means `{ text: true }`. */
   readonly options: StagedJob['options'];
   readonly batch: number;
+  /** Ask for the first rows alone; absent: for all. */
+  readonly limit?: number;
   /** Buy again what is older than this many milliseconds. */
   readonly refreshAfterMs: number | null;
   readonly retryFailed: boolean;
@@ -126,6 +128,14 @@ export interface BadRow {
   readonly tag: string;
   /** `line 12, column 2 ("url"): …` */
   readonly message: string;
+}
+
+/** The rows of a job that its limit leaves unasked, and what is to be bought for them. */
+export interface RestPlan {
+  readonly rows: number;
+  readonly toBuy: number;
+  readonly requests: number;
+  readonly estimateMicros: number;
 }
 
 /** What a run of the job would do. Nothing was bought to make it. Amounts in micro-dollars. */
@@ -147,6 +157,10 @@ export interface JobPlan {
   readonly badRows: readonly BadRow[];
   /** What is in the column of URLs, and how that was found; null or absent where there is none. */
   readonly urlCells?: UrlCells | null;
+  /** Bad rows among those that a limit asks for; absent where all rows are asked for. */
+  readonly limitedBadRows?: number;
+  /** What the rows beyond `limit` would cost; null or absent where all rows are asked for. */
+  readonly rest?: RestPlan | null;
   /** What the worker allows a run of a job, in micro-dollars (`maxCostPerJobMicros`); null or absent: no bound. */
   readonly allowedMicros?: number | null;
   /** Sentences a person should read: other options, pruned bodies, a locked warehouse. */

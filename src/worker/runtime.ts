@@ -122,7 +122,7 @@ class StoreRuntime implements Runtime {
         workflowId: workflowIdOf(staged.job),
         taskQueue: this.#config.taskQueue,
         args: [input],
-        memo: { generation: staged.generation, host: staged.host ?? null },
+        memo: { generation: staged.generation, host: staged.host ?? null, limit: staged.limit ?? null },
       });
     } catch (error) {
       // Another command was faster: then this one watches it.

@@ -15,6 +15,8 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
     throw new UsageError('A schedule reads its file each time: standard input can be read once.');
   if (request.rebuy)
     throw new UsageError('--rebuy is for one run; a schedule buys what is new, or older than --refresh-after.');
+  if (request.limit !== undefined)
+    throw new UsageError('--limit tries the first rows once; a schedule reads all rows of its file.');
   if (request.csv !== null && shared && isPostgresUrl(staged.into)) {
     throw new UsageError(
       '--csv: a run ends on any machine of the store, which would write the file there; write it with searchflow export',

@@ -35,6 +35,7 @@ export interface StageRequest extends OperationRequest {
   readonly delimiter: string | null;
   readonly job: string | null;
   readonly into: string | null;
+  readonly limit?: number;
 }
 
 /** What staging made of a request. */
@@ -90,6 +91,7 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
         distinctUnits: manifest.distinctUnits,
         slices: manifest.slices,
         rowsPerSlice: manifest.rowsPerSlice,
+        ...(request.limit !== undefined && request.limit < manifest.rows ? { limit: request.limit } : {}),
         window: how.window(manifest.rowsPerSlice, context.concurrency),
         stageDir,
         ...(context.shared && !isPostgresUrl(identity.into) ? { host: hostname() } : {}),
@@ -167,6 +169,7 @@ export function toStageRequest(input: EnrichCsvInput): StageRequest {
     input: input.input,
     urlColumn: input.urlColumn ?? null,
     ...(input.defaultScheme === undefined ? {} : { defaultScheme: input.defaultScheme }),
+    ...(input.limit === undefined ? {} : { limit: input.limit }),
     ...(input.operation === undefined ? {} : { operation: input.operation }),
     ...(input.template === undefined ? {} : { template: input.template }),
     ...(input.rowsPerRun === undefined ? {} : { rowsPerRun: input.rowsPerRun }),

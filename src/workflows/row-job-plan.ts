@@ -37,7 +37,11 @@ export async function planRowJob(
 async function stageRows(input: EnrichCsvInput): ReturnType<Activities['stageInput']> {
   const found = await stageInput(input);
   // As the command says it where it stages: whoever starts the job now finds out whether this run is of the same rows.
-  const { generation, host } = found.staged;
-  upsertMemo(host === undefined ? { generation } : { generation, host });
+  const { generation, host, limit } = found.staged;
+  upsertMemo({
+    generation,
+    ...(host === undefined ? {} : { host }),
+    ...(limit === undefined ? {} : { limit }),
+  });
   return found;
 }

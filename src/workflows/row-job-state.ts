@@ -1,11 +1,15 @@
 import type { Spent } from '../activities/job.js';
 import {
+  defaultSchemes,
   type EnrichCsvInput,
   type JobProgress,
   jobOfWorkflow,
   type MaxCost,
   type SliceInput,
   type StagedJob,
+  wantedRows,
+  wantedRowsOf,
+  wantedSlices,
 } from '../core/job.js';
 import type { Freshness } from '../core/journal.js';
 import { toMicros } from '../core/money.js';
@@ -53,25 +57,21 @@ export function progressOf(
   workflowId: string,
 ): Omit<JobProgress, 'phase' | 'message' | 'startedAt'> {
   const staged = state?.staged ?? input.staged ?? null;
-  const rows = undone.reduce((sum, slice) => sum + rowsIn(staged, slice), 0);
+  const left = undone.reduce((sum, slice) => sum + (staged ? wantedRowsOf(staged, slice) : 0), 0);
+  const rows = staged ? wantedRows(staged) : 0;
+  const slices = staged ? wantedSlices(staged) : 0;
   return {
     pausedFor: state?.paused?.reason ?? null,
     job: staged?.job ?? jobOfWorkflow(workflowId),
-    rows: staged?.rows ?? 0,
-    rowsDone: state && staged ? staged.rows - rows : 0,
-    slices: staged?.slices ?? 0,
-    slicesDone: state && staged ? staged.slices - undone.length : 0,
+    rows,
+    rowsDone: state && staged ? rows - left : 0,
+    slices,
+    slicesDone: state && staged ? slices - undone.length : 0,
     failed: state?.failed ?? 0,
     requests: state?.requests ?? 0,
     costMicros: state?.costMicros ?? 0,
     unknownOutcomes: state?.unknownOutcomes ?? 0,
   };
-}
-
-/** Rows of a slice of the job. */
-function rowsIn(staged: StagedJob | null, slice: number): number {
-  if (!staged) return 0;
-  return slice < staged.slices - 1 ? staged.rowsPerSlice : staged.rows - staged.rowsPerSlice * (staged.slices - 1);
 }
 
 /** A bound as inputs and signals give it, in micro-dollars; null for none. */
@@ -82,7 +82,15 @@ export const isBound = (dollars: MaxCost | undefined): boolean =>
   dollars === undefined || dollars === 'none' || boundOf(dollars) !== null;
 
 /** A sentence that says what is wrong with the input of a job, or null. What is no number must not be taken for none. */
-export function rowJobProblem({ maxCostDollars, refreshAfterMs }: EnrichCsvInput): string | null {
+export function rowJobProblem({
+  maxCostDollars,
+  refreshAfterMs,
+  limit = 1,
+  defaultScheme = 'none',
+}: EnrichCsvInput): string | null {
+  if (!Number.isInteger(limit) || limit < 1) return `limit must be a whole number of rows from 1 (got ${limit})`;
+  if (!defaultSchemes.includes(defaultScheme))
+    return `defaultScheme must be one of ${defaultSchemes.join(', ')} (got ${defaultScheme})`;
   if (!isBound(maxCostDollars)) return `maxCostDollars: ${maxCostDollars} is no amount of dollars`;
   if (refreshAfterMs === undefined || refreshAfterMs >= 0) return null;
   return `refreshAfterMs: ${refreshAfterMs} is no number of milliseconds`;

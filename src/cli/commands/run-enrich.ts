@@ -7,11 +7,20 @@ import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { type FailedRows, tooManyFailed } from '../failed-rows-option.js';
 import { follow } from '../follow.js';
 import { checkReachable, checkWarehouse } from '../reach.js';
-import { dollars, some } from '../render/amounts.js';
+import { count, dollars, some } from '../render/amounts.js';
 import { Meter } from '../render/meter.js';
 import { someOf } from '../render/operation-words.js';
 import { pausedData, pausedText } from '../render/paused.js';
-import { aboutDollars, atMost, planData, planText, serviceText, urlColumnText } from '../render/plan.js';
+import {
+  aboutDollars,
+  atMost,
+  badRowsOf,
+  planData,
+  planText,
+  restText,
+  serviceText,
+  urlColumnText,
+} from '../render/plan.js';
 import { printable } from '../render/printable.js';
 import { rowLine } from '../render/progress-line.js';
 import { ProgressView } from '../render/progress-view.js';
@@ -57,7 +66,7 @@ export async function runEnrich(
     session.working();
     const handle = await session.runtime.start(plan);
     session.working(handle.job);
-    return watchToEnd(context, config, session, handle, { ...manner, csv: request.csv, badRows: plan.badRows });
+    return watchToEnd(context, config, session, handle, { ...manner, csv: request.csv, badRows: plan.badRows, plan });
   });
 }
 
@@ -68,6 +77,7 @@ export function notesOf(plan: JobPlan): readonly string[] {
   const found = urlCells !== null && (urlCells.by === 'name' || urlCells.by === 'contents');
   return [
     ...(found ? [`The URL column is ${urlColumnText(plan, urlCells)}.`] : []),
+    ...(plan.rest ? [`The rest of the file: ${restText(plan, plan.rest)}.`] : []),
     ...plan.notes.map((note) => printable(note)),
   ];
 }
@@ -83,8 +93,9 @@ export function announcement(plan: JobPlan, config: RuntimeConfig): string {
       ? 'nothing to buy'
       : `${someOf(plan.toBuy, staged.operation)} to buy${requests} for ${aboutDollars(plan)}${stops}`;
   const bought = plan.alreadyBought > 0 ? `, ${someOf(plan.alreadyBought, staged.operation)} already bought` : '';
-  const bad = staged.badRows > 0 ? `, ${some(staged.badRows, 'bad row')}` : '';
-  return `${printable(staged.name)}: ${some(staged.rows, 'row')}, ${buys}${bought}${bad}; on ${serviceText(config)}.`;
+  const bad = badRowsOf(plan) > 0 ? `, ${some(badRowsOf(plan), 'bad row')}` : '';
+  const rows = staged.limit === undefined ? '' : `the first ${count(staged.limit)} of `;
+  return `${printable(staged.name)}: ${rows}${some(staged.rows, 'row')}, ${buys}${bought}${bad}; on ${serviceText(config)}.`;
 }
 
 /** What the run of a plan would buy. */
@@ -114,7 +125,7 @@ async function finishComplete(
   const csv = wanted === null ? null : (await runtime.export(job, wanted)).file;
   const [summary, unknown] = await Promise.all([runtime.summary(job), runtime.unknownOutcomes(job)]);
   const bill = sandbox ? await sandbox.bill() : null;
-  const ending = { summary, unknown, bill, csv, origin: config.origin, badRows: plan.badRows, ran: true };
+  const ending = { summary, unknown, bill, csv, origin: config.origin, badRows: plan.badRows, plan, ran: true };
   if (json) context.terminal.data(JSON.stringify(summaryData(ending)));
   else context.terminal.say(summaryText(ending));
   return codeOf(summary, failedRows ?? null);
@@ -123,6 +134,8 @@ async function finishComplete(
 interface WatchManner extends Pick<EnrichManner, 'json' | 'failedRows'> {
   readonly csv: string | null;
   readonly badRows: readonly BadRow[];
+  /** What was planned; absent where somebody else did. */
+  readonly plan?: JobPlan;
 }
 
 /** Watches a job and tells how it ended; writes the CSV where the job itself did not. */
@@ -131,7 +144,7 @@ export async function watchToEnd(
   config: RuntimeConfig,
   { runtime, sandbox, stopped }: Session,
   handle: JobHandle,
-  { json, csv, badRows, failedRows }: WatchManner,
+  { json, csv, badRows, failedRows, plan }: WatchManner,
 ): Promise<ExitCode> {
   const { terminal } = context;
   const view = new ProgressView(terminal);
@@ -156,7 +169,7 @@ export async function watchToEnd(
   const written = summary.csv ?? (csv === null ? null : (await runtime.export(summary.job, csv)).file);
   const unknown = await runtime.unknownOutcomes(summary.job);
   const bill = sandbox ? await sandbox.bill() : null;
-  const ending = { summary, unknown, bill, csv: written, origin: config.origin, badRows, ran: true };
+  const ending = { summary, unknown, bill, csv: written, origin: config.origin, badRows, plan, ran: true };
   if (json) terminal.data(JSON.stringify(summaryData(ending)));
   else terminal.say(summaryText(ending));
   return codeOf(summary, failedRows ?? null);

@@ -1,6 +1,6 @@
 import { toMicros } from '../../core/money.js';
 import { isSlow } from '../../core/row-operation.js';
-import type { JobPlan, RuntimeConfig, UrlCells } from '../../worker/runtime-types.js';
+import type { JobPlan, RestPlan, RuntimeConfig, UrlCells } from '../../worker/runtime-types.js';
 import { count, dollars, duration, some } from './amounts.js';
 import { badRowLines } from './bad-rows.js';
 import { manyOf, someOf } from './operation-words.js';
@@ -67,6 +67,28 @@ export function urlColumnText({ staged }: Pick<JobPlan, 'staged'>, { by, urls, f
   return `${printable(staged.unitColumn ?? '')}${foundBy[by]}: ${count(urls)} of ${some(filled, 'cell')} ${verb}${rest}`;
 }
 
+/** Rows among those that are asked for that can't be. */
+export const badRowsOf = ({ staged, limitedBadRows }: JobPlan): number => limitedBadRows ?? staged.badRows;
+
+/** Different units among the rows that are asked for. */
+const distinctOf = ({ staged, alreadyBought, toBuy }: JobPlan): number =>
+  staged.limit === undefined ? staged.distinctUnits : alreadyBought + toBuy;
+
+function rowsText({ staged }: JobPlan): string {
+  return staged.limit === undefined ? count(staged.rows) : `the first ${count(staged.limit)} of ${count(staged.rows)}`;
+}
+
+/** What the rows that a limit leaves unasked would cost, in words. */
+export function restText(
+  { staged, estimateIsMost }: Pick<JobPlan, 'staged' | 'estimateIsMost'>,
+  { rows, toBuy, requests, estimateMicros }: RestPlan,
+): string {
+  if (toBuy === 0) return `${some(rows, 'row')}, nothing to buy`;
+  const sent = staged.operation === 'contents' ? ` in ${some(requests, 'request')}` : '';
+  const cost = `${estimateIsMost ? 'at most' : 'about'} ${dollars(estimateMicros)}`;
+  return `${some(rows, 'row')}, ${someOf(toBuy, staged.operation)} to buy${sent} for ${cost}`;
+}
+
 /** The plan for a person. */
 export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): string {
   const { staged } = plan;
@@ -74,23 +96,29 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
   const lines: [string, string][] = [
     ['Job', `${printable(staged.job)} (${standings[plan.standing]})`],
     ['Service', serviceText(config)],
-    ['Rows', count(staged.rows)],
+    ['Rows', rowsText(plan)],
     ...(plan.urlCells ? [['URL column', urlColumnText(plan, plan.urlCells)] as [string, string]] : []),
     ...(operation === 'contents' ? [] : [['Buys', manyOf(operation)] as [string, string]]),
-    [operation === 'contents' ? 'Distinct URLs' : 'Distinct', count(staged.distinctUnits)],
+    [operation === 'contents' ? 'Distinct URLs' : 'Distinct', count(distinctOf(plan))],
     ['Already bought', count(plan.alreadyBought)],
-    ['Bad rows', count(staged.badRows)],
+    ['Bad rows', count(badRowsOf(plan))],
     ['To buy', someOf(plan.toBuy, operation)],
     ['Requests', requestsText(plan)],
     ['Dollars', dollarsText(plan)],
     ['Time', timeText(plan)],
     ['Warehouse', printable(staged.into)],
+    ...(plan.rest ? [['The rest', restText(plan, plan.rest)] as [string, string]] : []),
   ];
   return [
     ...lines.map(([name, value]) => `${`${name}:`.padEnd(16)}${value}`),
     ...plan.notes.map((note) => `Note: ${printable(note)}`),
-    ...badRowLines(plan.badRows, staged.badRows),
+    ...badRowLines(plan.badRows, badRowsOf(plan)),
   ].join('\n');
+}
+
+/** The rest of a plan for machines. */
+export function restData({ rows, toBuy, requests, estimateMicros }: RestPlan): object {
+  return { rows, toBuy, requests, dollars: estimateMicros / 1e6 };
 }
 
 /** The plan for machines; dollars as numbers, exact to six decimals. */
@@ -106,12 +134,12 @@ export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     operation: staged.operation,
     standing: plan.standing,
     rows: staged.rows,
+    limit: staged.limit ?? null,
+    rest: plan.rest ? restData(plan.rest) : null,
     urlColumn: plan.urlCells ? { name: staged.unitColumn, ...plan.urlCells } : null,
-    ...(staged.operation === 'contents'
-      ? { distinctUrls: staged.distinctUnits }
-      : { distinctRequests: staged.distinctUnits }),
+    ...(staged.operation === 'contents' ? { distinctUrls: distinctOf(plan) } : { distinctRequests: distinctOf(plan) }),
     alreadyBought: plan.alreadyBought,
-    badRows: staged.badRows,
+    badRows: badRowsOf(plan),
     toBuy: plan.toBuy,
     requests: plan.requests,
     dollars: plan.estimateMicros / 1e6,

@@ -1,9 +1,10 @@
 import type { JobSummary } from '../../core/job.js';
 import type { UnknownOutcome } from '../../core/journal.js';
-import type { BadRow } from '../../worker/runtime-types.js';
+import type { BadRow, JobPlan } from '../../worker/runtime-types.js';
 import type { SandboxBill } from '../embedded-sandbox.js';
 import { count, dollars, duration, some } from './amounts.js';
 import { badRowLines } from './bad-rows.js';
+import { restData, restText } from './plan.js';
 import { printable } from './printable.js';
 
 /** All that the end of a job has to tell. */
@@ -16,6 +17,8 @@ export interface Ending {
   readonly bill: SandboxBill | null;
   /** The CSV written, where one was. */
   readonly csv: string | null;
+  /** What was planned, where a limit left rows unasked. */
+  readonly plan?: Pick<JobPlan, 'staged' | 'estimateIsMost' | 'rest'>;
   /** False: nothing was run, the job is only looked at. */
   readonly ran: boolean;
 }
@@ -47,24 +50,32 @@ export function summaryText(ending: Ending): string {
       .filter((file) => file !== null)
       .map((file) => printable(file))
       .join(', ')}`,
+    ...restLines(ending),
   ].join('\n');
+}
+
+function restLines({ plan }: Ending): string[] {
+  if (!plan?.rest) return [];
+  return [`The rest: ${restText(plan, plan.rest)}. The same command without --limit buys only that.`];
 }
 
 function headline({ summary, ran }: Ending): string {
   const { rows, missing } = summary.warehouse;
   const name = printable(summary.name);
   if (ran)
-    return `${headlines[summary.phase] ?? summary.phase}: ${some(rows, 'row')} of ${name} in ${duration(summary.seconds)}.`;
+    return `${headlines[summary.phase] ?? summary.phase}: ${tried(summary)}${some(rows, 'row')} of ${name} in ${duration(summary.seconds)}.`;
   if (missing === 0) return `${name}: complete, ${some(rows, 'row')}.`;
   return `${name}: nobody works on it now, ${some(missing, 'row')} to load; its enrich command makes it go on.`;
 }
 
-function statusLines({ warehouse }: JobSummary): string[] {
+const tried = ({ limit }: JobSummary): string => (limit === undefined ? '' : `the first ${count(limit)} of `);
+
+function statusLines({ warehouse, limit }: JobSummary): string[] {
   const counts: [string, number, string][] = [
     ['success', warehouse.success, ''],
     ['error', warehouse.error, ''],
     ['invalid', warehouse.invalid, 'rows that could not be asked for'],
-    ['missing', warehouse.missing, 'not loaded yet'],
+    ['missing', warehouse.missing, limit === undefined ? 'not loaded yet' : 'not loaded yet, most not asked for'],
     ['vanished', warehouse.vanished, 'no longer in the file, kept'],
   ];
   return counts
@@ -114,6 +125,7 @@ export function summaryData(ending: Ending): object {
     phase: summary.phase,
     origin: ending.origin,
     rows,
+    ...(summary.limit === undefined ? {} : { limit: summary.limit }),
     byStatus: { success, error, invalid, missing, vanished },
     tags,
     requests: summary.requests,
@@ -129,6 +141,7 @@ export function summaryData(ending: Ending): object {
       reason: one.reason,
     })),
     badRowExamples: ending.badRows.slice(0, SHOWN),
+    ...(ending.plan?.rest ? { rest: restData(ending.plan.rest) } : {}),
     into: summary.into,
     csv: ending.csv,
     seconds: summary.seconds,

@@ -29,6 +29,7 @@ export async function loadSlice(
   const invalid = await count(connection, 'SELECT count(*) FROM pending WHERE k IS NULL');
   if (invalid > 0) await connection.run(insertInvalid, row);
   await loadUnits(connection, batch, row);
+  if (batch.partial) return { rows: await count(connection, 'SELECT count(*) FROM staged'), already: false };
   const loaded = await connection.runAndReadAll(
     `INSERT INTO load_ledger SELECT $job, $generation, $slice, count(*), $attempt, make_timestamp_ms($now::BIGINT) FROM staged
      RETURNING rows`,

@@ -64,9 +64,9 @@ WITH ${first} added AS (
     cost_micros, loaded_at, row_exact)
   SELECT $1, $2, $3, $4, n, h, u, i, 'invalid', e, m, 0, now(), exact::json FROM ${rows} WHERE k IS NULL AND ${when}
 ), ledger AS (
-  INSERT INTO load_ledger SELECT $1, $3, $4, count(*), $5, now() FROM staged RETURNING rows
+  INSERT INTO load_ledger SELECT $1, $3, $4, count(*), $5, now() FROM staged HAVING NOT $6::boolean RETURNING rows
 )
-SELECT (SELECT rows FROM ledger) AS rows, (SELECT count(k) FROM ${rows}) AS units, count(*) AS added,
+SELECT coalesce((SELECT rows FROM ledger), (SELECT count(*) FROM staged)) AS rows, (SELECT count(k) FROM ${rows}) AS units, count(*) AS added,
   count(DISTINCT row_number) AS places, ${when} AS done
 FROM added`;
 
@@ -82,13 +82,13 @@ const statements = {
  */
 export async function insertRows(
   tx: PgTransaction,
-  { job, generation, slice, attempt, sharedAnswers }: LoadBatch,
+  { job, generation, slice, attempt, sharedAnswers, partial = false }: LoadBatch,
   origin: string,
   from: keyof typeof statements,
 ): Promise<number | null> {
   const [told] = await tx.query<{ rows: string; units: string; added: string; places: string; done: boolean }>(
     statements[from][sharedAnswers ? 'shared' : 'own'],
-    [job, origin, generation, slice, attempt],
+    [job, origin, generation, slice, attempt, partial],
   );
   if (!told?.done || told.added !== told.units || told.places !== told.units) return null;
   return Number(told.rows);
