@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { UnknownOutcome } from '../../../src/core/journal.js';
 import { type RunRecord, type Sink, SinkUnusable } from '../../../src/core/sink.js';
+import { firstRows } from '../../../src/rows/index.js';
 import { batchOf, buySlice, exported, parquetRows, runJob, Service, type StagedTest, stageText } from './row-job.js';
 
 /** One fresh, empty warehouse. */
@@ -94,6 +95,28 @@ export function sinkContract(make: (dir: string) => SinkUnderTest | Promise<Sink
       expect(await test.query('SELECT count(*), count(DISTINCT row_number) FROM enriched_rows')).toEqual([[3, 3]]);
       expect(await sink.loadedSlices('brands-1', staged.record.generation)).toEqual([0]);
       expect(await sink.summary('brands-1')).toMatchObject({ success: 3, missing: 5 });
+    });
+
+    it('loads the first rows of a slice without calling it whole, and the others later without asking for the first again', async () => {
+      const staged = await stageText(dir, csv('bad,nope', ...letters));
+      await sink.openJob(staged.record, staged.files);
+      const cut = await firstRows(staged.files[0] as string, 2, join(dir, 'cut.jsonl.gz'));
+      const part: StagedTest = { ...staged, files: [cut] };
+      for (const attempt of ['one', 'two']) {
+        const files = await buySlice(dir, sink, part, 0, service);
+        expect(await sink.load({ ...batchOf(part, 0, files, attempt), partial: true })).toEqual({
+          rows: 2,
+          already: false,
+        });
+      }
+      expect(service.asked).toEqual(['https://a.com/']);
+      expect(await sink.loadedSlices('brands-1', staged.record.generation)).toEqual([]);
+      expect(await sink.summary('brands-1')).toMatchObject({ success: 1, invalid: 1, missing: 7, vanished: 0 });
+      expect(names(await exported(dir, sink))).toBe('bada');
+      await runJob(dir, sink, staged, service);
+      expect(names(await exported(dir, sink))).toBe('badabcdefgh');
+      expect(service.asked).toHaveLength(8);
+      expect(await sink.summary('brands-1')).toMatchObject({ success: 8, invalid: 1, missing: 0, vanished: 0 });
     });
 
     it('loads all slices at once', async () => {

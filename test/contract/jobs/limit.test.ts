@@ -1,0 +1,153 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { openRuntime } from '../../../dist/worker/index.js';
+import type { EnrichRequest } from '../../../dist/worker/runtime-types.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { enrich } from '../../support/jobs/command.js';
+import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
+import { boughtAgain, openSetting } from '../../support/jobs/setting.js';
+import { openTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+let sandbox: Sandbox;
+beforeAll(async () => {
+  temporal = await openTemporal();
+  sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
+});
+afterAll(async () => {
+  await sandbox?.close();
+  await temporal?.teardown();
+});
+
+/** A folder with these rows, and a command on it. */
+function place(rows: readonly InputRow[]) {
+  const folder = new Folder();
+  onTestFinished(() => folder.remove());
+  folder.write(rows);
+  sandbox.reset();
+  const config = folder.config(sandbox.url, {
+    temporalAddress: temporal.address,
+    namespace: temporal.namespace as string,
+  });
+  const run = (changes: Partial<EnrichRequest> = {}) => enrich(folder, config, changes);
+  return { folder, run, config, bought: () => Object.keys(sandbox.bill().keys).length };
+}
+const vanished = async (folder: Folder) => (await folder.warehouseRows()).filter((row) => row.vanished).length;
+
+const wholeRequest = {
+  ...{ urlColumn: null, delimiter: null, job: null, csv: null, options: {}, batch: 20 },
+  ...{ refreshAfterMs: null, retryFailed: false, rebuy: false },
+};
+
+// 40 rows a slice: the limits below end in a slice, at its end, and behind it.
+const rows = plainRows(100);
+
+it('buys the first rows alone, says what the rest costs, and the same job without it buys exactly the rest', async () => {
+  const { folder, run, bought } = place(rows);
+  const first = await run({ limit: 50 });
+  expect(first.plan).toMatchObject({ standing: 'new', toBuy: 50, requests: 3, estimateMicros: 50_000 });
+  expect(first.plan.rest).toEqual({ rows: 50, toBuy: 50, requests: 3, estimateMicros: 50_000 });
+  expect(first.summary).toMatchObject({
+    phase: 'done',
+    limit: 50,
+    costMicros: 50_000,
+    warehouse: { success: 50, missing: 50 },
+  });
+  expect(folder.outcomes()).toEqual(rows.slice(0, 50).map((row) => [row, 'success']));
+  expect(bought()).toBe(50);
+
+  const again = await run({ limit: 50 });
+  expect(again.plan).toMatchObject({ toBuy: 0, rest: { toBuy: 50 } });
+  const more = await run({ limit: 80 });
+  expect(more.plan).toMatchObject({ toBuy: 30, alreadyBought: 50, rest: { rows: 20, toBuy: 20 } });
+  const whole = await run();
+  expect(whole.plan).toMatchObject({ standing: 'unfinished', toBuy: 20, alreadyBought: 80, rest: null });
+  expect(whole.summary).toMatchObject({ costMicros: 20_000, warehouse: { success: 100, missing: 0, vanished: 0 } });
+  expect(folder.outcomes()).toEqual(rows.map((row) => [row, 'success']));
+  expect([bought(), boughtAgain(sandbox)]).toEqual([100, {}]);
+  expect((await run()).plan.standing).toBe('complete');
+});
+
+it('of a job that is whole changes nothing, and of a file that changed marks only what has left it', async () => {
+  const { folder, run, bought } = place(rows);
+  await run();
+  const tried = await run({ limit: 10 });
+  expect(tried.plan).toMatchObject({ standing: 'complete', toBuy: 0, rest: { rows: 90, toBuy: 0 } });
+  expect(await vanished(folder)).toBe(0);
+  folder.write([...plainRows(5, 1000), ...rows.slice(0, 95)]);
+  const changed = await run({ limit: 10 });
+  expect(changed.plan).toMatchObject({ toBuy: 5, rest: { toBuy: 0 } });
+  expect(changed.summary?.warehouse).toMatchObject({ success: 100, missing: 0, vanished: 5 });
+  expect([bought(), boughtAgain(sandbox)]).toEqual([105, {}]);
+});
+
+it('counts a unit that rows on both sides share once, and bad rows on their own side', async () => {
+  const shared: InputRow[] = [
+    ['0', 'bad', 'n/a'],
+    ...plainRows(9),
+    ['a', 'again', 'https://site-3.example/about'],
+    ['b', 'bad', 'n/a'],
+  ];
+  const { run } = place(shared);
+  const { plan, summary } = await run({ limit: 10 });
+  expect(plan).toMatchObject({ toBuy: 9, limitedBadRows: 1, rest: { rows: 2, toBuy: 0 } });
+  expect(plan.badRows).toHaveLength(1);
+  expect(summary?.warehouse).toMatchObject({ success: 9, invalid: 1, missing: 2 });
+  expect((await run({ limit: 500 })).plan).toMatchObject({ rest: null, toBuy: 0 });
+});
+
+it.each<[string, Partial<EnrichRequest>, number, number]>([
+  ['search', { operation: 'search', template: { query: '{{name}}' }, batch: 1 }, 7, 13],
+  [
+    'agent',
+    { operation: 'agent', template: { query: 'CEO of {{name}}' }, options: { effort: 'minimal' }, batch: 1 },
+    7,
+    13,
+  ],
+  [
+    'agent with rows together',
+    {
+      operation: 'agent',
+      rowsPerRun: 4,
+      template: { query: 'Who leads each?' },
+      options: { effort: 'minimal' },
+      batch: 1,
+    },
+    2,
+    3,
+  ],
+])('works with %s', async (_, request, first, rest) => {
+  const { folder, run } = place(plainRows(20));
+  const tried = await run({ ...request, limit: 7 });
+  expect(tried.plan).toMatchObject({ toBuy: first, rest: { rows: 13, toBuy: rest } });
+  expect(tried.summary).toMatchObject({ requests: first, warehouse: { success: 7, missing: 13 } });
+  const whole = await run(request);
+  expect(whole.summary).toMatchObject({ requests: rest, warehouse: { success: 20, missing: 0, vanished: 0 } });
+  expect(await vanished(folder)).toBe(0);
+});
+
+it('is taken from a workflow of any client, whose progress counts the rows that are asked for', async () => {
+  const setting = await openSetting(temporal);
+  onTestFinished(() => setting.close());
+  const job = await setting.begin(rows, { limit: 25 });
+  expect(await job.result()).toMatchObject({ phase: 'done', limit: 25, warehouse: { success: 25, missing: 75 } });
+  expect(await job.progress()).toMatchObject({ rows: 25, rowsDone: 25 });
+  const refused = await setting.begin(rows, { limit: 0 });
+  await expect(refused.result()).rejects.toMatchObject({
+    cause: { message: 'limit must be a whole number of rows from 1 (got 0)' },
+  });
+});
+
+it('ends a run of the whole job that is paused, instead of making it go on', async () => {
+  const { folder, run, config, bought } = place(plainRows(200));
+  const runtime = await openRuntime(config);
+  const plan = await runtime.plan({ ...wholeRequest, input: folder.input, into: folder.into, maxCostDollars: 0.04 });
+  const handle = await runtime.start(plan);
+  const paused = async () => (await handle.progress()).progress.pausedFor;
+  await expect.poll(paused, { timeout: 40_000 }).toBe('budget');
+  await runtime.close('drain');
+  expect(bought()).toBe(40);
+  const tried = await run({ limit: 60 });
+  expect(tried.summary).toMatchObject({ costMicros: 20_000, warehouse: { success: 60, missing: 140 } });
+  expect(bought()).toBe(60);
+});

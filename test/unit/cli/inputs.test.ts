@@ -1,0 +1,93 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { notesOf } from '../../../src/cli/commands/run-enrich.js';
+import { type EnrichFlags, toEnrichRequest } from '../../../src/cli/enrich-request.js';
+import { planData, planText } from '../../../src/cli/render/plan.js';
+import { summaryText } from '../../../src/cli/render/summary.js';
+import type { JobPlan } from '../../../src/worker/runtime-types.js';
+import { rowsWork } from '../../../src/worker/schedule-rows.js';
+import { plan, request, summary } from '../../support/cli/fake-runtime.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'searchflow-inputs-'));
+writeFileSync(join(dir, 'rows.csv'), 'url\nfirma.de\n');
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+function read(flags: EnrichFlags) {
+  const mistakes: string[] = [];
+  return { request: toEnrichRequest('rows.csv', flags, dir, mistakes), mistakes };
+}
+const live = { service: 'live', origin: 'https://api.exa.ai' } as const;
+const tried: JobPlan = {
+  ...plan,
+  staged: { ...plan.staged, rows: 3000, limit: 200, badRows: 40 },
+  limitedBadRows: 2,
+  rest: { rows: 2800, toBuy: 2700, requests: 27, estimateMicros: 2_700_000 },
+  urlCells: { by: 'contents', filled: 2900, urls: 2860, withoutScheme: 0 },
+};
+
+describe('--limit and --default-scheme', () => {
+  it('go into the request, and are left out where they were not given', () => {
+    expect(read({ limit: '20', defaultScheme: 'https' }).request).toMatchObject({ limit: 20, defaultScheme: 'https' });
+    const { request: plain } = read({});
+    expect([plain.limit, plain.defaultScheme]).toEqual([undefined, undefined]);
+  });
+
+  it.each(['0', '-1', '1.5', 'all', ''])("refuse '%s' rows", (limit) => {
+    expect(read({ limit }).mistakes).toEqual([`--limit: '${limit}' is not a whole number of rows from 1.`]);
+  });
+
+  it('are for operations that have what they speak of', () => {
+    expect(read({ op: 'search', query: '{{name}}', defaultScheme: 'https' }).mistakes).toEqual([
+      '--default-scheme is for --op contents, findSimilar, not for search.',
+    ]);
+    expect(read({ op: 'search', query: '{{name}}', limit: '3' }).mistakes).toEqual([]);
+  });
+
+  it('make no schedule of a try', () => {
+    const access = { config: { origin: 'x' }, shared: false } as Parameters<typeof rowsWork>[1];
+    const limited = { ...plan, request: { ...request, limit: 5 } };
+    expect(() => rowsWork(limited, access)).toThrow('--limit tries the first rows once; a schedule reads all rows');
+  });
+
+  it('leave a schedule the column and scheme that its plan found', () => {
+    const access = { config: { origin: 'x' }, shared: false } as Parameters<typeof rowsWork>[1];
+    const { input } = rowsWork({ ...plan, request: { ...request, defaultScheme: 'https' } }, access);
+    expect(input).toMatchObject({ urlColumn: 'source', defaultScheme: 'https' });
+  });
+});
+
+describe('a plan', () => {
+  it('tells which column holds the URLs, how it was found, and how many of its cells are some', () => {
+    expect(planText(tried, live)).toMatch(
+      /URL column: +source \(found by its contents\): 2,860 of 2,900 cells are URLs, 100 are empty\n/,
+    );
+    expect(notesOf(tried)[0]).toContain('The URL column is source (found by its contents): 2,860 of 2,900 cells');
+    const named = { ...tried, urlCells: { by: 'option', filled: 3000, urls: 1, withoutScheme: 0 } } as const;
+    expect(planText(named, live)).toMatch(/URL column: +source: 1 of 3,000 cells is a URL\n/);
+    expect(notesOf(named).join()).not.toContain('URL column');
+    expect(planData(tried, live)).toMatchObject({
+      urlColumn: { name: 'source', by: 'contents', urls: 2860, filled: 2900 },
+    });
+  });
+
+  it('of the first rows tells of these, and what the rest would cost', () => {
+    const text = planText(tried, live);
+    expect(text).toMatch(/Rows: +the first 200 of 3,000\n/);
+    expect(text).toMatch(/Bad rows: +2\n/);
+    expect(text).toMatch(/The rest: +2,800 rows, 2,700 URLs to buy in 27 requests for about \$2\.70/);
+    expect(planData(tried, live)).toMatchObject({ limit: 200, badRows: 2, rest: { toBuy: 2700, dollars: 2.7 } });
+    expect(planData(plan, live)).toMatchObject({ limit: null, rest: null });
+  });
+
+  it('of the first rows is told again at the end, with the way to the rest', () => {
+    const end = { ...summary, limit: 200, warehouse: { ...summary.warehouse, rows: 3000, missing: 2800 } };
+    const ending = { summary: end, origin: '', badRows: [], unknown: [], bill: null, csv: null, ran: true };
+    const text = summaryText({ ...ending, plan: tried });
+    expect(text).toContain('Done: the first 200 of 3,000 rows of brands');
+    expect(text.split('\n').at(-1)).toBe(
+      'The rest: 2,800 rows, 2,700 URLs to buy in 27 requests for about $2.70. The same command without --limit buys only that.',
+    );
+  });
+});
