@@ -3,6 +3,7 @@ import { drawOf, type Endpoint } from '../api/endpoint.js';
 import type { Answer } from '../api/read-answer.js';
 import type { Input, SendOptions } from '../api/transport.js';
 import { blockMs } from '../core/backoff.js';
+import type { Draw } from '../core/limiter.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
 import type { ActivityDeps } from './deps.js';
 import { isApiError, toFailure } from './failure.js';
@@ -23,10 +24,11 @@ export async function sendFree<I, O>(
   const { info, cancellationSignal } = Context.current();
   const control = stopping({});
   const heart = heartbeatFrom(() => null);
+  let draw: Draw | undefined;
   try {
     transport.check(endpoint, input, options);
     // Checked against the endpoint's types just before.
-    const draw = drawOf(endpoint, input as I);
+    draw = drawOf(endpoint, input as I);
     await turnOrYield(limiter, draw, { signal: control.stop, first: true });
     // Nothing is paid for: a cancelled call is cut at once. A change gets the time to land, so that it does not come about behind
     // the back of whoever goes on.
@@ -40,7 +42,7 @@ export async function sendFree<I, O>(
     const { verdict, facts } = error;
     if (!verdict.blocks) throw toFailure(error, info.attempt);
     const ms = facts.retryAfterMs ?? blockMs(info.attempt - 1, Math.random());
-    await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message);
+    await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message, draw);
     throw toFailure(error, info.attempt);
   } finally {
     heart.stop();

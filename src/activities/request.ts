@@ -118,7 +118,7 @@ export class Request {
     }
     if (verdict.blocks) {
       const ms = facts.retryAfterMs ?? blockMs(tries, random);
-      await deps.limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message);
+      await deps.limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message, this.#shared.order.draw);
       if (ms > MAX_BLOCK_MS) throw error;
       return 0;
     }

@@ -19,13 +19,14 @@ export async function sendInTurn<I, O>(
   input: I,
   options: SendOptions = {},
 ): Promise<Answer<O>> {
-  await takeTurn(limiter, drawOf(endpoint, input), options.signal);
+  const draw = drawOf(endpoint, input);
+  await takeTurn(limiter, draw, options.signal);
   try {
     return await transport.send(endpoint, input as Input<NoInfer<I>>, options);
   } catch (error) {
     if (isApiError(error) && error.verdict.blocks) {
       const ms = error.facts.retryAfterMs ?? blockMs(0, Math.random());
-      await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message);
+      await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message, draw);
     }
     throw error;
   }

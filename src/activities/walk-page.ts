@@ -40,7 +40,7 @@ export async function fetchPage(deps: WalkDeps, query: EventFilter, options: Pag
       const random = Math.random();
       const asked =
         facts.retryAfterMs ?? (verdict.blocks ? blockMs(attempt, random) : backoffMs(attempt, 100, 60_000, random));
-      if (verdict.blocks) await limiter.block(Math.min(asked, MAX_BLOCK_MS), message);
+      if (verdict.blocks) await limiter.block(Math.min(asked, MAX_BLOCK_MS), message, draw);
       if (asked > YIELD_AFTER_MS) throw error;
       options.waits(message);
       if (!verdict.blocks) await delay(asked, undefined, { signal: options.signal });

@@ -70,10 +70,10 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
   let strikes = 0;
 
   /** The service's word holds for everybody who shares the limiter. */
-  async function obey(error: unknown): Promise<void> {
+  async function obey(error: unknown, draw: Draw): Promise<void> {
     if (!limiter || !(error instanceof ApiError) || !error.verdict.blocks) return;
     const ms = error.facts.retryAfterMs ?? blockMs(strikes++, Math.random());
-    await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message);
+    await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message, draw);
   }
 
   /** Waits for a turn. A call that was aborted meanwhile goes on to be refused as such, unsent. */
@@ -97,15 +97,16 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
       if (answer.queued) limiter?.queued(draw);
       return answer;
     } catch (error) {
-      await obey(error);
+      await obey(error, draw);
       throw error;
     }
   }
 
   function stream<I, C>(spec: StreamEndpoint<I, C>, input: Input<I>, options: StreamOptions = {}): EventStream<C> {
+    const draw = drawOf(spec.endpoint, input as I);
     return transport.stream(spec, input, options, {
-      beforeSend: () => turn(drawOf(spec.endpoint, input as I), options.signal),
-      onError: obey,
+      beforeSend: () => turn(draw, options.signal),
+      onError: (error) => obey(error, draw),
     });
   }
 

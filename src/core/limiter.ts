@@ -51,8 +51,11 @@ export interface Limiter {
    * sent, ask for another.
    */
   start(grant: Grant, signal?: AbortSignal): Promise<'go' | 'blocked'>;
-  /** Holds back every call of the team for `ms` from now. A shorter block never ends a longer one. */
-  block(ms: number, reason: string): Promise<void>;
+  /**
+   * Holds back every call of the team for `ms` from now. A shorter block never ends a longer one. `refused` is what the call drew
+   * that was answered so: where it kept to the limit, calls that draw from the same buckets keep a wider margin for a while.
+   */
+  block(ms: number, reason: string, refused?: Draw): Promise<void>;
   /** Says that an answer had waited in the service's own queue: calls that draw from the same buckets go slower for a while. */
   queued(draw: Draw): void;
   view(): Promise<LimiterView>;

@@ -1,25 +1,29 @@
-/** Added to a window for each answer that had waited in the service's own queue. */
-const STEP = 0.01;
-/** With the least margin of 1% this leaves four fifths of the limit. */
-const MOST = 0.24;
-/** From the most to nothing, where no further answer was queued. */
-const RECOVERY_MS = 30_000;
-
-interface Slack {
-  slack: number;
-  slackAt: number;
-}
-
-/** What is left of the slack now. */
-export function recovered({ slack, slackAt }: Readonly<Slack>, now: number): number {
-  return Math.max(0, slack - (Math.max(0, now - slackAt) * MOST) / RECOVERY_MS);
+/** How a part of a second that is added to each window grows with each sign of trouble and goes back by itself. */
+interface Widening {
+  readonly step: number;
+  readonly most: number;
+  /** From the most to nothing, where no further sign comes. */
+  readonly recoveryMs: number;
 }
 
 /**
- * The service queued some of our calls (public facts 1.2), a sign that we are close to its limit though within ours: a little
- * slower, bounded, until it queues no more.
+ * An answer had waited in the service's own queue (public facts 1.2), a sign that we are close to its limit though within ours.
+ * With the margins this leaves about four fifths of the limit.
  */
-export function ease(state: Slack, now: number, queued: number): void {
-  state.slack = Math.min(MOST, recovered(state, now) + STEP * queued);
-  state.slackAt = now;
+export const queuedCalls: Widening = { step: 0.01, most: 0.24, recoveryMs: 30_000 };
+
+/**
+ * A call was refused though we kept to the limit: the way to the service shifts calls by more than the margin. A refusal holds
+ * everybody back for a second, so the way back takes minutes.
+ */
+export const refusedCalls: Widening = { step: 0.0075, most: 0.03, recoveryMs: 1_800_000 };
+
+/** What is left now of an amount that was noted at `since`. */
+export function recovered({ most, recoveryMs }: Widening, amount: number, since: number, now: number): number {
+  return Math.max(0, amount - (Math.max(0, now - since) * most) / recoveryMs);
+}
+
+/** The amount after so many further signs. */
+export function widened(rule: Widening, amount: number, since: number, now: number, signs: number): number {
+  return Math.min(rule.most, recovered(rule, amount, since, now) + rule.step * signs);
 }

@@ -1,7 +1,7 @@
 import type { BucketView } from './limiter.js';
 import { GRANT_AHEAD_MS, limitOf, type RateBucket } from './rate.js';
 import { book, earliest, fullRing, type Ring, resize } from './ring.js';
-import { ease, recovered } from './slack.js';
+import { queuedCalls, recovered, refusedCalls, widened } from './slack.js';
 
 /** Somebody who waits on a bucket: the calls of one kind of one process. */
 export interface Turn {
@@ -22,6 +22,9 @@ export interface BucketState {
   /** Part of a second added to each window because the service says it queues our calls; it shrinks by itself. */
   slack: number;
   slackAt: number;
+  /** Part of a second added to each window because calls were refused within it; it shrinks by itself, too. */
+  guard: number;
+  guardAt: number;
   /** Those who wait, first come first served. */
   turns: readonly Turn[];
 }
@@ -56,12 +59,27 @@ const MARGIN_STEP = 0.0001;
 
 /** A bucket nobody has drawn from yet. */
 export function newBucket(limit: number, now: number): BucketState {
-  return { ring: fullRing(limit, now), margin: 0, slack: 0, slackAt: now, turns: [] };
+  return { ring: fullRing(limit, now), margin: 0, slack: 0, slackAt: now, guard: 0, guardAt: now, turns: [] };
 }
 
 /** Part of a second that is added to each window of a bucket. */
-function marginOf(bucket: Pick<BucketState, 'margin' | 'slack' | 'slackAt'>, now: number): number {
-  return bucket.margin + recovered(bucket, now);
+function marginOf(bucket: Omit<BucketState, 'ring' | 'turns'>, now: number): number {
+  const { margin, slack, slackAt, guard, guardAt } = bucket;
+  return margin + recovered(refusedCalls, guard, guardAt, now) + recovered(queuedCalls, slack, slackAt, now);
+}
+
+/**
+ * A call that draws from the bucket was refused for its rate. The window grows where the last `limit` units lie within one: then
+ * our own calls came too close together on their way. Where they are further apart the limit was used by others, and a wider
+ * window would mend nothing.
+ */
+export function refused({ bucket, limit }: Drawn, now: number): void {
+  const { ring, guard, guardAt } = bucket;
+  const [oldest, newest] = [ring[ring.length - limit], ring.at(-1)];
+  if (oldest === undefined || newest === undefined) return;
+  if (newest - oldest > 1000 * (1 + marginOf(bucket, now))) return;
+  bucket.guard = widened(refusedCalls, guard, guardAt, now, 1);
+  bucket.guardAt = now;
 }
 
 /** What a bucket shows of itself. */
@@ -142,7 +160,10 @@ export function ask(drawn: readonly Drawn[], now: number, blockedUntil: number, 
 function enter({ bucket, limit }: Drawn, now: number, { who, margin, queued }: Asked): Place {
   resize(bucket.ring, limit, now);
   bucket.margin = Math.max(margin, bucket.margin);
-  if (queued > 0) ease(bucket, now, queued);
+  if (queued > 0) {
+    bucket.slack = widened(queuedCalls, bucket.slack, bucket.slackAt, now, queued);
+    bucket.slackAt = now;
+  }
   const turns = bucket.turns.filter((turn) => stillWaits(turn, now));
   const at = turns.findIndex((turn) => turn.who === who);
   if (at < 0) return { bucket, limit, before: turns, own: null, behind: [] };

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
-import type { BucketView, Grant } from '../core/limiter.js';
+import type { BucketView, Draw, Grant } from '../core/limiter.js';
 import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../core/rate.js';
 import { late } from '../core/ring.js';
-import { ask, type BucketState, bucketView, newBucket } from '../core/turns.js';
+import { ask, type BucketState, bucketView, newBucket, refused } from '../core/turns.js';
 import type { Block, Meter, Place, Wanted } from './meter.js';
 import { QueuedLimiter } from './queued-limiter.js';
 
@@ -42,10 +42,7 @@ class MemoryMeter implements Meter {
   }
 
   async ask({ draw, lane, ...asked }: Wanted): Promise<{ places: Place[]; comeAt: number }> {
-    const drawn = bucketsFor(this.profile, draw.rateClass).map((bucket) => ({
-      bucket: this.#state(bucket),
-      limit: limitOf(bucket),
-    }));
+    const drawn = this.#drawn(draw);
     const until = this.#block?.until ?? Number.NEGATIVE_INFINITY;
     const { starts, comeAt } = ask(drawn, performance.now(), until, { who: lane, weight: draw.weight, ...asked });
     return { places: starts.map((startAt) => ({ startAt, bookedAt: startAt })), comeAt };
@@ -55,6 +52,10 @@ class MemoryMeter implements Meter {
     for (const bucket of bucketsFor(this.profile, draw.rateClass)) {
       late(this.#state(bucket).ring, bookedAt, startedAt, draw.weight);
     }
+  }
+
+  refused(draw: Draw): void {
+    for (const drawn of this.#drawn(draw)) refused(drawn, performance.now());
   }
 
   async hold(block: Block): Promise<void> {
@@ -68,6 +69,13 @@ class MemoryMeter implements Meter {
   }
 
   async close(): Promise<void> {}
+
+  #drawn({ rateClass }: Draw) {
+    return bucketsFor(this.profile, rateClass).map((bucket) => ({
+      bucket: this.#state(bucket),
+      limit: limitOf(bucket),
+    }));
+  }
 
   #state(bucket: RateBucket): BucketState {
     return this.#states.get(bucket) as BucketState;

@@ -31,6 +31,8 @@ export interface Meter {
   ask(wanted: Wanted): Promise<{ readonly places: readonly Place[]; readonly comeAt: number }>;
   /** Writes back that a call started later than it was booked. */
   late(grant: Grant, startedAt: number): void;
+  /** Writes down that a call was refused for its rate; see `refused` in `core/turns`. */
+  refused(draw: Draw): void;
   /** Blocks the team; known here at once, durable when this resolves. */
   hold(block: Block): Promise<void>;
   /** The rings now, and the calls that wait in other processes. Brings `block` up to date. */

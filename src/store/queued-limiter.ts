@@ -43,7 +43,8 @@ export class QueuedLimiter implements Limiter {
     }
   }
 
-  async block(ms: number, reason: string): Promise<void> {
+  async block(ms: number, reason: string, refused?: Draw): Promise<void> {
+    if (refused && refused.weight > 0) this.#meter.refused(refused);
     const until = performance.now() + ms;
     if (until > (this.#meter.block?.until ?? 0)) await this.#meter.hold({ until, reason });
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BucketView, type Grant, idleView } from '../../core/limiter.js';
+import { type BucketView, type Draw, type Grant, idleView } from '../../core/limiter.js';
 import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../../core/rate.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
 import type { Block, Meter, Place, Wanted } from '../meter.js';
@@ -80,9 +80,12 @@ export class PgMeter implements Meter {
   late({ draw, bookedAt }: Grant, startedAt: number): void {
     const { scopes, names } = this.#address(bucketsFor(this.profile, draw.rateClass));
     const values = [scopes, names, bookedAt, this.#clock.toDatabase(startedAt), draw.weight];
-    // Nobody waits for it, and where it fails the database is away: until it is back all of the ring is history.
-    const text = `SELECT ${this.#schema}.limiter_late($1::text[], $2::text[], $3, $4, $5)`;
-    this.#postgres.query(text, values, this.#closed.signal).catch(() => undefined);
+    this.#tell('late($1::text[], $2::text[], $3, $4, $5)', values);
+  }
+
+  refused(draw: Draw): void {
+    const { scopes, names, limits } = this.#address(bucketsFor(this.profile, draw.rateClass));
+    this.#tell('refused($1::text[], $2::text[], $3::integer[])', [scopes, names, limits]);
   }
 
   async hold(block: Block): Promise<void> {
@@ -135,7 +138,7 @@ export class PgMeter implements Meter {
     await this.#refresh();
     const now = this.#clock.toDatabase(performance.now());
     const rows = await this.#postgres.query<BucketRow>(
-      `SELECT scope, name, ring, margin, slack, slack_at, to_jsonb(turns) AS turns
+      `SELECT scope, name, ring, margin, slack, slack_at, guard, guard_at, to_jsonb(turns) AS turns
          FROM ${this.#schema}.limiter_buckets WHERE scope = ANY ($1::text[])`,
       [[this.#team, `${this.#team}/${this.#key}`]],
       this.#closed.signal,
@@ -170,6 +173,11 @@ export class PgMeter implements Meter {
 
   async #refresh(): Promise<void> {
     await this.#call('look($1)', [this.#team]);
+  }
+
+  /** Nobody waits for it, and where it fails the database is away: until it is back all of the ring is history. */
+  #tell(call: string, values: readonly unknown[]): void {
+    this.#postgres.query(`SELECT ${this.#schema}.limiter_${call}`, values, this.#closed.signal).catch(() => undefined);
   }
 
   async #call<R>(call: string, values: readonly unknown[]): Promise<R & Said> {

@@ -3,17 +3,18 @@ import { limitOf, type RateBucket } from '../../core/rate.js';
 import { type BucketState, bucketView, stillWaits, type Turn } from '../../core/turns.js';
 
 /** A row of `limiter_buckets`. */
-export interface BucketRow extends Omit<BucketState, 'turns' | 'slackAt'> {
+export interface BucketRow extends Omit<BucketState, 'turns' | 'slackAt' | 'guardAt'> {
   readonly scope: string;
   readonly name: string;
   readonly slack_at: number;
+  readonly guard_at: number;
   readonly turns: readonly Turn[];
 }
 
 /** What rows say of the buckets of a profile; one that is not there yet is as good as unused. */
 export function viewOf(rows: readonly BucketRow[], bucket: RateBucket, scope: string, now: number): BucketView {
   const row = rows.find((one) => one.scope === scope && one.name === bucket.name);
-  if (row) return bucketView(bucket, { ...row, slackAt: row.slack_at }, now);
+  if (row) return bucketView(bucket, { ...row, slackAt: row.slack_at, guardAt: row.guard_at }, now);
   return { name: bucket.name, qps: bucket.qps, effectiveQps: limitOf(bucket), used: 0 };
 }
 

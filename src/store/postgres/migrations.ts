@@ -8,6 +8,7 @@ import { limiterRings } from './migrations/0101-limiter-rings.js';
 import { limiterTurns } from './migrations/0102-limiter-turns.js';
 import { slotsTables } from './migrations/0103-slots.js';
 import { slotsOfRuns } from './migrations/0104-slots-of-runs.js';
+import { limiterGuard } from './migrations/0105-limiter-guard.js';
 
 /** The steps of the store's schema, in order, never changed once released. 00NN: journal; 01NN: limiter and slots. */
 export const storeMigrations: readonly Migration[] = [
@@ -20,4 +21,5 @@ export const storeMigrations: readonly Migration[] = [
   limiterTurns,
   slotsTables,
   slotsOfRuns,
+  limiterGuard,
 ];

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { fc, test as property } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answered, ask, type BucketState, newBucket } from '../../../src/core/turns.js';
+import { type Answered, ask, type BucketState, newBucket, refused } from '../../../src/core/turns.js';
 import { identifier, type Postgres } from '../../../src/postgres/index.js';
 import { bookCases, earliestCases, lateCases, resizeCases } from '../../support/core/ring-cases.js';
-import { type AskStep, askCases } from '../../support/core/turns-cases.js';
+import { type AskStep, askCases, refusedCases } from '../../support/core/turns-cases.js';
 import { runs } from '../../support/property-runs.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 
@@ -30,6 +30,7 @@ const anyStep = fc.record({
   count: fc.integer({ min: 1, max: 9 }),
   margin: fc.constantFrom(0.01, 0.02),
   queued: fc.constantFrom(0, 0, 0, 2),
+  refused: fc.constantFrom(0, 0, 0, 1),
   on: fc.constantFrom<Record<string, number>>({ all: 4 }, { all: 30 }, { all: 30, part: 3 }, { part: 3 }),
 });
 
@@ -51,6 +52,18 @@ describe('the rule of the limit, in SQL', () => {
     expect(await value('ring_resize($1, $2, $3)', [ring, limit, now])).toEqual(after);
   });
 
+  it.each(refusedCases)(
+    'refused: $name',
+    async ({ ring, limit, margin = 0.01, guard = 0, guardAt = 0, now, after }) => {
+      const team = randomUUID();
+      const insert = `INSERT INTO ${schema}.limiter_buckets (scope, name, ring, margin, guard, guard_at)`;
+      await postgres.query(`${insert} VALUES ($1, 'all', $2, $3, $4, $5)`, [team, ring, margin, guard, guardAt]);
+      await value('limiter_refused($1, $2, $3, $4)', [[team], ['all'], [limit], now]);
+      const rows = await postgres.query(`SELECT guard FROM ${schema}.limiter_buckets WHERE scope = $1`, [team]);
+      expect(rows).toEqual([{ guard: expect.closeTo(after, 10) }]);
+    },
+  );
+
   it.each(askCases)('asking: $name', async ({ steps }) => {
     const team = randomUUID();
     for (const [index, { starts, comeAt, ...step }] of steps.entries()) {
@@ -68,12 +81,16 @@ describe('the rule of the limit, in SQL', () => {
       let now = 0;
       for (const { wait, ...step } of steps) {
         now += wait;
+        // Only what had a start can be refused.
+        const known = new Set(buckets.keys());
         const drawn = Object.entries(step.on).map(([name, limit]) => {
           const bucket = buckets.get(name) ?? newBucket(limit, now);
           buckets.set(name, bucket);
-          return { bucket, limit };
+          return { name, bucket, limit };
         });
         const inSql = await asked(team, { ...step, now });
+        for (let call = 0; call < step.refused; call++)
+          for (const one of drawn) if (known.has(one.name)) refused(one, now);
         expect(inSql).toEqual(ask(drawn, now, Number.NEGATIVE_INFINITY, step));
       }
       const rows = await postgres.query<{ name: string; turns: unknown; ring: number[] }>(
@@ -94,6 +111,10 @@ async function asked(team: string, step: Omit<AskStep, 'starts' | 'comeAt'>): Pr
     await postgres.query(block, [team, blockedUntil]);
   }
   const limits = names.map((name) => on[name]);
+  for (let call = 0; call < (step.refused ?? 0); call++) {
+    const refusal = [names.map(() => team), names, limits, now];
+    await postgres.query(`SELECT ${schema}.limiter_refused($1::text[], $2::text[], $3::integer[], $4)`, refusal);
+  }
   const values = [team, names.map(() => team), names, limits, who, weight, count, margin, queued, now];
   const [said] = await postgres.query<{ starts: number[]; come_at: number }>(
     `SELECT * FROM ${schema}.limiter_ask($1, $2::text[], $3::text[], $4::integer[], $5, $6, $7, $8, $9, $10)`,

@@ -6,6 +6,8 @@ export interface AskStep {
   readonly count?: number;
   readonly margin?: number;
   readonly queued?: number;
+  /** Calls that were answered 429 just before it asks. */
+  readonly refused?: number;
   readonly blockedUntil?: number;
   /** Names and limits of the buckets; default one of 4 units a second. */
   readonly on?: Readonly<Record<string, number>>;
@@ -136,5 +138,85 @@ export const askCases: readonly AskCase[] = [
       { now: 30_000, who: 'a', starts: [30_000], comeAt: 29_900 },
       { now: 30_000, who: 'b', on: { other: 4 }, starts: [], comeAt: 30_760 },
     ],
+  },
+  {
+    name: 'a refusal of calls that kept to the limit widens the window, which narrows again within half an hour',
+    steps: [
+      { now: 0, who: 'a', starts: [], comeAt: 760 },
+      { now: 0, who: 'a', refused: 2, starts: [], comeAt: 775 },
+      { now: 0, who: 'a', refused: 9, starts: [], comeAt: 790 },
+      { now: 900_000, who: 'a', count: 5, starts: [900_000, 900_150], comeAt: 900_050 },
+      { now: 900_050, who: 'a', count: 3, starts: [900_300], comeAt: 900_200 },
+      { now: 900_200, who: 'a', count: 2, starts: [900_450], comeAt: 900_775 },
+      { now: 2_700_000, who: 'a', count: 5, starts: [2_700_000, 2_700_150], comeAt: 2_700_050 },
+      { now: 2_700_050, who: 'a', count: 3, starts: [2_700_300], comeAt: 2_700_200 },
+      { now: 2_700_200, who: 'a', count: 2, starts: [2_700_450], comeAt: 2_700_760 },
+    ],
+  },
+];
+
+/** What a refusal does to the guard of a bucket, for both homes of the rule. */
+export const refusedCases: readonly {
+  readonly name: string;
+  readonly ring: readonly number[];
+  readonly limit: number;
+  readonly margin?: number;
+  readonly guard?: number;
+  readonly guardAt?: number;
+  readonly now: number;
+  readonly after: number;
+}[] = [
+  {
+    name: 'a refusal where all of the limit was used within a window adds a step',
+    ring: [0, 300, 600, 900],
+    limit: 4,
+    now: 1012,
+    after: 0.0075,
+  },
+  {
+    name: 'a window counts with its margin',
+    ring: [0, 300, 600, 1010],
+    limit: 4,
+    now: 1020,
+    after: 0.0075,
+  },
+  {
+    name: 'a refusal where our calls were further apart is for others to mend',
+    ring: [0, 300, 600, 1011],
+    limit: 4,
+    now: 1020,
+    after: 0,
+  },
+  {
+    name: 'of a ring longer than the limit only the last units count',
+    ring: [0, 300, 600, 900, 950],
+    limit: 3,
+    now: 1000,
+    after: 0.0075,
+  },
+  {
+    name: 'a ring shorter than the limit tells nothing',
+    ring: [900, 950],
+    limit: 3,
+    now: 1000,
+    after: 0,
+  },
+  {
+    name: 'a step is added to what is left of the steps before',
+    ring: [0, 300, 600, 900],
+    limit: 4,
+    guard: 0.015,
+    guardAt: -450_000,
+    now: 0,
+    after: 0.015,
+  },
+  {
+    name: 'the guard has an end',
+    ring: [0, 300, 600, 900],
+    limit: 4,
+    guard: 0.028,
+    guardAt: 1000,
+    now: 1000,
+    after: 0.03,
   },
 ];

@@ -72,6 +72,17 @@ export function limiterContract(name: string, open: () => Promise<Limiter>): voi
       await limiter.close();
     });
 
+    it('keeps a wider margin after a call was refused while all of the limit was used', async () => {
+      const limiter = await open();
+      await Promise.all(Array.from({ length: 20 }, () => pass(limiter)));
+      const { effectiveQps } = await limiter.view();
+      await limiter.block(1, '429', { ...one, weight: 0 });
+      expect((await limiter.view()).effectiveQps).toBe(effectiveQps);
+      await limiter.block(1, '429', one);
+      await expect.poll(async () => (await limiter.view()).effectiveQps).toBeLessThan(effectiveQps - 0.1);
+      await limiter.close();
+    });
+
     it('serves in the order asked', async () => {
       const limiter = await open();
       const order: number[] = [];

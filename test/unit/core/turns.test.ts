@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ask, type BucketState, newBucket } from '../../../src/core/turns.js';
+import { ask, type BucketState, newBucket, refused } from '../../../src/core/turns.js';
 import { askCases } from '../../support/core/turns-cases.js';
 
 describe('asking for starts', () => {
@@ -12,6 +12,7 @@ describe('asking for starts', () => {
         return { bucket, limit };
       });
       const { weight = 1, count = 1, margin = 0.01, queued = 0, blockedUntil = Number.NEGATIVE_INFINITY } = step;
+      for (let call = 0; call < (step.refused ?? 0); call++) for (const one of drawn) refused(one, now);
       const answered = ask(drawn, now, blockedUntil, { who, weight, count, margin, queued });
       const rounded = { starts: answered.starts.map(Math.round), comeAt: Math.round(answered.comeAt) };
       expect(rounded, `step ${index} of ${who} at ${now}`).toEqual({ starts, comeAt });
