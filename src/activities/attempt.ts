@@ -5,7 +5,7 @@ import type { Journal, Started, UnitOutcome } from '../core/journal.js';
 import type { Grant, Limiter } from '../core/limiter.js';
 import { splitMicros } from '../core/money.js';
 import { GRANT_AHEAD_MS } from '../core/rate.js';
-import { OverBudget } from '../core/spend.js';
+import { OverBudget, type Price } from '../core/spend.js';
 import { isApiError } from './failure.js';
 import type { Halt } from './halt.js';
 import type { InFlight } from './in-flight.js';
@@ -26,6 +26,9 @@ export interface PurchaseDeps {
 export interface Asked {
   readonly id: string;
   readonly estimateMicros: number;
+  readonly listMicros: number;
+  /** What it takes from what the purchase alone may cost. */
+  readonly takenMicros: number;
   readonly at: number;
   /** By when its answer should have come. */
   readonly deadline: number;
@@ -53,6 +56,9 @@ interface Course {
   sent: boolean;
   said: 'succeeded' | 'failed' | 'undecided';
 }
+
+/** A tier may be any text that a row gives; so much of it tells prices apart. */
+const MAX_TIER = 64;
 
 /** What a run of this purchase is told by at the service: the unit's key, and the purchase's own id. */
 export const tagOf = (unit: Unit, intentId: string): string => `${unit.key}/${intentId}`;
@@ -175,10 +181,10 @@ export class Attempt {
     const { journal, halt } = this.#deps;
     const { owner, book, operation, timeoutMs, cap, mostMicros, resumedAt } = this.#order;
     halt.check(resumedAt);
-    const estimateMicros = limitMicros ?? this.#order.estimateMicros(batch);
-    const over = this.#tally.over(mostMicros, estimateMicros);
-    if (over) return over;
-    this.#tally.openMicros += estimateMicros;
+    const price = priceOf(this.#order, batch, limitMicros);
+    const takenMicros = this.#tally.reserve(mostMicros, price);
+    if (takenMicros instanceof OverBudget) return takenMicros;
+    this.#tally.opened(takenMicros);
     const at = Date.now();
     const deadline = at + GRANT_AHEAD_MS + timeoutMs;
     try {
@@ -186,14 +192,15 @@ export class Attempt {
         owner,
         book,
         operation,
+        tier: this.#order.tier?.(batch).slice(0, MAX_TIER),
         keys: batch.map((unit) => unit.key),
-        estimateMicros,
+        ...price,
         deadline,
         ...(cap ? { cap } : {}),
       });
-      return { id, estimateMicros, at, deadline };
+      return { id, ...price, takenMicros, at, deadline };
     } catch (error) {
-      this.#tally.openMicros -= estimateMicros;
+      this.#tally.closed(takenMicros);
       if (error instanceof OverBudget) return error;
       throw error;
     }
@@ -201,18 +208,19 @@ export class Attempt {
 
   /** Takes over an intent of an earlier attempt, which is open. */
   adopt(unit: Unit, { intentId, at }: Pick<Started, 'intentId' | 'at'>, deadline: number): Asked {
-    const estimateMicros = this.#order.estimateMicros([unit]);
-    this.#tally.openMicros += estimateMicros;
-    return { id: intentId, estimateMicros, at, deadline };
+    const price = priceOf(this.#order, [unit], null);
+    const takenMicros = price.estimateMicros;
+    this.#tally.opened(takenMicros);
+    return { id: intentId, ...price, takenMicros, at, deadline };
   }
 
   /** Closes an intent without an answer. */
-  async miss({ id, estimateMicros }: Asked, reason: string, charged: 'never' | 'maybe'): Promise<void> {
+  async miss({ id, takenMicros }: Asked, reason: string, charged: 'never' | 'maybe'): Promise<void> {
     await this.#deps.journal.miss(id, reason, charged);
-    this.#tally.openMicros -= estimateMicros;
+    this.#tally.closed(takenMicros);
     if (charged === 'never') return;
     this.#tally.unknownOutcomes++;
-    this.#tally.unknownMicros += estimateMicros;
+    this.#tally.unknownMicros += takenMicros;
   }
 
   /** Waits for the grant's moment; false, and the intent taken back, where a block began meanwhile. */
@@ -231,7 +239,7 @@ export class Attempt {
   }
 
   /** Writes an answer down, its cost split over its units. */
-  async land({ id, estimateMicros }: Asked, bought: Bought): Promise<void> {
+  async land({ id, estimateMicros, listMicros, takenMicros }: Asked, bought: Bought): Promise<void> {
     const total = bought.costMicros ?? estimateMicros;
     const charged = bought.units.filter((unit) => unit.status === 'success').length;
     // What failed is taken as free, unless nothing succeeded and money was asked all the same.
@@ -247,7 +255,8 @@ export class Attempt {
     tally.bought += units.length;
     tally.failed += units.length - charged;
     tally.landed += units.length;
-    tally.openMicros -= estimateMicros;
+    tally.closed(takenMicros);
+    tally.learn(listMicros, total, units);
     tally.costMicros += total;
   }
 
@@ -271,6 +280,12 @@ export class Attempt {
     }
     return error;
   }
+}
+
+/** What a request for these is taken to cost; `limitMicros` is the bound that it is sent with. */
+export function priceOf(order: Order, batch: readonly Unit[], limitMicros: number | null): Required<Price> {
+  const estimateMicros = limitMicros ?? order.estimateMicros(batch);
+  return { estimateMicros, listMicros: limitMicros ?? order.listMicros?.(batch) ?? estimateMicros };
 }
 
 /** A unit that ended without a result. */

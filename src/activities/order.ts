@@ -80,6 +80,10 @@ export interface Order {
   readonly unitsPerRequest: number;
   /** The most that a request for these may cost; less for fewer units. */
   estimateMicros(units: readonly Unit[]): number;
+  /** What a request for these costs by the price table, where that is less; default the same. */
+  listMicros?(units: readonly Unit[]): number;
+  /** What decides the price of a request for these beside the operation; default the empty text. */
+  tier?(units: readonly Unit[]): string;
   /** One attempt. Throws `ApiError`. */
   send(units: readonly Unit[], signal: AbortSignal): Promise<Bought>;
   /** In the place of `send`, for what is answered long after its start. */

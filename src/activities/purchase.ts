@@ -68,7 +68,7 @@ class Run {
       order,
       stop: this.#stop,
       attempt: new Attempt(deps, order, { stop: this.#stop, cut: control.cut }, this.#tally),
-      purse: new Purse(this.#waits, this.#stop),
+      purse: new Purse(this.#waits, this.#stop, order.cap !== undefined || order.mostMicros !== undefined),
       tally: this.#tally,
       waits: this.#waits,
       spawn: (units) => this.#spawn(units),

@@ -1,8 +1,8 @@
 import type { ApiError } from '../api/errors.js';
 import { backoffMs, blockMs } from '../core/backoff.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
-import type { OverBudget } from '../core/spend.js';
-import type { Attempt, LostStart, PurchaseDeps, Running } from './attempt.js';
+import { type OverBudget, reservedMicros } from '../core/spend.js';
+import { type Attempt, type LostStart, type PurchaseDeps, priceOf, type Running } from './attempt.js';
 import type { Order, Unit } from './order.js';
 import type { Purse } from './purse.js';
 import type { Tally } from './tally.js';
@@ -89,13 +89,15 @@ export class Request {
   /** Keeps as many units as the budget still pays for, the rest wait for their own end; throws where not one is paid for. */
   #cut(over: OverBudget): void {
     const { order, spawn } = this.#shared;
-    const bound = this.#bound(over.remainingMicros);
-    if (bound !== null) {
+    const { remainingMicros, multiple } = over;
+    const bound = this.#bound(Math.floor(remainingMicros / Math.max(1, multiple)));
+    if (bound !== null && bound !== this.#limitMicros) {
       this.#limitMicros = bound;
       return;
     }
+    const takes = (units: readonly Unit[]) => reservedMicros(priceOf(order, units, null), multiple);
     let units = this.#batch.length - 1;
-    while (units > 0 && order.estimateMicros(this.#batch.slice(0, units)) > over.remainingMicros) units--;
+    while (units > 0 && takes(this.#batch.slice(0, units)) > remainingMicros) units--;
     if (units === 0) throw over;
     spawn(this.#batch.slice(units));
     this.#batch = this.#batch.slice(0, units);

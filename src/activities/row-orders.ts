@@ -49,6 +49,11 @@ function requestOrder(deps: Deps, requests: RowRequests, slice: SliceOrder): Ord
       const prices = deps.prices();
       return units.reduce((sum, { unit }) => sum + requests.estimateMicros(unit, prices), 0);
     },
+    listMicros: (units) => {
+      const prices = deps.prices();
+      return units.reduce((sum, { unit }) => sum + requests.listMicros(unit, prices), 0);
+    },
+    tier: ([one]) => (one ? requests.tier(one.unit) : ''),
     send: async (units, signal) => {
       const [one] = units as readonly [Unit];
       const { data, ...bought } = await requests.send(deps.transport, one.unit, signal);

@@ -31,6 +31,8 @@ export interface RowRequests {
   estimateMicros(unit: string, prices: PriceTable): number;
   /** What it costs by the list, where that is less. */
   listMicros(unit: string, prices: PriceTable): number;
+  /** See `Endpoint.tier`. */
+  tier(unit: string): string;
   /** Throws `ApiError` where the service would refuse it; sends nothing. */
   check(transport: Pick<Transport, 'check'>, unit: string): void;
   send(
@@ -84,6 +86,7 @@ function bind<I, O>(
     draw: (unit) => drawOf(endpoint, input(unit)),
     estimateMicros: (unit, prices) => endpoint.estimate(input(unit), prices),
     listMicros: (unit, prices) => list(input(unit), prices),
+    tier: (unit) => endpoint.tier(input(unit)),
     check: (transport, unit) => transport.check(endpoint, input(unit), send),
     async send(transport, unit, signal) {
       const answer = await transport.send(endpoint, input(unit), { ...send, signal });

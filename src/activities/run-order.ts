@@ -81,6 +81,7 @@ export function runOrder<I, R>(
     maxRebuys: 0,
     timeoutMs: Math.min(deps.timeoutMs, START_MS),
     estimateMicros: (units) => units.reduce((sum, unit) => sum + estimate(unit), 0),
+    tier: ([unit]) => (unit ? create.tier(request(unit)) : ''),
     send: () => Promise.reject(new Error(`${kind.operation} is started, not sent`)),
     slow: {
       places: runs.places,

@@ -1,4 +1,13 @@
-import { OverBudget } from '../core/spend.js';
+import type { UnitStatus } from '../core/journal.js';
+import {
+  costMultiple,
+  FIRST_ANSWERS,
+  FIRST_REQUESTS,
+  OverBudget,
+  observedMultiple,
+  type Price,
+  reservedMicros,
+} from '../core/spend.js';
 
 /** What a purchase has come to so far. */
 export class Tally {
@@ -9,7 +18,8 @@ export class Tally {
   failed = 0;
   costMicros = 0;
   unknownOutcomes = 0;
-  /** Estimates of what is in flight, and of what is unknown. */
+  /** Requests in flight, what they take from the budget, and what those take whose outcome is unknown. */
+  open = 0;
   openMicros = 0;
   unknownMicros = 0;
   /** Units that run at the service and are followed. */
@@ -21,11 +31,38 @@ export class Tally {
   /** How often each unit's outcome is unknown. */
   readonly unknowns = new Map<string, number>();
 
-  /** What spending so much would pass; null where it may be spent. `mostMicros` bounds this purchase alone. */
-  over(mostMicros: number | undefined, estimateMicros: number): OverBudget | null {
-    if (mostMicros === undefined) return null;
+  /** What answers of this purchase cost, as multiples of their list price. */
+  readonly #multiples: number[] = [];
+
+  /**
+   * What a request takes from what this purchase alone may cost, by the rule that the journal has for caps; or the refusal of what would
+   * pass it.
+   */
+  reserve(mostMicros: number | undefined, price: Price): number | OverBudget {
+    if (mostMicros === undefined) return price.estimateMicros;
+    const multiple = observedMultiple(this.#multiples);
+    const micros = reservedMicros(price, multiple);
     const left = Math.max(0, mostMicros - this.costMicros - this.openMicros - this.unknownMicros);
-    return estimateMicros > left ? new OverBudget('call', mostMicros, left, this.openMicros, null) : null;
+    const over = micros > left;
+    if (!over && (this.#multiples.length >= FIRST_ANSWERS || this.open < FIRST_REQUESTS)) return micros;
+    return new OverBudget('call', mostMicros, left, this.openMicros, null, { multiple, unproven: !over });
+  }
+
+  /** A request is in flight that takes so much from the budget. */
+  opened(micros: number): void {
+    this.open++;
+    this.openMicros += micros;
+  }
+
+  closed(micros: number): void {
+    this.open--;
+    this.openMicros -= micros;
+  }
+
+  learn(listMicros: number, costMicros: number, units: readonly { readonly status: UnitStatus }[]): void {
+    const charged = units.filter(({ status }) => status === 'success').length;
+    const multiple = costMultiple(listMicros, { costMicros, units: units.length, charged });
+    if (multiple !== null) this.#multiples.push(multiple);
   }
 
   unknownsOf(key: string): number {

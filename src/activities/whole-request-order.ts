@@ -75,6 +75,7 @@ function wholeRequestOrder<I, O>(
     timeoutMs: deps.timeoutMs,
     maxRebuys: starts ? 0 : undefined,
     estimateMicros: () => endpoint.estimate(known, deps.prices()),
+    tier: () => endpoint.tier(known),
     send: async (units, signal) => {
       const answer = await deps.transport.send(endpoint, input, { ...send, signal }).catch((error: Error) => {
         onFailure(error);

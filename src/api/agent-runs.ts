@@ -41,6 +41,7 @@ export const createAgentRunEndpoint = defineEndpoint<AgentRunRequest, AgentRun>(
   rateClass: 'agent',
   retry: 'adopt',
   estimate: ({ effort, budget }, prices) => estimateAgentRun(effort, budget?.maxCostDollars, prices),
+  tier: ({ effort }) => effort ?? 'auto',
   request: agentRunRequest,
   check: (input, limits) =>
     firstProblem(

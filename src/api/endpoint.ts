@@ -34,6 +34,8 @@ export interface Endpoint<I, O> {
   readonly retry: RetryClass;
   /** The most that a paid call may cost by these prices, in micro-dollars: it is taken to cost that until the service says. */
   readonly estimate: (input: I, prices: PriceTable) => number;
+  /** What decides the price of a call beside the operation, such as the effort of an agent run; default: nothing. */
+  readonly tier: (input: I) => string;
   /**
    * Types of the fields that are known; unknown fields reach the wire. What the path doesn't take is the body of a POST or
    * PATCH, else the query.
@@ -67,6 +69,7 @@ export function defineEndpoint<I, O>(said: Said<I, O>): Endpoint<I, O> {
     rateClass: 'default',
     retry: 'repeat',
     estimate: () => 0,
+    tier: () => '',
     check: () => null,
     ...said,
   };

@@ -85,6 +85,7 @@ export const createResearchTaskEndpoint = defineEndpoint<ResearchTaskRequest, Re
   idempotent: false,
   retry: 'adopt',
   estimate: (_input, prices) => estimateResearch(prices),
+  tier: ({ model }) => model ?? '',
   request: researchRequest,
   check: contractCheck,
   response: createdTask,

@@ -93,6 +93,7 @@ export const searchEndpoint = defineEndpoint<SearchRequest, SearchResponse>({
   idempotent: false,
   retry: 'rebuy',
   estimate: estimateSearch,
+  tier: ({ type }) => type ?? 'auto',
   rateClass: (input) => (deep.test(input.type ?? '') ? 'search.deep' : 'search'),
   request: searchRequest,
   check: checkSearch,

@@ -1,5 +1,5 @@
 import type { Json } from './json.js';
-import type { SpendCap } from './spend.js';
+import type { Price, SpendCap } from './spend.js';
 
 /** How one unit of work ended: what the warehouse shows in `status`. */
 export type UnitStatus = 'success' | 'error';
@@ -102,16 +102,20 @@ export interface Claim {
   readonly theirs: readonly string[];
 }
 
-export interface Intent {
+export interface Intent extends Price {
   readonly owner: string;
   /** The append-only file the purchase is written to: one a slice. */
   readonly book: string;
   readonly operation: string;
+  /** What decides its price beside the operation, such as the effort of an agent run; default the empty text. */
+  readonly tier?: string | undefined;
   readonly keys: readonly string[];
-  readonly estimateMicros: number;
   /** Unix ms by which an answer must have come. */
   readonly deadline: number;
-  /** Refuses the intent with `OverBudget` where it would pass this, as it does where it would pass the team's own caps. */
+  /**
+   * Refuses the intent with `OverBudget` where it would pass this, as it does where it would pass the team's own caps. Under either
+   * it takes `reservedMicros`, by what the job's answers of the same operation and tier have cost today (UTC).
+   */
   readonly cap?: SpendCap;
 }
 
@@ -136,6 +140,8 @@ export interface BookTotals {
   readonly requests: number;
   readonly unitsLanded: number;
   readonly costMicros: number;
+  /** List price of the same requests. */
+  readonly listMicros: number;
   /** Sum of the estimates of intents that are still open. */
   readonly openMicros: number;
   readonly unknown: readonly UnknownOutcome[];

@@ -57,6 +57,10 @@ export interface Spend {
  */
 export class OverBudget extends Error {
   override readonly name = 'OverBudget';
+  /** What a request costs, as a multiple of its list price; see {@link observedMultiple}. */
+  readonly multiple: number;
+  /** The cap would cover it, but the first requests of its kind are in flight: only their answers tell what it costs. */
+  readonly unproven: boolean;
   constructor(
     /** `worker`: what the worker allows a run of a job. */
     readonly scope: 'job' | 'worker' | 'day' | 'month' | 'call',
@@ -67,6 +71,7 @@ export class OverBudget extends Error {
     readonly openMicros: number,
     /** Unix ms when a new day or month begins; null for a job or a call. */
     readonly resetsAt: number | null,
+    { multiple = 0, unproven = false }: { readonly multiple?: number; readonly unproven?: boolean } = {},
   ) {
     super(
       scope === 'worker'
@@ -75,5 +80,47 @@ export class OverBudget extends Error {
           ? `the ${scope}'s budget of $${capMicros / 1e6} is used up`
           : `the team's budget of $${capMicros / 1e6} a ${scope} is used up until ${new Date(resetsAt ?? 0).toISOString()}`,
     );
+    this.multiple = multiple;
+    this.unproven = unproven;
   }
+}
+
+/** What a request is taken to cost before it is sent. Amounts in micro-dollars. */
+export interface Price {
+  /** The most that it may cost by the price table, or the bound that it is sent with. */
+  readonly estimateMicros: number;
+  /** What it costs by the price table, where that is less; default the same. */
+  readonly listMicros?: number | undefined;
+}
+
+/**
+ * Under a cap, so many requests of one operation and tier are in flight until so many answers have told what they cost: where the
+ * price table is wrong, no more than these are bought at a price that nobody knew.
+ */
+export const FIRST_REQUESTS = 2;
+export const FIRST_ANSWERS = 3;
+/** Answers that tell the price: the newest ones. */
+export const ANSWERS_KEPT = 100;
+
+/**
+ * What an answer cost, as a multiple of the list price of what it brought; null where it tells nothing: units that failed are free.
+ * `charged` of its `units` succeeded.
+ */
+export function costMultiple(
+  listMicros: number,
+  { costMicros, units, charged }: { readonly costMicros: number; readonly units: number; readonly charged: number },
+): number | null {
+  if (listMicros <= 0 || (costMicros <= 0 && charged === 0)) return null;
+  return (costMicros * units) / (listMicros * (charged > 0 ? charged : units));
+}
+
+/** The 95th percentile of what answers cost as multiples of their list price; 0 where there is none. */
+export function observedMultiple(multiples: readonly number[]): number {
+  const sorted = [...multiples].sort((a, b) => a - b);
+  return sorted[Math.ceil(0.95 * sorted.length) - 1] ?? 0;
+}
+
+/** What a request takes from a cap until its answer lands: the higher of the price table and what answers have cost. */
+export function reservedMicros({ estimateMicros, listMicros = estimateMicros }: Price, multiple: number): number {
+  return Math.max(estimateMicros, Math.floor(listMicros * multiple + 0.5));
 }

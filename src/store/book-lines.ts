@@ -25,7 +25,12 @@ export type BookLine =
       readonly owner: string;
       readonly op: string;
       readonly keys: readonly string[];
+      /** What it takes from a cap. */
       readonly est: number;
+      /** Its list price; absent where that is the same, and in lines of the first version. */
+      readonly list?: number;
+      /** Absent where it is the empty text. */
+      readonly tier?: string;
       readonly deadline: number;
       /** Whose money it is; absent in lines of the first version, and where nobody said. */
       readonly team?: string;

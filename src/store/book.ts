@@ -16,6 +16,8 @@ interface Taken {
   readonly noted: { readonly keys: readonly string[]; readonly found: boolean } | null;
 }
 
+const listOf = ({ list, est }: IntentLine): number => list ?? est;
+
 const nothing: Taken = { landed: [], unknown: [], noted: null };
 
 /** What one book says so far: sums, open intents, unknown outcomes. Fed line by line, by the reader and by the writer alike. */
@@ -25,6 +27,8 @@ export class Book {
   requests = 0;
   unitsLanded = 0;
   costMicros = 0;
+  /** List price of the requests that were answered. */
+  listMicros = 0;
   readonly open = new Map<string, IntentLine>();
   /** All its bodies were written by this process, and need no second look. */
   writtenHere = false;
@@ -50,17 +54,27 @@ export class Book {
         return nothing;
       case 'note':
         return this.#note(line.id, line.facts);
-      case 'answer':
-        this.#forget(line.id);
+      case 'answer': {
+        const intent = this.#forget(line.id);
         this.requests++;
-        this.#sums.landed(line.id, this.#count(line.units), line.units.length, {
-          team: this.#team,
-          book: this.name,
-          operation: 'unknown',
-          at: line.at,
-          estimateMicros: 0,
-        });
+        this.listMicros += intent ? listOf(intent) : 0;
+        const { length: units } = line.units;
+        const charged = line.units.filter(([, , , , status]) => status === 'success').length;
+        this.#sums.landed(
+          line.id,
+          { costMicros: this.#count(line.units), units, charged },
+          {
+            team: this.#team,
+            book: this.name,
+            operation: 'unknown',
+            tier: '',
+            at: line.at,
+            estimateMicros: 0,
+            listMicros: 0,
+          },
+        );
         return { ...nothing, landed: line.units };
+      }
       case 'settle':
         this.#count(line.units);
         return { ...nothing, landed: line.units };
@@ -118,8 +132,9 @@ export class Book {
     return { ...nothing, noted: { keys: intent.keys, found: lost !== undefined } };
   }
 
-  #asked({ team = '', op, at, est }: IntentLine): Asked {
-    return { team, book: this.name, operation: op, at, estimateMicros: est };
+  #asked(intent: IntentLine): Asked {
+    const { team = '', op, tier = '', at, est } = intent;
+    return { team, book: this.name, operation: op, tier, at, estimateMicros: est, listMicros: listOf(intent) };
   }
 
   #forget(id: string): IntentLine | undefined {

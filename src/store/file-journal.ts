@@ -16,11 +16,11 @@ import type {
   UnknownOutcome,
 } from '../core/journal.js';
 import type { Json } from '../core/json.js';
-import type { Spend, SpendCaps, UsageGroup, UsageLine } from '../core/spend.js';
+import { OverBudget, type Spend, type SpendCaps, type UsageGroup, type UsageLine } from '../core/spend.js';
 import type { Book } from './book.js';
 import type { BookLine } from './book-lines.js';
 import type { UnitLine } from './book-writer.js';
-import { passed } from './budget.js';
+import { reserve } from './budget.js';
 import { Claims } from './claims.js';
 import { FileCaps } from './file-caps.js';
 import { LandedUnits } from './landed-units.js';
@@ -103,14 +103,14 @@ export class FileJournal implements Journal, Spend {
   }
 
   async intend(intent: Intent): Promise<string> {
-    const { owner, book, operation, keys, estimateMicros, deadline } = intent;
+    const { owner, book, operation, tier = '', keys, listMicros = intent.estimateMicros, deadline } = intent;
     const at = this.#now();
     const team = this.#team;
-    const over = passed(this.#sums, this.#caps.get(team), team, intent, at);
-    if (over) throw over;
+    const estimateMicros = reserve(this.#sums, this.#caps.get(team), team, intent, at);
+    if (estimateMicros instanceof OverBudget) throw estimateMicros;
     const id = randomUUID();
     // Counted before it is written: what is asked meanwhile must find this money taken.
-    this.#sums.opened(id, { team, book, operation, at, estimateMicros });
+    this.#sums.opened(id, { team, book, operation, tier, at, estimateMicros, listMicros });
     this.#intents.set(id, { book, owner });
     try {
       await this.#shelf.append(book, [], () => ({
@@ -121,6 +121,8 @@ export class FileJournal implements Journal, Spend {
         op: operation,
         keys,
         est: estimateMicros,
+        ...(listMicros === estimateMicros ? {} : { list: listMicros }),
+        ...(tier === '' ? {} : { tier }),
         deadline,
         ...(team === '' ? {} : { team }),
       }));
@@ -225,12 +227,13 @@ export class FileJournal implements Journal, Spend {
 
   async totals(bookPrefix: string): Promise<BookTotals> {
     const unknown: UnknownOutcome[] = [];
-    const sums = { requests: 0, unitsLanded: 0, costMicros: 0, openMicros: 0 };
+    const sums = { requests: 0, unitsLanded: 0, costMicros: 0, listMicros: 0, openMicros: 0 };
     for (const book of this.#shelf.books) {
       if (!book.name.startsWith(bookPrefix)) continue;
       sums.requests += book.requests;
       sums.unitsLanded += book.unitsLanded;
       sums.costMicros += book.costMicros;
+      sums.listMicros += book.listMicros;
       sums.openMicros += book.openMicros;
       unknown.push(...book.unknown);
     }

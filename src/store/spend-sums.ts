@@ -1,13 +1,22 @@
-import type { PeriodSpend, UsageGroup, UsageLine } from '../core/spend.js';
+import { ANSWERS_KEPT, costMultiple, type PeriodSpend, type UsageGroup, type UsageLine } from '../core/spend.js';
 
 /** What is known of a purchase once it is intended. */
 export interface Asked {
   readonly team: string;
   readonly book: string;
   readonly operation: string;
+  readonly tier: string;
   /** Unix ms; the purchase counts for this day of UTC, whenever its answer lands. */
   readonly at: number;
   readonly estimateMicros: number;
+  readonly listMicros: number;
+}
+
+/** An answer as it counts: `charged` of its `units` succeeded. */
+interface Answered {
+  readonly costMicros: number;
+  readonly units: number;
+  readonly charged: number;
 }
 
 /** Sums of some purchases. Amounts in micro-dollars. */
@@ -27,6 +36,8 @@ interface Cell extends Amounts {
   readonly operation: string;
   /** Unix ms of the day's beginning in UTC. */
   readonly day: number;
+  /** What the newest answers of each tier cost, as multiples of their list price. */
+  readonly multiples: Map<string, number[]>;
 }
 
 /** Money that can't be spent a second time: landed, in flight, and perhaps charged. */
@@ -57,13 +68,34 @@ export class SpendSums {
   }
 
   /** Its answer came. `stray` stands in for an intent that can't be read any more. */
-  landed(id: string, micros: number, units: number, stray: Asked): void {
+  landed(id: string, answered: Answered, stray: Asked): void {
     const asked = this.#close(id) ?? stray;
+    const { costMicros, units } = answered;
     this.#each(asked, (sum) => {
       sum.requests++;
       sum.units += units;
-      sum.landedMicros += micros;
+      sum.landedMicros += costMicros;
     });
+    const multiple = costMultiple(asked.listMicros, answered);
+    if (multiple === null) return;
+    const multiples = found(this.#cell(asked).multiples, asked.tier, () => []);
+    multiples.push(multiple);
+    if (multiples.length > ANSWERS_KEPT) multiples.shift();
+  }
+
+  /** What the job's answers of the same operation and tier that were asked for on this day have cost, as multiples of their list price. */
+  multiples(asked: Omit<Asked, 'estimateMicros' | 'listMicros'>): readonly number[] {
+    return this.#cells.get(cellName(asked))?.multiples.get(asked.tier) ?? [];
+  }
+
+  /** How many of the same job, operation and tier are in flight. One that was asked for more than a day ago is taken for lost. */
+  inFlight({ team, book, operation, tier, at }: Omit<Asked, 'estimateMicros' | 'listMicros'>): number {
+    let count = 0;
+    for (const open of this.#open.values()) {
+      const same = open.team === team && open.operation === operation && open.tier === tier;
+      if (same && open.at > at - DAY_MS && jobOf(open.book) === jobOf(book)) count++;
+    }
+    return count;
   }
 
   /** No answer came. `maybe`: the estimate counts as spent. */
@@ -112,6 +144,12 @@ export class SpendSums {
     return names.map((group) => ({ group, ...(groups.get(group) as Amounts) }));
   }
 
+  #cell(asked: Asked): Cell {
+    const { team, book, operation, at } = asked;
+    const names = { team, job: jobOf(book), operation, day: startOfDay(at) };
+    return found(this.#cells, cellName(asked), () => ({ ...names, multiples: new Map(), ...nothing() }));
+  }
+
   #close(id: string): Asked | undefined {
     const asked = this.#open.get(id);
     this.#open.delete(id);
@@ -124,23 +162,18 @@ export class SpendSums {
   }
 
   /** Does the same to every sum that a purchase is part of. */
-  #each({ team, book, operation, at }: Asked, change: (sum: Amounts) => void): void {
-    const job = jobOf(book);
+  #each(asked: Asked, change: (sum: Amounts) => void): void {
+    const { team, book, at } = asked;
     const day = startOfDay(at);
-    change(
-      found(this.#cells, JSON.stringify([team, job, operation, day]), () => ({
-        team,
-        job,
-        operation,
-        day,
-        ...nothing(),
-      })),
-    );
-    change(found(this.#jobs, job, nothing));
+    change(this.#cell(asked));
+    change(found(this.#jobs, jobOf(book), nothing));
     change(found(this.#days, `${day} ${team}`, nothing));
     change(found(this.#months, `${startOfMonth(at)} ${team}`, nothing));
   }
 }
+
+const cellName = ({ team, book, operation, at }: Pick<Asked, 'team' | 'book' | 'operation' | 'at'>): string =>
+  JSON.stringify([team, jobOf(book), operation, startOfDay(at)]);
 
 const DAY_MS = 86_400_000;
 

@@ -4,6 +4,7 @@ import { journalOwners } from './migrations/0002-journal-owners.js';
 import { journalPurchases } from './migrations/0003-journal-purchases.js';
 import { sharedWork } from './migrations/0004-shared-work.js';
 import { startedRuns } from './migrations/0005-started-runs.js';
+import { observedPrices } from './migrations/0006-observed-prices.js';
 import { limiterRings } from './migrations/0101-limiter-rings.js';
 import { limiterTurns } from './migrations/0102-limiter-turns.js';
 import { slotsTables } from './migrations/0103-slots.js';
@@ -17,6 +18,7 @@ export const storeMigrations: readonly Migration[] = [
   journalPurchases,
   sharedWork,
   startedRuns,
+  observedPrices,
   limiterRings,
   limiterTurns,
   slotsTables,

@@ -32,6 +32,7 @@ export async function totalsOf(postgres: Postgres, bookPrefix: string): Promise<
     `SELECT count(*) FILTER (WHERE state = 'landed')::double precision AS requests,
          coalesce(sum(units), 0)::double precision AS "unitsLanded",
          coalesce(sum(cost_micros), 0)::double precision AS "costMicros",
+         coalesce(sum(coalesce(list_micros, estimate_micros)) FILTER (WHERE state = 'landed'), 0)::double precision AS "listMicros",
          coalesce(sum(estimate_micros) FILTER (WHERE state = 'open'), 0)::double precision AS "openMicros" ${from}`,
     values,
   );

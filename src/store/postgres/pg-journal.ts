@@ -49,6 +49,8 @@ interface BoundRow {
   readonly remaining: number;
   readonly open: number;
   readonly resets_ms: number | null;
+  readonly multiple: number;
+  readonly unproven: boolean;
 }
 
 /**
@@ -100,17 +102,19 @@ export class PgJournal implements Journal, Spend {
   }
 
   async intend(intent: Intent): Promise<string> {
-    const { owner, book, operation, keys, estimateMicros, deadline, cap } = intent;
+    const { owner, book, operation, tier = '', keys, estimateMicros, deadline, cap } = intent;
+    const listMicros = intent.listMicros ?? estimateMicros;
     const id = randomUUID();
     const distinct = [...new Set(keys)];
     const bound = cap ? [jobOf(cap.bookPrefix), Math.floor(cap.limitMicros)] : [null, null];
     const [over] = await this.#holding((process) =>
-      this.#call<BoundRow>('intend', [
-        ...[id, process, this.#team, owner, book, operation, distinct, Math.ceil(estimateMicros), deadline],
+      this.#call<BoundRow>('reserve', [
+        ...[id, process, this.#team, owner, book, operation, storable(tier), distinct],
+        ...[Math.ceil(estimateMicros), Math.ceil(listMicros), deadline],
         ...bound,
       ]),
     );
-    if (over) throw new OverBudget(over.scope, over.cap, over.remaining, over.open, over.resets_ms);
+    if (over) throw new OverBudget(over.scope, over.cap, over.remaining, over.open, over.resets_ms, over);
     this.#operations.set(id, operation);
     return id;
   }

@@ -1,0 +1,193 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Intent, UnitOutcome } from '../../../src/core/journal.js';
+import { OverBudget } from '../../../src/core/spend.js';
+import { FileJournal } from '../../../src/store/file-journal.js';
+import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
+import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
+import type { Books } from '../../support/store/spend-contract.js';
+
+const root = mkdtempSync(join(tmpdir(), 'searchflow-prices-'));
+const files: FileJournal[] = [];
+let stores: PgStores;
+beforeAll(async () => {
+  stores = await startPgStores();
+});
+afterAll(async () => {
+  for (const journal of files) await journal.close();
+  await stores.stop();
+  rmSync(root, { recursive: true, force: true });
+});
+
+let count = 0;
+async function fileJournal(dir: string, now?: () => number): Promise<FileJournal> {
+  const journal = await FileJournal.open(dir, { writes: true, team: 'team', ...(now ? { now } : {}) });
+  files.push(journal);
+  return journal;
+}
+
+/** An empty store of each kind, and how its journal is opened again after the death of its process. */
+const kinds: readonly [name: string, open: () => Promise<{ books: Books; reopen(): Promise<Books> }>][] = [
+  [
+    'a folder',
+    async () => {
+      const dir = join(root, String(++count));
+      return { books: await fileJournal(dir), reopen: () => fileJournal(dir) };
+    },
+  ],
+  [
+    'PostgreSQL',
+    async () => {
+      const url = stores.url();
+      const first = await stores.journal(url);
+      const reopen = async () => {
+        await first.journal.close();
+        return (await stores.journal(url)).journal;
+      };
+      return { books: first.journal, reopen };
+    },
+  ],
+];
+
+const cap = { bookPrefix: 'job/', limitMicros: 1_000_000 };
+let used = 0;
+
+/** Intends to buy so many units at a list price of 1,000 micro-dollars each. */
+async function ask(books: Books, units = 1, changes: Partial<Intent> = {}): Promise<string> {
+  const numbers = Array.from({ length: units }, () => ++used);
+  await books.claim(numbers.map(keyOf), 'owner');
+  return books.intend({ ...intent('owner', numbers), cap, ...changes });
+}
+
+/** Lands an answer whose units cost so much each; what failed is free. */
+async function land(books: Books, id: string, micros: number, units = 1, failed = 0): Promise<void> {
+  const units_ = Array.from({ length: units }, (_, index): UnitOutcome => {
+    const error = { status: 'error', errorTag: 'CRAWL_TIMEOUT', costMicros: 0 } as const;
+    return outcome(++used, index < failed ? error : { costMicros: micros });
+  });
+  await books.land(id, { requestId: null, fetchedAt: Date.now(), units: units_ });
+}
+
+const refused = async (asked: Promise<unknown>): Promise<OverBudget> => {
+  const error = await asked.catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(OverBudget);
+  return error as OverBudget;
+};
+
+const openMicros = async (books: Books) => (await books.totals('job/')).openMicros;
+
+describe.each(kinds)('a cap where prices differ from the table, in %s', (_name, open) => {
+  it('lets two requests of a kind be in flight until three answers have landed', async () => {
+    const { books } = await open();
+    const [first, second] = [await ask(books), await ask(books)];
+    expect(await refused(ask(books))).toMatchObject({ scope: 'job', unproven: true, openMicros: 2000 });
+    await land(books, first, 1000);
+    const third = await ask(books);
+    await refused(ask(books));
+    await land(books, second, 1000);
+    await land(books, third, 1000);
+    for (let request = 0; request < 20; request++) await ask(books);
+  });
+
+  it('counts each operation and tier by itself, and each job', async () => {
+    const { books } = await open();
+    const low = { operation: 'agent', tier: 'low' };
+    for (let request = 0; request < 2; request++) await ask(books, 1, low);
+    await refused(ask(books, 1, low));
+    await ask(books, 1, { ...low, tier: 'high' });
+    await ask(books, 1, { ...low, operation: 'search' });
+    const other = { book: 'other/gen/000000', cap: { ...cap, bookPrefix: 'other/' } };
+    await ask(books, 1, { ...low, ...other });
+  });
+
+  it('holds nothing back where there is no cap, or nothing to pay', async () => {
+    const { books } = await open();
+    for (let request = 0; request < 5; request++) await ask(books, 1, { cap: undefined });
+    for (let request = 0; request < 5; request++) await ask(books, 0, { estimateMicros: 0, operation: 'free' });
+  });
+
+  it('holds a team’s budget of a day in the same way', async () => {
+    const { books } = await open();
+    await books.setCaps({ dayMicros: 50_000, monthMicros: null });
+    const lone = { cap: undefined, book: 'calls/2026-11-21' };
+    for (let request = 0; request < 2; request++) await ask(books, 1, lone);
+    expect(await refused(ask(books, 1, lone))).toMatchObject({ scope: 'day', unproven: true });
+  });
+
+  it('takes from the cap what answers have cost, in proportion to the list price', async () => {
+    const { books, reopen } = await open();
+    for (let answer = 0; answer < 3; answer++) await land(books, await ask(books, 2), 2600, 2);
+    await ask(books, 3);
+    expect(await openMicros(books)).toBe(3 * 2600);
+    expect(await books.totals('job/')).toMatchObject({ costMicros: 15_600, listMicros: 6000 });
+    const small = { ...cap, limitMicros: 15_600 + 3 * 2600 + 2600 };
+    expect(await refused(ask(books, 2, { cap: small }))).toMatchObject({ remainingMicros: 2600, multiple: 2.6 });
+    // All of it is what the journal says: it holds after a crash, whose request is lost at the same price.
+    const again = await reopen();
+    expect((await again.totals('job/')).unknown).toMatchObject([{ estimateMicros: 7800 }]);
+    await ask(again, 1, { cap: small });
+    expect(await openMicros(again)).toBe(2600);
+  });
+
+  it('takes the 95th percentile of the newest hundred answers', async () => {
+    const { books } = await open();
+    await land(books, await ask(books), 90_000);
+    for (let answer = 1; answer <= 100; answer++) await land(books, await ask(books), 1000 + 10 * answer);
+    await ask(books);
+    expect(await openMicros(books)).toBe(1950);
+  });
+
+  it('takes no less than the estimate, whatever answers have cost', async () => {
+    const { books } = await open();
+    // A search of type auto: listed at the lower end of what it may cost.
+    const auto = { operation: 'search', estimateMicros: 15_000, listMicros: 7000 };
+    for (let answer = 0; answer < 3; answer++) await land(books, await ask(books, 1, auto), 7000);
+    await ask(books, 1, auto);
+    expect(await openMicros(books)).toBe(15_000);
+    await land(books, await ask(books, 1, auto), 21_000);
+    await ask(books, 1, auto);
+    expect(await openMicros(books)).toBe(15_000 + 21_000);
+  });
+
+  it('takes units that failed for free, and learns no price where all of them did', async () => {
+    const { books } = await open();
+    await land(books, await ask(books, 4), 2000, 4, 3);
+    await land(books, await ask(books, 4), 2000, 4, 4);
+    await land(books, await ask(books, 4), 2000, 4, 4);
+    await ask(books);
+    await ask(books);
+    expect(await openMicros(books)).toBe(4000);
+    expect(await refused(ask(books))).toMatchObject({ unproven: true });
+  });
+
+  it('counts what runs at the service after its start as in flight, also after a crash', async () => {
+    const { books, reopen } = await open();
+    for (let run = 0; run < 2; run++) await books.note(await ask(books), 'owner', { run: `run-${run}` });
+    expect(await refused(ask(await reopen()))).toMatchObject({ unproven: true });
+  });
+});
+
+it('processes that share a store are two in flight together, and learn from each other', async () => {
+  const url = stores.url();
+  const workers = await Promise.all([0, 1, 2].map(async () => (await stores.journal(url)).journal));
+  const [one, two] = workers as [Books, Books];
+  const asked = await Promise.allSettled(workers.flatMap((books) => [ask(books), ask(books)]));
+  const intents = asked.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
+  expect(intents).toHaveLength(2);
+  for (const id of intents) await land(one, id, 2600);
+  await land(two, await ask(two), 2600);
+  await Promise.all(workers.map((books) => ask(books)));
+  expect(await openMicros(one)).toBe(3 * 2600);
+});
+
+it('a new day begins with two in flight: prices change by the day', async () => {
+  let now = Date.parse('2026-11-21T12:00:00Z');
+  const books = await fileJournal(join(root, String(++count)), () => now);
+  for (let answer = 0; answer < 3; answer++) await land(books, await ask(books), 1000);
+  for (let request = 0; request < 3; request++) await ask(books);
+  now += 86_400_000;
+  for (let request = 0; request < 2; request++) await ask(books);
+  expect(await refused(ask(books))).toMatchObject({ unproven: true });
+});
