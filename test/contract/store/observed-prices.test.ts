@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Intent, UnitOutcome } from '../../../src/core/journal.js';
 import { OverBudget } from '../../../src/core/spend.js';
 import { FileJournal } from '../../../src/store/file-journal.js';
+import type { PgJournal } from '../../../src/store/postgres/pg-journal.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 import type { Books } from '../../support/store/spend-contract.js';
@@ -172,7 +173,7 @@ describe.each(kinds)('a cap where prices differ from the table, in %s', (_name, 
 it('processes that share a store are two in flight together, and learn from each other', async () => {
   const url = stores.url();
   const workers = await Promise.all([0, 1, 2].map(async () => (await stores.journal(url)).journal));
-  const [one, two] = workers as [Books, Books];
+  const [one, two] = workers as [PgJournal, PgJournal, PgJournal];
   const asked = await Promise.allSettled(workers.flatMap((books) => [ask(books), ask(books)]));
   const intents = asked.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
   expect(intents).toHaveLength(2);

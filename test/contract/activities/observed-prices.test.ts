@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ActivityDeps, Control } from '../../../src/activities/index.js';
+import { rowOrder } from '../../../src/activities/row-orders.js';
+import type { StagedJob } from '../../../src/core/job.js';
+import type { Json } from '../../../src/core/json.js';
+import { type PriceBands, type PriceTable, priceTables } from '../../../src/core/prices.js';
+import type { RowOperation } from '../../../src/core/row-operation.js';
+import { OverBudget } from '../../../src/core/spend.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { ActivitySetting } from '../../support/activities/activity-setting.js';
+
+const real = priceTables.at(-1) as PriceTable;
+/** By how much the service is dearer than the table that is believed. */
+const DEARER = 2.5;
+
+const cheaper = (dollars: number): number => dollars / DEARER;
+const each = <T, U>(record: Readonly<Record<string, T>>, change: (value: T) => U): Record<string, U> =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
+const believed: PriceTable = {
+  ...real,
+  search: each(real.search, (bands: PriceBands) => bands.map(([most, dollars]) => [most, cheaper(dollars)] as const)),
+  searchResult: cheaper(real.searchResult),
+  contentsPage: cheaper(real.contentsPage),
+  answer: cheaper(real.answer),
+  research: cheaper(real.research),
+  agentRun: each(real.agentRun, cheaper),
+};
+
+let setting: ActivitySetting;
+let sandbox: Sandbox;
+let deps: ActivityDeps;
+beforeAll(async () => {
+  setting = await ActivitySetting.open();
+  sandbox = await startSandbox({
+    failureRate: 0,
+    textBytes: 50,
+    latencyMs: 40,
+    agentRuns: { durationMs: 150 },
+    research: { durationMs: 150 },
+  });
+  deps = { ...setting.worker({ baseUrl: sandbox.url }), prices: () => believed };
+});
+afterAll(async () => {
+  await setting.close();
+  await sandbox.close();
+});
+
+interface Case {
+  readonly operation: RowOperation;
+  readonly options: StagedJob['options'];
+  /** What the service takes for a request. */
+  readonly micros: number;
+  row(number: number): string;
+}
+
+const query = (name: string) => (row: number) => JSON.stringify({ [name]: `question ${row}` } satisfies Json);
+const cases: readonly Case[] = [
+  {
+    operation: 'contents',
+    options: { text: true },
+    micros: 20 * 1000,
+    row: (row) => `https://dear-${row}.example/`,
+  },
+  { operation: 'search', options: { type: 'fast', numResults: 5 }, micros: 7000, row: query('query') },
+  { operation: 'answer', options: {}, micros: 5000, row: query('query') },
+  { operation: 'findSimilar', options: { numResults: 5 }, micros: 7000, row: (row) => `https://like-${row}.example/` },
+  { operation: 'agent', options: { effort: 'low' }, micros: 25_000, row: query('query') },
+];
+
+/** A task costs what it uses, 0.41 dollars at most. */
+const research: Case = { operation: 'research', options: {}, micros: 410_000, row: query('instructions') };
+
+/** The rows of one slice of a job; one request for 20 URLs, or for one row. */
+function slice({ operation, options, row }: Case, requests: number, limitMicros: number) {
+  const batch = operation === 'contents' ? 20 : 1;
+  const urls = operation === 'contents' || operation === 'findSimilar';
+  const staged = {
+    ...{ job: operation, operation, options, batch, unitColumn: urls ? 'url' : null },
+    // The one form that tells what a task cost.
+    ...(operation === 'research' ? { variant: 'v1' } : {}),
+  } as unknown as StagedJob;
+  const units = Array.from({ length: requests * batch }, (_, index) => {
+    const unit = row(index);
+    return { key: deps.sha256(`${operation} ${unit}`).slice(0, 32), unit };
+  });
+  return rowOrder(deps, staged, {
+    book: `${operation}/generation/000000`,
+    owner: `owner of ${operation}`,
+    units,
+    resumedAt: 0,
+    cap: { bookPrefix: `${operation}/`, limitMicros },
+  });
+}
+
+const control: Control = {
+  stop: new AbortController().signal,
+  cut: new AbortController().signal,
+  yieldAfterMs: 30_000,
+};
+
+describe(`a cap where the service is ${DEARER} times as dear as the price table`, () => {
+  it.each(cases)('$operation: buys no more than the cap pays for at the real price', async (one) => {
+    const { micros, operation } = one;
+    const before = sandbox.bill().micros;
+    const limit = 4 * micros;
+    const end = await deps.purchase(slice(one, 15, limit), control).catch((error: unknown) => error);
+    expect(end).toBeInstanceOf(OverBudget);
+    expect(end).toBeInstanceOf(OverBudget);
+    // All four are bought, though the table would pay for ten; the fifth is not begun.
+    const bill = sandbox.bill().micros - before;
+    expect(bill).toBe((await setting.journal.totals(`${operation}/`)).costMicros);
+    expect(bill).toBe(limit);
+    expect(end).toMatchObject({ scope: 'job', multiple: expect.closeTo(DEARER, 2) });
+  });
+
+  it.each(cases)('$operation: reserves the real price once it is known', async (one) => {
+    const before = sandbox.bill().micros;
+    const others = { ...one, row: (row: number) => one.row(1000 + row) };
+    const spent = (await setting.journal.totals(`${one.operation}/`)).costMicros;
+    const end = await deps.purchase(slice(others, 15, spent + one.micros), control).catch((error: unknown) => error);
+    expect(end).toBeInstanceOf(OverBudget);
+    expect(sandbox.bill().micros - before).toBe(one.micros);
+  });
+
+  it('research: passes it by no more than the two in flight before a price was known', async () => {
+    const before = sandbox.bill().micros;
+    const limit = 400_000;
+    const end = await deps.purchase(slice(research, 15, limit), control).catch((error: unknown) => error);
+    expect(end).toBeInstanceOf(OverBudget);
+    expect(sandbox.bill().micros - before).toBeLessThanOrEqual(limit + 2 * (research.micros - 1e6 * believed.research));
+  });
+
+  it('a call that may cost so much at most: its requests take what its first answers cost', async () => {
+    const [contents] = cases as readonly [Case];
+    const before = sandbox.bill().micros;
+    const limit = 4 * contents.micros;
+    const { cap: _cap, ...order } = slice({ ...contents, row: (row) => `https://call-${row}.example/` }, 15, 0);
+    const end = await deps.purchase({ ...order, mostMicros: limit }, control).catch((error: unknown) => error);
+    expect(end).toMatchObject({ scope: 'call', multiple: expect.closeTo(DEARER, 2) });
+    expect(sandbox.bill().micros - before).toBe(limit);
+  });
+});
