@@ -57,8 +57,8 @@ export function toFailure(error: unknown, attempt = 1): unknown {
     });
   }
   if (error instanceof OverBudget) {
-    const { scope, capMicros, remainingMicros, resetsAt } = error;
-    const facts: OverBudgetFacts = { scope, capMicros, remainingMicros, resetsAt };
+    const { scope, capMicros, remainingMicros, resetsAt, multiple } = error;
+    const facts: OverBudgetFacts = { scope, capMicros, remainingMicros, resetsAt, multiple };
     const { message } = error;
     return ApplicationFailure.create({ type: BUDGET_EXCEEDED, message, nonRetryable: true, details: [facts] });
   }

@@ -11,6 +11,8 @@ import { onlyFor } from './monitor-places.js';
 export interface Spent {
   readonly requests: number;
   readonly costMicros: number;
+  /** Their price by the price table. Absent where an older worker counted. */
+  readonly listMicros?: number;
   /** The same with what is in flight or unknown, at the estimates: what a budget counts. Absent from the first version. */
   readonly committedMicros?: number;
   /** Absent from the first version. */
@@ -90,9 +92,9 @@ export function createJobActivities(deps: ActivityDeps) {
 }
 
 async function spentOn({ journal }: Pick<ActivityDeps, 'journal'>, job: string): Promise<Required<Spent>> {
-  const { requests, costMicros, openMicros, unknown } = await journal.totals(`${job}/`);
+  const { requests, costMicros, listMicros, openMicros, unknown } = await journal.totals(`${job}/`);
   const committedMicros = unknown.reduce((sum, one) => sum + one.estimateMicros, costMicros + openMicros);
-  return { requests, costMicros, committedMicros, unknownOutcomes: unknown.length };
+  return { requests, costMicros, listMicros, committedMicros, unknownOutcomes: unknown.length };
 }
 
 /** Sums a job up from its warehouse and the journal; also records what is unknown, and exports. */
@@ -109,6 +111,7 @@ export async function summarize(
   if (csv !== null) await sink.exportCsv(staged.job, csv);
   const warehouse = await sink.summary(staged.job);
   const bought = { requests: totals.requests - before.requests, costMicros: totals.costMicros - before.costMicros };
+  const estimateMicros = before.listMicros === undefined ? null : totals.listMicros - before.listMicros;
   if (input.run !== undefined) {
     const { tags: _tags, ...rows } = warehouse;
     await sink.recordRun({
@@ -129,6 +132,7 @@ export async function summarize(
     csv,
     warehouse,
     ...bought,
+    ...(estimateMicros === null ? {} : { estimateMicros }),
     totalCostMicros: totals.costMicros,
     unknownOutcomes: totals.unknown.length,
     seconds: (Date.now() - input.startedAt) / 1000,

@@ -241,6 +241,8 @@ export interface JobSummary {
   /** Bought in this run of the job. */
   readonly requests: number;
   readonly costMicros: number;
+  /** Price of the same requests by the price table. Absent where an older worker counted. */
+  readonly estimateMicros?: number;
   /** All that the journal holds for the job, over all its runs. */
   readonly totalCostMicros: number;
   readonly unknownOutcomes: number;

@@ -18,7 +18,11 @@ export interface Pause {
 /** Name of the failure where not one more unit may be bought; its detail is an {@link OverBudgetFacts}. */
 export const BUDGET_EXCEEDED = 'BudgetExceeded';
 
-export type OverBudgetFacts = Pick<OverBudget, 'scope' | 'capMicros' | 'remainingMicros' | 'resetsAt'>;
+export type OverBudgetFacts = Pick<OverBudget, 'scope' | 'capMicros' | 'remainingMicros' | 'resetsAt'> &
+  Partial<Pick<OverBudget, 'multiple'>>;
+
+/** Answers that cost more than so many times their list price are pointed out. */
+const DEARER = 1.05;
 
 /** Why a job waits for a failure that a person can mend, by its type. */
 const reasons: Readonly<Record<string, PauseReason>> = {
@@ -74,7 +78,9 @@ function budgetText(
   maxCostMicros: number | null,
   spentMicros: number | null,
 ): string {
-  const { scope, capMicros, remainingMicros, resetsAt } = facts;
+  const { scope, capMicros, remainingMicros, resetsAt, multiple = 0 } = facts;
+  const dearer =
+    multiple > DEARER ? ` (the service charges up to ${multiple.toFixed(1)} times what the price table says)` : '';
   if (scope === 'job') {
     const cap = maxCostMicros ?? capMicros;
     const spent = spentMicros ?? cap - remainingMicros;
@@ -85,7 +91,7 @@ function budgetText(
         : `raise it and go on: searchflow resume ${job} --max-cost ${enough}`;
     return (
       `${dollars(spent)} is spent of the ${dollars(cap)} that this run may cost, and what is left pays for no further ` +
-      `request; ${goOn}`
+      `request${dearer}; ${goOn}`
     );
   }
   if (scope === 'worker') {
@@ -99,7 +105,7 @@ function budgetText(
   const day = new Date(resetsAt ?? 0).toISOString().replace('.000Z', 'Z');
   return (
     `${dollars(capMicros - remainingMicros)} of the ${dollars(capMicros)} that the team may spend a ${scope} is spent or in ` +
-    `flight; the ${scope} ends at ${day}. ${
+    `flight${dearer}; the ${scope} ends at ${day}. ${
       job === null
         ? `The first run after that goes on, or one after it is raised (searchflow limits set --per-${scope})`
         : `Go on then, or once it is raised (searchflow limits set --per-${scope}): searchflow resume ${job}`

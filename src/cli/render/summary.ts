@@ -24,6 +24,8 @@ export interface Ending {
 }
 
 const SHOWN = 10;
+/** A difference from the estimate by more than this part of it is pointed out. */
+const NOTABLE = 0.05;
 const headlines: Readonly<Record<string, string>> = {
   done: 'Done',
   stopped: 'Stopped',
@@ -87,7 +89,20 @@ function moneyLine(summary: JobSummary): string {
   const before = summary.totalCostMicros - summary.costMicros;
   const total = before > 0 ? `; ${dollars(summary.totalCostMicros)} over all runs of the job` : '';
   if (summary.requests === 0) return `No request was sent: nothing was left to buy${total}.`;
-  return `Bought with ${some(summary.requests, 'request')} for ${dollars(summary.costMicros)}${total}.`;
+  const { requests, costMicros, estimateMicros } = summary;
+  const estimate = estimateMicros === undefined ? '' : ` (estimate ${dollars(estimateMicros)})`;
+  return `Bought with ${some(requests, 'request')} for ${dollars(costMicros)}${estimate}${total}.${differenceText(summary)}`;
+}
+
+/** Says it where prices were not what the price table has; the empty text where they were. */
+function differenceText({ costMicros, estimateMicros = 0 }: JobSummary): string {
+  if (estimateMicros <= 0) return '';
+  const more = costMicros - estimateMicros;
+  if (Math.abs(more) <= NOTABLE * estimateMicros) return '';
+  const percent = `${count(Math.round((100 * Math.abs(more)) / estimateMicros))}%`;
+  return more > 0
+    ? ` This is ${percent} more than the estimate: the service charges more than the price table says.`
+    : ` This is ${percent} less than the estimate.`;
 }
 
 function billLine(summary: JobSummary, bill: SandboxBill): string {
@@ -130,6 +145,7 @@ export function summaryData(ending: Ending): object {
     tags,
     requests: summary.requests,
     dollars: summary.costMicros / 1e6,
+    estimatedDollars: summary.estimateMicros === undefined ? null : summary.estimateMicros / 1e6,
     totalDollars: summary.totalCostMicros / 1e6,
     sandboxBill: bill === null ? null : { dollars: bill.micros / 1e6, requests: bill.requests },
     unknownOutcomes: Math.max(summary.unknownOutcomes, ending.unknown.length),

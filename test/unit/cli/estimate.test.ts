@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { type Ending, summaryData, summaryText } from '../../../src/cli/render/summary.js';
+import type { JobSummary } from '../../../src/core/job.js';
+import { BUDGET_EXCEEDED, pauseOf } from '../../../src/core/pause.js';
+
+/** The end of a run that bought for so much what the price table has at so much, in micro-dollars. */
+function ending(costMicros: number, estimateMicros?: number): Ending {
+  const counts = { rows: 5, success: 5, error: 0, invalid: 0, missing: 0, vanished: 0, tags: {} };
+  const summary: JobSummary = {
+    ...{ job: 'leads-1', name: 'leads', phase: 'done', into: 'leads.duckdb', csv: null, warehouse: counts },
+    ...{ requests: 5, costMicros, totalCostMicros: costMicros, unknownOutcomes: 0, seconds: 3 },
+    ...(estimateMicros === undefined ? {} : { estimateMicros }),
+  };
+  return { summary, origin: 'sandbox', badRows: [], unknown: [], bill: null, csv: null, ran: true };
+}
+const moneyLine = (end: Ending) => summaryText(end).split('\n')[2];
+
+it('a summary says estimate and cost', () => {
+  expect(moneyLine(ending(125_000, 125_000))).toBe('Bought with 5 requests for $0.125 (estimate $0.125).');
+  expect(summaryData(ending(130_000, 125_000))).toMatchObject({ dollars: 0.13, estimatedDollars: 0.125 });
+});
+
+it('a summary points out a cost that is more than a twentieth off its estimate', () => {
+  expect(moneyLine(ending(760_000, 125_000))).toBe(
+    'Bought with 5 requests for $0.76 (estimate $0.125). This is 508% more than the estimate: the service charges more than the price table says.',
+  );
+  expect(moneyLine(ending(100_000, 125_000))).toMatch(/ This is 20% less than the estimate\.$/);
+  for (const cost of [118_750, 131_250]) expect(moneyLine(ending(cost, 125_000))).not.toContain('This is');
+});
+
+it('a summary of an older worker, which knows no estimate, says none', () => {
+  expect(moneyLine(ending(760_000))).toBe('Bought with 5 requests for $0.76.');
+  expect(summaryData(ending(760_000))).toMatchObject({ estimatedDollars: null });
+});
+
+it('a pause for the budget says where requests cost more than the price table says', () => {
+  const details = { scope: 'job', capMicros: 500_000, remainingMicros: 20_000, resetsAt: null };
+  const message = (multiple?: number) =>
+    pauseOf({ type: BUDGET_EXCEEDED, message: '', details: { ...details, multiple } }, 'leads', 500_000)?.message;
+  expect(message(2.6)).toContain(
+    'pays for no further request (the service charges up to 2.6 times what the price table says); raise it',
+  );
+  for (const usual of [undefined, 0, 1]) expect(message(usual)).toContain('pays for no further request; raise it');
+});
