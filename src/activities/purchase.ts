@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { ApiError } from '../api/errors.js';
 import { Attempt, failed, type PurchaseDeps } from './attempt.js';
 import type { Control, Order, Receipt, Unit } from './order.js';
-import { Purse } from './purse.js';
+import { type BudgetGate, BudgetGates, Purse } from './purse.js';
 import { hopeless, lostTooOften, Request, type Shared } from './request.js';
 import { SlowUnit } from './slow-unit.js';
 import { Tally } from './tally.js';
@@ -27,11 +27,14 @@ export type Purchase = (order: Order, control: Control) => Promise<Receipt>;
  * the journal.
  */
 export function createPurchase(deps: PurchaseDeps): Purchase {
+  const gates = new BudgetGates();
   return async (order, control) => {
-    const run = new Run(deps, order, control);
+    const gate = gates.enter(order);
+    const run = new Run(deps, order, control, gate);
     try {
       return await run.toEnd();
     } finally {
+      gates.leave(order, gate);
       await deps.journal.release(order.owner);
     }
   };
@@ -55,7 +58,7 @@ class Run {
   #waitMs = 0;
   #waitingFor: string | null = null;
 
-  constructor(deps: PurchaseDeps, order: Order, control: Control) {
+  constructor(deps: PurchaseDeps, order: Order, control: Control, gate: BudgetGate) {
     this.#deps = deps;
     this.#order = order;
     this.#control = control;
@@ -68,7 +71,7 @@ class Run {
       order,
       stop: this.#stop,
       attempt: new Attempt(deps, order, { stop: this.#stop, cut: control.cut }, this.#tally),
-      purse: new Purse(this.#waits, this.#stop, order.cap !== undefined || order.mostMicros !== undefined),
+      purse: new Purse(this.#waits, this.#stop, gate),
       tally: this.#tally,
       waits: this.#waits,
       spawn: (units) => this.#spawn(units),
@@ -200,7 +203,9 @@ class Run {
     let hold = Math.max(blockMs, this.#deps.health.holdMs);
     let why = blockMs > 0 ? blockReason : hold > 0 ? 'the service to recover' : null;
     const first = this.#waits.first;
-    if (hold === 0 && first !== null && this.#waits.size === this.#tasks.size) {
+    // Who waits behind another purchase of the job can't say how long.
+    const known = first !== null && Number.isFinite(first.until);
+    if (hold === 0 && known && this.#waits.size === this.#tasks.size) {
       hold = first.until - now;
       why = first.why;
     }

@@ -104,7 +104,7 @@ export class SlowUnit {
   }
 
   async #follow(asked: Asked, facts: RunFacts): Promise<void> {
-    const { attempt, tally, stop, settle } = this.#shared;
+    const { attempt, tally, stop, settle, purse } = this.#shared;
     const { places } = this.#slow;
     await places.name(this.#unit.key, facts.run);
     tally.running++;
@@ -118,6 +118,7 @@ export class SlowUnit {
       }
     } finally {
       tally.running--;
+      purse.landed();
     }
     await places.free(this.#unit.key);
   }
