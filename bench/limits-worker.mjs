@@ -1,16 +1,18 @@
-// One worker process of the limits bench: asks the team's limiter for turns and sends, as fast as it may, until its input ends.
+// One worker process of the limits bench: asks a limiter of its own (without `store`) or the team's limiter for turns and sends, as fast as it may, until its input ends.
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { blockMs } from '../dist/core/backoff.js';
 import { takeTurn } from '../dist/core/limiter.js';
 import { flatProfile } from '../dist/core/rate.js';
+import { MemoryLimiter } from '../dist/store/memory-limiter.js';
 import { PgLimiter } from '../dist/store/postgres/limiter.js';
 import { openStore } from '../dist/store/postgres/open-store.js';
 
 const { name, store, team, service, limit, heavyEvery } = JSON.parse(process.argv[2]);
-const postgres = await openStore(store, { applicationName: `bench ${name}`, max: 2 });
-const limiter = new PgLimiter({ postgres, team, key: 'bench', profile: flatProfile(limit) });
+const profile = flatProfile(limit);
+const postgres = store === null ? null : await openStore(store, { applicationName: `bench ${name}`, max: 2 });
+const limiter = postgres ? new PgLimiter({ postgres, team, key: 'bench', profile }) : new MemoryLimiter(profile);
 const pool = new Pool(service, { connections: 100, pipelining: 1, keepAliveTimeout: 600_000 });
 const stop = new AbortController();
 setMaxListeners(0, stop.signal);
@@ -29,12 +31,13 @@ let calls = 0;
 async function callOn() {
   while (!stop.signal.aborted) {
     const weight = heavyEvery > 0 && ++calls % heavyEvery === 0 ? 2 : 1;
-    await takeTurn(limiter, { rateClass: 'contents', weight }, stop.signal);
+    const draw = { rateClass: 'contents', weight };
+    await takeTurn(limiter, draw, stop.signal);
     const { statusCode, retryAfter } = await send(weight === 2 ? '/agent/runs' : '/answer');
     // As `purchase` does.
     if (statusCode === 429) {
       const ms = retryAfter ? Number(retryAfter) * 1000 : blockMs(0, Math.random());
-      await limiter.block(ms, 'told by the service');
+      await limiter.block(ms, 'told by the service', draw);
     }
   }
 }
@@ -45,5 +48,5 @@ process.stdin.on('end', () => stop.abort());
 console.log('ready');
 await Promise.allSettled(Array.from({ length: 2 * limit }, callOn));
 await limiter.close();
-await Promise.race([postgres.close(), delay(1000)]);
+await Promise.race([postgres?.close(), delay(1000)]);
 process.exit(0);
