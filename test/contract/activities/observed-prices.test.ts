@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ActivityDeps, Control } from '../../../src/activities/index.js';
+import { type ActivityDeps, type Control, createPurchase, type Unit } from '../../../src/activities/index.js';
+import type { Progress } from '../../../src/activities/purchase.js';
 import { rowOrder } from '../../../src/activities/row-orders.js';
 import type { StagedJob } from '../../../src/core/job.js';
 import type { Json } from '../../../src/core/json.js';
@@ -8,6 +9,11 @@ import type { RowOperation } from '../../../src/core/row-operation.js';
 import { OverBudget } from '../../../src/core/spend.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { ActivitySetting } from '../../support/activities/activity-setting.js';
+import {
+  setting as purchaseSetting,
+  units as purchaseUnits,
+  success,
+} from '../../support/activities/purchase-setting.js';
 
 const real = priceTables.at(-1) as PriceTable;
 /** By how much the service is dearer than the table that is believed. */
@@ -139,4 +145,44 @@ describe(`a cap where the service is ${DEARER} times as dear as the price table`
     expect(end).toMatchObject({ scope: 'call', multiple: expect.closeTo(DEARER, 2) });
     expect(sandbox.bill().micros - before).toBe(limit);
   });
+});
+
+it('slices of one job ask one at a time, together, while the first answers are awaited', async () => {
+  const s = await purchaseSetting();
+  let asked = 0;
+  const { limiter: own } = s;
+  const limiter = new Proxy(own, {
+    get: (target, name: keyof typeof own) => {
+      if (name === 'acquire') asked++;
+      const value = target[name];
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  let waiting: () => void = () => undefined;
+  const waits = new Promise<void>((resolve) => {
+    waiting = resolve;
+  });
+  const progress = ({ waitingFor }: Progress) => {
+    if (waitingFor?.includes('first answers')) waiting();
+  };
+  const purchase = createPurchase({ ...s, limiter });
+  const askedThen: number[] = [];
+  const slices = Array.from({ length: 20 }, (_, slice) => {
+    const send = async (batch: readonly Unit[]) => {
+      await waits;
+      askedThen.push(asked);
+      return success(batch);
+    };
+    const cap = { bookPrefix: 'job/', limitMicros: 1_000_000 };
+    return s.order(send, {
+      book: `job/generation/${slice}`,
+      units: purchaseUnits(2, 2 * slice),
+      unitsPerRequest: 1,
+      cap,
+    });
+  });
+  const ends = await Promise.all(slices.map((order) => purchase(order, { ...s.control, progress })));
+  for (const end of ends) expect(end).toMatchObject({ complete: true, bought: 2 });
+  // The first two, and the looks of the third; by themselves each of the twenty would have asked.
+  expect(askedThen[0]).toBeLessThan(20);
 });
