@@ -57,7 +57,7 @@ describe.each(['request', 'answer'] as const)('a connection that loses the %s (3
     const { journal, losing } = await cutting();
     await journal.claim([keyOf(1), keyOf(2)], 'a');
     const cap = { bookPrefix: 'job/', limitMicros: 2000 };
-    const id = await losing('intend', () => journal.intend({ ...intent('a', [1, 2]), cap }));
+    const id = await losing('reserve', () => journal.intend({ ...intent('a', [1, 2]), cap }));
     expect((await journal.spent()).day.openMicros).toBe(2000);
     await losing('land', () => journal.land(id, answer([1, 2])));
     expect(await journal.totals('job/')).toMatchObject({
@@ -158,7 +158,13 @@ describe('the shared journal', () => {
   it('lets no two processes pass a cap together', async () => {
     const url = await server.database();
     const journals = (await Promise.all([open(url), open(url)])).map(({ journal }) => journal);
-    const cap = { bookPrefix: 'job/', limitMicros: 10_000 };
+    // Three answers tell the price; until then two requests at most are in flight.
+    for (let number = 100; number < 103; number++) {
+      const [journal] = journals as [PgJournal];
+      await journal.claim([keyOf(number)], 'a');
+      await journal.land(await journal.intend(intent('a', [number])), answer([number]));
+    }
+    const cap = { bookPrefix: 'job/', limitMicros: 13_000 };
     const asked = await Promise.allSettled(
       Array.from({ length: 40 }, async (_, index) => {
         const journal = journals[index % 2] as PgJournal;
