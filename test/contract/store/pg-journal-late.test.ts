@@ -5,7 +5,7 @@ import { ClaimLost } from '../../../src/core/journal.js';
 import { identifier } from '../../../src/postgres/index.js';
 import { PgJournal } from '../../../src/store/postgres/pg-journal.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
-import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
+import { type PgStores, startPgStores, takeAllForDead } from '../../support/store/pg-store.js';
 
 let stores: PgStores;
 beforeAll(async () => {
@@ -22,8 +22,7 @@ async function zombie() {
   const { journal: dead } = await stores.journal(url);
   await dead.claim([1, 2, 3].map(keyOf), 'dead');
   const id = await dead.intend(intent('dead', [1, 2]));
-  const judge = await stores.connect(url);
-  await judge.query(`UPDATE ${identifier(judge.address.schema)}.processes SET seen_at = '-infinity', dead_after = '0'`);
+  await takeAllForDead(await stores.connect(url));
   const { journal: heir } = await stores.journal(url);
   const land = () =>
     dead.land(id, { requestId: 'late', fetchedAt: Date.now(), units: [outcome(1), outcome(2, { costMicros: 500 })] });
@@ -168,5 +167,21 @@ describe('a process that was out of touch with the database', () => {
     await beat();
     expect(await known()).toBe(2);
     while ((await known()) > 1) await beat();
+  });
+
+  it('buries no living worker by coming in: a new process waits until it has been in touch itself', async () => {
+    const { journal: living, postgres } = await stores.journal(stores.url());
+    const schema = identifier(postgres.address.schema);
+    await living.claim([keyOf(1)], 'living');
+    await living.intend(intent('living', [1]));
+    await postgres.query(
+      `UPDATE ${schema}.processes SET seen_at = clock_timestamp() - interval '1 minute', dead_after = '0.5 s'`,
+    );
+    const newcomer = randomUUID();
+    await postgres.query(`SELECT ${schema}.register_process($1, 'host', 1, 3600000)`, [newcomer]);
+    await postgres.query(`SELECT ${schema}.beat($1)`, [newcomer]);
+    expect((await living.totals('job/')).unknown).toEqual([]);
+    expect(await postgres.query(`SELECT FROM ${schema}.processes`)).toHaveLength(2);
+    await postgres.query(`UPDATE ${schema}.processes SET dead_after = '1 h' WHERE id <> $1`, [newcomer]);
   });
 });

@@ -40,9 +40,7 @@ export async function startPgStores(): Promise<PgStores> {
       return { journal, postgres };
     },
     async bury({ postgres }) {
-      await postgres.query(
-        `UPDATE ${identifier(postgres.address.schema)}.processes SET seen_at = '-infinity', dead_after = '0'`,
-      );
+      await takeAllForDead(postgres);
       open.delete(postgres);
       journals.delete(postgres);
       await postgres.close();
@@ -52,4 +50,11 @@ export async function startPgStores(): Promise<PgStores> {
       for (const postgres of open) await postgres.close();
     },
   };
+}
+
+/** Makes every process of the store look dead for long, and buries them, as one that lives would. */
+export async function takeAllForDead(postgres: Postgres): Promise<void> {
+  const schema = identifier(postgres.address.schema);
+  await postgres.query(`UPDATE ${schema}.processes SET seen_at = '-infinity', dead_after = '0'`);
+  await postgres.query(`SELECT ${schema}.reap()`);
 }
