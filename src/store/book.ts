@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Lost, Started, UnknownOutcome } from '../core/journal.js';
 import type { Json } from '../core/json.js';
-import { type BookLine, decodeLine, type UnitEntry } from './book-lines.js';
+import { type BookLine, decodeLine, legibleLines, type UnitEntry } from './book-lines.js';
 import type { BookEnds } from './book-writer.js';
 import type { Asked, SpendSums } from './spend-sums.js';
 
@@ -153,36 +153,54 @@ export class Book {
   }
 }
 
+/** A stretch of a book's file that is no whole line, though whole lines follow it or it ends with a line feed. */
+export interface DamagedStretch {
+  /** Bytes of the file. */
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+  /** Lines that could be read in it all the same. */
+  readonly legible: readonly BookLine[];
+}
+
+export interface ReadBook {
+  readonly ends: BookEnds;
+  readonly damaged: readonly DamagedStretch[];
+}
+
 /**
- * Reads a book's lines up to its last whole one. A line with a wrong checksum in between (a flipped bit) is passed over and
- * counted: what it acknowledged then counts as not landed, and shows as an unknown outcome.
+ * Reads a book's lines up to its last whole one. What follows that one without a line feed is the torn end of a write, and is left
+ * out. A line with a wrong checksum (a flipped bit) is damage: see `mend-book`.
  */
-export function readBook(
-  path: string,
-  each: (line: BookLine) => void,
-): { readonly ends: BookEnds; readonly damaged: number } {
+export function readBook(path: string, each: (line: BookLine) => void): ReadBook {
   const data = readFileSync(path);
+  const damaged: DamagedStretch[] = [];
   let from = 0;
-  let good = 0;
   let units = 0;
-  let damaged = 0;
-  let skipped = 0;
-  for (;;) {
-    const end = data.indexOf(10, from);
-    if (end < 0) break;
-    const line = decodeLine(data.toString('utf8', from, end));
-    from = end + 1;
-    if (!line) {
-      skipped++;
-      continue;
-    }
-    damaged += skipped;
-    skipped = 0;
-    good = from;
+  const take = (line: BookLine) => {
     if (line.t === 'answer' || line.t === 'settle') {
       for (const [, offset, length] of line.units) units = Math.max(units, offset + length);
     }
     each(line);
+  };
+  for (;;) {
+    const end = data.indexOf(10, from);
+    const text = data.toString('utf8', from, end < 0 ? data.length : end);
+    const line = decodeLine(text);
+    const to = end < 0 ? data.length : end + 1;
+    // The last line feed may be what was damaged.
+    const legible = line ? [] : legibleLines(text);
+    if (end < 0 && legible.length === 0) break;
+    if (line) take(line);
+    else {
+      damaged.push({ from, to, text, legible });
+      legible.forEach(take);
+    }
+    from = to;
+    if (end < 0) break;
   }
-  return { ends: { lines: good, units }, damaged };
+  // Blocks of zeros at the end are what a power cut leaves of a write.
+  while (damaged.at(-1)?.to === from && damaged.at(-1)?.text.includes('\0\0'))
+    from = (damaged.pop() as DamagedStretch).from;
+  return { ends: { lines: from, units }, damaged };
 }

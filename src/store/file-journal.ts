@@ -24,7 +24,8 @@ import { reserve } from './budget.js';
 import { Claims } from './claims.js';
 import { FileCaps } from './file-caps.js';
 import { LandedUnits } from './landed-units.js';
-import { Shelf } from './shelf.js';
+import { type JournalDamage, recover, rewrite } from './mend-book.js';
+import { type DamagedBook, Shelf } from './shelf.js';
 import { SpendSums } from './spend-sums.js';
 import { UnitBodies } from './unit-bodies.js';
 import { unitRecord } from './unit-record.js';
@@ -59,8 +60,8 @@ export class FileJournal implements Journal, Spend {
   readonly #unsettled = new Unsettled();
   /** Open intents that may still land. The owner of one that nobody follows now is ''. */
   readonly #intents = new Map<string, { readonly book: string; readonly owner: string }>();
-  /** Lines that failed their checksum when the journal was read. */
-  damagedLines = 0;
+  /** What was damaged when the journal was read. */
+  damage: readonly JournalDamage[] = [];
 
   private constructor(dir: string, { team = '', now = Date.now }: FileJournalOptions) {
     this.#shelf = new Shelf(dir, this.#sums, (book, line) => this.#take(book, line));
@@ -72,7 +73,7 @@ export class FileJournal implements Journal, Spend {
 
   static async open(dir: string, options: FileJournalOptions): Promise<FileJournal> {
     const journal = new FileJournal(dir, options);
-    journal.damagedLines = await journal.#shelf.read();
+    journal.damage = await journal.#mend(await journal.#shelf.read(), options);
     for (const book of journal.#shelf.books) await journal.#takeOver(book, options);
     return journal;
   }
@@ -259,6 +260,21 @@ export class FileJournal implements Journal, Spend {
 
   close(): Promise<void> {
     return this.#shelf.close();
+  }
+
+  /** Takes in again what damaged lines had said; whoever writes keeps a copy of the file and mends it. */
+  async #mend(books: readonly DamagedBook[], { writes }: FileJournalOptions): Promise<JournalDamage[]> {
+    const damage: JournalDamage[] = [];
+    for (const { book, damaged, ends } of books) {
+      const files = { lines: this.#shelf.lineFile(book.name), units: this.#shelf.unitFile(book.name) };
+      const found = recover(book, files, damaged);
+      for (const line of found.lines) this.#take(book, line);
+      const mended = writes ? await rewrite(files, damaged, found, ends, this.#now()) : null;
+      if (mended) this.#shelf.mended(book, mended.ends);
+      const { adopted, gone } = found;
+      damage.push({ file: files.lines, copy: mended?.copy ?? null, lines: damaged.length, adopted, gone });
+    }
+    return damage;
   }
 
   /** What a process that is gone left open: noted purchases run on, of the others nobody knows how they ended. */

@@ -24,7 +24,9 @@ export class LandedUnits {
 
   add([key, offset, length, crc, status, tag]: UnitEntry, book: number, at: number): void {
     this.#index.set(key, { at, book, offset, length, crc, status, tag });
-    this.#damaged.delete(key);
+    // A body of no bytes was lost with a damaged line.
+    if (length === 0) this.#damaged.add(key);
+    else this.#damaged.delete(key);
   }
 
   /** The bodies of a book are gone. */

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
-import { Book, readBook } from './book.js';
+import { Book, type ReadBook, readBook } from './book.js';
 import type { BookLine, UnitEntry } from './book-lines.js';
 import { type BookEnds, BookWriter, type UnitLine } from './book-writer.js';
 import type { SpendSums } from './spend-sums.js';
@@ -9,6 +9,10 @@ const LINES = '.journal';
 const UNITS = '.units.jsonl';
 /** Books kept open for writing; the longest idle one is closed beyond it. */
 const MAX_WRITERS = 32;
+
+export interface DamagedBook extends ReadBook {
+  readonly book: Book;
+}
 
 /** The books of a folder: read once, then appended to. Each line, read or written, goes to `take`. */
 export class Shelf {
@@ -26,19 +30,24 @@ export class Shelf {
     this.#take = take;
   }
 
-  /** Reads all books; answers with the number of lines that failed their checksum. */
-  async read(): Promise<number> {
-    let damagedLines = 0;
+  /** Reads all books; answers with those that are damaged. */
+  async read(): Promise<readonly DamagedBook[]> {
+    const damagedBooks: DamagedBook[] = [];
     for (const path of bookPaths(this.#dir)) {
       const name = relative(this.#dir, path).slice(0, -LINES.length).split(sep).join('/');
       const book = this.#bookOf(name);
       const { ends, damaged } = readBook(path, (line) => this.#take(book, line));
       this.#ends.set(name, ends);
-      damagedLines += damaged;
+      if (damaged.length > 0) damagedBooks.push({ book, ends, damaged });
       // A big journal must not hold up the process's signals while it is read.
       await new Promise(setImmediate);
     }
-    return damagedLines;
+    return damagedBooks;
+  }
+
+  /** A book's files were mended, and end here. */
+  mended({ name }: Book, ends: BookEnds): void {
+    this.#ends.set(name, ends);
   }
 
   get books(): readonly Book[] {
@@ -60,6 +69,11 @@ export class Shelf {
 
   isWriting({ name }: Book): boolean {
     return this.#writers.has(name);
+  }
+
+  /** File of a book's lines. */
+  lineFile(name: string): string {
+    return this.#path(name, LINES);
   }
 
   /** File of the bodies of a book's units. */

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { idleView } from '../core/limiter.js';
-import { FileJournal } from '../store/file-journal.js';
+import { FileJournal, type FileJournalOptions } from '../store/file-journal.js';
 import { MemoryLimiter } from '../store/memory-limiter.js';
 import { MemorySlots } from '../store/memory-slots.js';
+import { damageText } from '../store/mend-book.js';
 import { lockHolder, tryLock } from '../store/process-lock.js';
 import { FolderJobs } from './folder-jobs.js';
 import { folderStages } from './folder-stages.js';
@@ -33,12 +34,14 @@ export class FolderStore implements Store {
   /** The worker's of this process; else a reading one. */
   async journal(): Promise<Books> {
     if (this.#working) return this.#working.journal;
-    this.#reading ??= FileJournal.open(this.#journalDir, {
-      writes: false,
-      alone: lockHolder(this.#lockPath) === null,
-      team: teamOf(this.#config),
-    });
+    this.#reading ??= this.#openJournal({ writes: false, alone: lockHolder(this.#lockPath) === null });
     return this.#reading;
+  }
+
+  async #openJournal(how: Pick<FileJournalOptions, 'writes' | 'alone'>): Promise<FileJournal> {
+    const journal = await FileJournal.open(this.#journalDir, { ...how, team: teamOf(this.#config) });
+    for (const damage of journal.damage) this.#config.say(damageText(damage));
+    return journal;
   }
 
   async work(): Promise<WorkerStore | null> {
@@ -55,7 +58,7 @@ export class FolderStore implements Store {
       if (owned) releases.push(() => owned.release());
       // The reading journal's index is not needed beside the writing one's.
       this.#reading = null;
-      const journal = await FileJournal.open(this.#journalDir, { writes: true, team: teamOf(this.#config) });
+      const journal = await this.#openJournal({ writes: true });
       const limiter = new MemoryLimiter(rateProfileOf(this.#config), teams ? blockFile(this.#config) : null);
       const slots = new MemorySlots(this.#config.agentSlots);
       this.#working = {

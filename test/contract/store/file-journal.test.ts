@@ -75,21 +75,6 @@ describe('the file journal', () => {
     }
   });
 
-  it('passes over a line with a flipped bit and says so', async () => {
-    const dir = newDir();
-    await bought(dir, [[1], [2], [3]]);
-    const data = readFileSync(join(dir, LINES));
-    const lines = data.toString('latin1').split('\n');
-    const at = (lines[0]?.length ?? 0) + 1 + 40;
-    data[at] = (data[at] as number) ^ 1;
-    writeFileSync(join(dir, LINES), data);
-    const journal = await openJournal(dir);
-    expect(journal.damagedLines).toBe(1);
-    const claim = await journal.claim([1, 2, 3].map(keyOf), 'b');
-    expect(claim.landed.map((unit) => unit.key)).toEqual([keyOf(2), keyOf(3)]);
-    expect(claim.mine).toMatchObject([{ key: keyOf(1), unknowns: 1 }]);
-  });
-
   it('refuses a body that fails its checksum, naming the way out, and buys it again only when told', async () => {
     const dir = newDir();
     await bought(dir, [[1], [2]]);

@@ -1,0 +1,122 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { FileJournal } from '../../src/store/file-journal.js';
+import { intent, keyOf, outcome } from './journal-contract.js';
+
+const root = mkdtempSync(join(tmpdir(), 'searchflow-damaged-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let count = 0;
+const newDir = () => join(root, String(++count));
+const LINES = 'job/gen/000000.journal';
+const UNITS = 'job/gen/000000.units.jsonl';
+
+/** A book with a line of each kind: 1–4 have landed, 5 is unknown, 6 was never sent, 7 was given up, 8 runs at the service. */
+async function bookOfAllKinds(dir: string): Promise<void> {
+  const journal = await FileJournal.open(dir, { writes: true });
+  const buy = async (numbers: number[]) => {
+    await journal.claim(numbers.map(keyOf), 'a');
+    return journal.intend(intent('a', numbers));
+  };
+  const land = async (numbers: number[]) =>
+    journal.land(await buy(numbers), {
+      requestId: `request ${numbers.join(' ')}`,
+      fetchedAt: Date.now(),
+      units: numbers.map((number) => outcome(number, { costMicros: 1000 })),
+    });
+  await land([1, 2]);
+  await land([3]);
+  await journal.miss(await buy([5]), 'connection reset', 'maybe');
+  await journal.miss(await buy([6]), 'held back', 'never');
+  await journal.claim([keyOf(7)], 'a');
+  await journal.settle('a', 'job/gen/000000', 'contents', [
+    outcome(7, { status: 'error', errorTag: 'UNKNOWN_OUTCOME', costMicros: 0, result: null }),
+  ]);
+  await journal.note(await buy([8]), 'a', { run: 'run-8' });
+  await land([4]);
+  await journal.close();
+}
+
+const landedKeys = [1, 2, 3, 4, 7].map(keyOf);
+
+async function expectAllLanded(journal: FileJournal): Promise<void> {
+  const { landed, mine } = await journal.claim(landedKeys, 'b');
+  expect(mine).toEqual([]);
+  expect(landed.map(({ key }) => key)).toEqual(landedKeys);
+  const records = await journal.read(landedKeys);
+  for (const number of [1, 2, 3, 4]) expect(records.get(keyOf(number))?.result).toEqual(outcome(number).result);
+  expect(await journal.totals('job/')).toMatchObject({ unitsLanded: 5, costMicros: 4000 });
+}
+
+const copies = (dir: string) => readdirSync(join(dir, 'job/gen')).filter((name) => name.includes('.damaged-'));
+
+describe('a flipped bit in the journal', () => {
+  it('loses no landed answer, in whichever line and place it is, and is told once, with a copy', async () => {
+    const whole = newDir();
+    await bookOfAllKinds(whole);
+    const [lines, units] = [readFileSync(join(whole, LINES)), readFileSync(join(whole, UNITS))];
+    const dir = newDir();
+    await bookOfAllKinds(dir);
+    // A step that is no divisor of the length of any line: each has it in other places.
+    for (let at = 3; at < lines.length; at += 37) {
+      for (const old of copies(dir)) rmSync(join(dir, 'job/gen', old));
+      const damaged = Buffer.from(lines);
+      damaged[at] = (damaged[at] as number) ^ (1 << (at % 7));
+      writeFileSync(join(dir, LINES), damaged);
+      writeFileSync(join(dir, UNITS), units);
+      const reader = await FileJournal.open(dir, { writes: false, alone: true });
+      await expectAllLanded(reader);
+      expect(readFileSync(join(dir, LINES)).equals(damaged)).toBe(true);
+      const writer = await FileJournal.open(dir, { writes: true });
+      await expectAllLanded(writer);
+      await writer.close();
+      const [told] = writer.damage;
+      expect(told).toMatchObject({ file: join(dir, LINES), lines: 1, gone: 0 });
+      expect(readFileSync(told?.copy as string).equals(damaged)).toBe(true);
+      const again = await FileJournal.open(dir, { writes: true });
+      expect(again.damage).toEqual([]);
+      await expectAllLanded(again);
+      await again.close();
+    }
+  });
+
+  it('lets what was bought since then be written behind it', async () => {
+    const dir = newDir();
+    await bookOfAllKinds(dir);
+    flip(dir, LINES, '"t":"answer"', 40, -1);
+    const journal = await FileJournal.open(dir, { writes: true });
+    await journal.claim([keyOf(9)], 'b');
+    const id = await journal.intend(intent('b', [9]));
+    await journal.land(id, { requestId: 'r', fetchedAt: Date.now(), units: [outcome(9, { costMicros: 0 })] });
+    await journal.close();
+    const again = await FileJournal.open(dir, { writes: true });
+    expect((await again.read([4, 9].map(keyOf))).size).toBe(2);
+    await again.close();
+  });
+
+  it('that leaves an answer without line and body lets it be bought again only when told', async () => {
+    const dir = newDir();
+    await bookOfAllKinds(dir);
+    flip(dir, LINES, '"t":"answer"', 40, -1);
+    flip(dir, UNITS, `"${keyOf(4)}"`, -1);
+    for (const writes of [true, true]) {
+      const journal = await FileJournal.open(dir, { writes });
+      expect((await journal.claim([keyOf(4)], 'b')).mine).toEqual([]);
+      await expect(journal.read([keyOf(4)])).rejects.toThrow(/--rebuy/);
+      expect(await journal.lookup([keyOf(4)], { rebuyBefore: Date.now() + 1 })).toEqual([]);
+      expect((await journal.claim([keyOf(4)], 'c', { rebuyBefore: Date.now() + 1 })).mine).toHaveLength(1);
+      await journal.close();
+    }
+    expect(copies(dir).some((name) => name.endsWith('.units'))).toBe(true);
+    expect(existsSync(join(dir, `${LINES}.mended`))).toBe(false);
+  });
+});
+
+/** Flips a bit so many bytes behind the first (or last) occurrence of a text. */
+function flip(dir: string, file: string, text: string, offset: number, which = 0): void {
+  const data = readFileSync(join(dir, file));
+  const at = (which < 0 ? data.lastIndexOf(text) : data.indexOf(text)) + offset;
+  data[at] = (data[at] as number) ^ 1;
+  writeFileSync(join(dir, file), data);
+}
