@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Context } from '@temporalio/activity';
+import { Context, log } from '@temporalio/activity';
 import {
   type SliceHeartbeat,
   type SliceInput,
@@ -9,7 +9,10 @@ import {
   type StagedJob,
   wantedRows,
   wantedRowsOf,
+  wantedSlices,
 } from '../core/job.js';
+import type { Freshness } from '../core/journal.js';
+import { type JobRecord, type LoadBatch, SinkUnusable } from '../core/sink.js';
 import { OverBudget } from '../core/spend.js';
 import { firstRows, readSlice } from '../rows/index.js';
 import { CONTENTS } from './contents-order.js';
@@ -50,10 +53,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
     const { cap } = allowed;
     try {
       const sink = deps.sinkFor(staged);
-      const stagedFile = await deps.stages.slice(staged, slice);
-      // Of the last slice that is asked for the rest stays unasked: its rows have no line in the ledger then.
-      const partial = wantedRowsOf(staged, slice) < wantedRowsOf({ ...staged, limit: staged.rows }, slice);
-      const rowsFile = partial ? await firstRows(stagedFile, wantedRows(staged), cutFile) : stagedFile;
+      const { rowsFile, partial } = await rowsToLoad(deps, staged, slice, cutFile);
       // A warehouse that held nothing of the job when it was opened lacks whatever the ledger doesn't name.
       const wanted = input.carried
         ? new Set(await sink.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))
@@ -78,17 +78,8 @@ export function createEnrichSlice(deps: ActivityDeps) {
         return { ...result, complete: false, rows: 0 };
       }
       state = { ...state, landed: units.length, waitingFor: 'the warehouse' };
-      const scratch = join(deps.scratchDir, `${attempt}.jsonl`);
-      try {
-        const unitFiles = await deps.journal.unitFiles(book, keys, scratch);
-        const { job, generation } = staged;
-        const sharedAnswers = sharesAnswers(staged);
-        const batch = { job, generation, slice, attempt, rowsFile, unitFiles, sharedAnswers, partial };
-        const loaded = await sink.load(batch, freshness);
-        return { ...result, complete: true, rows: loaded.rows };
-      } finally {
-        await rm(scratch, { force: true });
-      }
+      const loaded = await loadFromJournal(deps, staged, { slice, attempt, rowsFile, partial, keys, freshness });
+      return { ...result, complete: true, rows: loaded.rows };
     } catch (error) {
       throw toFailure(allowed.told(error), Context.current().info.attempt);
     } finally {
@@ -116,6 +107,91 @@ function boundBy(
         ? new OverBudget('worker', maxCostPerJobMicros, error.remainingMicros, error.openMicros, null)
         : error,
   };
+}
+
+/**
+ * The staged rows of a slice. Of the last slice that is asked for the rest stays unasked: then the rows wanted are written to
+ * `cutFile`, and have no line in the ledger.
+ */
+async function rowsToLoad(
+  deps: ActivityDeps,
+  staged: StagedJob,
+  slice: number,
+  cutFile: string,
+): Promise<{ readonly rowsFile: string; readonly partial: boolean }> {
+  const stagedFile = await deps.stages.slice(staged, slice);
+  const partial = wantedRowsOf(staged, slice) < wantedRowsOf({ ...staged, limit: staged.rows }, slice);
+  return { rowsFile: partial ? await firstRows(stagedFile, wantedRows(staged), cutFile) : stagedFile, partial };
+}
+
+interface SliceToLoad extends Pick<LoadBatch, 'slice' | 'attempt' | 'rowsFile' | 'partial'> {
+  readonly keys: readonly string[];
+  readonly freshness: Freshness | undefined;
+}
+
+/** Loads a slice whose units, by their keys, have all landed in the journal. */
+async function loadFromJournal(
+  deps: ActivityDeps,
+  staged: StagedJob,
+  { keys, freshness, ...of }: SliceToLoad,
+): Promise<{ readonly rows: number }> {
+  const scratch = join(deps.scratchDir, `${of.attempt}.jsonl`);
+  try {
+    const { job, generation } = staged;
+    const unitFiles = await deps.journal.unitFiles(sliceBook(job, generation, of.slice), keys, scratch);
+    const batch = { job, generation, ...of, unitFiles, sharedAnswers: sharesAnswers(staged) };
+    return await deps.sinkFor(staged).load(batch, freshness);
+  } finally {
+    await rm(scratch, { force: true });
+  }
+}
+
+/**
+ * Compares a job that is through with its warehouse, which may have gone back in time since its slices were loaded (an older copy, a
+ * lost end of its log), and loads what is missing from the journal. Buys nothing.
+ */
+export async function loadMissing(
+  deps: ActivityDeps,
+  staged: StagedJob,
+  freshness: Freshness | undefined,
+): Promise<void> {
+  const sink = deps.sinkFor(staged);
+  const { job, generation } = staged;
+  const slices = (await sink.unloadedSlices(jobRecord(staged), freshness)).filter(
+    (slice) => slice < wantedSlices(staged),
+  );
+  if (slices.length === 0) return;
+  log.warn('The warehouse no longer has all rows that were loaded; loading them again from the journal', {
+    job,
+    slices: slices.length,
+  });
+  for (const slice of slices) {
+    const attempt = randomUUID();
+    const cutFile = join(deps.scratchDir, `${attempt}.rows.jsonl.gz`);
+    try {
+      const { rowsFile, partial } = await rowsToLoad(deps, staged, slice, cutFile);
+      const keys = await sink.pendingKeys(job, generation, slice, rowsFile, freshness);
+      // A slice of which only the first rows were asked for never has a line in the ledger.
+      if (partial && keys.length === 0) continue;
+      const lost = keys.length - (await deps.journal.lookup(keys)).length;
+      if (lost > 0) {
+        throw new SinkUnusable(
+          `The warehouse of ${job} has lost rows since they were loaded, and the journal lacks the answers of ${lost}; run the same command again`,
+        );
+      }
+      await loadFromJournal(deps, staged, { slice, attempt, rowsFile, partial, keys, freshness });
+    } finally {
+      await rm(cutFile, { force: true });
+    }
+  }
+}
+
+/** The facts of a job that its warehouse keeps. */
+export function jobRecord(staged: StagedJob): JobRecord {
+  const { job, name, origin, operation, input, columns, generation, options, rows, slices } = staged;
+  const { template = null, rowsPerRun = 1 } = staged;
+  const request = template === null && rowsPerRun === 1 ? {} : { request: { template, rowsPerRun } };
+  return { job, name, origin, operation, input, columns, generation, options, ...request, rows, slices };
 }
 
 /** Whether rows share an answer that has an object for each: without a schema it is a text for all of them. */

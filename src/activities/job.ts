@@ -1,10 +1,11 @@
 import { Context } from '@temporalio/activity';
-import { type EnrichCsvInput, type JobSummary, type StagedJob, wantedSlices } from '../core/job.js';
+import { type EnrichCsvInput, type JobSummary, type StagedJob, wantedRows, wantedSlices } from '../core/job.js';
 import type { Freshness } from '../core/journal.js';
 import type { Pause } from '../core/pause.js';
-import type { JobRecord } from '../core/sink.js';
+import { SinkUnusable } from '../core/sink.js';
 import { beating } from './beating.js';
 import type { ActivityDeps } from './deps.js';
+import { jobRecord, loadMissing } from './enrich-slice.js';
 import { onlyFor } from './monitor-places.js';
 
 /** Requests answered and what they cost, in micro-dollars. */
@@ -39,13 +40,7 @@ export interface FinishInput {
   readonly scheduled?: boolean;
   /** Why a scheduled run ends early; absent or null: it is through. */
   readonly stopped?: Pause | null;
-}
-
-export function jobRecord(staged: StagedJob): JobRecord {
-  const { job, name, origin, operation, input, columns, generation, options, rows, slices } = staged;
-  const { template = null, rowsPerRun = 1 } = staged;
-  const request = template === null && rowsPerRun === 1 ? {} : { request: { template, rowsPerRun } };
-  return { job, name, origin, operation, input, columns, generation, options, ...request, rows, slices };
+  readonly freshness?: Freshness;
 }
 
 /** The activities around the slices of a row job. */
@@ -80,11 +75,14 @@ export function createJobActivities(deps: ActivityDeps) {
       return beating(() => spentOn(deps, job));
     },
 
-    /** `finishJob`: writes down the unknown outcomes, the CSV where asked for, and sums the job up. */
+    /** `finishJob`: loads what the warehouse has lost since it was loaded, writes down the unknown outcomes, the CSV where asked for, and sums the job up. */
     async finishJob(input: FinishInput): Promise<JobSummary> {
       return beating(async () => {
+        const { staged, stopped, freshness } = input;
+        if (stopped) return summarize(deps, input);
+        await loadMissing(deps, staged, freshness);
         const summary = await summarize(deps, input);
-        if (!input.stopped && input.staged.limit === undefined) await deps.noteDone(input.staged);
+        if (staged.limit === undefined) await deps.noteDone(staged);
         return summary;
       });
     },
@@ -108,8 +106,15 @@ export async function summarize(
   // By the journal, not by what the slices reported: a slice that was killed or refused bought something, too.
   const before = input.before ?? totals;
   await sink.recordUnknown(staged.job, totals.unknown);
-  if (csv !== null) await sink.exportCsv(staged.job, csv);
   const warehouse = await sink.summary(staged.job);
+  const written = csv === null ? null : await sink.exportCsv(staged.job, csv);
+  const unasked = staged.rows - wantedRows(staged);
+  const missing = Math.max(warehouse.missing, warehouse.rows - (written?.rows ?? warehouse.rows)) - unasked;
+  if (input.run !== undefined && !stopped && missing > 0) {
+    throw new SinkUnusable(
+      `${missing} of the ${warehouse.rows} rows of ${staged.job} are no longer in its warehouse; run the same command again`,
+    );
+  }
   const bought = { requests: totals.requests - before.requests, costMicros: totals.costMicros - before.costMicros };
   const estimateMicros = before.listMicros === undefined ? null : totals.listMicros - before.listMicros;
   if (input.run !== undefined) {

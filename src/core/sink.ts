@@ -112,9 +112,14 @@ export interface Sink {
    * changes nothing. Answers with the numbers of the slices that have rows to load.
    */
   openJob(job: JobRecord, rowsFiles: readonly string[], freshness?: Freshness): Promise<readonly number[]>;
+  /**
+   * Compares the ledger with the rows that are there, and takes the line from slices that lack some or hold stale ones. Answers with
+   * the slices to load, as `openJob` does. Rejects with `SinkUnusable` where the warehouse has another generation of the job, or none.
+   */
+  unloadedSlices(job: JobRecord, freshness?: Freshness): Promise<readonly number[]>;
   /** Whether any row of the job is loaded, of whatever generation. Never creates a file. */
   holdsRows(job: string): Promise<boolean>;
-  /** Numbers of slices of this generation in the ledger; `null` where the job or its warehouse does not exist. Never creates a file. */
+  /** Numbers of slices of this generation in the ledger whose rows are all there; `null` where the job or its warehouse does not exist. Never creates a file. */
   loadedSlices(job: string, generation: string): Promise<readonly number[] | null>;
   /** Unit keys of this slice whose rows the warehouse lacks or holds stale. Each once. */
   pendingKeys(

@@ -245,7 +245,11 @@ class StoreRuntime implements Runtime {
   /** Workers of a shared store may be elsewhere: whoever watches the job's end writes its CSV, if the folder for it is here. */
   async #csvHere(staged: StagedJob, csv: string | null): Promise<string | null> {
     if (csv === null || !this.#store.shared || !existsSync(dirname(csv))) return null;
-    return (await this.export(staged.job, csv)).file;
+    const { rows, file } = await this.export(staged.job, csv);
+    if (rows >= staged.rows) return file;
+    throw new Error(
+      `${file} has ${rows} of ${staged.rows} rows: the warehouse has lost some; run the same command again`,
+    );
   }
 }
 

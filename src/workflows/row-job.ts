@@ -139,10 +139,10 @@ class RowJob {
       this.#queue = new SliceQueue(this.#state.queue);
       const stopped = await this.#runSlices();
       this.#phase = 'running';
-      const { staged, csv, startedAt, before } = this.#state;
+      const { staged, csv, startedAt, before, freshness } = this.#state;
       // What stopped leaves the CSV of the last whole run.
       const summary = await finishJob({
-        ...{ staged, csv: stopped ? null : csv, startedAt, before, stopped },
+        ...{ staged, csv: stopped ? null : csv, startedAt, before, stopped, ...(freshness ? { freshness } : {}) },
         ...{ run: workflowInfo().firstExecutionRunId, scheduled: this.#input.scheduled ?? false },
       });
       this.#phase = stopped ? 'stopped' : 'done';

@@ -2,11 +2,12 @@ import { resolve } from 'node:path';
 import type { Sink } from '../../core/sink.js';
 import { exportCsv } from '../export/export-csv.js';
 import { exportParquet } from '../export/export-parquet.js';
+import { checkGeneration, slicesLackingRows } from '../ledger.js';
 import { unknownJob } from '../warehouse-summary.js';
 import { inTransaction } from './in-transaction.js';
 import { jobRows } from './job-rows.js';
 import { loadSlice } from './load-slice.js';
-import { openJob } from './open-job.js';
+import { openJob, unloadedSlices } from './open-job.js';
 import { pendingKeys } from './pending.js';
 import { recordRun } from './record-run.js';
 import { summarize } from './summarize.js';
@@ -34,6 +35,13 @@ export function createDuckDbSink(options: {
         inTransaction(connection, () => openJob(connection, job, rowsFiles, freshness, say)),
       ),
 
+    async unloadedSlices(job, freshness) {
+      if (!warehouse.exists()) checkGeneration(job.job, job.generation, undefined);
+      return warehouse.useWhole((connection) =>
+        inTransaction(connection, () => unloadedSlices(connection, job, freshness)),
+      );
+    },
+
     async holdsRows(job) {
       if (!warehouse.exists()) return false;
       return warehouse.use(async (connection) => {
@@ -48,7 +56,8 @@ export function createDuckDbSink(options: {
         const jobs = await connection.runAndReadAll('SELECT 1 FROM searchflow_jobs WHERE job = $job', { job });
         if (jobs.currentRowCount === 0) return null;
         const slices = await connection.runAndReadAll(
-          'SELECT slice FROM load_ledger WHERE job = $job AND generation = $generation ORDER BY slice',
+          `SELECT slice FROM load_ledger WHERE job = $job AND generation = $generation
+             AND slice NOT IN (${slicesLackingRows('$job', '$generation')}) ORDER BY slice`,
           { job, generation },
         );
         return slices.getRowsJson().map((row) => Number(row[0]));

@@ -1,7 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Freshness } from '../../core/journal.js';
 import { leftOut } from '../../core/row-operation.js';
-import { type LoadBatch, SinkUnusable } from '../../core/sink.js';
+import type { LoadBatch } from '../../core/sink.js';
+import { checkGeneration } from '../ledger.js';
 import { withMendedFiles } from './mended-files.js';
 import { makePending } from './pending.js';
 import { literal } from './quote.js';
@@ -44,15 +45,8 @@ async function currentOrigin(connection: DuckDBConnection, { job, generation }: 
     job,
   });
   const [current, origin] = jobs.getRowsJson()[0] ?? [];
-  if (current === undefined) {
-    throw new SinkUnusable(
-      `The warehouse of ${job} was deleted or replaced while the job ran; the same command loads it again from the journal`,
-    );
-  }
-  if (current === generation) return String(origin);
-  throw new SinkUnusable(
-    `The job ${job} has meanwhile been started with other content or options; this run of it can't load any more`,
-  );
+  checkGeneration(job, generation, current);
+  return String(origin);
 }
 
 type RowFacts = { job: string; origin: string; generation: string; slice: number; now: bigint };

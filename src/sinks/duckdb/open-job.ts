@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Freshness } from '../../core/journal.js';
 import type { JobRecord } from '../../core/sink.js';
+import { checkGeneration, slicesLackingRows } from '../ledger.js';
 import { jobColumns, storedRequest } from '../results/job-columns.js';
 import { chooseViewName, makeView } from './job-view.js';
 import { reconcile } from './reconcile.js';
@@ -25,14 +26,44 @@ export async function openJob(
     await record(connection, job, view, createdAt === undefined ? Date.now() : Number(createdAt));
     await makeView(connection, view, job.job, job.columns, jobColumns(job));
     if (generation !== undefined) await reconcile(connection, job, rowsFiles, say);
-  } else if (freshness !== undefined) {
-    await connection.run(
-      `DELETE FROM load_ledger WHERE job = $job AND slice IN (
-         SELECT DISTINCT e.slice FROM row_store e WHERE e.job = $job AND e.row_number IS NOT NULL AND ${stale('e')})`,
-      { job: job.job },
-    );
+  } else {
+    await forgetUnwhole(connection, job, freshness);
   }
   return slicesToLoad(connection, job);
+}
+
+/** `Sink.unloadedSlices`, inside of the caller's transaction. */
+export async function unloadedSlices(
+  connection: DuckDBConnection,
+  job: JobRecord,
+  freshness: Freshness | undefined,
+): Promise<readonly number[]> {
+  const reader = await connection.runAndReadAll('SELECT generation FROM searchflow_jobs WHERE job = $job', {
+    job: job.job,
+  });
+  checkGeneration(job.job, job.generation, reader.getRowsJson()[0]?.[0]);
+  await useFreshness(connection, freshness);
+  await forgetUnwhole(connection, job, freshness);
+  return slicesToLoad(connection, job);
+}
+
+/** Takes the line from slices whose rows are not all there, or whose answers no longer count. */
+async function forgetUnwhole(
+  connection: DuckDBConnection,
+  { job, generation }: JobRecord,
+  freshness: Freshness | undefined,
+): Promise<void> {
+  await connection.run(
+    `DELETE FROM load_ledger WHERE job = $job AND generation = $generation
+       AND slice IN (${slicesLackingRows('$job', '$generation')})`,
+    { job, generation },
+  );
+  if (freshness === undefined) return;
+  await connection.run(
+    `DELETE FROM load_ledger WHERE job = $job AND slice IN (
+       SELECT DISTINCT e.slice FROM row_store e WHERE e.job = $job AND e.row_number IS NOT NULL AND ${stale('e')})`,
+    { job },
+  );
 }
 
 /** Slices without a line in the ledger. */

@@ -1,6 +1,7 @@
 import type { Freshness } from '../../core/journal.js';
-import { type LoadBatch, SinkUnusable } from '../../core/sink.js';
+import type { LoadBatch } from '../../core/sink.js';
 import type { PgTransaction } from '../../postgres/index.js';
+import { checkGeneration } from '../ledger.js';
 import { copyLines, makeLineTables } from './copy-lines.js';
 import { insertRows } from './insert-rows.js';
 import { lockSlice } from './locks.js';
@@ -31,17 +32,9 @@ async function standing(
      FROM searchflow_jobs WHERE job = $1`,
     [job, generation, slice],
   );
-  if (current === undefined) {
-    throw new SinkUnusable(
-      `The warehouse of ${job} was deleted or replaced while the job ran; the same command loads it again from the journal`,
-    );
-  }
-  const { origin, loaded } = current;
-  if (loaded !== null) return { origin, loaded: Number(loaded) };
-  if (current.generation === generation) return { origin, loaded: null };
-  throw new SinkUnusable(
-    `The job ${job} has meanwhile been started with other content or options; this run of it can't load any more`,
-  );
+  if (current?.loaded != null) return { origin: current.origin, loaded: Number(current.loaded) };
+  checkGeneration(job, generation, current?.generation);
+  return { origin: (current as NonNullable<typeof current>).origin, loaded: null };
 }
 
 /** The lines just as they are; null, with nothing done, where that won't do. */

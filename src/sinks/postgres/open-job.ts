@@ -2,6 +2,7 @@ import type { Freshness } from '../../core/journal.js';
 import type { Json } from '../../core/json.js';
 import type { JobRecord } from '../../core/sink.js';
 import type { PgTransaction } from '../../postgres/index.js';
+import { checkGeneration, slicesLackingRows } from '../ledger.js';
 import { mendForPostgres } from '../mend-escapes.js';
 import { jobColumns, type StoredRequest, storedRequest, storedShape } from '../results/job-columns.js';
 import { chooseViewName, makeView } from './job-view.js';
@@ -41,14 +42,49 @@ export async function openJob(
     const unchanged = before !== undefined && JSON.stringify(jobColumns(storedShape(before))) === JSON.stringify(added);
     await makeView(tx, schema, view, job.job, job.columns, added, unchanged);
     if (before !== undefined) await reconcile(tx, job, rowsFiles, say);
-  } else if (freshness !== undefined) {
-    await tx.query(
-      `DELETE FROM load_ledger WHERE job = $1 AND slice IN (
-         SELECT e.slice FROM row_store e WHERE e.job = $1 AND e.row_number IS NOT NULL AND ${stale('e')})`,
-      [job.job],
-    );
+  } else {
+    await forgetUnwhole(tx, job, freshness);
   }
-  // Slices without a line in the ledger.
+  return slicesToLoad(tx, job);
+}
+
+/** `Sink.unloadedSlices`, inside of the caller's transaction. */
+export async function unloadedSlices(
+  tx: PgTransaction,
+  job: JobRecord,
+  freshness: Freshness | undefined,
+): Promise<readonly number[]> {
+  await lockJob(tx, job.job);
+  const [current] = await tx.query<Pick<Before, 'generation'>>(
+    'SELECT generation FROM searchflow_jobs WHERE job = $1',
+    [job.job],
+  );
+  checkGeneration(job.job, job.generation, current?.generation);
+  await useFreshness(tx, freshness);
+  await forgetUnwhole(tx, job, freshness);
+  return slicesToLoad(tx, job);
+}
+
+/** Takes the line from slices whose rows are not all there, or whose answers no longer count. */
+async function forgetUnwhole(
+  tx: PgTransaction,
+  { job, generation }: JobRecord,
+  freshness: Freshness | undefined,
+): Promise<void> {
+  await tx.query(
+    `DELETE FROM load_ledger WHERE job = $1 AND generation = $2 AND slice IN (${slicesLackingRows('$1', '$2')})`,
+    [job, generation],
+  );
+  if (freshness === undefined) return;
+  await tx.query(
+    `DELETE FROM load_ledger WHERE job = $1 AND slice IN (
+       SELECT e.slice FROM row_store e WHERE e.job = $1 AND e.row_number IS NOT NULL AND ${stale('e')})`,
+    [job],
+  );
+}
+
+/** Slices without a line in the ledger. */
+async function slicesToLoad(tx: PgTransaction, job: JobRecord): Promise<readonly number[]> {
   const slices = await tx.query<{ slice: number }>(
     `SELECT slice FROM generate_series(0, $2::integer - 1) AS slice WHERE slice NOT IN (
        SELECT slice FROM load_ledger WHERE job = $1 AND generation = $3) ORDER BY slice`,

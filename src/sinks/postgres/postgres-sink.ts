@@ -6,10 +6,11 @@ import { sinkError as fileError } from '../duckdb/sink-error.js';
 import { exportCsv } from '../export/export-csv.js';
 import { exportParquet } from '../export/export-parquet.js';
 import type { JobRows } from '../export/job-rows.js';
+import { checkGeneration, slicesLackingRows } from '../ledger.js';
 import { unknownJob } from '../warehouse-summary.js';
 import { jobRows } from './job-rows.js';
 import { loadSlice } from './load-slice.js';
-import { openJob } from './open-job.js';
+import { openJob, unloadedSlices } from './open-job.js';
 import { pendingKeys } from './pending.js';
 import { recordRun } from './record-run.js';
 import { withScratchDuckDb } from './scratch-duckdb.js';
@@ -51,6 +52,11 @@ export function createPostgresSink(options: WarehouseOptions & { readonly url: s
       return warehouse.transaction((tx) => openJob(tx, warehouse.schema, job, rowsFiles, freshness, say));
     },
 
+    async unloadedSlices(job, freshness) {
+      if (!(await warehouse.exists())) checkGeneration(job.job, job.generation, undefined);
+      return warehouse.transaction((tx) => unloadedSlices(tx, job, freshness));
+    },
+
     async holdsRows(job) {
       if (!(await warehouse.exists())) return false;
       const rows = await warehouse.read((tx) => tx.query('SELECT FROM row_store WHERE job = $1 LIMIT 1', [job]));
@@ -63,7 +69,8 @@ export function createPostgresSink(options: WarehouseOptions & { readonly url: s
         const jobs = await tx.query('SELECT FROM searchflow_jobs WHERE job = $1', [job]);
         if (jobs.length === 0) return null;
         const slices = await tx.query<{ slice: number }>(
-          'SELECT slice FROM load_ledger WHERE job = $1 AND generation = $2 ORDER BY slice',
+          `SELECT slice FROM load_ledger WHERE job = $1 AND generation = $2
+             AND slice NOT IN (${slicesLackingRows('$1', '$2')}) ORDER BY slice`,
           [job, generation],
         );
         return slices.map(({ slice }) => slice);

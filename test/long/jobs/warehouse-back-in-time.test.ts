@@ -1,0 +1,63 @@
+import { copyFileSync, rmSync } from 'node:fs';
+import { DuckDBInstance } from '@duckdb/node-api';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.js';
+import { enrich } from './command.js';
+import { Folder, plainRows } from './folder.js';
+import { boughtAgain, openSetting } from './setting.js';
+import { startTemporal } from './temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await startTemporal();
+});
+afterAll(() => temporal?.teardown());
+
+const rows = plainRows(300);
+const soon = { timeout: 20_000, interval: 10 };
+
+it('fault 59: a job whose warehouse was replaced by an older copy ends with every row, and buys none again', async () => {
+  const setting = await openSetting(temporal, { sandbox: { latencyMs: 60 } });
+  onTestFinished(() => setting.close());
+  const { sandbox } = setting;
+  const job = await setting.begin(rows);
+  const older = `${job.folder.into}.older`;
+  for (const [sent, step] of [
+    [6, () => copyFileSync(job.folder.into, older)],
+    [16, () => copyFileSync(older, job.folder.into)],
+  ] as const) {
+    await expect.poll(() => sandbox.log().length, soon).toBeGreaterThanOrEqual(sent);
+    await setting.host().stop();
+    step();
+    rmSync(`${job.folder.into}.wal`, { force: true });
+    await setting.anotherHost();
+  }
+  expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { success: 300, missing: 0 } });
+  await setting.host().stop();
+  expect(boughtAgain(sandbox)).toEqual({});
+  expect((await job.folder.warehouseRows()).map((row) => row.input)).toEqual(rows);
+  expect(job.folder.outcomes()).toEqual(rows.map((row) => [row, 'success']));
+});
+
+it('fault 59: rows that were deleted from the warehouse are loaded again by the same command, and none is bought', async () => {
+  const folder = new Folder();
+  const sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
+  onTestFinished(async () => {
+    await sandbox.close();
+    folder.remove();
+  });
+  folder.write(rows);
+  const config = folder.config(sandbox.url, { temporalAddress: temporal.address });
+  await enrich(folder, config);
+  const instance = await DuckDBInstance.create(folder.into);
+  const connection = await instance.connect();
+  await connection.run('DELETE FROM row_store WHERE row_number BETWEEN 40 AND 71');
+  connection.closeSync();
+  instance.closeSync();
+  const { plan, summary } = await enrich(folder, config);
+  expect(plan).toMatchObject({ standing: 'unfinished', toBuy: 0 });
+  expect(summary).toMatchObject({ phase: 'done', requests: 0, warehouse: { success: 300, missing: 0 } });
+  expect(boughtAgain(sandbox)).toEqual({});
+  expect((await folder.warehouseRows()).map((row) => row.input)).toEqual(rows);
+});

@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Sink, SinkUnusable } from '../../src/core/sink.js';
+import { createDuckDbSink, createPostgresSink } from '../../src/sinks/index.js';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.mjs';
+import { pgQuery } from './pg-query.js';
+import { batchOf, buySlice, exported, runJob, Service, stageText } from './row-job.js';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+interface UnderTest {
+  readonly sink: Sink;
+  query(sql: string): Promise<unknown[][]>;
+}
+
+const warehouses: readonly (readonly [name: string, make: (dir: string) => Promise<UnderTest>])[] = [
+  [
+    'DuckDB',
+    async (dir) => {
+      const file = join(dir, 'warehouse.duckdb');
+      const sink = createDuckDbSink({ file });
+      const query = async (sql: string) => {
+        await sink.close();
+        const instance = await DuckDBInstance.fromCache(file);
+        const connection = await instance.connect();
+        const reader = await connection.runAndReadAll(sql);
+        const rows = reader.getRows().map((row) => row.map((one) => (typeof one === 'bigint' ? Number(one) : one)));
+        connection.closeSync();
+        instance.closeSync();
+        return rows;
+      };
+      return { sink, query };
+    },
+  ],
+  [
+    'PostgreSQL',
+    async () => {
+      const url = await server.database();
+      return { sink: createPostgresSink({ url }), query: (sql) => pgQuery(`${url}?schema=searchflow`, sql) };
+    },
+  ],
+];
+
+const csv = (...rows: string[]) => `name,url\n${rows.map((row) => `${row}\n`).join('')}`;
+const letters = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => `${name},https://${name}.com/`);
+
+describe.each(warehouses)('a %s warehouse', (_name, make) => {
+  let dir: string;
+  let test: UnderTest;
+  let service: Service;
+  beforeEach(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'searchflow-recovery-'));
+    test = await make(dir);
+    service = new Service();
+  });
+  afterEach(async () => {
+    await test.sink.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  describe('that has lost rows', () => {
+    it('no longer calls their slices loaded, and loads what is missing and nothing else', async () => {
+      const { sink } = test;
+      const staged = await stageText(dir, csv(...letters));
+      await runJob(dir, sink, staged, service);
+      const { job, generation } = staged.record;
+      await test.query('DELETE FROM row_store WHERE row_number IN (2, 7, 8)');
+      expect(await sink.loadedSlices(job, generation)).toEqual([1]);
+      expect(await sink.unloadedSlices(staged.record)).toEqual([0, 2]);
+      service.asked.length = 0;
+      for (const slice of [0, 2])
+        await sink.load(batchOf(staged, slice, await buySlice(dir, sink, staged, slice, service)));
+      expect(service.asked).toEqual(['https://b.com/', 'https://g.com/', 'https://h.com/']);
+      expect((await exported(dir, sink)).map(({ name }) => name).join('')).toBe('abcdefgh');
+      expect(await sink.unloadedSlices(staged.record)).toEqual([]);
+    });
+
+    it('loads them also where the job is opened again', async () => {
+      const staged = await stageText(dir, csv(...letters));
+      await runJob(dir, test.sink, staged, service);
+      await test.query('DELETE FROM row_store WHERE row_number = 5');
+      expect(await test.sink.openJob(staged.record, staged.files)).toEqual([1]);
+    });
+
+    it('counts answers that are too old by now as missing', async () => {
+      const staged = await stageText(dir, csv(...letters));
+      await runJob(dir, test.sink, staged, service);
+      expect(await test.sink.unloadedSlices(staged.record, { freshAfter: service.now + 1 })).toEqual([0, 1, 2]);
+    });
+
+    it('is not touched by a run of another content', async () => {
+      const staged = await stageText(dir, csv(...letters));
+      await expect(test.sink.unloadedSlices(staged.record)).rejects.toThrow(SinkUnusable);
+      await runJob(dir, test.sink, staged, service);
+      const other = { ...staged.record, generation: 'another' };
+      await expect(test.sink.unloadedSlices(other)).rejects.toThrow(/other content/);
+    });
+  });
+});
