@@ -12,7 +12,7 @@ import {
   wantedSlices,
 } from '../core/job.js';
 import type { Freshness } from '../core/journal.js';
-import { type JobRecord, type LoadBatch, SinkUnusable } from '../core/sink.js';
+import { type JobRecord, type KnownAnswer, type LoadBatch, type Sink, SinkUnusable } from '../core/sink.js';
 import { OverBudget } from '../core/spend.js';
 import { firstRows, readSlice } from '../rows/index.js';
 import { CONTENTS } from './contents-order.js';
@@ -62,7 +62,10 @@ export function createEnrichSlice(deps: ActivityDeps) {
       const keys = units.map((unit) => unit.key);
       state = { ...state, units: units.length };
       const { resumedAt } = input;
-      const order = rowOrder(deps, staged, { book, owner: attempt, units, freshness, resumedAt, cap });
+      const known = input.adopts
+        ? async (wanting: readonly string[]) => adoptable(sink, staged.job, wanting, freshness)
+        : undefined;
+      const order = rowOrder(deps, staged, { book, owner: attempt, units, freshness, known, resumedAt, cap });
       const receipt = await deps.purchase(order, control);
       const result = {
         requests: receipt.requests,
@@ -122,6 +125,23 @@ async function rowsToLoad(
   const stagedFile = await deps.stages.slice(staged, slice);
   const partial = wantedRowsOf(staged, slice) < wantedRowsOf({ ...staged, limit: staged.rows }, slice);
   return { rowsFile: partial ? await firstRows(stagedFile, wantedRows(staged), cutFile) : stagedFile, partial };
+}
+
+/** Answers in the warehouse to units that the journal has never heard of. A person who says `--rebuy` wants them bought. */
+async function adoptable(
+  sink: Sink,
+  job: string,
+  keys: readonly string[],
+  freshness: Freshness | undefined,
+): Promise<readonly KnownAnswer[]> {
+  if (freshness?.rebuyBefore !== undefined) return [];
+  const answers = await sink.answers(keys, freshness);
+  if (answers.length > 0)
+    log.warn('The warehouse has answers that the journal does not know; they are not bought again', {
+      job,
+      answers: answers.length,
+    });
+  return answers;
 }
 
 interface SliceToLoad extends Pick<LoadBatch, 'slice' | 'attempt' | 'rowsFile' | 'partial'> {

@@ -26,6 +26,8 @@ export interface OpenedJob {
   readonly before: Spent;
   /** The warehouse held rows of the job already: each slice asks it which of its own are missing. */
   readonly carried: boolean;
+  /** The warehouse held answers already: each slice asks it for those that the journal lacks. Absent from the first version. */
+  readonly adopts?: boolean;
 }
 
 /** What `finishJob` is told. */
@@ -64,9 +66,10 @@ export function createJobActivities(deps: ActivityDeps) {
         for (let slice = 0; slice < staged.slices; slice++) files.push(await deps.stages.slice(staged, slice));
         const before = await spentOn(deps, staged.job);
         const carried = await sink.holdsRows(staged.job);
+        const adopts = await sink.holdsAnswers();
         const slices = await sink.openJob(jobRecord(staged), files, freshness);
         const wanted = wantedSlices(staged);
-        return { slices: slices.filter((slice) => slice < wanted), carried, before };
+        return { slices: slices.filter((slice) => slice < wanted), carried, before, adopts };
       });
     },
 

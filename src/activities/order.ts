@@ -1,5 +1,6 @@
 import type { Freshness, UnitOutcome } from '../core/journal.js';
 import type { Draw } from '../core/limiter.js';
+import type { KnownAnswer } from '../core/sink.js';
 import type { SpendCap } from '../core/spend.js';
 
 /** One unit of work: a URL, a rendered request. */
@@ -91,6 +92,8 @@ export interface Order {
   /** After this many milliseconds without an answer the intent is overdue. */
   readonly timeoutMs: number;
   readonly freshness?: Freshness | undefined;
+  /** Answers to these units that were bought though the journal does not know it: taken, not bought again. */
+  readonly known?: ((keys: readonly string[]) => Promise<readonly KnownAnswer[]>) | undefined;
   readonly resumedAt: number;
   /** A unit that the service refuses: write it down as failed and go on, or fail the whole order. */
   readonly refused: 'settle' | 'throw';

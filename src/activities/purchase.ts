@@ -1,5 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { ApiError } from '../api/errors.js';
+import type { Claimed } from '../core/journal.js';
+import type { KnownAnswer } from '../core/sink.js';
 import { Attempt, failed, type PurchaseDeps } from './attempt.js';
 import type { Control, Order, Receipt, Unit } from './order.js';
 import { type BudgetGate, BudgetGates, Purse } from './purse.js';
@@ -120,7 +122,7 @@ class Run {
       this.#tally.landed += claim.landed.length;
       const lost: Unit[] = [];
       const buyable: Unit[] = [];
-      for (const claimed of claim.mine) {
+      for (const claimed of await this.#withoutKnown(claim.mine)) {
         const unit = this.#byKey.get(claimed.key) as Unit;
         this.#tally.unknowns.set(claimed.key, claimed.unknowns);
         if (slow && (claimed.started || claimed.lost || !hopeless(this.#shared, unit.key)))
@@ -134,6 +136,25 @@ class Run {
       keys = claim.theirs;
     }
     while (this.#tasks.size > 0) await Promise.all(this.#tasks);
+  }
+
+  /** Writes down the answers that are known though the journal lacks them; the rest of the units is to be bought. */
+  async #withoutKnown(mine: readonly Claimed[]): Promise<readonly Claimed[]> {
+    const { owner, book, operation, known } = this.#order;
+    if (!known || mine.length === 0) return mine;
+    const answers = await known(mine.filter(({ started }) => !started).map(({ key }) => key));
+    const requests = new Map<string, KnownAnswer[]>();
+    for (const answer of answers) {
+      const request = `${answer.requestId} ${answer.fetchedAt}`;
+      requests.set(request, [...(requests.get(request) ?? []), answer]);
+    }
+    for (const together of requests.values()) {
+      const outcomes = together.map(({ outcome }) => outcome);
+      await this.#deps.journal.settle(owner, book, operation, outcomes, together[0]);
+      this.#tally.landed += outcomes.length;
+    }
+    const adopted = new Set(answers.map(({ outcome }) => outcome.key));
+    return mine.filter(({ key }) => !adopted.has(key));
   }
 
   /** Waits for what somebody else is buying; false where that takes too long. */

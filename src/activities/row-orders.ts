@@ -11,7 +11,7 @@ import { type RowRequests, rowRequests } from './row-requests.js';
 type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' | 'origin' | 'sha256' | 'runs'>;
 
 /** What a slice gives each order, whatever is bought. */
-export type SliceOrder = Pick<Order, 'book' | 'owner' | 'units' | 'freshness' | 'resumedAt' | 'cap'> & {
+export type SliceOrder = Pick<Order, 'book' | 'owner' | 'units' | 'freshness' | 'known' | 'resumedAt' | 'cap'> & {
   /** Of agent runs: starts nothing, cancels what runs. */
   readonly ending?: 'cancel';
 };

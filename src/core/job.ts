@@ -165,6 +165,8 @@ export interface SliceInput {
   readonly freshness?: Freshness;
   /** Whether the warehouse may hold some of the slice's rows already. */
   readonly carried: boolean;
+  /** Whether the warehouse may hold answers that the journal lacks. */
+  readonly adopts?: boolean;
   /** Unix ms of the job's start or last resume: a halt (401, 402) from before then is over. */
   readonly resumedAt: number;
   /** What the job may cost with all that it has cost before. */

@@ -169,8 +169,17 @@ export interface Journal {
   note(intentId: string, owner: string, facts: Json): Promise<void>;
   /** Closes an intent without an answer. `maybe` makes it an unknown outcome. */
   miss(intentId: string, reason: string, charged: 'never' | 'maybe'): Promise<void>;
-  /** Ends units without a purchase of their own: refused input, or given up after unknown outcomes. */
-  settle(owner: string, book: string, operation: string, units: readonly UnitOutcome[]): Promise<void>;
+  /**
+   * Ends units without a purchase of their own: refused input, given up after unknown outcomes, or (with `answer`, which says when it
+   * came) an answer that the warehouse still has.
+   */
+  settle(
+    owner: string,
+    book: string,
+    operation: string,
+    units: readonly UnitOutcome[],
+    answer?: Pick<LandedAnswer, 'requestId' | 'fetchedAt'>,
+  ): Promise<void>;
   /** Gives back every key that this owner claimed and did not land. Open intents of it become unknown outcomes, unless noted. */
   release(owner: string): Promise<void>;
   /** Resolves when any of these keys has landed or been given back. */

@@ -1,4 +1,4 @@
-import type { Freshness, UnknownOutcome } from './journal.js';
+import type { Freshness, UnitOutcome, UnknownOutcome } from './journal.js';
 import type { Json } from './json.js';
 
 /** The facts of a row job that its warehouse keeps. */
@@ -70,6 +70,13 @@ export interface LoadBatch {
   readonly sharedAnswers?: boolean;
 }
 
+/** An answer that a warehouse holds. What it cost stands with the row that it was bought for. */
+export interface KnownAnswer {
+  readonly requestId: string | null;
+  readonly fetchedAt: number;
+  readonly outcome: UnitOutcome;
+}
+
 /** Rows by how they ended. Keys of `tags` are error tags. Amounts in micro-dollars. */
 export interface WarehouseSummary {
   readonly rows: number;
@@ -119,6 +126,12 @@ export interface Sink {
   unloadedSlices(job: JobRecord, freshness?: Freshness): Promise<readonly number[]>;
   /** Whether any row of the job is loaded, of whatever generation. Never creates a file. */
   holdsRows(job: string): Promise<boolean>;
+  /** Whether any answer is loaded, of whatever job. Never creates a file. */
+  holdsAnswers(): Promise<boolean>;
+  /** Those of these unit keys whose answer is loaded, of whatever job, and still counts, with its cost. Never creates a file. */
+  known(keys: readonly string[], freshness?: Freshness): Promise<Map<string, number>>;
+  /** The same answers, as a journal keeps them, the newest of each key; `operation` is left to the caller. */
+  answers(keys: readonly string[], freshness?: Freshness): Promise<readonly KnownAnswer[]>;
   /** Numbers of slices of this generation in the ledger whose rows are all there; `null` where the job or its warehouse does not exist. Never creates a file. */
   loadedSlices(job: string, generation: string): Promise<readonly number[] | null>;
   /** Unit keys of this slice whose rows the warehouse lacks or holds stale. Each once. */

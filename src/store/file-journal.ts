@@ -174,9 +174,15 @@ export class FileJournal implements Journal, Spend {
     this.#intents.delete(intentId);
   }
 
-  async settle(owner: string, book: string, operation: string, units: readonly UnitOutcome[]): Promise<void> {
-    const at = this.#now();
-    const lines = units.map((outcome) => toLine(outcome, operation, null, at));
+  async settle(
+    owner: string,
+    book: string,
+    operation: string,
+    units: readonly UnitOutcome[],
+    answer?: Pick<LandedAnswer, 'requestId' | 'fetchedAt'>,
+  ): Promise<void> {
+    const at = answer?.fetchedAt ?? this.#now();
+    const lines = units.map((outcome) => toLine(outcome, operation, answer?.requestId ?? null, at));
     await this.#shelf.append(book, lines, (entries) => ({ t: 'settle', at, op: operation, units: entries }));
     this.#claims.giveBack(
       owner,

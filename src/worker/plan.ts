@@ -59,7 +59,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   const skip: ReadonlySet<number> = whole && (complete || freshness === undefined) ? new Set(loaded) : new Set();
   const count =
     complete && !limited
-      ? { toBuy: 0, landed: staged.distinctUnits, gone: 0, restToBuy: 0, bad: 0 }
+      ? { toBuy: 0, landed: staged.distinctUnits, gone: 0, restToBuy: 0, bad: 0, known: 0, knownMicros: 0 }
       : await countUnits(parts, { costs, restCosts, freshness, skip });
   if (count.gone > 0) {
     notes.push(
@@ -67,6 +67,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
         'give --rebuy to buy them once more.',
     );
   }
+  if (count.known > 0) notes.push(knownNote(count, request.rebuy));
   const standing = complete
     ? 'complete'
     : before === null
@@ -132,14 +133,46 @@ interface Counting {
   readonly skip: ReadonlySet<number>;
 }
 
-/** Distinct units of the staged rows by whether they have landed; of those beyond the limit the ones that have not. */
+/** Units that the warehouse is asked for at once. */
+const UNITS_AT_ONCE = 50_000;
+
+/** Distinct units by whether they have landed. `known`: the warehouse has their answers, the journal does not. */
+interface UnitCounts {
+  readonly toBuy: number;
+  readonly landed: number;
+  readonly gone: number;
+  /** Beyond the limit, not landed. */
+  readonly restToBuy: number;
+  /** Bad rows within the limit. */
+  readonly bad: number;
+  readonly known: number;
+  readonly knownMicros: number;
+}
+
+/** Counts the distinct units of the staged rows by whether they have landed; of those beyond the limit the ones that have not. */
 async function countUnits(
-  { staged, journal, now }: PlanParts,
+  { staged, journal, sink, request, now }: PlanParts,
   { costs, restCosts, freshness, skip }: Counting,
-): Promise<{ toBuy: number; landed: number; gone: number; restToBuy: number; bad: number }> {
+): Promise<UnitCounts> {
   const seen = new DigestMap(staged.distinctUnits);
-  const sums = { toBuy: 0, landed: 0, gone: 0, restToBuy: 0, bad: 0 };
+  const sums = { toBuy: 0, landed: 0, gone: 0, restToBuy: 0, bad: 0, known: 0, knownMicros: 0 };
   const last = wantedRows(staged);
+  const asks = await holdsAnswers(sink);
+  let unbought = new Map<string, string>();
+  const decide = async () => {
+    const known = asks ? await sink.known([...unbought.keys()], freshness) : new Map<string, number>();
+    // Bodies that are gone are bought again, too, but the journal knows of them.
+    if (request.rebuy) for (const { key } of await journal.lookup([...known.keys()])) known.delete(key);
+    for (const [key, micros] of known) {
+      sums.known++;
+      sums.knownMicros += micros;
+      if (!request.rebuy) unbought.delete(key);
+    }
+    if (!request.rebuy) sums.landed += known.size;
+    sums.toBuy += unbought.size;
+    costs.add([...unbought.values()]);
+    unbought = new Map();
+  };
   for (let slice = 0; slice < staged.slices; slice++) {
     const units = new Map<string, string>();
     const rest = new Map<string, string>();
@@ -154,15 +187,37 @@ async function countUnits(
     }
     if (units.size === 0) continue;
     const keys = [...units.keys()];
-    const landed = skip.has(slice) ? keys : (await journal.lookup(keys, freshness)).map(({ key }) => key);
-    if (!skip.has(slice) && landed.length > 0)
+    const whole = skip.has(slice);
+    const landed = whole ? keys : (await journal.lookup(keys, freshness)).map(({ key }) => key);
+    if (!whole && landed.length > 0)
       sums.gone += landed.length - (await journal.lookup(keys, { ...freshness, rebuyBefore: now })).length;
     for (const key of landed) units.delete(key);
     sums.landed += landed.length;
-    sums.toBuy += units.size;
-    costs.add([...units.values()]);
+    for (const [key, unit] of units) unbought.set(key, unit);
+    if (unbought.size >= UNITS_AT_ONCE) await decide();
   }
+  await decide();
   return sums;
+}
+
+async function holdsAnswers(sink: Sink): Promise<boolean> {
+  try {
+    return await sink.holdsAnswers();
+  } catch (error) {
+    // Said where its slices were asked for.
+    if (error instanceof SinkBusy) return false;
+    throw error;
+  }
+}
+
+/** Answers of the warehouse that the journal lacks. */
+function knownNote({ known, knownMicros }: UnitCounts, rebuy: boolean): string {
+  const what =
+    `The warehouse has ${known} answers, bought for $${knownMicros / 1e6}, that the journal does not know: ` +
+    'the state folder was deleted or is another one, or the store was restored from an older backup';
+  return rebuy
+    ? `${what}. They are bought again, as --rebuy says.`
+    : `${what}. They are taken from the warehouse and not bought again; pass --rebuy to buy them again.`;
 }
 
 /** What a job asks for beside its rows. */

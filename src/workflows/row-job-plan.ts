@@ -15,7 +15,7 @@ export async function planRowJob(
   const { staged, freshness } = input.staged
     ? { staged: input.staged, freshness: input.freshness }
     : await stageRows(input);
-  const { slices, before, carried } = await openJob(freshness ? { staged, freshness } : { staged });
+  const { slices, before, carried, adopts = false } = await openJob(freshness ? { staged, freshness } : { staged });
   return {
     version: 1,
     staged,
@@ -27,6 +27,7 @@ export async function planRowJob(
     before,
     ...asked(),
     carried,
+    adopts,
     requests: 0,
     failed: 0,
     costMicros: 0,

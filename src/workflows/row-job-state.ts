@@ -27,6 +27,8 @@ export interface RowJobState {
   readonly startedAt: number;
   /** The warehouse held rows of the job when this run of it began. */
   readonly carried: boolean;
+  /** The warehouse held answers when this run of the job began. */
+  readonly adopts?: boolean;
   readonly resumedAt: number;
   /** What had been bought for the job before this run of it. */
   readonly before: Spent;

@@ -248,6 +248,7 @@ class RowJob {
           staged: state.staged,
           slice,
           carried: state.carried,
+          ...(state.adopts ? { adopts: true } : {}),
           resumedAt: state.resumedAt,
           ...(state.freshness ? { freshness: state.freshness } : {}),
           ...capOf(state),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Sink, SinkUnusable } from '../../src/core/sink.js';
+import { readSlice } from '../../src/rows/index.js';
 import { createDuckDbSink, createPostgresSink } from '../../src/sinks/index.js';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.mjs';
 import { pgQuery } from './pg-query.js';
@@ -101,6 +102,69 @@ describe.each(warehouses)('a %s warehouse', (_name, make) => {
       await runJob(dir, test.sink, staged, service);
       const other = { ...staged.record, generation: 'another' };
       await expect(test.sink.unloadedSlices(other)).rejects.toThrow(/other content/);
+    });
+  });
+
+  describe('asked for answers that the journal lacks', () => {
+    const urls = new Map<string, string>();
+    const keysOf = async (dir: string, text: string) => {
+      const staged = await stageText(dir, text);
+      for (const file of staged.files)
+        for (const row of await readSlice(file)) if (row.k) urls.set(row.u as string, row.k);
+      return staged;
+    };
+    const key = (name: string) => urls.get(`https://${name}.com/`) as string;
+
+    it('gives each as it was bought, the newest of a unit, with what it cost, whatever job it was for', async () => {
+      const result = { text: 'NUL \u0000, half \ud800, ü', deep: [{ a: [1.5, null] }] };
+      service = new Service((url) =>
+        url.includes('b.')
+          ? { status: 'error', error_tag: 'CRAWL_TIMEOUT', http_status: 504, result: { error: 'x' }, cost_micros: 0 }
+          : { result },
+      );
+      await runJob(
+        dir,
+        test.sink,
+        await keysOf(dir, csv(...letters.slice(0, 4), 'again,https://a.com/', 'bad,nope')),
+        service,
+      );
+      service.now += 60_000;
+      const other = await stageText(dir, csv('a,https://a.com/'), { job: 'other-1', name: 'other' });
+      await runJob(dir, test.sink, other, service);
+      const unknown = '0'.repeat(32);
+      expect(await test.sink.holdsAnswers()).toBe(true);
+      const known = await test.sink.known([key('a'), key('b'), key('c'), unknown]);
+      expect(known).toEqual(
+        new Map([
+          [key('a'), 1000],
+          [key('b'), 0],
+          [key('c'), 1000],
+        ]),
+      );
+      const answers = new Map(
+        (await test.sink.answers([key('a'), key('b'), unknown])).map((one) => [one.outcome.key, one]),
+      );
+      expect([...answers.keys()].sort()).toEqual([key('a'), key('b')].sort());
+      expect(answers.get(key('a'))).toMatchObject({
+        requestId: 'request-6',
+        fetchedAt: service.now,
+        outcome: { unit: 'https://a.com/', status: 'success', errorTag: null, source: 'crawled', costMicros: 0 },
+      });
+      expect(JSON.stringify(answers.get(key('a'))?.outcome.result)).toContain('NUL \\u0000');
+      expect(answers.get(key('b'))).toMatchObject({
+        fetchedAt: service.now - 60_000,
+        outcome: { status: 'error', errorTag: 'CRAWL_TIMEOUT', httpStatus: 504, result: { error: 'x' } },
+      });
+      const freshness = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now, freshAfter: service.now };
+      expect([...(await test.sink.known([key('a'), key('b'), key('c')], freshness)).keys()]).toEqual([key('a')]);
+      expect(await test.sink.answers([key('b'), key('c')], freshness)).toEqual([]);
+    });
+
+    it('has none where there is no warehouse, and makes none', async () => {
+      expect(await test.sink.holdsAnswers()).toBe(false);
+      expect(await test.sink.known(['0'.repeat(32)])).toEqual(new Map());
+      expect(await test.sink.answers(['0'.repeat(32)])).toEqual([]);
+      expect(await test.sink.loadedSlices('brands-1', 'x')).toBeNull();
     });
   });
 });

@@ -1,7 +1,9 @@
 import { resolve } from 'node:path';
+import type { Freshness } from '../../core/journal.js';
 import type { Sink } from '../../core/sink.js';
 import { exportCsv } from '../export/export-csv.js';
 import { exportParquet } from '../export/export-parquet.js';
+import { type AnswerRow, answersSql, knownSql, toKnownAnswer } from '../known-answers.js';
 import { checkGeneration, slicesLackingRows } from '../ledger.js';
 import { unknownJob } from '../warehouse-summary.js';
 import { inTransaction } from './in-transaction.js';
@@ -10,9 +12,12 @@ import { loadSlice } from './load-slice.js';
 import { openJob, unloadedSlices } from './open-job.js';
 import { pendingKeys } from './pending.js';
 import { recordRun } from './record-run.js';
+import { stale, useFreshness } from './stale.js';
 import { summarize } from './summarize.js';
 import { recordUnknown } from './unknown-outcomes.js';
 import { Warehouse } from './warehouse.js';
+
+const inKeys = 'IN (SELECT unnest($keys))';
 
 /**
  * A DuckDB file as a warehouse. It is opened for each use and closed when idle, because DuckDB lets one process at a time
@@ -29,6 +34,13 @@ export function createDuckDbSink(options: {
     if (!warehouse.exists()) throw unknownJob(job, warehouse.file);
     return warehouse;
   };
+  const answersIn = (keys: readonly string[], freshness: Freshness | undefined, sql: string) =>
+    warehouse.useWhole(async (connection) => {
+      const { LIST, listValue, VARCHAR } = await import('@duckdb/node-api');
+      await useFreshness(connection, freshness);
+      const reader = await connection.runAndReadAll(sql, { keys: listValue([...keys]) }, { keys: LIST(VARCHAR) });
+      return reader.getRowObjectsJson();
+    });
   return {
     openJob: (job, rowsFiles, freshness) =>
       warehouse.useWhole((connection) =>
@@ -48,6 +60,26 @@ export function createDuckDbSink(options: {
         const found = await connection.runAndReadAll('SELECT 1 FROM row_store WHERE job = $job LIMIT 1', { job });
         return found.currentRowCount > 0;
       });
+    },
+
+    async holdsAnswers() {
+      if (!warehouse.exists()) return false;
+      return warehouse.use(async (connection) => {
+        const found = await connection.runAndReadAll('SELECT 1 FROM row_store WHERE unit_key IS NOT NULL LIMIT 1');
+        return found.currentRowCount > 0;
+      });
+    },
+
+    async known(keys, freshness) {
+      if (keys.length === 0 || !warehouse.exists()) return new Map();
+      const rows = await answersIn(keys, freshness, knownSql(inKeys, stale('e')));
+      return new Map(rows.map(({ unit_key, micros }) => [String(unit_key), Number(micros)]));
+    },
+
+    async answers(keys, freshness) {
+      if (keys.length === 0 || !warehouse.exists()) return [];
+      const sql = answersSql(inKeys, stale('e'), 'epoch_ms(e.fetched_at)', 'CAST(e.response AS VARCHAR)', 'NULL');
+      return ((await answersIn(keys, freshness, sql)) as unknown as AnswerRow[]).map(toKnownAnswer);
     },
 
     async loadedSlices(job, generation) {

@@ -1,11 +1,13 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Freshness } from '../../core/journal.js';
 import type { Sink } from '../../core/sink.js';
 import { sinkError as fileError } from '../duckdb/sink-error.js';
 import { exportCsv } from '../export/export-csv.js';
 import { exportParquet } from '../export/export-parquet.js';
 import type { JobRows } from '../export/job-rows.js';
+import { type AnswerRow, answersSql, knownSql, toKnownAnswer } from '../known-answers.js';
 import { checkGeneration, slicesLackingRows } from '../ledger.js';
 import { unknownJob } from '../warehouse-summary.js';
 import { jobRows } from './job-rows.js';
@@ -14,9 +16,12 @@ import { openJob, unloadedSlices } from './open-job.js';
 import { pendingKeys } from './pending.js';
 import { recordRun } from './record-run.js';
 import { withScratchDuckDb } from './scratch-duckdb.js';
+import { stale, useFreshness } from './stale.js';
 import { summarize } from './summarize.js';
 import { recordUnknown } from './unknown-outcomes.js';
 import { Warehouse, type WarehouseOptions } from './warehouse.js';
+
+const anyKey = '= ANY ($1::text[])';
 
 /**
  * A schema of a PostgreSQL database as a warehouse: `postgres://user:password@host:5432/database?schema=name&sslmode=require`,
@@ -46,6 +51,11 @@ export function createPostgresSink(options: WarehouseOptions & { readonly url: s
       await rm(scratch, { force: true }).catch(() => undefined);
     }
   };
+  const answersIn = <R>(keys: readonly string[], freshness: Freshness | undefined, sql: string) =>
+    warehouse.transaction(async (tx) => {
+      await useFreshness(tx, freshness);
+      return tx.query<R>(sql, [keys]);
+    });
   return {
     async openJob(job, rowsFiles, freshness) {
       await warehouse.make();
@@ -61,6 +71,25 @@ export function createPostgresSink(options: WarehouseOptions & { readonly url: s
       if (!(await warehouse.exists())) return false;
       const rows = await warehouse.read((tx) => tx.query('SELECT FROM row_store WHERE job = $1 LIMIT 1', [job]));
       return rows.length > 0;
+    },
+
+    async holdsAnswers() {
+      if (!(await warehouse.exists())) return false;
+      const rows = await warehouse.read((tx) => tx.query('SELECT FROM row_store WHERE unit_key IS NOT NULL LIMIT 1'));
+      return rows.length > 0;
+    },
+
+    async known(keys, freshness) {
+      if (keys.length === 0 || !(await warehouse.exists())) return new Map();
+      const rows = await answersIn<{ unit_key: string; micros: string }>(keys, freshness, knownSql(anyKey, stale('e')));
+      return new Map(rows.map(({ unit_key, micros }) => [unit_key, Number(micros)]));
+    },
+
+    async answers(keys, freshness) {
+      if (keys.length === 0 || !(await warehouse.exists())) return [];
+      const fetchedMs = 'extract(epoch FROM e.fetched_at) * 1000';
+      const sql = answersSql(anyKey, stale('e'), fetchedMs, 'e.response::text', 'e.answer_exact::text');
+      return (await answersIn<AnswerRow>(keys, freshness, sql)).map(toKnownAnswer);
     },
 
     async loadedSlices(job, generation) {

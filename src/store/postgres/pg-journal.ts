@@ -145,15 +145,21 @@ export class PgJournal implements Journal, Spend {
     this.#operations.delete(intentId);
   }
 
-  async settle(owner: string, book: string, operation: string, units: readonly UnitOutcome[]): Promise<void> {
+  async settle(
+    owner: string,
+    book: string,
+    operation: string,
+    units: readonly UnitOutcome[],
+    answer?: Pick<LandedAnswer, 'requestId' | 'fetchedAt'>,
+  ): Promise<void> {
     const id = randomUUID();
-    const at = Date.now();
+    const at = answer?.fetchedAt ?? Date.now();
     const [row] = await this.#holding((process) =>
       this.#call<{ given: number }>(
         'settle',
         [
           ...[id, process, this.#team, owner, book, operation, at, costOf(units)],
-          ...unitArgs(units, operation, null, at),
+          ...unitArgs(units, operation, answer?.requestId ?? null, at),
         ],
         'given',
       ),

@@ -1,6 +1,8 @@
-import { copyFileSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { stringify } from 'csv-stringify/sync';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.js';
 import { enrich } from './command.js';
@@ -60,4 +62,42 @@ it('fault 59: rows that were deleted from the warehouse are loaded again by the 
   expect(summary).toMatchObject({ phase: 'done', requests: 0, warehouse: { success: 300, missing: 0 } });
   expect(boughtAgain(sandbox)).toEqual({});
   expect((await folder.warehouseRows()).map((row) => row.input)).toEqual(rows);
+});
+
+it('fault 59: a journal that was lost or went back in time is told before anything is bought, and its answers are adopted', async () => {
+  const folder = new Folder();
+  const sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
+  onTestFinished(async () => {
+    await sandbox.close();
+    folder.remove();
+  });
+  const config = folder.config(sandbox.url, { temporalAddress: temporal.address });
+  const other = join(folder.dir, 'other.csv');
+  writeFileSync(other, stringify([['company', 'url'], ...rows.slice(80, 120).map(([, name, url]) => [name, url])]));
+  folder.write(rows.slice(0, 60));
+  await enrich(folder, config);
+  cpSync(folder.stateDir, `${folder.stateDir}.backup`, { recursive: true });
+  folder.write(rows.slice(0, 100));
+  await enrich(folder, config);
+
+  rmSync(folder.stateDir, { recursive: true });
+  cpSync(`${folder.stateDir}.backup`, folder.stateDir, { recursive: true });
+  const first = await enrich(folder, config, { input: other, csv: null });
+  expect(first.plan).toMatchObject({ alreadyBought: 20, toBuy: 20 });
+  expect(first.plan.notes.join()).toMatch(/has 20 answers, bought for \$0.02, that the journal does not know.*--rebuy/);
+  expect(first.summary).toMatchObject({ phase: 'done', requests: 1, costMicros: 20_000, warehouse: { success: 40 } });
+
+  rmSync(folder.stateDir, { recursive: true });
+  folder.write([...rows.slice(0, 110), ['new', 'New', 'https://new.example/']]);
+  const second = await enrich(folder, config);
+  expect(second.plan).toMatchObject({ standing: 'new', alreadyBought: 110, toBuy: 1 });
+  expect(second.plan.notes.join()).toMatch(/has 110 answers, bought for \$0.11/);
+  expect(second.summary).toMatchObject({ phase: 'done', requests: 1, warehouse: { success: 111 } });
+  expect(boughtAgain(sandbox)).toEqual({});
+
+  rmSync(folder.stateDir, { recursive: true });
+  const third = await enrich(folder, config, { input: other, csv: null, job: 'again', rebuy: true });
+  expect(third.plan).toMatchObject({ toBuy: 40 });
+  expect(third.plan.notes.join()).toMatch(/bought again, as --rebuy says/);
+  expect(third.summary).toMatchObject({ phase: 'done', costMicros: 40_000 });
 });
