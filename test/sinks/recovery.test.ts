@@ -8,7 +8,7 @@ import { readSlice } from '../../src/rows/index.js';
 import { createDuckDbSink, createPostgresSink } from '../../src/sinks/index.js';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.mjs';
 import { pgQuery } from './pg-query.js';
-import { batchOf, buySlice, exported, runJob, Service, stageText } from './row-job.js';
+import { batchOf, buySlice, exported, runJob, Service, sha256, stageText } from './row-job.js';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -21,9 +21,11 @@ interface UnderTest {
   query(sql: string): Promise<unknown[][]>;
 }
 
-const warehouses: readonly (readonly [name: string, make: (dir: string) => Promise<UnderTest>])[] = [
+/** `largest`: MiB of an answer that the test loads; a server takes its time for them. */
+const warehouses: readonly (readonly [name: string, largest: number, make: (dir: string) => Promise<UnderTest>])[] = [
   [
     'DuckDB',
+    63,
     async (dir) => {
       const file = join(dir, 'warehouse.duckdb');
       const sink = createDuckDbSink({ file });
@@ -42,6 +44,7 @@ const warehouses: readonly (readonly [name: string, make: (dir: string) => Promi
   ],
   [
     'PostgreSQL',
+    24,
     async () => {
       const url = await server.database();
       return { sink: createPostgresSink({ url }), query: (sql) => pgQuery(`${url}?schema=searchflow`, sql) };
@@ -52,7 +55,7 @@ const warehouses: readonly (readonly [name: string, make: (dir: string) => Promi
 const csv = (...rows: string[]) => `name,url\n${rows.map((row) => `${row}\n`).join('')}`;
 const letters = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => `${name},https://${name}.com/`);
 
-describe.each(warehouses)('a %s warehouse', (_name, make) => {
+describe.each(warehouses)('a %s warehouse', (_name, largest, make) => {
   let dir: string;
   let test: UnderTest;
   let service: Service;
@@ -165,6 +168,42 @@ describe.each(warehouses)('a %s warehouse', (_name, make) => {
       expect(await test.sink.known(['0'.repeat(32)])).toEqual(new Map());
       expect(await test.sink.answers(['0'.repeat(32)])).toEqual([]);
       expect(await test.sink.loadedSlices('brands-1', 'x')).toBeNull();
+    });
+  });
+
+  describe('given large answers', () => {
+    const MIB = 1_048_576;
+    const many = (count: number) =>
+      csv(...Array.from({ length: count }, (_, index) => `row ${index},https://site-${index}.com/`));
+    /** Differs from page to page. */
+    const textOf = (url: string, bytes: number) => {
+      const block = Array.from({ length: 64 }, (_, at) => sha256(`${url} ${at}`)).join('');
+      return block.repeat(Math.ceil(bytes / block.length)).slice(0, bytes);
+    };
+    const lengths = () => test.query('SELECT row_number, length(text) FROM enriched_rows ORDER BY row_number');
+
+    it('loads a slice whose answers are far larger than what it is given of memory', async () => {
+      const sizes = Array.from({ length: 24 }, (_, index) => (index % 3 === 0 ? 2 * MIB : 1000));
+      service = new Service((url) => ({
+        result: { url, text: textOf(url, sizes[Number(/\d+/.exec(url)?.[0])] as number) },
+      }));
+      const staged = await stageText(dir, `${many(24)}bad,nope\n`, { rowsPerSlice: 50 });
+      await runJob(dir, test.sink, staged, service);
+      expect(await lengths()).toEqual([...sizes, null].map((size, index) => [index + 1, size]));
+      expect(await test.sink.loadedSlices('brands-1', staged.record.generation)).toEqual([0]);
+      expect(await test.sink.summary('brands-1')).toMatchObject({ success: 24, invalid: 1, missing: 0 });
+    });
+
+    it('loads a single answer as large as the wire accepts', async () => {
+      const size = largest * MIB;
+      service = new Service((url) => ({ result: { url, text: textOf(url, url.includes('-1.') ? size : 10) } }));
+      const staged = await stageText(dir, many(3), { rowsPerSlice: 50 });
+      await runJob(dir, test.sink, staged, service);
+      expect(await lengths()).toEqual([
+        [1, 10],
+        [2, size],
+        [3, 10],
+      ]);
     });
   });
 });

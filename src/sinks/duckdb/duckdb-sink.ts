@@ -8,7 +8,7 @@ import { checkGeneration, slicesLackingRows } from '../ledger.js';
 import { unknownJob } from '../warehouse-summary.js';
 import { inTransaction } from './in-transaction.js';
 import { jobRows } from './job-rows.js';
-import { loadSlice } from './load-slice.js';
+import { loadWholeOrInParts } from './load-parts.js';
 import { openJob, unloadedSlices } from './open-job.js';
 import { pendingKeys } from './pending.js';
 import { recordRun } from './record-run.js';
@@ -99,7 +99,7 @@ export function createDuckDbSink(options: {
     pendingKeys: (job, _generation, _slice, rowsFile, freshness) =>
       warehouse.use((connection) => pendingKeys(connection, job, rowsFile, freshness)),
 
-    load: (batch, freshness) => warehouse.transaction((connection) => loadSlice(connection, batch, freshness)),
+    load: (batch, freshness) => loadWholeOrInParts(warehouse, batch, freshness),
 
     async recordUnknown(job, outcomes) {
       if (outcomes.length > 0) await warehouse.transaction((connection) => recordUnknown(connection, job, outcomes));

@@ -6,15 +6,31 @@ import { checkGeneration } from '../ledger.js';
 import { withMendedFiles } from './mended-files.js';
 import { makePending } from './pending.js';
 import { literal } from './quote.js';
-import { largest, plainPaths, unitRecords, upTo } from './read-files.js';
+import { largest, MAX_OBJECT, plainPaths, unitRecords, upTo } from './read-files.js';
 import { rowPart } from './result-sql.js';
 
-/** Loads one slice inside of the caller's transaction: rows and ledger line, or neither. */
+export interface Loaded {
+  readonly rows: number;
+  /** Somebody else had loaded it. */
+  readonly already: boolean;
+}
+
+/** Row numbers, ends included. */
+export interface RowRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Loads one slice, or a part of it, inside of the caller's transaction: rows and ledger line, or neither. The unit files of a part are
+ * read whole, however long a line is.
+ */
 export async function loadSlice(
   connection: DuckDBConnection,
   batch: LoadBatch,
   freshness: Freshness | undefined,
-): Promise<{ readonly rows: number; readonly already: boolean }> {
+  part: RowRange | null = null,
+): Promise<Loaded> {
   const { job, generation, slice } = batch;
   const line = await connection.runAndReadAll(
     'SELECT rows FROM load_ledger WHERE job = $job AND generation = $generation AND slice = $slice',
@@ -22,19 +38,54 @@ export async function loadSlice(
   );
   if (line.currentRowCount > 0) return { rows: Number(line.getRowsJson()[0]?.[0]), already: true };
   const origin = await currentOrigin(connection, batch);
-  const { occupied } = await makePending(connection, { job, rowsFile: batch.rowsFile, cells: true }, freshness);
+  const { occupied } = await makePending(connection, { job, rowsFile: batch.rowsFile, cells: true, part }, freshness);
   if (occupied) {
     await connection.run('DELETE FROM row_store WHERE job = $job AND row_number IN (SELECT n FROM pending)', { job });
   }
   const row = { job, origin, generation, slice, now: BigInt(Date.now()) };
   const invalid = await count(connection, 'SELECT count(*) FROM pending WHERE k IS NULL');
   if (invalid > 0) await connection.run(insertInvalid, row);
-  await loadUnits(connection, batch, row);
-  if (batch.partial) return { rows: await count(connection, 'SELECT count(*) FROM staged'), already: false };
+  await loadUnits(connection, batch, row, part === null ? MAX_OBJECT : Number.POSITIVE_INFINITY);
+  if (part === null) return ledgerLine(connection, batch);
+  const loaded = await connection.runAndReadAll(
+    `INSERT INTO load_parts SELECT $job, $generation, $slice, $from::BIGINT, $to::BIGINT, count(*), $attempt,
+       make_timestamp_ms($now::BIGINT) FROM pending RETURNING rows`,
+    {
+      ...{ job, generation, slice, attempt: batch.attempt, now: row.now },
+      ...{ from: BigInt(part.from), to: BigInt(part.to) },
+    },
+  );
+  return { rows: Number(loaded.getRowsJson()[0]?.[0]), already: false };
+}
+
+/** Writes the ledger line of a slice all of whose parts are loaded. */
+export async function finishSlice(
+  connection: DuckDBConnection,
+  batch: LoadBatch,
+  freshness: Freshness | undefined,
+): Promise<Loaded> {
+  const { job, generation, slice, rowsFile } = batch;
+  const line = await connection.runAndReadAll(
+    'SELECT rows FROM load_ledger WHERE job = $job AND generation = $generation AND slice = $slice',
+    { job, generation, slice },
+  );
+  if (line.currentRowCount > 0) return { rows: Number(line.getRowsJson()[0]?.[0]), already: true };
+  await currentOrigin(connection, batch);
+  await makePending(connection, { job, rowsFile, cells: false }, freshness);
+  if ((await count(connection, 'SELECT count(*) FROM pending')) > 0) throw unitsMissing(batch);
+  await connection.run('DELETE FROM load_parts WHERE job = $job AND slice = $slice', { job, slice });
+  return ledgerLine(connection, batch);
+}
+
+async function ledgerLine(
+  connection: DuckDBConnection,
+  { job, generation, slice, attempt, partial = false }: LoadBatch,
+): Promise<Loaded> {
+  if (partial) return { rows: await count(connection, 'SELECT count(*) FROM staged'), already: false };
   const loaded = await connection.runAndReadAll(
     `INSERT INTO load_ledger SELECT $job, $generation, $slice, count(*), $attempt, make_timestamp_ms($now::BIGINT) FROM staged
      RETURNING rows`,
-    { job, generation, slice, attempt: batch.attempt, now: row.now },
+    { job, generation, slice, attempt, now: BigInt(Date.now()) },
   );
   return { rows: Number(loaded.getRowsJson()[0]?.[0]), already: false };
 }
@@ -55,7 +106,12 @@ type RowFacts = { job: string; origin: string; generation: string; slice: number
  * Inserts the pending rows that have a unit. The unit files are read once, straight into the table; only when that did not
  * give exactly one line a row (a unit stands in two lines, or on a line that DuckDB can't read) they are read with more care.
  */
-async function loadUnits(connection: DuckDBConnection, batch: LoadBatch, row: RowFacts): Promise<void> {
+async function loadUnits(
+  connection: DuckDBConnection,
+  batch: LoadBatch,
+  row: RowFacts,
+  mostBytes: number,
+): Promise<void> {
   const wanted = await count(connection, 'SELECT count(k) FROM pending');
   if (wanted === 0) return;
   const whole = async () => {
@@ -69,20 +125,27 @@ async function loadUnits(connection: DuckDBConnection, batch: LoadBatch, row: Ro
     return inserted === wanted;
   };
   if (batch.unitFiles.length > 0) {
-    await insertUnits(connection, batch, batch.unitFiles, row, upTo(unitRecords, await largest(batch.unitFiles)));
+    const longest = Math.min(mostBytes, await largest(batch.unitFiles));
+    await insertUnits(connection, batch, batch.unitFiles, row, upTo(unitRecords, longest));
   }
   if (await whole()) return;
   await removeUnits(connection, row.job);
   await withMendedFiles(batch.unitFiles, async (files) => {
-    if (files.length > 0) await insertUnits(connection, batch, files, row, newest);
+    const longest = Math.min(mostBytes, await largest(files));
+    if (files.length > 0) await insertUnits(connection, batch, files, row, newest(upTo(unitRecords, longest)));
   });
   if (await whole()) return;
-  throw new Error(
-    `Units of slice ${batch.slice} of ${batch.job} are in none of its unit files (${batch.unitFiles.length}); nothing was loaded`,
+  throw unitsMissing(batch);
+}
+
+export function unitsMissing({ job, slice, unitFiles }: LoadBatch): Error {
+  return new Error(
+    `Units of slice ${slice} of ${job} are in none of its unit files (${unitFiles.length}); nothing was loaded`,
   );
 }
 
-const newest = `(SELECT * FROM ${unitRecords} QUALIFY row_number() OVER (PARTITION BY key ORDER BY fetched_at DESC NULLS LAST) = 1)`;
+const newest = (records: string): string =>
+  `(SELECT * FROM ${records} QUALIFY row_number() OVER (PARTITION BY key ORDER BY fetched_at DESC NULLS LAST) = 1)`;
 
 /** What a failed answer says of itself: a sentence, or an object with one. */
 const reason = `coalesce(json_extract_string(result, '$.error.message'),

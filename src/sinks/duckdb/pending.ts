@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Freshness } from '../../core/journal.js';
-import { plainPaths, stagedKeys, stagedRows, unpackedSize, upTo } from './read-files.js';
+import { MAX_OBJECT, plainPaths, stagedKeys, stagedRows, unpackedSize, upTo } from './read-files.js';
 import { stale, useFreshness } from './stale.js';
 
 /**
@@ -10,14 +10,20 @@ import { stale, useFreshness } from './stale.js';
  */
 export async function makePending(
   connection: DuckDBConnection,
-  slice: { readonly job: string; readonly rowsFile: string; readonly cells: boolean },
+  slice: {
+    readonly job: string;
+    readonly rowsFile: string;
+    readonly cells: boolean;
+    readonly part?: { readonly from: number; readonly to: number } | null;
+  },
   freshness: Freshness | undefined,
 ): Promise<{ readonly occupied: boolean }> {
   const { listValue } = await import('@duckdb/node-api');
-  const { job } = slice;
+  const { job, part } = slice;
   const size = await unpackedSize(slice.rowsFile);
   await connection.run(
-    `CREATE TEMP TABLE staged AS SELECT * EXCLUDE (filename) FROM ${upTo(slice.cells ? stagedRows : stagedKeys, size)}`,
+    `CREATE TEMP TABLE staged AS SELECT * EXCLUDE (filename) FROM ${upTo(slice.cells ? stagedRows : stagedKeys, Math.min(MAX_OBJECT, size))}
+     ${part ? `WHERE n BETWEEN ${part.from} AND ${part.to}` : ''}`,
     {
       rows: listValue(plainPaths([slice.rowsFile])),
     },

@@ -30,17 +30,15 @@ export const unitRecords = format(
 );
 
 const MIN_OBJECT = 65_536;
-const MAX_OBJECT = 16_777_216;
+/** A line as long as this is read with the usual memory of a warehouse. */
+export const MAX_OBJECT = 16_777_216;
 
 /**
  * A reading function told how large a line may be. DuckDB reads into buffers of twice that size: its default of 16 MiB, for
  * files of 3 MB, is 32 MB of new memory at every load. A longer line counts as one that can't be read.
  */
 export function upTo(source: string, bytes: number): string {
-  return source.replace(
-    /\)$/,
-    `, maximum_object_size = ${Math.min(MAX_OBJECT, Math.max(MIN_OBJECT, Math.ceil(bytes)))})`,
-  );
+  return source.replace(/\)$/, `, maximum_object_size = ${Math.max(MIN_OBJECT, Math.ceil(bytes))})`);
 }
 
 /** Size of the largest of these files: no line is longer. */

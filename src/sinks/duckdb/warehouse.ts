@@ -23,7 +23,7 @@ const LARGE_LOG_MB = 48;
  * full, which of loads of events took a fifth of the CPU: closing does, see `MERGES`. New files are in the form of
  * DuckDB 1.2, which has zstd (see `compressions`): JSON takes a sixth of the room, and less time; older files stay as they are.
  */
-const LIMITS = {
+export const LIMITS = {
   memory_limit: '128MB',
   threads: '1',
   checkpoint_threshold: `${LARGE_LOG_MB}MB`,
@@ -114,8 +114,8 @@ export class Warehouse {
   }
 
   /** The same as `use`, in one transaction. */
-  transaction<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
-    return this.use((connection) => inTransaction(connection, () => work(connection)));
+  transaction<T>(work: (connection: DuckDBConnection) => Promise<T>, settings: Settings = {}): Promise<T> {
+    return this.use((connection) => inTransaction(connection, () => work(connection)), LANES, settings);
   }
 
   /** Closes the file once what waits is done. A later use opens it again. */

@@ -5,6 +5,7 @@ import { monitors } from './0020-monitors.js';
 import { rowResults } from './0030-row-results.js';
 import { runs } from './0050-runs.js';
 import { stateMarks } from './0060-state-marks.js';
+import { loadParts } from './0070-load-parts.js';
 
 /** A step of a warehouse's tables, never changed once it was released. */
 export interface Migration {
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   rowResults,
   runs,
   stateMarks,
+  loadParts,
 ];
