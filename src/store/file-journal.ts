@@ -18,13 +18,14 @@ import type {
 import type { Json } from '../core/json.js';
 import { OverBudget, type Spend, type SpendCaps, type UsageGroup, type UsageLine } from '../core/spend.js';
 import type { Book } from './book.js';
-import type { BookLine } from './book-lines.js';
+import type { BookLine, UnitEntry } from './book-lines.js';
 import type { UnitLine } from './book-writer.js';
 import { reserve } from './budget.js';
 import { Claims } from './claims.js';
 import { FileCaps } from './file-caps.js';
 import { LandedUnits } from './landed-units.js';
 import { type JournalDamage, recover, rewrite } from './mend-book.js';
+import { Reserve } from './reserve.js';
 import { type DamagedBook, Shelf } from './shelf.js';
 import { SpendSums } from './spend-sums.js';
 import { UnitBodies } from './unit-bodies.js';
@@ -56,6 +57,8 @@ export class FileJournal implements Journal, Spend {
   readonly #units = new LandedUnits();
   readonly #shelf: Shelf;
   readonly #bodies: UnitBodies;
+  /** Of a journal that writes. */
+  readonly #reserve: Reserve | null;
   readonly #claims = new Claims();
   readonly #unsettled = new Unsettled();
   /** Open intents that may still land. The owner of one that nobody follows now is ''. */
@@ -63,7 +66,8 @@ export class FileJournal implements Journal, Spend {
   /** What was damaged when the journal was read. */
   damage: readonly JournalDamage[] = [];
 
-  private constructor(dir: string, { team = '', now = Date.now }: FileJournalOptions) {
+  private constructor(dir: string, { writes, team = '', now = Date.now }: FileJournalOptions) {
+    this.#reserve = writes ? new Reserve(join(dir, 'reserve')) : null;
     this.#shelf = new Shelf(dir, this.#sums, (book, line) => this.#take(book, line));
     this.#bodies = new UnitBodies(this.#units, this.#shelf);
     this.#team = team;
@@ -114,6 +118,7 @@ export class FileJournal implements Journal, Spend {
     this.#sums.opened(id, { team, book, operation, tier, at, estimateMicros, listMicros });
     this.#intents.set(id, { book, owner });
     try {
+      await this.#reserve?.keep(this.#intents.size);
       await this.#shelf.append(book, [], () => ({
         t: 'intent',
         id,
@@ -140,7 +145,7 @@ export class FileJournal implements Journal, Spend {
     const book = intent && this.#shelf.find(intent.book)?.open.get(intentId);
     if (!intent || !book) throw new Error(`no open intent ${intentId}`);
     const units = answer.units.map((outcome) => toLine(outcome, book.op, answer.requestId, answer.fetchedAt));
-    await this.#shelf.append(intent.book, units, (entries) => ({
+    await this.#write(intent.book, units, (entries) => ({
       t: 'answer',
       id: intentId,
       at: answer.fetchedAt,
@@ -157,14 +162,14 @@ export class FileJournal implements Journal, Spend {
   async note(intentId: string, owner: string, facts: Json): Promise<void> {
     const book = this.#intents.get(intentId)?.book ?? this.#bookOfLost(intentId);
     if (book === undefined) throw new Error(`no open intent ${intentId}`);
-    await this.#shelf.append(book, [], () => ({ t: 'note', id: intentId, at: this.#now(), facts }));
+    await this.#write(book, [], () => ({ t: 'note', id: intentId, at: this.#now(), facts }));
     this.#intents.set(intentId, { book, owner });
   }
 
   async miss(intentId: string, reason: string, charged: 'never' | 'maybe'): Promise<void> {
     const intent = this.#intents.get(intentId);
     if (!intent) return;
-    await this.#shelf.append(intent.book, [], () => ({
+    await this.#write(intent.book, [], () => ({
       t: 'miss',
       id: intentId,
       at: this.#now(),
@@ -264,8 +269,21 @@ export class FileJournal implements Journal, Spend {
     return this.#sums.usage(this.#team, by, since, until);
   }
 
-  close(): Promise<void> {
-    return this.#shelf.close();
+  async close(): Promise<void> {
+    await this.#shelf.close();
+    await this.#reserve?.close();
+  }
+
+  /** Writes what became of an intent, for which there is room. */
+  async #write(
+    book: string,
+    units: readonly UnitLine[],
+    line: (entries: readonly UnitEntry[]) => BookLine,
+  ): Promise<void> {
+    const append = () => this.#shelf.append(book, units, line);
+    if (!this.#reserve) return append();
+    const bytes = units.reduce((sum, { json }) => sum + Buffer.byteLength(json) + 1, 0);
+    await this.#reserve.into(bytes, append);
   }
 
   /** Takes in again what damaged lines had said; whoever writes keeps a copy of the file and mends it. */

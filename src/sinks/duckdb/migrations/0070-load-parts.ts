@@ -13,7 +13,13 @@ CREATE TABLE load_parts (
   loaded_at TIMESTAMP NOT NULL
 );
 COMMENT ON TABLE load_parts IS 'Parts of slices that need more memory than a warehouse is given, written in the same transaction as their rows. They make way for the line of the whole slice in load_ledger.';
-COMMENT ON COLUMN load_parts.first_row IS 'Row numbers of the first and the last row that the part had to load.';
+COMMENT ON COLUMN load_parts.job IS 'Job of the rows.';
+COMMENT ON COLUMN load_parts.generation IS 'Content and options that they were loaded for.';
+COMMENT ON COLUMN load_parts.slice IS 'Slice that they are a part of.';
+COMMENT ON COLUMN load_parts.first_row IS 'Number of the first row that the part had to load.';
+COMMENT ON COLUMN load_parts.last_row IS 'Number of the last one.';
+COMMENT ON COLUMN load_parts.attempt IS 'Who loaded it.';
+COMMENT ON COLUMN load_parts.loaded_at IS 'When, UTC.';
 COMMENT ON COLUMN load_parts.rows IS 'Rows that were loaded.';
 `,
 } as const;

@@ -1,0 +1,112 @@
+import { randomFillSync } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+const BLOCK_BYTES = 1_048_576;
+/** An answer is taken to be no larger than this until some have landed. */
+const FIRST_ANSWER_BYTES = 1_048_576;
+const SMALLEST_ANSWER_BYTES = 65_536;
+/** Answers are of uneven size: so much more than the largest so far is kept for each. */
+const MARGIN = 1.5;
+/** More is never kept, however many requests are in flight. */
+const MOST_BYTES = 268_435_456;
+/** Beside the bodies of an answer its line needs room, and the file system for its own books. */
+const LINE_BYTES = 65_536;
+
+/**
+ * Room on the disk for the answers of requests in flight: a file that takes it, and gives it back when the disk is full. Without it an
+ * intent, which is small, still fits where the answer that it pays for does not.
+ */
+export class Reserve {
+  readonly #path: string;
+  #file: FileHandle | null = null;
+  #size = 0;
+  /** Bytes of the largest answer so far; 0: none has landed. */
+  #largest = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  /** What a process that was killed kept there is free again. */
+  constructor(path: string) {
+    this.#path = path;
+    try {
+      rmSync(path, { force: true });
+    } catch {
+      // A folder that is none is said by whoever writes first.
+    }
+  }
+
+  /** Keeps room for the answers of so many requests; rejects where the disk has none: then nothing may be sent. */
+  keep(requests: number): Promise<void> {
+    return this.#inTurn(async () => {
+      const each =
+        this.#largest === 0 ? FIRST_ANSWER_BYTES : Math.max(SMALLEST_ANSWER_BYTES, Math.ceil(this.#largest * MARGIN));
+      const wanted = Math.min(MOST_BYTES, requests * (each + LINE_BYTES));
+      const before = this.#size;
+      if (wanted <= before) return;
+      try {
+        await this.#grow(wanted);
+      } catch (error) {
+        await this.#shrink(before).catch(() => undefined);
+        if (!isFull(error)) throw error;
+        throw new Error(
+          `The disk of ${dirname(this.#path)} has no room for the answers of ${requests} request(s) in flight; nothing was sent. Free ${Math.ceil((wanted - before) / 1e6)} MB and run the same command again`,
+          { cause: error },
+        );
+      }
+    });
+  }
+
+  /** Writes an answer of so many bytes, into the room kept for it where there is no other. */
+  async into(bytes: number, write: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        await write();
+        this.#largest = Math.max(this.#largest, bytes);
+        return;
+      } catch (error) {
+        if (!isFull(error) || this.#size === 0) throw error;
+        await this.#inTurn(() => this.#shrink(this.#size - bytes - LINE_BYTES));
+      }
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#inTurn(async () => {
+      const file = this.#file;
+      this.#file = null;
+      this.#size = 0;
+      if (!file) return;
+      await file.close();
+      rmSync(this.#path, { force: true });
+    });
+  }
+
+  async #grow(to: number): Promise<void> {
+    await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
+    this.#file ??= await open(this.#path, 'w', 0o600);
+    // No zeros: some file systems keep no room for them.
+    const block = randomFillSync(Buffer.alloc(Math.min(BLOCK_BYTES, to - this.#size)));
+    while (this.#size < to) {
+      const { bytesWritten } = await this.#file.write(block, 0, Math.min(block.length, to - this.#size), this.#size);
+      this.#size += bytesWritten;
+    }
+    await this.#file.datasync();
+  }
+
+  async #shrink(to: number): Promise<void> {
+    this.#size = Math.max(0, to);
+    await this.#file?.truncate(this.#size);
+    await this.#file?.datasync();
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes(String((error as NodeJS.ErrnoException)?.code));
+}

@@ -1,0 +1,26 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, it, onTestFinished } from 'vitest';
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+it('fault 46: a disk that is filled while requests are in flight has room for their answers, and for no further request', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-full-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  // A small disk of its own, which ends with the process.
+  const script = 'mount -t tmpfs -o size=16m tmpfs "$1" && exec "$2" "$3" "$1"';
+  const args = ['-rm', 'sh', '-c', script, 'sh', dir, process.execPath, join(here, 'full-disk.mjs')];
+  const { stdout } = await promisify(execFile)('unshare', args);
+  expect(JSON.parse(stdout)).toEqual({
+    failures: [],
+    refused: expect.stringMatching(
+      /no room for the answers of 2 request\(s\) in flight; nothing was sent\. Free \d MB/,
+    ),
+    kept: 6,
+    after: 'bought',
+  });
+});
