@@ -4,15 +4,15 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { stringify } from 'csv-stringify/sync';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.js';
-import { enrich } from './command.js';
-import { Folder, plainRows } from './folder.js';
-import { boughtAgain, openSetting } from './setting.js';
-import { startTemporal } from './temporal.js';
+import { startSandbox } from '../../../src/sandbox/index.js';
+import { enrich } from '../../support/jobs/command.js';
+import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { boughtAgain, openSetting } from '../../support/jobs/setting.js';
+import { openTemporal } from '../../support/temporal.js';
 
 let temporal: TestWorkflowEnvironment;
 beforeAll(async () => {
-  temporal = await startTemporal();
+  temporal = await openTemporal();
 });
 afterAll(() => temporal?.teardown());
 

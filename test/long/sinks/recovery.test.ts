@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Sink, SinkUnusable } from '../../src/core/sink.js';
-import { readSlice } from '../../src/rows/index.js';
-import { createDuckDbSink, createPostgresSink } from '../../src/sinks/index.js';
-import { type PostgresServer, startPostgres } from '../support/postgres-server.mjs';
-import { pgQuery } from './pg-query.js';
-import { batchOf, buySlice, exported, runJob, Service, sha256, stageText } from './row-job.js';
+import { type Sink, SinkUnusable } from '../../../src/core/sink.js';
+import { readSlice } from '../../../src/rows/index.js';
+import { createDuckDbSink, createPostgresSink } from '../../../src/sinks/index.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { pgQuery } from '../../support/sinks/pg-query.js';
+import { batchOf, buySlice, exported, runJob, Service, sha256, stageText } from '../../support/sinks/row-job.js';
 
 let server: PostgresServer;
 beforeAll(async () => {
