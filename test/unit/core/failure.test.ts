@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type CallFacts, classify } from '../../../src/core/failure.js';
+import { type CallFacts, classify, transientTags } from '../../../src/core/failure.js';
 
 const answered = (status: number, tag: string | null = null): CallFacts => ({
   phase: 'answer',
@@ -10,6 +10,8 @@ const answered = (status: number, tag: string | null = null): CallFacts => ({
 
 describe('what a failed call means', () => {
   it.each([
+    [204, null, 'InvalidRequest', false, 'never', false],
+    [300, null, 'NotFound', false, 'never', false],
     [301, null, 'NotFound', false, 'never', false],
     [400, null, 'InvalidRequest', false, 'never', false],
     [401, 'INVALID_API_KEY', 'Unauthorized', false, 'never', false],
@@ -18,7 +20,10 @@ describe('what a failed call means', () => {
     [402, 'X402_PAYMENT_REQUIRED', 'ApiKeyMissing', false, 'never', false],
     [403, 'FEATURE_DISABLED', 'Unauthorized', false, 'never', false],
     [404, 'NOT_FOUND', 'NotFound', false, 'never', false],
+    [407, null, 'Unauthorized', false, 'never', false],
+    [408, null, 'ServiceUnavailable', true, 'maybe', false],
     [409, null, 'InvalidRequest', false, 'never', false],
+    [410, null, 'NotFound', false, 'never', false],
     [422, 'FETCH_DOCUMENT_ERROR', 'InvalidRequest', false, 'never', false],
     [429, 'RATE_LIMIT_EXCEEDED', 'RateLimited', true, 'never', true],
     [429, 'CONCURRENCY_LIMIT_REACHED', 'RateLimited', true, 'never', false],
@@ -38,25 +43,48 @@ describe('what a failed call means', () => {
   });
 
   it('never counts a call as charged that did not reach the service', () => {
-    expect(classify({ phase: 'refused', status: null, tag: null, retryAfterMs: null })).toMatchObject({
+    const unsent = { status: null, tag: null, retryAfterMs: null };
+    expect(classify({ phase: 'refused', ...unsent })).toMatchObject({
+      type: 'InvalidRequest',
       retry: false,
       charged: 'never',
     });
-    expect(classify({ phase: 'connect', status: null, tag: null, retryAfterMs: null })).toMatchObject({
+    expect(classify({ phase: 'connect', ...unsent })).toMatchObject({
+      type: 'ServiceUnavailable',
       retry: true,
       charged: 'never',
     });
   });
 
   it('counts a call without a whole answer as perhaps charged', () => {
-    expect(classify({ phase: 'sent', status: null, tag: null, retryAfterMs: null })).toMatchObject({
-      retry: true,
-      charged: 'maybe',
-    });
-    expect(classify({ ...answered(200), truncated: true })).toMatchObject({
-      type: 'ServiceUnavailable',
-      charged: 'maybe',
-    });
-    expect(classify({ ...answered(200), wrongShape: true })).toMatchObject({ type: 'ResponseShape', retry: false });
+    const lost = { type: 'ServiceUnavailable', retry: true, charged: 'maybe' };
+    expect(classify({ phase: 'sent', status: null, tag: null, retryAfterMs: null })).toMatchObject(lost);
+    expect(classify({ ...answered(200), truncated: true })).toMatchObject(lost);
+  });
+
+  it('never asks again for an answer that came whole but can’t be read, and counts it as charged', () => {
+    const unread = { type: 'ResponseShape', retry: false, charged: 'maybe' };
+    expect(classify({ ...answered(200), wrongShape: true })).toMatchObject(unread);
+  });
+});
+
+describe('a failed row is asked for again with --retry-failed', () => {
+  it.each([
+    ['its page was slow', ['CRAWL_TIMEOUT', 'CRAWL_LIVECRAWL_TIMEOUT', 'CRAWL_HTTP_504']],
+    ['its server was busy or broken', ['CRAWL_HTTP_429', 'CRAWL_HTTP_500', 'CRAWL_HTTP_502', 'CRAWL_HTTP_503']],
+    ['nobody knows what failed', ['CRAWL_UNKNOWN_ERROR', 'MISSING_FROM_RESPONSE', 'UNKNOWN_OUTCOME', 'DEFAULT_ERROR']],
+    ['its run ended without a result', ['RUN_FAILED', 'RUN_CANCELLED', 'RUN_GONE']],
+    ['the request was refused', ['INVALID_REQUEST', 'INVALID_REQUEST_BODY', 'INVALID_URLS']],
+    ['the run before it was not there yet', ['PREVIOUS_RUN_NOT_FOUND', 'PREVIOUS_RUN_NOT_COMPLETED']],
+  ])('where %s', (_why, tags) => {
+    expect(tags.filter((tag) => !transientTags.includes(tag))).toEqual([]);
+  });
+
+  it.each([
+    ['the page is not there', ['CRAWL_NOT_FOUND', 'CRAWL_HTTP_404', 'CRAWL_HTTP_410']],
+    ['the page is closed to the service', ['CRAWL_HTTP_401', 'CRAWL_HTTP_403', 'SOURCE_NOT_AVAILABLE']],
+    ['an answer was paid for that nobody can read', ['RESPONSE_SHAPE']],
+  ])('never where %s', (_why, tags) => {
+    expect(tags.filter((tag) => transientTags.includes(tag))).toEqual([]);
   });
 });

@@ -32,6 +32,7 @@ describe('how much of a window is walked', () => {
     ['newest first', [now - 1000, now - hour / 4], hour / 4],
     ['oldest first', [now - hour, now - hour / 4], (3 * hour) / 4],
     ['in nearly that order', [now - 3000, now - hour / 4, now - hour / 5], hour / 4],
+    ['newest first but for one', [now - 3000, now - 2000, now - hour / 4], hour / 4],
     ['outside of it', [now - hour / 4, now - 3 * hour], hour],
   ])('is told by the times of its latest page: %s', (_, times, covered) => {
     expect(coveredMs(span, times)).toBe(covered);
@@ -84,7 +85,30 @@ describe('splitting a window', () => {
     expect(lengths.slice(0, -1).every((length, index) => length === 2 * (lengths[index + 1] as number))).toBe(true);
   });
 
+  it('makes no part shorter than a second', () => {
+    const crowd = { hasMore: true, times: new Array<number>(8).fill(now) };
+    expect(splitSpan({ from: now - 2500, to: now }, crowd)).toEqual([
+      { from: now - 2500, to: now - 1250 },
+      { from: now - 1250, to: now },
+    ]);
+  });
+
+  it('goes back no further than 1970', () => {
+    const crowd = { hasMore: true, times: new Array<number>(8).fill(1) };
+    expect(splitSpan({ from: null, to: 6500 }, crowd)).toEqual([
+      { from: null, to: 3500 },
+      { from: 3500, to: 5500 },
+      { from: 5500, to: 6500 },
+    ]);
+    expect(splitSpan({ from: null, to: 3000 }, crowd)?.[0]).toEqual({ from: null, to: 0 });
+  });
+
   it('halves what is long enough, and nothing without a beginning', () => {
+    expect(halve({ from: now - 2000, to: now })).toEqual([
+      { from: now - 2000, to: now - 1000 },
+      { from: now - 1000, to: now },
+    ]);
+    expect(halve({ from: now - 1999, to: now })).toBeNull();
     expect(halve({ from: 0, to: 10_000 })).toEqual([
       { from: 0, to: 5000 },
       { from: 5000, to: 10_000 },
@@ -108,6 +132,18 @@ describe('what a sync reads next', () => {
     expect(planSync({ watermark, sweptAt: null }, now)).toEqual(swept);
     const old = now - 100 * hour;
     expect(planSync({ watermark: old, sweptAt: null }, now)?.from).toBe(old - OVERLAP_MS);
+  });
+
+  it('begins a quarter of an hour before the watermark and ends a minute before now', () => {
+    const marks = { watermark: now - hour, sweptAt: now - hour };
+    expect(planSync(marks, now)).toMatchObject({ from: now - hour - 900_000, to: now - 60_000 });
+  });
+
+  it('is nothing where the clock went back behind all that is read again', () => {
+    const marks = (watermark: number) => ({ watermark, sweptAt: now - hour });
+    expect(planSync(marks(now + 839_999), now)).toMatchObject({ from: now - 60_001, to: now - 60_000 });
+    expect(planSync(marks(now + 840_000), now)).toBeNull();
+    expect(planSync(marks(now + hour), now)).toBeNull();
   });
 
   it('never skips a moment between two runs, whatever the clocks say', () => {

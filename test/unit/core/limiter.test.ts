@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { type Draw, type Grant, idleView, type Limiter, takeTurn } from '../../../src/core/limiter.js';
+import { flatProfile, type RateProfile, rateProfiles } from '../../../src/core/rate.js';
+
+const draw: Draw = { rateClass: 'contents', weight: 1 };
+
+/** A limiter whose starts end as told, one after the other, and which notes what it is asked. */
+function scripted(ends: ('go' | 'blocked')[]) {
+  const asked: string[] = [];
+  const signals = new Set<AbortSignal | undefined>();
+  const limiter = {
+    acquire: async (wanted: Draw, signal?: AbortSignal): Promise<Grant> => {
+      asked.push('acquire');
+      signals.add(signal);
+      return { draw: wanted, startAt: asked.length, bookedAt: 0 };
+    },
+    start: async (grant: Grant, signal?: AbortSignal) => {
+      asked.push(`start ${grant.startAt}`);
+      signals.add(signal);
+      return ends.shift() ?? 'go';
+    },
+  };
+  return { limiter: limiter as Limiter, asked, signals };
+}
+
+describe('taking a turn', () => {
+  it('takes one grant and waits for its moment, under the caller’s signal', async () => {
+    const { limiter, asked, signals } = scripted(['go']);
+    const { signal } = new AbortController();
+    await takeTurn(limiter, draw, signal);
+    expect(asked).toEqual(['acquire', 'start 1']);
+    expect([...signals]).toEqual([signal]);
+  });
+
+  it('takes another grant each time that a block voids one', async () => {
+    const { limiter, asked } = scripted(['blocked', 'blocked', 'go']);
+    await takeTurn(limiter, draw);
+    expect(asked).toEqual(['acquire', 'start 1', 'acquire', 'start 3', 'acquire', 'start 5']);
+  });
+});
+
+describe('the view of a limiter that nobody uses', () => {
+  it('has all of the rate, no block, and nobody in the queue', () => {
+    expect(idleView(flatProfile(7))).toEqual({
+      profile: 'flat-7',
+      qps: 7,
+      effectiveQps: 7,
+      buckets: [{ name: 'all', qps: 7, effectiveQps: 7, used: 0 }],
+      blockedUntil: null,
+      blockReason: null,
+      waiting: 0,
+    });
+  });
+
+  it('shows the rate of the first bucket, and every bucket', () => {
+    const view = idleView(rateProfiles.public as RateProfile);
+    expect(view).toMatchObject({ profile: 'public', qps: 10, effectiveQps: 10 });
+    expect(view.buckets.map(({ name, effectiveQps }) => [name, effectiveQps])).toContainEqual(['contents', 100]);
+    expect(idleView({ name: 'none', buckets: [] })).toMatchObject({ qps: 0, effectiveQps: 0, buckets: [] });
+  });
+});

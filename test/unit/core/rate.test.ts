@@ -1,0 +1,127 @@
+import { fc, test as property } from '@fast-check/vitest';
+import { describe, expect, it } from 'vitest';
+import { bucketsFor, flatProfile, limitOf, type RateProfile, rateProfiles, withKeyLimit } from '../../../src/core/rate.js';
+import { ease, recovered } from '../../../src/core/slack.js';
+import { bucketView, newBucket, stillWaits } from '../../../src/core/turns.js';
+
+const namesOf = (profile: RateProfile, rateClass: string) => bucketsFor(profile, rateClass).map(({ name }) => name);
+const qpsOf = (profile: RateProfile | undefined, rateClass: string) =>
+  profile ? bucketsFor(profile, rateClass).map(({ qps }) => qps) : null;
+
+describe('the rate profiles', () => {
+  it.each(['search', 'contents', 'agent', 'unheard-of'])(
+    'a flat profile has one limit for all, also %s',
+    (rateClass) => {
+      expect(qpsOf(flatProfile(7), rateClass)).toEqual([7]);
+      expect(qpsOf(rateProfiles.contract, rateClass)).toEqual([10]);
+      expect(qpsOf(rateProfiles.boost, rateClass)).toEqual([25]);
+    },
+  );
+
+  it('have names that tell their numbers, and are found by name', () => {
+    expect(flatProfile(7).name).toBe('flat-7');
+    expect(withKeyLimit(flatProfile(7), 3).name).toBe('flat-7+key-3');
+    for (const [name, profile] of Object.entries(rateProfiles)) expect(profile.name).toBe(name);
+  });
+
+  it.each([
+    ['search', [10]],
+    ['search.deep', [10, 5]],
+    ['answer', [10]],
+    ['default', [10]],
+    ['contents', [100]],
+    ['agent', [10]],
+    ['websets', [20]],
+  ])('the public one limits %s as the service’s table does', (rateClass, qps) => {
+    expect(qpsOf(rateProfiles.public, rateClass)).toEqual(qps);
+  });
+
+  it('takes a class that the service’s table does not name for one of its slowest, never for a free one', () => {
+    expect(namesOf(rateProfiles.public as RateProfile, 'unheard-of')).toEqual(['search']);
+    expect(namesOf({ name: 'none', buckets: [] }, 'search')).toEqual([]);
+  });
+
+  it('lets every call of a key with a limit of its own draw from both limits', () => {
+    const flat = withKeyLimit(flatProfile(10), 3);
+    expect(namesOf(flat, 'search')).toEqual(['all', 'key']);
+    const table = withKeyLimit(rateProfiles.public as RateProfile, 3);
+    expect(namesOf(table, 'contents')).toEqual(['contents', 'key']);
+    expect(namesOf(table, 'unheard-of')).toEqual(['search', 'key']);
+    expect(table.buckets.at(-1)).toMatchObject({ of: 'key', qps: 3 });
+  });
+
+  it.each([
+    [10, 10],
+    [2.9, 2],
+    [1, 1],
+    [0.2, 1],
+  ])('%d units a second are %d whole ones, one at least', (qps, limit) => {
+    expect(limitOf({ name: 'any', qps, classes: ['*'] })).toBe(limit);
+  });
+});
+
+describe('going slower while the service queues calls', () => {
+  it('adds a hundredth of a second for each queued answer, a quarter at most', () => {
+    const slack = { slack: 0, slackAt: 0 };
+    ease(slack, 1000, 3);
+    expect(slack).toEqual({ slack: 0.03, slackAt: 1000 });
+    ease(slack, 1000, 1000);
+    expect(recovered(slack, 1000)).toBeCloseTo(0.24);
+  });
+
+  it('is over half a minute after the last queued answer, and half over after half of that', () => {
+    const slack = { slack: 0.24, slackAt: 1000 };
+    expect(recovered(slack, 1000)).toBeCloseTo(0.24);
+    expect(recovered(slack, 16_000)).toBeCloseTo(0.12);
+    expect(recovered(slack, 31_000)).toBe(0);
+    expect(recovered(slack, 99_000)).toBe(0);
+  });
+
+  it('takes a new queued answer on top of what is left, not of what was', () => {
+    const slack = { slack: 0.24, slackAt: 0 };
+    ease(slack, 15_000, 1);
+    expect(slack.slack).toBeCloseTo(0.13);
+  });
+
+  it('does not grow where the clock goes back', () => {
+    expect(recovered({ slack: 0.1, slackAt: 5000 }, 1000)).toBeCloseTo(0.1);
+  });
+});
+
+describe('what a bucket shows of itself', () => {
+  const bucket = { name: 'all', qps: 4, classes: ['*'] };
+
+  it('counts the units that started within the last second, not the ones booked ahead', () => {
+    const state = { ...newBucket(4, 0), ring: [1000, 1001, 2000, 2001] };
+    expect(bucketView(bucket, state, 2000)).toMatchObject({ name: 'all', qps: 4, used: 2 });
+    expect(bucketView(bucket, state, 2001).used).toBe(2);
+    expect(bucketView(bucket, state, 9000).used).toBe(0);
+  });
+
+  it('tells the rate that its margin and slack leave', () => {
+    const state = { ...newBucket(4, 0), margin: 0.05, slack: 0.2, slackAt: 0 };
+    expect(bucketView(bucket, state, 0).effectiveQps).toBeCloseTo(4 / 1.25);
+    expect(bucketView(bucket, state, 60_000).effectiveQps).toBeCloseTo(4 / 1.05);
+    expect(bucketView({ ...bucket, qps: 4.8 }, newBucket(4, 0), 0).effectiveQps).toBe(4);
+  });
+
+  it('begins full, without a margin and with nobody in its queue', () => {
+    expect(newBucket(3, 50)).toEqual({ ring: [50, 50, 50], margin: 0, slack: 0, slackAt: 50, turns: [] });
+  });
+
+  it('keeps a place for a tenth of a second beyond the time it was due', () => {
+    const turn = { who: 'a', weight: 1, passed: 0, due: 1000, waiting: 1 };
+    expect([999, 1100, 1101].map((now) => stillWaits(turn, now))).toEqual([true, true, false]);
+  });
+});
+
+property.prop([fc.integer({ min: 1, max: 50 }), fc.double({ min: 0.1, max: 100, noNaN: true })])(
+  'no profile leaves a class without a limit',
+  (key, qps) => {
+    for (const profile of [flatProfile(qps), ...Object.values(rateProfiles)]) {
+      const named = bucketsFor(withKeyLimit(profile, key), 'whatever');
+      expect(named.filter(({ of }) => of !== 'key')).toHaveLength(1);
+      expect(named.filter(({ of }) => of === 'key')).toHaveLength(1);
+    }
+  },
+);
