@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createPurchase, InFlight, type Order } from '../../../src/activities/index.js';
-import type { Progress } from '../../../src/activities/purchase.js';
+import { InFlight } from '../../../src/activities/in-flight.js';
+import type { Order } from '../../../src/activities/order.js';
+import { createPurchase, type Progress } from '../../../src/activities/purchase.js';
 import { OverBudget, type SpendCap } from '../../../src/core/spend.js';
 import {
   cutOff,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createPurchase, InFlight } from '../../../src/activities/index.js';
-import type { Bought } from '../../../src/activities/purchase.js';
+import { InFlight } from '../../../src/activities/in-flight.js';
+import { type Bought, createPurchase } from '../../../src/activities/purchase.js';
 import { contentsEndpoint } from '../../../src/api/contents.js';
 import { ApiError } from '../../../src/api/errors.js';
 import {

@@ -19,13 +19,12 @@ import { createTransport, type TransportOptions } from '../../../src/api/transpo
 import type { Json } from '../../../src/core/json.js';
 import type { Limiter } from '../../../src/core/limiter.js';
 import { pricesAt } from '../../../src/core/prices.js';
-import { flatProfile } from '../../../src/core/rate.js';
 import { Secret } from '../../../src/core/secret.js';
 import { FileJournal } from '../../../src/store/file-journal.js';
 import { FileSecrets } from '../../../src/store/file-secrets.js';
-import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
 import { MemorySlots } from '../../../src/store/memory-slots.js';
 import { sha256 } from '../../../src/worker/sha256.js';
+import { idleLimiter } from '../store/idle-limiter.js';
 
 export type Fields = Record<string, Json>;
 export type Result = { readonly data: Fields; readonly costDollars: number };
@@ -51,7 +50,7 @@ export class ActivitySetting {
   worker(
     options: Pick<TransportOptions, 'baseUrl'> & Partial<TransportOptions>,
     origin = 'sandbox',
-    limiter: Limiter = new MemoryLimiter(flatProfile(1000)),
+    limiter: Limiter = idleLimiter(),
   ): ActivityDeps {
     const { journal } = this;
     const [inFlight, health, halt] = [new InFlight(10), new ServiceHealth(), new Halt()];

@@ -2,14 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { Halt, InFlight, type Order, ServiceHealth, type Unit } from '../../../src/activities/index.js';
+import { Halt } from '../../../src/activities/halt.js';
+import { InFlight } from '../../../src/activities/in-flight.js';
+import type { Order, Unit } from '../../../src/activities/order.js';
 import type { Bought, Control, PurchaseDeps } from '../../../src/activities/purchase.js';
+import { ServiceHealth } from '../../../src/activities/service-health.js';
 import { contentsEndpoint } from '../../../src/api/contents.js';
 import { ApiError } from '../../../src/api/errors.js';
 import type { CallFacts } from '../../../src/core/failure.js';
-import { flatProfile } from '../../../src/core/rate.js';
 import { FileJournal } from '../../../src/store/file-journal.js';
-import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+import type { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+import { idleLimiter } from '../store/idle-limiter.js';
 
 const root = mkdtempSync(join(tmpdir(), 'searchflow-purchase-'));
 const open: FileJournal[] = [];
@@ -70,7 +73,7 @@ export async function setting(dir = newDir()): Promise<Setting> {
   const sent: string[][] = [];
   return {
     journal,
-    limiter: new MemoryLimiter(flatProfile(1000)),
+    limiter: idleLimiter(),
     inFlight: new InFlight(50),
     health: new ServiceHealth(),
     halt: new Halt(),

@@ -1,0 +1,222 @@
+import { describe, expect, it } from 'vitest';
+import type { Bought, Order, RunFacts, Slow, Start, StartToFind, Unit } from '../../../src/activities/order.js';
+import { createPurchase } from '../../../src/activities/purchase.js';
+import { answered, cutOff, failure, type Setting, setting, success, unit } from '../../support/activities/purchase-setting.js';
+
+type Script = Partial<Pick<Slow, 'start' | 'follow' | 'find' | 'bound' | 'startsNothing'>> & {
+  take?(signal: AbortSignal): Promise<void>;
+};
+
+/** A service that runs on after its start, made of functions. `course`: what was asked of it and of the places, in order. */
+async function world(script: Script = {}, of?: Setting) {
+  const s = of ?? (await setting());
+  const course: string[] = [];
+  const starts: Start[] = [];
+  const sought: StartToFind[] = [];
+  const followed: { readonly facts: RunFacts; readonly startedAt: number }[] = [];
+  const slow: Slow = {
+    async start(one, start, signal) {
+      course.push(`start ${one.unit}`);
+      starts.push(start);
+      return script.start ? script.start(one, start, signal) : { run: `run ${starts.length}`, requestId: 'req' };
+    },
+    async follow(one, facts, startedAt, signal) {
+      course.push(`follow ${facts.run}`);
+      followed.push({ facts, startedAt });
+      return script.follow ? script.follow(one, facts, startedAt, signal) : success([one], 700);
+    },
+    async find(one, start, signal) {
+      sought.push(start);
+      return script.find ? script.find(one, start, signal) : null;
+    },
+    bound: script.bound ?? (() => null),
+    startsNothing: script.startsNothing ?? false,
+    places: {
+      async take(_, signal) {
+        course.push('take');
+        await script.take?.(signal);
+      },
+      async name(_, run) {
+        course.push(`name ${run}`);
+      },
+      async free() {
+        course.push('free');
+      },
+      async refused() {},
+    },
+  };
+  const send = async (): Promise<Bought> => {
+    throw new Error('it is started, not sent');
+  };
+  return {
+    ...s,
+    course,
+    starts,
+    sought,
+    followed,
+    buy: (names: readonly string[] = ['a'], changes: Partial<Order> = {}, control: Partial<typeof s.control> = {}) =>
+      createPurchase({ ...s, random: () => -1.5 })(
+        s.order(send, { units: names.map(unit), unitsPerRequest: 1, timeoutMs: 1, slow, ...changes }),
+        { ...s.control, ...control },
+      ),
+    totals: () => s.journal.totals('job/'),
+    record: async (name: string) => {
+      const { key } = unit(name);
+      return (await s.journal.read([key])).get(key);
+    },
+    /** Stops the purchase once its run is followed, as somebody who cancels would. */
+    untilStopped: (_: Unit, __: RunFacts, ___: number, signal: AbortSignal) =>
+      new Promise<Bought>((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+        s.stop.abort(new Error('stopped'));
+      }),
+  };
+}
+const lost = () => Promise.reject(failure(cutOff));
+
+describe('a unit that runs on after its start', () => {
+  it('takes a place, is started and named, and frees the place when it has landed', async () => {
+    const w = await world();
+    expect(await w.buy()).toMatchObject({ complete: true, requests: 1, bought: 1, failed: 0, costMicros: 700 });
+    expect(w.course).toEqual(['take', 'start a', 'name run 1', 'follow run 1', 'free']);
+    expect(await w.totals()).toMatchObject({ openMicros: 0, costMicros: 700, unknown: [] });
+    expect(w.followed).toMatchObject([{ facts: { run: 'run 1', requestId: 'req' } }]);
+    expect(Math.abs(Date.now() - (w.followed[0]?.startedAt ?? 0))).toBeLessThan(60_000);
+  });
+
+  it('keeps its place and stays open while it runs unfollowed, and is taken over without a start', async () => {
+    const first = await world();
+    const stopped = await world({ follow: first.untilStopped }, first);
+    expect(await stopped.buy()).toMatchObject({ complete: false, bought: 0 });
+    expect(stopped.course).toEqual(['take', 'start a', 'name run 1', 'follow run 1']);
+    expect(await stopped.totals()).toMatchObject({ openMicros: 1000, unknown: [] });
+    const heir = await world({}, first);
+    const { signal } = new AbortController();
+    expect(await heir.buy(['a'], {}, { stop: signal })).toMatchObject({ complete: true, bought: 1, costMicros: 700 });
+    expect(heir.course).toEqual(['name run 1', 'follow run 1', 'free']);
+    expect(heir.followed).toEqual(stopped.followed);
+    expect(await heir.totals()).toMatchObject({ openMicros: 0, costMicros: 700, requests: 1 });
+  });
+
+  it('frees its place where its start is refused, and others go on', async () => {
+    const refuse = async ({ unit: name }: Unit) => {
+      if (name === 'bad') throw failure(answered(400, 'INVALID_REQUEST_BODY'));
+      return { run: name, requestId: null };
+    };
+    const w = await world({ start: refuse });
+    expect(await w.buy(['bad', 'good'])).toMatchObject({ complete: true, bought: 1, failed: 1, unknownOutcomes: 0 });
+    expect(w.course.filter((step) => step === 'take')).toHaveLength(2);
+    expect(w.course.filter((step) => step === 'free')).toHaveLength(2);
+    expect(await w.record('bad')).toMatchObject({ error_tag: 'INVALID_REQUEST_BODY', http_status: 400 });
+    expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [] });
+  });
+
+  it('frees its place where it is stopped before it was sent', async () => {
+    const w = await world();
+    w.halt.trip(failure(answered(401)), Date.now());
+    await expect(w.buy()).rejects.toThrow('401');
+    expect(w.course).toEqual(['take', 'free']);
+    expect(await w.totals()).toMatchObject({ openMicros: 0, requests: 0 });
+  });
+
+  it('waits for its place, says so, and starts nothing when stopped meanwhile', async () => {
+    const w = await world({
+      take: (signal) =>
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+    });
+    const told: (string | null)[] = [];
+    const progress = ({ waitingFor }: { waitingFor: string | null }) => {
+      told.push(waitingFor);
+      w.stop.abort(new Error('stopped'));
+    };
+    expect(await w.buy(['a'], {}, { progress })).toMatchObject({ complete: false, waitMs: 0 });
+    expect(told).toEqual([expect.stringContaining('no more may run at once')]);
+    expect(w.starts).toEqual([]);
+  });
+
+  it('is told to run within what its budget leaves', async () => {
+    const asked: number[] = [];
+    const w = await world({
+      bound: (_, remaining) => {
+        asked.push(remaining);
+        return 400;
+      },
+    });
+    await w.buy(['a'], { mostMicros: 5000 });
+    expect(w.starts.map(({ limitMicros }) => limitMicros)).toEqual([400]);
+    expect(asked).toEqual([1000]);
+    const unbounded = await world({ bound: () => 400 });
+    await unbounded.buy();
+    expect(unbounded.starts.map(({ limitMicros }) => limitMicros)).toEqual([null]);
+  });
+
+  it('is no more than left alone by whoever only ends what runs', async () => {
+    const w = await world({ startsNothing: true });
+    expect(await w.buy()).toMatchObject({ complete: false, requests: 0, failed: 0 });
+    expect(w.course).toEqual(['free']);
+  });
+
+  it('is a failed row of unknown cost where the service tells nothing more of its run', async () => {
+    const w = await world({ follow: async () => null });
+    expect(await w.buy()).toMatchObject({ complete: true, bought: 0, failed: 1, unknownOutcomes: 1 });
+    expect(w.course.at(-1)).toBe('free');
+    expect(await w.record('a')).toMatchObject({ error_tag: 'RUN_GONE', result: { error: expect.stringMatching(/run 1.*cost/) } });
+    expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [{ estimateMicros: 1000 }] });
+  });
+});
+
+describe('a start without an answer', () => {
+  it('is looked for by its tag and what the service said, and followed where it is found', async () => {
+    const w = await world({ start: lost, find: async () => ({ run: 'found', requestId: null }) });
+    expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0, costMicros: 700 });
+    expect(w.course).toEqual(['take', 'start a', 'name found', 'follow found', 'free']);
+    const { tag } = w.starts[0] as Start;
+    expect(w.sought).toMatchObject([{ tag, said: expect.any(String) }]);
+    expect(tag).toMatch(new RegExp(`^${unit('a').key}/.+`));
+    // Clocks differ: by five minutes at most.
+    expect(Date.now() - (w.sought[0]?.since ?? 0)).toBeGreaterThanOrEqual(300_000);
+    expect(Date.now() - (w.sought[0]?.since ?? 0)).toBeLessThan(400_000);
+  });
+
+  it('is noted once it is found: whoever takes over follows it and need not look', async () => {
+    const first = await world();
+    const find = async () => ({ run: 'found', requestId: 'its own' });
+    const stopped = await world({ start: lost, find, follow: first.untilStopped }, first);
+    await stopped.buy();
+    const heir = await world({}, first);
+    await heir.buy(['a'], {}, { stop: new AbortController().signal });
+    expect(heir.sought).toEqual([]);
+    expect(heir.followed).toMatchObject([{ facts: { run: 'found', requestId: 'its own' } }]);
+  });
+});
+
+// They wait for what may be listed late.
+describe.concurrent('a start without an answer that is not found', () => {
+  it('is made again where it certainly made nothing, with another tag, and costs nothing', async () => {
+    let calls = 0;
+    const start = async () => (++calls === 1 ? lost() : { run: 'second', requestId: null });
+    const w = await world({ start, find: async () => 'none' });
+    expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0, costMicros: 700 });
+    expect(w.sought.length).toBeGreaterThanOrEqual(2);
+    expect(new Set(w.starts.map(({ tag }) => tag)).size).toBe(2);
+    expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [], requests: 1 });
+  });
+
+  it('is never made again where nobody can tell, but given up as an unknown outcome', async () => {
+    const w = await world({ start: lost, find: async () => null });
+    expect(await w.buy()).toMatchObject({ complete: true, bought: 0, failed: 1, unknownOutcomes: 1 });
+    expect(w.starts).toHaveLength(1);
+    expect(w.course).toEqual(['take', 'start a', 'free']);
+    expect(await w.record('a')).toMatchObject({ error_tag: 'UNKNOWN_OUTCOME' });
+    expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [{ estimateMicros: 1000 }] });
+  });
+
+  it('is looked for more than once: a list may show it late', async () => {
+    let looks = 0;
+    const find = async () => (++looks < 2 ? ('none' as const) : { run: 'late', requestId: null });
+    const w = await world({ start: lost, find });
+    expect(await w.buy()).toMatchObject({ complete: true, bought: 1 });
+    expect(w.starts).toHaveLength(1);
+    expect(w.followed).toMatchObject([{ facts: { run: 'late' } }]);
+  });
+});

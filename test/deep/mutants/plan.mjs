@@ -1,0 +1,70 @@
+// What is mutated, and which tests have to notice. Paths are of the repository; one that is gone is an error, not an empty set.
+
+/** Part of the mutants that must be killed. */
+export const BAR = 0.8;
+
+/** Every mutant of these, each group with the unit tests of its subject. The bar holds for each group. */
+export const core = {
+  failure: { tests: ['test/unit/core/failure.test.ts'], files: ['src/core/failure.ts'] },
+  walk: { tests: ['test/unit/core/walk*.test.ts'], files: ['src/core/walk.ts', 'src/core/walk-window.ts'] },
+  limiter: {
+    tests: ['test/unit/core/{ring,turns,rate,backoff,limiter}.test.ts'],
+    files: [
+      'src/core/ring.ts',
+      'src/core/turns.ts',
+      'src/core/rate.ts',
+      'src/core/slack.ts',
+      'src/core/backoff.ts',
+      'src/core/limiter.ts',
+    ],
+  },
+};
+
+/** A sample over all mutants of these, with the contract tests. The bar holds for each group. */
+export const sample = {
+  purchase: {
+    tests: ['test/contract/activities/{purchase*,slow-*}.test.ts'],
+    files: [
+      'src/activities/purchase.ts',
+      'src/activities/attempt.ts',
+      'src/activities/request.ts',
+      'src/activities/purse.ts',
+      'src/activities/slow-unit.ts',
+      'src/activities/tally.ts',
+      'src/activities/waits.ts',
+      'src/activities/halt.ts',
+      'src/activities/in-flight.ts',
+      'src/activities/service-health.ts',
+    ],
+  },
+  journal: {
+    tests: [
+      'test/contract/store/file-journal.test.ts',
+      'test/contract/store/pg-{journal,journal-faults,journal-late,shared-work}.test.ts',
+    ],
+    files: [
+      'src/core/journal.ts',
+      'src/core/spend.ts',
+      'src/store/file-journal.ts',
+      'src/store/book.ts',
+      'src/store/book-bodies.ts',
+      'src/store/book-lines.ts',
+      'src/store/book-writer.ts',
+      'src/store/budget.ts',
+      'src/store/claims.ts',
+      'src/store/file-caps.ts',
+      'src/store/landed-units.ts',
+      'src/store/shelf.ts',
+      'src/store/spend-sums.ts',
+      'src/store/unit-bodies.ts',
+      'src/store/unit-index.ts',
+      'src/store/unit-record.ts',
+      'src/store/unsettled.ts',
+      'src/store/postgres/journal-values.ts',
+      'src/store/postgres/pg-books.ts',
+      'src/store/postgres/pg-journal.ts',
+      'src/store/postgres/pg-spend.ts',
+      'src/store/postgres/unit-bodies.ts',
+    ],
+  },
+};
