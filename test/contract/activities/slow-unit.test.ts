@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { Bought, Order, RunFacts, Slow, Start, StartToFind, Unit } from '../../../src/activities/order.js';
 import { createPurchase } from '../../../src/activities/purchase.js';
-import { answered, cutOff, failure, type Setting, setting, success, unit } from '../../support/activities/purchase-setting.js';
+import {
+  answered,
+  cutOff,
+  failure,
+  type Setting,
+  setting,
+  success,
+  unit,
+} from '../../support/activities/purchase-setting.js';
 
 type Script = Partial<Pick<Slow, 'start' | 'follow' | 'find' | 'bound' | 'startsNothing'>> & {
   take?(signal: AbortSignal): Promise<void>;
@@ -160,7 +168,10 @@ describe('a unit that runs on after its start', () => {
     const w = await world({ follow: async () => null });
     expect(await w.buy()).toMatchObject({ complete: true, bought: 0, failed: 1, unknownOutcomes: 1 });
     expect(w.course.at(-1)).toBe('free');
-    expect(await w.record('a')).toMatchObject({ error_tag: 'RUN_GONE', result: { error: expect.stringMatching(/run 1.*cost/) } });
+    expect(await w.record('a')).toMatchObject({
+      error_tag: 'RUN_GONE',
+      result: { error: expect.stringMatching(/run 1.*cost/) },
+    });
     expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [{ estimateMicros: 1000 }] });
   });
 });

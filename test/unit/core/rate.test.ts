@@ -1,6 +1,13 @@
 import { fc, test as property } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
-import { bucketsFor, flatProfile, limitOf, type RateProfile, rateProfiles, withKeyLimit } from '../../../src/core/rate.js';
+import {
+  bucketsFor,
+  flatProfile,
+  limitOf,
+  type RateProfile,
+  rateProfiles,
+  withKeyLimit,
+} from '../../../src/core/rate.js';
 import { ease, recovered } from '../../../src/core/slack.js';
 import { bucketView, newBucket, stillWaits } from '../../../src/core/turns.js';
 

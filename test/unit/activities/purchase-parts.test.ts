@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest';
+import { Halt } from '../../../src/activities/halt.js';
+import { InFlight } from '../../../src/activities/in-flight.js';
+import { ServiceHealth } from '../../../src/activities/service-health.js';
+import { Tally } from '../../../src/activities/tally.js';
+import { Waits } from '../../../src/activities/waits.js';
+
+const never = new AbortController().signal;
+
+describe('a refused key or an empty account', () => {
+  it('stops all that began before a person resumed, and nothing that was resumed since', () => {
+    const halt = new Halt();
+    const refused = new Error('refused');
+    expect(() => halt.check(0)).not.toThrow();
+    halt.trip(refused, 1000);
+    expect(() => halt.check(999)).toThrow(refused);
+    expect(() => halt.check(1000)).toThrow(refused);
+    expect(() => halt.check(1001)).not.toThrow();
+  });
+});
+
+describe('the places of paid requests in flight', () => {
+  /** Enters and notes the name once inside. */
+  const entering = (places: InFlight, inside: string[], name: string, signal = never) =>
+    places.enter(signal).then(() => void inside.push(name));
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+  it('are as many as allowed, and go to whoever waits longest', async () => {
+    const places = new InFlight(2);
+    const inside: string[] = [];
+    for (const name of ['a', 'b', 'c', 'd']) void entering(places, inside, name);
+    await settled();
+    expect(inside).toEqual(['a', 'b']);
+    places.leave();
+    await settled();
+    expect(inside).toEqual(['a', 'b', 'c']);
+    places.leave();
+    await settled();
+    expect(inside).toEqual(['a', 'b', 'c', 'd']);
+    places.leave();
+    places.leave();
+    for (const name of ['e', 'f', 'g']) void entering(places, inside, name);
+    await settled();
+    expect(inside.slice(4)).toEqual(['e', 'f']);
+  });
+
+  it('are not lost to whoever gives up while it waits', async () => {
+    const places = new InFlight(1);
+    const inside: string[] = [];
+    await entering(places, inside, 'a');
+    const [first, second] = [new AbortController(), new AbortController()];
+    const [gone, kept] = [entering(places, inside, 'b', first.signal), entering(places, inside, 'c', second.signal)];
+    first.abort(new Error('stopped'));
+    await expect(gone).rejects.toThrow('stopped');
+    places.leave();
+    await kept;
+    expect(inside).toEqual(['a', 'c']);
+    second.abort(new Error('too late'));
+    places.leave();
+    await entering(places, inside, 'd');
+    expect(inside).toEqual(['a', 'c', 'd']);
+  });
+
+  it('are not taken by whoever was stopped before', async () => {
+    const places = new InFlight(1);
+    await expect(places.enter(AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
+    await places.enter(never);
+  });
+});
+
+describe('a service that fails every paid call', () => {
+  /** A service that failed so often in a row, and the clock it is watched by. */
+  function failing(times: number) {
+    const clock = { now: 5000 };
+    const health = new ServiceHealth(() => clock.now);
+    for (let count = 0; count < times; count++) health.failed('well');
+    return { health, clock };
+  }
+
+  it('counts as unwell after eight failures in a row, not after seven', () => {
+    expect(failing(7).health.holdMs).toBe(0);
+    expect(failing(8).health.holdMs).toBe(1000);
+  });
+
+  it('is forgiven its failures by one answer', async () => {
+    const { health } = failing(7);
+    health.succeeded();
+    for (let count = 0; count < 7; count++) health.failed('well');
+    expect(await health.pass(never)).toBe('well');
+    health.failed('well');
+    expect(health.holdMs).toBe(1000);
+  });
+
+  it('is tried by one call after a second, then after twice as long each time, five minutes at most', async () => {
+    const { health, clock } = failing(8);
+    for (const hold of [1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000]) {
+      expect(health.holdMs).toBe(hold);
+      // Calls that were under way when it fell ill say nothing new.
+      health.failed('well');
+      expect(health.holdMs).toBe(hold);
+      clock.now += hold;
+      expect(health.holdMs).toBe(0);
+      expect(await health.pass(never)).toBe('try');
+      health.failed('try');
+    }
+  });
+
+  it('is tried by one call at a time, and by the next where that one told nothing', async () => {
+    const { health, clock } = failing(8);
+    clock.now += 1000;
+    expect(await health.pass(never)).toBe('try');
+    const second = health.pass(never);
+    expect(await Promise.race([second, new Promise((resolve) => setImmediate(resolve, 'waits'))])).toBe('waits');
+    health.undecided('well');
+    health.undecided('try');
+    expect(await second).toBe('try');
+  });
+
+  it('is well again for all who wait as soon as a try is answered', async () => {
+    const { health, clock } = failing(8);
+    clock.now += 1000;
+    const tried = await health.pass(never);
+    const others = [health.pass(never), health.pass(never)];
+    expect(tried).toBe('try');
+    health.succeeded();
+    expect(await Promise.all(others)).toEqual(['well', 'well']);
+    expect(health.holdMs).toBe(0);
+  });
+
+  it('is not waited for by whoever is stopped', async () => {
+    const { health } = failing(8);
+    const stop = new AbortController();
+    const waiting = health.pass(stop.signal);
+    stop.abort(new Error('stopped'));
+    await expect(waiting).rejects.toThrow('stopped');
+    await expect(health.pass(stop.signal)).rejects.toThrow('stopped');
+  });
+});
+
+describe('what one purchase may cost', () => {
+  const tally = Object.assign(new Tally(), { costMicros: 500, openMicros: 200, unknownMicros: 100 });
+
+  it('is what it has spent, what is in flight and what is unknown, together', () => {
+    expect(tally.over(1000, 200)).toBeNull();
+    expect(tally.over(1000, 201)).toMatchObject({ capMicros: 1000, remainingMicros: 200, openMicros: 200 });
+    expect(tally.over(600, 1)).toMatchObject({ remainingMicros: 0 });
+  });
+
+  it('is not bounded where no bound was given', () => {
+    expect(tally.over(undefined, 1e12)).toBeNull();
+  });
+
+  it('knows of each unit how often its outcome is unknown', () => {
+    tally.unknowns.set('a', 2);
+    expect([tally.unknownsOf('a'), tally.unknownsOf('b')]).toEqual([2, 0]);
+  });
+});
+
+describe('who of a purchase waits', () => {
+  it('is counted while it does, and the one that ends first is shown', async () => {
+    const waits = new Waits();
+    expect([waits.size, waits.first]).toEqual([0, null]);
+    let end: (() => void) | undefined;
+    const open = waits.during(new Promise<void>((resolve) => (end = resolve)), 'nobody knows');
+    const stop = new AbortController();
+    const long = waits.sleep(60_000, 'long', stop.signal);
+    const longer = waits.sleep(90_000, 'longer', stop.signal);
+    expect([waits.size, waits.first?.why]).toEqual([3, 'long']);
+    expect((waits.first?.until ?? 0) - Date.now()).toBeGreaterThan(1000);
+    stop.abort(new Error('stopped'));
+    await expect(long).rejects.toThrow();
+    await expect(longer).rejects.toThrow();
+    expect([waits.size, waits.first]).toEqual([1, { until: Number.POSITIVE_INFINITY, why: 'nobody knows' }]);
+    end?.();
+    await open;
+    expect(waits.size).toBe(0);
+  });
+});
