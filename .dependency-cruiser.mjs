@@ -6,17 +6,18 @@
 /** Our folders, plus `index`: whose values each may import beside its own, whose types besides, and what it never may. */
 const table = {
   core: { values: [], never: ['node', 'zod', 'temporal'] },
+  files: { values: [], never: ['zod', 'temporal', 'drivers'] },
   api: { values: ['core'], never: ['temporal'] },
-  rows: { values: ['core'], never: ['temporal'] },
+  rows: { values: ['core', 'files'], never: ['temporal'] },
   postgres: { values: ['core'], never: ['temporal'] },
-  store: { values: ['core', 'postgres'], never: ['temporal'] },
-  sinks: { values: ['core', 'postgres'], never: ['temporal'] },
+  store: { values: ['core', 'files', 'postgres'], never: ['temporal'] },
+  sinks: { values: ['core', 'files', 'postgres'], never: ['temporal'] },
   activities: { values: ['core', 'api', 'rows'], types: ['store', 'sinks'], never: ['drivers'] },
   workflows: { values: ['core'], types: ['activities', 'api'], never: ['node', 'zod'] },
   worker: {
-    values: ['core', 'api', 'rows', 'postgres', 'store', 'sinks', 'activities', 'workflows', 'sandbox', 'index'],
+    values: ['core', 'files', 'api', 'rows', 'postgres', 'store', 'sinks', 'activities', 'workflows', 'sandbox', 'index'],
   },
-  cli: { values: ['core', 'worker', 'sandbox'], types: 'all' },
+  cli: { values: ['core', 'files', 'worker', 'sandbox'], types: 'all' },
   sandbox: { values: ['core', 'api'], never: ['temporal'] },
   index: { values: ['core', 'api', 'store/memory-limiter'], types: 'all', never: ['temporal'] },
 };

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { Secret } from '../core/secret.js';
+import { withLock } from '../files/process-lock.js';
+import { writeDurably } from '../files/write-durably.js';
 import type { SandboxOptions } from '../sandbox/index.js';
 import { contentsQps } from '../worker/config.js';
-import { withLock } from '../worker/folder-lock.js';
 import type { RuntimeConfig } from '../worker/runtime-types.js';
 
 /** What a sandbox says it sold; dollars in whole millionths. */
@@ -86,7 +87,7 @@ async function joinOrStart(
     qps: contentsQps(config.rate),
     latencyMs: LATENCY_MS,
     retryAfter: 'seconds',
-    events: { count: EVENTS, ...historyOf(folder) },
+    events: { count: EVENTS, ...(await historyOf(folder)) },
   };
   // Where it was before, if it can be: workers that share a store go on asking there.
   const before = at ?? running;
@@ -96,9 +97,7 @@ async function joinOrStart(
     : at === null
       ? sameAgain().catch(() => startThread(options))
       : sameAgain());
-  const draft = `${announced}.${process.pid}`;
-  writeFileSync(draft, JSON.stringify({ pid: process.pid, url: thread.url }), { mode: 0o600 });
-  renameSync(draft, announced);
+  await writeDurably(announced, JSON.stringify({ pid: process.pid, url: thread.url }));
   return { url: thread.url, thread };
 }
 
@@ -107,11 +106,11 @@ const EVENTS = 5000;
 const HISTORY_MS = 30 * 86_400_000;
 
 /** The past does not change when the sandbox is started anew: its history ends when it was started first. */
-function historyOf(folder: string): { readonly from: string; readonly to: string } {
+async function historyOf(folder: string): Promise<{ readonly from: string; readonly to: string }> {
   const file = join(folder, 'history-ends.txt');
   const known = existsSync(file) ? Date.parse(readFileSync(file, 'utf8')) : Number.NaN;
   const to = Number.isFinite(known) ? known : Date.now();
-  if (to !== known) writeFileSync(file, new Date(to).toISOString(), { mode: 0o600 });
+  if (to !== known) await writeDurably(file, new Date(to).toISOString());
   return { from: new Date(to - HISTORY_MS).toISOString(), to: new Date(to).toISOString() };
 }
 

@@ -1,7 +1,7 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdir, rm } from 'node:fs/promises';
 import { DigestMap } from '../core/digest-map.js';
 import type { Sha256 } from '../core/unit-key.js';
+import { moveDurably, writeDurably } from '../files/write-durably.js';
 import { CsvError } from './csv-error.js';
 import { type CsvRecord, CsvRecords } from './csv-records.js';
 import { TextDecoding } from './decode.js';
@@ -63,9 +63,7 @@ export async function stageCsv(options: StageOptions): Promise<StageManifest> {
         contentHash: source.contentHash(),
       };
       await writeDurably(manifestFile(draft), `${JSON.stringify(manifest)}\n`);
-      await syncDirectory(draft);
-      await rename(draft, options.outDir);
-      await syncDirectory(dirname(options.outDir));
+      await moveDurably(draft, options.outDir);
       return manifest;
     } finally {
       await writer.abandon();
@@ -173,25 +171,4 @@ function checkDelimiter(delimiter: string | null): string | null {
   throw new CsvError(
     `The delimiter must be one character other than a quote or line break, not ${JSON.stringify(delimiter)}`,
   );
-}
-
-async function writeDurably(path: string, text: string): Promise<void> {
-  const file = await open(path, 'w', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r');
-  try {
-    await directory.sync();
-  } catch {
-    // Windows and some file systems can't sync a directory; the files themselves are durable.
-  } finally {
-    await directory.close();
-  }
 }

@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { SpendCaps } from '../core/spend.js';
+import { makeFolder } from '../files/make-folder.js';
+import { writeDurably } from '../files/write-durably.js';
 
 const none: SpendCaps = { dayMicros: null, monthMicros: null };
 
@@ -25,10 +26,8 @@ export class FileCaps {
 
   async set(team: string, { dayMicros, monthMicros }: SpendCaps): Promise<void> {
     const caps = { ...this.#read(), [team]: { dayMicros, monthMicros } };
-    await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
-    const draft = `${this.#path}.${process.pid}`;
-    await writeFile(draft, `${JSON.stringify(caps, null, 2)}\n`, { mode: 0o600, flush: true });
-    await rename(draft, this.#path);
+    makeFolder(dirname(this.#path));
+    await writeDurably(this.#path, `${JSON.stringify(caps, null, 2)}\n`);
   }
 
   #read(): Readonly<Record<string, SpendCaps>> {

@@ -1,9 +1,10 @@
-import { open, rename, rm } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Secret } from '../core/secret.js';
 import { type SecretStore, SecretStoreUnusable } from '../core/secret-store.js';
-import { makeFolder } from './make-folder.js';
-import { withLock } from './process-lock.js';
+import { makeFolder } from '../files/make-folder.js';
+import { withLock } from '../files/process-lock.js';
+import { removeDrafts, writeDurably } from '../files/write-durably.js';
 
 /** What a process waits for another one that writes the same file. */
 const LOCK_MS = 10_000;
@@ -79,34 +80,9 @@ export class FileSecrets implements SecretStore {
 
   async #write(secrets: ReadonlyMap<string, string>): Promise<void> {
     makeFolder(dirname(this.#file));
-    // One name, so that what a crash left of it is gone with the next change; the lock keeps others from it.
-    const fresh = `${this.#file}.new`;
-    await rm(fresh, { force: true });
-    try {
-      const handle = await open(fresh, 'wx', 0o600);
-      try {
-        await handle.writeFile(`${JSON.stringify({ v: 1, secrets: Object.fromEntries(secrets) }, null, 2)}\n`);
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-      await rename(fresh, this.#file);
-    } catch (error) {
-      await rm(fresh, { force: true });
-      throw error;
-    }
-    await syncFolder(dirname(this.#file));
-  }
-}
-
-/** Makes a rename durable. Windows can't open folders, and needs none of it. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
+    // What a crash left would keep secrets that were removed since; the lock keeps other writers out.
+    await removeDrafts(this.#file);
+    await writeDurably(this.#file, `${JSON.stringify({ v: 1, secrets: Object.fromEntries(secrets) }, null, 2)}\n`);
   }
 }
 

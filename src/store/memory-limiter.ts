@@ -9,7 +9,7 @@ import { QueuedLimiter } from './queued-limiter.js';
 /** Keeps a block over a restart of the process; the times are Unix ms. */
 export interface BlockMemory {
   load(): { readonly until: number; readonly reason: string } | null;
-  save(until: number, reason: string): void;
+  save(until: number, reason: string): void | Promise<void>;
 }
 
 /**
@@ -60,7 +60,7 @@ class MemoryMeter implements Meter {
 
   async hold(block: Block): Promise<void> {
     this.#block = block;
-    this.#memory?.save(Date.now() + block.until - performance.now(), block.reason);
+    await this.#memory?.save(Date.now() + block.until - performance.now(), block.reason);
   }
 
   async look(): Promise<{ buckets: BucketView[]; waiting: number }> {

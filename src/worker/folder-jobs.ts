@@ -1,7 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { JobEntries, JobEntry, WalkEntry } from '../core/job-entries.js';
+import { makeFolder } from '../files/make-folder.js';
+import { writeDurably } from '../files/write-durably.js';
 import { UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 
@@ -45,7 +47,7 @@ export class FolderJobs implements JobEntries {
   }
 
   async put(entry: JobEntry): Promise<void> {
-    write(this.#dir, this.#path(entry.staged.job), entry);
+    await write(this.#dir, this.#path(entry.staged.job), entry);
   }
 
   async all(): Promise<JobEntry[]> {
@@ -55,7 +57,7 @@ export class FolderJobs implements JobEntries {
 
   /** In a folder of their own, under names of our own: ids of workflows are whatever their client likes. */
   async putWalk(entry: WalkEntry): Promise<void> {
-    write(this.#walks, join(this.#walks, `${sha256(entry.job).slice(0, 16)}.json`), entry);
+    await write(this.#walks, join(this.#walks, `${sha256(entry.job).slice(0, 16)}.json`), entry);
   }
 
   async walks(): Promise<WalkEntry[]> {
@@ -73,11 +75,9 @@ export class FolderJobs implements JobEntries {
   }
 }
 
-function write(dir: string, path: string, entry: object): void {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, JSON.stringify(entry, null, 2), { mode: 0o600 });
-  renameSync(draft, path);
+async function write(dir: string, path: string, entry: object): Promise<void> {
+  makeFolder(dir);
+  await writeDurably(path, JSON.stringify(entry, null, 2));
 }
 
 /** Longest untouched first. */

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { idleView } from '../core/limiter.js';
+import { lockHolder, tryLock } from '../files/process-lock.js';
 import { FileJournal, type FileJournalOptions } from '../store/file-journal.js';
 import { MemoryLimiter } from '../store/memory-limiter.js';
 import { MemorySlots } from '../store/memory-slots.js';
 import { damageText } from '../store/mend-book.js';
-import { lockHolder, tryLock } from '../store/process-lock.js';
 import { FolderJobs } from './folder-jobs.js';
 import { folderStages } from './folder-stages.js';
 import { blockFile, ownLimit } from './limit-owner.js';

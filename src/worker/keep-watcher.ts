@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { tryLock } from '../store/process-lock.js';
+import { tryLock } from '../files/process-lock.js';
 import type { ServerFiles } from './server-files.js';
 import { bareEnvironment } from './server-process.js';
 

@@ -1,7 +1,9 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../files/make-folder.js';
+import { lockHolder, tryLock } from '../files/process-lock.js';
+import { writeDurably } from '../files/write-durably.js';
 import type { BlockMemory } from '../store/memory-limiter.js';
-import { lockHolder, tryLock } from '../store/process-lock.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 import { teamOf } from './team.js';
@@ -34,26 +36,29 @@ export function ownLimit(whose: Whose): LimitOwner {
 /** A team's block, which outlives the process that met it. */
 export function blockFile(whose: Whose): BlockMemory {
   const path = `${limitPath(whose)}.block.json`;
+  let last: Promise<unknown> = Promise.resolve();
   return {
     load() {
       try {
         const { until, reason } = JSON.parse(readFileSync(path, 'utf8')) as { until?: unknown; reason?: unknown };
         return typeof until === 'number' ? { until, reason: String(reason) } : null;
       } catch {
-        // No file, or one that was being written when the process died: then there is no block to keep.
+        // No file, or none of ours: then there is no block to keep.
         return null;
       }
     },
     save(until, reason) {
-      const draft = `${path}.${process.pid}`;
-      writeFileSync(draft, JSON.stringify({ until, reason }), { mode: 0o600 });
-      renameSync(draft, path);
+      // One after the other: the latest block is the one that is kept.
+      const write = () => writeDurably(path, JSON.stringify({ until, reason }));
+      const saved = last.then(write, write);
+      last = saved.catch(() => undefined);
+      return saved;
     },
   };
 }
 
 function limitPath(whose: Whose): string {
   const dir = join(whose.userStateDir, 'limits');
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeFolder(dir);
   return join(dir, sha256(teamOf(whose)).slice(0, 24));
 }

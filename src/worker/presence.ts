@@ -9,7 +9,7 @@ import {
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { queryNames, workflowNames } from '../core/job.js';
 import type { WorkerHolder } from '../core/presence.js';
-import { isAlive, ownIdentity } from '../store/process-identity.js';
+import { isAlive, ownIdentity } from '../files/process-identity.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 import { teamOf } from './team.js';

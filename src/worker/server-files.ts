@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isAlive, ownIdentity, type ProcessIdentity, toIdentity } from '../store/process-identity.js';
+import { isAlive, ownIdentity, type ProcessIdentity, toIdentity } from '../files/process-identity.js';
+import { writeDurably } from '../files/write-durably.js';
 
 /** Where the embedded server of a state directory keeps what. */
 export interface ServerFiles {
@@ -54,10 +55,8 @@ export function readRecord(files: ServerFiles): ServerRecord | null {
   return { ...identity, port, uiPort: typeof uiPort === 'number' ? uiPort : null, version: String(version), binary };
 }
 
-export function writeRecord(files: ServerFiles, record: ServerRecord): void {
-  const draft = `${files.record}.${process.pid}`;
-  writeFileSync(draft, `${JSON.stringify(record)}\n`, { mode: 0o600 });
-  renameSync(draft, files.record);
+export async function writeRecord(files: ServerFiles, record: ServerRecord): Promise<void> {
+  await writeDurably(files.record, `${JSON.stringify(record)}\n`);
 }
 
 export function removeRecord(files: ServerFiles): void {

@@ -11,8 +11,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAlive, type ProcessIdentity, processStartTime, toIdentity } from '../store/process-identity.js';
-import { type ProcessLock, tryLock } from '../store/process-lock.js';
+import { isAlive, type ProcessIdentity, processStartTime, toIdentity } from '../files/process-identity.js';
+import { type ProcessLock, tryLock } from '../files/process-lock.js';
 import type { ServerFiles, ServerRecord } from './server-files.js';
 import { writeRecord } from './server-files.js';
 
@@ -60,7 +60,7 @@ export async function startServer(
     if (child.pid === undefined) throw await failed;
     const record = { pid: child.pid, startTime: processStartTime(child.pid), ...plan };
     lock.handOver(child.pid);
-    writeRecord(files, record);
+    await writeRecord(files, record);
     child.unref();
     return { record, end: () => end };
   } finally {

@@ -1,7 +1,7 @@
 import { closeSync, existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAlive } from '../store/process-identity.js';
-import { LockBusy, withLock } from '../store/process-lock.js';
+import { isAlive } from '../files/process-identity.js';
+import { LockBusy, withLock } from '../files/process-lock.js';
 import { inUse, readRecord, removeRecord, type ServerFiles, type ServerRecord } from './server-files.js';
 import { boundLog, databaseHolder, endProcess, endServer, startServer } from './server-process.js';
 

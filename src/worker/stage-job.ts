@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import type { Transport } from '../api/transport.js';
 import type { EnrichCsvInput, StagedJob } from '../core/job.js';
 import type { JobEntry } from '../core/job-entries.js';
 import { canonicalJson } from '../core/json.js';
+import { moveDurably } from '../files/write-durably.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { type StageManifest, stageCsv } from '../rows/index.js';
 import { warehouseAddress } from '../sinks/index.js';
@@ -73,7 +74,7 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
     else if (Object.keys(others).length > 0) facts.push(others);
     const generation = sha256(canonicalJson(facts)).slice(0, 12);
     const stageDir = join(stages, generation);
-    moveWhole(draft, stageDir);
+    await moveWhole(draft, stageDir);
     forgetOld(stages, generation);
     return {
       manifest,
@@ -137,10 +138,10 @@ function identify(context: StageContext, request: StageRequest): Pick<StagedJob,
 }
 
 /** Names a draft for what it holds. Whoever staged the same content before, or at the same time, has made the same files. */
-function moveWhole(draft: string, stageDir: string): void {
+async function moveWhole(draft: string, stageDir: string): Promise<void> {
   if (existsSync(join(stageDir, 'manifest.json'))) return;
   try {
-    renameSync(draft, stageDir);
+    await moveDurably(draft, stageDir);
   } catch (error) {
     if (!existsSync(join(stageDir, 'manifest.json'))) throw error;
   }

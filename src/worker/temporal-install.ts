@@ -1,6 +1,7 @@
-import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { withLock } from '../store/process-lock.js';
+import { withLock } from '../files/process-lock.js';
+import { moveDurably } from '../files/write-durably.js';
 import type { TemporalBinary } from './temporal-binary.js';
 import { buildTemporal } from './temporal-build.js';
 import { downloadTemporal } from './temporal-download.js';
@@ -55,7 +56,7 @@ export async function installTemporal(installation: Installation): Promise<Tempo
         say(`Still getting the Temporal server (${Math.round((performance.now() - started) / 1000)} s).`);
       }, PROGRESS_MS);
       try {
-        renameSync(await firstBuilt(installation), target);
+        await moveDurably(await firstBuilt(installation), target);
       } finally {
         clearInterval(progress);
         for (const name of readdirSync(dir)) if (name.startsWith(DRAFT)) discard(join(dir, name));

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { isAlive } from '../store/process-identity.js';
-import { withLock } from '../store/process-lock.js';
+import { isAlive } from '../files/process-identity.js';
+import { withLock } from '../files/process-lock.js';
 import { freePort } from './free-port.js';
 import { keepWatcher } from './keep-watcher.js';
 import { enrol, readRecord, removeRecord, type ServerFiles, type ServerRecord, serverFiles } from './server-files.js';

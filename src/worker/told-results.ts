@@ -1,6 +1,6 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from '../store/make-folder.js';
+import { makeFolder } from '../files/make-folder.js';
 
 /**
  * Which results of workflows a command of this folder has told, by the ids of their runs. A command that is killed leaves its

@@ -2,10 +2,10 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { SinkUnusable } from '../../core/sink.js';
+import { makeFolder } from '../../files/make-folder.js';
 import { checkSchema } from './check-schema.js';
 import { giveBackMemory } from './give-back-memory.js';
 import { inTransaction } from './in-transaction.js';
-import { makeFolder } from './make-folder.js';
 import { migrate } from './migrate.js';
 import { identifier, literal } from './quote.js';
 import { sinkError } from './sink-error.js';
@@ -174,7 +174,7 @@ export class Warehouse {
       );
     }
     const { DuckDBInstance } = await import('@duckdb/node-api');
-    makeFolder(dirname(this.file));
+    makeFolder(dirname(this.file), 0o777);
     // From the process-wide cache, always: a second instance on one file in one process would take the lock away from
     // the first, and both would write.
     const instance = await DuckDBInstance.fromCache(this.file, {

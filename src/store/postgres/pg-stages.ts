@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { StagedRows, Stages } from '../../core/stages.js';
+import { writeDurably } from '../../files/write-durably.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
 
 /** Contents of one job that are kept, newest first: a run that is still going may read an older one. */
@@ -97,19 +97,7 @@ function fileName(id: string): string {
 async function putFile(path: string, data: Buffer): Promise<void> {
   const folder = dirname(path);
   if (await mkdir(folder, { recursive: true, mode: 0o700 })) await removeOld(dirname(folder));
-  const draft = `${path}.${randomUUID()}`;
-  try {
-    const file = await open(draft, 'wx', 0o600);
-    try {
-      await file.writeFile(data);
-    } finally {
-      await file.close();
-    }
-    await rename(draft, path);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
+  await writeDurably(path, data);
 }
 
 async function removeOld(folder: string): Promise<void> {

@@ -4,10 +4,10 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { isAlive, processStartTime } from '../../../src/store/process-identity.js';
-import { LockBusy, lockHolder, tryLock, withLock } from '../../../src/store/process-lock.js';
+import { isAlive, processStartTime } from '../../../src/files/process-identity.js';
+import { LockBusy, lockHolder, tryLock, withLock } from '../../../src/files/process-lock.js';
 
-const built = new URL('../../../dist/store/process-lock.js', import.meta.url).href;
+const built = new URL('../../../dist/files/process-lock.js', import.meta.url).href;
 const children: ChildProcess[] = [];
 let dir: string;
 

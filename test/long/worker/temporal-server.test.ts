@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { expect, it, vi } from 'vitest';
-import { isAlive, processStartTime } from '../../../src/store/process-identity.js';
-import { lockHolder } from '../../../src/store/process-lock.js';
+import { isAlive, processStartTime } from '../../../src/files/process-identity.js';
+import { lockHolder } from '../../../src/files/process-lock.js';
 import { readRecord, removeRecord, serverFiles } from '../../../src/worker/server-files.js';
 import { TemporalServerFailed } from '../../../src/worker/temporal-server.js';
 import { serverUsers, untilGone } from '../../support/worker/server-users.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, vi } from 'vitest';
-import { isAlive } from '../../../src/store/process-identity.js';
+import { isAlive } from '../../../src/files/process-identity.js';
 import { readRecord, serverFiles } from '../../../src/worker/server-files.js';
 import { endProcess } from '../../../src/worker/server-process.js';
 import { type EmbeddedServer, ensureTemporalServer } from '../../../src/worker/temporal-server.js';

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/secret.js';
+import { draftOf } from '../../../src/files/write-durably.js';
 import { FileSecrets } from '../../../src/store/file-secrets.js';
 
 let folder: string;
@@ -64,7 +65,7 @@ it.each(['', '{"v":1,', '[]', '{"secrets":["canary"]}', '{"secrets":{"a":{"canar
 it('fault 24: what a kill left of a change is gone with the next one', async () => {
   const secrets = new FileSecrets(file);
   await secrets.put('a', new Secret('canary'));
-  await writeFile(`${file}.new`, 'half of the canary', { mode: 0o644 });
+  await writeFile(draftOf(file), 'half of the canary', { mode: 0o600 });
   await new FileSecrets(file).remove('nothing');
   expect((await readdir(join(folder, 'deeper'))).sort()).toEqual(['secrets.json', 'secrets.json.lock']);
   expect(await secrets.names()).toEqual(['a']);

@@ -1,0 +1,74 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+/**
+ * Writes a file whole or not at all: into a draft beside it, on the disk before it takes its name, its name on the disk before this
+ * resolves. The draft is made exclusively under a random name, so that no other file is ever written to. `mode` defaults to 0600.
+ */
+export async function writeDurably(
+  path: string,
+  content: string | Uint8Array,
+  { mode = 0o600 }: { readonly mode?: number } = {},
+): Promise<void> {
+  const draft = draftOf(path);
+  const file = await open(draft, 'wx', mode);
+  try {
+    try {
+      await file.writeFile(content);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+/** Gives a finished file or folder a name on its file system, durably. Replaces a file; of folders, only an empty one. */
+export async function moveDurably(from: string, to: string): Promise<void> {
+  await ((await stat(from)).isDirectory() ? syncFolder(from) : sync(from));
+  await rename(from, to);
+  await syncFolder(dirname(to));
+}
+
+/** Makes renames in a folder durable, where the system can: Windows can't open folders, and some file systems can't sync them. */
+export async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  try {
+    await sync(folder);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EACCES', 'EPERM'].includes(code)) throw error;
+  }
+}
+
+/** Removes what a killed process left of `writeDurably` to this path. Only for a caller that keeps other writers of the path out. */
+export async function removeDrafts(path: string): Promise<void> {
+  const folder = dirname(path);
+  for (const name of await readdir(folder)) {
+    if (name.startsWith(draftPrefix(path)) && name.endsWith('.draft')) await rm(join(folder, name), { force: true });
+  }
+}
+
+/** A new name beside a file for what is to become it. */
+export function draftOf(path: string): string {
+  return join(dirname(path), `${draftPrefix(path)}${randomBytes(8).toString('hex')}.draft`);
+}
+
+/** Names of drafts tell of which file they are, however long its own name is. */
+function draftPrefix(path: string): string {
+  return `.searchflow-${createHash('sha256').update(basename(path)).digest('hex').slice(0, 12)}-`;
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, process.platform === 'win32' ? 'r+' : 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

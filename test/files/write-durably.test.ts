@@ -1,0 +1,98 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { writeDurably } from '../../src/files/write-durably.js';
+
+const built = new URL('../../dist/files/write-durably.js', import.meta.url).href;
+
+function folder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-durably-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+it('replaces a file whole, with its mode, and leaves nothing beside it', async () => {
+  const dir = folder();
+  const file = join(dir, 'state.json');
+  await writeDurably(file, 'first');
+  await writeDurably(file, Buffer.from('second'), { mode: 0o640 });
+  expect(readFileSync(file, 'utf8')).toBe('second');
+  expect(statSync(file).mode & 0o777).toBe(0o640);
+  expect(readdirSync(dir)).toEqual(['state.json']);
+});
+
+it('takes away its draft where the file can not be replaced', async () => {
+  const dir = folder();
+  await expect(writeDurably(dir, 'text')).rejects.toThrow();
+  expect(readdirSync(join(dir, '..')).filter((name) => name.endsWith('.draft'))).toEqual([]);
+});
+
+it('replaces a link by the file and never writes to what the link leads to', async () => {
+  const dir = folder();
+  const [file, elsewhere] = [join(dir, 'state.json'), join(dir, 'elsewhere')];
+  writeFileSync(elsewhere, 'kept');
+  symlinkSync(elsewhere, file);
+  await writeDurably(file, 'text');
+  expect([elsewhere, file].map((path) => readFileSync(path, 'utf8'))).toEqual(['kept', 'text']);
+});
+
+// What reaches the disk in which order is only seen by the calls to the system.
+it.runIf(process.platform === 'linux' && hasStrace())(
+  'syncs the file before its name, and the folder after it',
+  async () => {
+    const dir = folder();
+    const code = `import { writeDurably } from ${JSON.stringify(built)}; await writeDurably(${JSON.stringify(join(dir, 'a'))}, 'x');`;
+    const log = join(dir, 'log');
+    execFileSync('strace', [
+      '-f',
+      '-y',
+      '-o',
+      log,
+      '-e',
+      'trace=fsync,rename',
+      process.execPath,
+      '--input-type=module',
+      '-e',
+      code,
+    ]);
+    const calls = [...readFileSync(log, 'utf8').matchAll(/(fsync|rename)\((?:\d+<([^>]*)>)?/g)].map(
+      ([, call, path]) => [call, path?.endsWith('.draft') ? 'draft' : path === dir ? 'folder' : undefined],
+    );
+    expect(calls).toEqual([
+      ['fsync', 'draft'],
+      ['rename', undefined],
+      ['fsync', 'folder'],
+    ]);
+  },
+);
+
+it('leaves a whole file, the old or a new one, when its process is killed', async () => {
+  const dir = folder();
+  const file = join(dir, 'state.json');
+  const text = (fill: string) => fill.repeat(200_000);
+  await writeDurably(file, text('a'));
+  const code = `import { writeDurably } from ${JSON.stringify(built)};
+    console.log('begun'); for (;;) for (const fill of 'bc') await writeDurably(${JSON.stringify(file)}, fill.repeat(200_000));`;
+  for (let kill = 0; kill < 3; kill++) {
+    const writer = spawn(process.execPath, ['--input-type=module', '-e', code], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(writer.stdout, 'data');
+    writer.kill('SIGKILL');
+    await once(writer, 'exit');
+    const found = readFileSync(file, 'utf8');
+    expect(['a', 'b', 'c'].map(text)).toContain(found);
+  }
+});
+
+function hasStrace(): boolean {
+  try {
+    execFileSync('strace', ['-e', 'trace=none', 'true'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
