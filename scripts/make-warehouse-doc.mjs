@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSinks } from '../dist/sinks/index.js';
+import { createWarehouses } from '../dist/sinks/index.js';
 import { startPostgres } from '../test/support/postgres-server.mjs';
 import { inRoot } from './root.mjs';
 import { readCatalogs, warehouseDoc } from './warehouse-doc.mjs';
@@ -10,7 +10,7 @@ import { readCatalogs, warehouseDoc } from './warehouse-doc.mjs';
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-doc-'));
 const server = await startPostgres();
 try {
-  const catalogs = await readCatalogs(createSinks, dir, await server.database());
+  const catalogs = await readCatalogs(createWarehouses, dir, await server.database());
   writeFileSync(inRoot('docs', 'warehouse.md'), warehouseDoc(catalogs));
 } finally {
   await server.stop();

@@ -35,10 +35,10 @@ const job = {
 };
 
 /** What the databases themselves say of a fresh warehouse: by table or view, by column. `dir` is for a DuckDB file. */
-export async function readCatalogs(createSinks, dir, postgresUrl) {
+export async function readCatalogs(createWarehouses, dir, postgresUrl) {
   const file = join(dir, 'doc.duckdb');
-  const sinks = createSinks();
-  for (const address of [file, postgresUrl]) await sinks.open(address).openJob(job, []);
+  const sinks = createWarehouses();
+  for (const address of [file, postgresUrl]) await sinks.open(address).rows.openJob(job, []);
   await sinks.close();
   return { duckDb: await duckDbCatalog(file), postgres: await postgresCatalog(postgresUrl) };
 }

@@ -1,4 +1,4 @@
-import { closeSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -86,6 +86,10 @@ export interface LockWait {
   /** Told once, after a second, who is waited for. */
   readonly say?: (sentence: string) => void;
   readonly signal?: AbortSignal;
+  /** What is locked, for messages; default: the path. */
+  readonly what?: string;
+  /** The file is removed when the lock is given back. All who take this lock must say so. */
+  readonly passing?: boolean;
 }
 
 /** Runs `fn` while holding the lock of this path, waiting for it as told. */
@@ -94,10 +98,16 @@ export async function withLock<T>(path: string, fn: () => T | Promise<T>, wait: 
   let said = false;
   for (;;) {
     const lock = tryLock(path);
+    if (lock !== null && wait.passing && !isAt(path, lock.fd)) {
+      // Its last holder removed the file while it was being opened here: that lock keeps nobody out.
+      lock.release();
+      continue;
+    }
     if (lock !== null) {
       try {
         return await fn();
       } finally {
+        if (wait.passing && isAt(path, lock.fd)) rmSync(path, { force: true });
         lock.release();
       }
     }
@@ -105,14 +115,19 @@ export async function withLock<T>(path: string, fn: () => T | Promise<T>, wait: 
     const pid = lockHolder(path)?.pid ?? null;
     const who = pid === null ? 'another process' : `PID ${pid}`;
     if (waited >= wait.waitMs) {
-      throw new LockBusy(`${path} is still held by ${who} after ${Math.round(waited / 1000)} s.`, pid);
+      throw new LockBusy(`${wait.what ?? path} is still held by ${who} after ${Math.round(waited / 1000)} s.`, pid);
     }
     if (!said && waited >= QUIET_WAIT_MS) {
       said = true;
-      wait.say?.(`Waiting for ${who}, which holds ${path}.`);
+      wait.say?.(`Waiting for ${who}, which holds ${wait.what ?? path}.`);
     }
     await delay(Math.min(POLL_MS, wait.waitMs - waited), undefined, { signal: wait.signal });
   }
+}
+
+function isAt(path: string, fd: number): boolean {
+  const [there, here] = [statSync(path, { throwIfNoEntry: false, bigint: true }), fstatSync(fd, { bigint: true })];
+  return there !== undefined && there.dev === here.dev && there.ino === here.ino;
 }
 
 function nameHolder(fd: number, holder: ProcessIdentity): void {

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 
 /**
@@ -33,6 +34,43 @@ export async function moveDurably(from: string, to: string): Promise<void> {
   await ((await stat(from)).isDirectory() ? syncFolder(from) : sync(from));
   await rename(from, to);
   await syncFolder(dirname(to));
+}
+
+/** Name beside a draft of the folder that it replaces, while it does. */
+export const ASIDE = 'aside';
+
+/**
+ * Puts a finished folder in the place of another, durably; the other one then has the name of the first. In one step where the file
+ * system can exchange names; else the other one is moved aside for a moment (see {@link ASIDE}).
+ */
+export async function swapFolders(from: string, to: string): Promise<void> {
+  await syncFolder(from);
+  const { swap } = createRequire(import.meta.url)('fs-native-extensions') as NativeSwap;
+  try {
+    await swap(from, to);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].includes(code)) throw error;
+    await moveAside(from, to);
+  }
+  await syncFolder(dirname(to));
+}
+
+async function moveAside(from: string, to: string): Promise<void> {
+  const aside = join(dirname(from), ASIDE);
+  await rename(to, aside);
+  try {
+    await rename(from, to);
+  } catch (error) {
+    await rename(aside, to);
+    throw error;
+  }
+  await rename(aside, from);
+}
+
+/** The one function used here of `fs-native-extensions`, which ships no types. */
+interface NativeSwap {
+  swap(from: string, to: string): Promise<void>;
 }
 
 /** Makes renames in a folder durable, where the system can: Windows can't open folders, and some file systems can't sync them. */

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StreamListing, TypeCount } from '../core/event-warehouse.js';
 import { SinkBusy } from '../core/sink.js';
-import { openEventPlaces } from './event-places.js';
+
 import type { RuntimeConfig } from './runtime-types.js';
+import { openWarehouses } from './warehouses.js';
 
 /** What a warehouse holds of a service's events. */
 export interface EventStatus {
@@ -16,10 +17,10 @@ const AGAIN_MS = 100;
 
 /** Reads the marks of a warehouse itself, without Temporal. Rejects with `SinkBusy` where a worker has the file all the time. */
 export async function readEventStatus(config: RuntimeConfig, into: string): Promise<EventStatus> {
-  const places = openEventPlaces(config);
+  const warehouses = openWarehouses(config, false);
   const until = Date.now() + PATIENCE_MS;
   try {
-    const warehouse = places.warehouse({ into });
+    const warehouse = warehouses.events.warehouse({ into });
     for (;;) {
       try {
         return { streams: await warehouse.streams(config.origin), types: await warehouse.counts(config.origin) };
@@ -29,6 +30,6 @@ export async function readEventStatus(config: RuntimeConfig, into: string): Prom
       }
     }
   } finally {
-    await places.close();
+    await warehouses.close();
   }
 }

@@ -8,10 +8,8 @@ import { pricesAt } from '../core/prices.js';
 import { SinkBusy } from '../core/sink.js';
 import { FileSecrets } from '../store/file-secrets.js';
 import { MemorySlots } from '../store/memory-slots.js';
-import { openEventPlaces } from './event-places.js';
 import { noteWalk } from './find-walk.js';
 import { metered } from './metrics.js';
-import { openMonitorPlaces } from './monitor-places.js';
 import { openStore } from './open-store.js';
 import { freshnessOf } from './plan.js';
 import { refuseCredentials } from './refuse-credentials.js';
@@ -81,8 +79,6 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
   const { journal, limiter, slots } = working;
   const researchSlots = new MemorySlots(RESEARCH_TASKS);
   const warehouses = openWarehouses(config, store.shared);
-  const events = openEventPlaces(config);
-  const monitors = openMonitorPlaces(config);
   const inFlight = new InFlight(config.concurrency);
   const purchase = createPurchase({ journal, limiter, inFlight, health: new ServiceHealth(), halt: new Halt() });
   const deps: ActivityDeps = {
@@ -102,14 +98,14 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
       throw new SinkBusy(`The job is one of ${staged.origin}, a worker here works on ${config.origin}`, null);
     },
     secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,
-    events,
+    events: warehouses.events,
     noteDone: async (staged) => {
       const entry = await store.entries.get(staged.job);
       if (entry?.staged.generation !== staged.generation) return;
       await store.entries.put({ ...entry, completed: staged.generation });
     },
     noteWalk: (walk, workflowId) => noteWalk(store.entries, walk, workflowId),
-    monitors,
+    monitors: warehouses.monitors,
     scratchDir,
     timeoutMs: defaultTimeouts.totalMs,
     stage: async (input, workflowId) => {
@@ -144,8 +140,6 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
       await researchSlots.close();
       await held.close();
       await warehouses.close();
-      await events.close();
-      await monitors.close();
     },
   };
 }

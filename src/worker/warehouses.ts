@@ -1,37 +1,57 @@
 import { hostname } from 'node:os';
+import type { MonitorPlaces } from '../activities/monitor-places.js';
+import type { WalkPlaces } from '../activities/walk-deps.js';
 import type { StagedJob } from '../core/job.js';
 import { type Sink, SinkBusy, SinkUnusable } from '../core/sink.js';
 import { PostgresRefused } from '../postgres/index.js';
-import { createSinks } from '../sinks/index.js';
+import { createWarehouses, type OpenedWarehouse } from '../sinks/index.js';
+import { FileSecrets } from '../store/file-secrets.js';
 import type { RuntimeConfig } from './runtime-types.js';
 
-/** The warehouses of a process, as jobs name them. */
+/** The warehouses of a process, as jobs, walks and the workflows for monitors name them; and their secret files. */
 export interface Warehouses {
   of(staged: Pick<StagedJob, 'into' | 'host'>): Sink;
+  readonly events: WalkPlaces;
+  readonly monitors: MonitorPlaces;
   close(): Promise<void>;
 }
 
 /**
  * Opens warehouses with the credentials of the configuration, which jobs don't hold. A file of another machine is `SinkBusy`: its
- * job's activities are tried again until a worker there gets them. `oneOfMany`: so is a database that this worker may not log in
+ * activities are tried again until a worker there gets them. `oneOfMany`: so is for jobs a database that this worker may not log in
  * to, since another may.
  */
 export function openWarehouses(
   { say, warehouse }: Pick<RuntimeConfig, 'say' | 'warehouse'>,
   oneOfMany: boolean,
 ): Warehouses {
-  const sinks = createSinks({
+  const warehouses = createWarehouses({
     say,
     credentialsFor: (address) => (warehouse?.shown === address ? warehouse.url : null),
   });
-  return {
-    of({ into, host }) {
-      if (host !== undefined && host !== hostname())
-        throw new SinkBusy(`The warehouse ${into} is a file on ${host}, where its job's workers must run`, null);
-      return oneOfMany ? leftToOthers(sinks.open(into), say) : sinks.open(into);
-    },
-    close: () => sinks.close(),
+  const at = ({ into, host }: Place): OpenedWarehouse => {
+    onlyHere(`The warehouse ${into}`, host);
+    return warehouses.open(into);
   };
+  return {
+    of: (staged) => (oneOfMany ? leftToOthers(at(staged).rows, say) : at(staged).rows),
+    events: { warehouse: (place) => at(place).events },
+    monitors: {
+      warehouse: (place) => at(place).monitors,
+      secrets({ file, host }) {
+        onlyHere(`The secret file ${file}`, host);
+        return new FileSecrets(file);
+      },
+    },
+    close: () => warehouses.close(),
+  };
+}
+
+type Place = Pick<StagedJob, 'into' | 'host'>;
+
+function onlyHere(what: string, host: string | undefined): void {
+  if (host !== undefined && host !== hostname())
+    throw new SinkBusy(`${what} is a file on ${host}, where a worker must run for it`, null);
 }
 
 /** The same warehouse; being refused to log in is told, and left to a worker that is not. */

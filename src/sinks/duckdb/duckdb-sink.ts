@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Freshness } from '../../core/journal.js';
-import type { Sink } from '../../core/sink.js';
-import { exportCsv } from '../export/export-csv.js';
-import { exportParquet } from '../export/export-parquet.js';
+import { type Sink, SinkBusy } from '../../core/sink.js';
+import { createExports } from '../export/create-exports.js';
 import { type AnswerRow, answersSql, knownSql, toKnownAnswer } from '../known-answers.js';
 import { checkGeneration, slicesLackingRows } from '../ledger.js';
 import { unknownJob } from '../warehouse-summary.js';
@@ -17,18 +17,22 @@ import { summarize } from './summarize.js';
 import { recordUnknown } from './unknown-outcomes.js';
 import { Warehouse } from './warehouse.js';
 
+/** How long an export waits for another process to close the file, such as one that has just exported the same. */
+const FREE_MS = 10_000;
+const POLL_MS = 200;
+
 const inKeys = 'IN (SELECT unnest($keys))';
 
 /**
  * A DuckDB file as a warehouse. It is opened for each use and closed when idle, because DuckDB lets one process at a time
- * have it: held by another, every method rejects with `SinkBusy`. One sink a file and process: see `createSinks`.
+ * have it: held by another, every method rejects with `SinkBusy`. One sink a file and process: see `createWarehouses`.
  */
 export function createDuckDbSink(options: {
   readonly file: string;
   /** Told in a sentence what takes long. */
   readonly say?: (sentence: string) => void;
 }): Sink {
-  const warehouse = new Warehouse(resolve(options.file));
+  const warehouse = Warehouse.at(resolve(options.file));
   const say = options.say ?? (() => undefined);
   const existing = (job: string) => {
     if (!warehouse.exists()) throw unknownJob(job, warehouse.file);
@@ -111,16 +115,32 @@ export function createDuckDbSink(options: {
 
     summary: async (job) => existing(job).useWhole((connection) => summarize(connection, job, warehouse.file)),
 
-    exportCsv: async (job, file) =>
-      existing(job).useWhole(async (connection) =>
-        exportCsv(connection, await jobRows(connection, job, warehouse.file), resolve(file)),
-      ),
-
-    exportParquet: async (job, dir) =>
-      existing(job).useWhole(async (connection) =>
-        exportParquet(connection, await jobRows(connection, job, warehouse.file), resolve(dir)),
-      ),
+    ...createExports({
+      into: warehouse.file,
+      say,
+      check: async (job) => void existing(job),
+      read: (job, _scratch, work) =>
+        onceFree(() =>
+          existing(job).useWhole(async (connection, grant) => {
+            const rows = await jobRows(connection, job, warehouse.file);
+            return work({ connection, rows, need: (memory) => grant({ memory }) });
+          }),
+        ),
+    }),
 
     close: () => warehouse.close(),
   };
+}
+
+/** Does what begins with opening the file, and does it again while another process has it. */
+async function onceFree<T>(work: () => Promise<T>): Promise<T> {
+  const until = performance.now() + FREE_MS;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof SinkBusy) || performance.now() > until) throw error;
+      await delay(POLL_MS);
+    }
+  }
 }

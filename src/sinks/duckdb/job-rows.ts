@@ -8,13 +8,14 @@ import { literal } from './quote.js';
 /** The rows of a job for exports, where they are. */
 export async function jobRows(connection: DuckDBConnection, job: string, warehouse: string): Promise<JobRows> {
   const reader = await connection.runAndReadAll(
-    `SELECT columns, operation, options, request, (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $job)
+    `SELECT columns, operation, options, request, input, (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $job)
      FROM searchflow_jobs WHERE job = $job`,
     { job },
   );
-  const [columns, operation, options, request, last] = reader.getRowsJson()[0] ?? [];
+  const [columns, operation, options, request, input, last] = reader.getRowsJson()[0] ?? [];
   if (columns === undefined) throw unknownJob(job, warehouse);
   return {
+    input: String(input),
     columns: columns as string[],
     results: jobColumns(
       storedShape({

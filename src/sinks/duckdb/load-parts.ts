@@ -8,7 +8,7 @@ import { type LoadBatch, TooMuchAtOnce } from '../../core/sink.js';
 import { finishSlice, type Loaded, loadSlice, unitsMissing } from './load-slice.js';
 import { makePending } from './pending.js';
 import { largest, MAX_OBJECT } from './read-files.js';
-import { LIMITS, type Warehouse } from './warehouse.js';
+import { USUAL, type Warehouse } from './warehouse.js';
 
 /** Answers that are loaded in one transaction where a slice needs more memory than a warehouse is given; a larger one goes alone. */
 const PART_BYTES = 2_097_152;
@@ -56,10 +56,10 @@ async function inParts(warehouse: Warehouse, batch: LoadBatch, freshness: Freshn
         file,
         [...part.keys].map((key) => lines.get(key) as Line),
       );
-      const memory = Number.parseInt(LIMITS.memory_limit, 10) + Math.ceil((part.bytes * MEMORY_FACTOR) / 1e6);
+      const memory = USUAL.memory + Math.ceil((part.bytes * MEMORY_FACTOR) / 1e6);
       await warehouse.transaction(
         (connection) => loadSlice(connection, { ...batch, unitFiles: [file] }, freshness, part),
-        { memory_limit: `${memory}MB` },
+        { memory },
       );
     }
   } finally {

@@ -3,12 +3,14 @@ import { dirname } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { SinkUnusable } from '../../core/sink.js';
 import { makeFolder } from '../../files/make-folder.js';
+import { realPath } from '../../files/same-file.js';
 import { checkSchema } from './check-schema.js';
-import { giveBackMemory } from './give-back-memory.js';
+import { worthGivingBack } from './give-back-memory.js';
 import { inTransaction } from './in-transaction.js';
 import { migrate } from './migrate.js';
 import { identifier, literal } from './quote.js';
 import { sinkError } from './sink-error.js';
+import { whyNoDatabase } from './why-no-database.js';
 
 /** While a warehouse is open no other process can even read it, so it is closed this soon after its last use. */
 const IDLE_MS = 250;
@@ -23,9 +25,7 @@ const LARGE_LOG_MB = 48;
  * full, which of loads of events took a fifth of the CPU: closing does, see `MERGES`. New files are in the form of
  * DuckDB 1.2, which has zstd (see `compressions`): JSON takes a sixth of the room, and less time; older files stay as they are.
  */
-export const LIMITS = {
-  memory_limit: '128MB',
-  threads: '1',
+const LIMITS = {
   checkpoint_threshold: `${LARGE_LOG_MB}MB`,
   max_vacuum_tasks: '0',
   storage_compatibility_version: 'v1.2.0',
@@ -37,8 +37,11 @@ export const LIMITS = {
  */
 const ROW_GROUP_ROWS = 6144;
 
+/** What each statement may have. */
+export const USUAL: Required<Needs> = { memory: 128, threads: 1 };
+
 /** For work on a whole job, which sorts and joins all its rows, or on contents side by side: with less it spills more, or fails. */
-const WHOLE_JOB_MEMORY = '256MB';
+const WHOLE_JOB: Needs = { memory: 256 };
 
 /** Row groups of a table that are merged when the file is closed, so that what was deleted is given back little by little. */
 const MERGES = 2;
@@ -47,27 +50,45 @@ const MERGES = 2;
 export type Lane = 'incoming' | 'state';
 const LANES: readonly Lane[] = ['incoming', 'state'];
 
-/** What some work may have more of. */
-export type Settings = Partial<Record<'memory_limit' | 'threads', string>>;
+/** What some work may have more of: memory in MB, and threads. */
+export interface Needs {
+  readonly memory?: number;
+  readonly threads?: number;
+}
 
-/** Files that are being opened in this process. */
-const opening = new Map<string, Promise<void>>();
+/** Gives the statements that follow more, where they need more than they have. */
+export type Grant = (more: Needs) => Promise<void>;
+
+type Work<T> = (connection: DuckDBConnection, grant: Grant) => Promise<T>;
+
+/** The warehouses of this process by the real paths of their files. */
+const warehouses = new Map<string, Warehouse>();
 const nothing = () => undefined;
 
 /**
- * One DuckDB file: opened for its use, closed when idle, used by one caller at a time, or one a lane. Errors leave as `SinkBusy` and
- * `SinkUnusable`.
+ * One DuckDB file, for everything in this process that works on it: opened for its use, closed when idle, used by one caller at a time, or
+ * one a lane. Errors leave as `SinkBusy` and `SinkUnusable`.
  */
 export class Warehouse {
+  /** The warehouse of a file, the same for all who ask in this process, whatever links lead to it. `file`: absolute path. */
+  static at(file: string): Warehouse {
+    const path = realPath(file);
+    const warehouse = warehouses.get(path) ?? new Warehouse(path);
+    warehouses.set(path, warehouse);
+    return warehouse;
+  }
+
   readonly file: string;
   #instance: Promise<DuckDBInstance> | null = null;
   readonly #tails: Record<Lane, Promise<unknown>> = { incoming: Promise.resolve(), state: Promise.resolve() };
   #users = 0;
   #checkpointing = false;
   #idle: NodeJS.Timeout | null = null;
+  /** What the work that runs now needs, and what the instance has been told last. */
+  readonly #needs = new Set<Needs>();
+  #told: Promise<Required<Needs>> = Promise.resolve(USUAL);
 
-  /** `file`: absolute path. */
-  constructor(file: string) {
+  private constructor(file: string) {
     this.file = file;
   }
 
@@ -76,11 +97,7 @@ export class Warehouse {
   }
 
   /** Runs `work` when it is its turn in these lanes, all of them where none are named. The connection is its own and ends with it. */
-  use<T>(
-    work: (connection: DuckDBConnection) => Promise<T>,
-    lanes: readonly Lane[] = LANES,
-    settings: Settings = {},
-  ): Promise<T> {
+  use<T>(work: Work<T>, lanes: readonly Lane[] = LANES, needs: Needs = {}): Promise<T> {
     return this.#inTurn(lanes, async () => {
       if (this.#idle !== null) clearTimeout(this.#idle);
       this.#users++;
@@ -91,9 +108,8 @@ export class Warehouse {
         });
         const connection = await (await this.#instance).connect();
         try {
-          return await withSettings(connection, settings, work);
+          return await this.#granted(connection, needs, work);
         } finally {
-          await giveBackMemory(connection);
           connection.closeSync();
           this.#checkpointLargeLog();
         }
@@ -109,13 +125,13 @@ export class Warehouse {
   }
 
   /** The same, with the memory for work on a whole job. */
-  useWhole<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
-    return this.use(work, LANES, { memory_limit: WHOLE_JOB_MEMORY });
+  useWhole<T>(work: Work<T>): Promise<T> {
+    return this.use(work, LANES, WHOLE_JOB);
   }
 
   /** The same as `use`, in one transaction. */
-  transaction<T>(work: (connection: DuckDBConnection) => Promise<T>, settings: Settings = {}): Promise<T> {
-    return this.use((connection) => inTransaction(connection, () => work(connection)), LANES, settings);
+  transaction<T>(work: Work<T>, needs: Needs = {}): Promise<T> {
+    return this.use((connection, grant) => inTransaction(connection, () => work(connection, grant)), LANES, needs);
   }
 
   /** Closes the file once what waits is done. A later use opens it again. */
@@ -149,36 +165,64 @@ export class Warehouse {
     return turn;
   }
 
+  /** Runs `work` with what it needs. */
+  async #granted<T>(connection: DuckDBConnection, needs: Needs, work: Work<T>): Promise<T> {
+    const mine: Needs[] = [];
+    const grant: Grant = async (more) => {
+      mine.push(more);
+      this.#needs.add(more);
+      await this.#tell(connection);
+    };
+    try {
+      await grant({ ...needs });
+      return await work(connection, grant);
+    } finally {
+      for (const one of mine) this.#needs.delete(one);
+      await this.#tell(connection, true).catch(nothing);
+    }
+  }
+
+  /**
+   * The one place that sets memory and threads of the instance: to the most that anybody who works now needs, one after the other. To
+   * set a limit gives memory back to the system, too, be it to what it is; `over`: where that is worth it.
+   */
+  #tell(connection: DuckDBConnection, over = false): Promise<unknown> {
+    const told = this.#told.then(async (last) => {
+      const all = [USUAL, ...this.#needs];
+      const most = (name: keyof Needs) => Math.max(...all.map((needs) => needs[name] ?? 0));
+      const [memory, threads] = [most('memory'), most('threads')];
+      if (memory !== last.memory || (over && worthGivingBack())) await connection.run(memoryLimit(memory));
+      if (threads !== last.threads) await connection.run(`SET GLOBAL threads = ${threads}`);
+      return { memory, threads };
+    });
+    // What the instance did not take, it is told again.
+    this.#told = told.catch(() => ({ memory: 0, threads: 0 }));
+    return told;
+  }
+
   async #drop(): Promise<void> {
     const instance = this.#instance;
     this.#instance = null;
     await instance?.then((one) => one.closeSync(), nothing);
   }
 
-  /** One file is opened once at a time: meanwhile its database is not there. */
   async #open(): Promise<DuckDBInstance> {
-    const opened = (opening.get(this.file) ?? Promise.resolve()).then(() => this.#openNow());
-    const over = opened.then(nothing, nothing);
-    opening.set(this.file, over);
-    try {
-      return await opened;
-    } finally {
-      if (opening.get(this.file) === over) opening.delete(this.file);
-    }
-  }
-
-  async #openNow(): Promise<DuckDBInstance> {
     if (this.file.includes('?')) {
       throw new SinkUnusable(
         `${this.file} has a question mark in its path, which DuckDB can't work with: name another file`,
       );
     }
+    const why = whyNoDatabase(this.file);
+    if (why !== null) throw new SinkUnusable(`${this.file} ${why}`);
+    this.#told = Promise.resolve(USUAL);
     const { DuckDBInstance } = await import('@duckdb/node-api');
     makeFolder(dirname(this.file), 0o777);
-    // From the process-wide cache, always: a second instance on one file in one process would take the lock away from
-    // the first, and both would write.
+    // From the process-wide cache: a second instance on one file in one process, as of somebody's own code, would take the lock away
+    // from the first, and both would write.
     const instance = await DuckDBInstance.fromCache(this.file, {
       ...LIMITS,
+      memory_limit: `${USUAL.memory}MB`,
+      threads: `${USUAL.threads}`,
       temp_directory: `${this.file}.tmp`,
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
@@ -200,23 +244,7 @@ export class Warehouse {
   }
 }
 
-/** Work with other settings of the instance than the usual ones, which come back after it. */
-async function withSettings<T>(
-  connection: DuckDBConnection,
-  settings: Settings,
-  work: (connection: DuckDBConnection) => Promise<T>,
-): Promise<T> {
-  const set = async (to: Settings) => {
-    for (const name of Object.keys(settings) as (keyof Settings)[])
-      await connection.run(`SET GLOBAL ${name} = '${to[name]}'`);
-  };
-  await set(settings);
-  try {
-    return await work(connection);
-  } finally {
-    await set(LIMITS);
-  }
-}
+const memoryLimit = (megabytes: number) => `SET GLOBAL memory_limit = '${megabytes}MB'`;
 
 /** Brings the log into the file and merges up to so many row groups of a table. What can't be written now is safe in the log. */
 async function checkpoint(instance: DuckDBInstance, merges: number): Promise<void> {

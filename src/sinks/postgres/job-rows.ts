@@ -34,14 +34,22 @@ const rows = (job: string, from: number, to: number) => `
 /** The rows of a job for exports, brought a part at a time into the file `scratch`, which the caller removes. */
 export async function jobRows(warehouse: Warehouse, job: string, scratch: string): Promise<JobRows> {
   const [record] = await warehouse.read((tx) =>
-    tx.query<{ columns: string[]; operation: string; options: Json; request: StoredRequest | null; last: string }>(
-      `SELECT columns, operation, options, request, (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $1) AS last
+    tx.query<{
+      columns: string[];
+      operation: string;
+      options: Json;
+      request: StoredRequest | null;
+      input: string;
+      last: string;
+    }>(
+      `SELECT columns, operation, options, request, input, (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $1) AS last
        FROM searchflow_jobs WHERE job = $1`,
       [job],
     ),
   );
   if (record === undefined) throw unknownJob(job, warehouse.shown);
   return {
+    input: record.input,
     columns: record.columns,
     results: jobColumns(storedShape(record)),
     last: Number(record.last),

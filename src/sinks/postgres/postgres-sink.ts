@@ -1,12 +1,7 @@
-import { mkdir, rm } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
+import { join } from 'node:path';
 import type { Freshness } from '../../core/journal.js';
 import type { Sink } from '../../core/sink.js';
-import { sinkError as fileError } from '../duckdb/sink-error.js';
-import { exportCsv } from '../export/export-csv.js';
-import { exportParquet } from '../export/export-parquet.js';
-import type { JobRows } from '../export/job-rows.js';
+import { createExports } from '../export/create-exports.js';
 import { type AnswerRow, answersSql, knownSql, toKnownAnswer } from '../known-answers.js';
 import { checkGeneration, slicesLackingRows } from '../ledger.js';
 import { unknownJob } from '../warehouse-summary.js';
@@ -15,7 +10,7 @@ import { loadSlice } from './load-slice.js';
 import { openJob, unloadedSlices } from './open-job.js';
 import { pendingKeys } from './pending.js';
 import { recordRun } from './record-run.js';
-import { withScratchDuckDb } from './scratch-duckdb.js';
+import { setMemory, withScratchDuckDb } from './scratch-duckdb.js';
 import { stale, useFreshness } from './stale.js';
 import { summarize } from './summarize.js';
 import { recordUnknown } from './unknown-outcomes.js';
@@ -28,28 +23,13 @@ const anyKey = '= ANY ($1::text[])';
  * schema `searchflow` where none is named. Several processes may load into it at once. While the database is away or locked every
  * method waits, then rejects with `SinkBusy`. Throws `SinkUnusable` for what is no address.
  */
-export function createPostgresSink(options: WarehouseOptions & { readonly url: string }): Sink {
-  const warehouse = new Warehouse(options.url, options);
+export function createPostgresSink(
+  options: WarehouseOptions & { readonly url: string },
+  warehouse = new Warehouse(options.url, options),
+): Sink {
   const say = options.say ?? (() => undefined);
   const existing = async (job: string) => {
     if (!(await warehouse.exists())) throw unknownJob(job, warehouse.shown);
-  };
-  const exporting = async <T>(
-    job: string,
-    target: string,
-    write: (connection: DuckDBConnection, rows: JobRows) => Promise<T>,
-  ): Promise<T> => {
-    await existing(job);
-    const scratch = `${target}.source.part`;
-    try {
-      const rows = await jobRows(warehouse, job, scratch);
-      await mkdir(dirname(target), { recursive: true });
-      return await withScratchDuckDb(`${target}.tmp`, (connection) => write(connection, rows));
-    } catch (error) {
-      throw fileError(error, target);
-    } finally {
-      await rm(scratch, { force: true }).catch(() => undefined);
-    }
   };
   const answersIn = <R>(keys: readonly string[], freshness: Freshness | undefined, sql: string) =>
     warehouse.transaction(async (tx) => {
@@ -124,11 +104,17 @@ export function createPostgresSink(options: WarehouseOptions & { readonly url: s
       return warehouse.read((tx) => summarize(tx, job, warehouse.shown));
     },
 
-    exportCsv: (job, file) =>
-      exporting(job, resolve(file), (connection, rows) => exportCsv(connection, rows, resolve(file))),
-
-    exportParquet: (job, dir) =>
-      exporting(job, resolve(dir), (connection, rows) => exportParquet(connection, rows, resolve(dir))),
+    ...createExports({
+      into: warehouse.shown,
+      say,
+      check: existing,
+      read: async (job, scratch, work) => {
+        const rows = await jobRows(warehouse, job, join(scratch, 'source.jsonl'));
+        return withScratchDuckDb(join(scratch, 'spill'), (connection) =>
+          work({ connection, rows, need: (megabytes) => setMemory(connection, megabytes) }),
+        );
+      },
+    }),
 
     close: () => warehouse.close(),
   };

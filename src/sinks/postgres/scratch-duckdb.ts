@@ -1,17 +1,17 @@
-import { rm } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 
 /** The same as a warehouse file has for work on a whole job. */
-const LIMITS = { memory_limit: '256MB', threads: '1' } as const;
+const MEMORY_MB = 256;
 
-/** Runs `work` on a DuckDB in memory, which spills into the directory `temporary`; that is removed. */
+/** Runs `work` on a DuckDB in memory of its own, which spills into the directory `temporary`. */
 export async function withScratchDuckDb<T>(
   temporary: string,
   work: (connection: DuckDBConnection) => Promise<T>,
 ): Promise<T> {
   const { DuckDBInstance } = await import('@duckdb/node-api');
   const instance = await DuckDBInstance.create(':memory:', {
-    ...LIMITS,
+    memory_limit: `${MEMORY_MB}MB`,
+    threads: '1',
     temp_directory: temporary,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
@@ -25,6 +25,10 @@ export async function withScratchDuckDb<T>(
     }
   } finally {
     instance.closeSync();
-    await rm(temporary, { recursive: true, force: true });
   }
+}
+
+/** Sets the memory of such a DuckDB, in MB. */
+export async function setMemory(connection: DuckDBConnection, megabytes: number): Promise<void> {
+  await connection.run(`SET GLOBAL memory_limit = '${Math.max(MEMORY_MB, megabytes)}MB'`);
 }

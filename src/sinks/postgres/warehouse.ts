@@ -34,7 +34,7 @@ export interface WarehouseOptions {
   readonly stalledMs?: number;
 }
 
-/** One schema of a PostgreSQL database. Errors leave as `SinkBusy` and `SinkUnusable`. */
+/** One schema of a PostgreSQL database, with one pool of connections. Errors leave as `SinkBusy` and `SinkUnusable`. */
 export class Warehouse {
   /** Host, port, database and schema; never a user or password. */
   readonly shown: string;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCatalogs, usefulQueries, warehouseDoc } from '../../../scripts/warehouse-doc.mjs';
-import { createSinks } from '../../../src/sinks/index.js';
+import { createWarehouses } from '../../../src/sinks/index.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/sinks/pg-query.js';
 import { runJob, Service, stageText } from '../../support/sinks/row-job.js';
@@ -21,7 +21,7 @@ describe('docs/warehouse.md', () => {
   });
 
   it('is what fresh warehouses say of themselves (else: node scripts/make-warehouse-doc.mjs)', async () => {
-    const catalogs = await readCatalogs(createSinks, dir, await server.database());
+    const catalogs = await readCatalogs(createWarehouses, dir, await server.database());
     const doc = readFileSync(fileURLToPath(new URL('../../../docs/warehouse.md', import.meta.url)), 'utf8');
     expect(doc).toBe(warehouseDoc(catalogs));
     for (const catalog of Object.values(catalogs)) {
@@ -35,7 +35,7 @@ describe('docs/warehouse.md', () => {
   });
 
   it('shows queries that give rows, the same in both databases', async () => {
-    const sinks = createSinks();
+    const sinks = createWarehouses();
     const [file, url] = [join(dir, 'queries.duckdb'), await server.database()];
     for (const address of [file, url]) {
       const service = new Service((asked) =>
@@ -45,7 +45,7 @@ describe('docs/warehouse.md', () => {
       );
       await runJob(
         dir,
-        sinks.open(address),
+        sinks.open(address).rows,
         await stageText(dir, 'url\nhttps://a.com/\nhttps://b.com/\nhttps://c.com/\n'),
         service,
       );

@@ -1,12 +1,12 @@
 import { describe } from 'vitest';
-import { createMonitorWarehouses } from '../../../src/sinks/index.js';
+import { createWarehouses } from '../../../src/sinks/index.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { warehouseContract } from '../../support/monitors/warehouse-contract.js';
 
 describe('monitors in a DuckDB file', () => {
   warehouseContract(async () => {
     const folder = new Folder();
-    const warehouse = createMonitorWarehouses().open(folder.into);
+    const warehouse = createWarehouses().open(folder.into).monitors;
     return {
       warehouse,
       query: async (sql) => {

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { beforeAll, describe } from 'vitest';
-import { createMonitorWarehouses } from '../../../src/sinks/index.js';
+import { createWarehouses } from '../../../src/sinks/index.js';
 import { warehouseContract } from '../../support/monitors/warehouse-contract.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 
@@ -16,7 +16,7 @@ describe('monitors in a PostgreSQL schema', () => {
   warehouseContract(async () => {
     const schema = `monitors_${++schemas}`;
     return {
-      warehouse: createMonitorWarehouses().open(`${database}?schema=${schema}`),
+      warehouse: createWarehouses().open(`${database}?schema=${schema}`).monitors,
       query: async (sql) => {
         const client = new pg.Client({ connectionString: database });
         await client.connect();

@@ -17,7 +17,7 @@ function resolvers() {
 
 it('brings a large log into the file although something else was always being written', async () => {
   const file = join(dir, 'large.duckdb');
-  const warehouse = new Warehouse(file);
+  const warehouse = Warehouse.at(file);
   const logBytes = () => statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0;
   await warehouse.use(async (connection) => {
     await connection.run('CREATE TABLE texts (text VARCHAR); CREATE TABLE others (n INTEGER)');

@@ -1,15 +1,16 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
 import { Warehouse } from '../../../src/sinks/duckdb/warehouse.js';
+import { openWarehouse } from '../../../src/sinks/index.js';
 
 it('refuses the file to whoever opens it in the same process meanwhile, and gives it to him afterwards', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-shared-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const file = join(dir, `it's "one" file.duckdb`);
-  const warehouse = new Warehouse(file);
+  const warehouse = Warehouse.at(file);
   await warehouse.use(async (connection) => {
     await connection.run('CREATE TABLE mine AS SELECT 1 AS one');
     await expect(DuckDBInstance.fromCache(file)).rejects.toThrow('different configuration');
@@ -22,26 +23,46 @@ it('refuses the file to whoever opens it in the same process meanwhile, and give
   theirs.closeSync();
 });
 
-it('is one database for two of its kind in a process', async () => {
+it('is one warehouse, with one instance and one queue, for all who name the file in a process', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-shared-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const file = join(dir, 'shared.duckdb');
-  const [one, two] = [new Warehouse(file), new Warehouse(file)];
-  // At once: neither may find the database gone while the other opens it.
-  await Promise.all([one, two].map((each) => each.use((connection) => connection.run('SELECT * FROM event_streams'))));
-  await one.use(async (connection) => {
-    await connection.run('CREATE TABLE numbers AS SELECT 1 AS number');
-    await two.use((other) => other.run('INSERT INTO numbers VALUES (2)'));
-    expect((await connection.runAndReadAll('SELECT number FROM numbers ORDER BY 1')).getRows()).toEqual([[1], [2]]);
-  });
-  await Promise.all([one.close(), two.close()]);
+  symlinkSync(dir, join(dir, 'link'));
+  const warehouse = Warehouse.at(file);
+  expect(Warehouse.at(join(dir, 'link', 'shared.duckdb'))).toBe(warehouse);
+  const setting = async (connection: DuckDBConnection) =>
+    (await connection.runAndReadAll("SELECT current_setting('memory_limit'), current_setting('threads')")).getRows()[0];
+  const usual = ['122.0 MiB', 1n];
+  const seen: unknown[] = [];
+  const opened = openWarehouse(file);
+  // What needs more has it until its end, whatever else begins and ends in the other lane meanwhile.
+  await warehouse.use(
+    async (connection) => {
+      await warehouse.use(async (other) => seen.push(await setting(other)), ['incoming']);
+      seen.push(await setting(connection));
+    },
+    ['state'],
+    { threads: 2 },
+  );
+  await Promise.all([
+    warehouse.useWhole(async (connection, grant) => {
+      await grant({ memory: 300 });
+      seen.push(await setting(connection));
+    }),
+    opened.events.streams('https://api'),
+    opened.monitors.quiet.remembered('https://api', 'night'),
+    opened.rows.holdsRows('job'),
+  ]);
+  await warehouse.use(async (connection) => seen.push(await setting(connection)));
+  expect(seen).toEqual([['122.0 MiB', 2n], ['122.0 MiB', 2n], ['286.1 MiB', 1n], usual]);
+  await opened.close();
 });
 
 // Its folders are the system's own: nobody can make one there, which Node's own way of making several tries for ever.
 it.runIf(existsSync('/proc/self'))(
   'refuses a file below /proc, as everywhere where its folder can’t be made',
   async () => {
-    const warehouse = new Warehouse('/proc/searchflow/tests/x.duckdb');
+    const warehouse = Warehouse.at('/proc/searchflow/tests/x.duckdb');
     await expect(warehouse.use(async () => null)).rejects.toThrow("can't be opened there: name another file");
   },
 );

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Sink, SinkBusy, SinkUnusable } from '../../../src/core/sink.js';
-import { createDuckDbSink, createSinks } from '../../../src/sinks/index.js';
+import { createDuckDbSink, createWarehouses } from '../../../src/sinks/index.js';
 import { exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';
 import { sinkContract } from '../../support/sinks/sink-contract.js';
 
@@ -109,12 +109,12 @@ describe('a DuckDB file', () => {
 
   it('is one sink a file, however often it is asked for, and shared with a second set of sinks in the process', async () => {
     const file = newFile();
-    const [sinks, others] = [createSinks(), createSinks()];
+    const [sinks, others] = [createWarehouses(), createWarehouses()];
     expect(sinks.open(file)).toBe(sinks.open(`${dir}/../${dir.split('/').at(-1)}/${file.split('/').at(-1)}`));
-    await runJob(dir, sinks.open(file), await stageText(dir, small), new Service());
-    expect(await others.open(file).summary('brands-1')).toMatchObject({ success: 2 });
+    await runJob(dir, sinks.open(file).rows, await stageText(dir, small), new Service());
+    expect(await others.open(file).rows.summary('brands-1')).toMatchObject({ success: 2 });
     await others.close();
-    expect(await sinks.open(file).summary('brands-1')).toMatchObject({ success: 2 });
+    expect(await sinks.open(file).rows.summary('brands-1')).toMatchObject({ success: 2 });
     await sinks.close();
   });
 

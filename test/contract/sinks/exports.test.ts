@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sink } from '../../../src/core/sink.js';
-import { createSinks } from '../../../src/sinks/index.js';
+import { createWarehouses } from '../../../src/sinks/index.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { parquetRows, runJob, Service, stageText } from '../../support/sinks/row-job.js';
 
@@ -48,7 +48,7 @@ describe('the exports of a job', () => {
     const options = { text: true, highlights: true, summary: true };
     const staged = await stageText(dir, `cell,url\n${rows.join('')}`, { options, rowsPerSlice: 100 });
     expect(staged.record.rows).toBe(COUNT);
-    const sinks = createSinks();
+    const sinks = createWarehouses();
     const written = async (name: string, sink: Sink) => {
       const service = new Service((url) => ({ result: answers[Number(url.split('/')[3])] ?? null }) as never);
       await runJob(dir, sink, staged, service);
@@ -56,8 +56,8 @@ describe('the exports of a job', () => {
       await sink.exportParquet('brands-1', join(dir, name));
       return { csv: readFileSync(join(dir, `${name}.csv`)), rows: await parquetRows(join(dir, name)) };
     };
-    const duckDb = await written('duckdb', sinks.open(join(dir, 'w.duckdb')));
-    const postgres = await written('postgres', sinks.open(await server.database()));
+    const duckDb = await written('duckdb', sinks.open(join(dir, 'w.duckdb')).rows);
+    const postgres = await written('postgres', sinks.open(await server.database()).rows);
     await sinks.close();
     expect(postgres.rows).toEqual(duckDb.rows);
     expect(postgres.csv.equals(duckDb.csv)).toBe(true);

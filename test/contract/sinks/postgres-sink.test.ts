@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/secret.js';
 import { type Sink, SinkUnusable } from '../../../src/core/sink.js';
-import { createPostgresSink, createSinks, publicAddress } from '../../../src/sinks/index.js';
+import { createPostgresSink, createWarehouses, publicAddress } from '../../../src/sinks/index.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/sinks/pg-query.js';
 import { exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';
@@ -81,7 +81,7 @@ describe('a PostgreSQL warehouse', () => {
     const address = publicAddress(url);
     expect(address).toBe(url.replace(/\/\/.*@/, '//'));
     const asked: string[] = [];
-    const all = createSinks({
+    const all = createWarehouses({
       credentialsFor: (known) => {
         asked.push(known);
         return new Secret(url);
@@ -89,10 +89,10 @@ describe('a PostgreSQL warehouse', () => {
     });
     expect(all.open(address)).toBe(all.open(url));
     expect(asked).toEqual([address]);
-    await runJob(dir, all.open(address), await stageText(dir, small), new Service());
+    await runJob(dir, all.open(address).rows, await stageText(dir, small), new Service());
     const error = await all
       .open(address)
-      .summary('nobody')
+      .rows.summary('nobody')
       .catch((reason: unknown) => reason);
     expect(String(error)).toContain(address);
     expect(String(error)).not.toContain(server.password);

@@ -130,7 +130,7 @@ describe('a load, or the making of state, cut off at any statement leaves nothin
     for (const name of ['run', 'runAndReadAll']) cutBefore(DuckDBPreparedStatement.prototype, name);
     const file = join(dir, 'out.duckdb');
     const events = createDuckDbEvents({ file });
-    const reader = new Warehouse(file);
+    const reader = Warehouse.at(file);
     const query = (sql: string) =>
       reader.use(async (connection) => (await connection.runAndReadAll(sql)).getRowObjectsJS());
     const took = await interruptEach({ events, query, hash: 'CAST(hash(r) AS HUGEINT)' }, lives, 0);

@@ -1,11 +1,11 @@
-// A process that loads batches until it is done or killed. Says a line after each. `address`: as for createSinks.
+// A process that loads batches until it is done or killed. Says a line after each. `address`: as for createWarehouses.
 import { readFileSync } from 'node:fs';
-import { createSinks } from '../../../dist/sinks/index.js';
+import { createWarehouses } from '../../../dist/sinks/index.js';
 
 const [, , address, batchesFile] = process.argv;
 const { batches } = JSON.parse(readFileSync(batchesFile, 'utf8'));
-const sinks = createSinks();
-const sink = sinks.open(address);
+const sinks = createWarehouses();
+const sink = sinks.open(address).rows;
 for (const batch of batches) {
   const { already } = await sink.load(batch);
   if (!already) process.stdout.write(`${batch.slice}\n`);

@@ -10,7 +10,7 @@ import { stagePages } from './stage-pages.js';
 
 /** Webset events in a DuckDB file, beside the rows of jobs. One a file and process, as for `createDuckDbSink`. */
 export function createDuckDbEvents(options: { readonly file: string }): EventWarehouse {
-  const warehouse = new Warehouse(resolve(options.file));
+  const warehouse = Warehouse.at(resolve(options.file));
   return createEventStore({
     dialect: duckDbDialect,
     exists: async () => warehouse.exists(),
@@ -18,7 +18,7 @@ export function createDuckDbEvents(options: { readonly file: string }): EventWar
       const inOne = (connection: DuckDBConnection) => inTransaction(connection, () => work(transactionOn(connection)));
       // Contents are compared whole where something is there already.
       if (purpose === 'all') return warehouse.useWhole(inOne);
-      return warehouse.use(inOne, lanes[purpose], purpose === 'settle' ? { threads: '2' } : {});
+      return warehouse.use(inOne, lanes[purpose], purpose === 'settle' ? { threads: 2 } : {});
     },
     stage: (_tx, batch) => stagePages(batch),
     close: () => warehouse.close(),

@@ -8,7 +8,7 @@ import { duckDbMonitors } from './duckdb-dialect.js';
 
 /** Monitors in a DuckDB file, beside the rows of jobs. One a file and process, as for `createDuckDbSink`. */
 export function createDuckDbMonitors(options: { readonly file: string }): MonitorWarehouse {
-  const warehouse = new Warehouse(resolve(options.file));
+  const warehouse = Warehouse.at(resolve(options.file));
   return createMonitorStore(
     duckDbMonitors,
     (work) => warehouse.transaction((connection) => work(transactionOn(connection))),

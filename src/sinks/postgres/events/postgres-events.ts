@@ -11,8 +11,11 @@ interface PostgresEventTransaction extends EventTransaction {
 }
 
 /** Webset events in a schema of a PostgreSQL database, beside the rows of jobs. Throws `SinkUnusable` for what is no address. */
-export function createPostgresEvents(url: string, options: WarehouseOptions = {}): EventWarehouse {
-  const warehouse = new Warehouse(url, options);
+export function createPostgresEvents(
+  url: string,
+  options: WarehouseOptions = {},
+  warehouse = new Warehouse(url, options),
+): EventWarehouse {
   return createEventStore<PostgresEventTransaction>({
     dialect: postgresDialect(),
     exists: () => warehouse.exists(),

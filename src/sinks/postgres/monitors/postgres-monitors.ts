@@ -4,8 +4,10 @@ import { Warehouse, type WarehouseOptions } from '../warehouse.js';
 import { postgresMonitors } from './postgres-dialect.js';
 
 /** Monitors in a schema of a PostgreSQL database, beside the rows of jobs; see `createPostgresSink`. */
-export function createPostgresMonitors(options: WarehouseOptions & { readonly url: string }): MonitorWarehouse {
-  const warehouse = new Warehouse(options.url, options);
+export function createPostgresMonitors(
+  options: WarehouseOptions & { readonly url: string },
+  warehouse = new Warehouse(options.url, options),
+): MonitorWarehouse {
   return createMonitorStore(
     postgresMonitors,
     (work) =>

@@ -1,0 +1,24 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+
+/** How files of a kind begin: the bytes and where they stand. */
+const kinds = [
+  { kind: 'DuckDB database', at: 8, magic: 'DUCK' },
+  { kind: 'SQLite database', at: 0, magic: 'SQLite format 3\0' },
+  { kind: 'Parquet file', at: 0, magic: 'PAR1' },
+  { kind: 'gzip file', at: 0, magic: '\x1f\x8b' },
+  { kind: 'zip file or workbook', at: 0, magic: 'PK\x03\x04' },
+] as const;
+
+export type FileKind = (typeof kinds)[number]['kind'];
+
+/** What a file is by its first bytes; null for text and everything else. Throws the system's error where it can't be read. */
+export function fileKind(path: string): FileKind | null {
+  const start = Buffer.alloc(16);
+  const fd = openSync(path, 'r');
+  const read = readSync(fd, start, 0, start.length, 0);
+  const text = start.toString('latin1', 0, read);
+  const found = kinds.find(({ at, magic }) => text.startsWith(magic, at))?.kind ?? null;
+  // A database stays open here: to close it would end the locks that this process may hold on it.
+  if (found !== 'DuckDB database') closeSync(fd);
+  return found;
+}

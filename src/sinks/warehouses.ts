@@ -1,0 +1,83 @@
+import { resolve } from 'node:path';
+import type { EventWarehouse } from '../core/event-warehouse.js';
+import type { MonitorWarehouse } from '../core/monitor-warehouse.js';
+import type { Secret } from '../core/secret.js';
+import type { Sink } from '../core/sink.js';
+import { isPostgresUrl } from '../postgres/index.js';
+import { createDuckDbSink } from './duckdb/duckdb-sink.js';
+import { createDuckDbEvents } from './duckdb/events/duckdb-events.js';
+import { createDuckDbMonitors } from './duckdb/monitors/duckdb-monitors.js';
+import { createPostgresEvents } from './postgres/events/postgres-events.js';
+import { createPostgresMonitors } from './postgres/monitors/postgres-monitors.js';
+import { createPostgresSink } from './postgres/postgres-sink.js';
+import { Warehouse as PostgresWarehouse, publicAddress } from './postgres/warehouse.js';
+
+/** Everything that is kept at one address, on one DuckDB instance or one pool of connections. */
+export interface OpenedWarehouse {
+  readonly rows: Sink;
+  readonly events: EventWarehouse;
+  readonly monitors: MonitorWarehouse;
+  /** Closes it once what waits is done. A later use opens it again. */
+  close(): Promise<void>;
+}
+
+/** The warehouses of a process, each once however often it is asked for. */
+export interface Warehouses {
+  /**
+   * The warehouse at an address: the path of a DuckDB file, or `postgres://host:port/database?schema=name`. Throws `SinkUnusable` for
+   * an address that is none.
+   */
+  open(address: string): OpenedWarehouse;
+  /** Closes them all, when what waits is done. */
+  close(): Promise<void>;
+}
+
+export interface WarehousesOptions {
+  /** Told in a sentence what takes long. */
+  readonly say?: (sentence: string) => void;
+  /**
+   * The whole URL, with user and password, of a warehouse whose public address this is; null where there is none, then the driver looks
+   * at `PGUSER`, `PGPASSWORD` and `.pgpass`. Jobs and histories hold public addresses only.
+   */
+  readonly credentialsFor?: (publicAddress: string) => Secret | null;
+}
+
+/** What tells warehouses apart, and is fit to be stored and printed: an absolute path, or a URL without user and password. */
+export function warehouseAddress(address: string, cwd = '.'): string {
+  return isPostgresUrl(address) ? publicAddress(address) : resolve(cwd, address);
+}
+
+/** Opens one warehouse, see {@link Warehouses}; nothing is read or made before it is used. */
+export function openWarehouse(address: string, { credentialsFor, say }: WarehousesOptions = {}): OpenedWarehouse {
+  const known = warehouseAddress(address);
+  const telling = say ? { say } : {};
+  if (!isPostgresUrl(address)) {
+    const options = { file: known, ...telling };
+    const rows = createDuckDbSink(options);
+    const [events, monitors] = [createDuckDbEvents(options), createDuckDbMonitors(options)];
+    return { rows, events, monitors, close: () => rows.close() };
+  }
+  const url = credentialsFor?.(known)?.reveal() ?? address;
+  const warehouse = new PostgresWarehouse(url, telling);
+  return {
+    rows: createPostgresSink({ url, ...telling }, warehouse),
+    events: createPostgresEvents(url, telling, warehouse),
+    monitors: createPostgresMonitors({ url, ...telling }, warehouse),
+    close: () => warehouse.close(),
+  };
+}
+
+export function createWarehouses(options: WarehousesOptions = {}): Warehouses {
+  const opened = new Map<string, OpenedWarehouse>();
+  return {
+    open(address) {
+      const known = warehouseAddress(address);
+      const warehouse = opened.get(known) ?? openWarehouse(address, options);
+      opened.set(known, warehouse);
+      return warehouse;
+    },
+    async close() {
+      await Promise.all([...opened.values()].map((warehouse) => warehouse.close()));
+    },
+  };
+}
