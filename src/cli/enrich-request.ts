@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { isSameFile } from '../files/same-file.js';
 import type { EnrichRequest } from '../worker/runtime-types.js';
 import { intoShown } from '../worker/store-setting.js';
 import { parseDuration } from './duration-option.js';
@@ -35,11 +36,15 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
   ] as const) {
     if (path === undefined) continue;
     if (flag === '--into' ? path === '-' : path === '') mistakes.push(`${flag}: '${path}' is not the name of a file.`);
-    else if (!stdin && resolve(cwd, path) === resolve(cwd, file))
+    else if (!stdin && isSameFile(resolve(cwd, path), resolve(cwd, file)))
       mistakes.push(`${flag} would overwrite the input ${file}.`);
   }
   if (flags.csv === '-') mistakes.push('--csv -: write to a file, or use `searchflow export JOB --csv -` afterwards.');
-  if (flags.into !== undefined && flags.csv !== undefined && resolve(cwd, flags.into) === resolve(cwd, flags.csv)) {
+  if (
+    flags.into !== undefined &&
+    flags.csv !== undefined &&
+    isSameFile(resolve(cwd, flags.into), resolve(cwd, flags.csv))
+  ) {
     mistakes.push(`--into and --csv name the same file, ${flags.csv}.`);
   }
   const maxCostDollars = readMaxCost(flags.maxCost, mistakes);

@@ -33,9 +33,9 @@ export async function withDraftFolder<T>(
   const place = join(realPath(dirname(target)), basename(target));
   const prefix = prefixOf(place);
   let begun = false;
-  const run = async (): Promise<T> => {
+  const run = async (alone: boolean): Promise<T> => {
     begun = true;
-    await removeAbandoned(place, prefix);
+    await removeAbandoned(place, prefix, alone);
     const folder = join(dirname(place), `${prefix}${randomBytes(8).toString('hex')}`);
     await mkdir(folder, { mode: 0o700 });
     try {
@@ -43,17 +43,17 @@ export async function withDraftFolder<T>(
       await writeFile(join(folder, MARK), `${JSON.stringify(mark)}\n`, { flag: 'wx', mode: 0o600 });
       return await work(folder);
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await removeFolder(folder);
     }
   };
   const lock = join(dirname(place), `${prefix}lock`);
   // A lock would empty what it opens: anything but a file of that name is not a lock of ours.
-  if (!(look(lock)?.isFile() ?? true)) return run();
+  if (!(look(lock)?.isFile() ?? true)) return run(false);
   try {
-    return await withLock(lock, run, { ...wait, what: target, passing: true });
+    return await withLock(lock, () => run(true), { ...wait, what: target, passing: true });
   } catch (error) {
     if (begun || !noLocks.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-    return run();
+    return run(false);
   }
 }
 
@@ -69,15 +69,30 @@ function prefixOf(place: string): string {
 }
 
 /** Removes the folders of processes that were killed; a folder that one of them had just moved aside gets its name back. */
-async function removeAbandoned(place: string, prefix: string): Promise<void> {
+async function removeAbandoned(place: string, prefix: string, alone: boolean): Promise<void> {
   for (const name of await readdir(dirname(place))) {
     const folder = join(dirname(place), name);
-    if (!name.startsWith(prefix) || !look(folder)?.isDirectory() || !(await isAbandoned(folder, basename(place))))
-      continue;
+    const ours = name.startsWith(prefix) && /^[0-9a-f]{16}$/.test(name.slice(prefix.length));
+    if (!ours || !look(folder)?.isDirectory()) continue;
+    if (!(await isAbandoned(folder, basename(place))) && !(alone && (await isUnmarked(folder)))) continue;
     const old = join(folder, ASIDE);
     if (existsSync(old) && !look(place)) await moveDurably(old, place);
-    await rm(folder, { recursive: true, force: true });
+    await removeFolder(folder);
   }
+}
+
+/** The mark goes last: what is left where this is cut short is still known as ours. */
+async function removeFolder(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (name !== MARK) await rm(join(folder, name), { recursive: true, force: true });
+  }
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** Killed before it had its mark, or after it: nothing else is in it. */
+async function isUnmarked(folder: string): Promise<boolean> {
+  const names = await readdir(folder);
+  return names.length === 0 || (names.length === 1 && look(join(folder, MARK))?.size === 0);
 }
 
 async function isAbandoned(folder: string, target: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 
 /** How files of a kind begin: the bytes and where they stand. */
 const kinds = [
@@ -11,14 +11,24 @@ const kinds = [
 
 export type FileKind = (typeof kinds)[number]['kind'];
 
+/** Databases that were looked at, each by one file that stays open: to close it would end the locks that this process may hold. */
+const databases = new Map<string, number>();
+
 /** What a file is by its first bytes; null for text and everything else. Throws the system's error where it can't be read. */
 export function fileKind(path: string): FileKind | null {
-  const start = Buffer.alloc(16);
+  const open = databases.get(identityOf(statSync(path, { bigint: true })));
+  if (open !== undefined) return kindOf(open);
   const fd = openSync(path, 'r');
-  const read = readSync(fd, start, 0, start.length, 0);
-  const text = start.toString('latin1', 0, read);
-  const found = kinds.find(({ at, magic }) => text.startsWith(magic, at))?.kind ?? null;
-  // A database stays open here: to close it would end the locks that this process may hold on it.
-  if (found !== 'DuckDB database') closeSync(fd);
-  return found;
+  const kind = kindOf(fd);
+  if (kind === 'DuckDB database') databases.set(identityOf(fstatSync(fd, { bigint: true })), fd);
+  else closeSync(fd);
+  return kind;
 }
+
+function kindOf(fd: number): FileKind | null {
+  const start = Buffer.alloc(16);
+  const text = start.toString('latin1', 0, readSync(fd, start, 0, start.length, 0));
+  return kinds.find(({ at, magic }) => text.startsWith(magic, at))?.kind ?? null;
+}
+
+const identityOf = ({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }) => `${dev} ${ino}`;

@@ -81,7 +81,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     'a whole number of days from 1',
   );
   const prices = readFile(reader, reader.variable('SEARCHFLOW_PRICES'), cwd, readPriceFile);
-  const store = readStore(reader, flags.into);
+  const store = readStore(reader, flags.into, cwd);
   const metricsAddress = reader.check(
     reader.variable('SEARCHFLOW_METRICS'),
     hostPort,

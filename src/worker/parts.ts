@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { ApplicationFailure } from '@temporalio/common';
 import { Runtime } from '@temporalio/worker';
 import { type ActivityDeps, createPurchase, createRuns, Halt, InFlight, ServiceHealth } from '../activities/index.js';
 import { createTransport, defaultTimeouts, type Transport } from '../api/transport.js';
@@ -15,7 +16,7 @@ import { freshnessOf } from './plan.js';
 import { refuseCredentials } from './refuse-credentials.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
-import { stageEnrichment, toStageRequest } from './stage-job.js';
+import { stageEnrichment, toStageRequest, whyPathsRefused } from './stage-job.js';
 import type { Store, WorkerStore } from './store.js';
 import { openWarehouses } from './warehouses.js';
 import { warnInActivity } from './warn-in-activity.js';
@@ -114,7 +115,11 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
         throw new SinkBusy(`The file ${input.input} is on ${input.host}, where a worker must run for it`, null);
       const known = (job: string) => store.entries.get(job);
       const context = { ...config, shared: store.shared, cwd: process.cwd(), transport, before: known };
-      const { staged, before } = await stageEnrichment(context, toStageRequest(input));
+      const request = toStageRequest(input);
+      const refused = whyPathsRefused(context, request);
+      // It stays wrong however often it is tried.
+      if (refused !== null) throw ApplicationFailure.nonRetryable(refused, 'BadInput');
+      const { staged, before } = await stageEnrichment(context, request);
       await store.stages.share(staged);
       // Whoever started it, its pauses name commands that must find it.
       const csv = input.csv ?? null;

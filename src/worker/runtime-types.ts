@@ -213,6 +213,8 @@ export interface Runtime {
   start(plan: JobPlan): Promise<JobHandle>;
   /** A job by id or by name (where only one has it), for status, pause, resume and cancel. `worker: true` also runs it here. */
   attach(job: string, options?: { readonly worker?: boolean }): Promise<JobHandle>;
+  /** Throws `UsageError` where an export of the job must not write to one of these paths. Looks only. */
+  checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void>;
   /** Writes the enriched CSV of a job from its warehouse, without Temporal. */
   export(job: string, csv: string): Promise<{ readonly rows: number; readonly bytes: number; readonly file: string }>;
   /** Writes the rows of a job as Parquet files into a directory of their own, without Temporal. */

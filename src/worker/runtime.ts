@@ -8,6 +8,7 @@ import type { JobEntry } from '../core/job-entries.js';
 import { pricesAt } from '../core/prices.js';
 import type { Spend } from '../core/spend.js';
 import { isPostgresUrl } from '../postgres/index.js';
+import { whyNoTarget } from '../sinks/index.js';
 import { findJob } from './find-job.js';
 import { walkName } from './find-walk.js';
 import { jobHandle } from './job-handle.js';
@@ -135,6 +136,14 @@ class StoreRuntime implements Runtime {
     const { staged, workflowId } = await findJob(this.#store.entries, job);
     if (options.worker) await this.#here.run();
     return this.#withCsv(jobHandle((await this.#connect()).client, staged.job, workflowId), staged);
+  }
+
+  async checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void> {
+    const { staged } = await findJob(this.#store.entries, job);
+    for (const kind of ['csv', 'parquet'] as const) {
+      const why = targets[kind] === undefined ? null : whyNoTarget(kind, resolve(targets[kind]), staged);
+      if (why !== null) throw new UsageError(`--${kind}: ${why}.`);
+    }
   }
 
   async export(job: string, csv: string): Promise<{ rows: number; bytes: number; file: string }> {

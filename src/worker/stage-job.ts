@@ -9,10 +9,11 @@ import { canonicalJson } from '../core/json.js';
 import { moveDurably } from '../files/write-durably.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { type StageManifest, stageCsv } from '../rows/index.js';
-import { warehouseAddress } from '../sinks/index.js';
+import { warehouseAddress, whyNoTarget } from '../sinks/index.js';
 import { type DatabaseAddress, UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 import { type OperationRequest, stageOperation } from './stage-operation.js';
+import { whyUnwritable } from './why-unwritable.js';
 
 /** Contents of a file that stay staged, newest first: a run that is still going may read them. */
 const KEEP_GENERATIONS = 3;
@@ -37,6 +38,8 @@ export interface StageRequest extends OperationRequest {
   readonly job: string | null;
   readonly into: string | null;
   readonly limit?: number;
+  /** The enriched CSV, where one is written at the end. */
+  readonly csv?: string | null;
 }
 
 /** What staging made of a request. */
@@ -54,6 +57,8 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
   const before = (await context.before?.(identity.job)) ?? null;
   const request = keeping(asked, before?.staged);
   const how = stageOperation(context, request);
+  const refused = whyPathsRefused(context, request);
+  if (refused !== null) throw new UsageError(refused);
   const stages = join(context.stateDir, 'stages', identity.job);
   mkdirSync(stages, { recursive: true, mode: 0o700 });
   const draft = join(stages, `draft-${randomUUID()}`);
@@ -119,8 +124,23 @@ function keeping(request: StageRequest, before: StagedJob | undefined): StageReq
   };
 }
 
+/**
+ * Why a job must not load into, or write to, the files that it names or has by default, in a sentence; null where it may. Looks only.
+ */
+export function whyPathsRefused(context: Pick<StageContext, 'cwd' | 'origin' | 'warehouse'>, request: StageRequest) {
+  const { input, into } = identify(context, request);
+  const why = whyUnwritable(into);
+  if (why !== null) return `${into} can't be the warehouse: ${why}.`;
+  const { csv = null } = request;
+  const wrong = csv === null ? null : whyNoTarget('csv', resolve(context.cwd, csv), { into, input });
+  return wrong === null ? null : `The CSV can't be written: ${wrong}.`;
+}
+
 /** The identity of a job: operation, input (or `--job`), sink and origin. */
-function identify(context: StageContext, request: StageRequest): Pick<StagedJob, 'job' | 'name' | 'input' | 'into'> {
+function identify(
+  context: Pick<StageContext, 'cwd' | 'origin' | 'warehouse'>,
+  request: StageRequest,
+): Pick<StagedJob, 'job' | 'name' | 'input' | 'into'> {
   if (request.input === '-' && request.job === null) {
     throw new UsageError('Standard input has no name: give the job one with --job NAME');
   }
@@ -178,6 +198,7 @@ export function toStageRequest(input: EnrichCsvInput): StageRequest {
     delimiter: input.delimiter ?? null,
     job: input.job ?? null,
     into: input.into ?? null,
+    csv: input.csv ?? null,
     options: input.options ?? {},
     batch: input.batch ?? 100,
   };

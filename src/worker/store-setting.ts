@@ -1,7 +1,8 @@
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import { Secret } from '../core/secret.js';
 import { isPostgresUrl, parseAddress } from '../postgres/index.js';
-import { publicAddress, WAREHOUSE_SCHEMA } from '../sinks/index.js';
+import { publicAddress, WAREHOUSE_SCHEMA, whyNoDatabase } from '../sinks/index.js';
 import { STORE_SCHEMA } from '../store/postgres/open-store.js';
 import { DEAD_AFTER_MS } from '../store/postgres/presence.js';
 import type { DatabaseAddress, RuntimeConfig } from './runtime-types.js';
@@ -10,7 +11,7 @@ import type { Found, SettingsReader } from './settings-reader.js';
 /** Where many workers meet, and who they are there. */
 export type StoreSetting = Required<Pick<RuntimeConfig, 'store' | 'team' | 'warehouse' | 'deadAfterMs'>>;
 
-export function readStore(reader: SettingsReader, into: string | undefined): StoreSetting {
+export function readStore(reader: SettingsReader, into: string | undefined, cwd: string): StoreSetting {
   const team = reader.check(
     reader.variable('SEARCHFLOW_TEAM'),
     z.string().regex(/^[\w.-]{1,60}$/),
@@ -27,7 +28,7 @@ export function readStore(reader: SettingsReader, into: string | undefined): Sto
   );
   const storeFound = reader.variable('SEARCHFLOW_STORE');
   const store = readDatabase(reader, storeFound, storeAddress);
-  const warehouse = readWarehouse(reader, into);
+  const warehouse = readWarehouse(reader, into, cwd);
   if (storeFound && store && warehouse && schemaOf(store, STORE_SCHEMA) === schemaOf(warehouse, WAREHOUSE_SCHEMA)) {
     reader.wrong(
       storeFound,
@@ -50,14 +51,28 @@ function schemaOf({ url }: DatabaseAddress, defaultSchema: string): string {
 }
 
 /** What `--into` names, with the credentials of the environment where it has none of its own and they are for the same database. */
-function readWarehouse(reader: SettingsReader, into: string | undefined): DatabaseAddress | null {
+function readWarehouse(reader: SettingsReader, into: string | undefined, cwd: string): DatabaseAddress | null {
   const configured = readDatabase(reader, reader.variable('SEARCHFLOW_WAREHOUSE_URL'), databaseWarehouse);
   const flag = reader.flag(into, '--into');
   if (flag?.text.trim() === '')
     reader.wrong(flag, 'is no warehouse; give the path of a DuckDB file, or postgres://host/database.');
-  if (into === undefined || !isPostgresUrl(into)) return configured;
+  if (flag === null || into === undefined) return configured;
+  if (!isPostgresUrl(into)) {
+    const why = into.trim() === '' ? null : unfit(resolve(cwd, into));
+    if (why !== null) reader.wrong(flag, `${why}.`);
+    return configured;
+  }
   const asked = readDatabase(reader, flag, databaseWarehouse);
   return asked !== null && asked.shown === configured?.shown && new URL(into).username === '' ? configured : asked;
+}
+
+function unfit(file: string): string | null {
+  try {
+    return whyNoDatabase(file);
+  } catch {
+    // A file that can't be read is told by whoever opens it.
+    return null;
+  }
 }
 
 /** What `--into` means without its credentials: a path as it is, a database by its public address. */

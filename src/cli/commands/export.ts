@@ -1,6 +1,8 @@
-import { createReadStream, mkdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { makeFolder } from '../../files/make-folder.js';
+import { isSameFile } from '../../files/same-file.js';
 import { UsageError } from '../../worker/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { some } from '../render/amounts.js';
@@ -19,8 +21,16 @@ export async function exportJob(context: Context, job: string, flags: ExportFlag
   if (csv === undefined && parquet === undefined) {
     throw new UsageError('Say where to: --csv FILE (- for stdout), --parquet DIR, or both.');
   }
+  if (
+    csv !== undefined &&
+    parquet !== undefined &&
+    isSameFile(resolve(context.cwd, csv), resolve(context.cwd, parquet))
+  ) {
+    throw new UsageError(`--csv and --parquet name the same path, ${csv}.`);
+  }
   const config = settings(context, {});
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+    await runtime.checkTargets(job, csv === '-' ? { parquet } : flags);
     if (parquet !== undefined) {
       const { rows, files, folder } = await runtime.exportParquet(job, parquet);
       context.terminal.say(`${some(rows, 'row')} written to ${printable(folder)} in ${some(files, 'file')}`);
@@ -33,15 +43,16 @@ export async function exportJob(context: Context, job: string, flags: ExportFlag
     }
     // Through a file, so that a reader of stdout never sees the first half of an export that fails.
     const folder = join(config.stateDir, 'scratch');
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const scratch = join(folder, `export-${process.pid}.csv`);
+    makeFolder(folder);
+    const own = mkdtempSync(join(folder, 'export-'));
+    const scratch = join(own, 'stdout.csv');
     try {
       await runtime.export(job, scratch);
       await pipeline(createReadStream(scratch), context.terminal.streams().stdout, { end: false }).catch(
         ignoreLostReader,
       );
     } finally {
-      rmSync(scratch, { force: true });
+      rmSync(own, { recursive: true, force: true });
     }
     return exitCodes.ok;
   });

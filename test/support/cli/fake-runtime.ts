@@ -121,6 +121,7 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime:
     plan: async () => plan,
     start: async () => fakeHandle({ result: async () => summary }),
     attach: async () => fakeHandle(),
+    checkTargets: async () => undefined,
     export: async (_job, csv) => ({ rows: 200, bytes: 1, file: `/data/${csv}` }),
     exportParquet: async (_job, dir) => ({ rows: 200, files: 1, bytes: 1, folder: `/data/${dir}` }),
     summary: async () => ({ ...summary, requests: 0, costMicros: 0 }),

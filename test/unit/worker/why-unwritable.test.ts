@@ -37,9 +37,9 @@ it('refuses a folder, and a file that DuckDB does not open', async () => {
     writeFileSync(join(dir, `${index}.txt`), text);
     return join(dir, `${index}.txt`);
   });
-  expect(whyUnwritable(dir)).toBe('it is a folder');
+  expect(whyUnwritable(dir)).toBe('it is a folder; name a file');
   for (const file of files) {
-    expect(whyUnwritable(file)).toContain('it is no DuckDB database');
+    expect(whyUnwritable(file)).toContain('it is not a DuckDB database; name another file');
     await expect(DuckDBInstance.create(file)).rejects.toThrow(/not a valid DuckDB database/);
   }
 });

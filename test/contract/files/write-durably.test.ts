@@ -4,9 +4,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { writeDurably } from '../../src/files/write-durably.js';
+import { writeDurably } from '../../../src/files/write-durably.js';
 
-const built = new URL('../../dist/files/write-durably.js', import.meta.url).href;
+const root = new URL('../../../src/', import.meta.url).pathname;
+const built = new URL('../../../dist/files/write-durably.js', import.meta.url).href;
 
 function folder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-durably-'));
@@ -86,6 +87,12 @@ it('leaves a whole file, the old or a new one, when its process is killed', asyn
     const found = readFileSync(file, 'utf8');
     expect(['a', 'b', 'c'].map(text)).toContain(found);
   }
+});
+
+it('stands in the one file that renames: nothing else in the sources puts a draft in its place', () => {
+  const names = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  const renaming = names.filter((name) => /\brename(Sync)?\(/.test(readFileSync(join(root, name), 'utf8')));
+  expect(renaming).toEqual([join('files', 'write-durably.ts')]);
 });
 
 function hasStrace(): boolean {

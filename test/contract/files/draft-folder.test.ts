@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { withDraftFolder } from '../../../src/files/draft-folder.js';
+import { LockBusy } from '../../../src/files/process-lock.js';
+
+const built = new URL('../../../dist/files/draft-folder.js', import.meta.url).href;
+const wait = { waitMs: 30_000 };
+
+function folder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-draft-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** A process that is killed while it has a draft folder for this target; answers with its path. */
+async function killedIn(target: string): Promise<string> {
+  const code = `import { withDraftFolder } from ${JSON.stringify(built)};
+    await withDraftFolder(${JSON.stringify(target)}, async (draft) => { console.log(draft); setInterval(() => {}, 1000); await new Promise(() => {}); }, { waitMs: 1000 });`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [said] = (await once(child.stdout, 'data')) as [Buffer];
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  return said.toString().trim();
+}
+
+it('is one at a time for a target, whatever links lead to it, and leaves nothing', async () => {
+  const dir = folder();
+  symlinkSync(dir, join(dir, 'link'));
+  let inside = 0;
+  const most: number[] = [];
+  const work = async () => {
+    most.push(++inside);
+    await new Promise(setImmediate);
+    inside--;
+  };
+  const targets = [join(dir, 'out.csv'), join(dir, 'link', 'out.csv'), join(dir, '.', 'out.csv')];
+  await Promise.all([...targets, ...targets].map((target) => withDraftFolder(target, work, wait)));
+  expect(most).toEqual([1, 1, 1, 1, 1, 1]);
+  expect(readdirSync(dir)).toEqual(['link']);
+});
+
+it('tells whoever waits too long who is at work, and lets other targets through', async () => {
+  const target = join(folder(), 'out.csv');
+  await withDraftFolder(
+    target,
+    async () => {
+      const second = withDraftFolder(target, async () => 'never', { waitMs: 0 });
+      await expect(second).rejects.toThrow(LockBusy);
+      await expect(second).rejects.toThrow(`${target} is still held by PID ${process.pid}`);
+      expect(await withDraftFolder(`${target}.gz`, async () => 'other', { waitMs: 0 })).toBe('other');
+    },
+    wait,
+  );
+});
+
+it('removes what a killed process left for the target, and nothing that is not ours', async () => {
+  const dir = folder();
+  const target = join(dir, 'out.csv');
+  const dead = await killedIn(target);
+  const other = await killedIn(join(dir, 'other.csv'));
+  const prefix = basename(dead).slice(0, -16);
+  // Killed before its mark was written.
+  mkdirSync(join(dir, `${prefix}${'f'.repeat(16)}`));
+  // Folders and links of the same kind of name without our mark, or with another's.
+  const mine = ['0123', '4567', '89ab', 'cdef'].map((end) => join(dir, `${prefix}${end.repeat(4)}`));
+  for (const path of mine.slice(0, 3)) mkdirSync(path);
+  writeFileSync(join(mine[0] as string, 'mine'), '');
+  writeFileSync(join(mine[1] as string, 'searchflow-draft.json'), '{"target":"out.csv"}');
+  const elsewhere = { target: 'out.csv', host: 'elsewhere', pid: 1, startTime: null };
+  writeFileSync(join(mine[2] as string, 'searchflow-draft.json'), JSON.stringify(elsewhere));
+  symlinkSync(dead, mine[3] as string);
+  await withDraftFolder(target, async () => undefined, wait);
+  expect(readdirSync(dir).sort()).toEqual(
+    [other, `${other.slice(0, -16)}lock`, ...mine].map((path) => basename(path)).sort(),
+  );
+  // A draft of another machine is given a day.
+  utimesSync(join(mine[2] as string, 'searchflow-draft.json'), 0, 0);
+  await withDraftFolder(target, async () => undefined, wait);
+  expect(readdirSync(dir)).not.toContain(basename(mine[2] as string));
+});
+
+it('gives a folder its name back that a killed process had just moved aside', async () => {
+  const dir = folder();
+  const target = join(dir, 'out');
+  mkdirSync(join(await killedIn(target), 'aside'));
+  writeFileSync(join(dir, readdirSync(dir).find((name) => !name.endsWith('lock')) as string, 'aside', 'old'), 'whole');
+  await withDraftFolder(target, async () => expect(readFileSync(join(target, 'old'), 'utf8')).toBe('whole'), wait);
+  expect(readdirSync(dir)).toEqual(['out']);
+});
+
+it('empties no file of somebody else where its lock would be', async () => {
+  const dir = folder();
+  const target = join(dir, 'out.csv');
+  const dead = await killedIn(target);
+  const lock = `${dead.slice(0, -16)}lock`;
+  rmSync(lock);
+  writeFileSync(join(dir, 'mine'), 'kept');
+  symlinkSync(join(dir, 'mine'), lock);
+  await withDraftFolder(target, async () => undefined, wait);
+  expect(readFileSync(join(dir, 'mine'), 'utf8')).toBe('kept');
+});

@@ -1,0 +1,13 @@
+// A process that exports a job, and says how that ended. `kind`: csv or parquet; `address`: of the warehouse.
+import { createWarehouses } from '../../../dist/sinks/index.js';
+
+const [, , address, job, kind, target] = process.argv;
+const warehouses = createWarehouses();
+const { rows } = warehouses.open(address);
+try {
+  const { rows: count } = await (kind === 'csv' ? rows.exportCsv(job, target) : rows.exportParquet(job, target));
+  process.stdout.write(`${count}\n`);
+} catch (error) {
+  process.stdout.write(`${error.name}: ${error.message}\n`);
+}
+await warehouses.close();
