@@ -140,14 +140,16 @@ describe('a service that fails every paid call', () => {
 describe('what one purchase may cost', () => {
   const tally = Object.assign(new Tally(), { costMicros: 500, openMicros: 200, unknownMicros: 100 });
 
+  const price = (estimateMicros: number) => ({ estimateMicros, listMicros: estimateMicros });
+
   it('is what it has spent, what is in flight and what is unknown, together', () => {
-    expect(tally.over(1000, 200)).toBeNull();
-    expect(tally.over(1000, 201)).toMatchObject({ capMicros: 1000, remainingMicros: 200, openMicros: 200 });
-    expect(tally.over(600, 1)).toMatchObject({ remainingMicros: 0 });
+    expect(tally.reserve(1000, price(200))).toBe(200);
+    expect(tally.reserve(1000, price(201))).toMatchObject({ capMicros: 1000, remainingMicros: 200, openMicros: 200 });
+    expect(tally.reserve(600, price(1))).toMatchObject({ remainingMicros: 0 });
   });
 
   it('is not bounded where no bound was given', () => {
-    expect(tally.over(undefined, 1e12)).toBeNull();
+    expect(tally.reserve(undefined, price(1e12))).toBe(1e12);
   });
 
   it('knows of each unit how often its outcome is unknown', () => {

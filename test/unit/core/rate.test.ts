@@ -8,7 +8,7 @@ import {
   rateProfiles,
   withKeyLimit,
 } from '../../../src/core/rate.js';
-import { ease, recovered } from '../../../src/core/slack.js';
+import { queuedCalls, recovered, widened } from '../../../src/core/slack.js';
 import { bucketView, newBucket, stillWaits } from '../../../src/core/turns.js';
 
 const namesOf = (profile: RateProfile, rateClass: string) => bucketsFor(profile, rateClass).map(({ name }) => name);
@@ -69,29 +69,24 @@ describe('the rate profiles', () => {
 
 describe('going slower while the service queues calls', () => {
   it('adds a hundredth of a second for each queued answer, a quarter at most', () => {
-    const slack = { slack: 0, slackAt: 0 };
-    ease(slack, 1000, 3);
-    expect(slack).toEqual({ slack: 0.03, slackAt: 1000 });
-    ease(slack, 1000, 1000);
-    expect(recovered(slack, 1000)).toBeCloseTo(0.24);
+    expect(widened(queuedCalls, 0, 0, 1000, 3)).toBeCloseTo(0.03);
+    expect(widened(queuedCalls, 0.03, 1000, 1000, 1000)).toBeCloseTo(0.24);
   });
 
   it('is over half a minute after the last queued answer, and half over after half of that', () => {
-    const slack = { slack: 0.24, slackAt: 1000 };
-    expect(recovered(slack, 1000)).toBeCloseTo(0.24);
-    expect(recovered(slack, 16_000)).toBeCloseTo(0.12);
-    expect(recovered(slack, 31_000)).toBe(0);
-    expect(recovered(slack, 99_000)).toBe(0);
+    const left = (now: number) => recovered(queuedCalls, 0.24, 1000, now);
+    expect(left(1000)).toBeCloseTo(0.24);
+    expect(left(16_000)).toBeCloseTo(0.12);
+    expect(left(31_000)).toBe(0);
+    expect(left(99_000)).toBe(0);
   });
 
   it('takes a new queued answer on top of what is left, not of what was', () => {
-    const slack = { slack: 0.24, slackAt: 0 };
-    ease(slack, 15_000, 1);
-    expect(slack.slack).toBeCloseTo(0.13);
+    expect(widened(queuedCalls, 0.24, 0, 15_000, 1)).toBeCloseTo(0.13);
   });
 
   it('does not grow where the clock goes back', () => {
-    expect(recovered({ slack: 0.1, slackAt: 5000 }, 1000)).toBeCloseTo(0.1);
+    expect(recovered(queuedCalls, 0.1, 5000, 1000)).toBeCloseTo(0.1);
   });
 });
 
@@ -113,7 +108,9 @@ describe('what a bucket shows of itself', () => {
   });
 
   it('begins full, without a margin and with nobody in its queue', () => {
-    expect(newBucket(3, 50)).toEqual({ ring: [50, 50, 50], margin: 0, slack: 0, slackAt: 50, turns: [] });
+    expect(newBucket(3, 50)).toEqual({
+      ...{ ring: [50, 50, 50], margin: 0, slack: 0, slackAt: 50, guard: 0, guardAt: 50, turns: [] },
+    });
   });
 
   it('keeps a place for a tenth of a second beyond the time it was due', () => {
