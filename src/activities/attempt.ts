@@ -51,10 +51,15 @@ export interface LostStart {
  */
 export type AttemptEnd = 'landed' | 'blocked' | Running | LostStart | ApiError | OverBudget;
 
+/** The most that is kept of what came in the place of an answer. */
+const MAX_KEPT_BYTES = 65_536;
+
 /** How far an attempt got. */
 interface Course {
   sent: boolean;
   said: 'succeeded' | 'failed' | 'undecided';
+  /** The answer was not the service's. */
+  unrecognized: boolean;
 }
 
 /** A tier may be any text that a row gives; so much of it tells prices apart. */
@@ -82,7 +87,7 @@ export class Attempt {
    * Failures that are not the service's (journal, limiter) are thrown.
    */
   async at(batch: readonly Unit[], granted: () => void, limitMicros: number | null = null): Promise<AttemptEnd> {
-    const course: Course = { sent: false, said: 'undecided' };
+    const course: Course = { sent: false, said: 'undecided', unrecognized: false };
     const { slow } = this.#order;
     if (!slow) return this.#inFlight(batch, granted, limitMicros, course);
     const { key } = batch[0] as Unit;
@@ -121,7 +126,7 @@ export class Attempt {
       try {
         return await this.#inTurn(batch, granted, limitMicros, course);
       } finally {
-        health[course.said](pass);
+        health[course.said](pass, course.unrecognized);
       }
     } finally {
       inFlight.leave();
@@ -150,6 +155,7 @@ export class Attempt {
     } catch (error) {
       if (!isApiError(error)) throw error;
       if (error.verdict.type === 'ServiceUnavailable' && !this.#control.cut.aborted) course.said = 'failed';
+      course.unrecognized = error.facts.unrecognized ?? false;
       if (!this.#order.slow || error.verdict.charged === 'never') return await this.#missed(asked, batch, error);
       // What was answered is over, whatever it made.
       const over = error.facts.phase === 'answer';
@@ -214,9 +220,14 @@ export class Attempt {
     return { id: intentId, ...price, takenMicros, at, deadline };
   }
 
-  /** Closes an intent without an answer. */
-  async miss({ id, takenMicros }: Asked, reason: string, charged: 'never' | 'maybe'): Promise<void> {
-    await this.#deps.journal.miss(id, reason, charged);
+  /** Closes an intent without an answer; `came`: what came in its place. */
+  async miss(
+    { id, takenMicros }: Asked,
+    reason: string,
+    charged: 'never' | 'maybe',
+    came: string | null = null,
+  ): Promise<void> {
+    await this.#deps.journal.miss(id, reason, charged, came === null ? null : firstBytes(came, MAX_KEPT_BYTES));
     this.#tally.closed(takenMicros);
     if (charged === 'never') return;
     this.#tally.unknownOutcomes++;
@@ -274,7 +285,7 @@ export class Attempt {
       });
       return 'landed';
     }
-    await this.miss(asked, error.message, verdict.charged);
+    await this.miss(asked, error.message, verdict.charged, error.body);
     if (verdict.charged === 'maybe') {
       for (const { key } of batch) this.#tally.unknowns.set(key, this.#tally.unknownsOf(key) + 1);
     }
@@ -286,6 +297,11 @@ export class Attempt {
 export function priceOf(order: Order, batch: readonly Unit[], limitMicros: number | null): Required<Price> {
   const estimateMicros = limitMicros ?? order.estimateMicros(batch);
   return { estimateMicros, listMicros: limitMicros ?? order.listMicros?.(batch) ?? estimateMicros };
+}
+
+function firstBytes(text: string, most: number): string {
+  const bytes = Buffer.from(text);
+  return bytes.length <= most ? text : bytes.subarray(0, most).toString();
 }
 
 /** A unit that ended without a result. */

@@ -2,10 +2,11 @@ import { ApplicationFailure, ApplicationFailureCategory, TemporalFailure } from 
 import { ApiError } from '../api/errors.js';
 import { backoffMs } from '../core/backoff.js';
 import { BodiesGone } from '../core/journal.js';
-import { BUDGET_EXCEEDED, type OverBudgetFacts } from '../core/pause.js';
+import { BUDGET_EXCEEDED, type OverBudgetFacts, SERVICE_UNRECOGNIZED } from '../core/pause.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
 import { SinkBusy, SinkUnusable } from '../core/sink.js';
 import { OverBudget } from '../core/spend.js';
+import { MAX_UNRECOGNIZED, ServiceUnrecognized } from './service-health.js';
 
 export function isApiError(error: unknown): error is ApiError {
   return error instanceof ApiError;
@@ -33,6 +34,12 @@ const ofInput = ['CsvError', 'UsageError'];
  * key or a body.
  */
 export function toFailure(error: unknown, attempt = 1): unknown {
+  if (error instanceof ServiceUnrecognized) {
+    return ApplicationFailure.create({ type: SERVICE_UNRECOGNIZED, message: error.message, nonRetryable: true });
+  }
+  if (isApiError(error) && error.facts.unrecognized && attempt >= MAX_UNRECOGNIZED) {
+    return toFailure(new ServiceUnrecognized(error, attempt));
+  }
   if (isApiError(error)) {
     const { verdict, facts } = error;
     const waits = verdict.type === 'RateLimited' || verdict.type === 'ConcurrencyLimited';

@@ -120,6 +120,9 @@ class Run {
       this.#stop.throwIfAborted();
       const claim = await journal.claim(keys, owner, freshness);
       this.#tally.landed += claim.landed.length;
+      // Earlier calls got no answer: they must not all be made again before one does.
+      const { health } = this.#deps;
+      if (health.successes === 0 && claim.mine.some(({ unknowns }) => unknowns > 0)) health.suspect();
       const lost: Unit[] = [];
       const buyable: Unit[] = [];
       for (const claimed of await this.#withoutKnown(claim.mine)) {

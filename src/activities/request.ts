@@ -5,11 +5,14 @@ import { type OverBudget, reservedMicros } from '../core/spend.js';
 import { type Attempt, type LostStart, type PurchaseDeps, priceOf, type Running } from './attempt.js';
 import type { Order, Unit } from './order.js';
 import type { Purse } from './purse.js';
+import { MAX_UNRECOGNIZED, ServiceUnrecognized } from './service-health.js';
 import type { Tally } from './tally.js';
 import type { Waits } from './waits.js';
 
 /** A unit whose answer got lost this often beyond the first time is given up: tag `UNKNOWN_OUTCOME`. */
 const MAX_REBUYS = 3;
+/** A unit that was asked for so often, each time answered by something that is not the service, is given up. */
+const MAX_UNRECOGNIZED_TRIES = 3;
 /** Longest wait after the service said that no place is free: who takes it is known from its list. */
 const MAX_FULL_WAIT_MS = 5000;
 
@@ -49,6 +52,8 @@ export class Request {
   #askedAt = 0;
   /** What a run may cost at most, where it is bounded. */
   #limitMicros: number | null;
+  /** Answers of the service, to whomever, before the first to this request that was not the service's. */
+  #answersBefore: number | null = null;
 
   constructor(shared: Shared, batch: readonly Unit[]) {
     this.#shared = shared;
@@ -74,7 +79,10 @@ export class Request {
       );
       if (end === 'landed') return null;
       if (end === 'blocked') continue;
-      if (!(end instanceof Error)) return end;
+      if (!(end instanceof Error)) {
+        if ('error' in end && end.error.facts.unrecognized) this.#checkService(end.error, false);
+        return end;
+      }
       const ms = await this.#weigh(end, tries);
       if (ms === null) return null;
       if (ms > 0) await waits.sleep(ms, end.verdict.blocks ? 'rate limit' : end.message, stop);
@@ -124,8 +132,10 @@ export class Request {
       if (ms > MAX_BLOCK_MS) throw error;
       return 0;
     }
+    if (facts.unrecognized) this.#answersBefore ??= deps.health.successes;
     if (verdict.charged === 'maybe') {
-      const lost = this.#batch.filter(({ key }) => hopeless(this.#shared, key));
+      const lost = this.#batch.filter(({ key }) => this.#lost(key, error));
+      if (facts.unrecognized) this.#checkService(error, lost.length > 0);
       if (lost.length > 0) {
         await giveUp(lost);
         const rest = this.#batch.filter((unit) => !lost.includes(unit));
@@ -136,6 +146,30 @@ export class Request {
     const full = verdict.type === 'ConcurrencyLimited';
     if (full) await this.#shared.order.slow?.places.refused();
     return Math.max(facts.retryAfterMs ?? 0, backoffMs(tries, 1000, full ? MAX_FULL_WAIT_MS : 60_000, random));
+  }
+
+  /** Whether a unit got lost too often, this time with `error`. */
+  #lost(key: string, { facts }: ApiError): boolean {
+    const tries = this.#shared.tally.unknownsOf(key);
+    return hopeless(this.#shared, key) || (facts.unrecognized === true && tries >= MAX_UNRECOGNIZED_TRIES);
+  }
+
+  /**
+   * Throws where it is not this request but the service that nobody reaches: after so many answers that are not its own, or where
+   * a unit is about to be given up and nobody else has got an answer meanwhile. A person decides what its rows come to.
+   */
+  #checkService(error: ApiError, givesUp: boolean): void {
+    const { deps, order } = this.#shared;
+    const { unrecognized, successes } = deps.health;
+    const nobody = givesUp && successes === this.#answersBefore;
+    // What acts only once is over: whoever asked for it looks for what it did.
+    const once = order.maxRebuys === 0 && !order.slow;
+    if (once || (unrecognized < MAX_UNRECOGNIZED && !nobody)) return;
+    // Whoever resumes sends one call at a time, until there is an answer.
+    deps.health.suspect();
+    const stop = new ServiceUnrecognized(error, unrecognized);
+    deps.halt.trip(stop, this.#askedAt);
+    throw stop;
   }
 
   /** A refused request is split until the refused unit is alone: one bad URL must not cost its ninety-nine neighbours. */

@@ -1,8 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiError } from '../api/errors.js';
 
 /** So many failures in a row, and the service counts as unwell. */
 const UNWELL_AFTER = 8;
 const MAX_HOLD_MS = 300_000;
+/** So many answers in a row that are not the service's, and a person is to look. */
+export const MAX_UNRECOGNIZED = 10;
+
+/** Somebody else answers in the service's place: nothing more is sent until a person has looked. */
+export class ServiceUnrecognized extends Error {
+  override readonly name = 'ServiceUnrecognized';
+  constructor(last: ApiError, count: number) {
+    super(`the last ${count} answers are not the service's: ${last.message}`, { cause: last });
+  }
+}
 
 /**
  * Holds paid calls back while the service fails every one of them: an outage must not use up the few second buys that an
@@ -10,6 +21,8 @@ const MAX_HOLD_MS = 300_000;
  */
 export class ServiceHealth {
   #failures = 0;
+  #unrecognized = 0;
+  #successes = 0;
   /** Number of tries that failed since the service became unwell, or null while it is well. */
   #level: number | null = null;
   #until = 0;
@@ -24,6 +37,21 @@ export class ServiceHealth {
   /** Milliseconds until the next call may try; 0 while well. */
   get holdMs(): number {
     return this.#level === null ? 0 : Math.max(0, this.#until - this.#now());
+  }
+
+  /** Calls that brought an answer. */
+  get successes(): number {
+    return this.#successes;
+  }
+
+  /** Answers since the last success that were not the service's. */
+  get unrecognized(): number {
+    return this.#unrecognized;
+  }
+
+  /** The service may be unwell: until there is an answer one call at a time tries. */
+  suspect(): void {
+    this.#level ??= 0;
   }
 
   /** Resolves when a call may be made. `try` must be handed to `succeeded` or `failed` with its outcome. */
@@ -42,6 +70,8 @@ export class ServiceHealth {
 
   succeeded(): void {
     this.#failures = 0;
+    this.#unrecognized = 0;
+    this.#successes++;
     if (this.#level === null) return;
     this.#level = null;
     this.#trying = false;
@@ -49,7 +79,8 @@ export class ServiceHealth {
     this.#wake = new AbortController();
   }
 
-  failed(pass: 'well' | 'try'): void {
+  failed(pass: 'well' | 'try', unrecognized = false): void {
+    if (unrecognized) this.#unrecognized++;
     if (pass === 'try') {
       this.#trying = false;
       this.#level = (this.#level ?? 0) + 1;

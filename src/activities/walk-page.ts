@@ -6,6 +6,7 @@ import type { RawList } from '../api/read-raw-list.js';
 import { backoffMs, blockMs } from '../core/backoff.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
 import { isApiError } from './failure.js';
+import { MAX_UNRECOGNIZED, ServiceUnrecognized } from './service-health.js';
 import { YIELD_AFTER_MS } from './stopping.js';
 import { turnOrYield } from './turn-or-yield.js';
 import type { WalkDeps } from './walk-deps.js';
@@ -26,6 +27,8 @@ export interface PageOptions {
 export async function fetchPage(deps: WalkDeps, query: EventFilter, options: PageOptions): Promise<RawList> {
   const { transport, limiter } = deps;
   const draw = drawOf(listEventsEndpoint, query);
+  /** Answers in a row that were not the service's. */
+  let unrecognized = 0;
   for (let attempt = 0; ; attempt++) {
     // Who gets a turn within a second need not look.
     await turnOrYield(limiter, draw, { ...options, first: false });
@@ -37,9 +40,13 @@ export async function fetchPage(deps: WalkDeps, query: EventFilter, options: Pag
     } catch (error) {
       if (!isApiError(error) || error.aborted || !error.verdict.retry) throw error;
       const { verdict, facts, message } = error;
+      unrecognized = facts.unrecognized ? unrecognized + 1 : 0;
+      if (unrecognized === MAX_UNRECOGNIZED) throw new ServiceUnrecognized(error, unrecognized);
       const random = Math.random();
+      // What is counted here must not be handed to Temporal in between.
+      const most = facts.unrecognized ? YIELD_AFTER_MS / 2 : 60_000;
       const asked =
-        facts.retryAfterMs ?? (verdict.blocks ? blockMs(attempt, random) : backoffMs(attempt, 100, 60_000, random));
+        facts.retryAfterMs ?? (verdict.blocks ? blockMs(attempt, random) : backoffMs(attempt, 100, most, random));
       if (verdict.blocks) await limiter.block(Math.min(asked, MAX_BLOCK_MS), message, draw);
       if (asked > YIELD_AFTER_MS) throw error;
       options.waits(message);

@@ -83,9 +83,11 @@ export async function badStatus(
 
 /** What is wrong with a success. */
 export interface Unusable {
-  readonly kind: 'wrongShape' | 'truncated';
+  readonly kind: 'wrongShape' | 'truncated' | 'unrecognized';
   readonly reason: string;
   readonly error?: unknown;
+  /** See {@link ReadJson}. */
+  readonly whole?: boolean | undefined;
   /** What came of it. */
   readonly kept: Buffer;
 }
@@ -95,7 +97,7 @@ export function unusable(call: CallContext, came: Exchange, said: AnswerHeaders,
   const facts: CallFacts = { ...nothing, phase: wrong.kind === 'truncated' ? 'sent' : 'answer', status: came.status };
   return new ApiError({
     endpoint: call.endpoint,
-    facts: { ...facts, [wrong.kind]: true },
+    facts: { ...facts, [wrong.kind]: true, ...(wrong.whole ? { unrecognized: true } : {}) },
     reason: wrong.reason,
     requestId: said.requestId,
     body: call.redact(wrong.kept.subarray(0, MAX_KEPT_BODY + 4096).toString('utf8')),

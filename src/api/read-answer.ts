@@ -8,7 +8,7 @@ import type { Exchange } from './exchange.js';
 import { fieldOf } from './field-of.js';
 import { readJson } from './read-json.js';
 import { oneLine } from './redact.js';
-import { isShape, shapeProblem } from './shape.js';
+import { hasKnownField, isShape, shapeProblem } from './shape.js';
 
 /** A whole, well-formed answer. */
 export interface Answer<O> extends AnswerHeaders {
@@ -39,6 +39,10 @@ export async function readAnswer<I, O>(
   const read = nothing ? { value: {} } : readJson(body, framed);
   if (!('value' in read)) throw fail({ ...read, kept: body });
   const value = sealed(read.value, endpoint.secrets);
+  if (!nothing && !isTheServices(endpoint, value)) {
+    const reason = `the answer has no field of the service's (section ${endpoint.section})`;
+    throw fail({ kind: 'unrecognized', reason, kept: body });
+  }
   if (!isShape(endpoint.response, value)) {
     const { field, message } = shapeProblem(endpoint.response, value);
     const reason = `the answer has the wrong shape (section ${endpoint.section}): ${field || 'the whole'}: ${message}`;
@@ -75,6 +79,11 @@ export async function wholeBody(
       kept: kept(came.body),
     });
   }
+}
+
+/** An answer to a free call may be empty, as that of a deletion is: where its shape is right it is taken. */
+function isTheServices<I, O>({ response, paid }: Endpoint<I, O>, value: unknown): boolean {
+  return hasKnownField(response, value) || (!paid && isShape(response, value));
 }
 
 /** Whether a length or chunks said where the body ends. */

@@ -1,13 +1,21 @@
 import { MAX_NESTING, nestsDeeper } from './nesting.js';
 
-/** A JSON body, or what is wrong with it: `truncated` where the text just ends too early. */
+/**
+ * A JSON body, or what is wrong with it: `truncated` where the text just ends too early, `unrecognized` where it is no JSON at
+ * all.
+ */
 export type ReadJson =
   | { readonly value: unknown }
-  | { readonly kind: 'wrongShape' | 'truncated'; readonly reason: string };
+  | {
+      readonly kind: 'wrongShape' | 'truncated' | 'unrecognized';
+      readonly reason: string;
+      /** Nothing was lost on the way: whoever answered sent half a text. */
+      readonly whole?: boolean;
+    };
 
 /**
  * Parses the body of a success. A text that starts as JSON and ends too early broke off, however well the transfer was
- * framed (a proxy may frame half an answer); any other text that is no JSON is an answer of the wrong shape.
+ * framed (a proxy may frame half an answer); any other text that is no JSON is not the service's, whatever its type says.
  * `framed`: a length or chunks said where the body ends; else an empty body is one that was cut.
  */
 export function readJson(bytes: Buffer, framed: boolean): ReadJson {
@@ -18,10 +26,10 @@ export function readJson(bytes: Buffer, framed: boolean): ReadJson {
     return { value: JSON.parse(text) };
   } catch (error) {
     const trimmed = text.trim();
-    if (trimmed === '') return { kind: framed ? 'wrongShape' : 'truncated', reason: 'the answer is empty' };
+    if (trimmed === '') return { kind: framed ? 'unrecognized' : 'truncated', reason: 'the answer is empty' };
     if (/^[{[]/.test(trimmed) && endsEarly(trimmed, error))
-      return { kind: 'truncated', reason: 'the answer broke off' };
-    return { kind: 'wrongShape', reason: 'the answer is not JSON' };
+      return { kind: 'truncated', reason: 'the answer broke off', whole: framed };
+    return { kind: 'unrecognized', reason: 'the answer is not JSON' };
   }
 }
 

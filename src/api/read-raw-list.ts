@@ -6,6 +6,7 @@ import type { Exchange } from './exchange.js';
 import { membersOf } from './members.js';
 import { isFramed, wholeBody } from './read-answer.js';
 import { readJson } from './read-json.js';
+import { hasKnownField } from './shape.js';
 
 /** A page of a list whose records somebody else will parse. */
 export interface RawList extends AnswerHeaders {
@@ -47,6 +48,10 @@ export async function readRawList<I, O>(
   if (cut) return { ...said, ...cut, bytes: body.length };
   const read = readJson(body, isFramed(came));
   if (!('value' in read)) throw unusable(call, came, said, { ...read, kept: body });
+  if (!hasKnownField(endpoint.response, read.value)) {
+    const reason = `the answer has no field of the service's (section ${endpoint.section})`;
+    throw unusable(call, came, said, { kind: 'unrecognized', reason, kept: body });
+  }
   const reason = `the answer has the wrong shape (section ${endpoint.section}): a list was expected in data`;
   throw unusable(call, came, said, { kind: 'wrongShape', reason, kept: body });
 }

@@ -1,4 +1,5 @@
-import type { ZodType } from 'zod';
+import { ZodObject, type ZodType } from 'zod';
+import { fieldOf } from './field-of.js';
 
 /**
  * Whether a value has a shape. The value itself is used afterwards, not zod's copy of it, so that field order and unknown
@@ -17,4 +18,13 @@ export function shapeProblem(schema: ZodType, value: unknown): { readonly field:
     return path === '' ? String(step) : `${path}.${String(step)}`;
   }, '');
   return { field, message: issue.message };
+}
+
+/** Every answer of the service has one, and so have those of many a gateway: it tells nothing. */
+const TELLS_NOTHING = new Set(['requestId']);
+
+/** Whether a value has any field of a schema, of whatever type: if not, it is nothing that the schema describes. */
+export function hasKnownField(schema: ZodType, value: unknown): boolean {
+  if (!(schema instanceof ZodObject)) return true;
+  return Object.keys(schema.shape).some((name) => !TELLS_NOTHING.has(name) && (fieldOf(value, name) ?? null) !== null);
 }

@@ -32,6 +32,8 @@ export interface CallFacts {
   readonly wrongShape?: boolean;
   /** The answer broke off or could not be decoded. */
   readonly truncated?: boolean;
+  /** The answer came whole but is not the service's: no JSON, or no field of its contract. A proxy or a portal may have sent it. */
+  readonly unrecognized?: boolean;
 }
 
 /** What to do about a failed call. */
@@ -57,7 +59,7 @@ export function classify(facts: CallFacts, creates = false): Verdict {
   if (facts.phase === 'connect') return verdict('ServiceUnavailable', true);
   const { status, tag } = facts;
   if (facts.wrongShape) return verdict('ResponseShape', false, 'maybe');
-  if (status === null || facts.truncated) return verdict('ServiceUnavailable', true, 'maybe');
+  if (status === null || facts.truncated || facts.unrecognized) return verdict('ServiceUnavailable', true, 'maybe');
   // A redirect is never followed, and never about what was asked: the service is not at this address.
   if (status >= 300 && status < 400) return verdict('NotFound', false);
   switch (status) {

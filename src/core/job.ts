@@ -20,8 +20,11 @@ export const queryNames = { progress: 'progress', holder: 'holder' } as const;
 
 export const DEFAULT_TASK_QUEUE = 'searchflow';
 
-/** Why a job waits: a person said so, credits ended, a budget is used up, the key was refused, or a block of more than an hour. */
-export type PauseReason = 'person' | 'credits' | 'budget' | 'key' | 'rate';
+/**
+ * Why a job waits: a person said so, credits ended, a budget is used up, the key was refused, a block of more than an hour, or
+ * answers that are not the service's.
+ */
+export type PauseReason = 'person' | 'credits' | 'budget' | 'key' | 'rate' | 'service';
 
 /** `stopped`: a scheduled run that met what others pause for; the next one goes on. */
 export type JobPhase = 'planning' | 'running' | 'paused' | 'done' | 'stopped' | 'failed' | 'cancelled';

@@ -167,8 +167,8 @@ export interface Journal {
    * to run is one no longer, and is the owner's, who holds the unit.
    */
   note(intentId: string, owner: string, facts: Json): Promise<void>;
-  /** Closes an intent without an answer. `maybe` makes it an unknown outcome. */
-  miss(intentId: string, reason: string, charged: 'never' | 'maybe'): Promise<void>;
+  /** Closes an intent without an answer. `maybe` makes it an unknown outcome; `came` is kept: what came in the place of an answer. */
+  miss(intentId: string, reason: string, charged: 'never' | 'maybe', came?: string | null): Promise<void>;
   /**
    * Ends units without a purchase of their own: refused input, given up after unknown outcomes, or (with `answer`, which says when it
    * came) an answer that the warehouse still has.

@@ -24,6 +24,9 @@ export type OverBudgetFacts = Pick<OverBudget, 'scope' | 'capMicros' | 'remainin
 /** Answers that cost more than so many times their list price are pointed out. */
 const DEARER = 1.05;
 
+/** Name of the failure where so many answers in a row were not the service's that nothing more is sent. */
+export const SERVICE_UNRECOGNIZED = 'ServiceUnrecognized';
+
 /** Why a job waits for a failure that a person can mend, by its type. */
 const reasons: Readonly<Record<string, PauseReason>> = {
   Unauthorized: 'key',
@@ -31,6 +34,7 @@ const reasons: Readonly<Record<string, PauseReason>> = {
   PaymentRequired: 'credits',
   [BUDGET_EXCEEDED]: 'budget',
   RateLimited: 'rate',
+  [SERVICE_UNRECOGNIZED]: 'service',
 };
 
 /** Why something waits that fails with this type; null where waiting mends nothing. */
@@ -48,6 +52,8 @@ const remedies: Readonly<Record<string, string>> = {
   ApiKeyMissing: 'the request came without an API key; set SEARCHFLOW_API_KEY',
   Unauthorized: 'the service refuses the API key; set one that it takes in SEARCHFLOW_API_KEY',
   RateLimited: 'the service wants more than an hour of rest; wait so long',
+  [SERVICE_UNRECOGNIZED]:
+    'a proxy, a captive portal or a maintenance page may answer in its place; check the network and SEARCHFLOW_BASE_URL',
 };
 
 /**

@@ -49,6 +49,8 @@ export type BookLine =
       readonly at: number;
       readonly why: string;
       readonly charged: 'never' | 'maybe';
+      /** What came in the place of an answer; absent where nothing did, and from the first version. */
+      readonly came?: string;
     }
   | { readonly t: 'settle'; readonly at: number; readonly op: string; readonly units: readonly UnitEntry[] };
 

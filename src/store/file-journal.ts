@@ -166,7 +166,7 @@ export class FileJournal implements Journal, Spend {
     this.#intents.set(intentId, { book, owner });
   }
 
-  async miss(intentId: string, reason: string, charged: 'never' | 'maybe'): Promise<void> {
+  async miss(intentId: string, reason: string, charged: 'never' | 'maybe', came?: string | null): Promise<void> {
     const intent = this.#intents.get(intentId);
     if (!intent) return;
     await this.#write(intent.book, [], () => ({
@@ -175,6 +175,7 @@ export class FileJournal implements Journal, Spend {
       at: this.#now(),
       why: reason,
       charged,
+      ...(came ? { came } : {}),
     }));
     this.#intents.delete(intentId);
   }

@@ -12,6 +12,7 @@ const paused: Readonly<Record<PauseReason, string>> = {
   budget: 'paused: its budget is used up',
   key: 'paused: the service refuses the key',
   rate: 'paused: the service wants a long rest',
+  service: "paused: answers are not the service's",
 };
 
 const BAR = 24;

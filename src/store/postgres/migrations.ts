@@ -6,6 +6,7 @@ import { sharedWork } from './migrations/0004-shared-work.js';
 import { startedRuns } from './migrations/0005-started-runs.js';
 import { observedPrices } from './migrations/0006-observed-prices.js';
 import { inTouch } from './migrations/0007-in-touch.js';
+import { missedAnswers } from './migrations/0008-missed-answers.js';
 import { limiterRings } from './migrations/0101-limiter-rings.js';
 import { limiterTurns } from './migrations/0102-limiter-turns.js';
 import { slotsTables } from './migrations/0103-slots.js';
@@ -21,6 +22,7 @@ export const storeMigrations: readonly Migration[] = [
   startedRuns,
   observedPrices,
   inTouch,
+  missedAnswers,
   limiterRings,
   limiterTurns,
   slotsTables,

@@ -140,8 +140,8 @@ export class PgJournal implements Journal, Spend {
     if (!row?.known) throw new Error(`no intent ${intentId}`);
   }
 
-  async miss(intentId: string, reason: string, charged: 'never' | 'maybe'): Promise<void> {
-    await this.#call('miss', [intentId, storable(reason), charged === 'maybe']);
+  async miss(intentId: string, reason: string, charged: 'never' | 'maybe', came?: string | null): Promise<void> {
+    await this.#call('miss', [intentId, storable(reason), charged === 'maybe', storable(came ?? null)]);
     this.#operations.delete(intentId);
   }
 

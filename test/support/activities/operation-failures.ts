@@ -98,8 +98,8 @@ const rows: readonly Row[] = [
   ...forms(502, 'DEFAULT_ERROR', waits('lost')),
   ...forms(503, 'SERVICE_OVERLOADED', waits('unwell')),
   ...forms(504, 'TIMEOUT', waits('lost')),
-  ['200 of another shape', json(200, [1]), final('ResponseShape')],
-  ['200 HTML', answer(200, '<html></html>'), final('ResponseShape')],
+  ['200 of another shape', json(200, [1]), waits('lost')],
+  ['200 HTML', answer(200, '<html></html>'), waits('lost')],
 ];
 
 /** What came of one row: the failure in short, or `done`; how many requests it took; how long everybody then waits. */

@@ -53,6 +53,7 @@ async function failure(fault: string, name: OperationName): Promise<ApiError> {
 
 type Expected = { readonly type: string; readonly charged?: 'maybe' | 'never'; readonly phase?: string };
 const lost: Expected = { type: 'ServiceUnavailable', charged: 'maybe', phase: 'sent' };
+const unrecognized: Expected = { type: 'ServiceUnavailable', charged: 'maybe', phase: 'answer' };
 const unusable: Expected = { type: 'ResponseShape', charged: 'maybe', phase: 'answer' };
 const replying =
   (bytes: Buffer | string): Handler =>
@@ -83,9 +84,9 @@ const table: readonly (readonly [string, Handler, Expected])[] = [
   ['fault 8: a broken chunk', replying(`${chunked}zz\r\n{}\r\n0\r\n\r\n`), lost],
   ['fault 8: half an answer, well framed', replying(answer(200, '{"data":[{"id":')), lost],
   ['fault 8: half of a gzip', replying(answer(200, bomb.subarray(0, 30), { 'content-encoding': 'gzip' })), lost],
-  ['fault 9: HTML', replying(answer(200, '<!doctype html><p>Hello', { 'content-type': 'text/html' })), unusable],
-  ['fault 9: null', replying(answer(200, 'null')), unusable],
-  ['fault 9: a list', replying(answer(200, '[]')), unusable],
+  ['fault 9: HTML', replying(answer(200, '<!doctype html><p>Hello', { 'content-type': 'text/html' })), unrecognized],
+  ['fault 9: null', replying(answer(200, 'null')), unrecognized],
+  ['fault 9: a list', replying(answer(200, '[]')), unrecognized],
   ['fault 9: fields of other types', replying(json(200, odd({}))), unusable],
   ['fault 10: a length of 1 GB', replying(`${ok}content-length: ${1024 * MIB}\r\n\r\n{`), unusable],
   ['fault 10: a gzip bomb', replying(answer(200, bomb, { 'content-encoding': 'gzip' })), unusable],
@@ -132,10 +133,10 @@ test('fault 11: no call ever reached the other host', () => {
 describe.each(names)('%s', (name) => {
   const good = json(examples[name].status ?? 200, examples[name].answer);
 
-  test('fault 9: an empty answer is refused, save for a deletion', async () => {
+  test('fault 9: an empty answer is not the service’s, save for a deletion', async () => {
     faults.set('empty', replying(answer(200, '')));
     if (operationTable[name].method === 'DELETE') await call(clientOf('empty'), name);
-    else expect((await failure('empty', name)).verdict.type).toBe('ResponseShape');
+    else expect((await failure('empty', name)).facts.unrecognized).toBe(true);
   });
 
   test('fault 14: a refused connection names the setting and was never charged', async () => {

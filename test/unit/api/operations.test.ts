@@ -126,7 +126,8 @@ describe.each(names)('%s', (name) => {
     async (body) => {
       reply = answer(200, body);
       await expect(call(name)(example.input)).rejects.toMatchObject({
-        verdict: { type: 'ResponseShape', retry: false },
+        facts: { unrecognized: true },
+        verdict: { type: 'ServiceUnavailable', retry: true, charged: 'maybe' },
       });
     },
   );

@@ -97,10 +97,10 @@ describe('a list whose records are not parsed', () => {
 
   it('is refused like any other answer where it holds no list or broke off', async () => {
     await expect(ask('{"data":{}}')).rejects.toMatchObject({ verdict: { type: 'ResponseShape', retry: false } });
-    await expect(ask('<html>')).rejects.toMatchObject({ verdict: { type: 'ResponseShape' } });
+    for (const body of ['<html>', '', '{}', '{"data":null}', '[]'])
+      await expect(ask(body)).rejects.toMatchObject({ facts: { unrecognized: true }, verdict: { retry: true } });
     await expect(ask('{"data":[{"id":')).rejects.toMatchObject({
       verdict: { type: 'ServiceUnavailable', retry: true },
     });
-    await expect(ask('')).rejects.toMatchObject({ verdict: { type: 'ResponseShape' } });
   });
 });

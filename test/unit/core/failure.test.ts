@@ -60,6 +60,7 @@ describe('what a failed call means', () => {
     const lost = { type: 'ServiceUnavailable', retry: true, charged: 'maybe' };
     expect(classify({ phase: 'sent', status: null, tag: null, retryAfterMs: null })).toMatchObject(lost);
     expect(classify({ ...answered(200), truncated: true })).toMatchObject(lost);
+    expect(classify({ ...answered(200), unrecognized: true })).toMatchObject(lost);
   });
 
   it('never asks again for an answer that came whole but can’t be read, and counts it as charged', () => {

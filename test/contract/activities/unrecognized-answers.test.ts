@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createPurchase } from '../../../src/activities/purchase.js';
+import { contentsEndpoint } from '../../../src/api/contents.js';
+import { ApiError } from '../../../src/api/errors.js';
+import { answered, newDir, setting, success, unit, units } from '../../support/activities/purchase-setting.js';
+
+const portal = (body = '<html>Sign in</html>') =>
+  new ApiError({
+    endpoint: contentsEndpoint,
+    facts: { ...answered(200), unrecognized: true },
+    reason: 'the answer is not JSON',
+    body,
+  });
+const unrecognized = { name: 'ServiceUnrecognized', message: expect.stringContaining('not JSON') };
+
+describe('fault 57: answers that are not the service’s', () => {
+  it('are unknown outcomes, and a unit is given up after three where others got answers meanwhile', async () => {
+    const s = await setting();
+    const receipt = await createPurchase(s)(
+      s.order(
+        async (batch) => {
+          if (batch[0]?.unit === 'u0') throw portal();
+          return success(batch);
+        },
+        { units: units(4), unitsPerRequest: 1 },
+      ),
+      s.control,
+    );
+    expect(receipt).toMatchObject({ complete: true, bought: 3, failed: 1, unknownOutcomes: 3 });
+    expect(s.sent.filter(([name]) => name === 'u0')).toHaveLength(3);
+    expect((await s.journal.totals('')).unknown).toHaveLength(3);
+    const [landed] = await s.journal.lookup([unit('u0').key]);
+    expect(landed).toMatchObject({ status: 'error', errorTag: 'UNKNOWN_OUTCOME' });
+  });
+
+  it('leave a unit to a person after three where nobody got an answer meanwhile', async () => {
+    const s = await setting();
+    const send = async () => {
+      throw portal();
+    };
+    await expect(createPurchase(s)(s.order(send), s.control)).rejects.toMatchObject(unrecognized);
+    expect(s.sent).toHaveLength(3);
+    expect(await s.journal.lookup(units(3).map(({ key }) => key))).toEqual([]);
+  });
+
+  it('stop everybody after ten in a row until a resume, which sends one call at a time', async () => {
+    const s = await setting();
+    const purchase = createPurchase(s);
+    const order = (resumedAt: number) =>
+      s.order(
+        async () => {
+          throw portal();
+        },
+        { units: units(30), unitsPerRequest: 1, resumedAt },
+      );
+    await expect(purchase(order(0), s.control)).rejects.toMatchObject(unrecognized);
+    const before = s.sent.length;
+    expect(before).toBeGreaterThanOrEqual(10);
+    await expect(purchase(order(0), s.control)).rejects.toMatchObject(unrecognized);
+    expect(s.sent).toHaveLength(before);
+    await expect(purchase(order(Date.now() + 1), s.control)).rejects.toMatchObject(unrecognized);
+    expect(s.sent).toHaveLength(before + 1);
+  });
+
+  it('of an earlier process have the next one try with one call before all the others', async () => {
+    const dir = newDir();
+    const first = await setting(dir);
+    const orderOf = (s: typeof first, send: Parameters<typeof first.order>[0]) =>
+      s.order(send, { units: units(20), unitsPerRequest: 1 });
+    await createPurchase(first)(
+      orderOf(first, async () => {
+        throw portal();
+      }),
+      first.control,
+    ).catch(() => undefined);
+    await first.journal.close();
+    const next = await setting(dir);
+    const receipt = await createPurchase(next)(
+      orderOf(next, async (batch) => {
+        if (next.sent.length > 1) expect(next.health.successes).toBeGreaterThan(0);
+        await new Promise(setImmediate);
+        return success(batch);
+      }),
+      next.control,
+    );
+    expect(receipt).toMatchObject({ complete: true, bought: 20 });
+  });
+
+  it('are kept in the journal, 64 KiB of each at most', async () => {
+    const dir = newDir();
+    const s = await setting(dir);
+    const send = async (batch: Parameters<typeof success>[0]) => {
+      if (s.sent.length === 1) throw portal(`<b>${'ü'.repeat(100_000)}`);
+      return success(batch);
+    };
+    expect(await createPurchase(s)(s.order(send), s.control)).toMatchObject({ bought: 3, unknownOutcomes: 1 });
+    await s.journal.close();
+    const [line] = readFileSync(join(dir, 'job', 'gen', '000000.journal'), 'utf8').match(/\{"t":"miss".*/) ?? [];
+    const { came } = JSON.parse(line as string) as { came: string };
+    expect(came).toContain('<b>üüü');
+    expect(Buffer.byteLength(came)).toBeLessThanOrEqual(65_538);
+  });
+});

@@ -1,0 +1,68 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Fault } from '../../../src/sandbox/index.js';
+import { plainRows } from '../../support/jobs/folder.js';
+import { boughtAgain, openSetting, type Setting } from '../../support/jobs/setting.js';
+import { openTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+let setting: Setting;
+beforeAll(async () => {
+  temporal = await openTemporal();
+  setting = await openSetting(temporal, { sandbox: { latencyMs: { min: 20, max: 40 } } });
+});
+afterAll(async () => {
+  await setting?.close();
+  await temporal?.teardown();
+});
+
+const PORTAL = '<!doctype html><title>Sign in to the network</title>';
+const soon = { timeout: 30_000, interval: 50 };
+const portal = (body: string, nth: number): Fault => ({ when: { nth }, do: { kind: 'body', body } });
+
+let used = 0;
+const freshRows = (count: number) => plainRows(count, 10_000 * ++used);
+
+it('fault 57: a portal that takes every call in mid-job pauses it, and a resume finishes it without a row lost', async () => {
+  const { sandbox } = setting;
+  const rows = freshRows(300);
+  const job = await setting.begin(
+    rows,
+    {},
+    Array.from({ length: 60 }, (_, nth) => portal(PORTAL, nth + 6)),
+  );
+  await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('service');
+  await expect.poll(async () => (await job.progress()).landing ?? false, soon).toBe(false);
+  const { message, unknownOutcomes } = await job.progress();
+  expect(message).toContain('answers are not the service');
+  expect(message).toContain(`searchflow resume`);
+  // Ten in a row, and what was on its way when the tenth came.
+  const refused = sandbox.log().filter((entry) => entry.fault === 'body').length;
+  expect(refused).toBeGreaterThanOrEqual(10);
+  expect(refused).toBeLessThanOrEqual(14);
+  expect(unknownOutcomes).toBe(refused);
+  sandbox.setFaults([]);
+  await job.resume();
+  expect(await job.result()).toMatchObject({
+    phase: 'done',
+    requests: 30,
+    unknownOutcomes: refused,
+    warehouse: { rows: 300, success: 300, error: 0 },
+  });
+  expect(job.folder.outcomes()).toEqual(rows.map((row) => [row, 'success']));
+  expect(sandbox.bill()).toMatchObject({ units: 300 });
+  expect(boughtAgain(sandbox)).toEqual({});
+});
+
+it.each([PORTAL, '{}', '[]', 'null', '{"results":null}', '{"results":[{"id":"https://', '{"message":"down"}', ''])(
+  'fault 57: an answer of %j is asked for again, and no row fails for it',
+  async (body) => {
+    const { sandbox } = setting;
+    const rows = freshRows(20);
+    const job = await setting.begin(rows, {}, [portal(body, 1)]);
+    expect(await job.result()).toMatchObject({ requests: 2, unknownOutcomes: 1, warehouse: { success: 20 } });
+    expect(sandbox.bill()).toMatchObject({ requests: 2, units: 20 });
+    const listed = await job.folder.query<{ reason: string }>('SELECT reason FROM unknown_outcomes');
+    expect(listed).toHaveLength(1);
+  },
+);

@@ -1,0 +1,27 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { identifier } from '../../../src/postgres/index.js';
+import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
+
+let stores: PgStores;
+beforeAll(async () => {
+  stores = await startPgStores();
+});
+afterAll(() => stores?.stop());
+
+it('a store keeps what came in the place of an answer, and older workers close their intents without it', async () => {
+  const { journal, postgres } = await stores.journal(stores.url());
+  const schema = identifier(postgres.address.schema);
+  const lose = async (key: string, close: (id: string) => Promise<unknown>) => {
+    await journal.claim([key], 'owner');
+    const intent = { owner: 'owner', book: 'job/gen/0', operation: 'contents', keys: [key], estimateMicros: 1 };
+    await close(await journal.intend({ ...intent, deadline: Date.now() + 1000 }));
+  };
+  const page = '<html>Sign in\0</html>';
+  await lose('a'.repeat(32), (id) => journal.miss(id, 'not JSON', 'maybe', page));
+  await lose('b'.repeat(32), (id) => postgres.query(`SELECT ${schema}.miss($1, 'gone', true)`, [id]));
+  const rows = await postgres.query(`SELECT state, reason, came FROM ${schema}.purchases ORDER BY reason`);
+  expect(rows).toEqual([
+    { state: 'unknown', reason: 'gone', came: null },
+    { state: 'unknown', reason: 'not JSON', came: '<html>Sign in\ufffd</html>' },
+  ]);
+});
