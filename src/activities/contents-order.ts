@@ -1,11 +1,12 @@
 import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../api/contents.js';
 import { drawOf } from '../api/endpoint.js';
-import { type MatchedUnit, matchContents } from '../api/match.js';
+import { listOf, type MatchedUnit, matchContents } from '../api/match.js';
 import type { SendOptions } from '../api/transport.js';
-import type { Json } from '../core/json.js';
+import { type Json, RawJson } from '../core/json.js';
 import { estimateContents } from '../core/prices.js';
 import { unitKeys } from '../core/unit-key.js';
 import type { ActivityDeps } from './deps.js';
+import { rawResults } from './landing.js';
 import type { Order, Unit } from './purchase.js';
 
 /** Name of the operation in keys and books. */
@@ -55,6 +56,7 @@ export function contentsOrder(
       const matched = matchContents(
         units.map((unit) => unit.unit),
         answer.data,
+        { raw: rawResults(answer), misread: answer.misread },
       );
       // What came for nobody is kept with the first that got nothing: nothing paid for is thrown away.
       const empty = matched.unmatched.length > 0 ? matched.units.find((match) => match.result === null) : undefined;
@@ -70,11 +72,16 @@ export function contentsOrder(
           httpStatus: match.httpStatus,
           source: match.source,
           ...(match.told === undefined ? {} : { told: match.told }),
-          result: match === empty ? { unmatched: matched.unmatched } : (match.result ?? toldInstead(match)),
+          ...(match.misread === undefined ? {} : { misread: match.misread }),
+          result: match === empty ? unmatchedOf(matched.unmatched) : (match.result ?? toldInstead(match)),
         })),
       };
     },
   };
+}
+
+function unmatchedOf(results: readonly (Json | RawJson)[]): RawJson {
+  return new RawJson(`{"unmatched":${listOf(results).text}}`);
 }
 
 /** Where there is no result, what nobody knows of a status stands in its place, so that the warehouse has it. */

@@ -78,7 +78,7 @@ function statusOf({ unit, status, source, error_tag: tag, http_status: httpStatu
     status,
     ...(source === null ? {} : { source }),
     ...(status === 'error' ? { error: { tag, httpStatusCode } } : {}),
-    ...(typeof told === 'object' && told),
+    ...(typeof told === 'string' ? (JSON.parse(told) as object) : typeof told === 'object' && told),
   };
 }
 

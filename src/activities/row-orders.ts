@@ -56,9 +56,9 @@ function requestOrder(deps: Deps, requests: RowRequests, slice: SliceOrder): Ord
     tier: ([one]) => (one ? requests.tier(one.unit) : ''),
     send: async (units, signal) => {
       const [one] = units as readonly [Unit];
-      const { data, ...bought } = await requests.send(deps.transport, one.unit, signal);
-      const unit = { ...one, status: 'success', errorTag: null, httpStatus: null, source: null, result: data } as const;
-      return { ...bought, units: [unit] };
+      const { result, misread, ...bought } = await requests.send(deps.transport, one.unit, signal);
+      const ended = { status: 'success', errorTag: null, httpStatus: null, source: null } as const;
+      return { ...bought, units: [{ ...one, ...ended, result, ...(misread === undefined ? {} : { misread }) }] };
     },
   };
 }

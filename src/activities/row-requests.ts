@@ -12,6 +12,7 @@ import { listSearch, type PriceTable } from '../core/prices.js';
 import { unitKeys } from '../core/unit-key.js';
 import { agentKeys } from './agent-order.js';
 import type { ActivityDeps } from './deps.js';
+import { type Landing, landingOf } from './landing.js';
 import type { Bought } from './purchase.js';
 import { researchKeys } from './research-order.js';
 
@@ -35,11 +36,7 @@ export interface RowRequests {
   tier(unit: string): string;
   /** Throws `ApiError` where the service would refuse it; sends nothing. */
   check(transport: Pick<Transport, 'check'>, unit: string): void;
-  send(
-    transport: Pick<Transport, 'send'>,
-    unit: string,
-    signal: AbortSignal,
-  ): Promise<Omit<Bought, 'units'> & { readonly data: Json }>;
+  send(transport: Pick<Transport, 'send'>, unit: string, signal: AbortSignal): Promise<Omit<Bought, 'units'> & Landing>;
 }
 
 /** Binds a job's operation. Null for contents, whose units are URLs. */
@@ -94,8 +91,7 @@ function bind<I, O>(
         requestId: answer.requestId,
         costMicros: answer.costMicros,
         queued: answer.queued,
-        // An answer is the very JSON that came.
-        data: answer.data as Json,
+        ...landingOf(answer),
       };
     },
   };

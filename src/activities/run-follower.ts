@@ -5,6 +5,7 @@ import type { SendOptions } from '../api/transport.js';
 import { backoffMs } from '../core/backoff.js';
 import { type PageEnvelope, readPage } from '../core/walk.js';
 import { isApiError } from './failure.js';
+import { type Landing, landingOf } from './landing.js';
 import { type SendDeps, sendInTurn } from './send-in-turn.js';
 
 /** What runs on at the service after its start, and how it is looked at. */
@@ -24,6 +25,8 @@ export interface RunKind<R> {
 export interface FollowedRun<R> {
   readonly run: R | null;
   readonly requestId: string | null;
+  /** The record as it came, where one did. */
+  readonly kept?: Landing;
 }
 
 interface Followed<R> {
@@ -185,8 +188,9 @@ export class RunFollower<R> {
   async #lookAt(followed: Followed<R>): Promise<void> {
     if (this.#runs.get(followed.id) !== followed) return;
     try {
-      const { data, requestId } = await this.#send(this.#kind.one, { id: followed.id });
-      if (this.#kind.ended(data)) followed.resolve({ run: data, requestId });
+      const answer = await this.#send(this.#kind.one, { id: followed.id });
+      const { data, requestId } = answer;
+      if (this.#kind.ended(data)) followed.resolve({ run: data, requestId, kept: landingOf(answer) });
       else this.#goesOn(followed, data);
     } catch (error) {
       this.#failed(followed, error);

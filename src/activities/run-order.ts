@@ -5,6 +5,7 @@ import type { UnitStatus } from '../core/journal.js';
 import type { Json } from '../core/json.js';
 import type { PriceTable } from '../core/prices.js';
 import type { ActivityDeps } from './deps.js';
+import type { Landing } from './landing.js';
 import type { Bought, Order, RunFacts, Unit } from './order.js';
 import type { RunKind } from './run-follower.js';
 import type { Runs } from './runs.js';
@@ -108,7 +109,7 @@ export function runOrder<I, R>(
         });
         if (ended.run === null) return null;
         look?.(unit, ended.run, startedAt);
-        return bought(kind, unit, facts, ended.run, cancelledTag);
+        return bought(kind, unit, facts, { run: ended.run, kept: ended.kept }, cancelledTag);
       },
       async find(unit, sought, signal) {
         const input = request(unit);
@@ -141,16 +142,16 @@ function bought<I, R>(
   kind: SlowKind<I, R>,
   unit: Unit,
   { requestId }: RunFacts,
-  run: R,
+  { run, kept }: { readonly run: R; readonly kept: Landing | undefined },
   cancelledTag: string = RUN_CANCELLED,
 ): Bought {
   const { status, errorTag: tag, costMicros } = kind.outcome(run);
   const errorTag = tag === RUN_CANCELLED ? cancelledTag : tag;
-  // An answer as it came from the wire, which is JSON.
-  const result = run as Json;
+  // An answer from the wire is JSON.
+  const landing = kept ?? { result: run as Json };
   return {
     requestId,
     costMicros,
-    units: [{ ...unit, status, errorTag, httpStatus: null, source: null, result }],
+    units: [{ ...unit, status, errorTag, httpStatus: null, source: null, ...landing }],
   };
 }

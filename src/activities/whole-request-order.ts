@@ -1,5 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { drawOf, type Endpoint } from '../api/endpoint.js';
+import { type Answer, readLeniently } from '../api/read-answer.js';
 import type { Input, SendOptions } from '../api/transport.js';
 import { transientTags } from '../core/failure.js';
 import { canonicalJson, type Json } from '../core/json.js';
@@ -7,10 +8,11 @@ import { unitKeys } from '../core/unit-key.js';
 import { buyNow, type CallOptions, failUnlessSuccess, loneOrder, type OperationResult, packed } from './buy.js';
 import type { ActivityDeps } from './deps.js';
 import { toFailure } from './failure.js';
+import { type Landing, landingOf } from './landing.js';
 import type { Order } from './purchase.js';
 import { withoutSecrets } from './without-secrets.js';
 
-/** What of an answer lands; the default is all of it but its secrets. */
+/** What of an answer lands; the default is all of it, as it came, but its secrets. */
 export type Keep = (answer: unknown) => Promise<Json>;
 
 /**
@@ -24,7 +26,7 @@ export async function buyWhole<I, O>(
   endpoint: Endpoint<I, O>,
   input: Input<NoInfer<I>>,
   call: CallOptions = {},
-  keep: Keep = async (answer) => withoutSecrets(answer, endpoint.secrets),
+  keep?: Keep,
 ): Promise<OperationResult<O>> {
   const send = sendOptions(call);
   try {
@@ -38,8 +40,9 @@ export async function buyWhole<I, O>(
   };
   const order = wholeRequestOrder(deps, endpoint, input, call, { send, keep, onFailure });
   const { records, requests } = await buyNow(deps, order);
-  // What landed was checked against the endpoint's schema when it came.
-  return packed(failUnlessSuccess(records[0], endpoint.paid, shape).result as O, order, requests);
+  const { result } = failUnlessSuccess(records[0], endpoint.paid, shape);
+  // What landed was checked against the endpoint's schema when it came, where all of it was kept.
+  return packed(readLeniently(endpoint, result)?.value ?? (result as O), order, requests);
 }
 
 /** What of a call's options goes on the wire. */
@@ -52,7 +55,7 @@ function wholeRequestOrder<I, O>(
   endpoint: Endpoint<I, O>,
   input: Input<NoInfer<I>>,
   call: CallOptions,
-  { send, keep, onFailure }: { send: SendOptions; keep: Keep; onFailure(error: Error): void },
+  { send, keep, onFailure }: { send: SendOptions; keep: Keep | undefined; onFailure(error: Error): void },
 ): Order {
   const unit = canonicalJson(endpoint.retry === 'look' ? [thisActivity(), input] : input);
   // Another form, or another beta feature, is another answer.
@@ -81,7 +84,7 @@ function wholeRequestOrder<I, O>(
         onFailure(error);
         throw error;
       });
-      const result = await keep(answer.data);
+      const kept = await keptOf(endpoint, answer, keep);
       return {
         requestId: answer.requestId,
         queued: answer.queued,
@@ -93,11 +96,20 @@ function wholeRequestOrder<I, O>(
           errorTag: null,
           httpStatus: null,
           source: null,
-          result,
+          ...kept,
         })),
       };
     },
   };
+}
+
+async function keptOf<I, O>(
+  { secrets }: Endpoint<I, O>,
+  answer: Answer<O>,
+  keep: Keep | undefined,
+): Promise<Landing | { readonly result: Json }> {
+  if (keep) return { result: await keep(answer.data) };
+  return secrets ? { result: withoutSecrets(answer.data, secrets) } : landingOf(answer);
 }
 
 /** What tells this activity from every other one, the same in all its attempts. */

@@ -58,6 +58,7 @@ export const getAgentRunEndpoint = defineEndpoint<ById, AgentRun>({
   name: 'getAgentRun',
   path: '/agent/runs/{id}',
   section,
+  lenient: true,
   ...polling,
   request: byId,
   response: agentRun,

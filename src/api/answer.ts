@@ -38,7 +38,7 @@ export const citation = z.looseObject({
 const answerResponse = z.looseObject({
   requestId: text,
   /** A text, or an object after the `outputSchema`. */
-  answer: z.union([z.string(), z.looseObject({})]),
+  answer: z.union([z.string(), z.looseObject({})]).nullish(),
   citations: z.array(citation).nullish(),
   costDollars: costDollars.nullish(),
 });

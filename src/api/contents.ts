@@ -20,11 +20,13 @@ const contentsRequest = z.looseObject({
 /** Request of `POST /contents` (interface section 4.2). Unknown fields reach the wire. */
 export type ContentsRequest = z.infer<typeof contentsRequest>;
 
+const text = z.string().nullish();
+
 const contentStatus = z.looseObject({
-  id: z.string(),
-  status: z.string(),
-  source: z.string().nullish(),
-  error: z.looseObject({ tag: z.string().nullish(), httpStatusCode: z.number().nullish() }).nullish(),
+  id: text,
+  status: text,
+  source: text,
+  error: z.looseObject({ tag: text, httpStatusCode: z.number().nullish() }).nullish(),
 });
 
 const contentsResponse = z.looseObject({

@@ -47,6 +47,10 @@ export interface Endpoint<I, O> {
   readonly response: ZodType<O>;
   /** Fields of the answer that hold a secret: each text becomes a `Secret` before anything else sees it. */
   readonly secrets?: readonly string[];
+  /**
+   * A free read of what was paid for, such as a run: as in the answer of a paid call, a field of another type costs that field only.
+   */
+  readonly lenient?: boolean;
   /** Fields of the request that the service is going to drop: warned of once. */
   readonly deprecated?: Readonly<Record<string, string>>;
   /** Other forms of the same operation that the service has had, by name. */

@@ -1,5 +1,6 @@
-import type { Json } from '../core/json.js';
+import { type Json, jsonText, RawJson } from '../core/json.js';
 import type { ContentsResponse } from './contents.js';
+import { type Misread, misreadText } from './shape.js';
 
 /** What became of one URL of a contents request. */
 export interface MatchedUnit {
@@ -10,16 +11,26 @@ export interface MatchedUnit {
   readonly httpStatus: number | null;
   readonly source: string | null;
   /** The result as it came, or null. */
-  readonly result: Json;
+  readonly result: Json | RawJson;
   /** The status as it came, where it has fields that the ones above don't hold. */
   readonly told?: Json;
+  /** Fields of its result or status that don't fit their types, in words. */
+  readonly misread?: string;
+}
+
+/** What is known of an answer beside its values. */
+export interface AnswerFacts {
+  /** Each result as it came. */
+  readonly raw?: readonly RawJson[] | undefined;
+  /** What of the answer does not fit its types. */
+  readonly misread?: readonly Misread[];
 }
 
 export interface MatchedContents {
   /** One for each URL asked, in that order. */
   readonly units: readonly MatchedUnit[];
   /** Results that belong to no URL asked. */
-  readonly unmatched: readonly Json[];
+  readonly unmatched: readonly (Json | RawJson)[];
 }
 
 type Answered = Pick<ContentsResponse, 'results' | 'statuses'>;
@@ -38,12 +49,19 @@ const UNTAGGED = 'CRAWL_UNKNOWN_ERROR';
  * URLs normalised; never by position. Of duplicates the first counts. The status decides between success and error, and
  * an error keeps a result that came under its own id. Pure. (Interface sections 2.1 and 2.3.)
  */
-export function matchContents(urls: readonly string[], data: Answered): MatchedContents {
+export function matchContents(
+  urls: readonly string[],
+  data: Answered,
+  { raw, misread = [] }: AnswerFacts = {},
+): MatchedContents {
   const results = data.results;
   const statusOf = lookup(data.statuses ?? [], (status: Status) => status.id);
   const byId = lookup(results, (result: Result) => result.id);
   const byUrl = lookup(results, (result: Result) => result.url);
   const used = new Set<Result>();
+  const rawOf = raw?.length === results.length ? new Map(results.map((result, nth) => [result, raw[nth]])) : null;
+  const kept = (result: Result): Json | RawJson => rawOf?.get(result) ?? (isJson(result) ? result : null);
+  const misreadOf = misread.length === 0 ? null : byOwner(data, misread);
 
   const units = urls.map((url) => {
     const status = statusOf(url);
@@ -51,7 +69,9 @@ export function matchContents(urls: readonly string[], data: Answered): MatchedC
     const failed = status?.status === 'error';
     const result = byId(url, failed) ?? (failed ? undefined : byUrl(url));
     if (result) used.add(result);
-    return toUnit(url, status, result);
+    const unit = toUnit(url, status, result, result ? kept(result) : null);
+    const said = misreadOf?.(result, status) ?? '';
+    return said === '' ? unit : { ...unit, misread: said };
   });
   if (used.size === results.length) return { units, unmatched: [] };
 
@@ -59,15 +79,51 @@ export function matchContents(urls: readonly string[], data: Answered): MatchedC
   const askedLoosely = new Set(urls.map(normalise));
   const belongs = (id: string | null | undefined): boolean =>
     typeof id === 'string' && (asked.has(id) || askedLoosely.has(normalise(id)));
-  const unmatched = results.flatMap((result): Json[] => {
+  const unmatched = results.flatMap((result) => {
     const known = used.has(result) || belongs(result.id) || belongs(result.url);
-    return !known && isJson(result) ? [result] : [];
+    return known ? [] : [kept(result)];
   });
   return { units, unmatched };
 }
 
-function toUnit(url: string, status: Status | undefined, result: Result | undefined): MatchedUnit {
-  const kept = isJson(result) ? result : null;
+/** Results as one JSON value. */
+export function listOf(results: readonly (Json | RawJson)[]): RawJson {
+  return new RawJson(`[${results.map(jsonText).join(',')}]`);
+}
+
+/** What of an answer concerns a unit with this result and status: what is wrong with these, and with what all have in common. */
+function byOwner(
+  { results, statuses }: Answered,
+  misread: readonly Misread[],
+): (result: Result | undefined, status: Status | undefined) => string {
+  const owned = new Map<unknown, string[]>();
+  const shared: string[] = [];
+  for (const one of misread) {
+    const [list, nth] = one.path;
+    const owner =
+      typeof nth !== 'number'
+        ? undefined
+        : list === 'results'
+          ? results[nth]
+          : list === 'statuses'
+            ? statuses?.[nth]
+            : undefined;
+    const text = misreadText([one], owner === undefined ? 0 : 2);
+    if (owner === undefined) shared.push(text);
+    else owned.set(owner, [...(owned.get(owner) ?? []), text]);
+  }
+  return (result, status) => {
+    const own = [...(result ? (owned.get(result) ?? []) : []), ...(status ? (owned.get(status) ?? []) : [])];
+    return [...own, ...shared].join('; ');
+  };
+}
+
+function toUnit(
+  url: string,
+  status: Status | undefined,
+  result: Result | undefined,
+  kept: Json | RawJson,
+): MatchedUnit {
   const httpStatus = status?.error?.httpStatusCode ?? null;
   const source = status?.source ?? null;
   const tag = status?.error?.tag || null;

@@ -1,4 +1,4 @@
-/** Deeper JSON than this is refused: writing it anew, as the journal must, would overflow the stack. */
+/** Deeper JSON than this is not read: databases and whoever writes it anew would overflow their stacks. */
 export const MAX_NESTING = 500;
 
 /**
@@ -17,6 +17,46 @@ export function nestsDeeper(json: string, max = MAX_NESTING): boolean {
     } else if (code === 0x5d || code === 0x7d) depth--;
   }
   return false;
+}
+
+/** Levels that stay JSON where what is below them is cut. */
+const KEPT_LEVELS = 64;
+
+/** A text without deep nesting, and where in it the first value stands that was cut. */
+export interface Shallow {
+  readonly text: string;
+  readonly at: number;
+}
+
+/**
+ * Puts each value that reaches below {@link MAX_NESTING} levels into quotes, from its 64th level on: whole, but as a text. Null where
+ * the brackets don't match, as in a text that broke off.
+ */
+export function cutNesting(json: string): Shallow | null {
+  const pieces: string[] = [];
+  let first = -1;
+  let copied = 0;
+  let depth = 0;
+  let from = 0;
+  let deepest = 0;
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code === 0x22) {
+      at = endOfText(json, at);
+      if (at < 0) return null;
+    } else if (code === 0x5b || code === 0x7b) {
+      if (++depth === KEPT_LEVELS) [from, deepest] = [at, 0];
+      deepest = Math.max(deepest, depth);
+    } else if (code === 0x5d || code === 0x7d) {
+      if (depth-- === KEPT_LEVELS && deepest > MAX_NESTING) {
+        pieces.push(json.slice(copied, from), JSON.stringify(json.slice(from, at + 1)));
+        if (first < 0) first = from;
+        copied = at + 1;
+      }
+    }
+  }
+  if (depth !== 0 || first < 0) return null;
+  return { text: pieces.join('') + json.slice(copied), at: first };
 }
 
 /** Where the text in quotes that begins at `from` ends; -1 where it doesn't. */

@@ -6,14 +6,23 @@ import { decodeBody, UnreadableBody } from './decode-body.js';
 import type { Endpoint } from './endpoint.js';
 import type { Exchange } from './exchange.js';
 import { fieldOf } from './field-of.js';
-import { readJson } from './read-json.js';
+import { pathAt } from './members.js';
+import { MAX_NESTING } from './nesting.js';
+import { type ReadJson, readJson } from './read-json.js';
 import { oneLine } from './redact.js';
-import { hasKnownField, isShape, shapeProblem } from './shape.js';
+import { hasKnownField, isShape, type Misread, shapeProblem, withoutMisfits } from './shape.js';
 
 /** A whole, well-formed answer. */
 export interface Answer<O> extends AnswerHeaders {
-  /** The very value that came, unknown fields and all; secrets are wrapped. */
+  /**
+   * The very value that came, unknown fields and all; secrets are wrapped. Where a paid answer has fields that don't fit
+   * their types, a copy in which these are null or empty.
+   */
   readonly data: O;
+  /** Those fields, and those that are nested too deep, which are texts. */
+  readonly misread: readonly Misread[];
+  /** The JSON text as it came, each digit of it; empty where it holds secrets. */
+  readonly raw: () => Uint8Array;
   readonly status: number;
   /** Cost of the request in micro-dollars, from `costDollars.total` (interface section 2.2). */
   readonly costMicros: number | null;
@@ -36,27 +45,53 @@ export async function readAnswer<I, O>(
   const framed = isFramed(came);
   // What a deletion answers with isn't shown: nothing at all is fine.
   const nothing = body.length === 0 && endpoint.method === 'DELETE';
-  const read = nothing ? { value: {} } : readJson(body, framed);
+  const read: ReadJson = nothing ? { value: {} } : readJson(body, framed);
   if (!('value' in read)) throw fail({ ...read, kept: body });
   const value = sealed(read.value, endpoint.secrets);
   if (!nothing && !isTheServices(endpoint, value)) {
     const reason = `the answer has no field of the service's (section ${endpoint.section})`;
     throw fail({ kind: 'unrecognized', reason, kept: body });
   }
-  if (!isShape(endpoint.response, value)) {
+  const fits = readLeniently(endpoint, value);
+  if (fits === null) {
     const { field, message } = shapeProblem(endpoint.response, value);
     const reason = `the answer has the wrong shape (section ${endpoint.section}): ${field || 'the whole'}: ${message}`;
     throw fail({ kind: 'wrongShape', reason, kept: body });
   }
+  const text = cutText(read, body);
   const id = fieldOf(value, 'requestId');
+  const cost = fieldOf(value, 'costDollars');
   return {
     ...said,
     requestId: said.requestId ?? (typeof id === 'string' ? oneLine(call.redact(id), 200) || null : null),
-    data: value,
+    data: fits.value,
+    misread: [...fits.misread, ...text.misread],
+    raw: () => (endpoint.secrets ? Buffer.alloc(0) : text.json),
     status: came.status ?? 0,
-    costMicros: toMicros(fieldOf(fieldOf(value, 'costDollars'), 'total')),
+    costMicros: toMicros(typeof cost === 'number' ? cost : fieldOf(cost, 'total')),
     bytes: body.length,
   };
+}
+
+/** A value as the endpoint's answer: of a paid one without the fields that don't fit. Null where it is none. */
+export function readLeniently<I, O>(
+  { response, paid, lenient }: Pick<Endpoint<I, O>, 'response' | 'paid' | 'lenient'>,
+  value: unknown,
+): { readonly value: O; readonly misread: readonly Misread[] } | null {
+  if (isShape(response, value)) return { value, misread: [] };
+  return paid || lenient ? withoutMisfits(response, value) : null;
+}
+
+/** The text that was read, and what of it was nested too deep. */
+function cutText(
+  read: Extract<ReadJson, { readonly value: unknown }>,
+  body: Buffer,
+): { readonly json: Buffer; readonly misread: readonly Misread[] } {
+  const { cut } = read;
+  if (!cut) return { json: body, misread: [] };
+  const json = Buffer.from(cut.text);
+  const path = pathAt(json, Buffer.byteLength(cut.text.slice(0, cut.at)));
+  return { json, misread: [{ path, message: `more than ${MAX_NESTING} levels, the deepest kept as a text` }] };
 }
 
 /** The body of a success, decompressed; rejects with `ApiError` where it broke off or can't be read. `kept`: what an error keeps of it. */

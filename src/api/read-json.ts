@@ -1,13 +1,17 @@
-import { MAX_NESTING, nestsDeeper } from './nesting.js';
+import { cutNesting, nestsDeeper, type Shallow } from './nesting.js';
 
 /**
  * A JSON body, or what is wrong with it: `truncated` where the text just ends too early, `unrecognized` where it is no JSON at
  * all.
  */
 export type ReadJson =
-  | { readonly value: unknown }
   | {
-      readonly kind: 'wrongShape' | 'truncated' | 'unrecognized';
+      readonly value: unknown;
+      /** The text that was read, where some of what came is nested too deep: that part is a text in it. */
+      readonly cut?: Shallow;
+    }
+  | {
+      readonly kind: 'truncated' | 'unrecognized';
       readonly reason: string;
       /** Nothing was lost on the way: whoever answered sent half a text. */
       readonly whole?: boolean;
@@ -21,9 +25,10 @@ export type ReadJson =
 export function readJson(bytes: Buffer, framed: boolean): ReadJson {
   const raw = bytes.toString('utf8');
   const text = raw.charCodeAt(0) === 0xfeff ? raw.slice(1) : raw;
-  if (nestsDeeper(text)) return { kind: 'wrongShape', reason: `the answer has more than ${MAX_NESTING} levels` };
+  const cut = nestsDeeper(text) ? cutNesting(text) : undefined;
   try {
-    return { value: JSON.parse(text) };
+    if (cut === null) return { kind: 'truncated', reason: 'the answer broke off', whole: framed };
+    return cut ? { value: JSON.parse(cut.text), cut } : { value: JSON.parse(text) };
   } catch (error) {
     const trimmed = text.trim();
     if (trimmed === '') return { kind: framed ? 'unrecognized' : 'truncated', reason: 'the answer is empty' };

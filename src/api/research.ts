@@ -100,6 +100,7 @@ export const getResearchTaskEndpoint = defineEndpoint<ById, ResearchTask>({
   name: 'getResearchTask',
   path: '/research/tasks/{id}',
   section: '4.5',
+  lenient: true,
   request: byId,
   response: researchTask,
   variants: {

@@ -1,4 +1,4 @@
-import type { Json } from './json.js';
+import type { Json, RawJson } from './json.js';
 import type { Price, SpendCap } from './spend.js';
 
 /** How one unit of work ended: what the warehouse shows in `status`. */
@@ -23,9 +23,11 @@ export interface UnitOutcome {
   readonly source: string | null;
   readonly costMicros: number;
   /** The unit's result exactly as it came, unknown fields and all; `null` for none. */
-  readonly result: Json;
+  readonly result: Json | RawJson;
   /** What else the answer said of the unit, where that is more than the fields above: its status with fields nobody knows. */
   readonly told?: Json;
+  /** Fields of the answer that don't fit their types, in words; absent where all do. */
+  readonly misread?: string;
 }
 
 /**
@@ -43,6 +45,7 @@ export interface UnitRecord {
   readonly error_tag: string | null;
   readonly http_status: number | null;
   readonly source: string | null;
+  readonly misread?: string;
   readonly result: Json;
   readonly told?: Json;
 }

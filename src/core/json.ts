@@ -17,3 +17,13 @@ export function canonicalJson(value: unknown): string {
   }
   return JSON.stringify(value) ?? 'null';
 }
+
+/** JSON that stays as it came, digits, order and repeated names included: its text, on one line. */
+export class RawJson {
+  constructor(readonly text: string) {}
+}
+
+/** The text of a value that is JSON, raw or not. */
+export function jsonText(value: Json | RawJson): string {
+  return value instanceof RawJson ? value.text : JSON.stringify(value);
+}

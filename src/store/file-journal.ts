@@ -29,7 +29,7 @@ import { Reserve } from './reserve.js';
 import { type DamagedBook, Shelf } from './shelf.js';
 import { SpendSums } from './spend-sums.js';
 import { UnitBodies } from './unit-bodies.js';
-import { unitRecord } from './unit-record.js';
+import { unitLine } from './unit-record.js';
 import { Unsettled } from './unsettled.js';
 
 const ORPHANED = 'the process ended before an answer landed';
@@ -334,5 +334,5 @@ export class FileJournal implements Journal, Spend {
 }
 
 function toLine(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): UnitLine {
-  return { outcome, json: JSON.stringify(unitRecord(outcome, operation, requestId, at)) };
+  return { outcome, json: unitLine(outcome, operation, requestId, at) };
 }

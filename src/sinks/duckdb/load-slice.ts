@@ -6,7 +6,7 @@ import { checkGeneration } from '../ledger.js';
 import { withMendedFiles } from './mended-files.js';
 import { makePending } from './pending.js';
 import { literal } from './quote.js';
-import { largest, MAX_OBJECT, plainPaths, unitRecords, upTo } from './read-files.js';
+import { largest, MAX_OBJECT, plainPaths, unitRecords } from './read-files.js';
 import { rowPart } from './result-sql.js';
 
 export interface Loaded {
@@ -126,13 +126,13 @@ async function loadUnits(
   };
   if (batch.unitFiles.length > 0) {
     const longest = Math.min(mostBytes, await largest(batch.unitFiles));
-    await insertUnits(connection, batch, batch.unitFiles, row, upTo(unitRecords, longest));
+    await insertUnits(connection, batch, batch.unitFiles, row, unitRecords(longest));
   }
   if (await whole()) return;
   await removeUnits(connection, row.job);
   await withMendedFiles(batch.unitFiles, async (files) => {
     const longest = Math.min(mostBytes, await largest(files));
-    if (files.length > 0) await insertUnits(connection, batch, files, row, newest(upTo(unitRecords, longest)));
+    if (files.length > 0) await insertUnits(connection, batch, files, row, newest(unitRecords(longest)));
   });
   if (await whole()) return;
   throw unitsMissing(batch);
@@ -145,11 +145,15 @@ export function unitsMissing({ job, slice, unitFiles }: LoadBatch): Error {
 }
 
 const newest = (records: string): string =>
-  `(SELECT * FROM ${records} QUALIFY row_number() OVER (PARTITION BY key ORDER BY fetched_at DESC NULLS LAST) = 1)`;
+  `(SELECT * FROM ${records} u QUALIFY row_number() OVER (PARTITION BY key ORDER BY fetched_at DESC NULLS LAST) = 1)`;
 
 /** What a failed answer says of itself: a sentence, or an object with one. */
 const reason = `coalesce(json_extract_string(result, '$.error.message'),
   CASE json_type(result, '$.error') WHEN 'VARCHAR' THEN json_extract_string(result, '$.error') END)`;
+
+/** A text that was read from the result. Where fields don't fit their types it may be one of them, and is none then. */
+const textFact = (name: string, nth: number) =>
+  `CASE WHEN misread IS NULL OR json_type(result, '$.${name}') = 'VARCHAR' THEN facts[${nth}] END`;
 
 async function insertUnits(
   connection: DuckDBConnection,
@@ -165,8 +169,8 @@ async function insertUnits(
      SELECT $job, $origin, $generation, $slice, n, h, key, u, i,
        CASE WHEN left_out THEN 'error' ELSE status END,
        CASE WHEN left_out THEN ${literal(leftOut.tag)} ELSE error_tag END,
-       CASE WHEN left_out THEN ${literal(leftOut.reason)} WHEN status = 'error' THEN ${reason} END,
-       http_status, source, facts[1], facts[2], facts[3], result, request_id,
+       CASE WHEN left_out THEN ${literal(leftOut.reason)} WHEN status = 'error' THEN ${reason} ELSE misread END,
+       http_status, source, ${['title', 'author', 'publishedDate'].map((name, nth) => textFact(name, nth + 1)).join(', ')}, result, request_id,
        -- What was bought once is counted once, on the first of its rows.
        CASE WHEN d THEN 0 ELSE cost_micros END, fetched_at, make_timestamp_ms($now::BIGINT)
      FROM (

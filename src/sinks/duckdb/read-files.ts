@@ -18,16 +18,26 @@ export const stagedKeys = format(
   `, compression = 'gzip', filename = true`,
 );
 
+const unitFields = `{"v": "INTEGER", "key": "VARCHAR", "request_id": "VARCHAR", "fetched_at": "TIMESTAMP", "cost_micros": "BIGINT",
+  "status": "VARCHAR", "error_tag": "VARCHAR", "http_status": "INTEGER", "source": "VARCHAR", "misread": "VARCHAR"}`;
+
 /**
- * Unit records of the files in parameter `units`. A line that is no JSON (the torn end of a file that is being written)
+ * Unit records of the files in parameter `units`, for lines of at most so many bytes. A result is cut out of its line as it came: DuckDB
+ * would write its numbers anew. A line that is no JSON (the torn end of a file that is being written) or that names half a character
  * is passed over: whoever loads must see for himself that no unit is missing.
  */
-export const unitRecords = format(
-  'units',
-  `key: 'VARCHAR', request_id: 'VARCHAR', fetched_at: 'TIMESTAMP', cost_micros: 'BIGINT', status: 'VARCHAR',
-   error_tag: 'VARCHAR', http_status: 'INTEGER', source: 'VARCHAR', result: 'JSON'`,
-  `, compression = 'uncompressed', ignore_errors = true`,
-);
+export function unitRecords(bytes = MAX_OBJECT): string {
+  const lines = upTo(
+    `read_json_objects($units::VARCHAR[], format = 'newline_delimited', compression = 'uncompressed', ignore_errors = true)`,
+    bytes,
+  );
+  return `(SELECT fields.* EXCLUDE (v), result FROM (
+    SELECT fields, raw, CASE WHEN fields.v IS NULL THEN json_extract(line, '$.result') ELSE TRY_CAST(raw AS JSON) END AS result
+    FROM (SELECT line, from_json(left(line, mark - 1) || '}', '${unitFields}') AS fields,
+        nullif(substr(line, mark + 10, length(line) - mark - 10), 'null') AS raw
+      FROM (SELECT json::VARCHAR AS line, instr(json::VARCHAR, ',"result":') AS mark FROM ${lines} WHERE json IS NOT NULL)))
+    WHERE result IS NOT NULL OR raw IS NULL OR fields.v IS NULL)`;
+}
 
 const MIN_OBJECT = 65_536;
 /** A line as long as this is read with the usual memory of a warehouse. */

@@ -86,7 +86,8 @@ async function copyKnownAnswers(connection: DuckDBConnection, job: JobRecord, ro
   await connection.run(
     `INSERT INTO row_store (job, origin, generation, slice, row_number, row_hash, unit_key, url, input, status, error_tag,
        error_message, http_status, source, title, author, published_date, response, request_id, cost_micros, fetched_at, loaded_at)
-     SELECT e.job, e.origin, $generation, c.slice, c.n, c.h, c.k, r.u, r.i, e.status, e.error_tag, NULL, e.http_status, e.source,
+     SELECT e.job, e.origin, $generation, c.slice, c.n, c.h, c.k, r.u, r.i, e.status, e.error_tag,
+       CASE WHEN e.status = 'success' THEN e.error_message END, e.http_status, e.source,
        e.title, e.author, e.published_date, e.response, e.request_id, 0, e.fetched_at, make_timestamp_ms($now::BIGINT)
      FROM copied c JOIN row_store e ON e.rowid = c.rid JOIN ${stagedRows} r ON r.n = c.n`,
     { generation: job.generation, now: BigInt(Date.now()), rows: rows as never },

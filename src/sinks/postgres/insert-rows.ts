@@ -38,6 +38,10 @@ const chosen: Source = {
 const reason = `coalesce(r.result #>> '{error,message}',
   CASE WHEN json_typeof(r.result -> 'error') = 'string' THEN r.result ->> 'error' END)`;
 
+/** A text that was read from the result. Where fields don't fit their types it may be one of them, and is none then. */
+const textFact = (name: string) =>
+  `CASE WHEN r.misread IS NULL OR json_typeof(r.result -> '${name}') = 'string' THEN f."${name}" END`;
+
 const statement = ({ first, rows, units, when }: Source, leaves: string) => `
 WITH ${first} added AS (
   INSERT INTO row_store (job, origin, generation, slice, row_number, row_hash, unit_key, url, input, status, error_tag,
@@ -46,13 +50,13 @@ WITH ${first} added AS (
   SELECT $1, $2, $3, $4, p.n, p.h, r.key, p.u, p.i,
     CASE WHEN o.left_out THEN 'error' ELSE r.status END,
     CASE WHEN o.left_out THEN '${leftOut.tag}' ELSE r.error_tag END,
-    CASE WHEN o.left_out THEN '${leftOut.reason}' WHEN r.status = 'error' THEN ${reason} END,
-    r.http_status, r.source, f.title, f.author, f."publishedDate", r.result, r.request_id,
+    CASE WHEN o.left_out THEN '${leftOut.reason}' WHEN r.status = 'error' THEN ${reason} ELSE r.misread END,
+    r.http_status, r.source, ${['title', 'author', 'publishedDate'].map(textFact).join(', ')}, r.result, r.request_id,
     -- What was bought once is counted once, on the first of its rows.
     CASE WHEN p.d THEN 0 ELSE r.cost_micros END, r.fetched_at, now(), p.exact::json, r.exact::json
   FROM ${units} l
   CROSS JOIN LATERAL json_to_record(l.line) AS r(key text, request_id text, fetched_at timestamptz, cost_micros bigint,
-    status text, error_tag text, http_status integer, source text, result json, exact text)
+    status text, error_tag text, http_status integer, source text, misread text, result json, exact text)
   JOIN ${rows} p ON p.k = r.key
   CROSS JOIN LATERAL json_to_record(CASE WHEN json_typeof(r.result) = 'object' THEN r.result ELSE '{}' END)
     AS f(title text, author text, "publishedDate" text)

@@ -111,10 +111,10 @@ async function copyKnownAnswers(tx: PgTransaction, job: JobRecord, rowsFiles: re
     await readSlice(tx, rowsFiles[slice] as string);
     await tx.query(
       `INSERT INTO row_store (job, origin, generation, slice, row_number, row_hash, unit_key, url, input, status, error_tag,
-         http_status, source, title, author, published_date, response, request_id, cost_micros, fetched_at, loaded_at,
+         error_message, http_status, source, title, author, published_date, response, request_id, cost_micros, fetched_at, loaded_at,
          row_exact, answer_exact)
        SELECT e.job, e.origin, $1, c.slice, r.n, r.h, r.k, r.u, r.i, e.status, e.error_tag,
-         e.http_status, e.source, e.title, e.author, e.published_date, e.response, e.request_id, 0, e.fetched_at, now(),
+         CASE WHEN e.status = 'success' THEN e.error_message END, e.http_status, e.source, e.title, e.author, e.published_date, e.response, e.request_id, 0, e.fetched_at, now(),
          r.exact::json, e.answer_exact
        FROM (${stagedRows}) r JOIN copied c ON c.n = r.n JOIN row_store e ON e.id = c.rid`,
       [job.generation],

@@ -7,7 +7,7 @@ import {
   type UnitStatus,
 } from '../../core/journal.js';
 import type { Json } from '../../core/json.js';
-import { unitRecord } from '../unit-record.js';
+import { unitLine } from '../unit-record.js';
 
 /** A landed unit as the journal's functions answer. */
 export interface LandedRow {
@@ -81,6 +81,6 @@ export function unitArgs(
     units.map((unit) => unit.status),
     units.map((unit) => storable(unit.errorTag)),
     // One text of lines: an array of texts would be escaped here and unescaped there, megabytes of quotes.
-    units.map((unit) => JSON.stringify(unitRecord(unit, operation, requestId, at))).join('\n'),
+    units.map((unit) => unitLine(unit, operation, requestId, at)).join('\n'),
   ];
 }

@@ -1,0 +1,118 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rawResults } from '../../../src/activities/landing.js';
+import { answerEndpoint } from '../../../src/api/answer.js';
+import { contentsEndpoint } from '../../../src/api/contents.js';
+import { matchContents } from '../../../src/api/match.js';
+import { elementsOf, rawJson } from '../../../src/api/members.js';
+import { listMonitorsEndpoint } from '../../../src/api/monitors.js';
+import { createTransport, type Transport } from '../../../src/api/transport.js';
+
+let server: Server;
+let transport: Transport;
+let body = '';
+beforeAll(async () => {
+  server = createServer((_request, response) => response.end(body));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  transport = createTransport({ baseUrl: `http://127.0.0.1:${port}`, apiKey: null });
+});
+afterAll(async () => {
+  await transport.close();
+  server.close();
+});
+
+const urls = ['https://a.example/', 'https://b.example/'];
+async function contents(results: string, more = '') {
+  body = `{"results":${results}${more}}`;
+  const answer = await transport.send(contentsEndpoint, { urls });
+  const { units } = matchContents(urls, answer.data, { raw: rawResults(answer) ?? [], misread: answer.misread });
+  return { answer, units: units.map(({ status, errorTag, result, misread }) => ({ status, errorTag, result, misread })) };
+}
+
+describe('fault 58: a field of another type', () => {
+  it.each([
+    ['"highlightScores":[null]', 'highlightScores[0]: expected number, received null'],
+    ['"author":["a"]', 'author: expected string, received array'],
+    ['"publishedDate":2020', 'publishedDate: expected string, received number'],
+    ['"title":5', 'title: expected string, received number'],
+    ['"extras":[]', 'extras: expected object, received array'],
+    ['"subpages":[7]', 'subpages[0]: expected object, received number'],
+    ['"highlights":"one"', 'highlights: expected array, received string'],
+    [`"deep":${'['.repeat(600)}${']'.repeat(600)}`, 'more than 500 levels'],
+  ])('%s costs that field of that result, and the result is kept as it came', async (field, said) => {
+    const other = '{"id":"https://b.example/","title":"B", "n":9007199254740993}';
+    const own = `{"id":"https://a.example/","text":"A",${field}}`;
+    const { units } = await contents(`[${own},\n ${other}]`);
+    const kept = field.startsWith('"deep"') ? expect.stringMatching(/^\{"id":"https:..a.example.".*\[\]/) : own;
+    expect(units[0]).toEqual({
+      status: 'success',
+      errorTag: null,
+      result: { text: kept },
+      misread: expect.stringContaining(said),
+    });
+    expect(units[1]).toEqual({ status: 'success', errorTag: null, result: { text: other }, misread: undefined });
+  });
+
+  it('is null in the value that a caller gets, and all others are as they came', async () => {
+    const { answer } = await contents('[{"id":"https://a.example/","author":["a"],"x":{"y":[1]}},"no result"]');
+    expect(answer.data.results).toEqual([{ id: 'https://a.example/', author: null, x: { y: [1] } }, {}]);
+  });
+
+  it('of the answer as a whole is told of all its units, and a plain number is what it cost', async () => {
+    const { answer, units } = await contents('[{"id":"https://a.example/"}]', ',"costDollars":0.007');
+    expect(answer.costMicros).toBe(7000);
+    expect(units.map(({ misread }) => misread)).toEqual(
+      Array(2).fill('costDollars: expected object, received number'),
+    );
+  });
+
+  it('leaves the units without a result where it is the list of them', async () => {
+    const { units } = await contents('{}');
+    expect(units.map(({ errorTag, misread }) => [errorTag, misread])).toEqual(
+      Array(2).fill(['MISSING_FROM_RESPONSE', 'results: expected array, received object']),
+    );
+  });
+
+  it('of a status does not hide the result beside it', async () => {
+    const statuses = ',"statuses":[{"id":"https://a.example/","status":3},{"status":"success"}]';
+    const { units } = await contents('[{"id":"https://a.example/"}]', statuses);
+    expect(units[0]).toMatchObject({ status: 'success', misread: 'status: expected string, received number' });
+  });
+
+  it('of an answer to a question is null there', async () => {
+    body = '{"answer":7,"citations":[{"url":5,"title":"T"}]}';
+    const answer = await transport.send(answerEndpoint, { query: 'q' });
+    expect(answer.data).toEqual({ answer: null, citations: [{ url: null, title: 'T' }] });
+    expect(rawJson(answer.raw()).text).toBe(body);
+  });
+
+  it('of a free list is refused, as ever: nothing was paid for, and a record must not be missed', async () => {
+    body = '{"data":[{"id":5}]}';
+    await expect(transport.send(listMonitorsEndpoint, {})).rejects.toMatchObject({ verdict: { type: 'ResponseShape' } });
+  });
+});
+
+describe('the text of a result', () => {
+  const odd = '{"a":9007199254740993,"b":1e400,"c":-0,"d":123456789012345678901234567890,"e":1,"e":2, "f":1.0}';
+
+  it('is what came, digit by digit', async () => {
+    const { units } = await contents(`[{"id":"https://a.example/","odd":${odd}}]`);
+    expect(units[0]?.result).toEqual({ text: `{"id":"https://a.example/","odd":${odd}}` });
+  });
+
+  it('is on one line, and cut where it begins and ends, whatever it holds', () => {
+    const list = Buffer.from(' [ {"a":"],[\\"\n"} ,\n[1,\r\n2], "x,]" , null ,{}, 5 ] '.replace('\n"', '"'));
+    expect(elementsOf(list)?.map((one) => rawJson(one).text)).toEqual([
+      '{"a":"],[\\""}',
+      '[1,  2]',
+      '"x,]"',
+      'null',
+      '{}',
+      '5',
+    ]);
+    expect(elementsOf(Buffer.from('[]'))).toEqual([]);
+    for (const json of ['', '{}', '[1', '[1] 2']) expect(elementsOf(Buffer.from(json)), json).toBeNull();
+  });
+});
