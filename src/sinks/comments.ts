@@ -18,13 +18,13 @@ const row: Readonly<Record<string, string>> = {
   status: 'success, error (the service says so) or invalid (never sent).',
   error_tag: 'Why it failed, for machines: the service’s tag, or ours for a row that was never sent.',
   error_message:
-    'Why it failed, in words, where anybody said it; for a row that was never sent: line, column and what is wrong.',
+    'Why it failed, in words, where anybody said it; for a row that was never sent: line, column and what is wrong; of a success: which fields of its answer don’t fit their types, so that their columns are NULL.',
   http_status: 'Status of the page, where the service said one.',
   source: 'Where the service had the content from: cached, crawled.',
   title: 'Title of the page.',
   author: 'Author of the page.',
   published_date: 'Date of the page as the service gives it.',
-  response: 'The whole result as JSON, with fields that have no column here.',
+  response: 'The whole result as JSON, exactly as it came, with fields that have no column here.',
   request_id: 'Request that brought the answer; the service knows it by this name.',
   cost_micros:
     'Millionths of a dollar. Equal URLs are bought once: the cost stands on one row, 0 on the others, so that it can be summed.',
@@ -68,7 +68,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
       text: 'Text of the page.',
       highlights: 'Snippets, as a JSON list.',
       summary: 'Summary of the page.',
-      cost_dollars: 'cost_micros in dollars.',
+      cost_dollars: 'cost_micros in dollars, exact.',
     },
   },
   load_ledger: {
@@ -109,7 +109,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
       started_at: 'When it began, UTC. Rows that it missed in the input have a vanished_at between this and ended_at.',
       ended_at: 'When it ended, UTC.',
       phase: 'done, or stopped: a scheduled run that met what others pause for.',
-      reason: 'Why it stopped: budget, credits, key, rate or person.',
+      reason: 'Why it stopped: budget, credits, key, rate, service or person.',
       message: 'The same in a sentence.',
       rows: 'Rows of the input.',
       success: 'Rows with an answer.',

@@ -1,12 +1,17 @@
+/** Micro-dollars as dollars, exactly, in SQL that both databases speak: a quotient would be a double in one of them. */
+export function dollarsOf(micros: string): string {
+  return `CAST(CAST(${micros} AS DECIMAL(18, 0)) * CAST(0.000001 AS DECIMAL(7, 6)) AS DECIMAL(18, 6))`;
+}
+
 /**
  * The view `spend`, in SQL that both databases speak. An answer stands on every row it serves, perhaps in several jobs; it
  * is counted where it was loaded first. `day`: the expression of a moment's day in UTC; `prefix`: the schema with its dot.
  */
-export function spendView(day: (moment: string) => string, prefix = ''): string {
-  return `CREATE VIEW ${prefix}spend AS
+export function spendView(day: (moment: string) => string, prefix = '', create = 'CREATE VIEW'): string {
+  return `${create} ${prefix}spend AS
 SELECT day, job, operation, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(rows) AS BIGINT) AS rows,
-  sum(micros) / 1000000.0 AS dollars, CAST(sum(unknown) AS BIGINT) AS unknown_outcomes,
-  sum(unknown_micros) / 1000000.0 AS unknown_dollars
+  ${dollarsOf('sum(micros)')} AS dollars, CAST(sum(unknown) AS BIGINT) AS unknown_outcomes,
+  ${dollarsOf('sum(unknown_micros)')} AS unknown_dollars
 FROM (
   SELECT a.day, a.job, j.operation, count(DISTINCT CASE WHEN a.turn = 1 THEN a.request_id END) AS requests,
     count(*) AS rows, sum(CASE WHEN a.turn = 1 THEN a.micros ELSE 0 END) AS micros, 0 AS unknown, 0 AS unknown_micros

@@ -33,12 +33,19 @@ async function executed(connection: DuckDBConnection): Promise<string[]> {
   return names.getRowsJson().map((row) => String(row[0]));
 }
 
+async function textOf(sql: Exclude<Migration['sql'], string>, connection: DuckDBConnection): Promise<string> {
+  const taken = await relationNames(connection);
+  if (!taken.has('searchflow_jobs')) return sql(taken, new Set());
+  const views = await connection.runAndReadAll('SELECT lower(view_name) FROM searchflow_jobs');
+  return sql(taken, new Set(views.getRowsJson().map(([view]) => String(view))));
+}
+
 async function run(connection: DuckDBConnection, { name, sql }: Migration): Promise<void> {
   await connection.run(
     `CREATE TABLE IF NOT EXISTS ${MIGRATIONS_TABLE} (name VARCHAR PRIMARY KEY, executed_at TIMESTAMP NOT NULL);
     ${migrationsComments('executed_at')}`,
   );
-  await connection.run(typeof sql === 'string' ? sql : sql(await relationNames(connection)));
+  await connection.run(typeof sql === 'string' ? sql : await textOf(sql, connection));
   await connection.run(`INSERT INTO ${MIGRATIONS_TABLE} VALUES ($name, make_timestamp_ms($now::BIGINT))`, {
     name,
     now: BigInt(Date.now()),

@@ -1,4 +1,5 @@
 import type { ResultDialect, ResultValue } from '../results/make-views.js';
+import type { Path } from '../results/result-column.js';
 import { literal } from './quote.js';
 
 const pointer = (path: readonly string[]) => literal(path.map((name) => `/${name}`).join(''));
@@ -15,7 +16,7 @@ export const duckDbResults: ResultDialect = {
       const list = lists.get(o) ?? [];
       lists.set(o, list);
       const text = `${o}_facts[${list.push(pointer(column.path))}]`;
-      return `${column.type === 'number' ? `TRY_CAST(${text} AS DOUBLE)` : text} AS ${column.name}`;
+      return `${column.type === 'number' ? `TRY_CAST(${text} AS DOUBLE)` : onlyText(o, column.path, text)} AS ${column.name}`;
     });
     const facts = [...lists].map(([o, paths]) => `json_extract_string(${o}, [${paths.join(', ')}]) AS ${o}_facts`);
     return `SELECT ${[...plain, ...shown].join(', ')}\nFROM (SELECT ${['*', ...facts].join(', ')} FROM (${from}) e) r`;
@@ -29,6 +30,11 @@ export const duckDbResults: ResultDialect = {
     return `SELECT *, unnest(${whole}) AS ${item}, unnest(${numbers}) AS ${place} FROM (${from}) s`;
   },
 };
+
+/** What is read as a text. Where a row says that fields of its answer don't fit their types, it may be one of them: none then. */
+function onlyText(o: string, path: Path, text: string): string {
+  return `CASE WHEN error_message IS NULL OR json_type(${o}, ${pointer(path)}) = 'VARCHAR' THEN ${text} END`;
+}
 
 function alone({ o, column: { type, path } }: ResultValue): string {
   const at = path.length === 0 ? o : `json_extract(${o}, ${pointer(path)})`;

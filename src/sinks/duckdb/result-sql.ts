@@ -22,7 +22,9 @@ export function resultSql(columns: readonly ResultColumn[], plain: boolean): Res
     if ('stored' in from) return from.stored === 'response' && plain ? 'CAST(response AS VARCHAR)' : from.stored;
     if ('count' in from) return `CAST(json_array_length(response, ${pointer(from.count)}) AS BIGINT)`;
     if (from.type === 'json' && !plain) return `json_extract(${source[from.of]}, ${pointer(from.path)})`;
-    return typed(fact(from.of, from.path), from.type);
+    const text = fact(from.of, from.path);
+    if (from.type !== 'string') return typed(text, from.type);
+    return `CASE WHEN error_message IS NULL OR json_type(${source[from.of]}, ${pointer(from.path)}) = 'VARCHAR' THEN ${text} END`;
   });
   const ofRow = columns.some(({ from }) => 'of' in from && from.of === 'row');
   return {

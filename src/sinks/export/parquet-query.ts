@@ -1,6 +1,7 @@
 import { identifier } from '../duckdb/quote.js';
 import { resultSql } from '../duckdb/result-sql.js';
 import type { ResultColumn } from '../results/result-column.js';
+import { dollarsOf } from '../spend-view.js';
 import { viewColumns } from '../view-columns.js';
 
 /**
@@ -18,5 +19,5 @@ export function parquetQuery(columns: readonly string[], added: readonly ResultC
     ...results.map((name, index) => `${shown[index]} AS ${identifier(name)}`),
   ];
   return `SELECT ${all.join(', ')} FROM (
-      SELECT ${['*', 'cost_micros / 1000000 AS cost_dollars', ...inner].join(', ')} FROM (${source}) ORDER BY row_number)`;
+      SELECT ${['*', `${dollarsOf('cost_micros')} AS cost_dollars`, ...inner].join(', ')} FROM (${source}) ORDER BY row_number)`;
 }

@@ -33,7 +33,8 @@ function readValue(o: string, { type, path }: RelationColumn, prefix: string): s
       return `CASE WHEN json_typeof(${at}) IN ('object', 'array') THEN ${at} END`;
     case 'count':
       return listLength(at);
+    // Where a row says that fields of its answer don't fit their types, it may be one of them: none then.
     default:
-      return text;
+      return `CASE WHEN error_message IS NULL OR json_typeof(${at}) = 'string' THEN ${text} END`;
   }
 }

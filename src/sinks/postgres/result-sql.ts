@@ -17,6 +17,10 @@ export function resultSql(columns: readonly ResultColumn[], prefix: string): Res
       if ('count' in from) return listLength(`response #> ${pathOf(from.count)}`);
       const source = from.of === 'row' ? 'row_part' : 'response';
       const text = `(${source} #>> ${pathOf(from.path)})`;
+      if (from.type === 'string') {
+        const type = `json_typeof(${source} #> ${pathOf(from.path)})`;
+        return `CASE WHEN error_message IS NULL OR ${type} = 'string' THEN ${text} END`;
+      }
       return from.type === 'json' ? `(${source} #> ${pathOf(from.path)})` : typed(text, from.type, prefix);
     }),
   };

@@ -56,7 +56,7 @@ function own(operation: string, options: Fields, together: boolean): readonly Re
     case 'answer':
       return [
         ...(isFields(outputSchema) ? flattenSchema(outputSchema, ['answer']) : []),
-        read('answer', ['answer']),
+        read('answer', ['answer'], 'text'),
         { name: 'citations', csv: true, from: { count: ['citations'] } },
         read('citation_url', ['citations', '0', 'url']),
         read('citation_title', ['citations', '0', 'title']),
@@ -99,7 +99,7 @@ function contents(options: Fields): readonly ResultColumn[] {
     stored('published_date'),
     read('text', ['text']),
     read('highlights', ['highlights'], 'json', asked('highlights')),
-    read('summary', ['summary'], 'text', asked('summary')),
+    read('summary', ['summary'], 'string', asked('summary')),
   ];
 }
 

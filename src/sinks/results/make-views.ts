@@ -1,3 +1,4 @@
+import { dollarsOf } from '../spend-view.js';
 import { placeColumns, type RelationColumn, type ResultRelation, resultRelations } from './result-relations.js';
 
 export interface ResultValue {
@@ -22,11 +23,11 @@ export interface ResultDialect {
  * Statements that make the views, with a comment on everything. They are views because an answer is kept once, whole, in `row_store`:
  * what is refreshed, moved or gone there is so here at once, and nothing needs to be loaded twice.
  */
-export function makeResultViews(dialect: ResultDialect): string {
-  return resultRelations.map((relation) => makeView(relation, dialect)).join('\n');
+export function makeResultViews(dialect: ResultDialect, create = 'CREATE VIEW'): string {
+  return resultRelations.map((relation) => makeView(relation, dialect, create)).join('\n');
 }
 
-function makeView(relation: ResultRelation, dialect: ResultDialect): string {
+function makeView(relation: ResultRelation, dialect: ResultDialect, create: string): string {
   const { name, is, lists, columns, operation, keepsEmpty = false } = relation;
   const { prefix } = dialect;
   const items = ['response', ...lists.map((_, index) => `item_${index}`)];
@@ -48,7 +49,7 @@ function makeView(relation: ResultRelation, dialect: ResultDialect): string {
     ...columns.map((column) => [column.name, column.is] as const),
   ];
   return [
-    `CREATE VIEW ${prefix}${name} AS\n${dialect.read(from, [...place, ...ranks, ...ofRow], values)};`,
+    `${create} ${prefix}${name} AS\n${dialect.read(from, [...place, ...ranks, ...ofRow], values)};`,
     `COMMENT ON VIEW ${prefix}${name} IS ${text(is)};`,
     ...told.map(([column, sentence]) => `COMMENT ON COLUMN ${prefix}${name}.${column} IS ${text(sentence)};`),
   ].join('\n');
@@ -56,7 +57,7 @@ function makeView(relation: ResultRelation, dialect: ResultDialect): string {
 
 /** The rows that are in their inputs now and have an answer. */
 function rowsOf(operation: string, prefix: string): string {
-  return `SELECT job, origin, row_number, response, request_id, cost_micros / 1000000.0 AS cost_dollars, fetched_at
+  return `SELECT job, origin, row_number, response, error_message, request_id, ${dollarsOf('cost_micros')} AS cost_dollars, fetched_at
   FROM ${prefix}row_store WHERE vanished_at IS NULL AND response IS NOT NULL
     AND job IN (SELECT job FROM ${prefix}searchflow_jobs WHERE operation = '${operation}')`;
 }

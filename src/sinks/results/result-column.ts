@@ -1,5 +1,8 @@
-/** Types of values that are read from an answer. What doesn't fit its type is NULL; the answer itself is always there. */
-export type ValueType = 'text' | 'number' | 'integer' | 'boolean' | 'date' | 'time' | 'json';
+/**
+ * Types of values that are read from an answer. What doesn't fit its type is NULL; the answer itself is always there. `text`: of
+ * whatever is there; `string`: the same, unless the row says that fields of its answer don't fit their types.
+ */
+export type ValueType = 'text' | 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'time' | 'json';
 
 /** Where in an answer a value is. */
 export type Path = readonly string[];
@@ -38,7 +41,7 @@ export const storedColumns = [
 ] as const;
 
 export const stored = (name: StoredColumn, csv = true): ResultColumn => ({ name, csv, from: { stored: name } });
-export const read = (name: string, path: Path, type: ValueType = 'text', csv = true): ResultColumn => ({
+export const read = (name: string, path: Path, type: ValueType = 'string', csv = true): ResultColumn => ({
   name,
   csv,
   from: { path, type, of: 'response' },

@@ -6,12 +6,13 @@ import { rowResults } from './0030-row-results.js';
 import { runs } from './0050-runs.js';
 import { stateMarks } from './0060-state-marks.js';
 import { loadParts } from './0070-load-parts.js';
+import { exactDollars } from './0071-exact-dollars.js';
 
 /** A step of a warehouse's tables, never changed once it was released. */
 export interface Migration {
   readonly name: string;
-  /** The statements; may depend on the names, in lower case, that tables and views have already. */
-  readonly sql: string | ((taken: ReadonlySet<string>) => string);
+  /** The statements; may depend on the names, in lower case, that tables and views have already, and on those of jobs' views. */
+  readonly sql: string | ((taken: ReadonlySet<string>, ofJobs: ReadonlySet<string>) => string);
 }
 
 /** All migrations, in order. Append only. */
@@ -24,4 +25,5 @@ export const migrations: readonly Migration[] = [
   runs,
   stateMarks,
   loadParts,
+  exactDollars,
 ];

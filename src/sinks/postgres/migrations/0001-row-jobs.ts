@@ -3,7 +3,7 @@ import { spendView } from '../../spend-view.js';
 import { lz4 } from './lz4.js';
 
 /** What this database needs besides: see docs/decisions/0009. */
-const exact = {
+export const exact = {
   id: 'Number of the row in this table.',
   row_exact:
     'Only where cells hold NUL, which text can’t: the staged row exactly as it came, its cells under i. In input each such character is written as the six characters that name it (\\u0000).',

@@ -1,0 +1,135 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { UnitOutcome, UnitRecord } from '../../src/core/journal.js';
+import { RawJson } from '../../src/core/json.js';
+import type { Sink } from '../../src/core/sink.js';
+import { migrate, openPostgres, parseAddress } from '../../src/postgres/index.js';
+import { createDuckDbSink, createPostgresSink } from '../../src/sinks/index.js';
+import { migrations } from '../../src/sinks/postgres/migrations/index.js';
+import { unitLine } from '../../src/store/unit-record.js';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.mjs';
+import { pgQuery } from './pg-query.js';
+import { exported, runJob, Service, stageText } from './row-job.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'searchflow-exact-'));
+let server: PostgresServer;
+let database: string;
+beforeAll(async () => {
+  server = await startPostgres();
+  database = await server.database();
+});
+afterAll(async () => {
+  await server?.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const odd =
+  '{"title":["T"], "author":"A","text":7,"big":9007199254740993,"far":1e400,"none":-0,"long":123456789012345678901234567890,"twice":1,"twice":2,"one":1.0,"say":",\\"result\\":ü"}';
+const plain = '{"title":"B","text":"b"}';
+const csv = 'name,url\na,https://a.com/\nb,https://b.com/\n';
+const misread = 'title: expected string, received array; text: expected string, received number';
+
+/** The line that today's journal writes for a record, with this text as its result. */
+function asItCame(json: string): string {
+  const record = JSON.parse(json) as UnitRecord;
+  const first = record.unit.includes('a.com');
+  const outcome: UnitOutcome = {
+    ...{ key: record.key, unit: record.unit, status: 'success', errorTag: null, httpStatus: null, source: null },
+    costMicros: 1001,
+    result: new RawJson(first ? odd : plain),
+    ...(first ? { misread, told: { result: ',"result":' } } : {}),
+  };
+  return `${unitLine(outcome, 'contents', 'request-1', Date.parse('2026-11-20T10:00:00Z'))}\n`;
+}
+
+interface Place {
+  readonly sink: Sink;
+  query(sql: string): Promise<unknown[][]>;
+}
+
+const places: readonly (readonly [string, () => Place])[] = [
+  [
+    'DuckDB',
+    () => {
+      const file = join(dir, 'rows.duckdb');
+      const sink = createDuckDbSink({ file });
+      const query = async (sql: string) => {
+        await sink.close();
+        const instance = await DuckDBInstance.create(file);
+        try {
+          return (await (await instance.connect()).runAndReadAll(sql)).getRowsJson();
+        } finally {
+          instance.closeSync();
+        }
+      };
+      return { sink, query };
+    },
+  ],
+  [
+    'PostgreSQL',
+    () => {
+      const url = `${database}?schema=exact`;
+      return { sink: createPostgresSink({ url }), query: (sql) => pgQuery(url, sql) };
+    },
+  ],
+];
+
+describe.each(places)('in %s, fault 58: an answer', (_name, open) => {
+  it('is kept as it came, a field of another type is NULL in its column and told, and dollars are exact', async () => {
+    const { sink, query } = open();
+    const staged = await stageText(dir, csv);
+    await runJob(dir, sink, staged, new Service(), undefined, asItCame);
+    const rows = await query(
+      `SELECT status, error_message, title, author, text, CAST(response AS VARCHAR) AS response, CAST(cost_dollars AS VARCHAR) AS dollars
+       FROM enriched_rows ORDER BY row_number`,
+    );
+    expect(rows).toEqual([
+      ['success', misread, null, 'A', null, odd, '0.001001'],
+      ['success', null, 'B', null, 'b', plain, '0.001001'],
+    ]);
+    const ofJob = await query('SELECT text, CAST(cost_dollars AS VARCHAR) FROM brands ORDER BY row_number');
+    expect(ofJob).toEqual([
+      [null, '0.001001'],
+      ['b', '0.001001'],
+    ]);
+    const file = await exported(dir, sink);
+    expect(file.map(({ text, error_message: said, cost_dollars: cost }) => [text, said, cost])).toEqual([
+      ['', misread, '0.001001'],
+      ['b', '', '0.001001'],
+    ]);
+    await sink.close();
+  });
+});
+
+it('a PostgreSQL warehouse of an earlier version gets exact dollars, and what somebody built on its views stays', async () => {
+  const url = `${database}?schema=earlier`;
+  const postgres = await openPostgres(parseAddress(url, 'earlier'), { applicationName: 'test', patienceMs: 5000, max: 1 });
+  try {
+    await migrate(postgres, migrations.slice(0, -1));
+    await postgres.query(`SET search_path TO earlier;
+      CREATE VIEW of_job AS SELECT job, cost_dollars FROM enriched_rows;
+      CREATE VIEW "My view" WITH (security_barrier) AS SELECT sum(cost_dollars) AS total FROM of_job;
+      CREATE MATERIALIZED VIEW stored AS SELECT * FROM "My view";
+      CREATE UNIQUE INDEX stored_total ON stored (total);
+      COMMENT ON VIEW of_job IS 'mine';
+      CREATE ROLE reader; GRANT SELECT ON of_job, enriched_rows TO reader`);
+    const shape = `SELECT table_name, numeric_precision AS digits, numeric_scale AS scale FROM information_schema.columns
+      WHERE table_schema = 'earlier' AND column_name = 'cost_dollars' AND table_name IN ('of_job', 'enriched_rows') ORDER BY 1`;
+    expect(await postgres.query(shape)).toMatchObject([{ digits: null }, { digits: null }]);
+    await migrate(postgres, migrations);
+    expect(await postgres.query(shape)).toMatchObject([
+      { digits: 18, scale: 6 },
+      { digits: 18, scale: 6 },
+    ]);
+    const [kept] = await postgres.query(`SELECT obj_description('earlier.of_job'::regclass) AS comment,
+      has_table_privilege('reader', 'earlier.of_job', 'SELECT') AND has_table_privilege('reader', 'earlier.enriched_rows', 'SELECT') AS rights,
+      (SELECT reloptions::text FROM pg_class WHERE oid = 'earlier."My view"'::regclass) AS options,
+      to_regclass('earlier.stored_total') IS NOT NULL AS indexed`);
+    expect(kept).toEqual({ comment: 'mine', rights: true, options: '{security_barrier=true}', indexed: true });
+  } finally {
+    await postgres.close();
+  }
+});
