@@ -1,7 +1,9 @@
 import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../api/contents.js';
 import { drawOf } from '../api/endpoint.js';
 import { listOf, type MatchedUnit, matchContents } from '../api/match.js';
+import type { Answer } from '../api/read-answer.js';
 import type { SendOptions } from '../api/transport.js';
+import type { UnitOutcome } from '../core/journal.js';
 import { type Json, RawJson } from '../core/json.js';
 import { estimateContents } from '../core/prices.js';
 import { unitKeys } from '../core/unit-key.js';
@@ -53,31 +55,39 @@ export function contentsOrder(
     send: async (units, signal) => {
       const answer = await deps.transport.send(contentsEndpoint, input(units), { ...wire, signal });
       onAnswer?.(answer.data);
-      const matched = matchContents(
-        units.map((unit) => unit.unit),
-        answer.data,
-        { raw: rawResults(answer), misread: answer.misread },
-      );
-      // What came for nobody is kept with the first that got nothing: nothing paid for is thrown away.
-      const empty = matched.unmatched.length > 0 ? matched.units.find((match) => match.result === null) : undefined;
       return {
         requestId: answer.requestId,
         costMicros: answer.costMicros,
         queued: answer.queued,
-        units: matched.units.map((match, index) => ({
-          key: (units[index] as Unit).key,
-          unit: match.url,
-          status: match.status,
-          errorTag: match.errorTag,
-          httpStatus: match.httpStatus,
-          source: match.source,
-          ...(match.told === undefined ? {} : { told: match.told }),
-          ...(match.misread === undefined ? {} : { misread: match.misread }),
-          result: match === empty ? unmatchedOf(matched.unmatched) : (match.result ?? toldInstead(match)),
-        })),
+        units: contentsOutcomes(units, answer),
       };
     },
   };
+}
+
+/** What became of each unit of a contents request. */
+export function contentsOutcomes(
+  units: readonly Unit[],
+  answer: Pick<Answer<ContentsResponse>, 'data' | 'misread' | 'raw'>,
+): readonly Omit<UnitOutcome, 'costMicros'>[] {
+  const matched = matchContents(
+    units.map((unit) => unit.unit),
+    answer.data,
+    { raw: rawResults(answer), misread: answer.misread },
+  );
+  // What came for nobody is kept with the first that got nothing: nothing paid for is thrown away.
+  const empty = matched.unmatched.length > 0 ? matched.units.find((match) => match.result === null) : undefined;
+  return matched.units.map((match, index) => ({
+    key: (units[index] as Unit).key,
+    unit: match.url,
+    status: match.status,
+    errorTag: match.errorTag,
+    httpStatus: match.httpStatus,
+    source: match.source,
+    ...(match.told === undefined ? {} : { told: match.told }),
+    ...(match.misread === undefined ? {} : { misread: match.misread }),
+    result: match === empty ? unmatchedOf(matched.unmatched) : (match.result ?? toldInstead(match)),
+  }));
 }
 
 function unmatchedOf(results: readonly (Json | RawJson)[]): RawJson {

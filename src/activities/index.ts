@@ -15,10 +15,12 @@ import { createWalkActivities } from './walk.js';
 
 export type { CallOptions, OperationResult, RequestShare } from './buy.js';
 export type { ContentsResult } from './contents.js';
+export { contentsOutcomes } from './contents-order.js';
 export type { ActivityDeps } from './deps.js';
 export { toFailure } from './failure.js';
 export { Halt } from './halt.js';
 export { InFlight } from './in-flight.js';
+export { landingOf } from './landing.js';
 export { type Control, createPurchase, type Order, type Purchase, type Receipt, type Unit } from './purchase.js';
 export { createRuns, type WorkerRuns } from './runs.js';
 export { ServiceHealth } from './service-health.js';

@@ -50,7 +50,7 @@ export {
   streams,
 } from './operations.js';
 export type { PageRequest } from './page.js';
-export type { Answer } from './read-answer.js';
+export { type Answer, readKept } from './read-answer.js';
 export { type ResearchTask, type ResearchTaskRequest, researchIdOf } from './research.js';
 export type { SearchResult } from './result.js';
 export { parseHttpDate, parseRetryAfter } from './retry-after.js';

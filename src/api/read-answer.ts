@@ -82,6 +82,19 @@ export function readLeniently<I, O>(
   return paid || lenient ? withoutMisfits(response, value) : null;
 }
 
+/** Reads the body of an answer that was kept; null where it is not the service's, or of the wrong shape. */
+export function readKept<I, O>(
+  endpoint: Endpoint<I, O>,
+  body: Buffer,
+): Pick<Answer<O>, 'data' | 'misread' | 'raw'> | null {
+  const read = readJson(body, true);
+  if (!('value' in read) || !isTheServices(endpoint, read.value)) return null;
+  const fits = readLeniently(endpoint, read.value);
+  if (fits === null) return null;
+  const text = cutText(read, body);
+  return { data: fits.value, misread: [...fits.misread, ...text.misread], raw: () => text.json };
+}
+
 /** The text that was read, and what of it was nested too deep. */
 function cutText(
   read: Extract<ReadJson, { readonly value: unknown }>,

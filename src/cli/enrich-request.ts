@@ -16,6 +16,7 @@ export interface EnrichFlags extends RowRequestFlags {
   readonly refreshAfter?: string;
   readonly retryFailed?: boolean;
   readonly rebuy?: boolean;
+  readonly reparse?: boolean;
   readonly maxCost?: string;
   readonly limit?: string;
 }
@@ -47,6 +48,8 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
   ) {
     mistakes.push(`--into and --csv name the same file, ${flags.csv}.`);
   }
+  if (flags.reparse && (flags.retryFailed || flags.rebuy || flags.refreshAfter !== undefined))
+    mistakes.push('--reparse buys nothing: give it without --retry-failed, --rebuy and --refresh-after.');
   const maxCostDollars = readMaxCost(flags.maxCost, mistakes);
   return {
     input: file,
@@ -62,6 +65,7 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
     refreshAfterMs: readRefreshAfter(flags.refreshAfter, mistakes),
     retryFailed: flags.retryFailed ?? false,
     rebuy: flags.rebuy ?? false,
+    ...(flags.reparse ? { reparse: true } : {}),
     ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
   };
 }

@@ -72,6 +72,7 @@ function withJob(command: Command): Command {
       .option('--retry-failed', 'buy again rows that failed for a passing reason')
       .option('--rebuy', 'buy again what was bought but is gone from journal and warehouse')
       .option('--limit <n>', 'try the first n rows; the same command without it buys only the rest (default: all rows)')
+      .option('--reparse', 'read paid answers again that were not understood; buy nothing')
       .option('--dry-run', 'say what would be bought, for how much and how long; buy nothing')
       .option('--yes', 'ask nothing')
       .option('--fail-on-failed-rows [n|%]', 'exit with 3 where more rows failed than n, or n% (default: any)')

@@ -108,6 +108,19 @@ export interface RunRecord
   readonly costMicros: number;
 }
 
+/** An answer in the rows of a job that was not understood. */
+export interface MisreadAnswer {
+  readonly key: string;
+  readonly unit: string;
+  readonly requestId: string | null;
+  /** Unix ms. */
+  readonly fetchedAt: number;
+  /** `error`: nothing of it was understood; what came is kept with one of the units of its request. */
+  readonly status: 'success' | 'error';
+  /** JSON text, or null. */
+  readonly response: string | null;
+}
+
 /**
  * A warehouse for row jobs. Its ledger is the truth about what is loaded. A slice and its ledger line are one transaction;
  * loading a slice twice is a no-op; rows are matched by number, hash and unit key, so nothing is ever doubled.
@@ -143,6 +156,10 @@ export interface Sink {
     freshness?: Freshness,
   ): Promise<readonly string[]>;
   load(batch: LoadBatch, freshness?: Freshness): Promise<{ readonly rows: number; readonly already: boolean }>;
+  /** Answers of the job that were paid for and not understood, wholly or in part, each once. */
+  misreadAnswers(job: string): Promise<readonly MisreadAnswer[]>;
+  /** Puts what these were read as, in a unit file, in the rows that have them; what they cost stays. Answers with the number of rows. */
+  putAnswers(job: string, unitFile: string): Promise<number>;
   /** Adds or updates unknown outcomes of the job; the same one twice is one row. */
   recordUnknown(job: string, outcomes: readonly UnknownOutcome[]): Promise<void>;
   /** Writes down how a run ended; the same run again replaces it. */

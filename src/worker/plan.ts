@@ -14,6 +14,9 @@ import { type Quote, quote } from './quote.js';
 import type { EnrichRequest, JobPlan, RestPlan } from './runtime-types.js';
 import { teamBudgetNote } from './team-budget-note.js';
 
+/** An answer that nobody could read was paid for: only who says so buys it again. */
+const retriedTags: readonly string[] = [...transientTags, 'RESPONSE_SHAPE'];
+
 /** What is asked of answers that have landed already. */
 export function freshnessOf(
   request: Pick<EnrichRequest, 'refreshAfterMs' | 'retryFailed' | 'rebuy'>,
@@ -21,7 +24,7 @@ export function freshnessOf(
 ): Freshness | undefined {
   const freshness: Freshness = {
     ...(request.refreshAfterMs === null ? {} : { freshAfter: now - request.refreshAfterMs }),
-    ...(request.retryFailed ? { retryTags: transientTags, retryBefore: now } : {}),
+    ...(request.retryFailed ? { retryTags: retriedTags, retryBefore: now } : {}),
     ...(request.rebuy ? { rebuyBefore: now } : {}),
   };
   return Object.keys(freshness).length > 0 ? freshness : undefined;

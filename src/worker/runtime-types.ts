@@ -119,6 +119,8 @@ export interface EnrichRequest {
   readonly refreshAfterMs: number | null;
   readonly retryFailed: boolean;
   readonly rebuy: boolean;
+  /** Buy nothing: read what was paid for and not understood again. */
+  readonly reparse?: boolean;
   /** What the run may cost; `none` lifts the bound of a run that has one, absent leaves it. */
   readonly maxCostDollars?: MaxCost;
 }
@@ -165,6 +167,14 @@ export interface JobPlan {
   readonly allowedMicros?: number | null;
   /** Sentences a person should read: other options, pruned bodies, a locked warehouse. */
   readonly notes: readonly string[];
+}
+
+/** What reading answers again came to. */
+export interface Reparsed {
+  /** Answers that were not understood, wholly or in part; how many of them are now; rows that were updated. */
+  readonly answers: number;
+  readonly understood: number;
+  readonly rows: number;
 }
 
 export interface JobHandle {
@@ -222,6 +232,8 @@ export interface Runtime {
     job: string,
     dir: string,
   ): Promise<{ readonly rows: number; readonly files: number; readonly bytes: number; readonly folder: string }>;
+  /** Reads the plan's answers again that were paid for and not understood, in its warehouse; buys nothing. */
+  reparse(plan: JobPlan): Promise<Reparsed>;
   /** Summary from warehouse and journal, without Temporal: for a job that is complete. */
   summary(job: string): Promise<JobSummary>;
   /** The jobs of this folder, or of its store, newest first, without Temporal. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { summarize } from '../activities/job.js';
 import type { EnrichCsvInput, JobSummary, StagedJob } from '../core/job.js';
@@ -16,6 +16,7 @@ import { openStore } from './open-store.js';
 import { openTransport, placeTaken } from './parts.js';
 import { freshnessOf, makePlan, requestText } from './plan.js';
 import { rateProfileOf } from './rate-setting.js';
+import { reparse } from './reparse.js';
 import { whyAnew } from './running-job.js';
 import type { EnrichRequest, JobHandle, JobPlan, OpenRuntime, Runtime, RuntimeConfig } from './runtime-types.js';
 import { UsageError } from './runtime-types.js';
@@ -150,6 +151,10 @@ class StoreRuntime implements Runtime {
     const { staged } = await findJob(this.#store.entries, job);
     const file = resolve(csv);
     return { ...(await this.#warehouses.of(staged).exportCsv(staged.job, file)), file };
+  }
+
+  async reparse({ staged }: JobPlan) {
+    return reparse(this.#warehouses.of(staged), staged, join(this.#config.stateDir, 'scratch'));
   }
 
   async exportParquet(job: string, dir: string) {

@@ -13,6 +13,8 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
   const { staged, request } = plan;
   if (request.input === '-')
     throw new UsageError('A schedule reads its file each time: standard input can be read once.');
+  if (request.reparse)
+    throw new UsageError('--reparse reads what was bought; it is for one command, not for a schedule.');
   if (request.rebuy)
     throw new UsageError('--rebuy is for one run; a schedule buys what is new, or older than --refresh-after.');
   if (request.limit !== undefined)

@@ -10,6 +10,7 @@ import { migrate, openPostgres, parseAddress } from '../../src/postgres/index.js
 import { createDuckDbSink, createPostgresSink } from '../../src/sinks/index.js';
 import { migrations } from '../../src/sinks/postgres/migrations/index.js';
 import { unitLine } from '../../src/store/unit-record.js';
+import { reparse } from '../../src/worker/reparse.js';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.mjs';
 import { pgQuery } from './pg-query.js';
 import { exported, runJob, Service, stageText } from './row-job.js';
@@ -102,11 +103,46 @@ describe.each(places)('in %s, fault 58: an answer', (_name, open) => {
     ]);
     await sink.close();
   });
+
+  it('that an earlier version did not understand is read again, without buying, or its row says that it cannot be', async () => {
+    const { sink, query } = open();
+    const staged = await stageText(dir, `${csv}c,https://c.com/\n`, { job: 'old-1', name: 'old' });
+    const body = `{"results":[{"id":"https://b.com/","title":"B"},{"id":"https://a.com/","title":"A","author":["x"],"n":1e400}]}`;
+    const before: Record<string, Partial<UnitRecord>> = {
+      'https://a.com/': { request_id: 'one', result: { body } },
+      'https://b.com/': { request_id: 'one', result: null },
+      'https://c.com/': { request_id: 'two', result: { body: '<html>' } },
+    };
+    const service = new Service((url) => ({ status: 'error', error_tag: 'RESPONSE_SHAPE', source: null, ...before[url] }));
+    await runJob(dir, sink, staged, service);
+    const job = { job: 'old-1', operation: 'contents' } as never;
+    expect(await reparse(sink, job, dir)).toEqual({ answers: 3, understood: 1, rows: 3 });
+    const rows = `SELECT status, error_tag, error_message, title, author, cost_micros, request_id, CAST(response AS VARCHAR)
+      FROM enriched_rows WHERE job = 'old-1' ORDER BY row_number`;
+    const first = await query(rows);
+    expect(first).toEqual([
+      [
+        ...['success', null, 'author: expected string, received array', 'A', null, expect.anything(), 'one'],
+        '{"id":"https://a.com/","title":"A","author":["x"],"n":1e400}',
+      ],
+      ['success', null, null, 'B', null, expect.anything(), 'one', '{"id":"https://b.com/","title":"B"}'],
+      ['error', 'RESPONSE_SHAPE', expect.stringContaining('--retry-failed'), null, null, expect.anything(), 'two', expect.stringContaining('<html>')],
+    ]);
+    expect(first.map((row) => Number(row[5]))).toEqual([1000, 1000, 1000]);
+    // The same again changes nothing.
+    expect(await reparse(sink, job, dir)).toEqual({ answers: 2, understood: 0, rows: 2 });
+    expect(await query(rows)).toEqual(first);
+    await sink.close();
+  });
 });
 
 it('a PostgreSQL warehouse of an earlier version gets exact dollars, and what somebody built on its views stays', async () => {
   const url = `${database}?schema=earlier`;
-  const postgres = await openPostgres(parseAddress(url, 'earlier'), { applicationName: 'test', patienceMs: 5000, max: 1 });
+  const postgres = await openPostgres(parseAddress(url, 'earlier'), {
+    applicationName: 'test',
+    patienceMs: 5000,
+    max: 1,
+  });
   try {
     await migrate(postgres, migrations.slice(0, -1));
     await postgres.query(`SET search_path TO earlier;

@@ -55,6 +55,7 @@ export async function runEnrich(
       else terminal.data(planText(plan, config));
       return exitCodes.ok;
     }
+    if (request.reparse) return readAgain(context, config, session, plan, manner);
     terminal.say(announcement(plan, config));
     for (const note of notesOf(plan)) terminal.say(`Note: ${note}`);
     if (plan.standing === 'complete') return finishComplete(context, config, session, plan, request.csv, manner);
@@ -136,6 +137,24 @@ interface WatchManner extends Pick<EnrichManner, 'json' | 'failedRows'> {
   readonly badRows: readonly BadRow[];
   /** What was planned; absent where somebody else did. */
   readonly plan?: JobPlan;
+}
+
+/** Reads what was paid for again, and tells how the job stands then; buys and loads nothing. */
+async function readAgain(
+  context: Context,
+  config: RuntimeConfig,
+  session: Session,
+  plan: JobPlan,
+  manner: EnrichManner,
+): Promise<ExitCode> {
+  const { answers, understood, rows } = await session.runtime.reparse(plan);
+  const { terminal } = context;
+  if (answers === 0) terminal.say(`${printable(plan.staged.name)}: every paid answer in the warehouse was understood.`);
+  else
+    terminal.say(
+      `${printable(plan.staged.name)}: ${some(answers, 'answer')} read again, ${understood} understood now, ${some(rows, 'row')} updated. Nothing was bought.`,
+    );
+  return finishComplete(context, config, session, plan, plan.request.csv, manner);
 }
 
 /** Watches a job and tells how it ended; writes the CSV where the job itself did not. */

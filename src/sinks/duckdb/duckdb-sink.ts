@@ -9,6 +9,7 @@ import { unknownJob } from '../warehouse-summary.js';
 import { inTransaction } from './in-transaction.js';
 import { jobRows } from './job-rows.js';
 import { loadWholeOrInParts } from './load-parts.js';
+import { misreadAnswers, putAnswers } from './misread-answers.js';
 import { openJob, unloadedSlices } from './open-job.js';
 import { pendingKeys } from './pending.js';
 import { recordRun } from './record-run.js';
@@ -104,6 +105,10 @@ export function createDuckDbSink(options: {
       warehouse.use((connection) => pendingKeys(connection, job, rowsFile, freshness)),
 
     load: (batch, freshness) => loadWholeOrInParts(warehouse, batch, freshness),
+
+    misreadAnswers: async (job) => existing(job).use((connection) => misreadAnswers(connection, job)),
+    putAnswers: async (job, unitFile) =>
+      existing(job).transaction((connection) => putAnswers(connection, job, unitFile)),
 
     async recordUnknown(job, outcomes) {
       if (outcomes.length > 0) await warehouse.transaction((connection) => recordUnknown(connection, job, outcomes));

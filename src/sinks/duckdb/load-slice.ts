@@ -148,11 +148,11 @@ const newest = (records: string): string =>
   `(SELECT * FROM ${records} u QUALIFY row_number() OVER (PARTITION BY key ORDER BY fetched_at DESC NULLS LAST) = 1)`;
 
 /** What a failed answer says of itself: a sentence, or an object with one. */
-const reason = `coalesce(json_extract_string(result, '$.error.message'),
+export const reason = `coalesce(json_extract_string(result, '$.error.message'),
   CASE json_type(result, '$.error') WHEN 'VARCHAR' THEN json_extract_string(result, '$.error') END)`;
 
 /** A text that was read from the result. Where fields don't fit their types it may be one of them, and is none then. */
-const textFact = (name: string, nth: number) =>
+export const textFact = (name: string, nth: number) =>
   `CASE WHEN misread IS NULL OR json_type(result, '$.${name}') = 'VARCHAR' THEN facts[${nth}] END`;
 
 async function insertUnits(

@@ -32,7 +32,8 @@ export function unitRecords(bytes = MAX_OBJECT): string {
     bytes,
   );
   return `(SELECT fields.* EXCLUDE (v), result FROM (
-    SELECT fields, raw, CASE WHEN fields.v IS NULL THEN json_extract(line, '$.result') ELSE TRY_CAST(raw AS JSON) END AS result
+    SELECT fields, raw, CASE WHEN fields.v IS NOT NULL THEN TRY_CAST(raw AS JSON)
+        WHEN json_type(line, '$.result') <> 'NULL' THEN json_extract(line, '$.result') END AS result
     FROM (SELECT line, from_json(left(line, mark - 1) || '}', '${unitFields}') AS fields,
         nullif(substr(line, mark + 10, length(line) - mark - 10), 'null') AS raw
       FROM (SELECT json::VARCHAR AS line, instr(json::VARCHAR, ',"result":') AS mark FROM ${lines} WHERE json IS NOT NULL)))

@@ -35,11 +35,11 @@ const chosen: Source = {
 };
 
 /** What a failed answer says of itself: a sentence, or an object with one. */
-const reason = `coalesce(r.result #>> '{error,message}',
+export const reason = `coalesce(r.result #>> '{error,message}',
   CASE WHEN json_typeof(r.result -> 'error') = 'string' THEN r.result ->> 'error' END)`;
 
 /** A text that was read from the result. Where fields don't fit their types it may be one of them, and is none then. */
-const textFact = (name: string) =>
+export const textFact = (name: string) =>
   `CASE WHEN r.misread IS NULL OR json_typeof(r.result -> '${name}') = 'string' THEN f."${name}" END`;
 
 const statement = ({ first, rows, units, when }: Source, leaves: string) => `

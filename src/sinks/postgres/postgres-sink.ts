@@ -7,6 +7,7 @@ import { checkGeneration, slicesLackingRows } from '../ledger.js';
 import { unknownJob } from '../warehouse-summary.js';
 import { jobRows } from './job-rows.js';
 import { loadSlice } from './load-slice.js';
+import { misreadAnswers, putAnswers } from './misread-answers.js';
 import { openJob, unloadedSlices } from './open-job.js';
 import { pendingKeys } from './pending.js';
 import { recordRun } from './record-run.js';
@@ -90,6 +91,12 @@ export function createPostgresSink(
       warehouse.transaction((tx) => pendingKeys(tx, job, rowsFile, freshness)),
 
     load: (batch, freshness) => warehouse.transaction((tx) => loadSlice(tx, batch, freshness)),
+
+    async misreadAnswers(job) {
+      await existing(job);
+      return warehouse.read((tx) => misreadAnswers(tx, job));
+    },
+    putAnswers: (job, unitFile) => warehouse.transaction((tx) => putAnswers(tx, job, unitFile)),
 
     async recordUnknown(job, outcomes) {
       if (outcomes.length > 0) await warehouse.transaction((tx) => recordUnknown(tx, job, outcomes));

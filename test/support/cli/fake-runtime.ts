@@ -124,6 +124,7 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime:
     checkTargets: async () => undefined,
     export: async (_job, csv) => ({ rows: 200, bytes: 1, file: `/data/${csv}` }),
     exportParquet: async (_job, dir) => ({ rows: 200, files: 1, bytes: 1, folder: `/data/${dir}` }),
+    reparse: async () => ({ answers: 0, understood: 0, rows: 0 }),
     summary: async () => ({ ...summary, requests: 0, costMicros: 0 }),
     jobs: async () => [],
     walks: async () => [],

@@ -28,7 +28,10 @@ async function contents(results: string, more = '') {
   body = `{"results":${results}${more}}`;
   const answer = await transport.send(contentsEndpoint, { urls });
   const { units } = matchContents(urls, answer.data, { raw: rawResults(answer) ?? [], misread: answer.misread });
-  return { answer, units: units.map(({ status, errorTag, result, misread }) => ({ status, errorTag, result, misread })) };
+  return {
+    answer,
+    units: units.map(({ status, errorTag, result, misread }) => ({ status, errorTag, result, misread })),
+  };
 }
 
 describe('fault 58: a field of another type', () => {
@@ -63,9 +66,7 @@ describe('fault 58: a field of another type', () => {
   it('of the answer as a whole is told of all its units, and a plain number is what it cost', async () => {
     const { answer, units } = await contents('[{"id":"https://a.example/"}]', ',"costDollars":0.007');
     expect(answer.costMicros).toBe(7000);
-    expect(units.map(({ misread }) => misread)).toEqual(
-      Array(2).fill('costDollars: expected object, received number'),
-    );
+    expect(units.map(({ misread }) => misread)).toEqual(Array(2).fill('costDollars: expected object, received number'));
   });
 
   it('leaves the units without a result where it is the list of them', async () => {
@@ -90,7 +91,9 @@ describe('fault 58: a field of another type', () => {
 
   it('of a free list is refused, as ever: nothing was paid for, and a record must not be missed', async () => {
     body = '{"data":[{"id":5}]}';
-    await expect(transport.send(listMonitorsEndpoint, {})).rejects.toMatchObject({ verdict: { type: 'ResponseShape' } });
+    await expect(transport.send(listMonitorsEndpoint, {})).rejects.toMatchObject({
+      verdict: { type: 'ResponseShape' },
+    });
   });
 });
 
