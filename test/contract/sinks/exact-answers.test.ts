@@ -3,27 +3,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { UnitOutcome, UnitRecord } from '../../src/core/journal.js';
-import { RawJson } from '../../src/core/json.js';
-import type { Sink } from '../../src/core/sink.js';
-import { migrate, openPostgres, parseAddress } from '../../src/postgres/index.js';
-import { createDuckDbSink, createPostgresSink } from '../../src/sinks/index.js';
-import { migrations } from '../../src/sinks/postgres/migrations/index.js';
-import { unitLine } from '../../src/store/unit-record.js';
-import { reparse } from '../../src/worker/reparse.js';
-import { type PostgresServer, startPostgres } from '../support/postgres-server.mjs';
-import { pgQuery } from './pg-query.js';
-import { exported, runJob, Service, stageText } from './row-job.js';
+import type { UnitOutcome, UnitRecord } from '../../../src/core/journal.js';
+import { RawJson } from '../../../src/core/json.js';
+import type { Sink } from '../../../src/core/sink.js';
+import { migrate, openPostgres, parseAddress } from '../../../src/postgres/index.js';
+import { createDuckDbSink, createPostgresSink } from '../../../src/sinks/index.js';
+import { migrations } from '../../../src/sinks/postgres/migrations/index.js';
+import { unitLine } from '../../../src/store/unit-record.js';
+import { reparse } from '../../../src/worker/reparse.js';
+import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
+import { pgQuery } from '../../support/sinks/pg-query.js';
+import { exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-exact-'));
-let server: PostgresServer;
+let server: SharedPostgres;
 let database: string;
 beforeAll(async () => {
-  server = await startPostgres();
+  server = sharedPostgres();
   database = await server.database();
 });
 afterAll(async () => {
-  await server?.stop();
   rmSync(dir, { recursive: true, force: true });
 });
 
@@ -151,7 +150,7 @@ it('a PostgreSQL warehouse of an earlier version gets exact dollars, and what so
       CREATE MATERIALIZED VIEW stored AS SELECT * FROM "My view";
       CREATE UNIQUE INDEX stored_total ON stored (total);
       COMMENT ON VIEW of_job IS 'mine';
-      CREATE ROLE reader; GRANT SELECT ON of_job, enriched_rows TO reader`);
+      CREATE ROLE exact_reader; GRANT SELECT ON of_job, enriched_rows TO exact_reader`);
     const shape = `SELECT table_name, numeric_precision AS digits, numeric_scale AS scale FROM information_schema.columns
       WHERE table_schema = 'earlier' AND column_name = 'cost_dollars' AND table_name IN ('of_job', 'enriched_rows') ORDER BY 1`;
     expect(await postgres.query(shape)).toMatchObject([{ digits: null }, { digits: null }]);
@@ -161,7 +160,7 @@ it('a PostgreSQL warehouse of an earlier version gets exact dollars, and what so
       { digits: 18, scale: 6 },
     ]);
     const [kept] = await postgres.query(`SELECT obj_description('earlier.of_job'::regclass) AS comment,
-      has_table_privilege('reader', 'earlier.of_job', 'SELECT') AND has_table_privilege('reader', 'earlier.enriched_rows', 'SELECT') AS rights,
+      has_table_privilege('exact_reader', 'earlier.of_job', 'SELECT') AND has_table_privilege('exact_reader', 'earlier.enriched_rows', 'SELECT') AS rights,
       (SELECT reloptions::text FROM pg_class WHERE oid = 'earlier."My view"'::regclass) AS options,
       to_regclass('earlier.stored_total') IS NOT NULL AS indexed`);
     expect(kept).toEqual({ comment: 'mine', rights: true, options: '{security_barrier=true}', indexed: true });
