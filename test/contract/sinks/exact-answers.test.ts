@@ -112,7 +112,12 @@ describe.each(places)('in %s, fault 58: an answer', (_name, open) => {
       'https://b.com/': { request_id: 'one', result: null },
       'https://c.com/': { request_id: 'two', result: { body: '<html>' } },
     };
-    const service = new Service((url) => ({ status: 'error', error_tag: 'RESPONSE_SHAPE', source: null, ...before[url] }));
+    const service = new Service((url) => ({
+      status: 'error',
+      error_tag: 'RESPONSE_SHAPE',
+      source: null,
+      ...before[url],
+    }));
     await runJob(dir, sink, staged, service);
     const job = { job: 'old-1', operation: 'contents' } as never;
     expect(await reparse(sink, job, dir)).toEqual({ answers: 3, understood: 1, rows: 3 });
@@ -125,7 +130,16 @@ describe.each(places)('in %s, fault 58: an answer', (_name, open) => {
         '{"id":"https://a.com/","title":"A","author":["x"],"n":1e400}',
       ],
       ['success', null, null, 'B', null, expect.anything(), 'one', '{"id":"https://b.com/","title":"B"}'],
-      ['error', 'RESPONSE_SHAPE', expect.stringContaining('--retry-failed'), null, null, expect.anything(), 'two', expect.stringContaining('<html>')],
+      [
+        'error',
+        'RESPONSE_SHAPE',
+        expect.stringContaining('--retry-failed'),
+        null,
+        null,
+        expect.anything(),
+        'two',
+        expect.stringContaining('<html>'),
+      ],
     ]);
     expect(first.map((row) => Number(row[5]))).toEqual([1000, 1000, 1000]);
     // The same again changes nothing.

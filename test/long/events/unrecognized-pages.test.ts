@@ -7,9 +7,9 @@ import { flatProfile } from '../../../src/core/rate.js';
 import { Secret } from '../../../src/core/secret.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
-import { openTemporal } from '../../support/temporal.js';
 import { expectAll } from '../../support/events/expect-all.js';
 import { WalkSetting } from '../../support/events/walk-setting.js';
+import { openTemporal } from '../../support/temporal.js';
 
 // The waits between ten tries take a minute.
 vi.mock('node:timers/promises', async (original) => ({
