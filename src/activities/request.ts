@@ -52,8 +52,8 @@ export class Request {
   #askedAt = 0;
   /** What a run may cost at most, where it is bounded. */
   #limitMicros: number | null;
-  /** Answers of the service, to whomever, before the first to this request that was not the service's. */
-  #answersBefore: number | null = null;
+  /** Answers of the service, to whomever, when this request last got one that was not the service's. */
+  #answersThen: number | null = null;
 
   constructor(shared: Shared, batch: readonly Unit[]) {
     this.#shared = shared;
@@ -132,7 +132,6 @@ export class Request {
       if (ms > MAX_BLOCK_MS) throw error;
       return 0;
     }
-    if (facts.unrecognized) this.#answersBefore ??= deps.health.successes;
     if (verdict.charged === 'maybe') {
       const lost = this.#batch.filter(({ key }) => this.#lost(key, error));
       if (facts.unrecognized) this.#checkService(error, lost.length > 0);
@@ -161,7 +160,9 @@ export class Request {
   #checkService(error: ApiError, givesUp: boolean): void {
     const { deps, order } = this.#shared;
     const { unrecognized, successes } = deps.health;
-    const nobody = givesUp && successes === this.#answersBefore;
+    // Calls that were sent before the service went away may be answered behind the first try of this one, hardly behind the second.
+    const nobody = givesUp && successes === (this.#answersThen ?? successes);
+    this.#answersThen = successes;
     // What acts only once is over: whoever asked for it looks for what it did.
     const once = order.maxRebuys === 0 && !order.slow;
     if (once || (unrecognized < MAX_UNRECOGNIZED && !nobody)) return;
