@@ -35,6 +35,7 @@ const byReason: Readonly<Record<PauseReason, ExitCode>> = {
   credits: exitCodes.account,
   budget: exitCodes.budget,
   rate: exitCodes.stopped,
+  service: exitCodes.stopped,
   person: exitCodes.stopped,
 };
 
