@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { copyFile, open, rename, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { UnitRecord } from '../core/journal.js';
+import { writeDurably } from '../files/write-durably.js';
 import { type Book, type DamagedStretch, readBook } from './book.js';
 import { type BookLine, encodeLine, type UnitEntry } from './book-lines.js';
 import type { BookEnds } from './book-writer.js';
@@ -182,9 +181,8 @@ export async function rewrite(
   now: number,
 ): Promise<{ readonly copy: string; readonly ends: BookEnds }> {
   const copy = `${files.lines}.damaged-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}`;
-  await copyFile(files.lines, copy);
-  await flush(copy);
   const data = readFileSync(files.lines);
+  await writeDurably(copy, data);
   const parts: Buffer[] = [];
   let from = 0;
   for (const stretch of damaged) {
@@ -193,13 +191,9 @@ export async function rewrite(
   }
   parts.push(data.subarray(from, ends.lines), Buffer.from(lines.map(encodeLine).join('')));
   const mended = Buffer.concat(parts);
-  const draft = `${files.lines}.mended`;
-  await writeFile(draft, mended, { mode: 0o600 });
-  await flush(draft);
   const units = Math.max(ends.units, unitsEnd);
   await keepTail(files.units, units, `${copy}.units`);
-  await rename(draft, files.lines);
-  await flush(dirname(files.lines));
+  await writeDurably(files.lines, mended);
   return { copy, ends: { lines: mended.length, units } };
 }
 
@@ -207,18 +201,7 @@ export async function rewrite(
 async function keepTail(file: string, from: number, copy: string): Promise<void> {
   if (!existsSync(file)) return;
   const tail = readFileSync(file).subarray(from);
-  if (tail.length === 0) return;
-  await writeFile(copy, tail, { mode: 0o600 });
-  await flush(copy);
-}
-
-async function flush(path: string): Promise<void> {
-  const handle = await open(path);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  if (tail.length > 0) await writeDurably(copy, tail);
 }
 
 /** What happened to a file of the journal, for a person. */
