@@ -3,10 +3,11 @@ import type { ResultColumn } from '../results/result-column.js';
 
 /** Stored columns that hold nothing from the web; nor do values that are no text. */
 const ours: readonly string[] = ['status', 'http_status', 'cost_dollars', 'fetched_at'];
+const texts: readonly string[] = ['text', 'string', 'json'];
 
 function isFromWeb({ from }: ResultColumn): boolean {
   if ('stored' in from) return !ours.includes(from.stored);
-  return 'path' in from && (from.type === 'text' || from.type === 'json');
+  return 'path' in from && texts.includes(from.type);
 }
 
 const CONTROLS = String.raw`[\x00-\x08\x0b-\x1f\x7f]`;

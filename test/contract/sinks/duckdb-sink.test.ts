@@ -148,9 +148,9 @@ describe('a DuckDB file', () => {
     await (await loaded(file)).close();
     const [row] = await query(
       file,
-      'SELECT origin, job, slice, request_id, cost_micros, cost_dollars, fetched_at::VARCHAR, input FROM enriched_rows',
+      'SELECT origin, job, slice, request_id, cost_micros, cost_dollars::VARCHAR, fetched_at::VARCHAR, input FROM enriched_rows',
     );
-    expect(row?.slice(0, 7)).toEqual(['sandbox', 'brands-1', 0, 'request-1', 1000, 0.001, '2026-11-20 10:00:00']);
+    expect(row?.slice(0, 7)).toEqual(['sandbox', 'brands-1', 0, 'request-1', 1000, '0.001000', '2026-11-20 10:00:00']);
     expect(await query(file, 'SELECT count(*) FROM duckdb_tables() WHERE comment IS NULL')).toEqual([[0]]);
   });
 

@@ -594,7 +594,7 @@ export function sinkContract(make: (dir: string) => SinkUnderTest | Promise<Sink
         summary: null,
         response: '{"title":"=1+1","text":"a\\tb","n":14,"highlights":["h"]}',
         request_id: 'request-1',
-        cost_dollars: 0.001,
+        cost_dollars: '0.001000',
         fetched_at: '2026-11-20 10:00:00',
         row_number: '1',
       });
