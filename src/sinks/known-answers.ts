@@ -1,5 +1,5 @@
 import { ENDED_WITH_JOB, type UnitRecord } from '../core/journal.js';
-import type { Json } from '../core/json.js';
+import { type Json, RawJson } from '../core/json.js';
 import { leftOut } from '../core/row-operation.js';
 import type { KnownAnswer } from '../core/sink.js';
 
@@ -49,7 +49,8 @@ export function toKnownAnswer(row: AnswerRow): KnownAnswer {
   };
 }
 
-function resultOf({ response, exact }: AnswerRow): Json {
+function resultOf({ response, exact }: AnswerRow): Json | RawJson {
   if (exact !== null) return (JSON.parse(exact) as UnitRecord).result;
-  return response === null ? null : (JSON.parse(response) as Json);
+  // As it came: a number that JavaScript can't hold stays what it is.
+  return response === null ? null : new RawJson(response);
 }
