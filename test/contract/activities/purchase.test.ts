@@ -289,4 +289,26 @@ describe('purchase', () => {
     expect(receipt).toMatchObject({ complete: true, bought: 2 });
     expect((await next.journal.totals('')).unknown).toHaveLength(1);
   });
+
+  it('counts a request as sent from its start to its answer on disk', async () => {
+    const s = await setting();
+    const inFlight = new InFlight(5);
+    const during: number[] = [];
+    const order = s.order(async (batch) => {
+      during.push(inFlight.sent);
+      return success(batch);
+    });
+    await createPurchase({ ...s, inFlight })(order, s.control);
+    expect([...during, inFlight.sent]).toEqual([1, 0]);
+  });
+
+  it('fails with an error that is not the service’s, as it is', async () => {
+    const s = await setting();
+    const bug = new TypeError('a bug');
+    const order = s.order(async () => {
+      throw bug;
+    });
+    await expect(createPurchase(s)(order, s.control)).rejects.toBe(bug);
+    expect((await s.journal.totals('job/')).unknown).toMatchObject([{ reason: 'given up before an answer landed' }]);
+  });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Bought, Order, RunFacts, Slow, Start, StartToFind, Unit } from '../../../src/activities/order.js';
 import { createPurchase } from '../../../src/activities/purchase.js';
+import { OverBudget } from '../../../src/core/spend.js';
 import {
   answered,
   cutOff,
@@ -156,6 +157,28 @@ describe('a unit that runs on after its start', () => {
     const unbounded = await world({ bound: () => 400 });
     await unbounded.buy();
     expect(unbounded.starts.map(({ limitMicros }) => limitMicros)).toEqual([null]);
+  });
+
+  it('counts against the bound of whoever takes it over while it runs', async () => {
+    const first = await world();
+    await (await world({ follow: first.untilStopped }, first)).buy();
+    const brief = async (one: Unit) => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return success([one], 700);
+    };
+    const heir = await world({ follow: brief }, first);
+    const bounded = { mostMicros: 1500 };
+    await expect(heir.buy(['a', 'b'], bounded, { stop: new AbortController().signal })).rejects.toThrow(OverBudget);
+    expect(heir.followed).toHaveLength(1);
+    expect(heir.starts).toEqual([]);
+  });
+
+  it('slows the calls of all where its start had waited in the service’s own queue', async () => {
+    const w = await world({ start: async () => ({ run: 'queued', requestId: null, queued: true }) });
+    const before = (await w.limiter.view()).effectiveQps;
+    await w.buy();
+    await w.limiter.acquire({ rateClass: 'contents', weight: 1 });
+    expect((await w.limiter.view()).effectiveQps).toBeLessThan(before - 5);
   });
 
   it('is no more than left alone by whoever only ends what runs', async () => {
