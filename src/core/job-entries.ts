@@ -1,4 +1,5 @@
-import type { StagedJob } from './job.js';
+import type { MaxCost, StagedJob } from './job.js';
+import type { Freshness } from './journal.js';
 
 /** What is remembered of a job between commands. Nothing in it is a truth of its own: it only leads to them. */
 export interface JobEntry {
@@ -10,6 +11,38 @@ export interface JobEntry {
   readonly completed: string | null;
   /** Of its workflow, where somebody else's client started it under an id of their own. */
   readonly workflowId?: string;
+  /** What its command asked for beside the rows, so that `resume` can start it again. */
+  readonly asked?: { readonly maxCostDollars?: MaxCost; readonly freshness?: Freshness };
+}
+
+/** The process of a command that began work, or watches it. */
+export interface Owner {
+  /** Made up by the process, never used again. */
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+}
+
+/** Work of commands that has not ended: a job, an agent run, an export. Work without such an entry belongs to the workers. */
+export interface OwnedWork {
+  readonly workflowId: string;
+  /** What a person calls it. */
+  readonly job: string;
+  /** In the order they came: the first that lives owns the work, the others watch it. */
+  readonly owners: readonly Owner[];
+}
+
+/** What is known when it is decided who owns a workflow's work. */
+export interface Claim {
+  readonly owned: OwnedWork | null;
+  readonly jobs: readonly JobEntry[];
+  lives(owner: Owner): boolean;
+}
+
+/** What is written then; null removes it. `entry` is that of a job, written in the same step; absent: it stays as it is. */
+export interface Claimed {
+  readonly owned: OwnedWork | null;
+  readonly entry?: { readonly job: string; readonly now: JobEntry | null };
 }
 
 /** A walk on events that ran here: leads to its workflow and to its warehouse, where the truth about it is. */
@@ -37,4 +70,13 @@ export interface JobEntries {
   putWalk(entry: WalkEntry): Promise<void>;
   /** Longest untouched first. */
   walks(): Promise<readonly WalkEntry[]>;
+  /**
+   * Decides who owns a workflow's work, and maybe what its job's entry says, in one step: nobody else changes either in between.
+   * Nothing is written where `decide` throws. `decide` may be called more than once.
+   */
+  claim<C extends Claimed>(workflowId: string, decide: (claim: Claim) => C): Promise<C>;
+  /** All work that commands own, with those of its owners that live. */
+  owned(): Promise<readonly (OwnedWork & { readonly living: readonly Owner[] })[]>;
+  /** The process as an owner, alive until it ends or this is closed. */
+  owner(): Owner;
 }

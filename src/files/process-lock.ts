@@ -1,4 +1,14 @@
-import { closeSync, fstatSync, ftruncateSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -77,6 +87,14 @@ export function lockHolder(path: string): { readonly pid: number } | null {
     // No file, or just being written: nobody can be named.
     return null;
   }
+}
+
+/** Whether somebody holds the lock of this path, this process included; null where there is no such file. */
+export function isLocked(path: string): boolean | null {
+  if (!existsSync(path)) return null;
+  const lock = tryLock(path);
+  lock?.release();
+  return lock === null;
 }
 
 /** How long {@link withLock} waits. */

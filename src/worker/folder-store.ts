@@ -100,5 +100,6 @@ export class FolderStore implements Store {
 
   async close(): Promise<void> {
     await (await this.#reading)?.close();
+    this.entries.close();
   }
 }

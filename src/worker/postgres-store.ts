@@ -29,7 +29,7 @@ export class PostgresStore implements Store {
   private constructor(config: RuntimeConfig, postgres: Postgres) {
     this.#config = config;
     this.#postgres = postgres;
-    this.entries = new PgJobEntries(postgres);
+    this.entries = new PgJobEntries(postgres, join(config.userStateDir, 'owners'));
     this.stages = new PgStages(postgres, { cacheDir: join(config.stateDir, 'fetched-stages'), sliceFile });
     const [team, key, profile] = [teamOf(config), fingerprint(config.apiKey), rateProfileOf(config)];
     this.#limiter = new PgLimiter({ postgres, team, key, profile });
@@ -74,6 +74,7 @@ export class PostgresStore implements Store {
     await this.#slots.close();
     const journal = await this.#journal?.catch(() => null);
     await journal?.close();
+    this.entries.close();
     await this.#postgres.close();
   }
 }

@@ -7,6 +7,7 @@ import { startedRuns } from './migrations/0005-started-runs.js';
 import { observedPrices } from './migrations/0006-observed-prices.js';
 import { inTouch } from './migrations/0007-in-touch.js';
 import { missedAnswers } from './migrations/0008-missed-answers.js';
+import { ownedWork } from './migrations/0010-owned-work.js';
 import { limiterRings } from './migrations/0101-limiter-rings.js';
 import { limiterTurns } from './migrations/0102-limiter-turns.js';
 import { slotsTables } from './migrations/0103-slots.js';
@@ -23,6 +24,7 @@ export const storeMigrations: readonly Migration[] = [
   observedPrices,
   inTouch,
   missedAnswers,
+  ownedWork,
   limiterRings,
   limiterTurns,
   slotsTables,

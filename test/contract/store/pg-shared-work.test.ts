@@ -10,6 +10,7 @@ import { PgStages } from '../../../src/store/postgres/pg-stages.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 
 const root = mkdtempSync(join(tmpdir(), 'searchflow-pg-shared-'));
+const locks = join(root, 'owners');
 let stores: PgStores;
 beforeAll(async () => {
   stores = await startPgStores();
@@ -108,8 +109,8 @@ describe('job entries in a store', () => {
 
   it('are seen from every process as they were put last, the longest untouched first', async () => {
     const url = stores.url();
-    const one = new PgJobEntries(await stores.connect(url));
-    const other = new PgJobEntries(await stores.connect(url));
+    const one = new PgJobEntries(await stores.connect(url), locks);
+    const other = new PgJobEntries(await stores.connect(url), locks);
     expect(await other.get('a-1')).toBeNull();
     await one.put(entry('a-1'));
     await one.put(entry('b-2'));
@@ -119,7 +120,7 @@ describe('job entries in a store', () => {
   });
 
   it('are kept apart from walks, which are seen in the same way', async () => {
-    const entries = new PgJobEntries(await stores.connect(stores.url()));
+    const entries = new PgJobEntries(await stores.connect(stores.url()), locks);
     const before = await entries.all();
     const walk = (job: string, into: string) => ({
       job,
