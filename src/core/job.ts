@@ -15,7 +15,7 @@ export const workflowNames = {
   scheduledJob: 'scheduledJob',
   workerPresence: 'workerPresence',
 } as const;
-export const signalNames = { pause: 'pause', resume: 'resume', handOver: 'handOver' } as const;
+export const signalNames = { pause: 'pause', resume: 'resume', handOver: 'handOver', stop: 'stop' } as const;
 export const queryNames = { progress: 'progress', holder: 'holder' } as const;
 
 export const DEFAULT_TASK_QUEUE = 'searchflow';
@@ -26,7 +26,10 @@ export const DEFAULT_TASK_QUEUE = 'searchflow';
  */
 export type PauseReason = 'person' | 'credits' | 'budget' | 'key' | 'rate' | 'service';
 
-/** `stopped`: a scheduled run that met what others pause for; the next one goes on. */
+/**
+ * `stopped`: a scheduled run that met what others pause for, or a job whose command was stopped. Its id is free; the next run, the
+ * same command or `resume` continues it.
+ */
 export type JobPhase = 'planning' | 'running' | 'paused' | 'done' | 'stopped' | 'failed' | 'cancelled';
 
 /** Workflow id of a job: one at a time for a job, whoever starts it. */
@@ -235,7 +238,7 @@ export interface JobSummary {
   readonly job: string;
   readonly name: string;
   readonly phase: JobPhase;
-  /** Of a scheduled run that stopped: why, and the way out in a sentence. */
+  /** Of a run that stopped: why, and the way out in a sentence. */
   readonly stoppedFor?: PauseReason;
   readonly message?: string;
   /** Rows from the first on that were asked for; absent: all. */

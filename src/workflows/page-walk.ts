@@ -32,6 +32,7 @@ const LATE_MS = 120_000;
 
 const pauseSignal = defineSignal(signalNames.pause);
 const resumeSignal = defineSignal(signalNames.resume);
+const stopSignal = defineSignal<[string?]>(signalNames.stop);
 const progressQuery = defineQuery<WalkProgress>(queryNames.progress);
 
 const { walkWindow } = proxyActivities<WalkActivities>(slicePolicy);
@@ -50,6 +51,7 @@ export async function pageWalk(
   setHandler(progressQuery, () => walk.progress());
   setHandler(pauseSignal, () => walk.pause({ reason: 'person', message: 'paused by a person' }));
   setHandler(resumeSignal, () => walk.resume());
+  setHandler(stopSignal, (why) => walk.stop(why));
   return walk.toEnd();
 }
 
@@ -66,6 +68,7 @@ class PageWalk {
   /** A pause that came before the walk was opened. */
   #early: Pause | null = null;
   #changes = 0;
+  #stopping = false;
 
   constructor(input: WalkInput, carried: PageWalkState | undefined, again: AnotherWalk) {
     this.#input = input;
@@ -103,7 +106,16 @@ class PageWalk {
     }
   }
 
+  stop(message = 'stopped by a person'): void {
+    const paused: Pause = { reason: 'person', message };
+    this.#stopping = true;
+    this.#early = paused;
+    this.pause(paused);
+    if (this.#state) this.#set({ paused });
+  }
+
   resume(): void {
+    if (this.#stopping) return;
     this.#changes++;
     this.#early = null;
     if (this.#state?.paused) this.#set({ paused: null, resumedAt: Date.now() });
@@ -139,7 +151,7 @@ class PageWalk {
     return this.#state as PageWalkState;
   }
 
-  /** Opens the walk, where nobody has; waits where the service refuses. Answers with why a scheduled run does not wait. */
+  /** Opens the walk, where nobody has; waits where the service refuses. Answers with why a run does not wait. */
   async #begin(): Promise<string | null> {
     while (this.#state === null) {
       try {
@@ -148,9 +160,11 @@ class PageWalk {
         const pause = pauseOf(failureOf(error), this.#resumable, null);
         if (!pause) throw error;
         if (this.#input.scheduled) return pause.message;
+        if (this.#stopping) return this.#early?.message ?? null;
         [this.#early, this.#phase, this.#message] = [pause, 'paused', pause.message];
         this.#show();
-        await condition(() => this.#early === null);
+        await condition(() => this.#early === null || this.#stopping);
+        if (this.#stopping) return this.#early?.message ?? null;
         [this.#phase, this.#message] = ['planning', null];
       }
     }
@@ -175,7 +189,7 @@ class PageWalk {
     this.#queue = new SliceQueue(next.queue);
   }
 
-  /** Keeps windows in flight until none is left; answers with why a scheduled run stops early. */
+  /** Keeps windows in flight until none is left; answers with why the walk stops early. */
   async #walkWindows(): Promise<string | null> {
     for (;;) {
       const seen = this.#changes;
@@ -191,7 +205,7 @@ class PageWalk {
           void this.#walkOne(window);
         }
       }
-      if (this.#running === 0 && paused && this.#input.scheduled) return paused.message;
+      if (this.#running === 0 && paused && (this.#input.scheduled || this.#stopping)) return paused.message;
       if (this.#running === 0 && !paused) {
         if (this.#queue.size === 0) return null;
         if (enough) await this.#continue();

@@ -34,6 +34,8 @@ import { SliceQueue } from './slice-set.js';
 export type { RowJobState } from './row-job-state.js';
 export const pauseSignal = defineSignal(signalNames.pause);
 export const resumeSignal = defineSignal<[Resumption?]>(signalNames.resume);
+/** The job ends as `stopped` once paid calls in flight have landed. Carries why, in a few words. */
+const stopSignal = defineSignal<[string?]>(signalNames.stop);
 /** Comes before a cancel by whoever starts the job anew: what runs at the service goes on for that one. */
 const handOverSignal = defineSignal(signalNames.handOver);
 export const progressQuery = defineQuery<JobProgress>(queryNames.progress);
@@ -54,6 +56,7 @@ export async function rowJob(
   setHandler(progressQuery, () => job.progress());
   setHandler(pauseSignal, () => job.pause({ reason: 'person', message: 'paused by a person' }));
   setHandler(resumeSignal, (how) => job.resume(how));
+  setHandler(stopSignal, (why) => job.stop(why));
   setHandler(handOverSignal, () => job.handOver());
   return job.toEnd();
 }
@@ -79,6 +82,7 @@ class RowJob {
   /** What the job has spent is summed up once a pause, when nothing is in flight any more. */
   #summedUp = false;
   #handedOver = false;
+  #stopping = false;
   /** What the run may cost, until there is a state to keep it. */
   #maxCost: number | null;
 
@@ -110,7 +114,18 @@ class RowJob {
     }
   }
 
+  stop(message = 'stopped by a person'): void {
+    const paused: Pause = { reason: 'person', message };
+    this.#stopping = true;
+    this.#pausedBy = null;
+    this.#early = paused;
+    this.pause(paused);
+    // A job that is paused already stops for this reason instead.
+    if (this.#state) this.#set({ paused });
+  }
+
   resume(how?: Resumption): void {
+    if (this.#stopping) return;
     // A bound that is no amount must not be taken for none: the job stays as it is.
     if (!isBound(how?.maxCostDollars)) return;
     this.#changes++;
@@ -164,7 +179,7 @@ class RowJob {
 
   /**
    * Keeps a window of slices in flight until none is left; waits where paused; moves to a new run when the history is long. Answers
-   * with why a scheduled run stops early.
+   * with why the job stops early.
    */
   async #runSlices(): Promise<Pause | null> {
     for (;;) {
@@ -186,7 +201,7 @@ class RowJob {
         await this.#sumUp();
         continue;
       }
-      if (this.#running.size === 0 && state.paused && this.#input.scheduled) return state.paused;
+      if (this.#running.size === 0 && state.paused && (this.#input.scheduled || this.#stopping)) return state.paused;
       if (this.#running.size === 0 && !state.paused) {
         if (this.#queue.size === 0) return null;
         if (enough) await this.#continue();

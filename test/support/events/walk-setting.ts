@@ -12,6 +12,7 @@ export interface RunningWalk {
   progress(): Promise<WalkProgress>;
   pause(): Promise<void>;
   resume(): Promise<void>;
+  stop(): Promise<void>;
   cancel(): Promise<unknown>;
   result(): Promise<WalkSummary>;
   /** Activities that are running or wait for another attempt. */
@@ -97,6 +98,7 @@ export class WalkSetting {
       progress: () => handle.query<WalkProgress>(queryNames.progress),
       pause: () => handle.signal(signalNames.pause),
       resume: () => handle.signal(signalNames.resume),
+      stop: () => handle.signal(signalNames.stop),
       cancel: () => handle.cancel(),
       result: () => handle.result() as Promise<WalkSummary>,
       activities: async () => (await handle.describe()).raw.pendingActivities?.length ?? 0,

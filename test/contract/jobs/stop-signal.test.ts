@@ -1,0 +1,64 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { signalNames } from '../../../src/core/job.js';
+import { WalkSetting } from '../../support/events/walk-setting.js';
+import { plainRows } from '../../support/jobs/folder.js';
+import { boughtAgain, openSetting } from '../../support/jobs/setting.js';
+import { openTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+afterAll(() => temporal?.teardown());
+
+const soon = { timeout: 30_000, interval: 10 };
+
+it('fault 63: a job that is told to stop lands what is in flight, ends as stopped, and the same job buys the rest', async () => {
+  const setting = await openSetting(temporal, { sandbox: { latencyMs: 60 } });
+  onTestFinished(() => setting.close());
+  const { sandbox } = setting;
+  const rows = plainRows(300);
+  const job = await setting.begin(rows);
+  await expect.poll(() => sandbox.log().length, soon).toBeGreaterThanOrEqual(6);
+  await job.handle.signal(signalNames.stop, 'its command was stopped');
+  const stopped = { phase: 'stopped', stoppedFor: 'person', message: 'its command was stopped', csv: null };
+  const first = await job.result();
+  expect(first).toMatchObject({ ...stopped, unknownOutcomes: 0 });
+  const { length } = sandbox.log();
+  expect(first.requests).toBe(length);
+  expect(length).toBeLessThan(30);
+  expect(await (await job.again()).result()).toMatchObject({ phase: 'done', requests: 30 - length });
+  expect(boughtAgain(sandbox)).toEqual({});
+  await setting.host().stop();
+  expect((await job.folder.warehouseRows()).map((row) => row.input)).toEqual(rows);
+  expect(await job.folder.query('SELECT phase, reason FROM searchflow_runs ORDER BY started_at')).toEqual([
+    { phase: 'stopped', reason: 'person' },
+    { phase: 'done', reason: null },
+  ]);
+});
+
+it('fault 63: a job that waits for a person stops for the person who says so', async () => {
+  const setting = await openSetting(temporal);
+  onTestFinished(() => setting.close());
+  const refused = { when: {}, do: { kind: 'status', status: 402 } } as const;
+  const job = await setting.begin(plainRows(20), {}, [refused]);
+  await expect.poll(async () => (await job.progress()).phase, soon).toBe('paused');
+  await job.handle.signal(signalNames.stop);
+  await job.resume();
+  expect(await job.result()).toMatchObject({ phase: 'stopped', stoppedFor: 'person', message: 'stopped by a person' });
+});
+
+it('fault 63: a walk on events that is told to stop ends as stopped at its last page', async () => {
+  const events = { count: 4000, from: '2025-01-01T00:00:00.000Z', to: '2025-02-01T00:00:00.000Z' };
+  const setting = await WalkSetting.open(temporal, events, { latencyMs: 120 });
+  onTestFinished(() => setting.close());
+  const run = await setting.sync({ parallel: 1 });
+  await expect.poll(() => setting.pages() > 5, soon).toBe(true);
+  await run.stop();
+  const stopped = await run.result();
+  expect(stopped).toMatchObject({ phase: 'stopped', message: 'stopped by a person' });
+  const rest = await (await setting.sync({ parallel: 1 })).result();
+  expect(rest).toMatchObject({ phase: 'done', added: 4000 - stopped.added });
+  expect(stopped.added).toBeGreaterThan(0);
+});
