@@ -1,5 +1,5 @@
 import { exitCodeOfFailure } from '../core/exit-codes.js';
-import { JobFailed, UsageError } from '../worker/runtime-types.js';
+import { JobFailed, JobStopped, UsageError } from '../worker/runtime-types.js';
 import { type ExitCode, exitCodes } from './context.js';
 import { printable, printableLines } from './render/printable.js';
 
@@ -25,6 +25,8 @@ export function failureText(error: unknown): { readonly text: string; readonly c
     return { text: printableLines(error.message), code: exitCodes.usage };
   const failed = exitCodeOfFailure(error);
   if (error instanceof JobFailed) return { text: printableLines(error.message), code: failed };
+  if (error instanceof JobStopped)
+    return { text: `Stopped (${printableLines(error.message)}). The same command resumes it.`, code: failed };
   if (!(error instanceof Error)) return { text: printable(String(error)), code: failed };
   const { code, path, port } = error as NodeJS.ErrnoException & { port?: number };
   const known = code === undefined ? undefined : systemErrors[code];

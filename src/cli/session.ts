@@ -2,7 +2,6 @@ import type { Runtime, RuntimeConfig } from '../worker/runtime-types.js';
 import type { Context, ExitCode } from './context.js';
 import { type EmbeddedSandbox, onSandbox, openSandbox } from './embedded-sandbox.js';
 import { some } from './render/amounts.js';
-import { commandsAsTyped } from './render/paused.js';
 import { resumeCommand } from './resume-command.js';
 import { type StopSignal, signalExitCodes } from './signals.js';
 import { standBy } from './stand-by.js';
@@ -14,8 +13,8 @@ export interface Session {
   readonly sandbox: EmbeddedSandbox | null;
   /** Aborted by the first Ctrl-C: draw nothing more. */
   readonly stopped: AbortSignal;
-  /** Says from now on what stopping means: a job is being worked on, of this name where it is one that can be cancelled by it. */
-  working(job?: string): void;
+  /** Says from now on what stopping means: a job is being worked on, of this name. `note`: what a person must know who stops it. */
+  working(job?: string, note?: string): void;
 }
 
 /** How long closing may take: ten seconds for paid requests to land, and a little to write things down; without any, just that. */
@@ -40,6 +39,7 @@ export async function withRuntime(
   let runtime: Runtime | null = null;
   let isWorking = false;
   let worksOn: string | null = null;
+  let noted: string | null = null;
 
   const run = async (): Promise<ExitCode> => {
     if (options.sends && config.service === 'sandbox') sandbox = await openSandbox(config);
@@ -51,9 +51,10 @@ export async function withRuntime(
       runtime: opened,
       sandbox,
       stopped: stop.signal,
-      working: (job) => {
+      working: (job, note) => {
         isWorking = true;
         worksOn = job ?? worksOn;
+        noted = note ?? noted;
       },
     });
   };
@@ -71,11 +72,12 @@ export async function withRuntime(
     await (sandbox as EmbeddedSandbox | null)?.close();
   }
 
-  /** Of a job that is not done: it is in Temporal's hands, and whoever runs a worker there next works on it. */
-  function endText(job: string | null, alone: boolean): string {
-    if (job === null) return '';
-    const next = alone ? 'The next command of this folder that runs a worker goes on with it, too. ' : '';
-    return `\n${next}To end it: ${commandsAsTyped(`searchflow cancel ${job}`, context.env)}`;
+  /** Ends the work that this command owns while a worker can still sum it up, at most for so long. */
+  async function stopOwned(open: Runtime): Promise<void> {
+    await open
+      .stop(Promise.race([interrupts.second, after(DRAIN_MS, undefined)]))
+      // What can't be told to stop stays this command's: another one ends it before it works.
+      .catch(() => undefined);
   }
 
   /** Closes what is open; drains at first, cuts when drained too long or told so. */
@@ -104,9 +106,11 @@ export async function withRuntime(
       terminal.say('Stopped; nothing was bought.');
       return code;
     }
-    if (runtime?.clientOnly) {
+    // A store that is away must not keep the person waiting.
+    const owned = (await Promise.race([runtime?.owned().catch(() => null), after(CUT_MS, null)])) ?? [];
+    if (runtime?.clientOnly && owned.length === 0) {
       terminal.say(
-        `Detached; the job goes on in the process that works on it.\nTo watch it again: ${resumeCommand(context.args, context.env)}`,
+        `Detached. ${worksOn === null ? 'The work' : worksOn} continues in the process that works on it.\nTo watch it again: ${resumeCommand(context.args, context.env)}`,
       );
       return code;
     }
@@ -116,12 +120,19 @@ export async function withRuntime(
         ? `Stopping: letting ${some(open, 'paid request')} in flight land (at most 10 s); press Ctrl-C again to stop now.`
         : 'Stopping: no paid request is in flight; writing down where the job stands.',
     );
-    const others = runtime?.shared ? 'Other workers of the store go on with its jobs. ' : '';
+    if (runtime && owned.length > 0) await stopOwned(runtime);
+    const shared = runtime?.shared ?? false;
     const drained = await close();
     // What is free may be cut off and asked for again.
     const stoppedSo =
       drained || open === 0 ? 'Stopped.' : 'Stopped at once; requests cut off may show as unknown outcomes.';
-    terminal.say(`${stoppedSo} ${others}${again}${endText(worksOn, others === '')}`);
+    const others = owned.length === 0 && shared ? 'Other workers of the store continue its jobs. ' : '';
+    const notOurs =
+      owned.length === 0 && worksOn !== null
+        ? `${worksOn} was started elsewhere and continues with the next worker. `
+        : '';
+    const note = owned.length > 0 && noted !== null ? `${noted} ` : '';
+    terminal.say(`${stoppedSo} ${others}${notOurs}${note}${again}`);
     return code;
   }
 }

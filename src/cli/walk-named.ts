@@ -2,12 +2,11 @@ import { EventControl, type WalkHandle } from '../worker/event-control.js';
 import { findWalk } from '../worker/find-walk.js';
 import type { Runtime } from '../worker/runtime-types.js';
 
-/** The walk on events that a command names, null where it names none. `worker: true` also runs the worker here. */
+/** The walk on events that a command names, null where it names none. */
 export async function walkNamed(
   runtime: Pick<Runtime, 'walks' | 'workflows'>,
   name: string,
-  options: { readonly worker?: boolean } = {},
 ): Promise<WalkHandle | null> {
   const found = findWalk(await runtime.walks(), name);
-  return found && new EventControl(await runtime.workflows(options), '.').attach(found);
+  return found && new EventControl(await runtime.workflows(), '.').attach(found);
 }

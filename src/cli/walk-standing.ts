@@ -1,7 +1,7 @@
 import type { WalkEntry } from '../core/job-entries.js';
 import type { WalkHeartbeat, WalkProgress } from '../core/walk-job.js';
 import type { WalkHandle } from '../worker/event-control.js';
-import { JobFailed, type Runtime } from '../worker/runtime-types.js';
+import { JobFailed, JobStopped, type Runtime } from '../worker/runtime-types.js';
 import { answered } from './answered.js';
 import { walkNamed } from './walk-named.js';
 
@@ -32,6 +32,7 @@ async function look(walk: WalkHandle): Promise<WalkStanding> {
     const { message } = await walk.result();
     return { state: 'stopped', message };
   } catch (error) {
+    if (error instanceof JobStopped) return { state: 'stopped', message: error.message };
     if (!(error instanceof JobFailed)) throw error;
     return { state: wasCancelled(error) ? 'stopped' : 'failed', message: error.message };
   }

@@ -24,7 +24,7 @@ export interface WalkManner {
 export async function watchWalk(
   context: Context,
   { runtime, stopped }: Pick<Session, 'runtime' | 'stopped'>,
-  handle: Pick<WalkHandle, 'job' | 'progress' | 'running' | 'result'>,
+  handle: Pick<WalkHandle, 'job' | 'workflowId' | 'progress' | 'running' | 'result'>,
   manner: WalkManner,
 ): Promise<ExitCode> {
   const { terminal } = context;
@@ -42,6 +42,8 @@ export async function watchWalk(
   const followed = await follow(watched, { stopped, everyMs: terminal.live ? 250 : 1000 });
   view.end();
   if (followed.kind === 'parked') {
+    // It waits for a person, not for this command.
+    await runtime.release(handle.workflowId);
     const { pausedFor, message, ...progress } = followed.progress;
     if (manner.json)
       terminal.data(JSON.stringify({ kind: 'paused', job: handle.job, pausedFor, message, ...progress }));

@@ -17,7 +17,7 @@ export async function withMonitors(
   flags: MonitorSettingFlags,
   mistakes: readonly string[],
   work: (control: MonitorControl, session: Session, config: RuntimeConfig) => Promise<ExitCode>,
-  options: { readonly loads?: boolean } = {},
+  options: { readonly loads?: boolean; readonly owns?: boolean } = {},
 ): Promise<ExitCode> {
   const { qps, into } = flags;
   const named = { ...(qps === undefined ? {} : { qps }), ...(into === undefined ? {} : { into }) };

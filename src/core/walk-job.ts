@@ -146,6 +146,22 @@ export function streamOf(input: WalkInput): string {
   return `${input.verify ? VERIFY : 'backfill '}${dated(input.from)}..${dated(input.until)}${only}`;
 }
 
+/** The input that a stream belongs to: `streamOf` backwards. */
+export function inputOfStream(stream: string): WalkInput {
+  const [kind = '', ...rest] = stream.split(' ');
+  const [stretch = '', only] = kind === 'sync' ? ['', rest[0]] : rest;
+  const types = only === undefined ? {} : { types: only.split(',') };
+  if (kind === 'sync') return { kind: 'sync', ...types };
+  const [from = '', until = ''] = stretch.split('..');
+  return {
+    kind: 'backfill',
+    ...(kind === VERIFY.trim() ? { verify: true } : {}),
+    ...(from === '' ? {} : { from }),
+    ...(until === '' ? {} : { until }),
+    ...types,
+  };
+}
+
 /** Whether a stream is a verification: what the service says now is right, and every event that is read is noted down. */
 export function verifies({ stream }: Pick<StreamKey, 'stream'>): boolean {
   return stream.startsWith(VERIFY);

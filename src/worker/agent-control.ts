@@ -10,24 +10,31 @@ import { blockFile } from './limit-owner.js';
 import { rateProfileOf } from './rate-setting.js';
 import type { RuntimeConfig, WorkflowAccess } from './runtime-types.js';
 import { sha256 } from './sha256.js';
+import { startedByCommand } from './work-owners.js';
 
-/**
- * Starts the workflow of an agent run, or attaches to the one of the same request that runs: its id is made from what is asked.
- */
+/** Id of the workflow of an agent run, made from what is asked. */
+export function agentRunId(
+  { origin }: Pick<RuntimeConfig, 'origin'>,
+  request: AgentRequest,
+  { beta, extraHeaders }: RunAgentOptions,
+): string {
+  const wire = { ...(beta && { beta }), ...(extraHeaders && { extraHeaders }) };
+  return `searchflow-agent-${agentKeys({ origin, sha256 }, {}, wire)(canonicalJson(request)).slice(0, 12)}`;
+}
+
+/** Starts the workflow of an agent run, or attaches to the one of the same request that runs. */
 export async function startAgentRun(
   { client, config }: WorkflowAccess,
   request: AgentRequest,
   options: RunAgentOptions,
 ): Promise<AgentRunHandle> {
-  const { beta, extraHeaders } = options;
-  const wire = { ...(beta && { beta }), ...(extraHeaders && { extraHeaders }) };
-  const key = agentKeys({ origin: config.origin, sha256 }, {}, wire)(canonicalJson(request));
-  const workflowId = `searchflow-agent-${key.slice(0, 12)}`;
+  const workflowId = agentRunId(config, request, options);
   await client.workflow.start(workflowNames.runAgent, {
     workflowId,
     taskQueue: config.taskQueue,
     args: [request, options],
     workflowIdConflictPolicy: 'USE_EXISTING',
+    memo: startedByCommand,
   });
   return new AgentRunHandle(client, workflowId);
 }

@@ -11,6 +11,7 @@ import type { WalkEntry } from '../core/job-entries.js';
 import { canonicalJson } from '../core/json.js';
 import {
   DEFAULT_EVENT_WAREHOUSE,
+  inputOfStream,
   streamOf,
   type WalkHeartbeat,
   type WalkInput,
@@ -24,6 +25,7 @@ import { FlowHandle } from './flow-handle.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 import { waitsFor } from './waits-for.js';
+import { startedByCommand } from './work-owners.js';
 
 /** Where events go, and where their files are; addresses have no credentials. */
 export interface EventPlace {
@@ -76,15 +78,29 @@ export class EventControl {
 
   /** Starts a walk, or makes the same one go on where it runs: `joined`. */
   async start(walk: WalkInput & EventPlace): Promise<{ readonly handle: WalkHandle; readonly joined: boolean }> {
-    const { client, config } = this.#access;
     const { job, workflowId, input } = this.work(walk);
-    const { kind, ...args } = input;
+    return this.#start({ job, workflowId }, input);
+  }
+
+  /** Makes a walk go on: where it runs, or from what its warehouse knows of it. */
+  async resume(walk: WalkEntry): Promise<WalkHandle> {
+    const { stream, into, host, origin } = walk;
+    const input = { ...inputOfStream(stream), into, origin, ...(host === undefined ? {} : { host }) };
+    return (await this.#start(walk, input)).handle;
+  }
+
+  async #start(
+    { job, workflowId }: Pick<WalkEntry, 'job' | 'workflowId'>,
+    { kind, ...args }: WalkInput,
+  ): Promise<{ readonly handle: WalkHandle; readonly joined: boolean }> {
+    const { client, config } = this.#access;
     const handle = new WalkHandle(client, job, workflowId);
     try {
       await client.workflow.start(kind === 'sync' ? workflowNames.syncEvents : workflowNames.backfillEvents, {
         workflowId,
         taskQueue: config.taskQueue,
         args: [args],
+        memo: startedByCommand,
       });
       return { handle, joined: false };
     } catch (error) {

@@ -1,3 +1,4 @@
+import type { StagedJob } from '../core/job.js';
 import type { JobEntries, JobEntry } from '../core/job-entries.js';
 import { UsageError } from './runtime-types.js';
 
@@ -11,4 +12,28 @@ export async function findJob(entries: JobEntries, job: string): Promise<JobEntr
     throw new UsageError(`More than one job is called ${job}: ${ids(found)}. Give one of these`);
   }
   throw new UsageError(`There is no job ${job} here${all.length > 0 ? `; there are ${ids(all)}` : ''}`);
+}
+
+/**
+ * One name, one thing: a job named by `--job` keeps its file and its operation, in whatever warehouse. Throws `UsageError` where one
+ * of these jobs has the name for something else.
+ */
+export function refuseOtherUse(
+  staged: Pick<StagedJob, 'name' | 'origin' | 'operation' | 'input'>,
+  named: boolean,
+  jobs: readonly JobEntry[],
+): void {
+  if (!named) return;
+  for (const { named: isNamed, staged: before } of jobs) {
+    if (!isNamed || before.name !== staged.name || before.origin !== staged.origin) continue;
+    if (before.operation !== staged.operation) {
+      throw new UsageError(
+        `The job ${staged.name} buys ${before.operation}; ${staged.operation} is another thing. Give it a name of its own with --job`,
+      );
+    }
+    if (before.input === staged.input || staged.input === '-') continue;
+    throw new UsageError(
+      `The job ${staged.name} is of ${before.input}; ${staged.input} is another file. Give it a name of its own with --job`,
+    );
+  }
 }

@@ -5,9 +5,10 @@ import {
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import { CancelledFailure } from '@temporalio/common';
+import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { jobOfWorkflow, queryNames } from '../core/job.js';
-import { JobFailed, UsageError } from './runtime-types.js';
+import { JobFailed, JobStopped, UsageError } from './runtime-types.js';
+import { STOPPED } from './work-owners.js';
 
 /** A living worker answers within this time. */
 const ANSWER_MS = 10_000;
@@ -19,13 +20,15 @@ export async function cancelLive(handle: WorkflowHandle): Promise<void> {
   await handle.cancel();
 }
 
-/** The result of a workflow; one that failed, or was `cancelled`, rejects with `JobFailed`. */
+/** The result of a workflow; one that failed, or was `cancelled`, rejects with `JobFailed`, one stopped by force with `JobStopped`. */
 export async function resultOf<Result>(handle: WorkflowHandle, cancelled: string): Promise<Result> {
   try {
     return (await handle.result()) as Result;
   } catch (error) {
     if (!(error instanceof WorkflowFailedError)) throw error;
     const { cause } = error;
+    if (cause instanceof TerminatedFailure && cause.message.startsWith(STOPPED))
+      throw new JobStopped(cause.message.slice(STOPPED.length), { cause });
     if (cause instanceof CancelledFailure) throw new JobFailed(cancelled, { cause });
     throw new JobFailed(cause instanceof Error ? cause.message : error.message, { cause });
   }

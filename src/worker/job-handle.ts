@@ -9,7 +9,7 @@ import {
   workflowIdOf,
 } from '../core/job.js';
 import { cancelLive, resultOf } from './flow-handle.js';
-import { type JobHandle, UsageError } from './runtime-types.js';
+import { type JobHandle, JobStopped, UsageError } from './runtime-types.js';
 import { waitsFor } from './waits-for.js';
 
 /** How a workflow ended that ended badly. A cancelled one was told to. */
@@ -46,11 +46,15 @@ export function jobHandle(client: Client, job: string, workflowId = workflowIdOf
         await cancelLive(handle);
       }),
     result,
-    failure: async () => {
-      if (!badEnds.includes((await handle.describe()).status.name)) return null;
+    ending: async () => {
+      const { status } = await handle.describe();
+      if (status.name !== 'COMPLETED' && !badEnds.includes(status.name)) return null;
       return result().then(
-        () => null,
-        (error: unknown) => (error instanceof Error ? error.message : String(error)),
+        ({ phase, message }) => (phase === 'stopped' ? { phase, message: message ?? 'no reason was given' } : null),
+        (error: unknown) => ({
+          phase: error instanceof JobStopped ? ('stopped' as const) : ('failed' as const),
+          message: error instanceof Error ? error.message : String(error),
+        }),
       );
     },
   };
@@ -63,7 +67,7 @@ async function whileItRuns(job: string, work: () => Promise<unknown>): Promise<v
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
     throw new UsageError(
-      `${job} does not run now (it is done, cancelled or failed); its enrich command makes it go on`,
+      `${job} does not run now (it is done, stopped, cancelled or failed); its enrich command makes it go on`,
     );
   }
 }

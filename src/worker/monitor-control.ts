@@ -17,6 +17,7 @@ import { QuietControl } from './quiet-control.js';
 import { UsageError, type WorkflowAccess } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 import { ToldResults } from './told-results.js';
+import { startedByCommand, type Work } from './work-owners.js';
 
 /** The workflows for monitors, as the command uses them. */
 export class MonitorControl {
@@ -39,13 +40,18 @@ export class MonitorControl {
     return { into: address, ...(shared && !isPostgresUrl(address) ? { host: hostname() } : {}) };
   }
 
-  /** Starts a batch, or attaches to the same one where it runs. */
-  async startBatch(input: BatchMonitorsInput): Promise<BatchHandle> {
+  /** Name and id of a batch: one at a time for an action, a filter and a warehouse. */
+  batchWork({ action, filter, into }: BatchMonitorsInput): Work {
     const { origin } = this.#access.config;
-    const { action, filter, into } = input;
     const job = `monitors-${action}-${sha256(canonicalJson([action, filter, into, origin])).slice(0, 6)}`;
-    const handle = this.batch(job);
-    await this.#start(monitorWorkflows.batchMonitors, handle.workflowId, { ...input, origin });
+    return { job, workflowId: workflowIdOf(job) };
+  }
+
+  /** Starts a batch, or attaches to the same one where it runs. One that waits for somebody's approval is the workers'. */
+  async startBatch(input: BatchMonitorsInput, { owned }: { readonly owned: boolean }): Promise<BatchHandle> {
+    const { origin } = this.#access.config;
+    const handle = this.batch(this.batchWork(input).job);
+    await this.#start(monitorWorkflows.batchMonitors, handle.workflowId, { ...input, origin }, owned);
     return handle;
   }
 
@@ -89,8 +95,8 @@ export class MonitorControl {
 
   /** Exports runs; the same export attaches where it runs. */
   async export(input: ExportMonitorRunsInput): Promise<FlowHandle<MonitorExport, MonitorExport>> {
-    const { origin } = this.#access.config;
-    return this.#start(monitorWorkflows.exportMonitorRuns, exportId(input, origin), { ...input, origin });
+    const { workflow, workflowId, input: named } = this.exportWork(input).work;
+    return this.#start(workflow, workflowId, named, true);
   }
 
   /** What a schedule of an export runs, and the name that it has where nobody gives it one. */
@@ -116,13 +122,14 @@ export class MonitorControl {
     }
   }
 
-  async #start<P, R>(workflow: string, workflowId: string, input: object): Promise<FlowHandle<P, R>> {
+  async #start<P, R>(workflow: string, workflowId: string, input: object, owned = false): Promise<FlowHandle<P, R>> {
     const { client, config } = this.#access;
     await client.workflow.start(workflow, {
       workflowId,
       taskQueue: config.taskQueue,
       args: [input],
       workflowIdConflictPolicy: 'USE_EXISTING',
+      ...(owned ? { memo: startedByCommand } : {}),
     });
     return new FlowHandle<P, R>(client, workflowId);
   }

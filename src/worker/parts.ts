@@ -9,6 +9,7 @@ import { pricesAt } from '../core/prices.js';
 import { SinkBusy } from '../core/sink.js';
 import { FileSecrets } from '../store/file-secrets.js';
 import { MemorySlots } from '../store/memory-slots.js';
+import { refuseOtherUse } from './find-job.js';
 import { noteWalk } from './find-walk.js';
 import { metered } from './metrics.js';
 import { openStore } from './open-store.js';
@@ -45,7 +46,7 @@ export function openTransport(config: RuntimeConfig): Transport {
  * The parts of a worker with a store of its own. Throws `UsageError` where another worker has the folder, or the team's limit in
  * another one.
  */
-export async function openParts(config: RuntimeConfig): Promise<Parts> {
+export async function openParts(config: RuntimeConfig): Promise<Parts & { readonly store: Store }> {
   const store = await openStore(config);
   try {
     const working = await store.work();
@@ -53,6 +54,7 @@ export async function openParts(config: RuntimeConfig): Promise<Parts> {
     const parts = assembleParts(config, store, working);
     return {
       ...parts,
+      store,
       close: async () => {
         await parts.close();
         await store.close();
@@ -122,13 +124,11 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
       const { staged, before } = await stageEnrichment(context, request);
       await store.stages.share(staged);
       // Whoever started it, its pauses name commands that must find it.
-      const csv = input.csv ?? null;
-      await store.entries.put({
-        staged,
-        named: input.job !== undefined,
-        csv,
-        completed: before?.completed ?? null,
-        workflowId,
+      const named = input.job !== undefined;
+      await store.entries.claim(workflowId, ({ owned, jobs }) => {
+        refuseOtherUse(staged, named, jobs);
+        const now = { staged, named, csv: input.csv ?? null, completed: before?.completed ?? null, workflowId };
+        return { owned, entry: { job: staged.job, now } };
       });
       const { refreshAfterMs = null, retryFailed = false } = input;
       const freshness = input.freshness ?? freshnessOf({ refreshAfterMs, retryFailed, rebuy: false }, Date.now());

@@ -17,7 +17,9 @@ import { DEFAULT_KEEP_LANDING_MS } from './config.js';
 import { openParts } from './parts.js';
 import { placesOf, takePlaces } from './presence.js';
 import { type DatabaseAddress, type RuntimeConfig, UsageError } from './runtime-types.js';
+import type { Store } from './store.js';
 import { databaseWarehouse, storeAddress } from './store-setting.js';
+import { WorkOwners } from './work-owners.js';
 import { workerDefaults } from './worker-host.js';
 
 export interface SearchflowPluginOptions extends WireOptions {
@@ -75,7 +77,7 @@ export class SearchflowPlugin extends SimplePlugin {
       runContext: async (next) => {
         const parts = await openParts(config);
         try {
-          const places = opened.worker && (await ownPlaces(config, opened.worker));
+          const places = opened.worker && (await ownPlaces(config, parts.store, opened.worker));
           try {
             opened.activities = createActivities(parts.deps);
             opened.journal = parts.deps.journal;
@@ -124,8 +126,8 @@ interface Opened {
   worker: WorkerOptions | null;
 }
 
-/** Takes the task queue, and the limit unless it is shared, for this worker. */
-async function ownPlaces(config: RuntimeConfig, { connection, namespace, taskQueue }: WorkerOptions) {
+/** Takes the task queue, and the limit unless it is shared, for this worker; and the work of commands that have died. */
+async function ownPlaces(config: RuntimeConfig, store: Store, { connection, namespace, taskQueue }: WorkerOptions) {
   const own = connection ?? (await NativeConnection.connect());
   const client = new Client({ connection: own, ...(namespace === undefined ? {} : { namespace }) });
   const { leave } = await takePlaces(
@@ -134,12 +136,20 @@ async function ownPlaces(config: RuntimeConfig, { connection, namespace, taskQue
     placesOf({ ...config, taskQueue }),
     config.store?.shown ?? null,
   );
-  return {
-    leave: async () => {
-      await leave();
-      if (!connection) await own.close();
-    },
+  const owners = new WorkOwners(config, store, async () => client);
+  const leaveAll = async () => {
+    await owners.close();
+    await leave();
+    if (!connection) await own.close();
   };
+  try {
+    await owners.settle('worker');
+  } catch (error) {
+    await leaveAll();
+    throw error;
+  }
+  owners.watch('worker');
+  return { leave: leaveAll };
 }
 
 /** The activities beside those of the operations; a record, so that none is forgotten. */

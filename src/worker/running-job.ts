@@ -22,7 +22,7 @@ export interface RunningJob {
  */
 export async function whyAnew(job: RunningJob): Promise<string | null> {
   const { staged, asksMore } = job;
-  const running = await startedFor(job);
+  const running = await runningFor(job.client, job.handle);
   if (running === null) return '';
   if (running.host !== (staged.host ?? null))
     return `An earlier run of this job loads a file on ${running.host}; it is ended first, what it bought stays bought`;
@@ -36,10 +36,10 @@ export async function whyAnew(job: RunningJob): Promise<string | null> {
 }
 
 /** What the run that goes on now was started for, or null. */
-async function startedFor({
-  client,
-  handle,
-}: RunningJob): Promise<{ generation: unknown; host: unknown; limit: unknown } | null> {
+export async function runningFor(
+  client: Client,
+  handle: Pick<JobHandle, 'workflowId'>,
+): Promise<{ generation: unknown; host: unknown; limit: unknown } | null> {
   try {
     const { status, memo } = await client.workflow.getHandle(handle.workflowId).describe();
     return status.name === 'RUNNING'

@@ -20,6 +20,7 @@ import type { Secret } from '../core/secret.js';
 import type { SlotsView } from '../core/slots.js';
 import type { Spend } from '../core/spend.js';
 import type { UrlCells } from '../rows/index.js';
+import type { Work } from './work-owners.js';
 
 export type { UrlCells } from '../rows/index.js';
 
@@ -187,15 +188,20 @@ export interface JobHandle {
   resume(how?: Resumption): Promise<void>;
   /** Agent runs in progress are cancelled, too, unless handed over: another run of the job takes them. */
   cancel(how?: { readonly handOver?: boolean }): Promise<void>;
-  /** Waits for the end. A failed job rejects with `JobFailed`. */
+  /** Waits for the end. A failed job rejects with `JobFailed`, one that was stopped by force with `JobStopped`. */
   result(): Promise<JobSummary>;
-  /** Why its last run failed, in a sentence; null where it goes on, or ended otherwise. Needs no worker. */
-  failure(): Promise<string | null>;
+  /** How its last run ended, and why, where it failed or was stopped; null where it goes on, or ended otherwise. Needs no worker. */
+  ending(): Promise<{ readonly phase: 'failed' | 'stopped'; readonly message: string } | null>;
 }
 
 /** The job ended without success; the message is one sentence with the way out. */
 export class JobFailed extends Error {
   override readonly name = 'JobFailed';
+}
+
+/** Work was stopped, and the way it was stopped left no summary; the message is one sentence with the way out. */
+export class JobStopped extends Error {
+  override readonly name = 'JobStopped';
 }
 
 /** Bad input of any kind: one clear sentence (or several lines), nothing was bought. The command ends with exit code 2. */
@@ -221,8 +227,21 @@ export interface Runtime {
   plan(request: EnrichRequest): Promise<JobPlan>;
   /** Makes the job go on: starts it, or resumes it where paused, or attaches to it where it runs. Starts server and worker as needed. */
   start(plan: JobPlan): Promise<JobHandle>;
-  /** A job by id or by name (where only one has it), for status, pause, resume and cancel. `worker: true` also runs it here. */
-  attach(job: string, options?: { readonly worker?: boolean }): Promise<JobHandle>;
+  /**
+   * Makes a job go on: resumes it where it is paused, starts it again where it was stopped, cancelled or failed. This command owns it
+   * then, unless another one does.
+   */
+  resume(job: string, how: Resumption): Promise<JobHandle>;
+  /** Makes this command the owner of work that it is about to start, or one that watches it; runs the worker here. */
+  own(work: Work): Promise<void>;
+  /** The work that this command owns: it ends with the command. */
+  owned(): Promise<readonly Work[]>;
+  /** Leaves work to the workers: it waits for a person. */
+  release(workflowId: string): Promise<void>;
+  /** Ends the work that this command owns in the phase `stopped`; what has not ended when `until` resolves is cut off. */
+  stop(until: Promise<unknown>): Promise<void>;
+  /** A job by id or by name (where only one has it), for status, pause and cancel. */
+  attach(job: string): Promise<JobHandle>;
   /** Throws `UsageError` where an export of the job must not write to one of these paths. Looks only. */
   checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void>;
   /** Writes the enriched CSV of a job from its warehouse, without Temporal. */

@@ -1,15 +1,16 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { summarize } from '../activities/job.js';
-import type { EnrichCsvInput, JobSummary, StagedJob } from '../core/job.js';
+import type { EnrichCsvInput, JobSummary, Resumption, StagedJob } from '../core/job.js';
 import { workflowIdOf, workflowNames } from '../core/job.js';
-import type { JobEntry } from '../core/job-entries.js';
+import type { JobEntry, Owner } from '../core/job-entries.js';
 import { pricesAt } from '../core/prices.js';
 import type { Spend } from '../core/spend.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { whyNoTarget } from '../sinks/index.js';
-import { findJob } from './find-job.js';
+import { findJob, refuseOtherUse } from './find-job.js';
 import { walkName } from './find-walk.js';
 import { jobHandle } from './job-handle.js';
 import { openStore } from './open-store.js';
@@ -17,13 +18,14 @@ import { openTransport, placeTaken } from './parts.js';
 import { freshnessOf, makePlan, requestText } from './plan.js';
 import { rateProfileOf } from './rate-setting.js';
 import { reparse } from './reparse.js';
-import { whyAnew } from './running-job.js';
+import { runningFor, whyAnew } from './running-job.js';
 import type { EnrichRequest, JobHandle, JobPlan, OpenRuntime, Runtime, RuntimeConfig } from './runtime-types.js';
 import { UsageError } from './runtime-types.js';
 import { stageEnrichment } from './stage-job.js';
 import type { Store } from './store.js';
 import { connectTemporal, type Temporal } from './temporal.js';
 import { openWarehouses, type Warehouses } from './warehouses.js';
+import { startedByCommand, type Work, WorkOwners } from './work-owners.js';
 import { WorkerHere } from './worker-here.js';
 
 /**
@@ -36,6 +38,7 @@ class StoreRuntime implements Runtime {
   readonly #config: RuntimeConfig;
   readonly #store: Store;
   readonly #warehouses: Warehouses;
+  readonly #owners: WorkOwners;
   readonly #here: WorkerHere;
   #temporal: Promise<Temporal> | null = null;
 
@@ -43,7 +46,8 @@ class StoreRuntime implements Runtime {
     this.#config = config;
     this.#store = store;
     this.#warehouses = openWarehouses(config, false);
-    this.#here = new WorkerHere(config, store, () => this.#connect());
+    this.#owners = new WorkOwners(config, store, async () => (await this.#connect()).client);
+    this.#here = new WorkerHere(config, store, () => this.#connect(), this.#owners);
   }
 
   get shared(): boolean {
@@ -61,7 +65,7 @@ class StoreRuntime implements Runtime {
       const context = { ...this.#config, shared: this.#store.shared, cwd: process.cwd(), transport, before: known };
       const { staged, manifest, before, request: kept } = await stageEnrichment(context, asked);
       const request = { ...asked, ...kept };
-      refuseOtherInput(staged, before);
+      refuseOtherUse(staged, request.job !== null, await this.#store.entries.all());
       const plan = await makePlan({
         staged,
         manifest,
@@ -82,16 +86,60 @@ class StoreRuntime implements Runtime {
   }
 
   async start(plan: JobPlan): Promise<JobHandle> {
-    const { staged, request } = plan;
-    const maxCost = request.maxCostDollars === undefined ? {} : { maxCostDollars: request.maxCostDollars };
-    const before = await this.#store.entries.get(staged.job);
+    const { staged } = plan;
+    const work: Work = { job: staged.job, workflowId: workflowIdOf(staged.job) };
+    let claimed = await this.#claimJob(work, plan);
+    try {
+      await this.#here.run();
+      const { client } = await this.#connect();
+      const handle = jobHandle(client, staged.job);
+      for (let told = false; claimed.owner !== null; claimed = await this.#claimJob(work, plan)) {
+        if (!told) this.#config.say(watchText(staged, claimed.owner));
+        told = true;
+        const running = await runningFor(client, handle);
+        if (running?.generation === staged.generation && running.limit === (staged.limit ?? null))
+          return this.#withCsv(handle, staged);
+        await delay(START_LOOK_MS);
+      }
+      return await this.#startOwned(plan, handle, claimed.before);
+    } catch (error) {
+      // Nothing runs under the entry that this command made. Whose the job is by now is decided when this command closes.
+      const entry = { job: staged.job, now: claimed.before };
+      if (claimed.owner === null)
+        await this.#store.entries.claim(work.workflowId, ({ owned }) => ({ owned, entry })).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Takes the job for this command, entry and all, in one step; or watches the command that has it. */
+  #claimJob(work: Work, { staged, request }: JobPlan) {
     const csv = request.csv === null ? null : resolve(request.csv);
-    await this.#here.run();
-    const temporal = await this.#connect();
     const freshness = freshnessOf(request, Date.now());
-    const handle = jobHandle(temporal.client, staged.job);
+    const asked = {
+      ...(request.maxCostDollars === undefined ? {} : { maxCostDollars: request.maxCostDollars }),
+      ...(freshness ? { freshness } : {}),
+    };
+    return this.#owners.claim(work, ({ jobs }, owner) => {
+      const named = request.job !== null;
+      refuseOtherUse(staged, named, jobs);
+      const before = jobs.find((one) => one.staged.job === staged.job) ?? null;
+      if (owner !== null) {
+        const was = before?.staged;
+        if (was && (was.generation !== staged.generation || was.limit !== staged.limit))
+          throw new UsageError(otherUseText(staged, owner));
+        return { before };
+      }
+      const now = { staged, named, csv, completed: before?.completed ?? null, asked };
+      return { before, entry: { job: staged.job, now } };
+    });
+  }
+
+  async #startOwned({ staged, request }: JobPlan, handle: JobHandle, before: JobEntry | null): Promise<JobHandle> {
+    const { client } = await this.#connect();
+    const maxCost = request.maxCostDollars === undefined ? {} : { maxCostDollars: request.maxCostDollars };
+    const freshness = freshnessOf(request, Date.now());
     const why = await whyAnew({
-      client: temporal.client,
+      client,
       handle,
       staged,
       asksMore: freshness !== undefined,
@@ -99,6 +147,7 @@ class StoreRuntime implements Runtime {
       sink: () => (this.clientOnly ? null : this.#warehouses.of(staged)),
     });
     if (why === null) {
+      await this.#owners.leaveToWorkers(handle);
       await handle.resume(maxCost);
       return this.#withCsv(handle, staged);
     }
@@ -109,33 +158,86 @@ class StoreRuntime implements Runtime {
       await handle.result().catch(() => undefined);
     }
     await this.#store.stages.share(staged);
-    await this.#store.entries.put({ staged, named: request.job !== null, csv, completed: before?.completed ?? null });
+    const csv = request.csv === null ? null : resolve(request.csv);
+    await this.#startWorkflow(handle.workflowId, staged, { ...maxCost, ...(freshness ? { freshness } : {}) }, csv);
+    return this.#withCsv(handle, staged);
+  }
+
+  async #startWorkflow(
+    workflowId: string,
+    staged: StagedJob,
+    asked: JobEntry['asked'],
+    csv: string | null,
+  ): Promise<void> {
     const input: EnrichCsvInput = {
       input: staged.input,
       urlColumn: staged.unitColumn ?? '',
       staged,
       // Any worker of a shared store may end the job, and would write the file on its own machine.
       ...(csv === null || this.#store.shared ? {} : { csv }),
-      ...(freshness ? { freshness } : {}),
-      ...maxCost,
+      ...asked,
     };
+    const { client } = await this.#connect();
+    this.#owners.check();
     try {
-      await temporal.client.workflow.start(workflowNames.enrichCsv, {
-        workflowId: workflowIdOf(staged.job),
+      await client.workflow.start(workflowNames.enrichCsv, {
+        workflowId,
         taskQueue: this.#config.taskQueue,
         args: [input],
-        memo: { generation: staged.generation, host: staged.host ?? null, limit: staged.limit ?? null },
+        memo: {
+          ...{ generation: staged.generation, host: staged.host ?? null, limit: staged.limit ?? null },
+          ...startedByCommand,
+        },
       });
     } catch (error) {
-      // Another command was faster: then this one watches it.
+      // A schedule was faster: then this command watches it.
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      await this.#owners.leaveToWorkers({ workflowId });
     }
+  }
+
+  async resume(job: string, how: Resumption): Promise<JobHandle> {
+    const {
+      staged,
+      workflowId = workflowIdOf(staged.job),
+      csv,
+      completed,
+      asked = {},
+    } = await findJob(this.#store.entries, job);
+    const { owner } = await this.#owners.claim({ job: staged.job, workflowId }, () => ({}));
+    await this.#here.run();
+    const { client } = await this.#connect();
+    const handle = jobHandle(client, staged.job, workflowId);
+    if ((await runningFor(client, handle)) !== null) {
+      await this.#owners.leaveToWorkers(handle);
+      await handle.resume(how);
+    } else if (completed === staged.generation)
+      throw new UsageError(`${staged.job} is done. Run its enrich command to buy what has changed since`);
+    else if (owner === null) await this.#startWorkflow(workflowId, staged, { ...asked, ...how }, csv);
+    else throw new UsageError(`${staged.job} is being started by another command (PID ${owner.pid} on ${owner.host})`);
     return this.#withCsv(handle, staged);
   }
 
-  async attach(job: string, options: { readonly worker?: boolean } = {}): Promise<JobHandle> {
+  async own(work: Work): Promise<void> {
+    await this.#owners.claim(work, () => ({}));
+    await this.#here.run();
+    await this.#owners.leaveToWorkers(work);
+  }
+
+  owned(): Promise<readonly Work[]> {
+    return this.#owners.owned();
+  }
+
+  release(workflowId: string): Promise<void> {
+    return this.#owners.release(workflowId);
+  }
+
+  stop(until: Promise<unknown>): Promise<void> {
+    return this.#owners.stop('its command was stopped', until);
+  }
+
+  async attach(job: string): Promise<JobHandle> {
     const { staged, workflowId } = await findJob(this.#store.entries, job);
-    if (options.worker) await this.#here.run();
     return this.#withCsv(jobHandle((await this.#connect()).client, staged.job, workflowId), staged);
   }
 
@@ -225,7 +327,7 @@ class StoreRuntime implements Runtime {
   }
 
   async runWorker(running: () => void): Promise<void> {
-    await this.#here.run();
+    await this.#here.run('worker');
     if (!this.#here.ended) throw new UsageError(placeTaken(this.#config, this.#store));
     running();
     await this.#here.ended;
@@ -233,6 +335,8 @@ class StoreRuntime implements Runtime {
 
   async close(mode: 'drain' | 'now'): Promise<void> {
     if (mode === 'drain') await this.#here.drain();
+    // What can't be asked now stays this command's.
+    if (mode === 'drain') await this.#owners.close().catch(() => undefined);
     const temporal = await this.#temporal?.catch(() => null);
     await temporal?.close().catch(() => undefined);
     await this.#warehouses.close();
@@ -270,16 +374,11 @@ class StoreRuntime implements Runtime {
 const oneMachine =
   'The warehouse is a file: only workers on this machine can load it. For workers on several, give a database (--into postgres://…).';
 
-/** One name, one thing: a job named by `--job` keeps its file and its operation. */
-function refuseOtherInput(staged: StagedJob, before: JobEntry | null): void {
-  if (!before?.named) return;
-  if (before.staged.operation !== staged.operation) {
-    throw new UsageError(
-      `The job ${staged.name} buys ${before.staged.operation}; ${staged.operation} is another thing. Give it a name of its own with --job`,
-    );
-  }
-  if (before.staged.input === staged.input || staged.input === '-') return;
-  throw new UsageError(
-    `The job ${staged.name} is of ${before.staged.input}; ${staged.input} is another file. Give it a name of its own with --job`,
-  );
-}
+/** How often a command that watches looks whether the other one has started the job. */
+const START_LOOK_MS = 250;
+
+const watchText = ({ job }: StagedJob, { pid, host }: Owner): string =>
+  `Another command (PID ${pid} on ${host}) is working on ${job}. Watching it; it continues here if that command dies.`;
+
+const otherUseText = ({ job }: StagedJob, { pid, host }: Owner): string =>
+  `Another command (PID ${pid} on ${host}) is working on ${job} with other rows or options. Wait until it ends, or stop it there`;

@@ -6,6 +6,7 @@ import { placesOf, takePlaces } from './presence.js';
 import type { RuntimeConfig } from './runtime-types.js';
 import type { Store } from './store.js';
 import type { Temporal } from './temporal.js';
+import type { Role, WorkOwners } from './work-owners.js';
 import { type RunningWorker, startWorker } from './worker-host.js';
 
 /** The worker of this process, once it runs one. */
@@ -13,6 +14,8 @@ export class WorkerHere {
   readonly #config: RuntimeConfig;
   readonly #store: Store;
   readonly #connect: () => Promise<Temporal>;
+  readonly #owners: WorkOwners;
+  #role: Role = 'command';
   #parts: Parts | null = null;
   #worker: RunningWorker | null = null;
   #places: ReturnType<typeof takePlaces> | null = null;
@@ -21,10 +24,11 @@ export class WorkerHere {
   #takesOver = false;
   #closing = false;
 
-  constructor(config: RuntimeConfig, store: Store, connect: () => Promise<Temporal>) {
+  constructor(config: RuntimeConfig, store: Store, connect: () => Promise<Temporal>, owners: WorkOwners) {
     this.#config = config;
     this.#store = store;
     this.#connect = connect;
+    this.#owners = owners;
   }
 
   /** Another process of the folder has the only place, so that this one is a client only. */
@@ -42,8 +46,9 @@ export class WorkerHere {
   }
 
   /** Runs the worker, unless another process has the only place. Throws `UsageError` where one elsewhere has the queue or the limit. */
-  async run(): Promise<void> {
+  async run(role: Role = 'command'): Promise<void> {
     if (this.#worker) return;
+    this.#role = role;
     // The server takes a second to start: meanwhile the journal is read.
     this.#connect().catch(() => undefined);
     await this.#startOnce();
@@ -94,7 +99,11 @@ export class WorkerHere {
     this.#goOn();
     await this.#takePlaces(temporal);
     this.#goOn();
+    // What a command left behind is decided on before this worker can be given any of it.
+    await this.#owners.settle(this.#role);
+    this.#goOn();
     this.#worker = await startWorker(this.#config, native, parts.deps);
+    this.#owners.watch(this.#role);
   }
 
   /** Lets what is in flight land, and gives everything back. */

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../../core/agent-run.js';
+import { jobOfWorkflow } from '../../core/job.js';
 import { dollars } from '../../core/money.js';
 import { estimateAgentRun, pricesAt } from '../../core/prices.js';
-import { type AgentRunHandle, startAgentRun, withAgentCalls } from '../../worker/agent-control.js';
+import { type AgentRunHandle, agentRunId, startAgentRun, withAgentCalls } from '../../worker/agent-control.js';
 import { JobFailed, type RuntimeConfig } from '../../worker/runtime-types.js';
 import { type AgentRunFlags, toAgentRequest } from '../agent-request.js';
 import { agreed, type Purchase } from '../ask.js';
@@ -37,8 +38,11 @@ export async function agentRun(context: Context, query: string | undefined, flag
       terminal.say('Nothing was bought.');
       return exitCodes.usage;
     }
-    const access = await session.runtime.workflows({ worker: true });
+    const workflowId = agentRunId(config, request, options);
+    const job = jobOfWorkflow(workflowId);
     session.working();
+    await session.runtime.own({ job, workflowId });
+    const access = await session.runtime.workflows();
     const handle = await startAgentRun(access, request, options);
     terminal.say(
       `An agent run on ${serviceText(config)}. Stopped here, it goes on there; the same command takes it over.`,

@@ -1,3 +1,5 @@
+import { EventControl } from '../../worker/event-control.js';
+import { findWalk } from '../../worker/find-walk.js';
 import { type Runtime, UsageError } from '../../worker/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { readMaxCost } from '../max-cost-option.js';
@@ -32,16 +34,16 @@ export async function resume(
     await refuseOtherService(session.runtime, job, config.origin);
     await checkReachable(config);
     session.working();
-    const walk = await walkNamed(session.runtime, job, { worker: true });
+    const walk = findWalk(await session.runtime.walks(), job);
     if (walk) {
-      session.working(walk.job);
       if (maxCostDollars !== undefined) throw new UsageError('--max-cost: reading events costs nothing.');
-      await walk.resume();
-      return watchWalk(context, session, walk, { json: flags.json ?? false });
+      session.working(walk.job);
+      await session.runtime.own(walk);
+      const control = new EventControl(await session.runtime.workflows(), context.cwd);
+      return watchWalk(context, session, await control.resume(walk), { json: flags.json ?? false });
     }
-    const handle = await session.runtime.attach(job, { worker: true });
+    const handle = await session.runtime.resume(job, maxCostDollars === undefined ? {} : { maxCostDollars });
     session.working(handle.job);
-    await handle.resume(maxCostDollars === undefined ? {} : { maxCostDollars });
     return watchToEnd(context, config, session, handle, { json: flags.json ?? false, csv: null, badRows: [] });
   });
 }

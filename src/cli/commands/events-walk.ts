@@ -65,13 +65,14 @@ async function run(
     const control = new EventControl(access, context.cwd);
     const walk: WalkInput & EventPlace = { ...input, ...control.place(flags.into) };
     const { json = false } = flags;
+    await session.runtime.own(control.work(walk));
     const { handle, joined } = await control.start(walk);
     session.working(handle.job);
     const what = joined ? 'goes on' : 'starts';
     terminal.say(`${handle.job} ${what}; webset events of ${serviceText(config)} into ${printable(walk.into)}.`);
     return watchWalk(context, session, handle, { json, strict });
   };
-  return withAccess(context, settingsOf(flags), mistakes, work, { loads: true });
+  return withAccess(context, settingsOf(flags), mistakes, work, { loads: true, owns: true });
 }
 
 function noteTypes({ terminal }: Context, { types }: Pick<WalkInput, 'types'>): void {

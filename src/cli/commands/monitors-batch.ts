@@ -44,21 +44,32 @@ export async function runBatch(context: Context, action: MonitorAction, flags: B
   const wanted = { action, filter, by, ...(limit === undefined ? {} : { limit }) };
   const problem = mistakes.length > 0 ? null : batchProblem(wanted);
   if (problem !== null) mistakes.push(`${problem}.`);
-  return withMonitors(context, flags, mistakes, async (control, session) => {
-    const approval: BatchMonitorsInput['approval'] = flags.yes
-      ? { by, why: '--yes' }
-      : flags.waitForApproval || asks
-        ? 'wait'
-        : 'none';
-    const handle = await control.startBatch({ ...wanted, ...control.place(flags.into), approval });
-    return watch(context, session, handle, {
-      asks,
-      approves: flags.yes ?? false,
-      limit,
-      json: flags.json ?? false,
-      by,
-    });
-  });
+  return withMonitors(
+    context,
+    flags,
+    mistakes,
+    async (control, session) => {
+      const approval: BatchMonitorsInput['approval'] = flags.yes
+        ? { by, why: '--yes' }
+        : flags.waitForApproval || asks
+          ? 'wait'
+          : 'none';
+      const input = { ...wanted, ...control.place(flags.into), approval };
+      // One that waits for somebody else goes on without this command.
+      const owned = !flags.waitForApproval;
+      if (owned) await session.runtime.own(control.batchWork(input));
+      else await session.runtime.workflows({ worker: true });
+      const handle = await control.startBatch(input, { owned });
+      return watch(context, session, handle, {
+        asks,
+        approves: flags.yes ?? false,
+        limit,
+        json: flags.json ?? false,
+        by,
+      });
+    },
+    { owns: true },
+  );
 }
 
 /** `searchflow monitors approve|reject JOB`. */

@@ -24,16 +24,18 @@ export async function exportRuns(
   const filter = toFilter(flags, mistakes);
   const wish = toScheduleWish(flags, mistakes);
   const loads = wish?.timing !== 'never';
-  const work = async (control: MonitorControl, { runtime }: Session) => {
+  const exports = async (control: MonitorControl, { runtime }: Session) => {
     const input = { filter, ...control.place(flags.into) };
     if (wish !== null) await keepSchedule(context, await runtime.workflows(), wish, control.exportWork(input));
     if (!loads) return exitCodes.ok;
+    const { name, work } = control.exportWork(input);
+    await runtime.own({ job: name, workflowId: work.workflowId });
     const done = await (await control.export(input)).result();
     if (flags.json) terminal.data(JSON.stringify({ kind: 'export', ...done }));
     else terminal.say(exportText(done));
     return exitCodes.ok;
   };
-  return withMonitors(context, flags, mistakes, work, { loads });
+  return withMonitors(context, flags, mistakes, exports, { loads, owns: true });
 }
 
 function exportText({ monitors, added, again, results, into }: MonitorExport): string {

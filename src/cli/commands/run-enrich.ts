@@ -1,6 +1,7 @@
 import { exitCodeOfPause } from '../../core/exit-codes.js';
 import type { JobSummary } from '../../core/job.js';
 import { toMicros } from '../../core/money.js';
+import { canBeEnded } from '../../core/row-operation.js';
 import type { BadRow, EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../../worker/runtime-types.js';
 import { agreed, type Purchase } from '../ask.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
@@ -38,6 +39,9 @@ export interface EnrichManner {
   readonly failedRows?: FailedRows | null;
 }
 
+/** Of a stopped job of agent rows. */
+const RUNS_CONTINUE = 'Agent runs in progress continue at the service; the same command takes them over.';
+
 /** Plans an enrichment, and unless that was all, runs it to its end. */
 export async function runEnrich(
   context: Context,
@@ -66,7 +70,7 @@ export async function runEnrich(
     if (plan.toBuy > 0) await checkReachable(config);
     session.working();
     const handle = await session.runtime.start(plan);
-    session.working(handle.job);
+    session.working(handle.job, canBeEnded(plan.staged.operation) ? RUNS_CONTINUE : undefined);
     return watchToEnd(context, config, session, handle, { ...manner, csv: request.csv, badRows: plan.badRows, plan });
   });
 }
@@ -180,6 +184,8 @@ export async function watchToEnd(
   const followed = await follow(watched, { stopped, everyMs: terminal.live ? 250 : 1000 });
   view.end();
   if (followed.kind === 'parked') {
+    // It waits for a person, not for this command.
+    await runtime.release(handle.workflowId);
     if (json) terminal.data(JSON.stringify(pausedData(followed.progress)));
     terminal.say(pausedText(followed.progress, context.args, context.env));
     return exitCodeOfPause(followed.progress.pausedFor);

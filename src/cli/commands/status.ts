@@ -24,21 +24,30 @@ export async function status(context: Context, job: string, flags: { readonly js
     const walk = findWalk(await runtime.walks(), job);
     if (walk) return walkStatus(context, config, runtime, walk, flags.json ?? false);
     const ask = <Answer>(what: (handle: JobHandle) => Promise<Answer>) => answered(() => runtime.attach(job), what);
-    const failure = await ask((handle) => handle.failure());
-    const shown = failure === null ? await ask((handle) => handle.progress()) : null;
+    const ending = await ask((handle) => handle.ending());
+    const shown = ending === null ? await ask((handle) => handle.progress()) : null;
     if (shown !== null && isUnderWay(shown.progress.phase)) {
       if (flags.json) terminal.data(JSON.stringify({ kind: 'progress', ...shown.progress, running: shown.running }));
       else terminal.data(statusText(shown));
       return exitCodes.ok;
     }
-    if (failure !== null && !flags.json)
-      terminal.data(`The last run of ${printable(job)} failed: ${printable(failure)}`);
+    if (ending?.phase === 'failed' && !flags.json)
+      terminal.data(`The last run of ${printable(job)} failed: ${printable(ending.message)}`);
+    if (ending?.phase === 'stopped' && !flags.json)
+      terminal.data(
+        `${printable(job)} is stopped (${printable(ending.message)}). To resume it: searchflow resume ${printable(job)}`,
+      );
     const [summary, unknown] = await Promise.all([runtime.summary(job), runtime.unknownOutcomes(job)]);
-    const ending = { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };
-    if (flags.json) terminal.data(JSON.stringify({ ...summaryData(ending), ...(failure === null ? {} : { failure }) }));
-    else terminal.data(summaryText(ending));
+    const end = { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };
+    if (flags.json) terminal.data(JSON.stringify({ ...summaryData(end), ...endingData(ending) }));
+    else terminal.data(summaryText(end));
     return exitCodes.ok;
   });
+}
+
+function endingData(ending: Awaited<ReturnType<JobHandle['ending']>>): object {
+  if (ending === null) return {};
+  return ending.phase === 'failed' ? { failure: ending.message } : { stopped: ending.message };
 }
 
 function statusText({ progress, running }: Shown): string {

@@ -194,10 +194,10 @@ it('a run whose file is gone fails with the reason, which schedule and job tell,
   await expect(run()).rejects.toThrow();
   const message = `${folder.input} does not exist`;
   expect((await control.show(name)).runs[0]).toMatchObject({ phase: 'failed', message });
-  expect(await job.failure()).toBe(message);
+  expect(await job.ending()).toEqual({ phase: 'failed', message });
   folder.write(plainRows(10, 1000 * jobs));
   expect(await run()).toMatchObject({ phase: 'done', summary: { warehouse: { success: 10 } } });
-  expect(await job.failure()).toBeNull();
+  expect(await job.ending()).toBeNull();
 });
 
 it('a run that is cancelled ends the job with it, and what was paid for has landed', async () => {

@@ -99,7 +99,7 @@ export function fakeHandle(changes: Partial<JobHandle> = {}): JobHandle {
     resume: async () => undefined,
     cancel: async () => undefined,
     result: () => new Promise(() => undefined),
-    failure: async () => null,
+    ending: async () => null,
     ...changes,
   };
 }
@@ -120,6 +120,11 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime:
     clientOnly: false,
     plan: async () => plan,
     start: async () => fakeHandle({ result: async () => summary }),
+    resume: async () => fakeHandle(),
+    own: async () => undefined,
+    owned: async () => [{ job: 'brands-1', workflowId: 'searchflow-brands-1' }],
+    release: async () => undefined,
+    stop: async () => undefined,
     attach: async () => fakeHandle(),
     checkTargets: async () => undefined,
     export: async (_job, csv) => ({ rows: 200, bytes: 1, file: `/data/${csv}` }),

@@ -1,0 +1,158 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { startSandbox } from '../../../src/sandbox/index.js';
+import { type Running, startCommand } from '../../support/cli/command.js';
+import { startCluster } from '../../support/jobs/cluster.js';
+import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { openTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+afterAll(() => temporal?.teardown());
+
+const soon = { timeout: 60_000, interval: 20 };
+const slowly = ['--batch', '1', '--qps', '20', '--yes'];
+
+/** Commands in processes of their own, in one folder, and what the service sold to whom. */
+async function openFolder() {
+  const folder = new Folder();
+  const sandbox = await startSandbox({ failureRate: 0, textBytes: 100, latencyMs: 50 });
+  const started: Running[] = [];
+  onTestFinished(async () => {
+    for (const { child } of started) child.kill('SIGKILL');
+    await Promise.all(started.map(({ ended }) => ended));
+    await sandbox.close();
+    folder.remove();
+  });
+  const env = {
+    SEARCHFLOW_API_KEY: 'key-of-the-tests',
+    SEARCHFLOW_BASE_URL: sandbox.url,
+    SEARCHFLOW_STATE_DIR: folder.stateDir,
+    SEARCHFLOW_TASK_QUEUE: folder.dir,
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: temporal.namespace as string,
+    XDG_STATE_HOME: folder.dir,
+  };
+  const bought = (name: string) => Object.keys(sandbox.bill().keys).filter((key) => key.includes(`//${name}-`)).length;
+  return {
+    bought,
+    run(...args: string[]) {
+      const running = startCommand(args, { cwd: folder.dir, env });
+      started.push(running);
+      return running;
+    },
+    /** Writes a file of rows that only its own job asks for. */
+    file(name: string, rows: number) {
+      const urls = Array.from({ length: rows }, (_, index) => `https://${name}-${index}.example/`);
+      writeFileSync(join(folder.dir, `${name}.csv`), `url\n${urls.join('\n')}\n`);
+      return `${name}.csv`;
+    },
+    /** Resolves when so many units were bought for a job. */
+    async reached(name: string, units: number) {
+      const until = Date.now() + 60_000;
+      while (bought(name) < units) {
+        if (Date.now() > until)
+          throw new Error(`only ${bought(name)} units:\n${started.map((one) => one.err()).join('\n---\n')}`);
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    },
+  };
+}
+
+it('fault 63: a job that was stopped or whose command was killed is not paid for by another command', async () => {
+  const { run, file, bought, reached } = await openFolder();
+  const big = ['enrich', file('big', 600), ...slowly];
+  const other = (name: string) => run('enrich', file(name, 5), ...slowly);
+  const first = run(...big);
+  await reached('big', 20);
+  first.child.kill('SIGINT');
+  expect([await first.ended, first.err()]).toEqual([130, expect.stringContaining('Stopped. To go on: ')]);
+  let before = bought('big');
+  const status = run('status', 'big');
+  expect([await status.ended, status.out()]).toEqual([0, expect.stringContaining('its command was stopped')]);
+  const beside = other('beside');
+  expect([await beside.ended, beside.err()]).toEqual([0, expect.not.stringContaining('big')]);
+  expect(bought('big')).toBe(before);
+
+  const again = run('resume', 'big', '--qps', '20');
+  await reached('big', before + 20);
+  again.child.kill('SIGKILL');
+  await again.ended;
+  const next = other('next');
+  // By now what was in flight has reached the service.
+  await next.says('to buy');
+  before = bought('big');
+  expect([await next.ended, next.err()]).toEqual([
+    0,
+    expect.stringMatching(/Stopped big-\w{6}: its command ended; it has cost \$0\.\d+/),
+  ]);
+  expect(bought('big')).toBe(before);
+
+  const third = run(...big);
+  await reached('big', before + 20);
+  third.child.kill('SIGKILL');
+  await third.ended;
+  const worker = run('worker', '--qps', '20');
+  await worker.says(/Resuming big-\w{6}, whose command ended; it has cost \$0\.\d+, about \$0\.\d+ is left/);
+  await reached('big', bought('big') + 20);
+  worker.child.kill('SIGTERM');
+  expect(await worker.ended).toBe(143);
+  const follows = other('follows');
+  await follows.says(/Also running here, for schedules or other clients: big-\w{6}/);
+  await follows.ended;
+}, 240_000);
+
+it('faults 27, 61: the second of two commands of one job watches, takes over from a dead one, and is told of a stop', async () => {
+  const { run, file, bought, reached } = await openFolder();
+  const rows = ['enrich', file('rows', 400), ...slowly];
+  const [one, two] = [run(...rows), run(...rows)];
+  const watches = 'Watching it; it continues here if that command dies.';
+  const watcher = await Promise.race([one, two].map((each) => each.says(watches).then(() => each)));
+  const owner = watcher === one ? two : one;
+  await reached('rows', 20);
+  owner.child.kill('SIGKILL');
+  await watcher.says(/Resuming rows-\w{6}, whose command ended/);
+  const third = run(...rows);
+  await third.says(watches);
+  await reached('rows', bought('rows') + 20);
+  const edited = run('enrich', file('rows', 401), ...slowly);
+  expect([await edited.ended, edited.err()]).toEqual([2, expect.stringContaining('with other rows or options')]);
+  watcher.child.kill('SIGINT');
+  expect(await watcher.ended).toBe(130);
+  expect(await third.ended).toBe(6);
+}, 240_000);
+
+it('fault 61: one job name with two files on a store is of one of them, and a killed command’s job ends there, too', async () => {
+  const cluster = await startCluster(temporal, {
+    rows: plainRows(400),
+    sandbox: { latencyMs: 50 },
+    env: { SEARCHFLOW_QPS: '20' },
+  });
+  onTestFinished(() => cluster.close());
+  const { folder, sandbox } = cluster;
+  const other = join(folder.dir, 'other.csv');
+  writeFileSync(other, 'url\nhttps://other-1.example/\nhttps://other-2.example/\n');
+  const named = (file: string) => ['enrich', file, '--job', 'x', '--batch', '1', '--yes'];
+  const both = [cluster.start('a', named(folder.input)), cluster.start('b', named(other))];
+  const refused = await Promise.race(both.map((each) => each.says('is another file').then(() => each)));
+  expect(await refused.ended).toBe(2);
+  expect(refused.err()).toContain(folder.input);
+  expect(refused.err()).toContain(other);
+  const taken = both.find((each) => each !== refused) as Running;
+  taken.child.kill('SIGINT');
+  expect(await taken.ended).toBe(130);
+
+  const big = cluster.start('a', ['enrich', folder.input, '--batch', '1', '--yes']);
+  const sold = (name: string) => Object.keys(sandbox.bill().keys).filter((key) => key.includes(`//${name}-`)).length;
+  await expect.poll(() => sold('site'), soon).toBeGreaterThan(20);
+  big.child.kill('SIGKILL');
+  await big.ended;
+  const before = sold('site');
+  const next = cluster.start('c', ['enrich', other, '--batch', '1', '--yes']);
+  expect([await next.ended, next.err()]).toEqual([0, expect.stringMatching(/Stopped rows-\w{6}: its command ended/)]);
+  expect(sold('site')).toBe(before);
+}, 240_000);
