@@ -13,21 +13,48 @@ declare module 'vitest' {
   }
 }
 
+interface Servers {
+  readonly temporalAddress: string;
+  readonly postgresUrl: string;
+  stop(): Promise<void>;
+}
+
+/** Set-ups of several projects of one run share the servers: they run in one process. */
+const shared: { servers: Promise<Servers> | null; users: number } = ((
+  globalThis as { searchflowTestServers?: typeof shared }
+).searchflowTestServers ??= { servers: null, users: 0 });
+
 /** Builds `dist`, and starts the PostgreSQL and the Temporal server that all files of the run share. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  shared.users++;
+  shared.servers ??= start(project);
+  const { temporalAddress, postgresUrl, stop } = await shared.servers;
+  project.provide('temporalAddress', temporalAddress);
+  project.provide('postgresUrl', postgresUrl);
+  return async () => {
+    if (--shared.users === 0) await stop();
+  };
+}
+
+async function start({ vitest }: TestProject): Promise<Servers> {
   buildDist();
-  const { testFiles } = await project.globTestFiles();
-  const namespaces = testFiles.flatMap((file) => ['--namespace', namespaceOf(file)]);
+  const files = await vitest.globTestSpecifications();
+  const namespaces = [...new Set(files.map(({ moduleId }) => namespaceOf(moduleId)))];
   // Another version of PostgreSQL may be tested by its address; databases are made there and stay.
   const given = process.env.TEST_POSTGRES_URL;
   const [postgres, temporal] = await Promise.all([
     given === undefined ? startPostgres() : null,
-    startOwnTemporal([], namespaces),
+    startOwnTemporal(
+      [],
+      namespaces.flatMap((name) => ['--namespace', name]),
+    ),
   ]);
-  project.provide('temporalAddress', temporal.address);
-  project.provide('postgresUrl', postgres?.urlOf('postgres') ?? (given as string));
-  return async () => {
-    await Promise.all([postgres?.stop(), temporal.teardown()]);
+  return {
+    temporalAddress: temporal.address,
+    postgresUrl: postgres?.urlOf('postgres') ?? (given as string),
+    async stop() {
+      await Promise.all([postgres?.stop(), temporal.teardown()]);
+    },
   };
 }
 

@@ -33,14 +33,13 @@ it('fault 57: a portal that takes every call in mid-job pauses it, and a resume 
   );
   await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('service');
   await expect.poll(async () => (await job.progress()).landing ?? false, soon).toBe(false);
-  const { message, unknownOutcomes } = await job.progress();
+  const { message } = await job.progress();
   expect(message).toContain('answers are not the service');
   expect(message).toContain(`searchflow resume`);
   // Ten in a row, and what was on its way when the tenth came.
   const refused = sandbox.log().filter((entry) => entry.fault === 'body').length;
   expect(refused).toBeGreaterThanOrEqual(10);
   expect(refused).toBeLessThanOrEqual(14);
-  expect(unknownOutcomes).toBe(refused);
   sandbox.setFaults([]);
   await job.resume();
   expect(await job.result()).toMatchObject({

@@ -62,11 +62,13 @@ describe('--max-cost', () => {
 
   it('goes with a resume, which says nothing of it where it was not given', async () => {
     const told: unknown[] = [];
-    const handle = fakeHandle({
-      resume: async (how) => void told.push(how),
-      result: async () => Promise.reject(new Error('enough')),
+    const handle = fakeHandle({ result: async () => Promise.reject(new Error('enough')) });
+    const { runtime } = fakeRuntime({
+      resume: async (_job, how) => {
+        told.push(how);
+        return handle;
+      },
     });
-    const { runtime } = fakeRuntime({ attach: async () => handle });
     for (const flags of [{ maxCost: '2' }, { maxCost: 'none' }, {}]) {
       await resume(fakeContext(runtime).context, 'brands', flags).catch(() => undefined);
     }
