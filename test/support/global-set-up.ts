@@ -19,10 +19,10 @@ interface Servers {
   stop(): Promise<void>;
 }
 
-/** Set-ups of several projects of one run share the servers: they run in one process. */
-const shared: { servers: Promise<Servers> | null; users: number } = ((
-  globalThis as { searchflowTestServers?: typeof shared }
-).searchflowTestServers ??= { servers: null, users: 0 });
+/** Set-ups of several projects of one run share the servers. They run in one process, each with modules of its own. */
+const home = globalThis as { searchflowTestServers?: { servers: Promise<Servers> | null; users: number } };
+home.searchflowTestServers ??= { servers: null, users: 0 };
+const shared = home.searchflowTestServers;
 
 /** Builds `dist`, and starts the PostgreSQL and the Temporal server that all files of the run share. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {

@@ -13,7 +13,7 @@ import { USUAL, type Warehouse } from './warehouse.js';
 /** Answers that are loaded in one transaction where a slice needs more memory than a warehouse is given; a larger one goes alone. */
 const PART_BYTES = 2_097_152;
 /** Memory that a load needs for each byte of its answers, beside what it is given anyway: buffers of the reader, copies of a value. */
-const MEMORY_FACTOR = 20;
+const MEMORY_FACTOR = 60;
 
 interface Line {
   readonly file: string;
