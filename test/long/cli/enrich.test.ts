@@ -59,7 +59,9 @@ describe('searchflow enrich, without a key', () => {
     const { code, out } = await runCommand([...enrichSites, '--dry-run'], { cwd });
     expect({ code, out }).toEqual({
       code: 0,
-      out: expect.stringMatching(/Rows: +230\nDistinct URLs: +200\nAlready bought: +0\nBad rows: +10\n/),
+      out: expect.stringMatching(
+        /Rows: +230\nURL column: +site: 220 of 230 cells are URLs\nDistinct URLs: +200\nAlready bought: +0\nBad rows: +10\n/,
+      ),
     });
     expect(out).toMatch(/line 222, column 2/);
     expect(out).toMatch(/Dollars: +about \$0\.20/);

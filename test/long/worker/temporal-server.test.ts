@@ -145,7 +145,8 @@ it('a server that hangs is ended and replaced', async () => {
 it('ends the server of a folder that was deleted', async () => {
   const first = await users.here(400);
   const watcher = users.watcherPid() as number;
-  rmSync(users.stateDir, { recursive: true });
+  // The server may write into it meanwhile.
+  rmSync(users.stateDir, { recursive: true, maxRetries: 10 });
   await untilGone(first.pid);
   await untilGone(watcher);
 });
