@@ -268,6 +268,21 @@ describe('purchase', () => {
     expect(await s.journal.totals('')).toMatchObject({ costMicros: 2003 });
   });
 
+  it('splits a cost over all units where none succeeded and money was asked all the same', async () => {
+    const s = await setting();
+    const failing = s.order(async (batch) => {
+      const units = success(batch).units.map((one) => ({
+        ...one,
+        status: 'error' as const,
+        errorTag: 'CRAWL_TIMEOUT',
+      }));
+      return { requestId: 'req', costMicros: 3000, units };
+    });
+    expect(await createPurchase(s)(failing, s.control)).toMatchObject({ complete: true, failed: 3, costMicros: 3000 });
+    const records = await s.journal.read(units(3).map((one) => one.key));
+    expect(units(3).map((one) => records.get(one.key)?.cost_micros)).toEqual([1000, 1000, 1000]);
+  });
+
   it('buys after the death of the process only what had not landed', async () => {
     const dir = newDir();
     const s = await setting(dir);
