@@ -136,6 +136,30 @@ describe('purchase', () => {
     expect(receipt.waitMs).toBeGreaterThan(100_000);
   });
 
+  it('hands a wait back that the service asked for, the shortest where several wait', async () => {
+    const s = await setting();
+    const order = s.order(
+      async ([one]) => {
+        throw failure(answered(503, 'SERVICE_OVERLOADED', one?.unit === 'u0' ? 90_000 : 60_000));
+      },
+      { units: units(2), unitsPerRequest: 1 },
+    );
+    const receipt = await createPurchase(s)(order, { ...s.control, yieldAfterMs: 1000 });
+    expect(receipt).toMatchObject({ complete: false, waitingFor: expect.stringContaining('503') });
+    expect(receipt.waitMs).toBeGreaterThan(1000);
+    expect(receipt.waitMs).toBeLessThanOrEqual(60_000);
+  });
+
+  it('names the block of all where one of its requests waits, too', async () => {
+    const s = await setting();
+    const order = s.order(async () => {
+      await s.limiter.block(80_000, 'everybody waits');
+      throw failure(answered(503, 'SERVICE_OVERLOADED', 60_000));
+    });
+    const receipt = await createPurchase(s)(order, { ...s.control, yieldAfterMs: 1000 });
+    expect(receipt).toMatchObject({ complete: false, waitingFor: 'everybody waits' });
+  });
+
   it('fails a block of more than an hour, which a job answers by pausing', async () => {
     const s = await setting();
     const order = s.order(async () => {

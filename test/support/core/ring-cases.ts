@@ -137,5 +137,26 @@ export const resizeCases: readonly { name: string; ring: Ring; limit: number; no
     now: 1000,
     after: [500, 1000, 1000],
   },
+  {
+    name: 'a clock that went back is told by the newest unit',
+    ring: [500, 900, 3_600_000],
+    limit: 3,
+    now: 1000,
+    after: [500, 900, 1000],
+  },
+  {
+    name: 'a unit that starts within a second is only early, not of another clock',
+    ring: [500, 2000],
+    limit: 2,
+    now: 1000,
+    after: [500, 2000],
+  },
+  {
+    name: 'what a larger limit may still ask for stays for two windows',
+    ring: [100, 200, 900, 950],
+    limit: 2,
+    now: 2200,
+    after: [100, 200, 900, 950],
+  },
   { name: 'no ring at all is a full one', ring: [], limit: 3, now: 7, after: [7, 7, 7] },
 ];
