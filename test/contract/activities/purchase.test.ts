@@ -80,7 +80,28 @@ describe('purchase', () => {
     expect((await s.journal.read([keyOf('u0')])).get(keyOf('u0'))).toMatchObject({
       status: 'error',
       error_tag: 'UNKNOWN_OUTCOME',
+      result: { error: 'no answer landed in 4 purchases, perhaps charged all the same' },
     });
+  });
+
+  it('gives a unit up after its first lost answer where the order says that it is never bought again', async () => {
+    const s = await setting();
+    const lost = s.order(() => Promise.reject(failure(cutOff)), { units: units(1), maxRebuys: 0 });
+    expect(await createPurchase(s)(lost, s.control)).toMatchObject({ complete: true, unknownOutcomes: 1 });
+    expect(s.sent).toHaveLength(1);
+    expect((await s.journal.read([keyOf('u0')])).get(keyOf('u0'))).toMatchObject({
+      result: { error: 'no answer landed in 1 purchase, perhaps charged all the same' },
+    });
+  });
+
+  it('fails with the refusal of its one unit where the order says so', async () => {
+    const s = await setting();
+    const refused = s.order(() => Promise.reject(failure(answered(400, 'INVALID_REQUEST'))), {
+      units: units(1),
+      refused: 'throw',
+    });
+    await expect(createPurchase(s)(refused, s.control)).rejects.toThrow('400');
+    expect((await s.journal.read([keyOf('u0')])).size).toBe(0);
   });
 
   it('goes on and on through answers that can not have been charged', async () => {

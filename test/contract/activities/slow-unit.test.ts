@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Bought, Order, RunFacts, Slow, Start, StartToFind, Unit } from '../../../src/activities/order.js';
 import { createPurchase } from '../../../src/activities/purchase.js';
+import { createAgentRunEndpoint } from '../../../src/api/agent-runs.js';
+import { ApiError } from '../../../src/api/errors.js';
 import { OverBudget } from '../../../src/core/spend.js';
 import {
   answered,
@@ -51,7 +53,9 @@ async function world(script: Script = {}, of?: Setting) {
       async free() {
         course.push('free');
       },
-      async refused() {},
+      async refused() {
+        course.push('refused');
+      },
     },
   };
   const send = async (): Promise<Bought> => {
@@ -118,6 +122,35 @@ describe('a unit that runs on after its start', () => {
     expect(w.course.filter((step) => step === 'free')).toHaveLength(2);
     expect(await w.record('bad')).toMatchObject({ error_tag: 'INVALID_REQUEST_BODY', http_status: 400 });
     expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [] });
+  });
+
+  it('is a failed row where its start names what is missing, and an error where nothing is there at all', async () => {
+    const missing = async ({ unit: name }: Unit) => {
+      throw failure(answered(404, name === 'tagged' ? 'PREVIOUS_RUN_NOT_FOUND' : null));
+    };
+    const w = await world({ start: missing });
+    expect(await w.buy(['tagged'])).toMatchObject({ complete: true, failed: 1 });
+    expect(await w.record('tagged')).toMatchObject({ error_tag: 'PREVIOUS_RUN_NOT_FOUND' });
+    await expect(w.buy(['plain'])).rejects.toThrow('404');
+    expect(w.course).toEqual(['take', 'start tagged', 'free', 'take', 'start plain', 'free']);
+  });
+
+  it('asks who takes the places where the service has none, and not where it is busy', async () => {
+    const full = new ApiError({
+      endpoint: createAgentRunEndpoint,
+      facts: answered(429, 'CONCURRENCY_LIMIT_REACHED'),
+      serverMessage: '',
+    });
+    const answers = [failure(answered(503)), full];
+    const start = async () => {
+      const error = answers.shift();
+      if (error) throw error;
+      return { run: 'run', requestId: null };
+    };
+    const w = await world({ start });
+    expect(await w.buy()).toMatchObject({ complete: true, bought: 1, failed: 0 });
+    const twice = ['take', 'start a', 'free', 'take', 'start a', 'free', 'refused'];
+    expect(w.course).toEqual([...twice, 'take', 'start a', 'name run', 'follow run', 'free']);
   });
 
   it('frees its place where it is stopped before it was sent', async () => {

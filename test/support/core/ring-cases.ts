@@ -99,6 +99,14 @@ export const lateCases: readonly {
     after: [100, 400, 450, 450],
   },
   {
+    name: 'of two units that start together one late one moves alone',
+    ring: [100, 200, 200, 400],
+    planned: 200,
+    actual: 450,
+    weight: 1,
+    after: [100, 200, 400, 450],
+  },
+  {
     name: 'a unit that has left the ring already changes nothing',
     ring: [100, 200],
     planned: 50,

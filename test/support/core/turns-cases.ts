@@ -111,6 +111,7 @@ export const askCases: readonly AskCase[] = [
     steps: [
       { now: 0, who: 'a', weight: 0, count: 3, starts: [0, 0, 0], comeAt: 0 },
       { now: 0, who: 'a', weight: 0, count: 3, blockedUntil: 400, starts: [], comeAt: 400 },
+      { now: 400, who: 'a', weight: 0, count: 1, blockedUntil: 400, starts: [400], comeAt: 400 },
     ],
   },
   {
@@ -120,6 +121,70 @@ export const askCases: readonly AskCase[] = [
       { now: 5000, who: 'deep', on: { all: 4, deep: 1 }, count: 2, starts: [5000], comeAt: 5760 },
       { now: 5001, who: 'plain', on: { all: 4 }, count: 1, starts: [5150], comeAt: 5050 },
       { now: 5760, who: 'deep', on: { all: 4, deep: 1 }, count: 1, starts: [6010], comeAt: 6770 },
+    ],
+  },
+  {
+    name: 'of two buckets the one where somebody else goes first holds the call back',
+    steps: [
+      { now: 0, who: 'gone', on: { deep: 20 }, starts: [], comeAt: 760 },
+      { now: 100, who: 'plain', on: { all: 20 }, starts: [], comeAt: 860 },
+      { now: 900, who: 'both', on: { all: 20, deep: 20 }, starts: [], comeAt: 920 },
+    ],
+  },
+  {
+    name: 'in company a turn is a fair part of what comes due, however late it is asked for',
+    steps: [
+      { now: 0, who: 'a', on: { fast: 100 }, count: 90, starts: [], comeAt: 760 },
+      { now: 1, who: 'b', on: { fast: 100 }, count: 90, starts: [], comeAt: 766 },
+      {
+        now: 855,
+        who: 'a',
+        on: { fast: 100 },
+        count: 90,
+        starts: [1010, 1016, 1022, 1028, 1034, 1040, 1046, 1052, 1058, 1064, 1070, 1076],
+        comeAt: 875,
+      },
+    ],
+  },
+  {
+    name: 'a single unit does not pass a heavy call that waits no longer than it',
+    steps: [
+      { now: 0, who: 'heavy', weight: 2, starts: [], comeAt: 760 },
+      { now: 0, who: 'a', starts: [], comeAt: 910 },
+    ],
+  },
+  {
+    name: 'nobody passes a heavy call from behind another one',
+    steps: [
+      { now: 0, who: 'a', count: 9, starts: [], comeAt: 760 },
+      { now: 760, who: 'a', count: 9, starts: [1010], comeAt: 910 },
+      { now: 910, who: 'a', count: 8, starts: [1160], comeAt: 1060 },
+      { now: 1060, who: 'a', count: 7, starts: [1310], comeAt: 1210 },
+      { now: 1210, who: 'a', starts: [1460], comeAt: 1770 },
+      { now: 1300, who: 'single', starts: [], comeAt: 1770 },
+      { now: 1300, who: 'heavy', weight: 2, starts: [], comeAt: 2070 },
+      { now: 1300, who: 'b', starts: [], comeAt: 2220 },
+    ],
+  },
+  {
+    name: 'a heavy call passes no heavier one',
+    steps: [
+      { now: 0, who: 'a', count: 9, starts: [], comeAt: 760 },
+      { now: 760, who: 'a', count: 9, starts: [1010], comeAt: 910 },
+      { now: 910, who: 'a', count: 8, starts: [1160], comeAt: 1060 },
+      { now: 1060, who: 'a', count: 7, starts: [1310], comeAt: 1210 },
+      { now: 1210, who: 'a', starts: [1460], comeAt: 1770 },
+      { now: 1300, who: 'heavier', weight: 3, starts: [], comeAt: 2070 },
+      { now: 1300, who: 'heavy', weight: 2, starts: [], comeAt: 2780 },
+    ],
+  },
+  {
+    name: 'a margin shrinks slowly with each start, never below what its asker needs',
+    steps: [
+      { now: 0, who: 'late', margin: 0.2, starts: [], comeAt: 950 },
+      { now: 5000, who: 'b', count: 9, starts: [5000, 5150], comeAt: 5050 },
+      { now: 5050, who: 'b', count: 7, starts: [5300], comeAt: 5200 },
+      { now: 5200, who: 'b', count: 6, starts: [5450], comeAt: 5950 },
     ],
   },
   {
