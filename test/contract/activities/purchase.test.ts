@@ -171,6 +171,29 @@ describe('purchase', () => {
     expect(receipt.waitMs).toBeLessThanOrEqual(60_000);
   });
 
+  it('takes back for free what was stopped between its intent and its start', async () => {
+    const s = await setting();
+    s.limiter.start = () => Promise.reject(new Error('stopped'));
+    await expect(
+      createPurchase(s)(
+        s.order(async (batch) => success(batch)),
+        s.control,
+      ),
+    ).rejects.toThrow('stopped');
+    expect(s.sent).toEqual([]);
+    expect(await s.journal.totals('job/')).toMatchObject({ openMicros: 0, unknown: [] });
+  });
+
+  it('hands back the wait for a service that fails every call', async () => {
+    const s = await setting();
+    for (let count = 0; count < 8; count++) s.health.failed('well');
+    for (let count = 0; count < 5; count++) s.health.failed('try');
+    const order = s.order(async (batch) => success(batch));
+    const receipt = await createPurchase(s)(order, { ...s.control, yieldAfterMs: 1000 });
+    expect(receipt).toMatchObject({ complete: false, waitingFor: 'the service to recover' });
+    expect(s.sent).toEqual([]);
+  });
+
   it('names the block of all where one of its requests waits, too', async () => {
     const s = await setting();
     const order = s.order(async () => {

@@ -219,6 +219,14 @@ describe('a unit that runs on after its start', () => {
     expect(w.course).toEqual(['free']);
   });
 
+  it('fails whoever only ends what runs where the journal can’t tell what others do', async () => {
+    const w = await world({ startsNothing: true });
+    await w.journal.claim([unit('a').key], 'somebody else');
+    expect(await w.buy(['a'], {}, { yieldAfterMs: 50 })).toMatchObject({ complete: false });
+    w.journal.settled = () => Promise.reject(new Error('the disk is gone'));
+    await expect(w.buy()).rejects.toThrow('the disk is gone');
+  });
+
   it('is a failed row of unknown cost where the service tells nothing more of its run', async () => {
     const w = await world({ follow: async () => null });
     expect(await w.buy()).toMatchObject({ complete: true, bought: 0, failed: 1, unknownOutcomes: 1 });
@@ -231,7 +239,82 @@ describe('a unit that runs on after its start', () => {
   });
 });
 
+describe('a start of somebody who died', () => {
+  /** An intent whose process is gone, with what it noted of its run. */
+  async function dead(noted?: RunFacts | { readonly run: null }) {
+    const s = await setting();
+    const { key } = unit('a');
+    await s.journal.claim([key], 'dead');
+    const id = await s.journal.intend({
+      owner: 'dead',
+      book: 'job/gen/000000',
+      operation: 'contents',
+      keys: [key],
+      estimateMicros: 1000,
+      deadline: Date.now() - 1,
+    });
+    if (noted !== undefined) await s.journal.note(id, 'dead', { ...noted });
+    await s.journal.release('dead');
+    return { s, id };
+  }
+
+  it('is looked for, and followed where it is found: no unknown outcome any more', async () => {
+    const { s, id } = await dead();
+    expect((await s.journal.totals('job/')).unknown).toHaveLength(1);
+    const find = async () => ({ run: 'found', requestId: 'its own' });
+    const stopped = await world({ find, follow: (await world({}, s)).untilStopped }, s);
+    expect(await stopped.buy()).toMatchObject({ complete: false });
+    expect(stopped.sought).toMatchObject([{ tag: `${unit('a').key}/${id}`, said: null }]);
+    expect(stopped.course).toEqual(['name found', 'follow found']);
+    expect(await stopped.totals()).toMatchObject({ openMicros: 1000, unknown: [] });
+    const heir = await world({}, s);
+    await heir.buy(['a'], {}, { stop: new AbortController().signal });
+    expect(heir.sought).toEqual([]);
+    expect(heir.followed).toMatchObject([{ facts: { run: 'found', requestId: 'its own' } }]);
+    expect(await heir.totals()).toMatchObject({ openMicros: 0, unknown: [], costMicros: 700, requests: 1 });
+  });
+
+  it('is looked for where all that was noted is that it made nothing', async () => {
+    const { s } = await dead({ run: null });
+    const w = await world({ find: async () => ({ run: 'late', requestId: null }) }, s);
+    expect(await w.buy()).toMatchObject({ complete: true, bought: 1 });
+    expect(w.course).toEqual(['name late', 'follow late', 'free']);
+  });
+
+  it('is followed as it was noted, without a look', async () => {
+    const { s } = await dead({ run: 'noted', requestId: null });
+    const w = await world({}, s);
+    expect(await w.buy()).toMatchObject({ complete: true, bought: 1 });
+    expect(w.sought).toEqual([]);
+    expect(w.course).toEqual(['name noted', 'follow noted', 'free']);
+  });
+
+  it.concurrent('is made again where it certainly made nothing', async () => {
+    const { s } = await dead();
+    const w = await world({ find: async () => 'none' }, s);
+    expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0 });
+    expect(w.course).toEqual(['take', 'start a', 'name run 1', 'follow run 1', 'free']);
+    expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [], costMicros: 700 });
+  });
+
+  it.concurrent('stays an unknown outcome where nobody can tell', async () => {
+    const { s } = await dead();
+    const w = await world({ find: async () => null }, s);
+    expect(await w.buy()).toMatchObject({ complete: true, failed: 1, bought: 0 });
+    expect(w.course).toEqual(['free']);
+    expect(await w.totals()).toMatchObject({ unknown: [{ estimateMicros: 1000 }] });
+  });
+});
+
 describe('a start without an answer', () => {
+  it('is looked for, too, where the service answered with an error that may have been charged', async () => {
+    const start = () => Promise.reject(failure(answered(500, 'INTERNAL_ERROR')));
+    const w = await world({ start, find: async () => ({ run: 'found', requestId: null }) });
+    expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0, costMicros: 700 });
+    expect(w.sought[0]?.said).toContain('500');
+    expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [] });
+  });
+
   it('is looked for by its tag and what the service said, and followed where it is found', async () => {
     const w = await world({ start: lost, find: async () => ({ run: 'found', requestId: null }) });
     expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0, costMicros: 700 });
@@ -274,7 +357,10 @@ describe.concurrent('a start without an answer that is not found', () => {
     expect(w.starts).toHaveLength(1);
     expect(w.course).toEqual(['take', 'start a', 'free']);
     expect(await w.record('a')).toMatchObject({ error_tag: 'UNKNOWN_OUTCOME' });
-    expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [{ estimateMicros: 1000 }] });
+    const reason = w.sought[0]?.said;
+    expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [{ estimateMicros: 1000, reason }] });
+    // Once while its answer may come, once when it is overdue, and once more.
+    expect(w.sought.length).toBeLessThanOrEqual(3);
   });
 
   it('is looked for more than once: a list may show it late', async () => {
