@@ -18,4 +18,13 @@ describe('asking for starts', () => {
       expect(rounded, `step ${index} of ${who} at ${now}`).toEqual({ starts, comeAt });
     }
   });
+
+  it('keeps nobody in a queue who got all it asked for', () => {
+    const bucket = newBucket(4, 0);
+    const asked = { who: 'a', weight: 1, count: 1, margin: 0.01, queued: 0 };
+    ask([{ bucket, limit: 4 }], 0, 0, asked);
+    expect(bucket.turns).toMatchObject([{ who: 'a', weight: 1, waiting: 1 }]);
+    expect(ask([{ bucket, limit: 4 }], 760, 0, asked).starts).toHaveLength(1);
+    expect(bucket.turns).toEqual([]);
+  });
 });
