@@ -131,8 +131,8 @@ function meteredJournal(meter: MetricMeter, journal: Books): Books {
       const micros = answer.units.reduce((sum, unit) => sum + unit.costMicros, 0);
       if (intent) spent.add(micros, { operation: intent.operation });
     },
-    async miss(id, reason, charged) {
-      await journal.miss(id, reason, charged);
+    async miss(id, reason, charged, came) {
+      await journal.miss(id, reason, charged, came);
       const intent = closed(id);
       if (!intent || charged === 'never') return;
       unknown.add(1, { operation: intent.operation });
