@@ -167,7 +167,7 @@ describe('purchase', () => {
     );
     const receipt = await createPurchase(s)(order, { ...s.control, yieldAfterMs: 1000 });
     expect(receipt).toMatchObject({ complete: false, waitingFor: expect.stringContaining('503') });
-    expect(receipt.waitMs).toBeGreaterThan(1000);
+    expect(receipt.waitMs).toBeGreaterThan(30_000);
     expect(receipt.waitMs).toBeLessThanOrEqual(60_000);
   });
 

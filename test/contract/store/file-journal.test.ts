@@ -186,6 +186,20 @@ describe('pruning', () => {
     expect(await journal.prune('job/', Date.now() + 60_000)).toBe(1);
     expect(existsSync(join(dir, UNITS))).toBe(false);
     expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
+    // Known at once, not only from a failed read.
+    const told = { rebuyBefore: Date.now() + 1 };
+    expect((await journal.claim([keyOf(1)], 'c', told)).mine.map(({ key }) => key)).toEqual([keyOf(1)]);
+  });
+
+  it('is not what happened where bodies can’t be looked at: they are not bought again for that', async () => {
+    const dir = newDir();
+    await bought(dir, [[1]]);
+    const journal = await openJournal(dir);
+    rmSync(join(dir, 'job/gen'), { recursive: true });
+    writeFileSync(join(dir, 'job/gen'), 'no folder');
+    await expect(journal.read([keyOf(1)])).rejects.toMatchObject({ code: 'ENOTDIR' });
+    const told = { rebuyBefore: Date.now() + 1 };
+    expect((await journal.claim([keyOf(1)], 'b', told)).landed).toHaveLength(1);
   });
 
   it('begins a day and a month anew at midnight of UTC, and counts an answer for the day it was asked on', async () => {

@@ -6,7 +6,7 @@
 //   --file NAME   only files whose path holds NAME
 //   --resume      only what has no result yet: goes on where a run was interrupted
 //   --again       only what has none or survived: for whoever writes the missing tests
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -110,15 +110,18 @@ async function run(name, { files, tests }) {
     allowConsoleColors: false,
     warnings: false,
   }).runMutationTest();
-  // The runner's lines say what it ran; that no test gets to a mutant only Stryker knows.
+  // The runner notes what it ran to its end. That no test gets to a mutant, or that it ended the runner, only Stryker knows.
+  const noted = new Map(linesOf(log).map(({ key, status }) => [key, status]));
   const wanted = new Set(left.map(({ key }) => key));
   for (const one of found) {
     const { start, end } = one.location;
     const location = { start: fromZero(start), end: fromZero(end) };
     const key = keyOf({ ...one, location, file: relative(root, resolve(one.fileName)) });
-    if (wanted.has(key)) statuses.set(key, one.status.toLowerCase());
+    if (!wanted.has(key)) continue;
+    const status = noted.get(key) ?? one.status.toLowerCase();
+    statuses.set(key, status);
+    if (!noted.has(key)) appendFileSync(log, `${JSON.stringify({ key, status })}\n`);
   }
-  for (const { key, status } of linesOf(log)) if (status !== 'survived') statuses.set(key, status);
 }
 
 /** A place of Stryker's results, which count from one, as its mutants have it. */

@@ -357,6 +357,19 @@ export function journalContract(
       ]);
     });
 
+    it('lets whoever takes over a noted purchase that was given back land it, in the same process', async () => {
+      const { journal } = await open();
+      await journal.claim([keyOf(1)], 'a');
+      const id = await journal.intend(intent('a', [1]));
+      await journal.note(id, 'a', { run: 'run-1' });
+      await journal.release('a');
+      const { mine } = await journal.claim([keyOf(1)], 'b');
+      expect(mine).toMatchObject([{ key: keyOf(1), unknowns: 0, started: { intentId: id, facts: { run: 'run-1' } } }]);
+      await journal.land(id, { requestId: null, fetchedAt: 1, units: [outcome(1)] });
+      expect(await journal.totals('job/')).toMatchObject({ requests: 1, openMicros: 0, unknown: [] });
+      expect((await journal.claim([keyOf(1)], 'c')).landed).toHaveLength(1);
+    });
+
     it('takes the newest answer of a key, in whatever order they land', async () => {
       const { journal, reopen } = await open();
       for (const [at, book] of [
