@@ -1,9 +1,26 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { defineConfig } from 'vitest/config';
+import { resolve } from 'node:path';
+import { defineConfig, type Plugin } from 'vitest/config';
+
+/**
+ * Tests with servers take the build in place of its source: their processes run the build anyway, so each module is read once, and
+ * natively.
+ */
+const built: Plugin = {
+  name: 'built',
+  enforce: 'pre',
+  resolveId(source, importer) {
+    if (importer === undefined || !/^\.{1,2}\//.test(source)) return null;
+    const path = resolve(importer, '..', source);
+    const src = resolve('src');
+    return path.startsWith(`${src}/`) ? `${resolve('dist')}${path.slice(src.length)}` : null;
+  },
+};
 
 /** Tiers, from quick to slow: `docs/testing.md` says what each proves. */
 const withServers = {
   globalSetup: ['test/support/global-set-up.ts'],
+  server: { deps: { external: [/\/dist\//] } },
   // Native modules and signals to real processes: a fork each.
   pool: 'forks' as const,
   testTimeout: 60_000,
@@ -39,6 +56,7 @@ export default defineConfig({
         },
       },
       {
+        plugins: [built],
         test: {
           name: 'contract',
           include: ['test/contract/**/*.test.ts'],
@@ -51,6 +69,7 @@ export default defineConfig({
         },
       },
       {
+        plugins: [built],
         test: {
           name: 'contract-clocks',
           include: clocks,
@@ -73,9 +92,14 @@ export default defineConfig({
         },
       },
       {
+        plugins: [built],
         test: {
           name: 'long',
-          include: ['test/long/**/*.test.ts', 'test/contract/store/pg-limiter-rule.test.ts'],
+          include: [
+            'test/long/**/*.test.ts',
+            'test/contract/store/pg-limiter-rule.test.ts',
+            'test/contract/sinks/exports.test.ts',
+          ],
           provide: { propertyRuns: 20 },
           ...withServers,
           // Few at a time: these tests watch clocks and processes.
@@ -84,6 +108,7 @@ export default defineConfig({
         },
       },
       {
+        plugins: [built],
         test: {
           name: 'deep',
           include: ['test/deep/**/*.test.ts'],

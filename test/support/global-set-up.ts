@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { startPostgres } from './postgres-server.mjs';
@@ -39,14 +40,18 @@ export default async function setUp(project: TestProject): Promise<() => Promise
 async function start({ vitest }: TestProject): Promise<Servers> {
   buildDist();
   const files = await vitest.globTestSpecifications();
-  const namespaces = [...new Set(files.map(({ moduleId }) => namespaceOf(moduleId)))];
+  // The server keeps workers of its own for each namespace.
+  const usesTemporal = ({ moduleId }: { moduleId: string }) =>
+    /openTemporal|fileNamespace/.test(readFileSync(moduleId, 'utf8'));
+  const namespaces = files.filter(usesTemporal).map(({ moduleId }) => namespaceOf(moduleId));
   // Another version of PostgreSQL may be tested by its address; databases are made there and stay.
   const given = process.env.TEST_POSTGRES_URL;
   const [postgres, temporal] = await Promise.all([
     given === undefined ? startPostgres() : null,
     startOwnTemporal(
-      [],
-      namespaces.flatMap((name) => ['--namespace', name]),
+      // Workflows continue as new early, so that tests see it.
+      ['limit.historyCount.suggestContinueAsNew=200'],
+      [...new Set(namespaces)].flatMap((name) => ['--namespace', name]),
     ),
   ]);
   return {

@@ -27,7 +27,6 @@ const controlOf = (origin = 'sandbox') =>
     { client: temporal.client, config: { ...setting.config, origin }, shared: false },
     setting.folder.dir,
   );
-const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
 
 it('a walk is found by its id, its workflow’s or its name, whoever started it, and the same input is the same walk', async () => {
   setting = await WalkSetting.open(temporal, { count: 400, from, to: '2025-02-01T00:00:00.000Z' });
@@ -96,22 +95,4 @@ it('a worker leaves alone what is meant for another service, and says so', async
   expect(setting.pages()).toBe(0);
   await handle.cancel();
   await expect(handle.result()).rejects.toThrow('cancelled');
-});
-
-it('a backfill without an end, or with one that lies ahead, goes on from where it was when it is run again', async () => {
-  setting = await WalkSetting.open(temporal, { count: 3000, from: minutesAgo(600), to: minutesAgo(2) });
-  for (const until of [undefined, minutesAgo(-60)]) {
-    const input = { from: minutesAgo(700), ...(until === undefined ? {} : { until }) };
-    const first = await (await setting.backfill(input)).result();
-    expect(first).toMatchObject({ phase: 'done', events: 3000 });
-    // The service tells its time in seconds, and perhaps the last one: within the same there is nothing more to read.
-    const seconds = () => Math.floor(Date.now() / 1000);
-    const then = seconds();
-    await expect.poll(seconds, { timeout: 10_000, interval: 50 }).toBeGreaterThan(then + 1);
-    // The quarter of an hour before it is read again, and no more.
-    const second = await (await setting.backfill(input)).result();
-    expect(second).toMatchObject({ phase: 'done', added: 0, windows: 1, watermark: first.watermark });
-    expect(second.events).toBeGreaterThan(0);
-    expect(second.events).toBeLessThan(400);
-  }
 });

@@ -99,18 +99,6 @@ it('a backfill and a sync at once load everything once, and leave each other’s
   expect(backfill.watermark).toBeLessThanOrEqual(Date.parse('2025-01-20T00:00:00Z'));
 });
 
-it('loads only the types it is told, as a stream of its own', async () => {
-  await open();
-  const types = ['webset.item.created', 'webset.deleted'];
-  expect(await (await setting.sync({ types })).result()).toMatchObject({
-    stream: `sync ${[...types].sort().join(',')}`,
-  });
-  const found = await setting.query<{ type: string }>('SELECT DISTINCT type FROM events ORDER BY type');
-  expect(found.map(({ type }) => type)).toEqual([...types].sort());
-  expect(await (await setting.sync()).result()).toMatchObject({ events: 1200 });
-  await expectAll(setting);
-});
-
 it('mends on verification what the warehouse lacks', async () => {
   await open();
   await (await setting.backfill({ from, until: to })).result();

@@ -53,7 +53,7 @@ it('fault 57: a portal that takes every call in mid-job pauses it, and a resume 
   expect(boughtAgain(sandbox)).toEqual({});
 });
 
-it.each([PORTAL, '{}', '[]', 'null', '{"results":null}', '{"results":[{"id":"https://', '{"message":"down"}', ''])(
+it.each([PORTAL, '{}', '{"results":[{"id":"https://'])(
   'fault 57: an answer of %j is asked for again, and no row fails for it',
   async (body) => {
     const { sandbox } = setting;

@@ -75,14 +75,6 @@ it('fault 12: a key refused in the middle pauses the job, sends nothing more, an
   await expectWhole(job, rows);
 });
 
-it('fault 12: a resume that comes while refused slices still end is not undone by them', async () => {
-  const rows = freshRows();
-  const job = await setting.begin(rows, {}, [refusal(6, { status: 403 })]);
-  await expect.poll(async () => (await job.progress()).pausedFor, { timeout: 20_000, interval: 1 }).toBe('key');
-  await job.resume();
-  await expectWhole(job, rows);
-});
-
 it('fault 13: credits that end pause the job, and it goes on with new ones', async () => {
   const rows = freshRows();
   const job = await setting.begin(rows);
@@ -130,27 +122,4 @@ it('a cancel lets paid requests land, and the same start goes on from there', as
   expect(summary.totalCostMicros).toBe(sandbox.bill().micros);
   expect(boughtAgain(sandbox)).toEqual({});
   expect(job.folder.outcomes()).toEqual(rows.map((row) => [row, 'success']));
-});
-
-it('a pause before the plan is made holds the job before its first request', async () => {
-  const rows = freshRows();
-  await setting.host().stop();
-  const job = await setting.begin(rows);
-  await job.pause();
-  await setting.anotherHost();
-  await parked(job, 'person');
-  expect(sandbox.log()).toEqual([]);
-  await job.resume();
-  await expectWhole(job, rows);
-});
-
-it('a Retry-After above one hour pauses the job instead of waiting, and what has landed stays bought', async () => {
-  const rows = freshRows();
-  const job = await setting.begin(rows, {}, [refusal(6, { status: 429, retryAfter: '7200' })]);
-  expect(await parked(job, 'rate')).toMatch(/429/);
-  expect(sentAfter(6)).toBeLessThanOrEqual(3);
-  // The block of a sandbox's limiter ends with its worker; a real one is kept on disk.
-  await setting.anotherHost();
-  await job.resume();
-  await expectWhole(job, rows);
 });

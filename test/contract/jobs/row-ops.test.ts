@@ -112,22 +112,6 @@ describe.each(operations)('%s for every row', (operation, request, check) => {
   });
 });
 
-it('rows with the same question and different input have runs of their own', async () => {
-  const request = {
-    operation: 'agent',
-    template: { input: { data: [{ id: '{{id}}', name: '{{name | default: "nobody"}}' }] } },
-    options: { query: 'Who leads this company?', effort: 'low', outputSchema: schema },
-  } as const;
-  const { summary } = await run(request);
-  expect(summary).toMatchObject({ requests: 30, warehouse: { success: 30 } });
-  expect(timesBought(sandbox).size).toBe(30);
-  // The sandbox copies what it was given, so that a row shows whose run it got.
-  const rowsOut = await folder.query<{ input: string }>(
-    `SELECT to_json(response->'$.request.input.data[0].id')::VARCHAR AS input FROM enriched_rows ORDER BY row_number`,
-  );
-  expect(rowsOut.map(({ input }) => JSON.parse(input))).toEqual(rows.map(([id]) => id));
-});
-
 it('several rows share a run, and each finds its part of the output', async () => {
   const request = {
     operation: 'agent',
@@ -194,15 +178,4 @@ it('a row whose own request the service would refuse is a bad row with its line,
   expect(plan.badRows[0]).toMatchObject({ row: 1, tag: 'INVALID_REQUEST' });
   expect(plan.badRows[0]?.message).toMatch(/^line 2: .*includeText/);
   expect(summary).toMatchObject({ requests: 0, warehouse: { invalid: 4 } });
-});
-
-it('another question on the same file is told in the plan, and the first answers stay bought', async () => {
-  const ask = (text: string) => run({ operation: 'answer', template: { query: text }, options: {} });
-  await ask(query);
-  const other = await ask('Who owns {{name}}?');
-  expect(other.plan).toMatchObject({ standing: 'changed', toBuy: 28 });
-  expect(other.plan.notes.join()).toContain('Who owns {{name}}?');
-  const sent = sandbox.log().length;
-  expect((await ask(query)).summary).toMatchObject({ requests: 0, warehouse: { success: 29 } });
-  expect(sandbox.log().length).toBe(sent);
 });

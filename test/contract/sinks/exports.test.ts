@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sink } from '../../../src/core/sink.js';
 import { createWarehouses } from '../../../src/sinks/index.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
+import { runs } from '../../support/property-runs.js';
 import { parquetRows, runJob, Service, stageText } from '../../support/sinks/row-job.js';
 
 /** Texts of all UTF-16 there is: NUL, controls, halves of pairs, everything. */
@@ -40,7 +41,7 @@ describe('the exports of a job', () => {
   });
 
   it('[45] are the same to the byte from DuckDB and from PostgreSQL, whatever values are in it', async () => {
-    const COUNT = 1500;
+    const COUNT = runs(300);
     const answers = fc.sample(anyAnswer, { numRuns: COUNT, seed: 45 });
     const cells = fc.sample(anyCell, { numRuns: COUNT, seed: 45 });
     const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`;

@@ -1,3 +1,4 @@
+import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { byChance, type Fault } from '../../service/service.mjs';
@@ -14,7 +15,33 @@ beforeAll(async () => {
 });
 afterAll(() => temporal?.teardown());
 
-exactBatches(batchCases.slice(0, -2), () => temporal);
+async function failureOf(result: Promise<unknown>): Promise<ApplicationFailure> {
+  const error = await result.then(
+    () => new Error('it did not fail'),
+    (thrown: Error) => thrown,
+  );
+  expect(error.cause).toBeInstanceOf(ApplicationFailure);
+  return error.cause as ApplicationFailure;
+}
+
+exactBatches(batchCases.slice(0, -1), () => temporal);
+
+it.each(['circling', 'inventing'] as const)(
+  'a batch endpoint that is %s ends the loop with an error within three calls that affect nothing new',
+  async (batches) => {
+    const setting = await MonitorSetting.open(temporal);
+    setting.populate(60);
+    setting.server.monitors.batches = batches;
+    const handle = await setting.batch({ action: 'pause', filter: { name: 'daily' }, limit: 100 });
+    const failure = await failureOf(handle.result());
+    expect(failure).toMatchObject({
+      type: 'NoProgress',
+      message: expect.stringMatching(/no monitor that was not affected/),
+    });
+    expect(setting.batchCalls().length).toBeLessThanOrEqual(3);
+    expect(await setting.query('SELECT phase FROM monitor_batches')).toEqual([{ phase: 'failed' }]);
+  },
+);
 
 /** Answers are lost, refused and broken by turns, before and behind what they do. */
 const faults: readonly Fault[] = ['ok', 429, 'ok', 500, 'lost', 'ok', 'failed', 'ok', 'reset', 503, 'ok', 'lost'];

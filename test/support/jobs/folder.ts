@@ -5,6 +5,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import { Secret } from '../../../dist/core/secret.js';
+import { createDuckDbSink } from '../../../dist/sinks/index.js';
 import type { RuntimeConfig } from '../../../dist/worker/runtime-types.js';
 
 /** A row of the inputs here: an id, a name and a URL. */
@@ -75,6 +76,8 @@ export class Folder {
 
   /** What an SQL statement answers from the warehouse, which nobody else may hold now. */
   async query<Row>(sql: string): Promise<Row[]> {
+    // A second instance on a file that this process has open would read it half written, and take its lock away.
+    await createDuckDbSink({ file: this.into }).close();
     const instance = await DuckDBInstance.create(this.into, { access_mode: 'READ_ONLY' });
     const connection = await instance.connect();
     try {

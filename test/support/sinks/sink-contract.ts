@@ -25,8 +25,10 @@ const csv = (...rows: string[]) => `name,url\n${rows.map((row) => `${row}\n`).jo
 const letters = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => `${name},https://${name}.com/`);
 const names = (rows: readonly Record<string, string>[]) => rows.map((row) => row.name).join('');
 
+type Make = (dir: string) => SinkUnderTest | Promise<SinkUnderTest>;
+
 /** What every sink must do, whatever is behind it. `make` gets a directory of its own that is removed afterwards. */
-export function sinkContract(make: (dir: string) => SinkUnderTest | Promise<SinkUnderTest>): void {
+export function sinkContract(make: Make): void {
   let dir: string;
   let test: SinkUnderTest;
   let sink: Sink;
@@ -179,32 +181,6 @@ export function sinkContract(make: (dir: string) => SinkUnderTest | Promise<Sink
       await sink.openJob(edited.record, edited.files);
       await expect(sink.load(batchOf(old, 0, files))).rejects.toThrow(SinkUnusable);
       expect(await test.query('SELECT count(*) FROM enriched_rows')).toEqual([[0]]);
-    });
-
-    it('survives the kill of a loading process at any moment: a slice is whole or not there', async () => {
-      const rows = Array.from({ length: 4000 }, (_, index) => `n${index},https://a.com/${index}`);
-      const staged = await stageText(dir, csv(...rows), { rowsPerSlice: 100 });
-      const slices = await sink.openJob(staged.record, staged.files);
-      const batches = [];
-      for (const slice of slices)
-        batches.push(batchOf(staged, slice, await buySlice(dir, sink, staged, slice, service)));
-      const batchesFile = join(dir, 'batches.json');
-      writeFileSync(batchesFile, JSON.stringify({ batches }));
-      for (let turn = 1; turn <= 4; turn++) {
-        await test.release();
-        await killAfterLoads(test.spawnLoader(batchesFile), turn * 2, turn * 7);
-        // A database may still commit what the killed process had sent it.
-        await vi.waitFor(async () => {
-          const loaded = (await sink.loadedSlices('brands-1', staged.record.generation)) ?? [];
-          expect(loaded.length).toBeGreaterThan(0);
-          const counts = await test.query(
-            'SELECT slice, count(*), count(DISTINCT row_number) FROM enriched_rows GROUP BY slice ORDER BY slice',
-          );
-          expect(counts).toEqual(loaded.map((slice) => [slice, 100, 100]));
-        });
-      }
-      for (const batch of batches) await sink.load(batch);
-      expect((await exported(dir, sink)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
     });
   });
 
@@ -652,18 +628,61 @@ export function sinkContract(make: (dir: string) => SinkUnderTest | Promise<Sink
         ['2026-11-21', 'other-1', 'contents', 1, 1, 0.001, 0, 0],
       ]);
     });
+  });
+}
 
-    it('exports more rows than it sorts at a time, in their order', async () => {
-      const rows = Array.from({ length: 60_000 }, (_, index) => `n${index},nope`);
-      const staged: StagedTest = await stageText(dir, csv(...rows), { rowsPerSlice: 20_000 });
-      await sink.openJob(staged.record, staged.files);
-      for (const slice of [2, 0, 1]) await sink.load(batchOf(staged, slice, []));
-      expect((await exported(dir, sink)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
-      const out = join(dir, 'parquet');
-      expect(await sink.exportParquet('brands-1', out)).toMatchObject({ rows: 60_000, files: 3 });
-      expect(readdirSync(out).sort()).toEqual(['part-00000.parquet', 'part-00001.parquet', 'part-00002.parquet']);
-      expect((await parquetRows(out)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
-    });
+/** The part of the contract that takes seconds: kills, and more rows than are sorted at a time. */
+export function longSinkContract(make: Make): void {
+  let dir: string;
+  let test: SinkUnderTest;
+  let sink: Sink;
+  let service: Service;
+  beforeEach(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'searchflow-sink-'));
+    test = await make(dir);
+    sink = test.sink;
+    service = new Service();
+  });
+  afterEach(async () => {
+    await sink.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it('survives the kill of a loading process at any moment: a slice is whole or not there', async () => {
+    const rows = Array.from({ length: 4000 }, (_, index) => `n${index},https://a.com/${index}`);
+    const staged = await stageText(dir, csv(...rows), { rowsPerSlice: 100 });
+    const slices = await sink.openJob(staged.record, staged.files);
+    const batches = [];
+    for (const slice of slices) batches.push(batchOf(staged, slice, await buySlice(dir, sink, staged, slice, service)));
+    const batchesFile = join(dir, 'batches.json');
+    writeFileSync(batchesFile, JSON.stringify({ batches }));
+    for (let turn = 1; turn <= 4; turn++) {
+      await test.release();
+      await killAfterLoads(test.spawnLoader(batchesFile), turn * 2, turn * 7);
+      // A database may still commit what the killed process had sent it.
+      await vi.waitFor(async () => {
+        const loaded = (await sink.loadedSlices('brands-1', staged.record.generation)) ?? [];
+        expect(loaded.length).toBeGreaterThan(0);
+        const counts = await test.query(
+          'SELECT slice, count(*), count(DISTINCT row_number) FROM enriched_rows GROUP BY slice ORDER BY slice',
+        );
+        expect(counts).toEqual(loaded.map((slice) => [slice, 100, 100]));
+      });
+    }
+    for (const batch of batches) await sink.load(batch);
+    expect((await exported(dir, sink)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
+  });
+
+  it('exports more rows than it sorts at a time, in their order', async () => {
+    const rows = Array.from({ length: 60_000 }, (_, index) => `n${index},nope`);
+    const staged: StagedTest = await stageText(dir, csv(...rows), { rowsPerSlice: 20_000 });
+    await sink.openJob(staged.record, staged.files);
+    for (const slice of [2, 0, 1]) await sink.load(batchOf(staged, slice, []));
+    expect((await exported(dir, sink)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
+    const out = join(dir, 'parquet');
+    expect(await sink.exportParquet('brands-1', out)).toMatchObject({ rows: 60_000, files: 3 });
+    expect(readdirSync(out).sort()).toEqual(['part-00000.parquet', 'part-00001.parquet', 'part-00002.parquet']);
+    expect((await parquetRows(out)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
   });
 }
 

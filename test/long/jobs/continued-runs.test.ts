@@ -1,0 +1,101 @@
+import type { Client } from '@temporalio/client';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { JobProgress } from '../../../src/core/job.js';
+import { plainRows } from '../../support/jobs/folder.js';
+import type { Job } from '../../support/jobs/host.js';
+import { boughtAgain, openSetting, type Setting, type SettingOptions } from '../../support/jobs/setting.js';
+import { startOwnTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await startOwnTemporal(['limit.historyCount.suggestContinueAsNew=30']);
+});
+afterAll(() => temporal?.teardown());
+
+const rows = plainRows(240);
+
+async function open(options: SettingOptions): Promise<Setting> {
+  const setting = await openSetting(temporal, options);
+  onTestFinished(() => setting.close());
+  return setting;
+}
+
+/** Number of events of each run of a workflow, from the first run on. */
+async function eventsByRun(client: Client, workflowId: string, firstRunId: string): Promise<number[]> {
+  const counts: number[] = [];
+  let runId: string | undefined = firstRunId;
+  while (runId) {
+    const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+    counts.push(events?.length ?? 0);
+    runId = events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId ?? undefined;
+  }
+  return counts;
+}
+
+/** Asks for progress until the job ends; what it answered. */
+async function watch(job: Job): Promise<JobProgress[]> {
+  const answers: JobProgress[] = [];
+  await expect
+    .poll(async () => answers[answers.push(await job.progress()) - 1]?.phase, { timeout: 40_000, interval: 50 })
+    .toBe('done');
+  return answers;
+}
+
+function expectWhole({ sandbox }: Setting, { folder }: Job): void {
+  expect(folder.outcomes()).toEqual(rows.map((row) => [row, 'success']));
+  expect(boughtAgain(sandbox)).toEqual({});
+}
+
+/** Progress never goes back, and never tells of more than there is. */
+function expectSteady(answers: readonly JobProgress[]): void {
+  const done = answers.map((answer) => answer.rowsDone);
+  expect(done).toEqual([...done].sort((a, b) => a - b));
+  expect(Math.max(...done)).toBeLessThanOrEqual(rows.length);
+}
+
+it('fault 36: no pause and no resume is lost while runs continue as new', async () => {
+  const setting = await open({ sandbox: { latencyMs: 10 } });
+  const job = await setting.begin(rows);
+  let pauses = 0;
+  for (let rowsDone = 0; rowsDone < rows.length - 80; pauses++) {
+    const wanted = rowsDone + 40;
+    await expect
+      .poll(async () => (await job.progress()).rowsDone, { timeout: 20_000, interval: 5 })
+      .toBeGreaterThanOrEqual(wanted);
+    await job.pause();
+    const paused = await job.progress();
+    expect(paused).toMatchObject({ phase: 'paused', pausedFor: 'person' });
+    rowsDone = paused.rowsDone;
+    await job.resume();
+    expect((await job.progress()).pausedFor).toBeNull();
+  }
+  expect(pauses).toBeGreaterThan(2);
+  expect(await job.result()).toMatchObject({ phase: 'done', requests: 24 });
+  const events = await eventsByRun(temporal.client, job.handle.workflowId, job.handle.firstExecutionRunId);
+  expect(events.length).toBeGreaterThan(1);
+  expectWhole(setting, job);
+});
+
+it('fault 34: a worker that keeps no workflow in memory ends with the same, and answers queries by replay', async () => {
+  const setting = await open({ sandbox: { latencyMs: 20 }, worker: { maxCachedWorkflows: 0 } });
+  const job = await setting.begin(rows);
+  const answers = await watch(job);
+  expect(answers.length).toBeGreaterThan(0);
+  expectSteady(answers);
+  expect(await job.result()).toMatchObject({ phase: 'done', requests: 24, costMicros: 240_000 });
+  expectWhole(setting, job);
+});
+
+it('fault 37: a job of many rows takes at most one event for a hundred of them', async () => {
+  // One more than a file of small slices may have.
+  const count = 20_001;
+  const setting = await open({
+    sandbox: { prebuilt: true, textBytes: 20 },
+    config: { rate: { qps: 10_000 }, concurrency: 16 },
+  });
+  const job = await setting.begin(plainRows(count), { batch: 100 });
+  expect((await job.result()).warehouse).toMatchObject({ rows: count, success: count, missing: 0 });
+  const events = await eventsByRun(temporal.client, job.handle.workflowId, job.handle.firstExecutionRunId);
+  expect(events.reduce((sum, one) => sum + one, 0) / count).toBeLessThanOrEqual(0.01);
+});
