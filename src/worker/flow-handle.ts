@@ -1,5 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Client,
+  isGrpcServiceError,
+  ServiceError,
   WorkflowFailedError,
   type WorkflowHandle,
   WorkflowNotFoundError,
@@ -13,6 +16,12 @@ import { STOPPED } from './work-owners.js';
 /** A living worker answers within this time. */
 const ANSWER_MS = 10_000;
 
+/** How long a result is waited for while the server does not answer: it may be restarting. */
+const SERVER_AWAY_MS = 300_000;
+const ASK_AGAIN_MS = 1000;
+/** gRPC codes of a server that is away, starting or busy: cancelled, unknown, deadline, exhausted, aborted, internal, unavailable. */
+const AWAY = [1, 2, 4, 8, 10, 13, 14];
+
 /** Cancels a workflow that runs. One that has ended is not found, as by a signal: Temporal takes its cancel without a word. */
 export async function cancelLive(handle: WorkflowHandle): Promise<void> {
   const { status } = await handle.describe();
@@ -20,10 +29,13 @@ export async function cancelLive(handle: WorkflowHandle): Promise<void> {
   await handle.cancel();
 }
 
-/** The result of a workflow; one that failed, or was `cancelled`, rejects with `JobFailed`, one stopped by force with `JobStopped`. */
+/**
+ * The result of a workflow; one that failed, or was `cancelled`, rejects with `JobFailed`, one stopped by force with `JobStopped`. A
+ * server that is away is asked again for five minutes.
+ */
 export async function resultOf<Result>(handle: WorkflowHandle, cancelled: string): Promise<Result> {
   try {
-    return (await handle.result()) as Result;
+    return (await awaitResult(handle)) as Result;
   } catch (error) {
     if (!(error instanceof WorkflowFailedError)) throw error;
     const { cause } = error;
@@ -32,6 +44,37 @@ export async function resultOf<Result>(handle: WorkflowHandle, cancelled: string
     if (cause instanceof CancelledFailure) throw new JobFailed(cancelled, { cause });
     throw new JobFailed(cause instanceof Error ? cause.message : error.message, { cause });
   }
+}
+
+async function awaitResult(handle: WorkflowHandle): Promise<unknown> {
+  let awaySince: number | null = null;
+  for (;;) {
+    const askedAt = performance.now();
+    try {
+      return await handle.result();
+    } catch (error) {
+      if (!isAway(error)) throw error;
+      // A request that the server held for long was answered meanwhile: it is away since its end.
+      const now = performance.now();
+      awaySince = awaySince === null || now - askedAt > SERVER_AWAY_MS / 2 ? now : awaySince;
+      if (now - awaySince > SERVER_AWAY_MS) {
+        throw new UsageError(
+          `The Temporal server has not answered for 5 minutes (${reasonOf(error)}). What it runs continues; run the same command to watch it`,
+        );
+      }
+      await delay(ASK_AGAIN_MS);
+    }
+  }
+}
+
+function isAway(error: unknown): boolean {
+  const cause = error instanceof ServiceError ? error.cause : error;
+  return isGrpcServiceError(cause) && AWAY.includes(cause.code as number);
+}
+
+function reasonOf(error: unknown): string {
+  const cause = error instanceof ServiceError ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
 }
 
 /** A workflow that runs or ran, with its progress and its result. Failures leave as `JobFailed`, mistakes as `UsageError`. */

@@ -15,6 +15,7 @@ const bursts = [
   ],
   [{ how: 'reset' }, { how: 'lost' }],
   [{ how: 'failed' }, { how: 'cut' }],
+  [{ how: 'html' }, { how: 'html' }],
   [
     { how: 'slow', ms: 3000 },
     { how: 'slow', ms: 1000 },
