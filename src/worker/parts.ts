@@ -17,7 +17,7 @@ import { freshnessOf } from './plan.js';
 import { refuseCredentials } from './refuse-credentials.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
-import { stageEnrichment, toStageRequest, whyPathsRefused } from './stage-job.js';
+import { forgetEarlierStages, stageEnrichment, toStageRequest, whyPathsRefused } from './stage-job.js';
 import type { Store, WorkerStore } from './store.js';
 import { openWarehouses } from './warehouses.js';
 import { warnInActivity } from './warn-in-activity.js';
@@ -115,8 +115,8 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
       refuseCredentials(input.into);
       if (input.host !== undefined && input.host !== hostname())
         throw new SinkBusy(`The file ${input.input} is on ${input.host}, where a worker must run for it`, null);
-      const known = (job: string) => store.entries.get(job);
-      const context = { ...config, shared: store.shared, cwd: process.cwd(), transport, before: known };
+      const jobs = () => store.entries.all();
+      const context = { ...config, shared: store.shared, cwd: process.cwd(), transport, jobs };
       const request = toStageRequest(input);
       const refused = whyPathsRefused(context, request);
       // It stays wrong however often it is tried.
@@ -130,6 +130,7 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
         const now = { staged, named, csv: input.csv ?? null, completed: before?.completed ?? null, workflowId };
         return { owned, entry: { job: staged.job, now } };
       });
+      forgetEarlierStages(staged);
       const { refreshAfterMs = null, retryFailed = false } = input;
       const freshness = input.freshness ?? freshnessOf({ refreshAfterMs, retryFailed, rebuy: false }, Date.now());
       return freshness ? { staged, freshness } : { staged };

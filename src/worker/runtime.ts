@@ -21,7 +21,7 @@ import { reparse } from './reparse.js';
 import { runningFor, whyAnew } from './running-job.js';
 import type { EnrichRequest, JobHandle, JobPlan, OpenRuntime, Runtime, RuntimeConfig } from './runtime-types.js';
 import { UsageError } from './runtime-types.js';
-import { stageEnrichment } from './stage-job.js';
+import { forgetEarlierStages, stageEnrichment } from './stage-job.js';
 import type { Store } from './store.js';
 import { connectTemporal, type Temporal } from './temporal.js';
 import { openWarehouses, type Warehouses } from './warehouses.js';
@@ -61,11 +61,10 @@ class StoreRuntime implements Runtime {
   async plan(asked: EnrichRequest): Promise<JobPlan> {
     const transport = openTransport(this.#config);
     try {
-      const known = (job: string) => this.#store.entries.get(job);
-      const context = { ...this.#config, shared: this.#store.shared, cwd: process.cwd(), transport, before: known };
+      const jobs = () => this.#store.entries.all();
+      const context = { ...this.#config, shared: this.#store.shared, cwd: process.cwd(), transport, jobs };
       const { staged, manifest, before, request: kept } = await stageEnrichment(context, asked);
       const request = { ...asked, ...kept };
-      refuseOtherUse(staged, request.job !== null, await this.#store.entries.all());
       const plan = await makePlan({
         staged,
         manifest,
@@ -101,6 +100,7 @@ class StoreRuntime implements Runtime {
           return this.#withCsv(handle, staged);
         await delay(START_LOOK_MS);
       }
+      forgetEarlierStages(staged);
       return await this.#startOwned(plan, handle, claimed.before);
     } catch (error) {
       // Nothing runs under the entry that this command made. Whose the job is by now is decided when this command closes.

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Transport } from '../api/transport.js';
 import type { EnrichCsvInput, StagedJob } from '../core/job.js';
 import type { JobEntry } from '../core/job-entries.js';
@@ -10,6 +10,7 @@ import { moveDurably } from '../files/write-durably.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { type StageManifest, stageCsv } from '../rows/index.js';
 import { warehouseAddress, whyNoTarget } from '../sinks/index.js';
+import { refuseOtherUse } from './find-job.js';
 import { type DatabaseAddress, UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 import { type OperationRequest, stageOperation } from './stage-operation.js';
@@ -25,8 +26,8 @@ export interface StageContext {
   readonly cwd: string;
   readonly concurrency: number;
   readonly transport: Pick<Transport, 'check'>;
-  /** What is remembered of a job; absent: nothing. */
-  before?(job: string): Promise<JobEntry | null>;
+  /** The jobs that are remembered; absent: none. */
+  jobs?(): Promise<readonly JobEntry[]>;
   /** The store is one that workers on other machines use, too. */
   readonly shared: boolean;
   readonly warehouse?: DatabaseAddress | null;
@@ -54,7 +55,10 @@ export interface Staging {
 /** Reads, checks and slices the input of an enrichment. Bad options and bad files are told before anything costs. */
 export async function stageEnrichment(context: StageContext, asked: StageRequest): Promise<Staging> {
   const identity = identify(context, asked);
-  const before = (await context.before?.(identity.job)) ?? null;
+  const { operation = 'contents' } = asked;
+  const jobs = (await context.jobs?.()) ?? [];
+  refuseOtherUse({ ...identity, origin: context.origin, operation }, asked.job !== null, jobs);
+  const before = jobs.find(({ staged }) => staged.job === identity.job) ?? null;
   const request = keeping(asked, before?.staged);
   const how = stageOperation(context, request);
   const refused = whyPathsRefused(context, request);
@@ -72,7 +76,7 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
       sha256,
       outDir: draft,
     });
-    const { operation, options, batch, ...others } = how.facts;
+    const { operation: _, options, batch, ...others } = how.facts;
     // Contents are told by these alone, as they were before there was anything else.
     const facts = [manifest.contentHash, options, manifest.unitColumn, request.delimiter, batch];
     if (operation !== 'contents') facts.push(operation, others);
@@ -80,7 +84,6 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
     const generation = sha256(canonicalJson(facts)).slice(0, 12);
     const stageDir = join(stages, generation);
     await moveWhole(draft, stageDir);
-    forgetOld(stages, generation);
     return {
       manifest,
       request,
@@ -176,9 +179,14 @@ function safe(name: string): string {
   );
 }
 
-function forgetOld(stages: string, current: string): void {
+/**
+ * Removes the staged rows of earlier contents of a job. Call it once the job is this command's: until then another one may run on
+ * what it staged.
+ */
+export function forgetEarlierStages({ stageDir }: Pick<StagedJob, 'stageDir'>): void {
+  const stages = dirname(stageDir);
   const others = readdirSync(stages, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && entry.name !== current && !entry.name.startsWith('draft-'))
+    .filter((entry) => entry.isDirectory() && entry.name !== basename(stageDir) && !entry.name.startsWith('draft-'))
     .map((entry) => ({ path: join(stages, entry.name), at: statSync(join(stages, entry.name)).mtimeMs }))
     .sort((a, b) => b.at - a.at);
   for (const { path } of others.slice(KEEP_GENERATIONS)) rmSync(path, { recursive: true, force: true });

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { exitCodeOfPause } from '../../core/exit-codes.js';
 import type { JobSummary } from '../../core/job.js';
 import { toMicros } from '../../core/money.js';
@@ -191,7 +192,9 @@ export async function watchToEnd(
     return exitCodeOfPause(followed.progress.pausedFor);
   }
   const { summary } = followed;
-  const written = summary.csv ?? (csv === null ? null : (await runtime.export(summary.job, csv)).file);
+  // The job writes the CSV of the command that started it; one that watched may have asked for another.
+  const isWritten = csv === null || resolve(csv) === summary.csv;
+  const written = isWritten ? summary.csv : (await runtime.export(summary.job, csv)).file;
   const unknown = await runtime.unknownOutcomes(summary.job);
   const bill = sandbox ? await sandbox.bill() : null;
   const ending = { summary, unknown, bill, csv: written, origin: config.origin, badRows, plan, ran: true };

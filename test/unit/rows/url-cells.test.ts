@@ -26,7 +26,10 @@ function stage(
   before: JobEntry | null = null,
 ) {
   writeFileSync(join(dir, 'rows.csv'), stringify(rows.map((row) => [...row])));
-  return stageEnrichment({ ...context, before: async () => before }, { ...common, input: 'rows.csv', ...request });
+  return stageEnrichment(
+    { ...context, jobs: async () => (before === null ? [] : [before]) },
+    { ...common, input: 'rows.csv', ...request },
+  );
 }
 
 const table = (columns: Readonly<Record<string, (row: number) => string>>, rows = 100) => [
