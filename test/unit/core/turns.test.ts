@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ask, type BucketState, newBucket, refused } from '../../../src/core/turns.js';
+import { refusedCalls } from '../../../src/core/slack.js';
+import { ask, type BucketState, bucketView, newBucket, refused } from '../../../src/core/turns.js';
 import { askCases } from '../../support/core/turns-cases.js';
 
 describe('asking for starts', () => {
@@ -26,5 +27,38 @@ describe('asking for starts', () => {
     expect(bucket.turns).toMatchObject([{ who: 'a', weight: 1, waiting: 1 }]);
     expect(ask([{ bucket, limit: 4 }], 760, 0, asked).starts).toHaveLength(1);
     expect(bucket.turns).toEqual([]);
+  });
+});
+
+describe('a refused call', () => {
+  const limit = 4;
+  /** The margin after a refusal at `now`, of a bucket whose last units started at these times. */
+  const marginAfter = (ring: readonly number[], now = 2000) => {
+    const bucket = { ...newBucket(limit, 0), ring: [...ring] };
+    refused({ bucket, limit }, now);
+    return limit / bucketView({ name: 'all', qps: limit, classes: ['*'] }, bucket, now).effectiveQps - 1;
+  };
+
+  it('widens the window where the last units of the limit lie within one', () => {
+    expect(marginAfter([1000, 1250, 1500, 1999])).toBeCloseTo(refusedCalls.step);
+    expect(marginAfter([1000, 1250, 1500, 2000])).toBeCloseTo(refusedCalls.step);
+    // An older unit of a ring that is longer than the limit does not count.
+    expect(marginAfter([0, 1000, 1250, 1500, 1999])).toBeCloseTo(refusedCalls.step);
+  });
+
+  it('changes nothing where they are further apart, or fewer', () => {
+    expect(marginAfter([1000, 1250, 1500, 2001])).toBe(0);
+    expect(marginAfter([1000, 1250, 1500])).toBe(0);
+    expect(marginAfter([])).toBe(0);
+  });
+
+  it('counts the window with its margin', () => {
+    const bucket = { ...newBucket(limit, 0), ring: [1000, 1250, 1500, 2005] };
+    const margin = () => limit / bucketView({ name: 'all', qps: limit, classes: ['*'] }, bucket, 2010).effectiveQps - 1;
+    refused({ bucket, limit }, 2010);
+    expect(margin()).toBe(0);
+    bucket.margin = 0.01;
+    refused({ bucket, limit }, 2010);
+    expect(margin()).toBeCloseTo(0.01 + refusedCalls.step);
   });
 });
