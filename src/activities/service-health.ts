@@ -11,7 +11,8 @@ export const MAX_UNRECOGNIZED = 10;
 export class ServiceUnrecognized extends Error {
   override readonly name = 'ServiceUnrecognized';
   constructor(last: ApiError, count: number) {
-    super(`the last ${count} answers are not the service's: ${last.message}`, { cause: last });
+    const answers = count === 1 ? 'the last answer is' : `the last ${count} answers are`;
+    super(`${answers} not the service's: ${last.message}`, { cause: last });
   }
 }
 
