@@ -1,6 +1,7 @@
 import { fieldOf } from '../api/field-of.js';
 import type { Claimed, Lost } from '../core/journal.js';
 import type { Json } from '../core/json.js';
+import { GRANT_AHEAD_MS } from '../core/rate.js';
 import { type Asked, tagOf } from './attempt.js';
 import type { RunFacts, Slow, Unit } from './order.js';
 import { Request, type Shared } from './request.js';
@@ -91,14 +92,17 @@ export class SlowUnit {
     said: string | null,
   ): Promise<RunFacts | 'none' | null> {
     const { waits, order, stop } = this.#shared;
-    const listedAt = at + Math.min(LISTED_MS, order.timeoutMs);
+    // The start was sent before this moment, whatever its clock said: no wait is longer than from here.
+    const begun = performance.now();
+    const listed = Math.min(LISTED_MS, order.timeoutMs);
+    const left = (until: number, most: number) => Math.min(until - Date.now(), begun + most - performance.now());
     const sought = { tag: tagOf(this.#unit, id), since: at - LOOK_BACK_MS, said };
     for (let late = 0; ; ) {
       const found = await this.#slow.find(this.#unit, sought, stop);
       if (found !== null && found !== 'none') return found;
-      const now = Date.now();
-      if (now >= deadline && ++late >= 2 && (found === null || now >= listedAt)) return found;
-      const ms = now < deadline ? Math.min(LOOK_MS, deadline - now) : LAST_LOOK_MS;
+      const toAnswer = left(deadline, GRANT_AHEAD_MS + order.timeoutMs);
+      if (toAnswer <= 0 && ++late >= 2 && (found === null || left(at + listed, listed) <= 0)) return found;
+      const ms = toAnswer > 0 ? Math.min(LOOK_MS, toAnswer) : LAST_LOOK_MS;
       await waits.sleep(ms, 'a run whose start got no answer', stop);
     }
   }

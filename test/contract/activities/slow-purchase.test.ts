@@ -174,7 +174,10 @@ describe.concurrent('what runs on after its start', () => {
     expect(await totalsOf(world)).toMatchObject({ requests: 3, openMicros: 0, unknown: [], costMicros: 750_000 });
   });
 
-  it('is started once by whoever comes after one that died between its intent and its start', async () => {
+  it.each([
+    ['', 0],
+    [', whose clock was an hour ahead', 3_600_000],
+  ])('is started once by whoever comes after one that died between its intent and its start%s', async (_, ahead) => {
     const world = await open();
     await world.buy([ask('before')]);
     const { deps } = world;
@@ -188,7 +191,7 @@ describe.concurrent('what runs on after its start', () => {
       operation: 'agent',
       keys: [key],
       estimateMicros: 1,
-      deadline: Date.now(),
+      deadline: Date.now() + ahead,
     });
     await deps.journal.release(owner);
     expect(await totalsOf(world)).toMatchObject({ unknown: [{ keys: [key] }] });
