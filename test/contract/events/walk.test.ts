@@ -99,16 +99,37 @@ it('a backfill and a sync at once load everything once, and leave each other’s
   expect(backfill.watermark).toBeLessThanOrEqual(Date.parse('2025-01-20T00:00:00Z'));
 });
 
-it('mends on verification what the warehouse lacks', async () => {
-  await open();
-  await (await setting.backfill({ from, until: to })).result();
+/** Takes events out of the warehouse, as if they had not been listed yet. */
+async function remove(which: string): Promise<void> {
   await setting.query('SELECT 1 AS one');
   const { DuckDBInstance } = await import('@duckdb/node-api');
   const instance = await DuckDBInstance.create(setting.folder.into);
   const connection = await instance.connect();
-  await connection.run('DELETE FROM events WHERE hash(id) % 10 = 0');
+  await connection.run(`DELETE FROM events WHERE ${which}`);
   connection.closeSync();
   instance.closeSync();
+}
+
+it('a backfill without an end takes what showed up late, the next time: it reads the last 15 minutes again', async () => {
+  const at = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+  const since = at(60);
+  await open({ from: since, to: at(2) });
+  const backfill = async () => (await setting.backfill({ from: since })).result();
+  expect(await backfill()).toMatchObject({ phase: 'done', added: 1200 });
+  await remove(`created_at > TIMESTAMP '${at(10).slice(0, -1)}'`);
+  const late = 1200 - (await setting.ids()).size;
+  expect(late).toBeGreaterThan(50);
+  // The service tells its time in seconds, and perhaps the last one: within the same there is nothing more to read.
+  const read = Math.floor(Date.now() / 1000);
+  await expect.poll(() => Math.floor(Date.now() / 1000), soon).toBeGreaterThan(read + 1);
+  expect(await backfill()).toMatchObject({ phase: 'done', added: late });
+  expect((await setting.ids()).size).toBe(1200);
+});
+
+it('mends on verification what the warehouse lacks', async () => {
+  await open();
+  await (await setting.backfill({ from, until: to })).result();
+  await remove('hash(id) % 10 = 0');
   const lacking = 1200 - (await setting.ids()).size;
   expect(lacking).toBeGreaterThan(50);
   const summary = await (await setting.backfill({ from, until: to, verify: true })).result();
