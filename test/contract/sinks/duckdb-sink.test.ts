@@ -1,6 +1,15 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +18,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Sink, SinkBusy, SinkUnusable } from '../../../src/core/sink.js';
 import { createDuckDbSink, createWarehouses } from '../../../src/sinks/index.js';
-import { exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';
+import { batchOf, buySlice, exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';
 import { sinkContract } from '../../support/sinks/sink-contract.js';
 
 const here = fileURLToPath(new URL('../../support/sinks/', import.meta.url));
@@ -116,6 +125,32 @@ describe('a DuckDB file', () => {
     await others.close();
     expect(await sinks.open(file).rows.summary('brands-1')).toMatchObject({ success: 2 });
     await sinks.close();
+  });
+
+  it('takes the newest line of a unit where another line is too long to load all at once', async () => {
+    const file = newFile();
+    const sink = createDuckDbSink({ file });
+    const text = 'x'.repeat(17 * 1_048_576);
+    const service = new Service((url) => (url === 'https://b.com/' ? { result: { url, text } } : {}));
+    const staged = await stageText(dir, small);
+    await sink.openJob(staged.record, staged.files);
+    const [old = ''] = await buySlice(dir, sink, staged, 0, service);
+    writeFileSync(old, `${readFileSync(old, 'utf8').split('\n')[0]}\n`);
+    service.now += 60_000;
+    const [young = ''] = await buySlice(dir, sink, staged, 0, service);
+    for (const files of [
+      [young, old],
+      [old, young],
+    ]) {
+      await sink.load(batchOf(staged, 0, files));
+      await sink.close();
+      expect(await query(file, 'SELECT request_id, length(text) FROM enriched_rows ORDER BY row_number')).toEqual([
+        ['request-3', 22],
+        ['request-4', text.length],
+      ]);
+      await change(file, 'DELETE FROM row_store', 'DELETE FROM load_ledger');
+    }
+    await sink.close();
   });
 
   it('shows each job as a view of its own, with the columns of the user first', async () => {
