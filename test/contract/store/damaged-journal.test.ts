@@ -111,6 +111,24 @@ describe('a flipped bit in the journal', () => {
     expect(copies(dir).some((name) => name.endsWith('.units'))).toBe(true);
     expect(existsSync(join(dir, `${LINES}.mended`))).toBe(false);
   });
+
+  it('lets an answer that was bought again be, however often whoever asks is told to buy what is gone', async () => {
+    const dir = newDir();
+    await bookOfAllKinds(dir);
+    flip(dir, LINES, '"t":"answer"', 40, -1);
+    flip(dir, UNITS, `"${keyOf(4)}"`, -1);
+    const journal = await FileJournal.open(dir, { writes: true });
+    expect((await journal.claim([keyOf(4)], 'b', { rebuyBefore: Date.now() + 1 })).mine).toHaveLength(1);
+    const id = await journal.intend(intent('b', [4]));
+    await journal.land(id, { requestId: 'r', fetchedAt: Date.now(), units: [outcome(4, { costMicros: 1000 })] });
+    const told = { rebuyBefore: Date.now() + 60_000 };
+    expect((await journal.claim([keyOf(4)], 'c', told)).mine).toEqual([]);
+    await journal.close();
+    const again = await FileJournal.open(dir, { writes: true });
+    expect((await again.claim([keyOf(4)], 'd', told)).mine).toEqual([]);
+    expect((await again.read([keyOf(4)])).get(keyOf(4))?.request_id).toBe('r');
+    await again.close();
+  });
 });
 
 /** Flips a bit so many bytes behind the first (or last) occurrence of a text. */
