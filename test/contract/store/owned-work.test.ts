@@ -1,10 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Claim, JobEntries, JobEntry, OwnedWork } from '../../../src/core/job-entries.js';
 import { PgJobEntries } from '../../../src/store/postgres/pg-job-entries.js';
 import { FolderJobs } from '../../../src/worker/folder-jobs.js';
+import type { RuntimeConfig } from '../../../src/worker/runtime-types.js';
+import type { Store } from '../../../src/worker/store.js';
+import { WorkOwners } from '../../../src/worker/work-owners.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 
 const root = mkdtempSync(join(tmpdir(), 'searchflow-owned-'));
@@ -50,6 +54,14 @@ const joined = (one: Process, workflowId = 'w') =>
     owned: { workflowId, job: 'x', owners: [...(owned?.owners ?? []), one.owner()] } as OwnedWork,
   }));
 
+/** A command of such a process; every workflow goes on. */
+function commandOf(entries: Process): WorkOwners {
+  const workflow = { getHandle: () => ({ describe: async () => ({ status: { name: 'RUNNING' } }) }) };
+  const config = { say: () => undefined } as unknown as RuntimeConfig;
+  const store = { entries, shared: false } as unknown as Store;
+  return new WorkOwners(config, store, async () => ({ workflow }) as unknown as Client);
+}
+
 describe.each(Object.keys(kinds))('work that commands own, in a %s', (kind) => {
   const open = () => (kinds[kind] as (typeof kinds)[string])();
 
@@ -65,6 +77,25 @@ describe.each(Object.keys(kinds))('work that commands own, in a %s', (kind) => {
     await other.claim('w', () => ({ owned: null }));
     expect(await two.owned()).toEqual([]);
     two.close();
+  });
+
+  it('fault 63: stays its owner’s when a command that watched it ends, and passes to one that watches when its owner leaves', async () => {
+    const process = open();
+    const [one, two, three] = [await process(), await process(), await process()];
+    const [owner, watcher, heir] = [commandOf(one), commandOf(two), commandOf(three)];
+    const work = { workflowId: 'w', job: 'x' };
+    const claim = async (command: WorkOwners) => (await command.claim(work, () => ({}))).owner;
+    expect(await claim(owner)).toBeNull();
+    expect(await claim(watcher)).toEqual(one.owner());
+    expect(await claim(heir)).toEqual(one.owner());
+    await watcher.close();
+    expect(await owner.owned()).toMatchObject([work]);
+    expect(await heir.owned()).toEqual([]);
+    await owner.release('w');
+    expect(await heir.owned()).toMatchObject([work]);
+    await heir.release('w');
+    expect(await one.owned()).toEqual([]);
+    for (const each of [one, two, three]) each.close();
   });
 
   it('fault 61: of processes that claim at once each sees what the one before wrote, with the entry of its job', async () => {
