@@ -8,6 +8,7 @@ import { planData, planText } from '../../../src/cli/render/plan.js';
 import { settings } from '../../../src/cli/settings.js';
 import { pauseOf } from '../../../src/core/pause.js';
 import type { JobPlan } from '../../../src/worker/runtime-types.js';
+import { rowsWork } from '../../../src/worker/schedule-rows.js';
 import {
   fakeContext,
   fakeHandle,
@@ -73,6 +74,12 @@ describe('--max-cost', () => {
       await resume(fakeContext(runtime).context, 'brands', flags).catch(() => undefined);
     }
     expect(told).toEqual([{ maxCostDollars: 2 }, { maxCostDollars: 'none' }, {}]);
+  });
+
+  it.each([0, 5, 'none'] as const)('of %s is kept by a schedule: each of its runs may cost so much', (dollars) => {
+    const access = { config: { origin: 'x' }, shared: false } as Parameters<typeof rowsWork>[1];
+    expect(rowsWork(bounded(dollars), access).input).toMatchObject({ maxCostDollars: dollars });
+    expect(rowsWork(plan, access).input).not.toHaveProperty('maxCostDollars');
   });
 });
 
