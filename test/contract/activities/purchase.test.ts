@@ -94,6 +94,35 @@ describe('purchase', () => {
     });
   });
 
+  it('buys the other units of a request whose answer was lost once too often for one of them', async () => {
+    const s = await setting();
+    const fast = { ...s, random: () => -1.5 };
+    for (let lost = 0; lost < 3; lost++) {
+      await s.journal.claim([keyOf('u0')], 'before');
+      const intent = { owner: 'before', book: 'job/gen/000000', operation: 'contents', keys: [keyOf('u0')] };
+      const id = await s.journal.intend({ ...intent, estimateMicros: 1000, deadline: 0 });
+      await s.journal.miss(id, 'the answer was lost', 'maybe');
+      await s.journal.release('before');
+    }
+    let calls = 0;
+    const order = s.order(
+      async (batch) => {
+        if (++calls === 1) throw failure(cutOff);
+        return success(batch);
+      },
+      { units: units(3) },
+    );
+    expect(await createPurchase(fast)(order, s.control)).toMatchObject({
+      complete: true,
+      bought: 2,
+      unknownOutcomes: 1,
+    });
+    expect(s.sent).toEqual([
+      ['u0', 'u1', 'u2'],
+      ['u1', 'u2'],
+    ]);
+  });
+
   it('fails with the refusal of its one unit where the order says so', async () => {
     const s = await setting();
     const refused = s.order(() => Promise.reject(failure(answered(400, 'INVALID_REQUEST'))), {

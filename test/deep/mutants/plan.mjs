@@ -26,7 +26,10 @@ export const core = {
  */
 export const sample = {
   purchase: {
-    tests: ['test/contract/activities/{purchase*,slow-unit}.test.ts', 'test/unit/activities/purchase-*.test.ts'],
+    tests: [
+      'test/contract/activities/{purchase*,slow-unit,observed-prices,unrecognized-answers}.test.ts',
+      'test/unit/activities/purchase-*.test.ts',
+    ],
     files: [
       'src/activities/purchase.ts',
       'src/activities/attempt.ts',
