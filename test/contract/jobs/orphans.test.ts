@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FolderJobs } from '../../../src/worker/folder-jobs.js';
+import type { RuntimeConfig } from '../../../src/worker/runtime-types.js';
+import type { Store } from '../../../src/worker/store.js';
+import { startedByCommand, WorkOwners } from '../../../src/worker/work-owners.js';
+import { openTemporal } from '../../support/temporal.js';
+
+// No worker runs here: what becomes of work is decided without one.
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+const root = mkdtempSync(join(tmpdir(), 'searchflow-orphans-'));
+afterAll(async () => {
+  await temporal?.teardown();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const now = Promise.resolve();
+let folders = 0;
+
+/** A folder in which processes own work; each is named by what it says. */
+function openFolder() {
+  const dir = join(root, `f${++folders}`, 'jobs');
+  const taskQueue = `queue-${folders}`;
+  const process = () => {
+    const said: string[] = [];
+    const entries = new FolderJobs(dir);
+    const config = { taskQueue, say: (text: string) => said.push(text) } as unknown as RuntimeConfig;
+    const owners = new WorkOwners(config, { entries, shared: false } as unknown as Store, async () => temporal.client);
+    return { said, owners, owned: () => entries.owned(), die: () => entries.close() };
+  };
+  /** Starts a workflow; a command's has a memo that says so. */
+  const start = async (job: string, type = 'enrichCsv', memo: Record<string, unknown> = startedByCommand) => {
+    const workflowId = `searchflow-${job}-${folders}`;
+    const handle = await temporal.client.workflow.start(type, { workflowId, taskQueue, args: [{}], memo });
+    const end = async () => {
+      const { status } = await handle.describe();
+      const { events } = await handle.fetchHistory();
+      return { status: status.name, reason: events?.at(-1)?.workflowExecutionTerminatedEventAttributes?.reason };
+    };
+    return { work: { job, workflowId }, end };
+  };
+  return { process, start };
+}
+
+const RUNNING = { status: 'RUNNING', reason: undefined };
+const terminated = (why: string) => ({ status: 'TERMINATED', reason: `stopped: ${why}` });
+
+describe('fault 63: work whose command died', () => {
+  /** A job that a command started, and died. */
+  async function orphan() {
+    const folder = openFolder();
+    const { work, end } = await folder.start('big');
+    const dead = folder.process();
+    await dead.owners.claim(work, () => ({}));
+    return { ...folder, work, end, dead };
+  }
+
+  it('is ended by another command before it works, once, and named', async () => {
+    const { process, end, dead } = await orphan();
+    dead.die();
+    const [one, two] = [process(), process()];
+    await Promise.all([one.owners.settle('command'), two.owners.settle('command')]);
+    expect(await end()).toEqual(terminated('its command ended'));
+    expect([...one.said, ...two.said].filter((text) => text.startsWith('Stopped big: its command ended'))).toHaveLength(
+      1,
+    );
+    expect(await one.owned()).toEqual([]);
+  });
+
+  it('is left alone by another command while its own lives', async () => {
+    const { process, end } = await orphan();
+    const other = process();
+    await other.owners.settle('command');
+    expect(await end()).toEqual(RUNNING);
+    expect(other.said).toEqual([]);
+  });
+
+  it('is resumed by a worker, and belongs to the workers from then on', async () => {
+    const { process, end, dead } = await orphan();
+    dead.die();
+    const worker = process();
+    await worker.owners.settle('worker');
+    expect(await end()).toEqual(RUNNING);
+    expect(worker.said).toEqual(['Resuming big, whose command ended.']);
+    expect(await worker.owned()).toEqual([]);
+    const next = process();
+    await next.owners.settle('command');
+    expect(await end()).toEqual(RUNNING);
+    expect(next.said).toEqual([`Also running here, for schedules or other clients: big-${folders}.`]);
+  });
+
+  it('is resumed by the command that watched it, which stops it with itself', async () => {
+    const { process, end, dead, work } = await orphan();
+    const watcher = process();
+    expect((await watcher.owners.claim(work, () => ({}))).owner).not.toBeNull();
+    await watcher.owners.stop('its command was stopped', now);
+    expect(await end()).toEqual(RUNNING);
+    const heir = process();
+    await heir.owners.claim(work, () => ({}));
+    dead.die();
+    watcher.die();
+    await heir.owners.settle('command');
+    expect(heir.said).toEqual(['Resuming big, whose command ended.']);
+    await heir.owners.stop('its command was stopped', now);
+    expect(await end()).toEqual(terminated('its command was stopped'));
+    expect(() => heir.owners.check()).toThrow('The command was stopped');
+  });
+});
+
+it('a command that joins a schedule’s run only watches it, and one that closes keeps what runs', async () => {
+  const { process, start } = openFolder();
+  const [scheduled, own] = [await start('nightly', 'enrichCsv', {}), await start('mine')];
+  const command = process();
+  for (const { work } of [scheduled, own]) {
+    await command.owners.claim(work, () => ({}));
+    await command.owners.leaveToWorkers(work);
+  }
+  expect(await command.owners.owned()).toMatchObject([own.work]);
+  await command.owners.close();
+  expect(await command.owned()).toMatchObject([own.work]);
+  await temporal.client.workflow.getHandle(own.work.workflowId).terminate();
+  await command.owners.close();
+  expect(await command.owned()).toEqual([]);
+});
