@@ -45,7 +45,8 @@ export const sample = {
   },
   journal: {
     tests: [
-      'test/contract/store/file-journal.test.ts',
+      'test/contract/store/{file-journal,damaged-journal,missed-answers,observed-prices}.test.ts',
+      'test/unit/core/spend.test.ts',
       'test/contract/store/pg-{journal,journal-faults,journal-late,shared-work}.test.ts',
     ],
     files: [

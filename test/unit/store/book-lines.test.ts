@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { type BookLine, decodeLine, encodeLine, legibleLines } from '../../../src/store/book-lines.js';
+
+const intent = {
+  t: 'intent',
+  id: 'i1',
+  at: 5,
+  owner: 'me',
+  op: 'contents',
+  keys: ['k'],
+  est: 1000,
+  deadline: 9,
+} as const;
+const miss = { t: 'miss', id: 'i1', at: 7, why: 'the answer was lost', charged: 'maybe' } as const;
+const text = (line: object) => encodeLine(line as unknown as BookLine).slice(0, -1);
+/** The line with a checksum that is off by a bit. */
+const damaged = (line: object) => `${text(line)[0] === '0' ? '1' : '0'}${text(line).slice(1)}`;
+
+describe('a line of a book', () => {
+  it('is read back as it was written', () => {
+    expect(decodeLine(text(intent))).toEqual(intent);
+  });
+
+  it.each([
+    ['torn', text(intent).slice(0, -1)],
+    ['empty', ''],
+    ['only a checksum', text(intent).slice(0, 9)],
+    ['damaged', damaged(intent)],
+    ['without the space after its checksum', text(intent).replace(' ', '_')],
+  ])('that is %s is none', (_, line) => {
+    expect(decodeLine(line)).toBeNull();
+  });
+});
+
+describe('damaged text', () => {
+  it('gives the whole lines whose line feed was damaged', () => {
+    expect(legibleLines(`${text(intent)}?${text(miss)}`)).toEqual([intent, miss]);
+    expect(legibleLines(`${text(intent)}${text(miss)}`)).toEqual([intent, miss]);
+    expect(legibleLines(`torn"}${text(miss)}`)).toEqual([miss]);
+  });
+
+  it.each([intent, miss])('gives an intent or a miss that is whole but for its checksum: %j', (line) => {
+    expect(legibleLines(damaged(line))).toEqual([line]);
+  });
+
+  it.each([
+    { ...intent, id: 1 },
+    { ...intent, owner: null },
+    { ...intent, op: 2 },
+    { ...intent, keys: 'k' },
+    { ...intent, keys: [1] },
+    { ...intent, at: null },
+    { ...intent, est: 'x' },
+    { ...intent, deadline: null },
+    { ...miss, id: 1 },
+    { ...miss, at: null },
+    { ...miss, why: 1 },
+    { ...miss, charged: 'perhaps' },
+    { t: 'land', id: 'i1', at: 7 },
+    { id: 'i1' },
+  ])('gives nothing that is in doubt: %j', (line) => {
+    expect(legibleLines(damaged(line))).toEqual([]);
+  });
+
+  it.each(['', 'null', '00000000 null', '00000000 {"t":"intent"', '00000000 5'])('gives nothing of %j', (line) => {
+    expect(legibleLines(line)).toEqual([]);
+  });
+});
