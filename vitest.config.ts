@@ -31,7 +31,7 @@ const withServers = {
 const clocks = ['memory-limiter', 'pg-limiter'].map((file) => `test/contract/store/${file}.test.ts`);
 
 /** Test files of the unit tier that hold properties. */
-const propertyFiles = ['api', 'core', 'rows', 'monitors'].flatMap((room) =>
+const propertyFiles = ['api', 'core', 'rows', 'monitors', 'workflows'].flatMap((room) =>
   readdirSync(`test/unit/${room}`)
     .map((file) => `test/unit/${room}/${file}`)
     .filter((file) => readFileSync(file, 'utf8').includes('fast-check')),

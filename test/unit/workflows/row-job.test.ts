@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { EnrichCsvInput, StagedJob } from '../../../src/core/job.js';
+import { capOf, progressOf, type RowJobState } from '../../../src/workflows/row-job-state.js';
+import { SliceQueue, toRanges } from '../../../src/workflows/slice-set.js';
+
+describe('a queue of slices', () => {
+  const slices = fc.uniqueArray(fc.nat(60), { maxLength: 40 });
+
+  it('holds what it was made of, packed and in order', () => {
+    fc.assert(
+      fc.property(slices, (numbers) => {
+        const queue = new SliceQueue(toRanges(numbers));
+        expect(queue.numbers).toEqual(numbers.toSorted((a, b) => a - b));
+        expect(queue.size).toBe(numbers.length);
+        for (const [index, [from]] of queue.ranges.entries())
+          expect(from).toBeGreaterThan((queue.ranges[index - 1]?.[1] ?? -2) + 1);
+      }),
+    );
+  });
+
+  it('gives each slice once, the ones put back first and the ones put last at the end', () => {
+    fc.assert(
+      fc.property(slices, fc.array(fc.constantFrom('take', 'back', 'last')), (numbers, steps) => {
+        const queue = new SliceQueue(toRanges(numbers));
+        let left = numbers.toSorted((a, b) => a - b);
+        const taken: number[] = [];
+        for (const step of steps) {
+          if (step === 'take') {
+            expect(queue.take()).toBe(left[0]);
+            taken.push(...left.slice(0, 1));
+            left = left.slice(1);
+          } else {
+            const one = taken.pop();
+            if (one === undefined) continue;
+            if (step === 'back') queue.putBack(one);
+            else queue.putLast(one);
+            left = step === 'back' ? [one, ...left] : [...left, one];
+          }
+          // Also after the state has gone through a continue-as-new.
+          expect(new SliceQueue(queue.ranges).numbers).toEqual(left);
+          expect(queue.size).toBe(left.length);
+        }
+      }),
+    );
+  });
+});
+
+/** 100 rows in slices of 40. */
+const staged = { job: 'rows-1', rows: 100, slices: 3, rowsPerSlice: 40 } as StagedJob;
+const state = (changes: Partial<RowJobState> = {}) =>
+  ({
+    ...{ staged, paused: null, requests: 2, failed: 1, costMicros: 5, unknownOutcomes: 3 },
+    before: { requests: 0, costMicros: 1000, unknownOutcomes: 0 },
+    ...changes,
+  }) as RowJobState;
+
+describe('the cap of a run', () => {
+  it('counts from what the job had cost before it, money in flight included', () => {
+    expect(capOf(state({ maxCostMicros: 500 }))).toEqual({
+      spentBeforeMicros: 1000,
+      cap: { bookPrefix: 'rows-1/', limitMicros: 1500 },
+    });
+    const before = { ...state().before, committedMicros: 1200 };
+    expect(capOf(state({ before, maxCostMicros: 0 })).cap).toEqual({ bookPrefix: 'rows-1/', limitMicros: 1200 });
+  });
+
+  it('is none where none was given', () => {
+    expect(capOf(state())).toEqual({ spentBeforeMicros: 1000 });
+    expect(capOf(state({ maxCostMicros: null }))).toEqual({ spentBeforeMicros: 1000 });
+  });
+});
+
+describe('the progress of a job', () => {
+  const input = { input: 'rows.csv' } as EnrichCsvInput;
+
+  it('counts the rows of the slices that are loaded', () => {
+    const progress = (undone: readonly number[]) => progressOf(input, state(), undone, 'w');
+    expect(progress([0, 1, 2])).toMatchObject({ job: 'rows-1', rows: 100, rowsDone: 0, slices: 3, slicesDone: 0 });
+    expect(progress([2])).toMatchObject({ rowsDone: 80, slicesDone: 2 });
+    expect(progress([])).toMatchObject({ rowsDone: 100, slicesDone: 3, requests: 2, failed: 1, costMicros: 5 });
+  });
+
+  it('counts only the rows that are asked for', () => {
+    const limited = state({ staged: { ...staged, limit: 50 } });
+    expect(progressOf(input, limited, [1], 'w')).toMatchObject({ rows: 50, rowsDone: 40, slices: 2, slicesDone: 1 });
+  });
+
+  it('is nothing before there is a plan, under the name of its workflow', () => {
+    expect(progressOf(input, null, [], 'searchflow-rows-1')).toMatchObject({ job: 'rows-1', rows: 0, rowsDone: 0 });
+  });
+});
