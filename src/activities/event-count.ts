@@ -22,7 +22,7 @@ export class EventCount {
 
   /** Looks, where it is time to. Never rejects: the run does not depend on it. */
   async look(runId: string): Promise<void> {
-    if (this.#off || Date.now() < this.#next) return;
+    if (this.#off || performance.now() < this.#next) return;
     this.#next = Number.POSITIVE_INFINITY;
     try {
       const input = { id: runId, limit: PAGE, ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }) };
@@ -33,7 +33,7 @@ export class EventCount {
     } catch (error) {
       this.#off = isApiError(error) && !error.verdict.retry;
     } finally {
-      this.#next = Date.now() + EVERY_MS;
+      this.#next = performance.now() + EVERY_MS;
     }
   }
 }

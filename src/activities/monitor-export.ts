@@ -56,15 +56,15 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
       return beating(async () => {
         onlyFor(deps, step.origin);
         const { runs } = deps.monitors.warehouse(step);
-        const until = Date.now() + SLICE_MS;
+        const until = performance.now() + SLICE_MS;
         const { cancellationSignal } = Context.current();
         const { mark } = step;
-        for (let ids: readonly string[]; Date.now() < until; ) {
+        for (let ids: readonly string[]; performance.now() < until; ) {
           ids = await runs.unread(origin, mark, 10 * WIDTH);
           if (ids.length === 0) return { ...(await runs.counts(origin, mark)), complete: true };
           await pooled(ids, WIDTH, async (id) => {
             cancellationSignal.throwIfAborted();
-            if (Date.now() > until) return;
+            if (performance.now() > until) return;
             await exportRuns(deps, runs, mark, id);
             await runs.endRuns(origin, mark, id);
           });

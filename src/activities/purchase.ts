@@ -221,16 +221,15 @@ class Run {
 
   /** Reports progress, and ends the run where all that is left waits too long to sit through. */
   async #tick(): Promise<void> {
-    const now = Date.now();
     const { blockedUntil, blockReason } = await this.#deps.limiter.view();
-    const blockMs = blockedUntil === null ? 0 : blockedUntil - now;
+    const blockMs = blockedUntil === null ? 0 : blockedUntil - Date.now();
     let hold = Math.max(blockMs, this.#deps.health.holdMs);
     let why = blockMs > 0 ? blockReason : hold > 0 ? 'the service to recover' : null;
     const first = this.#waits.first;
     // Who waits behind another purchase of the job can't say how long.
     const known = first !== null && Number.isFinite(first.until);
     if (hold === 0 && known && this.#waits.size === this.#tasks.size) {
-      hold = first.until - now;
+      hold = first.until - performance.now();
       why = first.why;
     }
     const { landed, failed, costMicros, sending, running, queueing } = this.#tally;

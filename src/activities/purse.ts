@@ -152,7 +152,7 @@ export class Purse {
 
   async #nap(ms: number, ended: AbortSignal): Promise<void> {
     const nap = delay(ms, undefined, { signal: AbortSignal.any([this.#stop, ended]) }).catch(() => undefined);
-    await this.#wait(nap, Date.now() + ms);
+    await this.#wait(nap, performance.now() + ms);
     this.#stop.throwIfAborted();
   }
 

@@ -112,7 +112,7 @@ export class RunFollower<R> {
           end();
           reject(error);
         },
-        due: Date.now() + gap(Date.now() - startedAt),
+        due: performance.now() + gap(Date.now() - startedAt),
         failures: 0,
         missing: 0,
       };
@@ -128,7 +128,7 @@ export class RunFollower<R> {
     this.#looking = true;
     try {
       while (this.#runs.size > 0) {
-        const now = Date.now();
+        const now = performance.now();
         const next = Math.min(...[...this.#runs.values()].map((followed) => followed.due));
         // What is due a little later is looked at together with what is due now.
         const at = next + (this.#runs.size >= LIST_FROM ? TOGETHER_MS : 0);
@@ -200,7 +200,7 @@ export class RunFollower<R> {
   #goesOn(followed: Followed<R>, run: R): void {
     followed.failures = 0;
     followed.missing = 0;
-    followed.due = Date.now() + gap(Date.now() - followed.startedAt);
+    followed.due = performance.now() + gap(Date.now() - followed.startedAt);
     followed.look?.(run);
   }
 
@@ -225,7 +225,7 @@ export class RunFollower<R> {
       return;
     }
     const wait = backoffMs(followed.failures++, 1000, 30_000, Math.random());
-    followed.due = Date.now() + Math.max(error.facts.retryAfterMs ?? 0, wait);
+    followed.due = performance.now() + Math.max(error.facts.retryAfterMs ?? 0, wait);
   }
 
   #send<I, O>(endpoint: Endpoint<I, O>, input: I) {

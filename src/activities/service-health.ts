@@ -31,7 +31,7 @@ export class ServiceHealth {
   #wake = new AbortController();
   readonly #now: () => number;
 
-  constructor(now: () => number = Date.now) {
+  constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 

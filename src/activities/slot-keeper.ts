@@ -40,7 +40,7 @@ export class SlotKeeper<R> implements Places {
     signal.throwIfAborted();
     // The first start of this process waits for what runs already; later ones only have it looked at.
     const first = this.#readAt === Number.NEGATIVE_INFINITY;
-    if (Date.now() - this.#readAt > STALE_MS) {
+    if (performance.now() - this.#readAt > STALE_MS) {
       const read = this.#read();
       if (first) await read;
       else read.catch(unheard);
@@ -80,8 +80,8 @@ export class SlotKeeper<R> implements Places {
 
   async #stillWaiting(): Promise<boolean> {
     const until = this.#readAt + READ_MS;
-    while (this.#waiting > 0 && Date.now() < until) {
-      await new Promise((resolve) => setTimeout(resolve, Math.min(250, until - Date.now())).unref());
+    while (this.#waiting > 0 && performance.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, Math.min(250, until - performance.now())).unref());
     }
     return this.#waiting > 0;
   }
@@ -89,7 +89,7 @@ export class SlotKeeper<R> implements Places {
   #read(): Promise<SeenRuns | null> {
     this.#reading ??= this.#readNow().finally(() => {
       this.#reading = null;
-      this.#readAt = Date.now();
+      this.#readAt = performance.now();
     });
     return this.#reading;
   }

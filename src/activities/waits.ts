@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What somebody waits for; `until` in Unix ms, infinite where nobody can say. */
+/** What somebody waits for; `until` by `performance.now()`, infinite where nobody can say. */
 export interface Wait {
   readonly until: number;
   readonly why: string;
@@ -21,7 +21,7 @@ export class Waits {
 
   /** Waits so long. Rejects with the signal's reason when aborted. */
   async sleep(ms: number, why: string, signal: AbortSignal): Promise<void> {
-    await this.during(delay(ms, undefined, { signal }), why, Date.now() + ms);
+    await this.during(delay(ms, undefined, { signal }), why, performance.now() + ms);
   }
 
   /** Counts as waiting until the promise settles. */

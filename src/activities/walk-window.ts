@@ -33,7 +33,7 @@ export function createWalkWindow(deps: WalkDeps) {
 
   let lookedAt = Number.NEGATIVE_INFINITY;
   const looks = (): boolean => {
-    const now = Date.now();
+    const now = performance.now();
     if (now - lookedAt < LOOK_EVERY_MS) return false;
     lookedAt = now;
     return true;
@@ -50,7 +50,7 @@ export function createWalkWindow(deps: WalkDeps) {
       const { events = 0, added = 0, changed = 0 } = loaded?.() ?? {};
       return { ...state, events, added, changed };
     });
-    const until = Date.now() + SLICE_MS;
+    const until = performance.now() + SLICE_MS;
     try {
       onlyFor(deps, walk.origin);
       const warehouse = deps.events.warehouse(walk);
@@ -65,7 +65,7 @@ export function createWalkWindow(deps: WalkDeps) {
           careful: info.attempt > 1,
           splits,
           looks,
-          goesOn: () => Date.now() < until && !signal.aborted,
+          goesOn: () => performance.now() < until && !signal.aborted,
           told: (changes) => {
             state = { ...state, ...changes };
           },

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { RunFollower } from '../../../src/activities/run-follower.js';
 import { agentRunKind } from '../../../src/activities/run-kinds.js';
 import type { AgentRun } from '../../../src/api/agent-run-schemas.js';
@@ -100,6 +100,18 @@ describe('runs that are followed', () => {
     const world = await open([]);
     expect((await follow(world, 'gone')).run).toBeNull();
     expect(world.looks.length).toBe(3);
+  });
+
+  it('fault 49: are looked at on time though the clock goes back by an hour', async () => {
+    const world = await open(['a']);
+    const now = Date.now;
+    const followed = follow(world, 'a', undefined, () => {
+      vi.spyOn(Date, 'now').mockImplementation(() => now() - 3_600_000);
+      world.runs.set('a', 'completed');
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    expect((await followed).run?.status).toBe('completed');
+    expect(world.looks).toHaveLength(2);
   });
 
   it('outlast failures of looks', async () => {
