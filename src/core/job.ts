@@ -18,6 +18,9 @@ export const workflowNames = {
 export const signalNames = { pause: 'pause', resume: 'resume', handOver: 'handOver', stop: 'stop' } as const;
 export const queryNames = { progress: 'progress', holder: 'holder' } as const;
 
+/** The memo of workflows that our own code starts with an input it has checked, or kept from an earlier start. */
+export const startedByUs = { startedBy: 'searchflow' } as const;
+
 export const DEFAULT_TASK_QUEUE = 'searchflow';
 
 /**

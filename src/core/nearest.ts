@@ -3,9 +3,22 @@ const MOST_FAR = 4;
 
 /** The name that somebody may have meant who misspelt it; null where none is near. */
 export function nearest(misspelt: string, known: readonly string[]): string | null {
-  const near = known.map((name) => ({ name, far: distance(misspelt, name) })).sort((a, b) => a.far - b.far)[0];
+  const same = known.find((name) => sameName(name, misspelt));
+  if (same !== undefined) return same;
+  const near = known
+    .map((name) => ({ name, far: distance(misspelt, name) }))
+    // With as many changes as letters any name becomes any other.
+    .filter(({ name, far }) => far < Math.max(name.length, misspelt.length))
+    .sort((a, b) => a.far - b.far)[0];
   return near && near.far <= MOST_FAR ? near.name : null;
 }
+
+/** Whether two names differ only as languages spell them: `max_cost_dollars` and `maxCostDollars`. */
+export function sameName(one: string, other: string): boolean {
+  return plain(one) === plain(other);
+}
+
+const plain = (name: string): string => name.replace(/[-_ ]/g, '').toLowerCase();
 
 /** Insertions and deletions from one text to the other; a replacement is both, so that `KEY` is nearer to `API_KEY` than to `QPS`. */
 function distance(from: string, to: string): number {

@@ -36,6 +36,12 @@ export interface BackfillEventsInput extends EventWalkOptions {
   readonly scheduled?: boolean;
 }
 
+/** A sentence that says what is wrong with the stretch of a backfill; null where nothing is. */
+export function stretchProblem({ from, until }: BackfillEventsInput): string | null {
+  if (from === undefined || until === undefined || Date.parse(from) <= Date.parse(until)) return null;
+  return `from must not be later than until (got ${from} and ${until}).`;
+}
+
 /** Input of a page walk: one of the fronts, and its own. */
 export type WalkInput =
   | ({ readonly kind: 'sync' } & SyncEventsInput)

@@ -1,4 +1,5 @@
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy, type ScheduleSpec } from '@temporalio/client';
+import { startedByUs } from '../core/job.js';
 import { monitorWorkflows } from '../core/monitor-names.js';
 import { minutesOf, type QuietHours, type Weekday } from '../core/quiet-hours.js';
 import type { QuietInput, QuietOutcome } from '../core/quiet-input.js';
@@ -117,6 +118,7 @@ export class QuietControl {
       workflowId,
       taskQueue: this.#config.taskQueue,
       args: [input],
+      memo: startedByUs,
       workflowIdConflictPolicy: 'USE_EXISTING',
     });
     return new FlowHandle<never, QuietOutcome>(this.#client, workflowId).result();

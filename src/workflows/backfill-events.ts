@@ -1,7 +1,8 @@
 import { continueAsNew } from '@temporalio/workflow';
-import type { BackfillEventsInput, WalkSummary } from '../core/walk-job.js';
+import { type BackfillEventsInput, stretchProblem, type WalkSummary } from '../core/walk-job.js';
 import { pageWalk } from './page-walk.js';
 import type { PageWalkState } from './page-walk-state.js';
+import { publicInput } from './public-input.js';
 
 /**
  * `backfillEvents`: webset events of a stretch of time into a warehouse (interface section 4.8), in many windows at once. It has
@@ -11,5 +12,8 @@ import type { PageWalkState } from './page-walk-state.js';
  * argument is its own, for continuing as new.
  */
 export async function backfillEvents(input: BackfillEventsInput, state?: PageWalkState): Promise<WalkSummary> {
-  return pageWalk({ kind: 'backfill', ...input }, state, (next) => continueAsNew<typeof backfillEvents>(input, next));
+  const checked = publicInput('backfillEvents', [input], { carried: state, also: stretchProblem });
+  return pageWalk({ ...checked, kind: 'backfill' }, state, (next) =>
+    continueAsNew<typeof backfillEvents>(checked, next),
+  );
 }

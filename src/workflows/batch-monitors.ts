@@ -36,6 +36,7 @@ import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../core/monitor-names
 import { messageOf, toWorkflowFailure } from './failures.js';
 import { given } from './given.js';
 import { bulkPolicy, slicePolicy } from './policies.js';
+import { publicInput } from './public-input.js';
 
 const progressQuery = defineQuery<BatchProgress>(queryNames.progress);
 const approveUpdate = defineUpdate<BatchProgress, [Decision]>(monitorUpdates.approve);
@@ -60,8 +61,7 @@ export interface BatchState {
  * Fails with `NoProgress` where calls affect nothing new. The second argument is its own, for continuing as new.
  */
 export async function batchMonitors(input: BatchMonitorsInput, carried?: BatchState): Promise<BatchSummary> {
-  const problem = batchProblem(input);
-  if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'BadInput');
+  publicInput('batchMonitors', [input], { carried, also: batchProblem });
   const { action, filter, limit = DEFAULT_BATCH_LIMIT, into = DEFAULT_MONITOR_WAREHOUSE, host, by, origin } = input;
   const { firstExecutionRunId: run, workflowId } = workflowInfo();
   const job = jobOfWorkflow(workflowId);

@@ -3,6 +3,7 @@ import type { Activities } from '../activities/index.js';
 import type { CreatedMonitorResult, CreateMonitorInput, MadeMonitor } from '../core/monitor-create.js';
 import { failureOf, toWorkflowFailure } from './failures.js';
 import { bulkPolicy, slicePolicy } from './policies.js';
+import { publicInput } from './public-input.js';
 
 const { makeMonitor } = proxyActivities<Activities>(slicePolicy);
 const { findMadeMonitors } = proxyActivities<Activities>(bulkPolicy);
@@ -15,7 +16,7 @@ const LOOK_AFTER = ['2s', '10s'] as const;
  * metadata key of ours and adopted; only where there is none it is made again. See `CreateMonitorInput`.
  */
 export async function createMonitor(input: CreateMonitorInput): Promise<CreatedMonitorResult> {
-  const step = { ...input, key: workflowInfo().firstExecutionRunId };
+  const step = { ...publicInput('createMonitor', [input]), key: workflowInfo().firstExecutionRunId };
   try {
     for (let lost = 0; ; lost++) {
       const one = await made();

@@ -1,5 +1,6 @@
 import { continueAsNew } from '@temporalio/workflow';
 import type { EnrichCsvInput, JobSummary } from '../core/job.js';
+import { publicInput } from './public-input.js';
 import { type RowJobState, rowJob } from './row-job.js';
 
 /**
@@ -11,5 +12,7 @@ import { type RowJobState, rowJob } from './row-job.js';
  * The second argument is its own, for continuing as new.
  */
 export async function enrichCsv(input: EnrichCsvInput, state?: RowJobState): Promise<JobSummary> {
-  return rowJob(input, state, (nextInput, nextState) => continueAsNew<typeof enrichCsv>(nextInput, nextState));
+  return rowJob(publicInput('enrichCsv', [input], { carried: state }), state, (nextInput, nextState) =>
+    continueAsNew<typeof enrichCsv>(nextInput, nextState),
+  );
 }

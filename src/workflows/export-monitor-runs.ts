@@ -1,6 +1,5 @@
 import {
   ActivityFailure,
-  ApplicationFailure,
   defineQuery,
   proxyActivities,
   setCurrentDetails,
@@ -15,6 +14,7 @@ import { DEFAULT_MONITOR_WAREHOUSE } from '../core/monitor-names.js';
 import { toWorkflowFailure } from './failures.js';
 import { given } from './given.js';
 import { bulkPolicy } from './policies.js';
+import { publicInput } from './public-input.js';
 
 const progressQuery = defineQuery<MonitorExport>(queryNames.progress);
 const { exportMonitors, exportRunSlice } = proxyActivities<Activities>(bulkPolicy);
@@ -24,10 +24,15 @@ const { exportMonitors, exportRunSlice } = proxyActivities<Activities>(bulkPolic
  * from the newest run to the last known one, and again the runs that had not come to their end; run again it loads what is
  * new. Start it by name with plain JSON, see `ExportMonitorRunsInput`.
  */
-export async function exportMonitorRuns(input: ExportMonitorRunsInput = {}): Promise<MonitorExport> {
-  const { filter = {}, into = DEFAULT_MONITOR_WAREHOUSE, host, origin } = input;
-  const problem = filterProblem(filter);
-  if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'BadInput');
+export async function exportMonitorRuns(input?: ExportMonitorRunsInput): Promise<MonitorExport> {
+  const {
+    filter = {},
+    into = DEFAULT_MONITOR_WAREHOUSE,
+    host,
+    origin,
+  } = publicInput('exportMonitorRuns', [input ?? {}], {
+    also: (checked) => filterProblem(checked.filter ?? {}),
+  });
   const step = { ...given({ origin, host }), into, mark: workflowInfo().firstExecutionRunId };
   let progress: MonitorExport = { into, monitors: 0, read: 0, added: 0, again: 0, results: 0 };
   setHandler(progressQuery, () => progress);

@@ -1,9 +1,11 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { ActivityFailure, ApplicationFailure, executeChild, proxyActivities, sleep } from '@temporalio/workflow';
+import { ActivityFailure, executeChild, proxyActivities, sleep } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.js';
+import { startedByUs } from '../core/job.js';
 import { type QuietInput, type QuietOutcome, quietProblem } from '../core/quiet-input.js';
 import { toWorkflowFailure } from './failures.js';
 import { bulkPolicy } from './policies.js';
+import { publicInput } from './public-input.js';
 
 /** One that is cancelled is over when nothing of it is on its way any more: whoever removes the hours puts back what it did. */
 const { takeQuietTurn } = proxyActivities<Activities>({
@@ -20,13 +22,14 @@ const MOST_AGAIN_MS = 30_000;
  * whichever schedule started it, late or twice. See `QuietInput`.
  */
 export async function quietMonitors(input: QuietInput): Promise<QuietOutcome> {
-  refuse(input);
+  publicInput('quietMonitors', [input], { also: quietProblem });
   const { origin = '', into } = input;
   for (let wait = AGAIN_MS; ; wait = Math.min(2 * wait, MOST_AGAIN_MS)) {
     try {
       return await executeChild<typeof quietTurn>('quietTurn', {
         workflowId: `searchflow-quiet-turn-${origin}-${into}`,
         args: [input],
+        memo: startedByUs,
       });
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
@@ -37,15 +40,10 @@ export async function quietMonitors(input: QuietInput): Promise<QuietOutcome> {
 
 /** `quietTurn`: one turn of quiet hours, the only one of its memory at its time. */
 export async function quietTurn(input: QuietInput): Promise<QuietOutcome> {
-  refuse(input);
+  publicInput('quietTurn', [input], { also: quietProblem });
   try {
     return await takeQuietTurn({ ...input, now: input.now ?? Date.now() });
   } catch (error) {
     throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
   }
-}
-
-function refuse(input: QuietInput): void {
-  const problem = quietProblem(input);
-  if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'BadInput');
 }

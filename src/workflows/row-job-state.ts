@@ -1,6 +1,5 @@
 import type { Spent } from '../activities/job.js';
 import {
-  defaultSchemes,
   type EnrichCsvInput,
   type JobProgress,
   jobOfWorkflow,
@@ -82,18 +81,3 @@ export const boundOf = (dollars: MaxCost | undefined): number | null => toMicros
 /** Whether it is none or an amount; what is neither must not be taken for none. */
 export const isBound = (dollars: MaxCost | undefined): boolean =>
   dollars === undefined || dollars === 'none' || boundOf(dollars) !== null;
-
-/** A sentence that says what is wrong with the input of a job, or null. What is no number must not be taken for none. */
-export function rowJobProblem({
-  maxCostDollars,
-  refreshAfterMs,
-  limit = 1,
-  defaultScheme = 'none',
-}: EnrichCsvInput): string | null {
-  if (!Number.isInteger(limit) || limit < 1) return `limit must be a whole number of rows from 1 (got ${limit})`;
-  if (!defaultSchemes.includes(defaultScheme))
-    return `defaultScheme must be one of ${defaultSchemes.join(', ')} (got ${defaultScheme})`;
-  if (!isBound(maxCostDollars)) return `maxCostDollars: ${maxCostDollars} is no amount of dollars`;
-  if (refreshAfterMs === undefined || refreshAfterMs >= 0) return null;
-  return `refreshAfterMs: ${refreshAfterMs} is no number of milliseconds`;
-}

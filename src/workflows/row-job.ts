@@ -1,6 +1,5 @@
 import {
   ActivityFailure,
-  ApplicationFailure,
   allHandlersFinished,
   CancellationScope,
   condition,
@@ -28,7 +27,7 @@ import { detailsText } from './details-text.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
 import { bulkPolicy, slicePolicy } from './policies.js';
 import { planRowJob } from './row-job-plan.js';
-import { boundOf, capOf, isBound, progressOf, type RowJobState, rowJobProblem } from './row-job-state.js';
+import { boundOf, capOf, isBound, progressOf, type RowJobState } from './row-job-state.js';
 import { SliceQueue } from './slice-set.js';
 
 export type { RowJobState } from './row-job-state.js';
@@ -49,8 +48,6 @@ export async function rowJob(
   carried: RowJobState | undefined,
   again: AnotherRun,
 ): Promise<JobSummary> {
-  const problem = rowJobProblem(input);
-  if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'BadInput');
   // With its state in hand, because a signal may be waiting for its handler.
   const job = new RowJob(input, carried, again);
   setHandler(progressQuery, () => job.progress());

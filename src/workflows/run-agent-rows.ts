@@ -1,6 +1,7 @@
 import { continueAsNew } from '@temporalio/workflow';
 import { type AgentRowsInput, toEnrichInput } from '../core/agent-rows.js';
 import type { JobSummary } from '../core/job.js';
+import { publicInput } from './public-input.js';
 import { type RowJobState, rowJob } from './row-job.js';
 
 /**
@@ -11,7 +12,8 @@ import { type RowJobState, rowJob } from './row-job.js';
  * The second argument is its own, for continuing as new.
  */
 export async function runAgentRows(input: AgentRowsInput, state?: RowJobState): Promise<JobSummary> {
-  return rowJob(toEnrichInput(input), state, ({ staged }, nextState) =>
-    continueAsNew<typeof runAgentRows>(staged ? { ...input, staged } : input, nextState),
+  const checked = publicInput('runAgentRows', [input], { carried: state });
+  return rowJob(toEnrichInput(checked), state, ({ staged }, nextState) =>
+    continueAsNew<typeof runAgentRows>(staged ? { ...checked, staged } : checked, nextState),
   );
 }

@@ -3,6 +3,7 @@ import type { Activities } from '../activities/index.js';
 import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../core/agent-run.js';
 import { failureOf } from './failures.js';
 import { slicePolicy } from './policies.js';
+import { publicInput } from './public-input.js';
 import { asWorkflowFailure, RunView, runToEnd } from './run-to-end.js';
 
 const { agentRun, endAgentRun, deleteAgentRun } = proxyActivities<Activities>(slicePolicy);
@@ -19,7 +20,8 @@ const stoppable = ['max', 'ultra'];
  * workflow then completes with what that cost.
  */
 export async function runAgent(request: AgentRequest, options: RunAgentOptions = {}): Promise<AgentRunResult> {
-  const { maxDurationSeconds, deleteAfter, ...call } = options;
+  publicInput('runAgent', [request, options]);
+  const { maxDurationSeconds, deleteAfter, ...call } = options ?? {};
   const step = { request, call, askedAt: workflowInfo().startTime.getTime() };
   const most = maxDurationSeconds === undefined ? {} : { untilAgeMs: maxDurationSeconds * 1000 };
   const view = new RunView('Agent run');

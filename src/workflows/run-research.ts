@@ -3,6 +3,7 @@ import type { Activities } from '../activities/index.js';
 import type { ResearchResult, RunResearchOptions } from '../core/agent-run.js';
 import type { Json } from '../core/json.js';
 import { slicePolicy } from './policies.js';
+import { publicInput } from './public-input.js';
 import { asWorkflowFailure, RunView, runToEnd } from './run-to-end.js';
 
 const { researchRun } = proxyActivities<Activities>(slicePolicy);
@@ -17,7 +18,8 @@ export async function runResearch(
   request: { readonly [field: string]: Json },
   options: RunResearchOptions = {},
 ): Promise<ResearchResult> {
-  const step = { request, call: options, askedAt: workflowInfo().startTime.getTime() };
+  publicInput('runResearch', [request, options]);
+  const step = { request, call: options ?? {}, askedAt: workflowInfo().startTime.getTime() };
   try {
     const result = await runToEnd(new RunView('Research task'), (sliceMs) => researchRun({ ...step, sliceMs }));
     // Its time is never up.

@@ -6,9 +6,11 @@ import {
   executeChild,
   setCurrentDetails,
 } from '@temporalio/workflow';
+import { startedByUs } from '../core/job.js';
 import { pauseOf } from '../core/pause.js';
 import type { ScheduledJobInput, ScheduledOutcome } from '../core/schedule.js';
 import { failureOf, messageOf } from './failures.js';
+import { publicInput } from './public-input.js';
 
 /**
  * `scheduledJob`: one run of a schedule. Runs a job as it would be run by hand, under the id that it always has, and never waits for
@@ -17,7 +19,7 @@ import { failureOf, messageOf } from './failures.js';
  * Start it by name with plain JSON, see `ScheduledJobInput`. Cancelling it cancels the job: paid calls in flight land.
  */
 export async function scheduledJob(input: ScheduledJobInput): Promise<ScheduledOutcome> {
-  const { schedule, workflow, workflowId } = input;
+  const { schedule, workflow, workflowId } = publicInput('scheduledJob', [input]);
   const ended = (phase: ScheduledOutcome['phase'], message: string | null, summary: ScheduledOutcome['summary']) => {
     setCurrentDetails(`**${schedule}**: ${phase}${message === null ? '' : `\n\n${message}`}`);
     return { schedule, phase, message, summary };
@@ -27,6 +29,7 @@ export async function scheduledJob(input: ScheduledJobInput): Promise<ScheduledO
     const summary = await executeChild(workflow, {
       workflowId,
       args: [{ ...input.input, scheduled: true }],
+      memo: startedByUs,
       // A run that is terminated lets what was paid for land.
       parentClosePolicy: 'REQUEST_CANCEL',
     });

@@ -2,6 +2,7 @@ import { continueAsNew } from '@temporalio/workflow';
 import type { SyncEventsInput, WalkSummary } from '../core/walk-job.js';
 import { pageWalk } from './page-walk.js';
 import type { PageWalkState } from './page-walk-state.js';
+import { publicInput } from './public-input.js';
 
 /**
  * `syncEvents`: webset events since the last run into a warehouse (interface section 4.8), up to a minute before the service's
@@ -11,5 +12,6 @@ import type { PageWalkState } from './page-walk-state.js';
  * workflow id: two at once load nothing twice, but read it twice. The second argument is its own, for continuing as new.
  */
 export async function syncEvents(input: SyncEventsInput, state?: PageWalkState): Promise<WalkSummary> {
-  return pageWalk({ kind: 'sync', ...input }, state, (next) => continueAsNew<typeof syncEvents>(input, next));
+  const checked = publicInput('syncEvents', [input], { carried: state });
+  return pageWalk({ ...checked, kind: 'sync' }, state, (next) => continueAsNew<typeof syncEvents>(checked, next));
 }

@@ -1,6 +1,7 @@
 import { condition, defineQuery, setHandler } from '@temporalio/workflow';
 import { queryNames } from '../core/job.js';
 import type { WorkerHolder } from '../core/presence.js';
+import { publicInput } from './public-input.js';
 
 const holderQuery = defineQuery<WorkerHolder>(queryNames.holder);
 
@@ -9,6 +10,7 @@ const holderQuery = defineQuery<WorkerHolder>(queryNames.holder);
  * living worker alone, so another one that asks knows whether it may take the queue. Ended from outside.
  */
 export async function workerPresence(holder: WorkerHolder): Promise<void> {
+  publicInput('workerPresence', [holder]);
   setHandler(holderQuery, () => holder);
   await condition(() => false);
 }

@@ -135,7 +135,9 @@ describe('runAgent', () => {
         () => null,
         (error: Error) => error.cause,
       );
-    expect(await failure(run({ query: '' }))).toMatchObject({ type: 'InvalidRequest' });
+    expect(await failure(run({ query: '' }))).toMatchObject({ type: 'BadInput' });
+    const ofAnotherType = { query: 'q', metadata: { a: 1 } } as unknown as AgentRequest;
+    expect(await failure(run(ofAnotherType))).toMatchObject({ type: 'InvalidRequest' });
     service.next({
       what: 'start',
       how: 'status',

@@ -115,7 +115,7 @@ it('is taken from a workflow of any client, whose progress counts the rows that 
   expect(await job.progress()).toMatchObject({ rows: 25, rowsDone: 25 });
   const refused = await setting.begin(rows, { limit: 0 });
   await expect(refused.result()).rejects.toMatchObject({
-    cause: { message: 'limit must be a whole number of rows from 1 (got 0)' },
+    cause: { type: 'BadInput', message: expect.stringContaining('limit must be a whole number of at least 1 (got 0)') },
   });
 });
 

@@ -179,7 +179,7 @@ it('a run says which rows it is of, and leaves the job complete for whoever runs
   const { summary } = await run();
   const { memo } = await temporal.client.workflow.getHandle(workflowId).describe();
   const entry = JSON.parse(readFileSync(join(setting.config.stateDir, 'jobs', `${summary.job}.json`), 'utf8'));
-  expect(memo).toEqual({ generation: entry.completed });
+  expect(memo).toEqual({ generation: entry.completed, startedBy: 'searchflow' });
   expect(entry.completed).toMatch(/^[0-9a-f]{12}$/);
   expect(await folder.query('SELECT generation, scheduled, phase FROM searchflow_runs')).toEqual([
     { generation: entry.completed, scheduled: true, phase: 'done' },

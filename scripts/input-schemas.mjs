@@ -1,0 +1,50 @@
+import { z } from 'zod';
+
+/** The JSON Schemas of each workflow's arguments, from their zod schemas. */
+function schemasOf(workflowInputs) {
+  return Object.fromEntries(
+    Object.entries(workflowInputs).map(([workflow, args]) => [
+      workflow,
+      args.map((schema) => plain(z.toJSONSchema(schema))),
+    ]),
+  );
+}
+
+/** One type each, without what says nothing: the dialect of each, and the bounds of every whole number. */
+function plain(schema) {
+  if (Array.isArray(schema)) return schema.map(plain);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const kept = Object.entries(schema).filter(
+    ([name, value]) => name !== '$schema' && Math.abs(value) !== Number.MAX_SAFE_INTEGER,
+  );
+  const { type, ...rest } = Object.fromEntries(kept.map(([name, value]) => [name, plain(value)]));
+  if (type === undefined) return rest;
+  return Array.isArray(type) ? { anyOf: type.map((one) => ({ type: one, ...rest })) } : { type, ...rest };
+}
+
+/** The module that workflows read: texts, because each workflow has modules of its own and needs one of them. */
+export function schemasModule(workflowInputs) {
+  const rows = Object.entries(schemasOf(workflowInputs)).map(
+    ([workflow, args]) => `  ${workflow}:\n    ${quoted(JSON.stringify(args))},\n`,
+  );
+  return `// Written by scripts/make-input-schemas.mjs from src/api/workflow-inputs.ts; change that one.
+
+/** What each workflow takes from whoever starts it: JSON Schemas, one for each argument, as JSON. */
+export const inputSchemas: { readonly [workflow: string]: string } = {
+${rows.join('')}};
+`;
+}
+
+const quoted = (json) => `'${json.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+
+/** The same for programs in other languages. */
+export function schemasDoc(workflowInputs) {
+  const $schema = 'https://json-schema.org/draft/2020-12/schema';
+  const workflows = Object.fromEntries(
+    Object.entries(schemasOf(workflowInputs)).map(([workflow, args]) => [
+      workflow,
+      { type: 'array', prefixItems: args },
+    ]),
+  );
+  return `${JSON.stringify({ $schema, $defs: workflows }, null, 2)}\n`;
+}

@@ -1,0 +1,8 @@
+// node scripts/make-input-schemas.mjs: writes what workflows check their input by, and docs/workflow-inputs.json, from the built zod schemas.
+import { writeFileSync } from 'node:fs';
+import { workflowInputs } from '../dist/api/workflow-inputs.js';
+import { schemasDoc, schemasModule } from './input-schemas.mjs';
+import { inRoot } from './root.mjs';
+
+writeFileSync(inRoot('src', 'core', 'input-schemas.ts'), schemasModule(workflowInputs));
+writeFileSync(inRoot('docs', 'workflow-inputs.json'), schemasDoc(workflowInputs));

@@ -1,0 +1,258 @@
+import { z } from 'zod';
+import type { AgentRowsInput } from '../core/agent-rows.js';
+import type { AgentRequest, RunAgentOptions, RunResearchOptions } from '../core/agent-run.js';
+import { defaultSchemes, type EnrichCsvInput, type StagedJob } from '../core/job.js';
+import type { Freshness } from '../core/journal.js';
+import { type BatchMonitorsInput, type Decision, MAX_BATCH_LIMIT, monitorActions } from '../core/monitor-batch.js';
+import { type MonitorCall, monitorOperations } from '../core/monitor-call.js';
+import type { CreateMonitorInput } from '../core/monitor-create.js';
+import type { ExportMonitorRunsInput } from '../core/monitor-export.js';
+import type { MonitorFilter } from '../core/monitor-filter.js';
+import type { WorkerHolder } from '../core/presence.js';
+import { type QuietHours, weekdays } from '../core/quiet-hours.js';
+import type { QuietInput } from '../core/quiet-input.js';
+import { rowOperations } from '../core/row-operation.js';
+import type { ScheduledJobInput } from '../core/schedule.js';
+import type { BackfillEventsInput, SyncEventsInput } from '../core/walk-job.js';
+
+/** The schemas of all fields of a type: one that is forgotten, or that the type does not have, does not compile. */
+type Fields<T> = { readonly [Name in keyof T]-?: z.ZodType };
+
+const text = z.string().min(1);
+const anyText = z.string();
+const flag = z.boolean();
+const count = (most?: number) => (most === undefined ? z.int().min(1) : z.int().min(1).max(most));
+const moment = z.number();
+const milliseconds = z.number().min(0);
+/** An ISO date; `format` is checked by `Date.parse`. */
+const date = z.string().meta({ format: 'date-time' });
+/** Fields that go to the service as they are. */
+const open = z.looseObject({});
+const dollars = z.number().min(0);
+/** Null is refused: it is what JSON makes of a number gone wrong, and must not be taken for no bound. */
+const maxCost = z.union([dollars, z.literal('none')]);
+
+const freshness = z.strictObject({
+  freshAfter: moment.optional(),
+  retryTags: z.array(anyText).optional(),
+  retryBefore: moment.optional(),
+  rebuyBefore: moment.optional(),
+} satisfies Fields<Freshness>);
+
+/** State of our own: fields of other versions are left alone. */
+const staged = z.looseObject({
+  job: text,
+  name: anyText,
+  origin: text,
+  operation: text,
+  input: text,
+  into: text,
+  columns: z.array(anyText),
+  unitColumn: anyText.nullable(),
+  options: open,
+  batch: count(),
+  generation: text,
+  rows: z.int().min(0),
+  slices: z.int().min(0),
+  rowsPerSlice: count(),
+  window: count(),
+  stageDir: text,
+} satisfies Partial<Fields<StagedJob>>);
+
+const rows = {
+  input: text,
+  into: text.nullable().optional(),
+  csv: text.nullable().optional(),
+  job: text.nullable().optional(),
+  delimiter: z.string().length(1).nullable().optional(),
+  freshness: freshness.nullable().optional(),
+  refreshAfterMs: milliseconds.optional(),
+  retryFailed: flag.optional(),
+  maxCostDollars: maxCost.optional(),
+  rowsPerRun: count(100).optional(),
+  origin: text.optional(),
+  host: text.optional(),
+  scheduled: flag.optional(),
+  staged: staged.optional(),
+};
+
+const enrichCsv = z.strictObject({
+  ...rows,
+  // A job that is resumed names none where its rows have none.
+  urlColumn: anyText.nullable().optional(),
+  defaultScheme: z.enum(defaultSchemes).optional(),
+  operation: z.enum(rowOperations).optional(),
+  template: open.optional(),
+  variant: text.optional(),
+  options: open.nullable().optional(),
+  batch: count(100).nullable().optional(),
+  limit: count().optional(),
+} satisfies Fields<EnrichCsvInput>);
+
+const runAgentRows = z.strictObject({
+  ...rows,
+  query: text,
+  outputSchema: open.nullable().optional(),
+  effort: text.optional(),
+  systemPrompt: anyText.optional(),
+  dataSources: z.array(open).optional(),
+  request: open.optional(),
+} satisfies Fields<AgentRowsInput>);
+
+/** What the service knows of a request; other names pass through. */
+type Known<T> = { [Name in keyof T as string extends Name ? never : Name]: T[Name] };
+
+const agentRequest = z.looseObject({
+  query: text,
+  systemPrompt: anyText.nullable().optional(),
+  input: open.nullable().optional(),
+  outputSchema: open.nullable().optional(),
+  effort: text.optional(),
+  budget: open.nullable().optional(),
+  previousRunId: text.nullable().optional(),
+  metadata: open.nullable().optional(),
+  dataSources: z.array(open).nullable().optional(),
+} satisfies Fields<Known<AgentRequest>>);
+
+const bought = {
+  refreshAfterMs: milliseconds.optional(),
+  maxCostDollars: dollars.optional(),
+};
+
+const runAgentOptions = z.strictObject({
+  ...bought,
+  beta: z.array(text).optional(),
+  extraHeaders: z.record(z.string(), z.string()).optional(),
+  maxDurationSeconds: z.number().positive().optional(),
+  deleteAfter: flag.optional(),
+} satisfies Fields<RunAgentOptions>);
+
+const runResearchOptions = z.strictObject({
+  ...bought,
+  variant: text.optional(),
+} satisfies Fields<RunResearchOptions>);
+
+const walk = {
+  into: text.optional(),
+  host: text.optional(),
+  types: z.array(text).nullable().optional(),
+  parallel: count().optional(),
+  origin: text.optional(),
+  scheduled: flag.optional(),
+};
+
+const syncEvents = z.strictObject(walk satisfies Fields<SyncEventsInput>);
+const backfillEvents = z.strictObject({
+  ...walk,
+  from: date.optional(),
+  until: date.optional(),
+  verify: flag.optional(),
+} satisfies Fields<BackfillEventsInput>);
+
+const filter = z.strictObject({
+  status: text.optional(),
+  name: text.optional(),
+  metadata: z.record(z.string(), z.string()).optional(),
+} satisfies Fields<MonitorFilter>);
+
+const decision = z.strictObject({ by: text, why: anyText.optional() } satisfies Fields<Decision>);
+
+const batchMonitors = z.strictObject({
+  origin: text.optional(),
+  action: z.enum(monitorActions),
+  filter,
+  limit: count(MAX_BATCH_LIMIT).optional(),
+  into: text.optional(),
+  host: text.optional(),
+  by: anyText.nullable().optional(),
+  approval: z.union([decision, z.enum(['wait', 'none'])]).optional(),
+  approvalWithinMs: milliseconds.optional(),
+} satisfies Fields<BatchMonitorsInput>);
+
+const exportMonitorRuns = z.strictObject({
+  origin: text.optional(),
+  filter: filter.optional(),
+  into: text.optional(),
+  host: text.optional(),
+  // Schedules give it to all that they run.
+  scheduled: flag.optional(),
+} satisfies Fields<ExportMonitorRunsInput & { readonly scheduled?: boolean }>);
+
+const monitorCall = z.strictObject({
+  origin: text.optional(),
+  operation: z.enum(monitorOperations),
+  input: open,
+} satisfies Fields<MonitorCall>);
+
+const createMonitor = z.strictObject({
+  origin: text.optional(),
+  definition: open,
+  secretFile: text.optional(),
+  host: text.optional(),
+} satisfies Fields<CreateMonitorInput>);
+
+const day = z.enum(weekdays);
+const hours = z.strictObject({
+  tz: text,
+  from: text,
+  until: text,
+  days: z.array(day).min(1),
+  untilDay: day.nullable(),
+} satisfies Fields<QuietHours>);
+
+const turn = {
+  origin: text.optional(),
+  name: text,
+  into: text,
+  host: text.optional(),
+  now: moment.optional(),
+};
+const quiet = z.union([
+  z.strictObject({ ...turn, hours, filter, restore: z.literal(false).optional() } satisfies Fields<QuietInput>),
+  // What quiet hours paused is put back, whatever they say of which.
+  z.strictObject({
+    ...turn,
+    hours: z.unknown().optional(),
+    filter: z.unknown().optional(),
+    restore: z.literal(true),
+  } satisfies Fields<QuietInput>),
+]);
+
+const scheduled = {
+  schedule: text,
+  when: anyText.optional(),
+  workflowId: text,
+};
+const scheduledJob = z.discriminatedUnion('workflow', [
+  z.strictObject({
+    ...scheduled,
+    workflow: z.literal('enrichCsv'),
+    input: enrichCsv,
+  } satisfies Fields<ScheduledJobInput>),
+  z.strictObject({ ...scheduled, workflow: z.literal('syncEvents'), input: syncEvents }),
+  z.strictObject({ ...scheduled, workflow: z.literal('exportMonitorRuns'), input: exportMonitorRuns }),
+]);
+
+/** Workers of other versions stand on the queue, too. */
+const workerPresence = z.looseObject({
+  host: text,
+  pid: z.int(),
+} satisfies Partial<Fields<WorkerHolder>>);
+
+/** What each workflow takes from whoever starts it: one schema for each argument. */
+export const workflowInputs = {
+  enrichCsv: [enrichCsv],
+  runAgentRows: [runAgentRows],
+  runAgent: [agentRequest, runAgentOptions],
+  runResearch: [open, runResearchOptions],
+  syncEvents: [syncEvents],
+  backfillEvents: [backfillEvents],
+  exportMonitorRuns: [exportMonitorRuns],
+  batchMonitors: [batchMonitors],
+  createMonitor: [createMonitor],
+  monitorCall: [monitorCall],
+  quietMonitors: [quiet],
+  quietTurn: [quiet],
+  scheduledJob: [scheduledJob],
+  workerPresence: [workerPresence],
+} as const satisfies { readonly [workflow: string]: readonly z.ZodType[] };

@@ -1,0 +1,223 @@
+import { inputSchemas } from './input-schemas.js';
+import { nearest, sameName } from './nearest.js';
+
+/** The part of JSON Schema that inputs of workflows are written in. */
+export interface InputSchema {
+  readonly type?: string;
+  readonly properties?: { readonly [field: string]: InputSchema };
+  readonly required?: readonly string[];
+  readonly additionalProperties?: false | InputSchema;
+  readonly items?: InputSchema;
+  readonly anyOf?: readonly InputSchema[];
+  readonly oneOf?: readonly InputSchema[];
+  readonly enum?: readonly (string | boolean)[];
+  readonly const?: string | boolean;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly format?: string;
+}
+
+/** More problems than these say nothing new. */
+const MOST_PROBLEMS = 10;
+/** Letters of a value or name that are shown. */
+const MOST_SHOWN = 60;
+
+/**
+ * Sentences that say what is wrong with the arguments of a workflow, a sentence for each field. `strict`: unknown fields are wrong,
+ * too; what other versions of this program hand on may have some. Pure.
+ */
+export function inputProblems(workflow: string, args: readonly unknown[], strict: boolean): readonly string[] {
+  const schemas: readonly InputSchema[] = JSON.parse(inputSchemas[workflow] ?? '[]');
+  const check = new Check(workflow, strict);
+  schemas.forEach((schema, index) => {
+    const others = index === 0 ? Object.keys(schemas[1]?.properties ?? {}) : [];
+    check.value(args[index] ?? {}, schema, index === 0 ? '' : 'options', others);
+  });
+  return check.more > 0 ? [...check.problems, `There are ${check.more} more problems.`] : check.problems;
+}
+
+class Check {
+  readonly problems: string[] = [];
+  /** Problems that are not told. */
+  more = 0;
+
+  constructor(
+    readonly workflow: string,
+    readonly strict: boolean,
+  ) {}
+
+  /** `elsewhere`: fields that belong to the options beside this object. */
+  value(value: unknown, schema: InputSchema, path: string, elsewhere: readonly string[] = []): void {
+    const branches = schema.anyOf ?? schema.oneOf;
+    if (branches) {
+      const meant = branchOf(value, branches);
+      if (meant) this.value(value, meant, path, elsewhere);
+      else this.#wrong(value, schema, path);
+    } else if (!isOfType(value, schema) || !isInRange(value, schema)) this.#wrong(value, schema, path);
+    else if (Array.isArray(value)) {
+      const { items } = schema;
+      if (items) for (const [index, item] of value.entries()) this.value(item, items, `${path}[${index}]`);
+    } else if (isObject(value)) this.#object(value, schema, path, elsewhere);
+  }
+
+  #object(value: Fields, schema: InputSchema, path: string, elsewhere: readonly string[]): void {
+    const { properties = {}, required = [], additionalProperties } = schema;
+    const known = Object.keys(properties);
+    for (const [field, own] of Object.entries(value)) {
+      const place = pathOf(path, short(field));
+      if (Object.hasOwn(properties, field)) this.value(own, properties[field] as InputSchema, place);
+      else if (additionalProperties === false) this.#unknown(field, place, path, known);
+      else {
+        const meant = known.find((name) => sameName(name, field));
+        const other = elsewhere.find((name) => sameName(name, field));
+        if (this.strict && meant) this.#unknown(field, place, path, [meant]);
+        else if (this.strict && other)
+          this.#tell(() => `${place} belongs to the options, the second argument of ${this.workflow}, as ${other}.`);
+        else if (additionalProperties?.type) this.value(own, additionalProperties, place);
+      }
+    }
+    for (const field of required)
+      if (!Object.hasOwn(value, field))
+        this.#tell(() => `${pathOf(path, field)} is missing: ${phraseOf(properties[field] ?? {})} is needed.`);
+  }
+
+  /** The value of such a field is never shown: it may be a secret under another name. */
+  #unknown(field: string, place: string, path: string, known: readonly string[]): void {
+    if (!this.strict) return;
+    this.#tell(() => {
+      const near = nearest(short(field), known);
+      const help = near === null ? `its fields are ${known.join(', ')}.` : `did you mean ${pathOf(path, near)}?`;
+      return `${place} is not a field of ${path === '' ? this.workflow : path}; ${help}`;
+    });
+  }
+
+  #wrong(value: unknown, schema: InputSchema, path: string): void {
+    this.#tell(() => `${path === '' ? 'The input' : path} must be ${phraseOf(schema)} (got ${shown(value)}).`);
+  }
+
+  #tell(sentence: () => string): void {
+    if (this.problems.length < MOST_PROBLEMS) this.problems.push(sentence());
+    else this.more++;
+  }
+}
+
+type Fields = { readonly [field: string]: unknown };
+
+const pathOf = (path: string, field: string): string => (path === '' ? field : `${path}.${field}`);
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The branch that a value is meant for, by its type and then by the field that tells them apart; null where nothing tells. */
+function branchOf(value: unknown, branches: readonly InputSchema[]): InputSchema | null {
+  const ofType = branches.filter((branch) => isOfType(value, branch));
+  const [first] = ofType;
+  if (ofType.length <= 1 || !first || !isObject(value)) return first ?? null;
+  const isMeant = ({ properties = {}, required = [] }: InputSchema) =>
+    Object.entries(properties).every(([field, { const: only }]) => {
+      const isLeftOut = value[field] === undefined && !required.includes(field);
+      return only === undefined || isLeftOut || value[field] === only;
+    });
+  return ofType.find(isMeant) ?? withAllValues(ofType, first);
+}
+
+/** One of the branches that asks for any of their constants, so that the sentence names them all. */
+function withAllValues(branches: readonly InputSchema[], first: InputSchema): InputSchema {
+  const properties = Object.entries(first.properties ?? {}).map(([field, schema]): [string, InputSchema] => {
+    if (schema.const === undefined) return [field, schema];
+    const all = branches.map((branch) => branch.properties?.[field]?.const).filter((one) => one !== undefined);
+    return [field, { type: 'string', enum: all }];
+  });
+  // What else is in it depends on which of them it is.
+  const told = properties.map(([field, schema]): [string, InputSchema] => [field, schema.enum ? schema : {}]);
+  return { ...first, properties: Object.fromEntries(told) };
+}
+
+function isOfType(value: unknown, { type, enum: values, const: only }: InputSchema): boolean {
+  if (values && typeof value === 'string' && type === 'string') return true;
+  if (only !== undefined) return value === only;
+  switch (type) {
+    case undefined:
+      return true;
+    case 'null':
+      return value === null;
+    case 'array':
+      return Array.isArray(value);
+    case 'object':
+      return isObject(value);
+    case 'integer':
+      return Number.isInteger(value);
+    case 'number':
+      return typeof value === 'number' && Number.isFinite(value);
+    case 'boolean':
+      return typeof value === 'boolean';
+    default:
+      return typeof value === 'string';
+  }
+}
+
+function isInRange(value: unknown, schema: InputSchema): boolean {
+  const { enum: values, minimum, maximum, exclusiveMinimum, minLength = 0, maxLength, minItems = 0, format } = schema;
+  if (typeof value === 'number')
+    return (
+      (minimum === undefined || value >= minimum) &&
+      (maximum === undefined || value <= maximum) &&
+      (exclusiveMinimum === undefined || value > exclusiveMinimum)
+    );
+  if (Array.isArray(value)) return value.length >= minItems;
+  if (typeof value !== 'string') return true;
+  if (values) return values.includes(value);
+  if (value.length < minLength || (maxLength !== undefined && value.length > maxLength)) return false;
+  return format !== 'date-time' || !Number.isNaN(Date.parse(value));
+}
+
+/** What a schema asks for: `a whole number from 1 to 100`. */
+function phraseOf(schema: InputSchema): string {
+  const { type, enum: values, const: only, minimum, maximum, exclusiveMinimum } = schema;
+  const { minLength = 0, maxLength, minItems = 0, items, format } = schema;
+  const branches = schema.anyOf ?? schema.oneOf;
+  if (branches) return [...new Set(branches.map(phraseOf))].join(' or ');
+  if (only !== undefined) return JSON.stringify(only);
+  if (values) return `one of ${values.join(', ')}`;
+  const range =
+    minimum !== undefined && maximum !== undefined
+      ? ` from ${minimum} to ${maximum}`
+      : minimum !== undefined
+        ? ` of at least ${minimum}`
+        : exclusiveMinimum !== undefined
+          ? ` above ${exclusiveMinimum}`
+          : '';
+  switch (type) {
+    case 'integer':
+      return `a whole number${range}`;
+    case 'number':
+      return `a number${range}`;
+    case 'string':
+      if (format === 'date-time') return 'a date such as 2025-01-31T00:00:00Z';
+      if (maxLength === 1) return 'one character';
+      return minLength > 0 ? 'a text that is not empty' : 'a text';
+    case 'boolean':
+      return 'true or false';
+    case 'array':
+      return `a list${minItems > 0 ? ' that is not empty' : ''}${items?.type === 'string' ? ' of texts' : ''}`;
+    case 'object':
+      return 'an object';
+    default:
+      return type ?? 'a value';
+  }
+}
+
+/** A wrong value for a person. A text with an address in it may hold a password. */
+function shown(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
+  if (isObject(value)) return 'an object';
+  if (typeof value !== 'string') return String(value);
+  if (/:\/\/|@/.test(value)) return 'a text that is not shown';
+  return `"${short(value)}"`;
+}
+
+const short = (text: string): string => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);

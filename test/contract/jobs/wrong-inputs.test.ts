@@ -1,0 +1,281 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ApplicationFailure } from '@temporalio/common';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inputProblems } from '../../../src/core/check-input.js';
+import { answer, type RawServer, rawServer } from '../../support/api/raw-server.js';
+import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { type Host, startHost } from '../../support/jobs/host.js';
+import { openTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+let server: RawServer;
+let host: Host;
+const folder = new Folder();
+const taskQueue = folder.dir;
+
+beforeAll(async () => {
+  temporal = await openTemporal();
+  server = await rawServer((_request, socket) => socket.write(answer(401, '{"error":"no such key"}')));
+  folder.write(plainRows(4));
+  host = await startHost(temporal, folder.config(server.url));
+});
+afterAll(async () => {
+  await host?.stop();
+  await server?.close();
+  await temporal?.teardown();
+  folder.remove();
+});
+
+const { input, into } = folder;
+const rows = { input, into };
+const agents = { input, into, query: 'Who leads {{name}}?' };
+const some = { name: 'daily' };
+const batch = { action: 'pause', filter: some, into };
+const hours = { tz: 'Europe/Berlin', from: '20:00', until: '07:00', days: ['mon'], untilDay: null };
+const quiet = { name: 'nights', hours, filter: some, into };
+const scheduled = { schedule: 'daily', workflow: 'enrichCsv', workflowId: 'searchflow-rows', input: rows };
+const staged = { job: 'rows-1', name: 'rows', origin: 'sandbox' };
+
+type Case = readonly [workflow: string, args: readonly unknown[], message: RegExp];
+
+const cases: readonly Case[] = [
+  ['enrichCsv', [], /input is missing: a text that is not empty is needed\./],
+  ['enrichCsv', [null], /input is missing/],
+  ['enrichCsv', [{}], /input is missing/],
+  ['enrichCsv', [5], /The input must be an object \(got 5\)\./],
+  ['enrichCsv', ['rows.csv'], /The input must be an object \(got "rows\.csv"\)\./],
+  ['enrichCsv', [[rows]], /The input must be an object \(got a list\)\./],
+  ['enrichCsv', [{ input: 5 }], /input must be a text that is not empty \(got 5\)\./],
+  ['enrichCsv', [{ ...rows, input: '' }], /input must be a text that is not empty \(got ""\)\./],
+  ['enrichCsv', [{ ...rows, input: null }], /input must be .* \(got null\)\./],
+  [
+    'enrichCsv',
+    [{ ...rows, max_cost_dollars: 0.01 }],
+    /max_cost_dollars is not a field of enrichCsv; did you mean maxCostDollars\?$/,
+  ],
+  ['enrichCsv', [{ ...rows, url_column: 'site' }], /url_column is not .* did you mean urlColumn\?/],
+  [
+    'enrichCsv',
+    [{ ...rows, zzzzzzzzz: 'secret-value' }],
+    /zzzzzzzzz is not a field of enrichCsv; its fields are input, into,/,
+  ],
+  ['enrichCsv', [{ ...rows, batch: 0 }], /batch must be a whole number from 1 to 100 \(got 0\)\./],
+  ['enrichCsv', [{ ...rows, batch: '10' }], /batch must be a whole number from 1 to 100 or null \(got "10"\)\./],
+  ['enrichCsv', [{ ...rows, batch: 1000 }], /batch must be a whole number from 1 to 100 \(got 1000\)\./],
+  ['enrichCsv', [{ ...rows, batch: 1.5 }], /batch must be a whole number .* \(got 1\.5\)\./],
+  ['enrichCsv', [{ ...rows, limit: 0 }], /limit must be a whole number of at least 1 \(got 0\)\./],
+  ['enrichCsv', [{ ...rows, limit: null }], /limit must be .* \(got null\)\./],
+  [
+    'enrichCsv',
+    [{ ...rows, maxCostDollars: Number.NaN }],
+    /maxCostDollars must be a number of at least 0 or "none" \(got null\)\./,
+  ],
+  ['enrichCsv', [{ ...rows, maxCostDollars: -1 }], /maxCostDollars must be a number of at least 0 \(got -1\)\./],
+  ['enrichCsv', [{ ...rows, maxCostDollars: '5' }], /maxCostDollars must be .* \(got "5"\)\./],
+  ['enrichCsv', [{ ...rows, operation: 'serach' }], /operation must be one of contents, search, .* \(got "serach"\)\./],
+  ['enrichCsv', [{ ...rows, defaultScheme: 'ftp' }], /defaultScheme must be one of https, http, none \(got "ftp"\)\./],
+  ['enrichCsv', [{ ...rows, template: 'text' }], /template must be an object \(got "text"\)\./],
+  ['enrichCsv', [{ ...rows, options: ['text'] }], /options must be an object or null \(got a list\)\./],
+  ['enrichCsv', [{ ...rows, into: 5 }], /into must be .* \(got 5\)\./],
+  ['enrichCsv', [{ ...rows, into: ['postgres://me:hidden@host/db'] }], /into must be .* \(got a list\)\./],
+  ['enrichCsv', [{ ...rows, delimiter: 'tab' }], /delimiter must be one character \(got "tab"\)\./],
+  ['enrichCsv', [{ ...rows, refreshAfterMs: -5 }], /refreshAfterMs must be a number of at least 0 \(got -5\)\./],
+  ['enrichCsv', [{ ...rows, retryFailed: 'yes' }], /retryFailed must be true or false \(got "yes"\)\./],
+  [
+    'enrichCsv',
+    [{ ...rows, freshness: { retryTag: ['A'] } }],
+    /freshness\.retryTag is not a field of freshness; did you mean freshness\.retryTags\?/,
+  ],
+  ['enrichCsv', [{ ...rows, staged: {} }], /staged\.job is missing/],
+  [
+    'enrichCsv',
+    [{ ...rows, staged: { ...staged, columns: 'url' } }],
+    /staged\.columns must be a list of texts \(got "url"\)\./,
+  ],
+  ['enrichCsv', [rows, { version: 1 }], /enrichCsv takes one argument/],
+  ['enrichCsv', [{ ...rows, batch: 0, limit: 0 }], /batch must be .*\. limit must be /],
+  ['runAgentRows', [{}], /input is missing.*query is missing/],
+  ['runAgentRows', [null], /input is missing/],
+  ['runAgentRows', [{ ...agents, query: ['a'] }], /query must be a text that is not empty \(got a list\)\./],
+  ['runAgentRows', [{ ...agents, rowsPerRun: 101 }], /rowsPerRun must be a whole number from 1 to 100 \(got 101\)\./],
+  [
+    'runAgentRows',
+    [{ ...agents, output_schema: {} }],
+    /output_schema is not a field of runAgentRows; did you mean outputSchema\?/,
+  ],
+  ['runAgentRows', [{ ...agents, dataSources: 'all' }], /dataSources must be a list \(got "all"\)\./],
+  ['runAgentRows', [{ ...agents, maxCostDolars: 1 }], /did you mean maxCostDollars\?/],
+  ['runAgent', [], /query is missing/],
+  ['runAgent', ['Who leads Acme?'], /The input must be an object/],
+  ['runAgent', [{ query: '' }], /query must be a text that is not empty/],
+  ['runAgent', [{ query: 'q', output_schema: {} }], /output_schema is not .* did you mean outputSchema\?/],
+  [
+    'runAgent',
+    [{ query: 'q', max_cost_dollars: 1 }],
+    /max_cost_dollars belongs to the options, the second argument of runAgent, as maxCostDollars\./,
+  ],
+  ['runAgent', [{ query: 'q' }, { maxCost: 1 }], /options\.maxCost is not a field of options; /],
+  [
+    'runAgent',
+    [{ query: 'q' }, { maxCostDollars: '1' }],
+    /options\.maxCostDollars must be a number of at least 0 \(got "1"\)\./,
+  ],
+  [
+    'runAgent',
+    [{ query: 'q' }, { maxDurationSeconds: 0 }],
+    /options\.maxDurationSeconds must be a number above 0 \(got 0\)\./,
+  ],
+  ['runAgent', [{ query: 'q' }, 5], /options must be an object \(got 5\)\./],
+  ['runAgent', [{ query: 'q' }, { extraHeaders: { a: 5 } }], /options\.extraHeaders\.a must be a text \(got 5\)\./],
+  ['runResearch', ['question'], /The input must be an object/],
+  ['runResearch', [{ maxCostDollars: 1 }], /maxCostDollars belongs to the options, the second argument of runResearch/],
+  ['runResearch', [{ query: 'q' }, { refreshAfterMs: 'never' }], /options\.refreshAfterMs must be a number/],
+  ['syncEvents', [5], /The input must be an object \(got 5\)\./],
+  ['syncEvents', [{ into: 5 }], /into must be a text that is not empty \(got 5\)\./],
+  ['syncEvents', [{ into, parallel: 0 }], /parallel must be a whole number of at least 1 \(got 0\)\./],
+  [
+    'syncEvents',
+    [{ into, types: 'webset.created' }],
+    /types must be a list of texts or null \(got "webset\.created"\)\./,
+  ],
+  ['syncEvents', [{ into, types: [5] }], /types\[0\] must be a text that is not empty \(got 5\)\./],
+  ['syncEvents', [{ into, from: '2025-01-01' }], /from is not a field of syncEvents/],
+  [
+    'backfillEvents',
+    [{ into, from: 'yesterday' }],
+    /from must be a date such as 2025-01-31T00:00:00Z \(got "yesterday"\)\./,
+  ],
+  ['backfillEvents', [{ into, from: 20250101 }], /from must be a date/],
+  ['backfillEvents', [{ into, from: '2025-02-01', until: '2025-01-01' }], /from must not be later than until/],
+  ['backfillEvents', [{ into, verfy: true }], /verfy is not .* did you mean verify\?/],
+  ['exportMonitorRuns', [5], /The input must be an object/],
+  ['exportMonitorRuns', [{ filter: 'daily' }], /filter must be an object \(got "daily"\)\./],
+  [
+    'exportMonitorRuns',
+    [{ into, filter: { metdata: {} } }],
+    /filter\.metdata is not a field of filter; did you mean filter\.metadata\?/,
+  ],
+  ['exportMonitorRuns', [{ into: ['x'] }], /into must be .* \(got a list\)\./],
+  ['batchMonitors', [null], /action is missing: one of pause, unpause, delete is needed\. filter is missing/],
+  ['batchMonitors', [{ ...batch, action: 'stop' }], /action must be one of pause, unpause, delete \(got "stop"\)\./],
+  ['batchMonitors', [{ ...batch, filter: {} }], /all monitors at once are never meant/],
+  ['batchMonitors', [{ ...batch, limit: 501 }], /limit must be a whole number from 1 to 500 \(got 501\)\./],
+  ['batchMonitors', [{ ...batch, approval: 'maybe' }], /approval must be one of wait, none \(got "maybe"\)\./],
+  ['batchMonitors', [{ ...batch, approval: { who: 'Bob' } }], /approval\.by is missing/],
+  [
+    'batchMonitors',
+    [{ ...batch, approvalWithinMs: '1 day' }],
+    /approvalWithinMs must be a number of at least 0 \(got "1 day"\)\./,
+  ],
+  ['createMonitor', [{}], /definition is missing: an object is needed\./],
+  ['createMonitor', [{ definition: {}, secret_file: 'a' }], /did you mean secretFile\?/],
+  ['createMonitor', ['monitor'], /The input must be an object/],
+  ['monitorCall', [{}], /operation is missing.*input is missing/],
+  ['monitorCall', [{ operation: 'dropMonitor', input: {} }], /operation must be one of getMonitor, /],
+  ['monitorCall', [{ operation: 'getMonitor', input: 'id' }], /input must be an object \(got "id"\)\./],
+  ['quietMonitors', [{}], /name is missing/],
+  ['quietMonitors', [{ ...quiet, hours: 'nights' }], /hours must be an object \(got "nights"\)\./],
+  [
+    'quietMonitors',
+    [{ ...quiet, hours: { ...hours, days: ['monday'] } }],
+    /hours\.days\[0\] must be one of mon, .* \(got "monday"\)\./,
+  ],
+  ['quietMonitors', [{ ...quiet, filter: { metadata: {} } }], /all monitors at once/],
+  ['quietMonitors', [{ ...quiet, restore: 'yes' }], /restore must be one of .* \(got "yes"\)\./],
+  ['quietTurn', [{}], /name is missing/],
+  ['scheduledJob', [{}], /workflow is missing: one of enrichCsv, syncEvents, exportMonitorRuns is needed\./],
+  [
+    'scheduledJob',
+    [{ ...scheduled, workflow: 'runAgent' }],
+    /workflow must be one of enrichCsv, .* \(got "runAgent"\)\./,
+  ],
+  [
+    'scheduledJob',
+    [{ ...scheduled, input: { ...rows, max_cost_dollars: 1 } }],
+    /input\.max_cost_dollars is not a field of input; did you mean input\.maxCostDollars\?/,
+  ],
+  ['scheduledJob', [{ ...scheduled, workflowId: '' }], /workflowId must be a text that is not empty/],
+  ['workerPresence', [{}], /host is missing.*pid is missing/],
+];
+
+/** Every file below a folder, with what shows that it was written. */
+function filesIn(dir: string): string[] {
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => `${path} ${statSync(path).size} ${statSync(path).mtimeMs}`)
+    .sort();
+}
+
+describe('a wrong input', () => {
+  it('is refused by its workflow at once and for good, with a sentence for each field, and nothing is written or sent', async () => {
+    const before = filesIn(folder.dir);
+    const started = await Promise.all(
+      cases.map(async ([workflow, args, message], index) => {
+        const workflowId = `wrong-${index}`;
+        const handle = await temporal.client.workflow.start(workflow, { workflowId, taskQueue, args: [...args] });
+        return { handle, what: `${workflow} ${JSON.stringify(args)}`, message };
+      }),
+    );
+    const ends = await Promise.all(
+      started.map(async ({ handle, what, message }) => {
+        const cause = await handle.result().then(
+          () => null,
+          (error: Error) => error.cause as Partial<ApplicationFailure>,
+        );
+        const { events } = await handle.fetchHistory();
+        return { what, message, cause, events: events ?? [] };
+      }),
+    );
+    for (const { what, message, cause, events } of ends) {
+      expect.soft({ what, type: cause?.type, told: cause?.message, forGood: cause?.nonRetryable }).toEqual({
+        what,
+        type: 'BadInput',
+        told: expect.stringMatching(message),
+        forGood: true,
+      });
+      expect.soft(cause?.message).not.toMatch(/hidden|secret-value/);
+      const tried = events.filter(
+        (event) => event.activityTaskScheduledEventAttributes ?? event.workflowTaskFailedEventAttributes,
+      );
+      expect.soft([what, tried]).toEqual([what, []]);
+    }
+    expect(filesIn(folder.dir)).toEqual(before);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('is at least sixty different ones, over every workflow', () => {
+    const workflows = new Set(cases.map(([workflow]) => workflow));
+    expect(cases.length).toBeGreaterThanOrEqual(60);
+    expect(workflows.size).toBe(14);
+  });
+});
+
+describe('a field of another version', () => {
+  const run = {
+    schedule: 'tolerant',
+    workflow: 'syncEvents',
+    workflowId: 'searchflow-tolerant',
+    input: { into, later: 1 },
+  };
+
+  it('is refused from a client, and left alone in the run of a schedule of the command', async () => {
+    expect(inputProblems('scheduledJob', [run], true)).toEqual([
+      'input.later is not a field of input; its fields are into, host, types, parallel, origin, scheduled.',
+    ]);
+    const schedule = await temporal.client.schedule.create({
+      scheduleId: 'searchflow-schedule-tolerant',
+      spec: {},
+      action: { type: 'startWorkflow', workflowType: 'scheduledJob', workflowId: 'scheduled', taskQueue, args: [run] },
+    });
+    await schedule.trigger();
+    const first = async () => (await schedule.describe()).info.recentActions[0]?.action.workflow;
+    await expect.poll(first, { timeout: 10_000 }).toBeDefined();
+    const started = await first();
+    const handle = temporal.client.workflow.getHandle(started?.workflowId as string, started?.firstExecutionRunId);
+    expect(await handle.result()).toMatchObject({ phase: 'stopped', message: expect.stringMatching(/key/) });
+    await schedule.delete();
+  });
+});
