@@ -46,8 +46,9 @@ export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWa
       return beating(async () => {
         onlyFor(deps, input.origin);
         const walk = walkOf(deps, input);
-        await deps.noteWalk(walk, Context.current().info.workflowExecution?.workflowId ?? '');
+        // One that can't be leaves no trace.
         const warehouse = deps.events.warehouse(walk);
+        await deps.noteWalk(walk, Context.current().info.workflowExecution?.workflowId ?? '');
         const known = await warehouse.stream(walk);
         if (known && known.pending.length > 0) return opened(walk, known, true);
         if (known && isOver(input, known)) return opened(walk, known, false);

@@ -60,3 +60,8 @@ export function exitCodeOfFailure(error: unknown): ExitCode {
   }
   return exitCodes.failed;
 }
+
+/** Bad input of any kind: one clear sentence (or several lines), nothing was bought. The command ends with exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}

@@ -11,6 +11,8 @@ export async function findJob(entries: JobEntries, job: string): Promise<JobEntr
   if (found.length > 1) {
     throw new UsageError(`More than one job is called ${job}: ${ids(found)}. Give one of these`);
   }
+  // One whose entry is damaged is said to be so.
+  await entries.get(job);
   throw new UsageError(`There is no job ${job} here${all.length > 0 ? `; there are ${ids(all)}` : ''}`);
 }
 

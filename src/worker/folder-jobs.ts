@@ -1,45 +1,16 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { z } from 'zod';
 import type { Claim, Claimed, JobEntries, JobEntry, OwnedWork, Owner, WalkEntry } from '../core/job-entries.js';
 import { makeFolder } from '../files/make-folder.js';
 import { withLock } from '../files/process-lock.js';
 import { writeDurably } from '../files/write-durably.js';
+import { KeptEntries } from '../store/kept-entries.js';
 import { OwnerLocks } from '../store/owner-locks.js';
 import { UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 
-const entrySchema = z.object({
-  staged: z.looseObject({
-    job: z.string(),
-    name: z.string(),
-    input: z.string(),
-    into: z.string(),
-    generation: z.string(),
-  }),
-  named: z.boolean(),
-  csv: z.string().nullable(),
-  completed: z.string().nullable(),
-  workflowId: z.string().optional(),
-  asked: z.looseObject({}).optional(),
-});
-
-const ownedSchema = z.object({
-  workflowId: z.string(),
-  job: z.string(),
-  owners: z.array(z.object({ id: z.string(), host: z.string(), pid: z.number() })),
-});
-
 /** How long a claim waits for another one, which takes milliseconds. */
 const CLAIM_MS = 30_000;
-
-const walkSchema = z.looseObject({
-  job: z.string(),
-  workflowId: z.string(),
-  origin: z.string(),
-  stream: z.string(),
-  into: z.string(),
-});
 
 /** The jobs of a folder: a small JSON file each. */
 export class FolderJobs implements JobEntries {
@@ -47,20 +18,18 @@ export class FolderJobs implements JobEntries {
   /** Beside the jobs: who owns what, and the locks of the owners. */
   readonly #ownedDir: string;
   readonly #locks: OwnerLocks;
+  readonly #kept: KeptEntries;
 
-  constructor(dir: string) {
+  /** `say` is told of damaged files, which are left out. */
+  constructor(dir: string, say: (sentence: string) => void = () => undefined) {
     this.#dir = dir;
+    this.#kept = new KeptEntries(say);
     this.#ownedDir = join(dirname(dir), 'owners');
     this.#locks = new OwnerLocks(this.#ownedDir);
   }
 
   async get(job: string): Promise<JobEntry | null> {
-    const path = this.#path(job);
-    if (!existsSync(path)) return null;
-    const parsed = entrySchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
-    if (!parsed.success)
-      throw new UsageError(`${path} is damaged; remove it and run the job's command again (nothing is bought twice)`);
-    return parsed.data as unknown as JobEntry;
+    return isId(job) ? this.#read(`${job}.json`) : null;
   }
 
   async put(entry: JobEntry): Promise<void> {
@@ -68,8 +37,15 @@ export class FolderJobs implements JobEntries {
   }
 
   async all(): Promise<JobEntry[]> {
-    const entries = await Promise.all(filesIn(this.#dir).map((file) => this.get(file.slice(0, -'.json'.length))));
+    const entries = filesIn(this.#dir).map((file) => this.#kept.unlessDamaged(() => this.#read(file)));
     return entries.filter((entry) => entry !== null);
+  }
+
+  /** Null where there is none. Throws `EntryDamaged`. */
+  #read(file: string): JobEntry | null {
+    const path = join(this.#dir, file);
+    if (!existsSync(path)) return null;
+    return this.#kept.job(() => readFileSync(path, 'utf8'), path, 'Remove it');
   }
 
   /** In a folder of their own, under names of our own: ids of workflows are whatever their client likes. */
@@ -78,8 +54,11 @@ export class FolderJobs implements JobEntries {
   }
 
   async walks(): Promise<WalkEntry[]> {
-    const texts = filesIn(this.#walks).map((file) => readFileSync(join(this.#walks, file), 'utf8'));
-    return texts.map((text) => walkSchema.parse(JSON.parse(text)) as WalkEntry);
+    const walks = filesIn(this.#walks).map((file) => {
+      const path = join(this.#walks, file);
+      return this.#kept.unlessDamaged(() => this.#kept.walk(() => readFileSync(path, 'utf8'), path, 'Remove it'));
+    });
+    return walks.filter((walk) => walk !== null);
   }
 
   claim<C extends Claimed>(workflowId: string, decide: (claim: Claim) => C): Promise<C> {
@@ -88,12 +67,15 @@ export class FolderJobs implements JobEntries {
       async () => {
         const path = this.#ownedPath(workflowId);
         const claimed = decide({
-          owned: existsSync(path) ? readOwned(path) : null,
+          owned: existsSync(path) ? this.#owned(path) : null,
           jobs: await this.all(),
           lives: (owner) => this.#lives(owner),
         });
-        if (claimed.entry?.now) await this.put(claimed.entry.now);
-        else if (claimed.entry) rmSync(this.#path(claimed.entry.job), { force: true });
+        if (claimed.entry?.now) {
+          // What a damaged entry said of the job is no longer known: a person removes it.
+          await this.get(claimed.entry.job);
+          await this.put(claimed.entry.now);
+        } else if (claimed.entry) rmSync(this.#path(claimed.entry.job), { force: true });
         if (claimed.owned === null) rmSync(path, { force: true });
         else await write(this.#ownedDir, path, claimed.owned);
         return claimed;
@@ -103,7 +85,7 @@ export class FolderJobs implements JobEntries {
   }
 
   async owned() {
-    const all = filesIn(this.#ownedDir).map((file) => readOwned(join(this.#ownedDir, file)));
+    const all = filesIn(this.#ownedDir).map((file) => this.#owned(join(this.#ownedDir, file)));
     return all
       .filter((one) => one !== null)
       .map((one) => ({ ...one, living: one.owners.filter((owner) => this.#lives(owner)) }));
@@ -124,6 +106,10 @@ export class FolderJobs implements JobEntries {
     return false;
   }
 
+  #owned(path: string): OwnedWork | null {
+    return this.#kept.owned(() => readFileSync(path, 'utf8'));
+  }
+
   #ownedPath(workflowId: string): string {
     return join(this.#ownedDir, `${sha256(workflowId).slice(0, 16)}.json`);
   }
@@ -133,19 +119,12 @@ export class FolderJobs implements JobEntries {
   }
 
   #path(job: string): string {
-    if (!/^[\w.-]+$/.test(job) || job.startsWith('.')) throw new UsageError(`"${job}" can't be the id of a job`);
+    if (!isId(job)) throw new UsageError(`"${job}" can't be the id of a job`);
     return join(this.#dir, `${job}.json`);
   }
 }
 
-/** Null for a file that can't be read: the work then belongs to nobody, and whoever claims it writes the file anew. */
-function readOwned(path: string): OwnedWork | null {
-  try {
-    return ownedSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
-  } catch {
-    return null;
-  }
-}
+const isId = (job: string): boolean => /^[\w.-]+$/.test(job) && !job.startsWith('.');
 
 async function write(dir: string, path: string, entry: object): Promise<void> {
   makeFolder(dir);
@@ -155,9 +134,12 @@ async function write(dir: string, path: string, entry: object): Promise<void> {
 /** Longest untouched first. */
 function filesIn(dir: string): string[] {
   if (!existsSync(dir)) return [];
-  return readdirSync(dir)
-    .filter((file) => file.endsWith('.json'))
-    .map((file) => ({ file, at: statSync(join(dir, file)).mtimeMs }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ file }) => file);
+  return (
+    readdirSync(dir)
+      .filter((file) => file.endsWith('.json'))
+      // One that was removed meanwhile is none.
+      .map((file) => ({ file, at: statSync(join(dir, file), { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
+      .sort((a, b) => a.at - b.at)
+      .map(({ file }) => file)
+  );
 }

@@ -26,7 +26,7 @@ export class FolderStore implements Store {
 
   constructor(config: RuntimeConfig) {
     this.#config = config;
-    this.entries = new FolderJobs(join(config.stateDir, 'jobs'));
+    this.entries = new FolderJobs(join(config.stateDir, 'jobs'), config.say);
     this.#lockPath = join(config.stateDir, 'worker.lock');
     this.#journalDir = join(config.stateDir, 'journal');
   }

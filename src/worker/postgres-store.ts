@@ -29,7 +29,7 @@ export class PostgresStore implements Store {
   private constructor(config: RuntimeConfig, postgres: Postgres) {
     this.#config = config;
     this.#postgres = postgres;
-    this.entries = new PgJobEntries(postgres, join(config.userStateDir, 'owners'));
+    this.entries = new PgJobEntries(postgres, join(config.userStateDir, 'owners'), config.say);
     this.stages = new PgStages(postgres, { cacheDir: join(config.stateDir, 'fetched-stages'), sliceFile });
     const [team, key, profile] = [teamOf(config), fingerprint(config.apiKey), rateProfileOf(config)];
     this.#limiter = new PgLimiter({ postgres, team, key, profile });

@@ -22,6 +22,7 @@ import type { Spend } from '../core/spend.js';
 import type { UrlCells } from '../rows/index.js';
 import type { Work } from './work-owners.js';
 
+export { UsageError } from '../core/exit-codes.js';
 export type { UrlCells } from '../rows/index.js';
 
 /** A way to workflows that are no jobs of rows. */
@@ -202,11 +203,6 @@ export class JobFailed extends Error {
 /** Work was stopped, and the way it was stopped left no summary; the message is one sentence with the way out. */
 export class JobStopped extends Error {
   override readonly name = 'JobStopped';
-}
-
-/** Bad input of any kind: one clear sentence (or several lines), nothing was bought. The command ends with exit code 2. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
 }
 
 /** A job that this folder, or its store, knows. */

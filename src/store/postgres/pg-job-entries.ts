@@ -1,5 +1,6 @@
-import type { Claim, Claimed, JobEntries, JobEntry, OwnedWork, Owner, WalkEntry } from '../../core/job-entries.js';
+import type { Claim, Claimed, JobEntries, JobEntry, Owner, WalkEntry } from '../../core/job-entries.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
+import { KeptEntries } from '../kept-entries.js';
 import { OwnerLocks } from '../owner-locks.js';
 
 /** The jobs of a store, for every command that uses it, from whatever folder. */
@@ -8,21 +9,24 @@ export class PgJobEntries implements JobEntries {
   readonly #jobs: string;
   readonly #schema: string;
   readonly #locks: OwnerLocks;
+  readonly #kept: KeptEntries;
 
-  /** `locksDir`: where the processes of this machine have their locks as owners. */
-  constructor(postgres: Postgres, locksDir: string) {
+  /** `locksDir`: where the processes of this machine have their locks as owners. `say` is told of damaged entries, which are left out. */
+  constructor(postgres: Postgres, locksDir: string, say: (sentence: string) => void = () => undefined) {
     this.#postgres = postgres;
     this.#schema = identifier(postgres.address.schema);
     this.#jobs = `${this.#schema}.jobs`;
     this.#locks = new OwnerLocks(locksDir);
+    this.#kept = new KeptEntries(say);
   }
 
   async get(job: string): Promise<JobEntry | null> {
-    const [row] = await this.#postgres.query<{ entry: string }>(`SELECT entry FROM ${this.#jobs} WHERE job = $1`, [
-      job,
-    ]);
-    const entry = row ? (JSON.parse(row.entry) as Kept) : null;
-    return entry && isJob(entry) ? entry : null;
+    return job.startsWith(WALK) ? null : this.#get(job, this.#postgres);
+  }
+
+  async #get(job: string, db: Pick<Postgres, 'query'>): Promise<JobEntry | null> {
+    const [row] = await db.query<Row>(`SELECT job, entry FROM ${this.#jobs} WHERE job = $1`, [job]);
+    return row ? this.#job(row) : null;
   }
 
   put(entry: JobEntry): Promise<void> {
@@ -30,7 +34,7 @@ export class PgJobEntries implements JobEntries {
   }
 
   async all(): Promise<readonly JobEntry[]> {
-    return (await this.#all()).filter(isJob);
+    return this.#jobsAmong(await this.#rows());
   }
 
   putWalk(walk: WalkEntry): Promise<void> {
@@ -38,7 +42,8 @@ export class PgJobEntries implements JobEntries {
   }
 
   async walks(): Promise<readonly WalkEntry[]> {
-    return (await this.#all()).flatMap((entry) => (isJob(entry) ? [] : [entry.walk]));
+    const rows = (await this.#rows()).filter(({ job }) => job.startsWith(WALK));
+    return rows.map((row) => this.#kept.unlessDamaged(() => this.#walk(row))).filter((walk) => walk !== null);
   }
 
   claim<C extends Claimed>(workflowId: string, decide: (claim: Claim) => C): Promise<C> {
@@ -48,9 +53,12 @@ export class PgJobEntries implements JobEntries {
       const [row] = await tx.query<{ owned: string }>(`SELECT owned FROM ${table} WHERE workflow_id = $1`, [
         workflowId,
       ]);
-      const jobs = (await this.#all(tx)).filter(isJob);
-      const claimed = decide({ owned: row ? toOwned(row) : null, jobs, lives: await this.#living(tx) });
+      const jobs = this.#jobsAmong(await this.#rows(tx));
+      const owned = row ? this.#kept.owned(() => row.owned) : null;
+      const claimed = decide({ owned, jobs, lives: await this.#living(tx) });
       const { entry } = claimed;
+      // What a damaged entry said of the job is no longer known: a person removes it.
+      if (entry?.now) await this.#get(entry.job, tx);
       if (entry?.now) await this.#put(entry.job, entry.now, tx);
       else if (entry) await tx.query(`DELETE FROM ${this.#jobs} WHERE job = $1`, [entry.job]);
       await tx.query(`DELETE FROM ${table} WHERE workflow_id = $1`, [workflowId]);
@@ -64,7 +72,8 @@ export class PgJobEntries implements JobEntries {
     const rows = await this.#postgres.query<{ owned: string }>(`SELECT owned FROM ${this.#schema}.owned_work`);
     if (rows.length === 0) return [];
     const lives = await this.#living(this.#postgres);
-    return rows.map(toOwned).map((one) => ({ ...one, living: one.owners.filter(lives) }));
+    const all = rows.map(({ owned }) => this.#kept.owned(() => owned)).filter((one) => one !== null);
+    return all.map((one) => ({ ...one, living: one.owners.filter(lives) }));
   }
 
   owner(): Owner {
@@ -93,20 +102,42 @@ export class PgJobEntries implements JobEntries {
     );
   }
 
-  async #all(db: Pick<Postgres, 'query'> = this.#postgres): Promise<readonly Kept[]> {
-    const rows = await db.query<{ entry: string }>(`SELECT entry FROM ${this.#jobs} ORDER BY touched_at, job`);
-    return rows.map(({ entry }) => JSON.parse(entry) as Kept);
+  #rows(db: Pick<Postgres, 'query'> = this.#postgres): Promise<readonly Row[]> {
+    return db.query<Row>(`SELECT job, entry FROM ${this.#jobs} ORDER BY touched_at, job`);
+  }
+
+  #jobsAmong(rows: readonly Row[]): readonly JobEntry[] {
+    return rows
+      .filter(({ job }) => !job.startsWith(WALK))
+      .map((row) => this.#kept.unlessDamaged(() => this.#job(row)))
+      .filter((entry) => entry !== null);
+  }
+
+  #job(row: Row): JobEntry {
+    return this.#kept.job(() => row.entry, this.#place(row), this.#way(row));
+  }
+
+  #walk(row: Row): WalkEntry {
+    const walk = () => JSON.stringify((JSON.parse(row.entry) as { walk?: unknown }).walk);
+    return this.#kept.walk(walk, this.#place(row), this.#way(row));
+  }
+
+  #place({ job }: Row): string {
+    return `The entry ${job} in ${this.#jobs}`;
+  }
+
+  #way({ job }: Row): string {
+    return `Remove it (DELETE FROM ${this.#jobs} WHERE job = '${job.replaceAll("'", "''")}')`;
   }
 }
 
-const toOwned = ({ owned }: { readonly owned: string }) => JSON.parse(owned) as OwnedWork;
+/** A row of the table: a job, or a walk as `{ walk }`. */
+interface Row {
+  readonly job: string;
+  readonly entry: string;
+}
 
-/** What a row of the table holds. */
 type Kept = JobEntry | { readonly walk: WalkEntry };
 
 /** Before the id of a walk, which is no job's. */
 const WALK = 'walk ';
-
-function isJob(entry: Kept): entry is JobEntry {
-  return 'staged' in entry;
-}

@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Claim, JobEntries, JobEntry, OwnedWork } from '../../../src/core/job-entries.js';
+import { identifier } from '../../../src/postgres/index.js';
 import { PgJobEntries } from '../../../src/store/postgres/pg-job-entries.js';
+import { findJob } from '../../../src/worker/find-job.js';
 import { FolderJobs } from '../../../src/worker/folder-jobs.js';
 import type { RuntimeConfig } from '../../../src/worker/runtime-types.js';
 import type { Store } from '../../../src/worker/store.js';
@@ -23,17 +25,21 @@ afterAll(async () => {
 
 type Process = JobEntries & { close(): void };
 
+/** What was said of damaged entries. */
+let said: string[] = [];
+const say = (sentence: string): void => void said.push(sentence);
+
 let count = 0;
 /** As many processes as are asked for, of one folder or one store. */
 const kinds: Record<string, () => (machine?: string) => Promise<Process>> = {
   folder: () => {
     const dir = join(root, String(++count), 'jobs');
-    return async () => new FolderJobs(dir);
+    return async () => new FolderJobs(dir, say);
   },
   PostgreSQL: () => {
     const url = stores.url();
     const locks = join(root, String(++count));
-    return async (machine = 'here') => new PgJobEntries(await stores.connect(url), join(locks, machine));
+    return async (machine = 'here') => new PgJobEntries(await stores.connect(url), join(locks, machine), say);
   },
 };
 
@@ -130,4 +136,68 @@ it('fault 63: an owner on another machine lives as long as the store hears of it
   await stores.journal(url);
   expect(await other.owned()).toMatchObject([{ living: [one.owner()] }]);
   one.close();
+});
+
+describe('a damaged entry', () => {
+  const walk = (job: string) => ({ job, workflowId: job, origin: 'sandbox', stream: 'sync', into: '/x.duckdb' });
+  const dir = join(root, 'damaged', 'jobs');
+  const url = () => stores.url();
+
+  /** Entries of a folder or a store, and a way to damage the job `bad` and the walk `lost` in it. */
+  const places: Record<string, () => Promise<{ jobs: Process; damage(job: string, walk: string): Promise<void> }>> = {
+    folder: async () => ({
+      jobs: new FolderJobs(dir, say),
+      damage: async (job, text) => {
+        writeFileSync(join(dir, 'bad.json'), job);
+        const [file = ''] = readdirSync(join(dir, 'walks')).filter((name) =>
+          readFileSync(join(dir, 'walks', name), 'utf8').includes('"lost"'),
+        );
+        writeFileSync(join(dir, 'walks', file), text);
+      },
+    }),
+    PostgreSQL: async () => {
+      const postgres = await stores.connect(url());
+      const table = `${identifier(postgres.address.schema)}.jobs`;
+      return {
+        jobs: new PgJobEntries(postgres, join(root, 'damaged-locks'), say),
+        damage: async (job, text) => {
+          await postgres.query(`UPDATE ${table} SET entry = $1 WHERE job = 'bad'`, [job]);
+          await postgres.query(`UPDATE ${table} SET entry = $1 WHERE job = 'walk lost'`, [text]);
+        },
+      };
+    },
+  };
+
+  it.each([
+    ['folder', '{"staged": 5', '{"into": 5}'],
+    ['folder', '', 'not JSON'],
+    ['PostgreSQL', '{"staged": 5', '{"walk": {"into": 5}}'],
+    ['PostgreSQL', '', '5'],
+  ])('of a %s leaves the others listed and claimed, and is named once with the way out', async (kind, job, text) => {
+    said = [];
+    const { jobs, damage } = await (places[kind] as (typeof places)[string])();
+    for (const name of ['good', 'bad']) await jobs.put(entry(name, `/${name}.csv`));
+    for (const name of ['found', 'lost']) await jobs.putWalk(walk(name));
+    await damage(job, text);
+    for (let nth = 0; nth < 2; nth++) {
+      expect((await jobs.all()).map(({ staged }) => staged.job)).toEqual(['good']);
+      expect((await jobs.walks()).map((one) => one.job)).toEqual(['found']);
+    }
+    const take = (name: string) => ({ owned: null, entry: { job: name, now: entry(name, '/new.csv') } });
+    await jobs.claim('searchflow-good', ({ jobs: all }) => {
+      expect(all.map(({ staged }) => staged.job)).toEqual(['good']);
+      return take('good');
+    });
+    expect(said).toEqual([
+      expect.stringMatching(/bad.* is damaged\. Remove it.* and run the job's command again/),
+      expect.stringMatching(/ is damaged\. Remove it.*; the next run of its events command writes it again\./),
+    ]);
+    // Of its own job it is an error: what it said is no longer known.
+    await expect(findJob(jobs, 'bad')).rejects.toThrow(/bad.* is damaged/);
+    await expect(jobs.claim('searchflow-bad', () => take('bad'))).rejects.toThrow(/bad.* is damaged/);
+    await expect(findJob(jobs, 'nothing')).rejects.toThrow(/There is no job nothing here; there are good/);
+    await jobs.putWalk(walk('lost'));
+    expect((await jobs.walks()).map((one) => one.job)).toEqual(['found', 'lost']);
+    jobs.close();
+  });
 });

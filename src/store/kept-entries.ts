@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { UsageError } from '../core/exit-codes.js';
+import type { JobEntry, OwnedWork, WalkEntry } from '../core/job-entries.js';
+
+const job = z.object({
+  staged: z.looseObject({
+    job: z.string(),
+    name: z.string(),
+    input: z.string(),
+    into: z.string(),
+    generation: z.string(),
+  }),
+  named: z.boolean(),
+  csv: z.string().nullable(),
+  completed: z.string().nullable(),
+  workflowId: z.string().optional(),
+  asked: z.looseObject({}).optional(),
+});
+
+const walk = z.looseObject({
+  job: z.string(),
+  workflowId: z.string(),
+  origin: z.string(),
+  stream: z.string(),
+  into: z.string(),
+});
+
+const owned = z.object({
+  workflowId: z.string(),
+  job: z.string(),
+  owners: z.array(z.object({ id: z.string(), host: z.string(), pid: z.number() })),
+});
+
+/** An entry that can't be read. Its job or walk is left alone, the others are listed. */
+export class EntryDamaged extends UsageError {}
+
+/** Reads what is remembered of jobs and walks, wherever it is kept; names each damaged entry once. */
+export class KeptEntries {
+  readonly #say: (sentence: string) => void;
+  readonly #told = new Set<string>();
+
+  constructor(say: (sentence: string) => void) {
+    this.#say = say;
+  }
+
+  /** `place` names the entry, `way` says how to remove it. Throws `EntryDamaged`. */
+  job(read: () => string, place: string, way: string): JobEntry {
+    return parsed(job, read, `${place} is damaged. ${way} and run the job's command again (nothing is bought twice).`);
+  }
+
+  walk(read: () => string, place: string, way: string): WalkEntry {
+    return parsed(walk, read, `${place} is damaged. ${way}; the next run of its events command writes it again.`);
+  }
+
+  /** Null for what can't be read: the work then belongs to nobody, and whoever claims it writes it again. */
+  owned(read: () => string): OwnedWork | null {
+    try {
+      return parsed(owned, read, '');
+    } catch {
+      return null;
+    }
+  }
+
+  /** What `read` answers; null for a damaged entry, which is named once. */
+  unlessDamaged<T>(read: () => T): T | null {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof EntryDamaged)) throw error;
+      if (!this.#told.has(error.message)) this.#say(error.message);
+      this.#told.add(error.message);
+      return null;
+    }
+  }
+}
+
+function parsed<T>(schema: z.ZodType, read: () => string, damaged: string): T {
+  try {
+    return schema.parse(JSON.parse(read())) as T;
+  } catch {
+    throw new EntryDamaged(damaged);
+  }
+}
