@@ -1,8 +1,9 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { Client } from '@temporalio/client';
 import { SimplePlugin } from '@temporalio/plugin';
-import { NativeConnection, type WorkerOptions } from '@temporalio/worker';
+import { type BundleOptions, NativeConnection, Runtime, type Worker, type WorkerOptions } from '@temporalio/worker';
 import { type Activities, createActivities } from '../activities/index.js';
 import { type OperationName, operationTable } from '../api/operations.js';
 import type { WireOptions } from '../api/transport.js';
@@ -14,6 +15,7 @@ import type { RateProfile } from '../core/rate.js';
 import { Secret } from '../core/secret.js';
 import { DEFAULT_BASE_URL } from '../core/service.js';
 import { DEFAULT_KEEP_LANDING_MS } from './config.js';
+import { HiddenWorkflows } from './hidden-workflows.js';
 import { openParts } from './parts.js';
 import { placesOf, takePlaces } from './presence.js';
 import { type DatabaseAddress, type RuntimeConfig, UsageError } from './runtime-types.js';
@@ -56,6 +58,11 @@ export interface SearchflowPluginOptions extends WireOptions {
   readonly maxCostPerJob?: number;
   /** File (mode 0600) for secrets that the service tells once, such as a monitor's webhook secret; `createMonitor` needs it. */
   readonly secretFile?: string;
+  /**
+   * Whether the activities of single operations (`search`, `answer`, …) are registered for workflows of your own. Default true;
+   * false: only what the workflows of searchflow use, so that those names are yours.
+   */
+  readonly operations?: boolean;
   /** Told what takes long, in a sentence. Default: nobody. */
   readonly say?: (sentence: string) => void;
 }
@@ -67,13 +74,16 @@ export interface SearchflowPluginOptions extends WireOptions {
  */
 export class SearchflowPlugin extends SimplePlugin {
   readonly #opened: Opened;
+  readonly #operations: boolean;
+  readonly #warn: (sentence: string) => void;
 
   constructor(options: SearchflowPluginOptions) {
+    const { operations = true, say } = options;
     const config = toConfig(options);
     const opened: Opened = { activities: null, journal: null, worker: null };
     super({
       name: 'searchflow',
-      activities: forwarded(opened),
+      activities: forwarded(opened, activityNames(operations)),
       runContext: async (next) => {
         const parts = await openParts(config);
         try {
@@ -93,6 +103,8 @@ export class SearchflowPlugin extends SimplePlugin {
       },
     });
     this.#opened = opened;
+    this.#operations = operations;
+    this.#warn = say ?? ((sentence) => Runtime.instance().logger.warn(sentence));
   }
 
   /**
@@ -105,8 +117,9 @@ export class SearchflowPlugin extends SimplePlugin {
     return keys.flatMap((key) => found.get(key) ?? []);
   }
 
-  /** Fills in what the worker's owner left open; what they chose stays. */
+  /** Fills in what the worker's owner left open; what they chose stays. Throws `UsageError` where both have an activity of one name. */
   override configureWorker(options: WorkerOptions): WorkerOptions {
+    refuseSameNames(Object.keys(options.activities ?? {}), this.#operations);
     this.#opened.worker = options;
     const { maxHeartbeatThrottleInterval, defaultHeartbeatThrottleInterval, shutdownForceTime } = workerDefaults;
     return super.configureWorker({
@@ -116,6 +129,42 @@ export class SearchflowPlugin extends SimplePlugin {
       ...options,
     });
   }
+
+  /** Where the plugin refuses, the worker is ended too: else its connection and its threads would stay. */
+  override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
+    try {
+      await super.runWorker(worker, next);
+    } catch (error) {
+      if (worker.getState() === 'INITIALIZED') await endUnrun(worker, next);
+      throw error;
+    }
+  }
+
+  /** Tells of workflows of the owner's that hide those of searchflow. */
+  override configureBundler(options: BundleOptions): BundleOptions {
+    const { webpackConfigHook = (config) => config, ...others } = super.configureBundler(options);
+    return {
+      ...others,
+      webpackConfigHook: (config) => {
+        const { plugins = [], ...rest } = webpackConfigHook(config);
+        return { ...rest, plugins: [...plugins, new HiddenWorkflows(others.workflowsPath, this.#warn)] };
+      },
+    };
+  }
+}
+
+/** Only a worker that has run can be ended. It is shut down in the same moment. */
+async function endUnrun(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
+  let isOver = false;
+  const ended = next(worker)
+    .catch(() => undefined)
+    .finally(() => {
+      isOver = true;
+    });
+  // Other plugins may do something first.
+  while (!isOver && worker.getState() === 'INITIALIZED') await setImmediate();
+  if (worker.getState() === 'RUNNING') worker.shutdown();
+  await ended;
 }
 
 /** What exists only while the worker runs. */
@@ -129,31 +178,28 @@ interface Opened {
 /** Takes the task queue, and the limit unless it is shared, for this worker; and the work of commands that have died. */
 async function ownPlaces(config: RuntimeConfig, store: Store, { connection, namespace, taskQueue }: WorkerOptions) {
   const own = connection ?? (await NativeConnection.connect());
-  const client = new Client({ connection: own, ...(namespace === undefined ? {} : { namespace }) });
-  const { leave } = await takePlaces(
-    client,
-    taskQueue,
-    placesOf({ ...config, taskQueue }),
-    config.store?.shown ?? null,
-  );
-  const owners = new WorkOwners(config, store, async () => client);
+  const closing: (() => Promise<void>)[] = connection ? [] : [() => own.close()];
   const leaveAll = async () => {
-    await owners.close();
-    await leave();
-    if (!connection) await own.close();
+    for (const close of closing.splice(0).reverse()) await close();
   };
   try {
+    const client = new Client({ connection: own, ...(namespace === undefined ? {} : { namespace }) });
+    const places = placesOf({ ...config, taskQueue });
+    const { leave } = await takePlaces(client, taskQueue, places, config.store?.shown ?? null);
+    closing.push(leave);
+    const owners = new WorkOwners(config, store, async () => client);
+    closing.push(() => owners.close());
     await owners.settle('worker');
+    owners.watch('worker');
   } catch (error) {
     await leaveAll();
     throw error;
   }
-  owners.watch('worker');
   return { leave: leaveAll };
 }
 
-/** The activities beside those of the operations; a record, so that none is forgotten. */
-const ownActivities: Readonly<Record<Exclude<keyof Activities, OperationName>, true>> = {
+/** What the workflows of searchflow use: the activities beside those of the operations, in a record so that none is forgotten. */
+const ownActivities: Readonly<Record<Exclude<keyof Activities, OperationName> | 'deleteAgentRun', true>> = {
   enrichSlice: true,
   stageInput: true,
   openJob: true,
@@ -162,6 +208,7 @@ const ownActivities: Readonly<Record<Exclude<keyof Activities, OperationName>, t
   finishJob: true,
   agentRun: true,
   endAgentRun: true,
+  deleteAgentRun: true,
   researchRun: true,
   openWalk: true,
   walkWindow: true,
@@ -177,17 +224,37 @@ const ownActivities: Readonly<Record<Exclude<keyof Activities, OperationName>, t
   exportRunSlice: true,
   takeQuietTurn: true,
 };
-const activityNames = [...Object.keys(operationTable), ...Object.keys(ownActivities)] as readonly (keyof Activities)[];
+
+/** The activities that the plugin registers. */
+export function activityNames(operations: boolean): readonly (keyof Activities)[] {
+  const names = new Set([...(operations ? Object.keys(operationTable) : []), ...Object.keys(ownActivities)]);
+  return [...names] as (keyof Activities)[];
+}
+
+/** Of two activities with one name the plugin's would be registered, and the owner's never called. */
+function refuseSameNames(names: readonly string[], operations: boolean): void {
+  const ours: readonly string[] = activityNames(operations);
+  const same = names.filter((name) => ours.includes(name));
+  if (same.length === 0) return;
+  const [one, their] = same.length === 1 ? ['an activity', 'it'] : ['activities', 'them'];
+  const isMended = same.every((name) => !(name in ownActivities));
+  throw new UsageError(
+    `This worker has ${one} with a name of searchflow: ${same.join(', ')}. Rename ${their}${isMended ? ', or pass operations: false to SearchflowPlugin' : ''}.`,
+  );
+}
 
 /** Activities under their names before the parts exist: a worker is told them when it is made, and opens them when it runs. */
-function forwarded(opened: Readonly<Opened>): Record<string, (...args: never[]) => Promise<unknown>> {
+function forwarded(
+  opened: Readonly<Opened>,
+  names: readonly (keyof Activities)[],
+): Record<string, (...args: never[]) => Promise<unknown>> {
   const call =
     (name: keyof Activities) =>
     (...args: never[]) => {
       if (!opened.activities) throw new Error('the worker is not running');
       return (opened.activities[name] as (...args: never[]) => Promise<unknown>)(...args);
     };
-  return Object.fromEntries(activityNames.map((name) => [name, call(name)]));
+  return Object.fromEntries(names.map((name) => [name, call(name)]));
 }
 
 function toConfig(options: SearchflowPluginOptions): RuntimeConfig {

@@ -1,0 +1,98 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
+import { afterAll, describe, expect, inject, it } from 'vitest';
+import { tryLock } from '../../../dist/files/process-lock.js';
+import { SearchflowPlugin, type SearchflowPluginOptions } from '../../../dist/worker/index.js';
+import { activityNames } from '../../../dist/worker/plugin.js';
+import { codePath } from '../../support/jobs/host.js';
+import { fileNamespace, silence } from '../../support/temporal.js';
+
+silence();
+const logger = new DefaultLogger('ERROR');
+
+const at = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+const root = mkdtempSync(join(tmpdir(), 'searchflow-plugin-'));
+symlinkSync(at('node_modules'), join(root, 'node_modules'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const pluginOf = (options: Partial<SearchflowPluginOptions> = {}) =>
+  new SearchflowPlugin({ apiKey: 'key', origin: 'sandbox', stateDir: join(root, 'state'), ...options });
+
+describe('activities of the owner', () => {
+  const mine = async () => 'mine';
+  const configure = (names: readonly string[], options: Partial<SearchflowPluginOptions> = {}) => {
+    const activities = Object.fromEntries(names.map((name) => [name, mine]));
+    return pluginOf(options).configureWorker({ taskQueue: 'q', activities }).activities as Record<string, unknown>;
+  };
+
+  it('with a name of ours are refused, with the names and the ways out', () => {
+    expect(() => configure(['search', 'answer', 'greet'])).toThrow(
+      'This worker has activities with a name of searchflow: search, answer. Rename them, or pass operations: false to SearchflowPlugin.',
+    );
+    expect(() => configure(['enrichSlice'], { operations: false })).toThrow(/searchflow: enrichSlice\. Rename it\.$/);
+    expect(Object.keys(configure(['greet']))).toEqual(expect.arrayContaining(['greet', 'search', 'enrichSlice']));
+  });
+
+  it('stay theirs without our operations', () => {
+    const found = configure(['search', 'answer'], { operations: false });
+    expect([found.search, found.answer]).toEqual([mine, mine]);
+    expect(Object.keys(found)).not.toContain('getContents');
+  });
+
+  it('leave every activity that our workflows use', () => {
+    const texts = readdirSync(at('src/workflows')).map((file) => readFileSync(at(`src/workflows/${file}`), 'utf8'));
+    const used = texts.flatMap((text) =>
+      [...text.matchAll(/const \{([^}]+)\} = proxyActivities/g)].flatMap(([, names = '']) =>
+        names.trim().split(/,\s*/),
+      ),
+    );
+    expect([...activityNames(false)].sort()).toEqual([...new Set(used)].sort());
+  });
+});
+
+describe('a workflows file', () => {
+  const said = async (text: string): Promise<string[]> => {
+    const sentences: string[] = [];
+    const workflowsPath = join(mkdtempSync(join(root, 'workflows-')), 'workflows.js');
+    writeFileSync(workflowsPath, text.replaceAll('searchflow/workflows', at('dist/workflows/index.js')));
+    await bundleWorkflowCode({
+      workflowsPath,
+      logger,
+      plugins: [pluginOf({ say: (sentence) => sentences.push(sentence) })],
+    });
+    return sentences.map((sentence) => sentence.replace(workflowsPath, 'workflows.js'));
+  };
+
+  it('that hides a workflow of ours, or lacks the one that every worker needs, is told of', async () => {
+    const all = "export * from 'searchflow/workflows';\n";
+    expect(await said(`${all}export async function greet() {}`)).toEqual([]);
+    expect(await said(`${all}export async function enrichCsv() {}\nexport const syncEvents = async () => 1;`)).toEqual([
+      'workflows.js exports enrichCsv, syncEvents of its own, in place of the workflows of searchflow. Rename yours.',
+    ]);
+    expect(await said("export { enrichCsv } from 'searchflow/workflows';")).toEqual([
+      expect.stringContaining("workflows.js does not export workerPresence: other workers can't tell"),
+    ]);
+  });
+});
+
+it('a worker that is refused at its start is over, and its connection can be closed', async () => {
+  const stateDir = join(root, 'taken');
+  mkdirSync(stateDir, { recursive: true });
+  const lock = tryLock(join(stateDir, 'worker.lock'));
+  const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
+  const worker = await Worker.create({
+    connection,
+    namespace: fileNamespace(),
+    taskQueue: 'refused',
+    workflowBundle: { codePath },
+    plugins: [pluginOf({ stateDir })],
+  });
+  await expect(worker.run()).rejects.toThrow(/A worker runs in .* already/);
+  expect(worker.getState()).toBe('STOPPED');
+  // Rejects while a worker holds it.
+  await connection.close();
+  lock?.release();
+});
