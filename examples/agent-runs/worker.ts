@@ -1,28 +1,39 @@
+import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { SearchflowPlugin } from 'searchflow/worker';
 
-const apiKey = process.env.SEARCHFLOW_API_KEY;
-if (!apiKey) throw new Error('Set SEARCHFLOW_API_KEY.');
+async function main() {
+  const apiKey = process.env.SEARCHFLOW_API_KEY;
+  if (!apiKey) throw new Error('Set SEARCHFLOW_API_KEY.');
 
-const connection = await NativeConnection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
+  const connection = await NativeConnection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
+  // Beside this file, compiled (.js) or run as it is (.ts, by tsx).
+  const here = fileURLToPath(import.meta.url);
+  try {
+    const worker = await Worker.create({
+      connection,
+      taskQueue: 'agent-runs',
+      workflowsPath: join(dirname(here), `workflows${extname(here)}`),
+      plugins: [
+        new SearchflowPlugin({
+          apiKey,
+          baseUrl: process.env.SEARCHFLOW_BASE_URL,
+          stateDir: '.searchflow',
+          // With one PostgreSQL for all of them, as many workers as you like share journal, rate limit and budget.
+          store: process.env.SEARCHFLOW_STORE,
+          qps: 10,
+        }),
+      ],
+    });
+    // Ends on SIGINT and SIGTERM; paid calls in flight get time to land.
+    await worker.run();
+  } finally {
+    await connection.close();
+  }
+}
 
-const worker = await Worker.create({
-  connection,
-  taskQueue: 'agent-runs',
-  workflowsPath: fileURLToPath(new URL('./workflows.js', import.meta.url)),
-  plugins: [
-    new SearchflowPlugin({
-      apiKey,
-      baseUrl: process.env.SEARCHFLOW_BASE_URL,
-      stateDir: '.searchflow',
-      // With one PostgreSQL for all of them, as many workers as you like share journal, rate limit and budget.
-      store: process.env.SEARCHFLOW_STORE,
-      qps: 10,
-    }),
-  ],
+main().catch((error) => {
+  console.error(error);
+  process.exitCode = 1;
 });
-
-// Ends on SIGINT and SIGTERM; paid calls in flight get time to land.
-await worker.run();
-await connection.close();

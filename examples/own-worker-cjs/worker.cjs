@@ -6,22 +6,25 @@ async function main() {
   if (!apiKey) throw new Error('Set SEARCHFLOW_API_KEY.');
 
   const connection = await NativeConnection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
-  const worker = await Worker.create({
-    connection,
-    taskQueue: 'own-worker',
-    workflowsPath: require.resolve('./workflows.cjs'),
-    plugins: [
-      new SearchflowPlugin({
-        apiKey,
-        baseUrl: process.env.SEARCHFLOW_BASE_URL,
-        stateDir: '.searchflow',
-        store: process.env.SEARCHFLOW_STORE,
-        qps: 10,
-      }),
-    ],
-  });
-  await worker.run();
-  await connection.close();
+  try {
+    const worker = await Worker.create({
+      connection,
+      taskQueue: 'own-worker',
+      workflowsPath: require.resolve('./workflows.cjs'),
+      plugins: [
+        new SearchflowPlugin({
+          apiKey,
+          baseUrl: process.env.SEARCHFLOW_BASE_URL,
+          stateDir: '.searchflow',
+          store: process.env.SEARCHFLOW_STORE,
+          qps: 10,
+        }),
+      ],
+    });
+    await worker.run();
+  } finally {
+    await connection.close();
+  }
 }
 
 main().catch((error) => {

@@ -1,4 +1,2 @@
-// Workflows are spelled out: the bundler reads the names of CommonJS exports from the text.
-const { enrichCsv } = require('searchflow/workflows');
-
-module.exports = { enrichCsv };
+// Plugins cannot ship workflows: this line adds those of searchflow to your own. Its workers need all of them.
+module.exports = { ...require('searchflow/workflows') };

@@ -10,8 +10,9 @@ import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const example = (...path: string[]) => join(root, 'examples', ...path);
 
-/** Every example that is a worker, and the file that starts it. */
-const workers = { 'own-worker': 'lib/worker.js', 'own-worker-cjs': 'worker.cjs' };
+/** Every example that is a worker, and the file that starts it: of TypeScript the source, as tsx runs it. */
+const workers = { 'own-worker': 'worker.ts', 'own-worker-cjs': 'worker.cjs' };
+const runsTypeScript = join(root, 'test', 'support', 'package', 'run-typescript.mjs');
 
 /** Run by tests of their own. */
 const others = ['agent-runs', 'company-list', 'events-duckdb', 'events-postgres', 'monitors'];
@@ -39,7 +40,7 @@ afterAll(async () => {
 });
 
 function start(script: string, args: readonly string[], cwd: string): ChildProcess {
-  const child = spawn(process.execPath, [script, ...args], {
+  const child = spawn(process.execPath, ['--import', runsTypeScript, script, ...args], {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -72,6 +73,11 @@ it('every example is run here', () => {
   expect(folders.map(({ name }) => name).sort()).toEqual([...Object.keys(workers), ...others].sort());
 });
 
+it('the README shows the worker that runs here', () => {
+  const [, shown] = /```ts\n\/\/ worker\.ts\n([\s\S]*?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? [];
+  expect(shown).toBe(readFileSync(example('own-worker', 'worker.ts'), 'utf8'));
+});
+
 describe.each(Object.entries(workers))('examples/%s', (name, script) => {
   it('enriches a file for the example client and ends in peace', async () => {
     const cwd = mkdtempSync(join(folder, 'run-'));
@@ -95,6 +101,8 @@ describe.each(Object.entries(workers))('examples/%s', (name, script) => {
     expect(enriched.filter((line) => line.startsWith('"Brand, '))).toHaveLength(40);
     expect(Object.values(sandbox.bill().keys)).toEqual(rows.map(() => 1));
     expect(worker.exitCode).toBe(0);
+    // Also of workflows that nobody asked for by name, such as the one that says who works on the queue.
+    expect(workerSaid.log).not.toMatch(/\[(WARN|ERROR)\]|Failed to initialize/);
     // The sentences of a pause name commands, which must find the job by the workflow that somebody's client started.
     const jobs = join(cwd, '.searchflow', 'jobs');
     const entries = readdirSync(jobs).map((file) => JSON.parse(readFileSync(join(jobs, file), 'utf8')) as unknown);
