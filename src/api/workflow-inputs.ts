@@ -24,6 +24,8 @@ const flag = z.boolean();
 const count = (most?: number) => (most === undefined ? z.int().min(1) : z.int().min(1).max(most));
 const moment = z.number();
 const milliseconds = z.number().min(0);
+/** Ten years: a timer that is too long for the server would be asked for again for ever. */
+const LONGEST_WAIT_MS = 315_360_000_000;
 /** An ISO date; `format` is checked by `Date.parse`. */
 const date = z.string().meta({ format: 'date-time' });
 /** Fields that go to the service as they are. */
@@ -166,7 +168,7 @@ const batchMonitors = z.strictObject({
   host: text.optional(),
   by: anyText.nullable().optional(),
   approval: z.union([decision, z.enum(['wait', 'none'])]).optional(),
-  approvalWithinMs: milliseconds.optional(),
+  approvalWithinMs: milliseconds.max(LONGEST_WAIT_MS).optional(),
 } satisfies Fields<BatchMonitorsInput>);
 
 const exportMonitorRuns = z.strictObject({

@@ -167,7 +167,7 @@ const cases: readonly Case[] = [
   [
     'batchMonitors',
     [{ ...batch, approvalWithinMs: '1 day' }],
-    /approvalWithinMs must be a number of at least 0 \(got "1 day"\)\./,
+    /approvalWithinMs must be a number from 0 to 315360000000 \(got "1 day"\)\./,
   ],
   ['createMonitor', [{}], /definition is missing: an object is needed\./],
   ['createMonitor', [{ definition: {}, secret_file: 'a' }], /did you mean secretFile\?/],
