@@ -4,6 +4,8 @@ import { UsageError } from './runtime-types.js';
 
 /** A job by id, or by name where only one job has it; else a `UsageError` that says which there are. */
 export async function findJob(entries: JobEntries, job: string): Promise<JobEntry> {
+  // Throws where its entry is damaged: the list would leave it out.
+  await entries.get(job);
   const all = await entries.all();
   const found = all.filter((entry) => entry.staged.job === job || entry.staged.name === job);
   if (found.length === 1) return found[0] as JobEntry;
@@ -11,8 +13,6 @@ export async function findJob(entries: JobEntries, job: string): Promise<JobEntr
   if (found.length > 1) {
     throw new UsageError(`More than one job is called ${job}: ${ids(found)}. Give one of these`);
   }
-  // One whose entry is damaged is said to be so.
-  await entries.get(job);
   throw new UsageError(`There is no job ${job} here${all.length > 0 ? `; there are ${ids(all)}` : ''}`);
 }
 
