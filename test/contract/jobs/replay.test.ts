@@ -12,6 +12,9 @@ silence();
 interface RecordedHistory {
   readonly events: {
     readonly activityTaskScheduledEventAttributes?: { readonly activityType?: { name?: string } } | null;
+    readonly workflowExecutionStartedEventAttributes?: {
+      readonly input: { readonly payloads: { data: Uint8Array }[] };
+    } | null;
   }[];
 }
 
@@ -30,6 +33,14 @@ it.each(files)('fault 35: the recorded history %s replays', async (file) => {
 
 it.each(files)('the recorded history %s names no folder of the code that recorded it', (file) => {
   expect(readFileSync(folder + file, 'latin1')).not.toMatch(/node_modules|\/dist\//);
+});
+
+it.each(files)('the history %s goes on with a wrong input that was taken when it began', async (file) => {
+  const history = decode(file);
+  const [payload] = history.events[0]?.workflowExecutionStartedEventAttributes?.input.payloads ?? [];
+  const input = JSON.parse(Buffer.from(payload?.data ?? '').toString());
+  Object.assign(payload ?? {}, { data: Buffer.from(JSON.stringify({ ...input, max_cost_dollars: 1 })) });
+  await replay(history);
 });
 
 it('fault 35: a history that the workflow would not have made is noticed', async () => {
