@@ -124,7 +124,7 @@ export function warehouseDoc(catalogs) {
     'The same words are comments on tables, views and columns in the database.',
     '',
     'A warehouse is a DuckDB file (`--into out/companies.duckdb`) or a schema of a PostgreSQL database',
-    '(`--into postgres://host:5432/database?schema=name`, schema `searchflow` where none is named). Tables and views are the same in',
+    "(`--into 'postgres://host/database?schema=name&sslmode=verify-full'`, schema `searchflow` where none is named). Tables and views are the same in",
     'both. Times are UTC; money is kept in whole millionths of a dollar.',
     '',
     '**The view of a job** has its name (`brands`): the columns of your file as you named them, then `status`, `error_tag`,',

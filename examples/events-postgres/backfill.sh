@@ -1,7 +1,7 @@
 #!/bin/sh
 # Loads the webset events of a stretch of time into PostgreSQL, and reads its last week once more. Without a key it runs on the sandbox.
 set -eu
-: "${SEARCHFLOW_WAREHOUSE_URL:?is the address of the database, postgres://user:password@host/database}"
+: "${SEARCHFLOW_WAREHOUSE_URL:?is the address of the database, postgres://user:password@host/database?sslmode=verify-full}"
 searchflow=${SEARCHFLOW:-searchflow}
 
 $searchflow events backfill --from 30d --until 2d --parallel 8

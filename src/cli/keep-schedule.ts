@@ -1,7 +1,9 @@
+import { parseAddress } from '../core/postgres-address.js';
 import type { ScheduledWork } from '../core/schedule.js';
 import { whyRefused } from '../worker/reach-database.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../worker/runtime-types.js';
 import { ScheduleControl } from '../worker/schedule-control.js';
+import { isSameWarehouse } from '../worker/store-setting.js';
 import { whyUnwritable } from '../worker/why-unwritable.js';
 import { type Context, type ExitCode, exitCodes } from './context.js';
 import { printable } from './render/printable.js';
@@ -55,7 +57,8 @@ async function refuseUnwritable(
   if (into === undefined) return;
   const why = whyUnwritable(into);
   if (why !== null) throw new UsageError(`--into: ${into} can't be written (${why}); no schedule was made.`);
-  if (warehouse?.shown !== into || !(new URL(warehouse.url.reveal()).password || env.PGPASSWORD)) return;
+  if (!warehouse || !isSameWarehouse(into, warehouse.shown)) return;
+  if (!(parseAddress(warehouse.url.reveal(), '').password || env.PGPASSWORD)) return;
   const refusal = await whyRefused(warehouse, say);
   if (refusal === null) return;
   const wayOut = 'correct its address, user or password in --into or SEARCHFLOW_WAREHOUSE_URL';
@@ -65,8 +68,8 @@ async function refuseUnwritable(
 /** Whether the warehouse's credentials are known from this command line alone. */
 function needsCredentials({ env }: Context, { warehouse }: RuntimeConfig): boolean {
   if (!warehouse || env.SEARCHFLOW_WAREHOUSE_URL) return false;
-  const { username, password } = new URL(warehouse.url.reveal());
-  return username !== '' || password !== '';
+  const { user, password } = parseAddress(warehouse.url.reveal(), '');
+  return user !== null || password !== null;
 }
 
 /** A schedule alone does nothing: who is needed, and whether they are there. */

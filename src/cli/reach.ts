@@ -1,8 +1,8 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { isPostgresUrl } from '../core/postgres-address.js';
 import { whyAway } from '../worker/reach-database.js';
 import type { RuntimeConfig } from '../worker/runtime-types.js';
-import { intoShown } from '../worker/store-setting.js';
 import { printable } from './render/printable.js';
 
 /** The service, or the warehouse, can't be reached at all; nothing was sent. The message names the setting. */
@@ -66,7 +66,7 @@ export async function checkWarehouse(
   patienceMs?: number,
 ): Promise<void> {
   const named = into ?? null;
-  if (!warehouse || (named !== null && intoShown(named) !== warehouse.shown)) return;
+  if (!warehouse || (named !== null && !isPostgresUrl(named))) return;
   const why = await whyAway(warehouse, say, patienceMs);
   if (why === null) return;
   throw new Unreachable(

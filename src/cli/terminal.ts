@@ -35,6 +35,8 @@ const urlNames = ['SEARCHFLOW_STORE', 'SEARCHFLOW_WAREHOUSE_URL'];
 
 /** User and password of any URL, as far as the last `@` before path, query or quote. */
 const inUrl = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#'"]*@/gi;
+/** The same among the parameters of one. */
+const inQuery = /([?&](?:user|password|sslpassword)=)[^&\s'"]+/gi;
 
 /**
  * Takes the values of secret variables out of a text, and user and password out of every URL: the last line of defence,
@@ -50,13 +52,17 @@ export function scrubber(env: TerminalParts['env']): (text: string) => string {
     .filter((secret) => secret.length >= 6)
     .sort((a, b) => b.length - a.length);
   return (text) =>
-    secrets.reduce((clean, secret) => clean.replaceAll(secret, '[redacted]'), text.replace(inUrl, '$1[redacted]@'));
+    secrets.reduce(
+      (clean, secret) => clean.replaceAll(secret, '[redacted]'),
+      text.replace(inUrl, '$1[redacted]@').replace(inQuery, '$1[redacted]'),
+    );
 }
 
 /** The password of a URL. One that is a word of the address itself, such as `postgres`, is no secret worth every such word. */
 function password(url = ''): string {
   if (!URL.canParse(url)) return '';
-  const { password: given, username, protocol, host, pathname } = new URL(url);
+  const { password: inFront, username, protocol, host, pathname, searchParams } = new URL(url);
+  const given = inFront || (searchParams.get('password') ?? '');
   return [username, `${protocol}${host}${pathname}`].some((part) => part.includes(given)) ? '' : decode(given);
 }
 

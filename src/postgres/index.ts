@@ -1,4 +1,10 @@
-export { isPostgresUrl, type PostgresAddress, parseAddress } from './address.js';
+export {
+  isPostgresUrl,
+  type PostgresAddress,
+  parseAddress,
+  strictest,
+  whyPlain,
+} from '../core/postgres-address.js';
 export { identifier } from './identifier.js';
 export { type Migration, migrate } from './migrate.js';
 export { openPostgres, type PgTransaction, type Postgres, type PostgresOptions } from './postgres.js';

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClientBase, Pool } from 'pg';
-import type { PostgresAddress } from './address.js';
+import type { ClientBase, ClientConfig, Pool } from 'pg';
+import { type PostgresAddress, whyPlain } from '../core/postgres-address.js';
 import { hear } from './hear.js';
 import { PostgresAway, PostgresRefused, problemOf } from './problem.js';
 
@@ -41,20 +42,19 @@ export interface PostgresOptions {
 }
 
 const PATIENCE_MS = 300_000;
+const CONNECT_MS = 5000;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 1000;
 /** An absence shorter than this is nobody's business. */
 const SAID_AFTER_MS = 300;
 
-/** Opens a pool; connects with the first use. */
+/**
+ * Opens a pool; connects with the first use. Rejects with `PostgresRefused` where the address would send a password in plain text to
+ * another host, or names a certificate that can't be read.
+ */
 export async function openPostgres(address: PostgresAddress, options: PostgresOptions): Promise<Postgres> {
   const { default: pg } = await import('pg');
-  const settings = {
-    connectionString: address.connectionString,
-    application_name: options.applicationName,
-    connectionTimeoutMillis: 5000,
-    keepAlive: true,
-  };
+  const settings = settingsOf(address, options.applicationName);
   const pool = new pg.Pool({ ...settings, max: options.max ?? 8, idleTimeoutMillis: 30_000 });
   // An idle connection that breaks is simply replaced.
   pool.on('error', () => undefined);
@@ -79,6 +79,39 @@ export async function openPostgres(address: PostgresAddress, options: PostgresOp
       await Promise.all([...listeners].map((end) => end()));
       await pool.end();
     },
+  };
+}
+
+/** The address in the driver's words. What it does not say is said here, so that no variable of the environment leads elsewhere. */
+function settingsOf(address: PostgresAddress, applicationName: string): ClientConfig {
+  const refuse = (what: string, options?: ErrorOptions) =>
+    new PostgresRefused(`The database ${address.shown} ${what}`, null, options);
+  const why = whyPlain(address);
+  if (why !== null) throw refuse(why);
+  const read = (parameter: string, file: string): string => {
+    try {
+      return readFileSync(file, 'utf8');
+    } catch (error) {
+      throw refuse(`can't be connected to: its ${parameter} can't be read (${reasonOf(error)})`, { cause: error });
+    }
+  };
+  const { host, port, database, user, password, parameters } = address;
+  const { sslmode, sslrootcert, sslcert, sslkey, connect_timeout: connectSeconds, ...others } = parameters;
+  const ca = sslrootcert === undefined || sslrootcert === 'system' ? null : read('sslrootcert', sslrootcert);
+  const identity = sslcert && sslkey ? { cert: read('sslcert', sslcert), key: read('sslkey', sslkey) } : {};
+  const named = sslmode === 'verify-full' ? {} : { checkServerIdentity: () => undefined };
+  const verified = ca === null && sslmode === 'require' ? { rejectUnauthorized: false } : named;
+  // Nothing crosses a network there, and no server encrypts it.
+  const isPlain = sslmode === undefined || sslmode === 'disable' || host.startsWith('/');
+  return {
+    application_name: applicationName,
+    keepAlive: true,
+    ...others,
+    ...{ host, port, database },
+    ...(user === null ? {} : { user }),
+    ...(password === null ? {} : { password: password.reveal() }),
+    ssl: isPlain ? false : { ...identity, ...verified, ...(ca === null ? {} : { ca }) },
+    connectionTimeoutMillis: Number(connectSeconds ?? 0) * 1000 || CONNECT_MS,
   };
 }
 

@@ -10,7 +10,7 @@ import { createDuckDbMonitors } from './duckdb/monitors/duckdb-monitors.js';
 import { createPostgresEvents } from './postgres/events/postgres-events.js';
 import { createPostgresMonitors } from './postgres/monitors/postgres-monitors.js';
 import { createPostgresSink } from './postgres/postgres-sink.js';
-import { Warehouse as PostgresWarehouse, publicAddress } from './postgres/warehouse.js';
+import { addressOf, Warehouse as PostgresWarehouse } from './postgres/warehouse.js';
 
 /** Everything that is kept at one address, on one DuckDB instance or one pool of connections. */
 export interface OpenedWarehouse {
@@ -36,15 +36,23 @@ export interface WarehousesOptions {
   /** Told in a sentence what takes long. */
   readonly say?: (sentence: string) => void;
   /**
-   * The whole URL, with user and password, of a warehouse whose public address this is; null where there is none, then the driver looks
-   * at `PGUSER`, `PGPASSWORD` and `.pgpass`. Jobs and histories hold public addresses only.
+   * The whole URL, with user and password, of a warehouse at this address; null where there is none, then the driver looks at `PGUSER`,
+   * `PGPASSWORD` and `.pgpass`. Jobs and histories hold addresses without credentials only.
    */
-  readonly credentialsFor?: (publicAddress: string) => Secret | null;
+  readonly credentialsFor?: (address: string) => Secret | null;
 }
 
-/** What tells warehouses apart, and is fit to be stored and printed: an absolute path, or a URL without user and password. */
+/**
+ * The address of a warehouse as jobs and histories hold it: an absolute path, or a URL without user and password, with every parameter
+ * that others need to connect in the same way.
+ */
 export function warehouseAddress(address: string, cwd = '.'): string {
-  return isPostgresUrl(address) ? publicAddress(address) : resolve(cwd, address);
+  return isPostgresUrl(address) ? addressOf(address).carried : resolve(cwd, address);
+}
+
+/** What tells warehouses apart, whatever the way to connect to them: what ids are made of. */
+export function warehouseIdentity(address: string, cwd = '.'): string {
+  return isPostgresUrl(address) ? addressOf(address).shown : resolve(cwd, address);
 }
 
 /** Opens one warehouse, see {@link Warehouses}; nothing is read or made before it is used. */
@@ -71,6 +79,7 @@ export function createWarehouses(options: WarehousesOptions = {}): Warehouses {
   const opened = new Map<string, OpenedWarehouse>();
   return {
     open(address) {
+      // Two ways to connect to one database are two warehouses here: neither uses a connection of the other.
       const known = warehouseAddress(address);
       const warehouse = opened.get(known) ?? openWarehouse(address, options);
       opened.set(known, warehouse);

@@ -19,11 +19,12 @@ import {
   type WalkSummary,
 } from '../core/walk-job.js';
 import { isPostgresUrl } from '../postgres/index.js';
-import { warehouseAddress } from '../sinks/index.js';
+import { warehouseIdentity } from '../sinks/index.js';
 import { walkName } from './find-walk.js';
 import { FlowHandle } from './flow-handle.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from './runtime-types.js';
 import { sha256 } from './sha256.js';
+import { warehouseOf } from './store-setting.js';
 import { waitsFor } from './waits-for.js';
 import { startedByCommand } from './work-owners.js';
 
@@ -40,7 +41,7 @@ export function eventPlace(config: Pick<RuntimeConfig, 'warehouse'>, into: strin
     throw new UsageError(
       `--into: ${scheme[1]}: is no kind of warehouse; give the path of a DuckDB file, or postgres://host/database`,
     );
-  return warehouseAddress(into ?? config.warehouse?.shown ?? DEFAULT_EVENT_WAREHOUSE, cwd);
+  return warehouseOf(config, into, DEFAULT_EVENT_WAREHOUSE, cwd);
 }
 
 /** Whether a place is a file that nobody has made. A database may be asked. */
@@ -71,7 +72,7 @@ export class EventControl {
   ): { readonly job: string; readonly workflowId: string; readonly input: Input & { readonly origin: string } } {
     const { origin } = this.#access.config;
     const stream = streamOf(input);
-    const hash = sha256(canonicalJson([stream, input.into, input.host ?? null, origin])).slice(0, 6);
+    const hash = sha256(canonicalJson([stream, warehouseIdentity(input.into), input.host ?? null, origin])).slice(0, 6);
     const job = `${walkName({ stream })}-${hash}`;
     return { job, workflowId: workflowIdOf(job), input: { ...input, origin } };
   }

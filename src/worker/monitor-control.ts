@@ -10,12 +10,13 @@ import type { ExportMonitorRunsInput, MonitorExport } from '../core/monitor-expo
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates, monitorWorkflows } from '../core/monitor-names.js';
 import type { ScheduledWork } from '../core/schedule.js';
 import { isPostgresUrl } from '../postgres/index.js';
-import { warehouseAddress } from '../sinks/index.js';
+import { warehouseIdentity } from '../sinks/index.js';
 import { FileSecrets } from '../store/file-secrets.js';
 import { FlowHandle } from './flow-handle.js';
 import { QuietControl } from './quiet-control.js';
 import { UsageError, type WorkflowAccess } from './runtime-types.js';
 import { sha256 } from './sha256.js';
+import { warehouseOf } from './store-setting.js';
 import { ToldResults } from './told-results.js';
 import { startedByCommand, type Work } from './work-owners.js';
 
@@ -36,14 +37,14 @@ export class MonitorControl {
   /** Where a warehouse is, and which machine has it; a database's address without its credentials. */
   place(into: string | undefined): { readonly into: string; readonly host?: string } {
     const { config, shared } = this.#access;
-    const address = warehouseAddress(into ?? config.warehouse?.shown ?? DEFAULT_MONITOR_WAREHOUSE, this.#cwd);
+    const address = warehouseOf(config, into, DEFAULT_MONITOR_WAREHOUSE, this.#cwd);
     return { into: address, ...(shared && !isPostgresUrl(address) ? { host: hostname() } : {}) };
   }
 
   /** Name and id of a batch: one at a time for an action, a filter and a warehouse. */
   batchWork({ action, filter, into }: BatchMonitorsInput): Work {
     const { origin } = this.#access.config;
-    const job = `monitors-${action}-${sha256(canonicalJson([action, filter, into, origin])).slice(0, 6)}`;
+    const job = `monitors-${action}-${sha256(canonicalJson([action, filter, identityOf(into), origin])).slice(0, 6)}`;
     return { job, workflowId: workflowIdOf(job) };
   }
 
@@ -165,6 +166,11 @@ async function checkWritable(secretFile: string): Promise<void> {
   }
 }
 
+/** Of a database, what does not change with the way to connect; no warehouse named is none. */
+function identityOf(into: string | undefined): string | undefined {
+  return into === undefined ? undefined : warehouseIdentity(into);
+}
+
 function exportId({ filter = {}, into }: ExportMonitorRunsInput, origin: string): string {
-  return `searchflow-monitors-export-${sha256(canonicalJson([filter, into, origin])).slice(0, 6)}`;
+  return `searchflow-monitors-export-${sha256(canonicalJson([filter, identityOf(into), origin])).slice(0, 6)}`;
 }

@@ -26,13 +26,11 @@ export async function whyRefused(database: DatabaseAddress, say: RuntimeConfig['
 
 async function problemWith({ url }: DatabaseAddress, say: RuntimeConfig['say'], patienceMs: number): Promise<unknown> {
   const address = parseAddress(url.reveal(), WAREHOUSE_SCHEMA);
-  const postgres = await openPostgres(address, { applicationName: 'searchflow warehouse', max: 1, patienceMs, say });
   try {
-    await postgres.query('SELECT 1');
+    const postgres = await openPostgres(address, { applicationName: 'searchflow warehouse', max: 1, patienceMs, say });
+    await postgres.query('SELECT 1').finally(() => postgres.close());
     return null;
   } catch (error) {
     return error;
-  } finally {
-    await postgres.close();
   }
 }

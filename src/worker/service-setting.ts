@@ -1,3 +1,4 @@
+import { isLoopback } from '../core/loopback.js';
 import { Secret } from '../core/secret.js';
 import { DEFAULT_BASE_URL } from '../core/service.js';
 import type { Found, SettingsReader } from './settings-reader.js';
@@ -53,8 +54,7 @@ function readBaseUrl(reader: SettingsReader, found: Found): string {
   }
   if (url.search !== '' || url.hash !== '')
     return wrong('has a query or fragment; give the address alone.', 'the value (not shown)');
-  const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
-  if (url.protocol === 'http:' && !loopback)
+  if (url.protocol === 'http:' && !isLoopback(url.hostname))
     return wrong('must begin with https: the key would cross the network unencrypted.');
   return url.href.replace(/\/+$/, '');
 }

@@ -9,11 +9,12 @@ import { canonicalJson } from '../core/json.js';
 import { moveDurably } from '../files/write-durably.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { type StageManifest, stageCsv } from '../rows/index.js';
-import { warehouseAddress, whyNoTarget } from '../sinks/index.js';
+import { warehouseIdentity, whyNoTarget } from '../sinks/index.js';
 import { refuseOtherUse } from './find-job.js';
 import { type DatabaseAddress, UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 import { type OperationRequest, stageOperation } from './stage-operation.js';
+import { isSameWarehouse, warehouseOf } from './store-setting.js';
 import { whyUnwritable } from './why-unwritable.js';
 
 /** Contents of a file that stay staged, newest first: a run that is still going may read them. */
@@ -54,9 +55,9 @@ export interface Staging {
 
 /** Reads, checks and slices the input of an enrichment. Bad options and bad files are told before anything costs. */
 export async function stageEnrichment(context: StageContext, asked: StageRequest): Promise<Staging> {
-  const identity = identify(context, asked);
   const { operation = 'contents' } = asked;
   const jobs = (await context.jobs?.()) ?? [];
+  const identity = identify(context, asked, jobs);
   refuseOtherUse({ ...identity, origin: context.origin, operation }, asked.job !== null, jobs);
   const before = jobs.find(({ staged }) => staged.job === identity.job) ?? null;
   const request = keeping(asked, before?.staged);
@@ -143,21 +144,29 @@ export function whyPathsRefused(context: Pick<StageContext, 'cwd' | 'origin' | '
 function identify(
   context: Pick<StageContext, 'cwd' | 'origin' | 'warehouse'>,
   request: StageRequest,
+  jobs: readonly JobEntry[] = [],
 ): Pick<StagedJob, 'job' | 'name' | 'input' | 'into'> {
   if (request.input === '-' && request.job === null) {
     throw new UsageError('Standard input has no name: give the job one with --job NAME');
   }
   const input = request.input === '-' ? '-' : resolve(context.cwd, request.input);
   const name = request.job ?? basename(input).replace(/(\.(csv|tsv|txt|gz))+$/i, '');
-  const into = warehouseAddress(
-    request.into ?? context.warehouse?.shown ?? join('out', `${safe(name)}.duckdb`),
-    context.cwd,
-  );
+  const into = warehouseOf(context, request.into, join('out', `${safe(name)}.duckdb`), context.cwd);
   // A name is a job's whatever it buys, so that another operation under it is noticed.
   const [operation, source] =
     request.job === null ? [request.operation ?? 'contents', input] : ['contents', `job ${name}`];
-  const what = canonicalJson([operation, source, into, context.origin]);
-  return { job: `${safe(name)}-${sha256(what).slice(0, 6)}`, name, input, into };
+  const what = canonicalJson([operation, source, warehouseIdentity(into), context.origin]);
+  // The id of a job from when hosts were compared with their case stays.
+  const before = jobs.find(
+    ({ named, staged }) =>
+      named === (request.job !== null) &&
+      staged.name === name &&
+      (named || (staged.input === input && staged.operation === operation)) &&
+      staged.origin === context.origin &&
+      staged.into !== into &&
+      isSameWarehouse(staged.into, into),
+  );
+  return { job: before?.staged.job ?? `${safe(name)}-${sha256(what).slice(0, 6)}`, name, input, into };
 }
 
 /** Names a draft for what it holds. Whoever staged the same content before, or at the same time, has made the same files. */

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { Secret } from '../core/secret.js';
-import { isPostgresUrl, parseAddress } from '../postgres/index.js';
-import { publicAddress, WAREHOUSE_SCHEMA, whyNoDatabase } from '../sinks/index.js';
+import { isPostgresUrl, type PostgresAddress, parseAddress, strictest, whyPlain } from '../postgres/index.js';
+import { WAREHOUSE_SCHEMA, warehouseAddress, warehouseIdentity, whyNoDatabase } from '../sinks/index.js';
 import { STORE_SCHEMA } from '../store/postgres/open-store.js';
 import { DEAD_AFTER_MS } from '../store/postgres/presence.js';
 import type { DatabaseAddress, RuntimeConfig } from './runtime-types.js';
@@ -62,8 +62,38 @@ function readWarehouse(reader: SettingsReader, into: string | undefined, cwd: st
     if (why !== null) reader.wrong(flag, `${why}.`);
     return configured;
   }
-  const asked = readDatabase(reader, flag, databaseWarehouse);
-  return asked !== null && asked.shown === configured?.shown && new URL(into).username === '' ? configured : asked;
+  return readDatabase(reader, flag, (url) => {
+    const { shown, user } = parseAddress(url, WAREHOUSE_SCHEMA);
+    const isOurs = configured !== null && shown === configured.shown && user === null;
+    return databaseWarehouse(isOurs ? strictest(configured.url.reveal(), url) : url);
+  });
+}
+
+/**
+ * The warehouse that an input names, as jobs hold it: what it says, else the one of the settings, else `usual`. A database of the
+ * settings is named with their parameters, so that whoever carries the job on connects in the same way.
+ */
+export function warehouseOf(
+  { warehouse }: { readonly warehouse?: DatabaseAddress | null },
+  into: string | null | undefined,
+  usual: string,
+  cwd: string,
+): string {
+  const own = warehouse?.url.reveal();
+  if (into === null || into === undefined) return warehouseAddress(own ?? usual, cwd);
+  const asked = warehouseAddress(into, cwd);
+  return own !== undefined && warehouse && isSameWarehouse(asked, warehouse.shown)
+    ? warehouseAddress(strictest(own, asked), cwd)
+    : asked;
+}
+
+/** Whether two addresses are of one warehouse, whatever the way to connect. What is no address is only itself. */
+export function isSameWarehouse(one: string, other: string): boolean {
+  try {
+    return warehouseIdentity(one) === warehouseIdentity(other);
+  } catch {
+    return one === other;
+  }
 }
 
 function unfit(file: string): string | null {
@@ -75,11 +105,11 @@ function unfit(file: string): string | null {
   }
 }
 
-/** What `--into` means without its credentials: a path as it is, a database by its public address. */
+/** What `--into` means without its credentials: a path as it is, a database by its address. */
 export function intoShown(into: string): string {
   if (!isPostgresUrl(into)) return into;
   try {
-    return publicAddress(into);
+    return warehouseAddress(into);
   } catch {
     // What is wrong with it is told with the other mistakes of the configuration.
     return 'postgres://';
@@ -88,12 +118,18 @@ export function intoShown(into: string): string {
 
 /** The address of a store. Throws an `Error` that says what is wrong with it and does not quote it. */
 export function storeAddress(url: string): DatabaseAddress {
-  return { url: new Secret(url), shown: parseAddress(url, STORE_SCHEMA).shown };
+  return databaseAddress(url, parseAddress(url, STORE_SCHEMA));
 }
 
 /** The same for a PostgreSQL warehouse. */
 export function databaseWarehouse(url: string): DatabaseAddress {
-  return { url: new Secret(url), shown: publicAddress(url) };
+  return databaseAddress(url, parseAddress(url, WAREHOUSE_SCHEMA));
+}
+
+function databaseAddress(url: string, address: PostgresAddress): DatabaseAddress {
+  const why = whyPlain(address);
+  if (why !== null) throw new Error(why);
+  return { url: new Secret(url), shown: address.shown };
 }
 
 /** A mistake about an address never quotes it: it may hold a password. */
@@ -106,8 +142,8 @@ function readDatabase(
   try {
     return parse(found.text);
   } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/^The address of the warehouse /, '') : String(error);
-    reader.wrong(found, `${reason}.`, 'the value (not shown)');
+    const reason = error instanceof Error ? error.message : String(error);
+    reader.wrong(found, /[?.]$/.test(reason) ? reason : `${reason}.`, 'the value (not shown)');
     return null;
   }
 }

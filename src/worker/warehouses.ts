@@ -2,11 +2,13 @@ import { hostname } from 'node:os';
 import type { MonitorPlaces } from '../activities/monitor-places.js';
 import type { WalkPlaces } from '../activities/walk-deps.js';
 import type { StagedJob } from '../core/job.js';
+import { Secret } from '../core/secret.js';
 import { type Sink, SinkBusy, SinkUnusable } from '../core/sink.js';
-import { PostgresRefused } from '../postgres/index.js';
+import { PostgresRefused, strictest } from '../postgres/index.js';
 import { createWarehouses, type OpenedWarehouse } from '../sinks/index.js';
 import { FileSecrets } from '../store/file-secrets.js';
 import type { RuntimeConfig } from './runtime-types.js';
+import { isSameWarehouse } from './store-setting.js';
 
 /** The warehouses of a process, as jobs, walks and the workflows for monitors name them; and their secret files. */
 export interface Warehouses {
@@ -27,7 +29,10 @@ export function openWarehouses(
 ): Warehouses {
   const warehouses = createWarehouses({
     say,
-    credentialsFor: (address) => (warehouse?.shown === address ? warehouse.url : null),
+    credentialsFor: (address) =>
+      warehouse && isSameWarehouse(address, warehouse.shown)
+        ? new Secret(strictest(warehouse.url.reveal(), address))
+        : null,
   });
   const at = ({ into, host }: Place): OpenedWarehouse => {
     onlyHere(`The warehouse ${into}`, host);

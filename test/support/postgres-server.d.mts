@@ -1,5 +1,7 @@
 export interface PostgresServer {
   readonly port: number;
+  /** Folder of its files. */
+  readonly dataDir: string;
   /** The password in its addresses, to be looked for where it must not be. */
   readonly password: string;
   urlOf(database: string): string;

@@ -75,6 +75,7 @@ export async function startPostgres({ flags = [] } = {}) {
   let databases = 0;
   return {
     port,
+    dataDir: join(dir, 'data'),
     /** The password in its addresses, to be looked for where it must not be. */
     password: PASSWORD,
     urlOf,

@@ -3,6 +3,7 @@ import { SinkBusy } from '../../core/sink.js';
 import { eventPlace, isMissingFile } from '../../worker/event-control.js';
 import { type EventStatus, readEventStatus } from '../../worker/event-status.js';
 import type { Runtime, RuntimeConfig } from '../../worker/runtime-types.js';
+import { isSameWarehouse } from '../../worker/store-setting.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import type { EventFlags } from '../event-flags.js';
 import { type Halted, runningText, statusData, statusLines } from '../render/events.js';
@@ -43,14 +44,16 @@ async function show(
 ): Promise<ExitCode> {
   const { terminal } = context;
   const found = await read(config, into);
-  const walks = (await runtime.walks()).filter((walk) => walk.into === into && walk.origin === config.origin);
+  const walks = (await runtime.walks()).filter(
+    (walk) => isSameWarehouse(walk.into, into) && walk.origin === config.origin,
+  );
   const told = await standings(runtime, walks, found);
   const running = told.flatMap(({ job, standing }) => (standing.state === 'running' ? [{ job, ...standing }] : []));
-  const usual = eventPlace(settings(context, {}), undefined, context.cwd);
+  const isUsual = isSameWarehouse(into, eventPlace(settings(context, {}), undefined, context.cwd));
   const halted = told.flatMap(({ job, stream, standing }): Halted[] => {
     if (standing.state === 'running') return [];
     const { state, message } = standing;
-    const command = walkCommand(stream, into === usual ? null : into);
+    const command = walkCommand(stream, isUsual ? null : into);
     return [{ job, stream, state, message, goOn: command && resumeCommand(command, context.env) }];
   });
   const now = Date.now();
@@ -61,8 +64,7 @@ async function show(
   }
   const held = found instanceof SinkBusy ? null : found;
   if (json) terminal.data(JSON.stringify(statusData(held, { running, halted }, into, config.origin, now)));
-  else if (held?.streams.length === 0 && told.length === 0)
-    terminal.say(nothingText(context, config, into, into === usual));
+  else if (held?.streams.length === 0 && told.length === 0) terminal.say(nothingText(context, config, into, isUsual));
   else terminal.data([...running.map(runningText), ...statusLines(held, halted, into, now)].join('\n'));
   return exitCodes.ok;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isLoopback } from '../../core/loopback.js';
 import { contentsOptionsSchema } from '../contents-options.js';
 import { outputSchemaSchema } from '../synthesis.js';
 
@@ -82,11 +83,11 @@ export function monitorRecord(monitor: Monitor, nextRunAt: number | null): Recor
 /** Whether a webhook may point there: https, or plain http to this machine, which is where tests listen. */
 function isDeliverable(text: string): boolean {
   if (!URL.canParse(text)) return false;
-  return new URL(text).protocol === 'https:' || isLoopback(text);
+  return new URL(text).protocol === 'https:' || isDelivered(text);
 }
 
 /** Whether deliveries are really made to a URL: nothing leaves this machine. */
-export function isLoopback(text: string): boolean {
+export function isDelivered(text: string): boolean {
   const { protocol, hostname } = new URL(text);
-  return protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  return protocol === 'http:' && isLoopback(hostname);
 }

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { NextId } from '../ids.js';
 import type { MonitorOptions } from '../state-options.js';
 import type { Timers } from '../timers.js';
-import { isLoopback, type Monitor, type MonitorEvent } from './monitor.js';
+import { isDelivered, type Monitor, type MonitorEvent } from './monitor.js';
 
 /** One attempt to deliver an event. */
 export interface Delivery {
@@ -51,7 +51,7 @@ export class Webhooks {
   /** Sends an event on its way; what becomes of it is in {@link counts}. */
   send(monitor: Monitor, type: MonitorEvent, data: unknown, at: number): void {
     const { url, events } = monitor.webhook;
-    if ((events && !events.includes(type)) || !isLoopback(url)) return;
+    if ((events && !events.includes(type)) || !isDelivered(url)) return;
     const id = `event_${this.#nextId()}`;
     const body = JSON.stringify({ id, object: 'event', type, data, createdAt: new Date(at).toISOString() });
     for (let time = 0; time < this.#options.webhookRepeat; time += 1) {

@@ -142,6 +142,9 @@ export class Warehouse {
       max: CONNECTIONS,
       patienceMs,
       ...(say ? { say } : {}),
+    }).catch((error: unknown) => {
+      this.#postgres = null;
+      throw error;
     });
     try {
       return await work(await this.#postgres);
@@ -151,15 +154,8 @@ export class Warehouse {
   }
 }
 
-/**
- * The address of a warehouse without user and password: what jobs, histories and messages hold, and what tells two warehouses
- * apart. Throws `SinkUnusable` for what is no address of a PostgreSQL database.
- */
-export function publicAddress(url: string): string {
-  return addressOf(url).shown;
-}
-
-function addressOf(url: string): PostgresAddress {
+/** The address of a warehouse, taken apart. Throws `SinkUnusable` for what is no address of a PostgreSQL database. */
+export function addressOf(url: string): PostgresAddress {
   try {
     return parseAddress(url, DEFAULT_SCHEMA);
   } catch (error) {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/secret.js';
 import { type Sink, SinkUnusable } from '../../../src/core/sink.js';
-import { createPostgresSink, createWarehouses, publicAddress } from '../../../src/sinks/index.js';
+import { createPostgresSink, createWarehouses, warehouseAddress } from '../../../src/sinks/index.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/sinks/pg-query.js';
 import { exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';
@@ -78,7 +78,7 @@ describe('a PostgreSQL warehouse', () => {
 
   it('is known by an address without user and password, and opened with the credentials for it', async () => {
     const url = newSchema();
-    const address = publicAddress(url);
+    const address = warehouseAddress(url);
     expect(address).toBe(url.replace(/\/\/.*@/, '//'));
     const asked: string[] = [];
     const all = createWarehouses({

@@ -1,3 +1,6 @@
+import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   migrate,
@@ -7,6 +10,7 @@ import {
   PostgresRefused,
   parseAddress,
 } from '../../../src/postgres/index.js';
+import { certificate, localhost } from '../../support/api/self-signed.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 
 let server: PostgresServer;
@@ -25,34 +29,6 @@ async function open(url: string, patienceMs = 20_000): Promise<Postgres> {
   opened.push(postgres);
   return postgres;
 }
-
-describe('the address of a database', () => {
-  it('is shown without user and password, and with a schema of its own', () => {
-    const address = parseAddress(
-      'postgres://me:se%40cret@db.example:6000/ware%20house?schema=Odd"name&sslmode=require',
-      'x',
-    );
-    expect(address.shown).toBe('postgres://db.example:6000/ware%20house?schema=Odd%22name');
-    expect(address.schema).toBe('Odd"name');
-    expect(address.connectionString).toBe(
-      'postgres://me:se%40cret@db.example:6000/ware%20house?sslmode=require&uselibpqcompat=true',
-    );
-  });
-
-  it('is refused without quoting it', () => {
-    for (const wrong of [
-      'postgres://me:secret@host',
-      'mysql://me:secret@host/db',
-      'postgres://me:secret@ho st/db',
-      'postgres://me:secret@h/db?sslmode=bogus',
-      'postgres://me:secret@h/db?schema=pg_own',
-      'postgres://me:secret@h/db?schema=a%24body%24b',
-      'postgres://me:secret@h/db?sslmode=verify-ca',
-    ]) {
-      expect(() => parseAddress(wrong, 'x')).toThrowError(/^(?!.*secret)/);
-    }
-  });
-});
 
 describe('a database', () => {
   it('is migrated once, whoever asks at the same time, in a schema of any name', async () => {
@@ -128,6 +104,57 @@ describe('a database', () => {
     const away = await nowhere.query('SELECT 1').catch((error: unknown) => error);
     expect(away).toBeInstanceOf(PostgresAway);
     expect(`${refusal} ${away}`).not.toContain('canary');
+  });
+
+  it('is encrypted and verified as its sslmode says, with the meaning of libpq', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'searchflow-tls-'));
+    const file = (name: string, text: string) => {
+      writeFileSync(join(dir, name), text, { mode: 0o600 });
+      return join(dir, name);
+    };
+    const [own, other] = [file('own.pem', localhost.certificate), file('other.pem', certificate)];
+    const key = file('key.pem', localhost.privateKey);
+    // The server runs as another user where this one is root.
+    const { uid, gid } = statSync(server.dataDir);
+    for (const path of [dir, own, other, key]) chownSync(path, uid, gid);
+    const admin = await open(server.urlOf('postgres'));
+    for (const [name, value] of Object.entries({ ssl_cert_file: own, ssl_key_file: key, ssl: 'on' }))
+      await admin.query(`ALTER SYSTEM SET ${name} = '${value}'`);
+    await admin.query('SELECT pg_reload_conf()');
+    const database = await server.database();
+    const byName = database.replace('127.0.0.1', 'localhost');
+    const isEncrypted = async (url: string) => {
+      const postgres = await open(url);
+      const rows = await postgres.query<{ ssl: boolean }>('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()');
+      return rows[0]?.ssl;
+    };
+    // What is read again with a signal is there for new connections soon, not at once.
+    while (!(await isEncrypted(`${database}?sslmode=require`).catch(() => false)))
+      await admin.query('SELECT pg_sleep(0.05)');
+    try {
+      expect(await isEncrypted(database)).toBe(false);
+      expect(await isEncrypted(`${database}?sslmode=disable`)).toBe(false);
+      for (const mode of ['require', `require&sslrootcert=${own}`, `verify-ca&sslrootcert=${own}`])
+        expect(await isEncrypted(`${database}?sslmode=${mode}`)).toBe(true);
+      expect(await isEncrypted(`${byName}?sslmode=verify-full&sslrootcert=${own}`)).toBe(true);
+      for (const mode of [
+        ...[`require&sslrootcert=${other}`, `verify-ca&sslrootcert=${other}`, `verify-full&sslrootcert=${other}`],
+        ...['verify-full', `require&sslrootcert=${join(dir, 'absent.pem')}`],
+      ])
+        await expect(isEncrypted(`${byName}?sslmode=${mode}`)).rejects.toBeInstanceOf(PostgresRefused);
+      const otherName = isEncrypted(`${database}?sslmode=verify-full&sslrootcert=${own}`);
+      await expect(otherName).rejects.toBeInstanceOf(PostgresRefused);
+    } finally {
+      await admin.query('ALTER SYSTEM RESET ALL');
+      await admin.query('SELECT pg_reload_conf()');
+      rmSync(dir, { recursive: true });
+    }
+  });
+
+  it('on another host gets no password in plain text', async () => {
+    await expect(open('postgres://me:canary@db.internal/etl')).rejects.toThrow(
+      /db\.internal:5432\/etl is on another host .*sslmode=verify-full/,
+    );
   });
 
   it('does not repeat a statement that is wrong', async () => {

@@ -154,8 +154,8 @@ describe('readConfig', () => {
 
   it('takes the store, the team and the warehouse from the environment and never prints their passwords', () => {
     const { config } = read({
-      SEARCHFLOW_STORE: 'postgres://ann:canary-store@db.internal/etl',
-      SEARCHFLOW_WAREHOUSE_URL: 'postgresql://bob:canary-house@db.internal:6432/dw?schema=raw',
+      SEARCHFLOW_STORE: 'postgres://ann:canary-store@db.internal/etl?sslmode=verify-full',
+      SEARCHFLOW_WAREHOUSE_URL: 'postgresql://bob:canary-house@db.internal:6432/dw?schema=raw&sslmode=disable',
       SEARCHFLOW_TEAM: 'growth',
       SEARCHFLOW_KEY_QPS: '4',
       SEARCHFLOW_METRICS: '127.0.0.1:9464',
@@ -190,11 +190,37 @@ describe('readConfig', () => {
 
   it('keeps store and warehouse in schemas of their own', () => {
     const text = mistakes({
-      SEARCHFLOW_STORE: 'postgres://ann:canary-store@db.internal/etl?schema=searchflow',
-      SEARCHFLOW_WAREHOUSE_URL: 'postgresql://bob:canary-house@db.internal:5432/etl',
+      SEARCHFLOW_STORE: 'postgres://ann:canary-store@db.internal/etl?schema=searchflow&sslmode=verify-full',
+      SEARCHFLOW_WAREHOUSE_URL: 'postgresql://bob:canary-house@DB.internal:5432/etl?sslmode=disable',
     });
     expect(text).toMatch(/^SEARCHFLOW_STORE: .*is the very schema of the warehouse/);
     expect(text).not.toContain('canary');
+  });
+
+  it('takes no address of another host that does not say how to encrypt, whatever it is for', () => {
+    const plain = 'postgres://ann:canary@db.internal/etl';
+    const text = mistakes({ SEARCHFLOW_STORE: plain, SEARCHFLOW_WAREHOUSE_URL: plain }, { into: plain });
+    const what =
+      'is on another host and its address does not say how to encrypt; add sslmode=verify-full, or sslmode=disable for plain text.';
+    expect(text.split('\n')).toEqual([
+      `SEARCHFLOW_STORE: the value (not shown) (environment) ${what}`,
+      `SEARCHFLOW_WAREHOUSE_URL: the value (not shown) (environment) ${what}`,
+      `--into: the value (not shown) (command line) ${what}`,
+    ]);
+  });
+
+  it('connects to a database that is named alone in the way of the settings, or in a stricter one', () => {
+    const warehouseOfInto = (into: string) =>
+      read(
+        { SEARCHFLOW_WAREHOUSE_URL: 'postgres://ann:pw@db/etl?sslmode=require' },
+        { into },
+      ).config.warehouse?.url.reveal();
+    expect(warehouseOfInto('postgres://DB/etl')).toBe('postgres://ann:pw@db/etl?sslmode=require');
+    expect(warehouseOfInto('postgres://db/etl?sslmode=disable')).toBe('postgres://ann:pw@db/etl?sslmode=require');
+    expect(warehouseOfInto('postgres://db/etl?sslmode=verify-full')).toBe(
+      'postgres://ann:pw@db/etl?sslmode=verify-full',
+    );
+    expect(warehouseOfInto('postgres://bob@db/etl?sslmode=disable')).toBe('postgres://bob@db/etl?sslmode=disable');
   });
 
   it('names the missing Temporal configuration file', () => {

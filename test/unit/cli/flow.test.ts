@@ -342,7 +342,10 @@ describe('reaching the warehouse', () => {
       ['postgres://ann:canary-pw@127.0.0.1:9/dw', '--into'],
       /127\.0\.0\.1:9\/dw can't be reached: connect ECONNREFUSED/,
     ],
-    [['postgres://ann:canary-pw@no-such-host.invalid/dw', null], /no-such-host\.invalid:5432\/dw can't be reached: /],
+    [
+      ['postgres://ann:canary-pw@no-such-host.invalid/dw?sslmode=require', null],
+      /no-such-host\.invalid:5432\/dw can't be reached: /,
+    ],
   ] as const)(
     'tells that nothing listens at %j, and the way out, once it was waited for',
     async ([url, flag], sentence) => {
@@ -399,6 +402,10 @@ describe('errors', () => {
     ).not.toContain('canary');
     expect(database("--into 'postgresql://bob:p@ss@db:5432/dw?schema=raw'")).toBe(
       "--into 'postgresql://[redacted]@db:5432/dw?schema=raw'",
+    );
+    const inQuery = scrubber({ SEARCHFLOW_STORE: 'postgres:///etl?host=/run/pg&user=ann&password=canary%2Fstore' });
+    expect(inQuery('canary/store; postgres://db/x?user=canary&password=canary&sslmode=require')).toBe(
+      '[redacted]; postgres://db/x?user=[redacted]&password=[redacted]&sslmode=require',
     );
     expect(database('postgres://localhost:5432/postgres')).toBe('postgres://localhost:5432/postgres');
     const { context, out, err } = fakeContext(fakeRuntime().runtime);

@@ -1,0 +1,124 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { parseAddress, strictest, whyPlain } from '../../../src/core/postgres-address.js';
+
+const parse = (url: string) => parseAddress(url, 'searchflow');
+const problemOf = (url: string): string => {
+  try {
+    parse(url);
+    return '';
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+};
+
+describe('the address of a database', () => {
+  it('is known by host, port, database and schema, and carried to others with all parameters but the credentials', () => {
+    const address = parse(
+      'postgres://me:se%40cret@db.example:6000/ware%20house?schema=Odd"name&sslrootcert=/etc/ca.pem&sslmode=verify-full',
+    );
+    const { shown, carried, user, password, parameters, ...place } = address;
+    expect(shown).toBe('postgres://db.example:6000/ware%20house?schema=Odd%22name');
+    expect(carried).toBe(`${shown}&sslmode=verify-full&sslrootcert=/etc/ca.pem`);
+    expect(place).toEqual({ host: 'db.example', port: 6000, database: 'ware house', schema: 'Odd"name' });
+    expect([user, password?.reveal()]).toEqual(['me', 'se@cret']);
+    expect(parameters).toEqual({ sslmode: 'verify-full', sslrootcert: '/etc/ca.pem' });
+    expect(inspect(address) + JSON.stringify(address)).not.toContain('se@cret');
+    const again = parse(carried);
+    expect(again).toEqual({ ...address, user: null, password: null });
+  });
+
+  it('keeps the identity that ids of earlier jobs were made of', () => {
+    const shown = {
+      'postgres://db.internal/etl': 'postgres://db.internal:5432/etl',
+      'postgresql://ann:pw@db:6432/dw?schema=raw&sslmode=require': 'postgres://db:6432/dw?schema=raw',
+      'postgres://db/dw?schema=searchflow': 'postgres://db:5432/dw',
+      'postgres://[::1]:5433/etl': 'postgres://[::1]:5433/etl',
+      'postgres:///etl': 'postgres://localhost:5432/etl',
+    };
+    for (const [url, identity] of Object.entries(shown)) expect(parse(url).shown).toBe(identity);
+  });
+
+  it('compares hosts without case, and takes the same server for the same however it is named', () => {
+    const same = [
+      'postgres://DB.Internal/Etl',
+      'postgres://db.internal:5432/Etl?sslmode=verify-full',
+      'postgres:///Etl?host=db.INTERNAL&port=5432',
+    ];
+    expect(new Set(same.map((url) => parse(url).shown))).toEqual(new Set(['postgres://db.internal:5432/Etl']));
+    expect(parse('postgres:///etl?host=/run/pg').shown).toBe(parse('postgres://%2Frun%2Fpg/etl').shown);
+    expect(parse(parse('postgres:///etl?host=/run/pg').carried).host).toBe('/run/pg');
+  });
+
+  it('tells two servers apart that differ in a parameter alone, and refuses a server that is named twice', () => {
+    expect(parse('postgres:///etl?host=/run/a').shown).not.toBe(parse('postgres:///etl?host=/run/b').shown);
+    expect(problemOf('postgres://a/etl?host=b')).toBe('names its host twice');
+    expect(problemOf('postgres://a:1/etl?port=2')).toBe('names its port twice');
+    expect(problemOf('postgres://a,b/etl')).toBe('names more than one host');
+    expect(problemOf('postgres://a/etl?sslmode=verify-full&sslmode=disable')).toBe('gives a parameter twice');
+  });
+
+  it('refuses a parameter that is not known, and names the nearest', () => {
+    expect(problemOf('postgres://db/etl?sslmod=verify-full')).toBe(
+      'has the parameter sslmod, which is not known; did you mean sslmode?',
+    );
+    expect(problemOf('postgres://db/etl?target_session_attrs=any')).toMatch(
+      /^has a parameter that is not known; known are sslmode, /,
+    );
+  });
+
+  it('is refused without quoting it', () => {
+    for (const wrong of [
+      'postgres://me:secret@host',
+      'mysql://me:secret@host/db',
+      'postgres://me:secret@ho st/db',
+      'postgres://me:1?secret@h/db',
+      'postgres://me:1#secret@h/db',
+      'postgres://me:secret@h/db?user=secret',
+      'postgres://me:secret@h/db?port=secret',
+      'postgres://me:secret@h/db?connect_timeout=secret',
+      'postgres://me:secret@h/db?schema=pg_own',
+      'postgres://me:secret@h/db?schema=a%24body%24b',
+      'postgres://me:secret@h/db?sslmode=secret',
+      'postgres://me:secret@h/db?sslmode=verify-ca',
+      'postgres://me:secret@h/db?sslmode=require&sslrootcert=system',
+      'postgres://me:secret@h/db?sslmode=verify-full&sslcert=x',
+      'postgres://me:secret@h/db?sslrootcert=x',
+    ]) {
+      expect(problemOf(wrong)).toMatch(/^(?!.*secret).+/);
+    }
+  });
+
+  it('has no sslmode that falls back to plain text', () => {
+    for (const mode of ['allow', 'prefer'])
+      expect(problemOf(`postgres://db/etl?sslmode=${mode}`)).toBe(
+        `has sslmode=${mode}, which goes on in plain text where the server wants it; give disable, require, verify-ca, verify-full`,
+      );
+  });
+
+  it('is spoken to in plain text on another host only where it says so', () => {
+    for (const url of ['postgres://db/etl', 'postgres://localhost.example.com/etl', 'postgres:///etl?host=10.0.0.7'])
+      expect(whyPlain(parse(url))).toMatch(/sslmode=verify-full, or sslmode=disable/);
+    for (const url of [
+      ...[
+        'postgres://localhost/etl',
+        'postgres://127.0.0.1/etl',
+        'postgres://[::1]/etl',
+        'postgres:///etl?host=/run/pg',
+      ],
+      ...['postgres://db/etl?sslmode=disable', 'postgres://db/etl?sslmode=require'],
+    ])
+      expect(whyPlain(parse(url))).toBeNull();
+  });
+
+  it('of whoever has the credentials holds, made stricter by the address of a job and never weaker', () => {
+    const own = 'postgres://ann:pw@db/etl?sslmode=require';
+    expect(strictest(own, 'postgres://db/etl?sslmode=disable')).toBe(own);
+    expect(strictest(own, 'postgres://db/etl')).toBe(own);
+    expect(strictest(own, 'postgres://db/etl?sslmode=verify-full&sslrootcert=/ca.pem')).toBe(
+      'postgres://ann:pw@db/etl?sslmode=verify-full&sslrootcert=%2Fca.pem',
+    );
+    const full = 'postgres://ann:pw@db/etl?sslmode=verify-full';
+    expect(strictest(full, 'postgres://db/etl?sslmode=verify-full&sslrootcert=/evil.pem')).toBe(full);
+  });
+});
