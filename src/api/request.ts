@@ -1,4 +1,5 @@
 import type { Json } from '../core/json.js';
+import { isLoopback } from '../core/loopback.js';
 import type { Secret } from '../core/secret.js';
 import { encodeQuery } from './encode-query.js';
 import type { Endpoint } from './endpoint.js';
@@ -15,6 +16,10 @@ export function resolveBase(baseUrl: string): { readonly url: URL; readonly pref
   if (url.username || url.password || url.search || url.hash) {
     throw new TypeError('the base URL (SEARCHFLOW_BASE_URL) must have no user, password, query or fragment');
   }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname))
+    throw new TypeError(
+      'the base URL (SEARCHFLOW_BASE_URL) must begin with https: the key would cross the network unencrypted',
+    );
   return { url, prefix: url.pathname.replace(/\/+$/, '') };
 }
 

@@ -6,6 +6,7 @@ import { SimplePlugin } from '@temporalio/plugin';
 import { type BundleOptions, NativeConnection, Runtime, type Worker, type WorkerOptions } from '@temporalio/worker';
 import { type Activities, createActivities } from '../activities/index.js';
 import { type OperationName, operationTable } from '../api/operations.js';
+import { resolveBase } from '../api/request.js';
 import type { WireOptions } from '../api/transport.js';
 import { DEFAULT_TASK_QUEUE } from '../core/job.js';
 import type { Journal, UnitRecord } from '../core/journal.js';
@@ -32,7 +33,7 @@ export interface SearchflowPluginOptions extends WireOptions {
   /** Part of every purchase's key. Default: the base URL; `sandbox` for a stand-in, whose address may change. */
   readonly origin?: string;
   /**
-   * PostgreSQL that many workers share: `postgres://user:password@host/database`, with `?schema=` if not `searchflow_store`. Journal,
+   * PostgreSQL that many workers share: `postgres://user:password@host/database?sslmode=verify-full`, with `schema=` if not `searchflow_store`. Journal,
    * rate limit, budgets and staged rows are in it. Default: the folder `stateDir`, for one worker.
    */
   readonly store?: string;
@@ -259,6 +260,7 @@ function forwarded(
 
 function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
   const baseUrl = options.baseUrl ?? DEFAULT_BASE_URL;
+  resolveBase(baseUrl);
   const qps = options.qps ?? 10;
   const allowed = options.maxCostPerJob === undefined ? null : toMicros(options.maxCostPerJob);
   if (allowed === null && options.maxCostPerJob !== undefined)

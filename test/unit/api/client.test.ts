@@ -142,3 +142,8 @@ describe('the plain client', () => {
     expect(draws).toEqual(Array(3).fill({ rateClass: 'default', weight: 1 }));
   });
 });
+
+test('a base URL that would send the key to another host in plain text is refused', () => {
+  for (const baseUrl of ['http://api.example.com', 'http://localhost.example.com/v2', 'http://10.0.0.7:8080'])
+    expect(() => createClient({ apiKey: 'canary-7f3a9c-key', baseUrl })).toThrow(/must begin with https/);
+});

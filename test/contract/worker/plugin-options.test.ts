@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest';
+import { SearchflowPlugin } from '../../../src/worker/index.js';
+
+it.each([
+  [{ baseUrl: 'http://api.example.com' }, /must begin with https/],
+  [{ store: 'postgres://ann:canary@db.internal/etl' }, /^store \(not shown\) is on another host .*sslmode=verify-full/],
+  [{ warehouseUrl: 'postgres://ann:canary@db.internal/dw' }, /^warehouseUrl \(not shown\) is on another host/],
+  [{ warehouseUrl: 'postgres://ann:canary@db/dw?sslmod=disable' }, /^warehouseUrl .*did you mean sslmode/],
+])('the plugin refuses an address of another host in plain text, without showing it: %j', (options, problem) => {
+  const make = () => new SearchflowPlugin({ apiKey: 'canary-key', ...options });
+  expect(make).toThrow(problem);
+  expect(make).toThrow(/^(?!.*canary)/);
+});
