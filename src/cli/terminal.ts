@@ -35,8 +35,9 @@ const urlNames = ['SEARCHFLOW_STORE', 'SEARCHFLOW_WAREHOUSE_URL'];
 
 /** User and password of any URL, as far as the last `@` before path, query or quote. */
 const inUrl = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#'"]*@/gi;
-/** The same among the parameters of one. */
-const inQuery = /([?&](?:user|password|sslpassword)=)[^&\s'"]+/gi;
+/** The same among the parameters of a database's address; a web page may have parameters of these names. */
+const ofDatabase = /\bpostgres(?:ql)?:\/\/[^\s'"]*/gi;
+const inQuery = /([?&](?:user|password|sslpassword)=)[^&]+/gi;
 
 /**
  * Takes the values of secret variables out of a text, and user and password out of every URL: the last line of defence,
@@ -54,7 +55,7 @@ export function scrubber(env: TerminalParts['env']): (text: string) => string {
   return (text) =>
     secrets.reduce(
       (clean, secret) => clean.replaceAll(secret, '[redacted]'),
-      text.replace(inUrl, '$1[redacted]@').replace(inQuery, '$1[redacted]'),
+      text.replace(inUrl, '$1[redacted]@').replace(ofDatabase, (address) => address.replace(inQuery, '$1[redacted]')),
     );
 }
 

@@ -407,6 +407,7 @@ describe('errors', () => {
     expect(inQuery('canary/store; postgres://db/x?user=canary&password=canary&sslmode=require')).toBe(
       '[redacted]; postgres://db/x?user=[redacted]&password=[redacted]&sslmode=require',
     );
+    expect(inQuery('https://a.com/?user=ann')).toBe('https://a.com/?user=ann');
     expect(database('postgres://localhost:5432/postgres')).toBe('postgres://localhost:5432/postgres');
     const { context, out, err } = fakeContext(fakeRuntime().runtime);
     context.terminal.say('Bearer canary-5f2e91c4');
