@@ -151,6 +151,47 @@ export function strictest(own: string, other: string): string {
   return owner.href;
 }
 
+/** Fields of a workflow's input that hold an address or the path of a file. */
+const addressFields = ['into', 'origin', 'input', 'csv', 'secretFile'];
+/** Fields that hold such an input: that of a schedule, and a job that was staged before. */
+const inputFields = ['input', 'staged'];
+
+/**
+ * Why the addresses of a workflow's input can't be taken, in a sentence that quotes none of them; null where they can. An input stays in
+ * the history of its workflow, and where its rows go in tables, results and messages: no password has a place there.
+ */
+export function addressProblem(input: unknown): string | null {
+  if (typeof input !== 'object' || input === null) return null;
+  const fields = new Map<string, unknown>(Object.entries(input));
+  for (const name of addressFields) {
+    const value = fields.get(name);
+    const problem = typeof value === 'string' ? problemOf(value) : null;
+    if (problem !== null) return `${name}: the address ${problem}`;
+  }
+  for (const name of inputFields) {
+    const problem = addressProblem(fields.get(name));
+    if (problem !== null) return `${name}.${problem}`;
+  }
+  return null;
+}
+
+function problemOf(address: string): string | null {
+  if (!isPostgresUrl(address)) {
+    const url = /^[a-z][a-z0-9+.-]+:\/\//i.test(address) && URL.canParse(address) ? new URL(address) : null;
+    return url && (url.username || url.password) ? 'holds a user or password; leave them out' : null;
+  }
+  try {
+    const { user, password } = parseAddress(address, '');
+    if (user === null && password === null) return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  return (
+    'holds a user or password, which the history of this workflow keeps: change the password, give the address without both, and ' +
+    "give them to the worker (the plugin's option warehouseUrl, SEARCHFLOW_WAREHOUSE_URL, or PGUSER and PGPASSWORD)"
+  );
+}
+
 /** A name in lower case, an address without brackets, the path of a socket's folder. */
 function hostOf(host: string): string {
   if (host.includes(',')) throw new Error('names more than one host');

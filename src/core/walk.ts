@@ -1,4 +1,5 @@
 import type { CallFacts } from './failure.js';
+import { hash } from './hash.js';
 import { canonicalJson } from './json.js';
 
 /** The names under which the service's lists hold their records. The contract shows `data` only (interface section 4.8). */
@@ -170,18 +171,4 @@ function identity(item: unknown): unknown {
 
 function isPowerOfTwo(count: number): boolean {
   return (count & (count - 1)) === 0;
-}
-
-/** A 53-bit hash (cyrb53): core has no `crypto`, and nobody gains by a collision here. */
-function hash(text: string): number {
-  let a = 0xdeadbeef;
-  let b = 0x41c6ce57;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    a = Math.imul(a ^ code, 2654435761);
-    b = Math.imul(b ^ code, 1597334677);
-  }
-  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
-  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
-  return 4294967296 * (2097151 & b) + (a >>> 0);
 }

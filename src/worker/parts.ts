@@ -14,7 +14,6 @@ import { noteWalk } from './find-walk.js';
 import { metered } from './metrics.js';
 import { openStore } from './open-store.js';
 import { freshnessOf } from './plan.js';
-import { refuseCredentials } from './refuse-credentials.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 import { forgetEarlierStages, stageEnrichment, toStageRequest, whyPathsRefused } from './stage-job.js';
@@ -112,7 +111,6 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
     scratchDir,
     timeoutMs: defaultTimeouts.totalMs,
     stage: async (input, workflowId) => {
-      refuseCredentials(input.into);
       if (input.host !== undefined && input.host !== hostname())
         throw new SinkBusy(`The file ${input.input} is on ${input.host}, where a worker must run for it`, null);
       const jobs = () => store.entries.all();

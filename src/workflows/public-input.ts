@@ -1,6 +1,7 @@
 import { ApplicationFailure, patched, workflowInfo } from '@temporalio/workflow';
 import { inputProblems } from '../core/check-input.js';
 import { startedByUs } from '../core/job.js';
+import { addressProblem } from '../core/postgres-address.js';
 
 /** Whose histories of before this check had wrong inputs go on with them. */
 const PATCH = 'strict-inputs';
@@ -19,9 +20,14 @@ export function publicInput<I>(
   const input = (args[0] ?? {}) as I;
   const isGiven = carried !== undefined && carried !== null;
   if (isGiven && continuedFromExecutionRunId !== undefined) return input;
-  const problems = isGiven
-    ? [`${workflow} takes one argument; the second is its own, for continuing as new.`]
-    : inputProblems(workflow, args, !isOurs());
+  // First and alone: what is said of other fields may quote them.
+  const address = addressProblem(input);
+  const problems =
+    address !== null
+      ? [`${address}.`]
+      : isGiven
+        ? [`${workflow} takes one argument; the second is its own, for continuing as new.`]
+        : inputProblems(workflow, args, !isOurs());
   const one = problems.length === 0 && also ? also(input) : null;
   const all = one === null ? problems : [one];
   if (all.length > 0 && patched(PATCH)) {

@@ -1,7 +1,18 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { ActivityFailure, executeChild, proxyActivities, sleep } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  CancellationScope,
+  executeChild,
+  getExternalWorkflowHandle,
+  patched,
+  proxyActivities,
+  sleep,
+} from '@temporalio/workflow';
 import type { Activities } from '../activities/index.js';
-import { startedByUs } from '../core/job.js';
+import { hash } from '../core/hash.js';
+import { signalNames, startedByUs } from '../core/job.js';
+import { canonicalJson } from '../core/json.js';
+import { isPostgresUrl, parseAddress } from '../core/postgres-address.js';
 import { type QuietInput, type QuietOutcome, quietProblem } from '../core/quiet-input.js';
 import { toWorkflowFailure } from './failures.js';
 import { bulkPolicy } from './policies.js';
@@ -23,11 +34,11 @@ const MOST_AGAIN_MS = 30_000;
  */
 export async function quietMonitors(input: QuietInput): Promise<QuietOutcome> {
   publicInput('quietMonitors', [input], { also: quietProblem });
-  const { origin = '', into } = input;
+  const workflowId = await turnId(input);
   for (let wait = AGAIN_MS; ; wait = Math.min(2 * wait, MOST_AGAIN_MS)) {
     try {
       return await executeChild<typeof quietTurn>('quietTurn', {
-        workflowId: `searchflow-quiet-turn-${origin}-${into}`,
+        workflowId,
         args: [input],
         memo: startedByUs,
       });
@@ -35,6 +46,35 @@ export async function quietMonitors(input: QuietInput): Promise<QuietOutcome> {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
       await sleep(wait);
     }
+  }
+}
+
+/**
+ * Id of the turns of a memory. It was once made of the address itself: a turn that still runs under such an id is ended first, since it
+ * would pause what this one puts back.
+ */
+async function turnId({ origin = '', into }: QuietInput): Promise<string> {
+  const oldId = (address: string) => `searchflow-quiet-turn-${origin}-${address}`;
+  if (!patched('quiet-turn-hash')) return oldId(into);
+  const memory = isPostgresUrl(into) ? parseAddress(into, '').shown : into;
+  for (const address of new Set([into, memory])) await end(oldId(address));
+  return `searchflow-quiet-turn-${hash(canonicalJson([origin, memory])).toString(36)}`;
+}
+
+/** Cancels a workflow and waits until it is over; does nothing where none runs. */
+async function end(workflowId: string): Promise<void> {
+  const turn = getExternalWorkflowHandle(workflowId);
+  for (;;) {
+    try {
+      // A cancel is answered in the same way by one that is over; a signal is not.
+      await turn.signal(signalNames.stop);
+      await turn.cancel();
+    } catch (error) {
+      // This workflow was cancelled itself; else there is nobody to be cancelled.
+      if (CancellationScope.current().consideredCancelled) throw error;
+      return;
+    }
+    await sleep(AGAIN_MS);
   }
 }
 

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { parseAddress, strictest, whyPlain } from '../../../src/core/postgres-address.js';
+import { addressProblem, parseAddress, strictest, whyPlain } from '../../../src/core/postgres-address.js';
 
 const parse = (url: string) => parseAddress(url, 'searchflow');
 const problemOf = (url: string): string => {
@@ -120,5 +120,38 @@ describe('the address of a database', () => {
     );
     const full = 'postgres://ann:pw@db/etl?sslmode=verify-full';
     expect(strictest(full, 'postgres://db/etl?sslmode=verify-full&sslrootcert=/evil.pem')).toBe(full);
+  });
+});
+
+describe('the addresses of a workflow input', () => {
+  it('hold no credentials, in whatever form and wherever they stand', () => {
+    for (const into of [
+      ...['postgres://ann:canary@db/etl', 'postgresql://canary@db/etl?schema=x', 'POSTGRES://ann:canary@db/etl'],
+      ...[
+        'postgres://db/etl?user=ann&password=canary',
+        'postgres://db/etl?password=canary',
+        'postgres:///etl?user=canary',
+      ],
+    ]) {
+      const problem = /into: the address holds a user or password(?!.*canary).*warehouseUrl/;
+      for (const input of [{ into }, { input: { into } }, { input: 'rows.csv', staged: { into } }])
+        expect(addressProblem(input)).toMatch(problem);
+    }
+    for (const into of [
+      'postgres://ann:ca/nary@db/etl',
+      'postgres://ann:1?canary@db/etl',
+      'postgres://db/etl?passwort=canary',
+    ])
+      expect(addressProblem({ into })).toMatch(/^into: the address (?!.*canary)/);
+    expect(addressProblem({ origin: 'https://ann:canary@api.example.com' })).toMatch(/^origin: (?!.*canary)/);
+  });
+
+  it('are taken where they hold none', () => {
+    for (const into of [undefined, 5, 'out/canary@x.duckdb', 'postgres://db.internal/etl?sslmode=verify-full'])
+      expect(
+        addressProblem({ into, origin: 'sandbox', input: '/data/a@b.csv', query: 'postgres://a:b@c/d' }),
+      ).toBeNull();
+    for (const input of [undefined, null, 5, 'x', {}, { input: null, staged: [] }])
+      expect(addressProblem(input)).toBeNull();
   });
 });

@@ -1,0 +1,79 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { ApplicationFailure } from '@temporalio/common';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { MonitorSetting } from '../../support/monitors/setting.js';
+import { openTemporal } from '../../support/temporal.js';
+
+// Real servers and workers, perhaps on a machine that is busy.
+vi.setConfig({ testTimeout: 180_000 });
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+afterAll(() => temporal?.teardown());
+
+const hours = { tz: 'UTC', from: '20:00', until: '07:00', days: ['mon'], untilDay: null };
+const filter = { name: 'daily' };
+const inputs: Readonly<Record<string, object>> = {
+  enrichCsv: { input: 'rows.csv' },
+  runAgentRows: { input: 'rows.csv', query: '{{name}}' },
+  syncEvents: {},
+  backfillEvents: {},
+  exportMonitorRuns: {},
+  batchMonitors: { action: 'pause', filter },
+  quietMonitors: { name: 'nights', hours, filter },
+  quietTurn: { name: 'nights', hours, filter },
+};
+
+it('a workflow whose input holds a password fails before its first activity, and nothing is written', async () => {
+  const setting = await MonitorSetting.open(temporal);
+  const into = ['postgres://ann:canary-pw@127.0.0.1:9/dw', 'postgres://127.0.0.1:9/dw?user=ann&password=canary-pw'];
+  const all = Object.entries(inputs).flatMap(([workflow, input]) =>
+    into.map((at) => ({ workflow, input: { ...input, into: at } })),
+  );
+  const scheduled = { schedule: 'daily', workflow: 'syncEvents', workflowId: 'never', input: { into: into[0] } };
+  const before = readdirSync(setting.folder.dir, { recursive: true }).length;
+  for (const { workflow, input } of [...all, { workflow: 'scheduledJob', input: scheduled }]) {
+    const handle = await setting.start(workflow, input);
+    const error = await handle.result().catch((reason: Error) => reason.cause);
+    expect(error, workflow).toBeInstanceOf(ApplicationFailure);
+    expect(error, workflow).toMatchObject({
+      type: 'BadInput',
+      message: expect.stringMatching(/was given a wrong input\. (input\.)?into: (?!.*canary)/),
+    });
+    const { events = [] } = await handle.fetchHistory();
+    const said = events?.filter(({ workflowExecutionStartedEventAttributes: started }) => !started);
+    expect(
+      said?.some((event) => event.activityTaskScheduledEventAttributes),
+      workflow,
+    ).toBe(false);
+    expect(JSON.stringify(said), workflow).not.toContain('canary');
+  }
+  expect(setting.server.log).toEqual([]);
+  expect(existsSync(join(setting.config.stateDir, 'jobs'))).toBe(false);
+  expect(readdirSync(setting.folder.dir, { recursive: true }).length).toBe(before);
+});
+
+it('a turn of quiet hours that runs under an id made of the address is ended before a new one starts', async () => {
+  const setting = await MonitorSetting.open(temporal);
+  setting.populate(20);
+  const { into } = setting.folder;
+  const { taskQueue, origin } = setting.config;
+  const turn = {
+    ...{ name: 'nights', hours: { ...hours, days: ['thu'] }, filter, into, origin },
+    now: Date.parse('2026-01-15T21:00Z'),
+  };
+  const oldId = `searchflow-quiet-turn-${origin}-${into}`;
+  // Of another machine: it is tried again until it is ended.
+  const args = [{ ...turn, host: 'another-machine' }];
+  const old = await temporal.client.workflow.start('quietTurn', { workflowId: oldId, taskQueue, args });
+  const handle = await setting.start<{ readonly did: string }>('quietMonitors', turn);
+  expect(await handle.result()).toMatchObject({ did: 'begin' });
+  expect((await old.describe()).status.name).toBe('CANCELLED');
+  const { events = [] } = await handle.fetchHistory();
+  const child = events?.flatMap((event) => event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId ?? []);
+  expect(child).toEqual([expect.stringMatching(/^searchflow-quiet-turn-[0-9a-z]{6,11}$/)]);
+});
