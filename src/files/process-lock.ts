@@ -1,5 +1,6 @@
 import {
   closeSync,
+  constants,
   existsSync,
   fstatSync,
   ftruncateSync,
@@ -49,11 +50,12 @@ export class LockBusy extends Error {
 
 /**
  * Takes the lock of this path, or answers null where somebody holds it, this process included. The file stays when the lock is
- * given back, with mode 0600; missing folders are made with mode 0700. Throws the system's error where the file can't be written.
+ * given back, with mode 0600; missing folders are made with mode 0700. Throws the system's error where the file can't be written, and
+ * one with the code `ELOOP` where the path is a link.
  */
 export function tryLock(path: string): ProcessLock | null {
   makeFolder(dirname(path));
-  const fd = openSync(path, 'a+', 0o600);
+  const fd = openOwnFile(path);
   try {
     if (!native().tryLock(fd, LOCKED_BYTE, 1)) {
       closeSync(fd);
@@ -76,6 +78,24 @@ export function tryLock(path: string): ProcessLock | null {
     release: () => letGo(() => ftruncateSync(fd)),
     handOver: (pid) => letGo(() => nameHolder(fd, { pid, startTime: processStartTime(pid) })),
   };
+}
+
+/** A lock is emptied and written to, so that a link of its name must lead to no other file. */
+function openOwnFile(path: string): number {
+  const refuse = (cause?: unknown) =>
+    Object.assign(new Error(`${path} is a link or no file, and not a lock: remove it`, { cause }), { code: 'ELOOP' });
+  let fd: number;
+  try {
+    // Windows knows no such flag, and lets only administrators make links.
+    const { O_RDWR, O_CREAT, O_APPEND, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+    fd = openSync(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'ELOOP' ? refuse(error) : error;
+  }
+  const found = fstatSync(fd);
+  if (found.isFile() && found.nlink < 2) return fd;
+  closeSync(fd);
+  throw refuse();
 }
 
 /** Who holds the lock of this path, for messages; null where nobody does or it can't be told. Only {@link tryLock} decides. */

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Secret } from '../core/secret.js';
@@ -59,8 +60,11 @@ export class FileSecrets implements SecretStore {
   }
 
   async #read(): Promise<Map<string, string>> {
-    const handle = await open(this.#file, 'r').catch((error: NodeJS.ErrnoException) => {
+    const { O_RDONLY, O_NOFOLLOW = 0 } = constants;
+    const handle = await open(this.#file, O_RDONLY | O_NOFOLLOW).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return null;
+      if (error.code === 'ELOOP')
+        throw new SecretStoreUnusable(`the secret file ${this.#file} is a link: name the file itself`);
       throw new SecretStoreUnusable(`the secret file ${this.#file} can't be read [${error.code ?? error.name}]`);
     });
     if (handle === null) return new Map();

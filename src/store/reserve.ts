@@ -84,7 +84,11 @@ export class Reserve {
 
   async #grow(to: number): Promise<void> {
     await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
-    this.#file ??= await open(this.#path, 'w', 0o600);
+    if (this.#file === null) {
+      // What a killed process left, or a link of that name, which leads to a file that is not ours.
+      rmSync(this.#path, { force: true });
+      this.#file = await open(this.#path, 'wx', 0o600);
+    }
     // No zeros: some file systems keep no room for them.
     const block = randomFillSync(Buffer.alloc(Math.min(BLOCK_BYTES, to - this.#size)));
     while (this.#size < to) {

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, link, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -40,6 +40,22 @@ it('loses nothing where two stores write one file at once', async () => {
   const names = Array.from({ length: 12 }, (_, index) => `secret-${String(index).padStart(2, '0')}`);
   await Promise.all(names.map((name, index) => stores[index % 2]?.put(name, new Secret(name))));
   expect(await stores[0]?.names()).toEqual(names);
+});
+
+it.skipIf(process.platform === 'win32')('follows no link, neither of the file nor of its lock', async () => {
+  const precious = join(folder, 'precious.txt');
+  const secrets = new FileSecrets(file);
+  await writeFile(precious, 'precious', { mode: 0o600 });
+  await mkdir(join(folder, 'deeper'));
+  for (const make of [symlink, link]) {
+    await make(precious, `${file}.lock`);
+    await expect(secrets.put('a', new Secret('x'))).rejects.toThrow(/secrets\.json\.lock is a link or no file/);
+    await rm(`${file}.lock`);
+  }
+  await symlink(precious, file);
+  await expect(secrets.put('a', new Secret('x'))).rejects.toThrow(/secrets\.json is a link: name the file itself/);
+  await expect(secrets.get('a')).rejects.toThrow('is a link');
+  expect(await readFile(precious, 'utf8')).toBe('precious');
 });
 
 it('refuses a file that others may read, and says how to mend it', async () => {
