@@ -1,6 +1,7 @@
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { z } from 'zod';
+import { isLoopback } from '../core/loopback.js';
 import { faultsSchema } from './fault.js';
 import { type Panel, triggerSchema } from './panel.js';
 import { Refusal } from './refusal.js';
@@ -12,12 +13,31 @@ const creditsSchema = z.strictObject({ dollars: z.number().nonnegative().nullabl
 const fromSchema = z.coerce.number().int().positive().catch(1);
 
 /**
+ * Why a request is not to be obeyed, null where it is: these paths need no key, so no page that a browser of this machine shows may use
+ * them, neither from another site nor under a name that leads here.
+ */
+function whyForeign(headers: Headers): string | null {
+  const host = headers.get('host') ?? '';
+  if (!isLoopback(host.replace(/:\d+$/, '')))
+    return 'The control paths are for this machine: call them as localhost or 127.0.0.1';
+  const site = headers.get('sec-fetch-site') ?? 'none';
+  const origin = headers.get('origin');
+  const isForeign = !['none', 'same-origin'].includes(site) || (origin !== null && origin !== `http://${host}`);
+  return isForeign ? 'The control paths take no request of another site' : null;
+}
+
+/**
  * The control paths as a request listener of `node:http`: `GET bill` (`?keys=0` leaves the units out), `GET log` (`?from=n`),
  * `GET stats`, `GET state`, `POST trigger` (`{"event": "webset.idle", "count": 5}`, `{"monitorRun": id}`, `{"disableMonitor": id}`),
  * `POST faults` (a list), `POST credits` (`{"dollars": 5}`, null for no end), `POST reset`.
  */
 export function createControl(panel: Panel): ReturnType<typeof getRequestListener> {
   const app = new Hono().basePath(CONTROL_PATH);
+  app.use(async (context, next) => {
+    const why = whyForeign(context.req.raw.headers);
+    if (why !== null) return context.json({ error: why }, 403);
+    await next();
+  });
   app.get('/bill', (context) => context.json(panel.bill({ keys: context.req.query('keys') !== '0' })));
   app.get('/log', (context) => context.json(panel.log(fromSchema.parse(context.req.query('from')))));
   app.get('/stats', (context) => context.json(panel.stats()));

@@ -106,3 +106,21 @@ test('closing cuts the requests that wait and books none of them', async () => {
   expect((await waiting).pieces).toEqual([]);
   expect(sandbox.bill().requests).toBe(0);
 });
+
+test('the control paths are for this machine, and for no page of another site', async () => {
+  await start();
+  const { host } = new URL(sandbox.url);
+  const statusWith = async (headers: Record<string, string>) =>
+    (await post(sandbox, '/__sandbox/credits', { dollars: 0 }, headers)).status;
+  const foreign: Record<string, string>[] = [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { host: 'evil.example' },
+    { host: `127.0.0.1.evil.example:${sandbox.port}`, origin: `http://127.0.0.1.evil.example:${sandbox.port}` },
+  ];
+  for (const headers of foreign) expect([headers, await statusWith(headers)]).toEqual([headers, 403]);
+  expect(await statusWith({ origin: `http://${host}`, 'sec-fetch-site': 'same-origin' })).toBe(200);
+  expect(await statusWith({ host: `localhost:${sandbox.port}` })).toBe(200);
+});
