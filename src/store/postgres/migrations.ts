@@ -13,6 +13,7 @@ import { limiterTurns } from './migrations/0102-limiter-turns.js';
 import { slotsTables } from './migrations/0103-slots.js';
 import { slotsOfRuns } from './migrations/0104-slots-of-runs.js';
 import { limiterGuard } from './migrations/0105-limiter-guard.js';
+import { searchPath } from './migrations/0106-search-path.js';
 
 /** The steps of the store's schema, in order, never changed once released. 00NN: journal; 01NN: limiter and slots. */
 export const storeMigrations: readonly Migration[] = [
@@ -30,4 +31,5 @@ export const storeMigrations: readonly Migration[] = [
   slotsTables,
   slotsOfRuns,
   limiterGuard,
+  searchPath,
 ];

@@ -102,9 +102,9 @@ describe('the shared journal', () => {
     await journal.claim([keyOf(1), keyOf(2)], 'a');
     const id = await journal.intend(intent('a', [1, 2]));
     // A sequence is not rolled back: the first four writes fail, the fifth does not.
-    await postgres.query('CREATE SEQUENCE failures');
+    await postgres.query('CREATE SEQUENCE public.failures');
     await postgres.query(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
-      DECLARE codes text[] := ARRAY['40P01', '40001', '55P03', '57014']; nth integer := nextval('failures');
+      DECLARE codes text[] := ARRAY['40P01', '40001', '55P03', '57014']; nth integer := nextval('public.failures');
       BEGIN
         IF nth <= 4 THEN RAISE EXCEPTION 'rolled back' USING ERRCODE = codes[nth]; END IF;
         RETURN NEW;

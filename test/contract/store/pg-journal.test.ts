@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { identifier } from '../../../src/postgres/index.js';
 import { journalContract } from '../../support/store/journal-contract.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 import { spendContract } from '../../support/store/spend-contract.js';
@@ -34,4 +35,15 @@ journalContract('PgJournal', async () => ({ ...(await mortal()), scratch: join(r
 spendContract('PgJournal', async () => {
   const { journal, reopen } = await mortal();
   return { books: journal, reopen };
+});
+
+it('functions of the store look no name up where the session says', async () => {
+  const postgres = await stores.connect(stores.url());
+  const rows = await postgres.query<{ name: string; config: string[] | null }>(
+    'SELECT proname AS name, proconfig AS config FROM pg_proc WHERE pronamespace = $1::regnamespace ORDER BY 1',
+    [identifier(postgres.address.schema)],
+  );
+  expect(rows.length).toBeGreaterThan(30);
+  const open = rows.filter(({ config }) => !config?.includes('search_path=pg_catalog, pg_temp'));
+  expect(open.map(({ name }) => name)).toEqual([]);
 });
