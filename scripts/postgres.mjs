@@ -1,17 +1,33 @@
 // npm run -s postgres: a PostgreSQL of this machine to try a store with, without Docker. Prints its address and runs until
-// Ctrl-C; its data goes with it.
+// Ctrl-C; its data goes with it. Its password is random, and is in a file that only this user may read.
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { startPostgres } from '../test/support/postgres-server.mjs';
 
-const server = await startPostgres();
-process.stdout.write(`${await server.database('searchflow')}\n`);
+const password = randomBytes(24).toString('base64url');
+const server = await startPostgres({ password });
+const address = new URL(await server.database('searchflow'));
+const folder = mkdtempSync(join(tmpdir(), 'searchflow-pgpass-'));
+const file = join(folder, 'pgpass');
+writeFileSync(file, `${address.hostname}:${address.port}:*:${address.username}:${password}\n`, {
+  flag: 'wx',
+  mode: 0o600,
+});
+address.password = '';
+process.stdout.write(`${address.href}\n`);
 process.stderr.write(
-  'In other terminals: export SEARCHFLOW_STORE=<this address>. Runs until Ctrl-C; then its data is gone.\n',
+  `Its password is in ${file}. In other terminals:\n` +
+    `export PGPASSFILE=${file} SEARCHFLOW_STORE=${address.href}\n` +
+    'Runs until Ctrl-C; then its data is gone.\n',
 );
 
 let stopping = false;
 const stop = async () => {
   if (stopping) return;
   stopping = true;
+  rmSync(folder, { recursive: true, force: true });
   await server.stop();
   process.exit(0);
 };

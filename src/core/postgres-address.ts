@@ -85,7 +85,7 @@ export function parseAddress(url: string, defaultSchema: string): PostgresAddres
 function parametersOf(given: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
   for (const name of given.keys()) {
     if (ownParameters.includes(name) || driverParameters.includes(name)) continue;
-    const meant = nearest(name, [...ownParameters, ...driverParameters]);
+    const meant = name === 'ssl' ? 'sslmode' : nearest(name, [...ownParameters, ...driverParameters]);
     // A name is shown only where it is one: a password with a `?` or `&` in it is cut into names, too.
     const shown = meant === null ? 'a parameter that is not known' : `the parameter ${name}, which is not known`;
     throw new Error(

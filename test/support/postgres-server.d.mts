@@ -16,4 +16,7 @@ export interface PostgresServer {
 }
 
 /** Starts a server. `flags`: further `name=value` settings of the server. */
-export function startPostgres(options?: { readonly flags?: readonly string[] }): Promise<PostgresServer>;
+export function startPostgres(options?: {
+  readonly flags?: readonly string[];
+  readonly password?: string;
+}): Promise<PostgresServer>;

@@ -27,8 +27,8 @@ process.on('exit', () => {
 
 const PASSWORD = 'canary-pg-password';
 
-/** Starts a server. `flags`: further `-c name=value` settings of the server. */
-export async function startPostgres({ flags = [] } = {}) {
+/** Starts a server. `flags`: further `-c name=value` settings of the server. `password`: of its user; default one for tests. */
+export async function startPostgres({ flags = [], password = PASSWORD } = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-pg-'));
   const port = await freePort();
   const said = [];
@@ -47,7 +47,7 @@ export async function startPostgres({ flags = [] } = {}) {
     databaseDir: join(dir, 'data'),
     port,
     user: 'searchflow',
-    password: PASSWORD,
+    password,
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
@@ -69,7 +69,7 @@ export async function startPostgres({ flags = [] } = {}) {
   await open(dir);
   await run(() => server.initialise());
   await run(() => server.start());
-  const urlOf = (database) => `postgres://searchflow:${PASSWORD}@127.0.0.1:${port}/${database}`;
+  const urlOf = (database) => `postgres://searchflow:${password}@127.0.0.1:${port}/${database}`;
   const pid = () => Number(readFileSync(join(dir, 'data', 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
   running.add(pid);
   let databases = 0;
@@ -77,7 +77,7 @@ export async function startPostgres({ flags = [] } = {}) {
     port,
     dataDir: join(dir, 'data'),
     /** The password in its addresses, to be looked for where it must not be. */
-    password: PASSWORD,
+    password,
     urlOf,
     /** A fresh database; answers with its address. */
     async database(name = `db_${process.pid}_${++databases}`) {

@@ -1,6 +1,9 @@
-import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   migrate,
@@ -161,4 +164,25 @@ describe('a database', () => {
     const postgres = await open(await server.database());
     await expect(postgres.query('SELEC 1')).rejects.toThrow('syntax error');
   });
+});
+
+it('the PostgreSQL to try a store with has a password of its own, in a file that only its user may read', async () => {
+  const script = fileURLToPath(new URL('../../../scripts/postgres.mjs', import.meta.url));
+  const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = once(child, 'exit');
+  let said = '';
+  for await (const text of child.stderr.setEncoding('utf8')) {
+    said += text;
+    if (said.includes('Ctrl-C')) break;
+  }
+  const [, file = '', address = ''] = /PGPASSFILE=(\S+) SEARCHFLOW_STORE=(\S+)/.exec(said) ?? [];
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const password = readFileSync(file, 'utf8').trim().split(':').at(-1) ?? '';
+  expect(password.length).toBeGreaterThanOrEqual(32);
+  expect(said).not.toContain(password);
+  const postgres = await open(address.replace('searchflow@', `searchflow:${password}@`));
+  expect(await postgres.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  child.kill('SIGINT');
+  await ended;
+  expect(existsSync(file)).toBe(false);
 });

@@ -62,6 +62,7 @@ describe('the address of a database', () => {
     expect(problemOf('postgres://db/etl?sslmod=verify-full')).toBe(
       'has the parameter sslmod, which is not known; did you mean sslmode?',
     );
+    expect(problemOf('postgres://db/etl?ssl=true')).toMatch(/did you mean sslmode\?$/);
     expect(problemOf('postgres://db/etl?target_session_attrs=any')).toMatch(
       /^has a parameter that is not known; known are sslmode, /,
     );
