@@ -415,6 +415,12 @@ export function sinkContract(make: Make): void {
         '\x1b[31mred',
         'plain - text',
         'line\r\nbreak',
+        'a;=HYPERLINK("http://x","y")',
+        "a\n  +cmd|'/c calc'!A0",
+        'a\t"@SUM(1+1)*cmd|\u0027 /c x\u0027!A0',
+        'a;b;-1+WEBSERVICE("http://x")',
+        "a\n='http://x/[b.xls]s'!A1",
+        'list\n- one (two)\n- three!\n=====\n+1\n@me, f(x)',
       ];
       const service = new Service((url) => ({
         result: { title: titles[Number(url.split('/')[3])] ?? '', text: '=1' },
@@ -439,6 +445,12 @@ export function sinkContract(make: Make): void {
         '[31mred',
         'plain - text',
         'line\nbreak',
+        `a;'=HYPERLINK("http://x","y")`,
+        "a\n  '+cmd|'/c calc'!A0",
+        `a\t"'@SUM(1+1)*cmd|' /c x'!A0`,
+        `a;b;'-1+WEBSERVICE("http://x")`,
+        "a\n'='http://x/[b.xls]s'!A1",
+        "list\n- one (two)\n- three!\n=====\n+1\n'@me, f(x)",
       ]);
       expect(rows.every((row, index) => row.name === `=${index}` && row.text === "'=1")).toBe(true);
     });
