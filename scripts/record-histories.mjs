@@ -88,7 +88,7 @@ async function until(met) {
 }
 
 Runtime.install({ logger: new DefaultLogger('ERROR') });
-const { path } = await findTemporalBinary({ env: process.env, say, stateDir: inRoot('.searchflow') });
+const { path } = await findTemporalBinary({ env: process.env, say });
 const extraArgs = ['--dynamic-config-value', 'limit.historyCount.suggestContinueAsNew=40'];
 const temporal = await TestWorkflowEnvironment.createLocal({
   server: { executable: { type: 'existing-path', path }, extraArgs },

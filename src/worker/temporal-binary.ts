@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { UsageError } from './runtime-types.js';
+import { bareEnvironment } from './server-process.js';
 import { installTemporal } from './temporal-install.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -19,8 +20,6 @@ export interface TemporalBinary {
 export interface BinaryLookup {
   readonly env: Environment;
   readonly say: (sentence: string) => void;
-  /** The project's cache is `bin` in it. */
-  readonly stateDir: string;
   /** The user's cache, which later clones find; by default where the platform keeps caches. */
   readonly cacheDir?: string;
   /** Whether it may be installed where it isn't found; true by default. */
@@ -28,37 +27,33 @@ export interface BinaryLookup {
 }
 
 /**
- * Finds Temporal's command line program, which holds the server: `TEMPORAL_CLI`, `temporal` on PATH, the project's and the
- * user's cache, Go's folders; else it is installed into the user's cache, once, by Go or by download, whichever answers.
- * Throws a {@link UsageError} that names all of these ways.
+ * Finds Temporal's command line program, which holds the server: `TEMPORAL_CLI`, `temporal` on PATH, the user's cache, Go's folders;
+ * else it is installed into the user's cache, once, by Go or by download, whichever answers. A state folder is never looked into: it may
+ * have come with somebody's archive. Throws a {@link UsageError} that names all of these ways.
  */
 export async function findTemporalBinary(lookup: BinaryLookup): Promise<TemporalBinary> {
   const { env, say } = lookup;
   if (env.TEMPORAL_CLI) return named(resolve(env.TEMPORAL_CLI));
-  const caches = [join(lookup.stateDir, 'bin'), lookup.cacheDir ?? userCache(env)];
-  const found = await firstOf([...pathDirs(env), ...caches, ...goDirs(env)], say);
+  const cache = lookup.cacheDir ?? userCache(env);
+  const found = await firstOf([...pathDirs(env), cache, ...goDirs(env)], say);
   if (found !== null) return found;
-  const ways = waysOut(caches);
+  const ways = waysOut(cache);
   if (lookup.allowDownload === false) throw new UsageError(`There is no Temporal server on this machine. ${ways}`);
-  const problems: string[] = [];
-  // The user's cache serves later clones too; the project's is there where that can't be written.
-  for (const dir of caches.toReversed()) {
-    try {
-      return await installTemporal({ dir, program, env, say, check: checkBinary });
-    } catch (error) {
-      problems.push(error instanceof Error ? error.message : String(error));
-      if (!['EACCES', 'EPERM', 'EROFS', 'ENOSPC'].includes((error as NodeJS.ErrnoException).code ?? '')) break;
-    }
+  try {
+    return await installTemporal({ dir: cache, program, env, say, check: checkBinary });
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`The Temporal server could not be installed: ${problem}. ${ways}`);
   }
-  throw new UsageError(`The Temporal server could not be installed: ${problems.join('; ')}. ${ways}`);
 }
 
-/** The program at this path if it runs and is Temporal's, else null. */
+/** The program at this path if it runs and is Temporal's, else null. It may be anything: no key of ours is in its environment. */
 export async function checkBinary(path: string): Promise<TemporalBinary | null> {
   try {
     accessSync(path, constants.X_OK);
     if (!statSync(path).isFile()) return null;
-    const { stdout } = await promisify(execFile)(path, ['--version'], { timeout: 20_000, windowsHide: true });
+    const env = bareEnvironment(process.env);
+    const { stdout } = await promisify(execFile)(path, ['--version'], { env, timeout: 20_000, windowsHide: true });
     return /^temporal version/.test(stdout) ? { path, version: stdout.trim() } : null;
   } catch {
     return null;
@@ -101,13 +96,13 @@ function userCache(env: Environment): string {
   return join(xdg && isAbsolute(xdg) ? xdg : join(home(env), '.cache'), 'searchflow', 'bin');
 }
 
-function waysOut(caches: readonly string[]): string {
+function waysOut(cache: string): string {
   return [
     'Each of these helps:',
     '- TEMPORAL_ADDRESS=host:port, a Temporal server that runs elsewhere;',
     "- TEMPORAL_CLI, the path of Temporal's program (https://docs.temporal.io/cli);",
     '- the program `temporal` on PATH;',
-    `- the program in ${caches.join(' or ')};`,
+    `- the program in ${cache};`,
     '- Go on PATH with access to its modules, which builds it;',
     '- access to https://temporal.download, from where it is fetched.',
   ].join('\n');

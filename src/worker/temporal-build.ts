@@ -1,16 +1,25 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { bareEnvironment } from './server-process.js';
 import type { InstallStep } from './temporal-install.js';
 
 const MODULE = 'github.com/temporalio/cli/cmd/temporal';
+
+/** What Go needs beside what any program does: its own settings, proxies and certificates. No key of ours. */
+function goEnvironment(env: InstallStep['env']): Record<string, string | undefined> {
+  const own = Object.entries(env).filter(([name]) =>
+    /^(GO|CGO_|GIT_|SSL_|XDG_|LOCALAPPDATA$|https?_proxy$|no_proxy$)/i.test(name),
+  );
+  return { ...bareEnvironment(env), ...Object.fromEntries(own) };
+}
 
 /** Builds Temporal's program with Go, where Go is on PATH: minutes. Answers with the path; throws Go's last words. */
 export async function buildTemporal({ dir, version, program, env, signal }: InstallStep): Promise<string> {
   const child = spawn('go', ['install', `${MODULE}@${version}`], {
     // Wherever the command was called: no go.mod of somebody's may have a say.
     cwd: dir,
-    env: { ...env, GOBIN: dir },
+    env: { ...goEnvironment(env), GOBIN: dir },
     stdio: ['ignore', 'ignore', 'pipe'],
     windowsHide: true,
   });

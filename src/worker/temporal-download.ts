@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { createHash, type Hash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -6,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 import { z } from 'zod';
+import { bareEnvironment } from './server-process.js';
 import type { InstallStep } from './temporal-install.js';
 
 const FIRST_BYTE_MS = 10_000;
@@ -14,18 +16,32 @@ const MAX_BYTES = 500 * 1024 * 1024;
 const platforms: Readonly<Record<string, string>> = { linux: 'linux', darwin: 'darwin', win32: 'windows' };
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
+/**
+ * SHA-256 of the archives of version 1.5.1. Each is pinned alike in two public repositories that do not depend on each other:
+ * cashapp/hermit-packages, and zph/hermit-packages or, for linux arm64, the CI script of another project. Where there are no two,
+ * nothing is downloaded.
+ */
+const archiveSums: Readonly<Record<string, string>> = {
+  'linux amd64': 'ddc95e08b0b076efd4ea9733a3f488eb7d2be875f8834e616cd2a37358b4852d',
+  'linux arm64': 'bd1b0db9f18b051026de8bf6cc1505f2510f14bbb7a8b9a4a91fff46c77454f5',
+  'darwin amd64': 'bbb73e2a31135abe50a1f1cdb35030c42961df618e8ce9c60ae89f201540c5d9',
+  'darwin arm64': 'cca01b7ea35ad56e2a328d9ae596bf716bd22313ef63c7a761c88354457c2415',
+};
+
 /** What the download service answers: the address of an archive, and the name of the program in it. */
 const answerShape = z.object({ archiveUrl: z.url(), fileToExtract: z.string().regex(/^[\w.-]+$/) });
 
 /**
  * Downloads Temporal's program from where its SDKs do, in the same way, but so that it can be stopped and has no server started
- * along with it. Ten seconds to the first byte, thirty without one. Answers with the path.
+ * along with it. An archive that is not the known one is not opened. Ten seconds to the first byte, thirty without one. Answers with the path.
  */
 export async function downloadTemporal(step: InstallStep): Promise<string> {
   const { dir, version, source, env, signal } = step;
   const platform = platforms[process.platform];
   const arch = architectures[process.arch];
   if (!platform || !arch) throw new Error(`download: there is no program for ${process.platform} ${process.arch}`);
+  const sum = step.archiveSum ?? archiveSums[`${platform} ${arch}`];
+  if (sum === undefined) throw new Error(`download: no checksum is known for ${platform} ${arch}`);
   const windows = platform === 'windows';
   const query = new URLSearchParams({ arch, platform, format: windows ? 'zip' : 'tar.gz' });
   const dispatcher = new EnvHttpProxyAgent({
@@ -46,9 +62,15 @@ export async function downloadTemporal(step: InstallStep): Promise<string> {
     const { archiveUrl, fileToExtract } = answerShape.parse(await response.json());
     const archive = join(dir, windows ? 'archive.zip' : 'archive.tar.gz');
     const { body } = await get(archiveUrl);
-    await pipeline(Readable.fromWeb(body), atMost(MAX_BYTES), createWriteStream(archive), { signal });
+    const hash = createHash('sha256');
+    await pipeline(Readable.fromWeb(body), atMost(MAX_BYTES, hash), createWriteStream(archive), { signal });
+    if (hash.digest('hex') !== sum) throw new Error('what came is not the known archive (its SHA-256 differs)');
     // tar comes with Linux, macOS and Windows, and reads zip where that is what is published.
-    await promisify(execFile)('tar', ['-xf', archive, '-C', dir, fileToExtract], { signal, windowsHide: true });
+    await promisify(execFile)('tar', ['-xf', archive, '-C', dir, fileToExtract], {
+      env: bareEnvironment(env),
+      signal,
+      windowsHide: true,
+    });
     return join(dir, fileToExtract);
   } catch (cause) {
     throw new Error(`download: ${reasonOf(cause)}`, { cause });
@@ -57,12 +79,13 @@ export async function downloadTemporal(step: InstallStep): Promise<string> {
   }
 }
 
-function atMost(limit: number) {
+function atMost(limit: number, hash: Hash) {
   return async function* (chunks: AsyncIterable<Uint8Array>) {
     let bytes = 0;
     for await (const chunk of chunks) {
       bytes += chunk.length;
       if (bytes > limit) throw new Error(`more than ${limit} bytes came`);
+      hash.update(chunk);
       yield chunk;
     }
   };

@@ -6,7 +6,7 @@ import type { TemporalBinary } from './temporal-binary.js';
 import { buildTemporal } from './temporal-build.js';
 import { downloadTemporal } from './temporal-download.js';
 
-/** Later tags of the program can't be installed by `go install`. */
+/** Later tags of the program can't be installed by `go install`; another one needs other checksums in `temporal-download`. */
 const TEMPORAL_VERSION = 'v1.5.1';
 const LOCK_WAIT_MS = 30 * 60_000;
 const PROGRESS_MS = 15_000;
@@ -22,6 +22,8 @@ export interface Installation {
   readonly check: (path: string) => Promise<TemporalBinary | null>;
   /** Where Temporal publishes its program; another one in tests. */
   readonly source?: string;
+  /** SHA-256 of its archive, of another one in tests. */
+  readonly archiveSum?: string;
 }
 
 /** What both ways of installing are given. */
@@ -31,6 +33,7 @@ export interface InstallStep {
   readonly version: string;
   readonly program: string;
   readonly source: string;
+  readonly archiveSum?: string;
   readonly env: Installation['env'];
   readonly signal: AbortSignal;
 }
@@ -69,12 +72,13 @@ export async function installTemporal(installation: Installation): Promise<Tempo
   );
 }
 
-async function firstBuilt({ dir, program, env, source, check }: Installation): Promise<string> {
+async function firstBuilt({ dir, program, env, source, archiveSum, check }: Installation): Promise<string> {
   const stop = new AbortController();
   const attempt = async (name: string, run: (step: InstallStep) => Promise<string>) => {
     const own = join(dir, `${DRAFT}${name}-${process.pid}`);
     mkdirSync(own, { mode: 0o700 });
-    const step = { dir: own, version: TEMPORAL_VERSION, program, env, signal: stop.signal };
+    const sum = archiveSum === undefined ? {} : { archiveSum };
+    const step = { dir: own, version: TEMPORAL_VERSION, program, env, signal: stop.signal, ...sum };
     const made = await run({ ...step, source: source ?? 'https://temporal.download' });
     chmodSync(made, 0o755);
     if ((await check(made)) === null) throw new Error(`${name}: what came does not run here`);

@@ -89,7 +89,7 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
     await endProcess(found, HUNG_GRACE_MS);
   }
   removeRecord(files);
-  const { path: binary, version } = await findTemporalBinary({ env, say, stateDir: files.stateDir });
+  const { path: binary, version } = await findTemporalBinary({ env, say });
   keepWatcher(files, lingerMs, env);
   for (let attempt = 1; ; attempt++) {
     const uiPort = options.ui === false ? null : (options.ui ?? (await freePort()));

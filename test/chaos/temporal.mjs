@@ -8,7 +8,7 @@ import { findTemporalBinary } from '../../dist/worker/temporal-binary.js';
 
 export async function startTemporal(dir) {
   mkdirSync(dir, { recursive: true });
-  const { path } = await findTemporalBinary({ env: process.env, say: () => undefined, stateDir: dir });
+  const { path } = await findTemporalBinary({ env: process.env, say: () => undefined });
   const port = await freePort();
   let child;
   let ended;

@@ -41,7 +41,7 @@ export async function startOwnTemporal(
   extra: readonly string[] = [],
 ): Promise<TestWorkflowEnvironment> {
   silence();
-  const { path } = await findTemporalBinary({ env: process.env, say: () => undefined, stateDir: '.searchflow' });
+  const { path } = await findTemporalBinary({ env: process.env, say: () => undefined });
   const dynamic = ['system.enableActivityEagerExecution=true', ...settings];
   const extraArgs = [...extra, ...dynamic.flatMap((setting) => ['--dynamic-config-value', setting])];
   return TestWorkflowEnvironment.createLocal({ server: { executable: { type: 'existing-path', path }, extraArgs } });

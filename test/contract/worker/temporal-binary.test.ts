@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -39,7 +40,7 @@ function put(content: string, ...parts: string[]): string {
 const bare = (...path: string[]) => ({ HOME: inDir('home'), PATH: [...path, '/bin', '/usr/bin'].join(delimiter) });
 
 const find = (env: Record<string, string>, allowDownload = false) =>
-  findTemporalBinary({ env, say, stateDir: inDir('state'), cacheDir: inDir('cache'), allowDownload });
+  findTemporalBinary({ env, say, cacheDir: inDir('cache'), allowDownload });
 
 /** The download service of this test; answers with its address. */
 async function serve(listener: RequestListener): Promise<string> {
@@ -60,8 +61,20 @@ async function offer(script: string, asked: string[] = []): Promise<string> {
   return source;
 }
 
-const install = (env: Record<string, string>, source: string) =>
-  installTemporal({ dir: inDir('cache'), program: 'temporal', env, say, check: checkBinary, source });
+const sumOf = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
+const install = (env: Record<string, string>, source: string, sum?: string) => {
+  const offered = inDir('offer.tar.gz');
+  const archiveSum = sum ?? (existsSync(offered) ? sumOf(offered) : 'none');
+  return installTemporal({
+    dir: inDir('cache'),
+    program: 'temporal',
+    env,
+    say,
+    check: checkBinary,
+    source,
+    archiveSum,
+  });
+};
 
 const noService = () => serve((_, response) => response.writeHead(503).end());
 
@@ -78,15 +91,13 @@ afterEach(() => {
 });
 
 describe.skipIf(process.platform === 'win32')('looking for the program', () => {
-  it('takes TEMPORAL_CLI, then PATH, the two caches, and the folders of Go, in this order', async () => {
+  it('takes TEMPORAL_CLI, then PATH, the cache of the user, and the folders of Go, in this order', async () => {
     const go = put(temporal('go'), 'home', 'go', 'bin', 'temporal');
     expect(await find(bare())).toEqual({ path: go, version: 'temporal version go' });
     const gobin = put(temporal('gobin'), 'gobin', 'temporal');
     expect((await find({ ...bare(), GOBIN: inDir('gobin') })).path).toBe(gobin);
     const user = put(temporal('user'), 'cache', 'temporal');
     expect((await find(bare())).path).toBe(user);
-    const project = put(temporal('project'), 'state', 'bin', 'temporal');
-    expect((await find(bare())).path).toBe(project);
     const onPath = put(temporal('path'), 'tools', 'temporal');
     expect((await find(bare(inDir('tools')))).path).toBe(onPath);
     const named = put(temporal('named'), 'elsewhere', 'any-name');
@@ -133,6 +144,38 @@ describe.skipIf(process.platform === 'win32')('installing the program', () => {
     expect(readdirSync(inDir('cache')).sort()).toEqual(['install.lock', 'temporal']);
     expect(asked[0]).toMatch(/^\/cli\/v1\.5\.1\?arch=(amd64|arm64)&platform=(linux|darwin)&format=tar\.gz$/);
     expect(said[0]).toContain('this can take some minutes');
+  });
+
+  it('opens no archive but the known one', async () => {
+    const refused = install(bare(), await offer(temporal('1.5.1')), 'f'.repeat(64));
+    await expect(refused).rejects.toThrow('download: what came is not the known archive (its SHA-256 differs)');
+    expect(readdirSync(inDir('cache'))).toEqual(['install.lock']);
+  });
+
+  it('shows no key to what it runs, be it Go or a program that may be any', async () => {
+    const env = {
+      SEARCHFLOW_API_KEY: 'canary',
+      EXA_API_KEY: 'canary',
+      PGPASSWORD: 'canary',
+      TEMPORAL_API_KEY: 'canary',
+    };
+    const seen = `env > "${inDir('seen')}-$$"\n`;
+    go(`${seen}${makes(temporal('built'))}`);
+    const before = { ...process.env };
+    Object.assign(process.env, env);
+    try {
+      put(`#!/bin/sh\n${seen}exit 1\n`, 'tools', 'temporal');
+      await find({ ...bare(inDir('tools')), ...env }).catch(() => null);
+      await install({ ...bare(inDir('go')), ...env, GOPROXY: 'off' }, await noService());
+    } finally {
+      for (const name of Object.keys(env)) delete process.env[name];
+      Object.assign(process.env, before);
+    }
+    const all = readdirSync(dir).filter((name) => name.startsWith('seen-'));
+    expect(all).toHaveLength(2);
+    const texts = all.map((name) => readFileSync(inDir(name), 'utf8'));
+    expect(texts.join()).not.toContain('canary');
+    expect(texts.join()).toContain('GOPROXY=off');
   });
 
   it('has Go build it where the download does not answer', async () => {
