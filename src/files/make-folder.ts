@@ -23,3 +23,15 @@ function isFolder(path: string): boolean {
     return false;
   }
 }
+
+/**
+ * Why the contents of a folder are not this user's alone, in words that follow its name; null where they are, where it is not there, and
+ * on Windows. The process's own group may write there.
+ */
+export function whyNotOwn(dir: string): string | null {
+  const found = isFolder(dir) ? statSync(dir) : null;
+  if (found === null || process.geteuid === undefined) return null;
+  if (found.uid !== process.geteuid()) return 'belongs to another user';
+  if ((found.mode & 0o002) !== 0) return 'may be written by every user';
+  return (found.mode & 0o020) !== 0 && found.gid !== process.getegid?.() ? 'may be written by another group' : null;
+}

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { DEFAULT_TASK_QUEUE } from '../core/job.js';
 import { parseDollars } from '../core/money.js';
 import { bucketsFor, type RateProfile, rateProfiles } from '../core/rate.js';
+import { whyNotOwn } from '../files/make-folder.js';
 import { misspeltVariables } from './misspelt-variables.js';
 import { readPriceFile } from './price-file.js';
 import { readRateFile } from './rate-file.js';
@@ -90,12 +91,20 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
   const askAboveMicros = reader.check(reader.variable('SEARCHFLOW_ASK_ABOVE'), amountOfDollars, anAmount);
   const maxCostPerJobMicros = reader.check(reader.variable('SEARCHFLOW_MAX_COST_PER_JOB'), amountOfDollars, anAmount);
   const temporal = readTemporal(reader, env);
+  const stateDir = resolve(cwd, env.SEARCHFLOW_STATE_DIR || '.searchflow');
+  const trusted = env.SEARCHFLOW_TRUST_STATE_DIR;
+  const foreign = trusted && resolve(cwd, trusted) === stateDir ? null : whyNotOwn(stateDir);
+  if (foreign !== null)
+    reader.mistakes.push(
+      `The state folder ${reader.shown(stateDir)} ${foreign}, who could choose what this command runs and ends. Take the right to write ` +
+        'from others, name another folder (SEARCHFLOW_STATE_DIR), or name this one in SEARCHFLOW_TRUST_STATE_DIR.',
+    );
   if (reader.mistakes.length > 0) throw new UsageError(reader.mistakes.join('\n'));
 
   return Object.freeze({
     ...service,
     ...store,
-    stateDir: resolve(cwd, env.SEARCHFLOW_STATE_DIR || '.searchflow'),
+    stateDir,
     userStateDir: userStateDir(env),
     rate,
     keyQps,

@@ -15,6 +15,7 @@ import type { PriceTable } from '../core/prices.js';
 import type { RateProfile } from '../core/rate.js';
 import { Secret } from '../core/secret.js';
 import { DEFAULT_BASE_URL } from '../core/service.js';
+import { whyNotOwn } from '../files/make-folder.js';
 import { DEFAULT_KEEP_LANDING_MS } from './config.js';
 import { HiddenWorkflows } from './hidden-workflows.js';
 import { openParts } from './parts.js';
@@ -43,6 +44,8 @@ export interface SearchflowPluginOptions extends WireOptions {
   readonly warehouseUrl?: string;
   /** Folder of journal and stages. One worker process at a time owns it, unless there is a store. Default `.searchflow`. */
   readonly stateDir?: string;
+  /** Takes a `stateDir` that belongs to another user, or that others may write. Default: it is refused. */
+  readonly trustStateDir?: boolean;
   /** Units a second of your team's limit that this worker may use, or a named profile. Default: the contract's 10. */
   readonly qps?: number;
   readonly rateProfile?: string | RateProfile;
@@ -261,6 +264,12 @@ function forwarded(
 function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
   const baseUrl = options.baseUrl ?? DEFAULT_BASE_URL;
   resolveBase(baseUrl);
+  const stateDir = resolve(options.stateDir ?? '.searchflow');
+  const foreign = options.trustStateDir ? null : whyNotOwn(stateDir);
+  if (foreign !== null)
+    throw new UsageError(
+      `stateDir: ${stateDir} ${foreign}. Take the right to write from others, or set trustStateDir.`,
+    );
   const qps = options.qps ?? 10;
   const allowed = options.maxCostPerJob === undefined ? null : toMicros(options.maxCostPerJob);
   if (allowed === null && options.maxCostPerJob !== undefined)
@@ -270,7 +279,7 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
     origin: options.origin ?? baseUrl.replace(/\/+$/, ''),
     baseUrl,
     apiKey: new Secret(options.apiKey),
-    stateDir: resolve(options.stateDir ?? '.searchflow'),
+    stateDir,
     userStateDir: join(homedir(), '.local', 'state', 'searchflow'),
     rate: options.rateProfile === undefined ? { qps } : { profile: options.rateProfile },
     ...(options.prices === undefined ? {} : { prices: options.prices }),

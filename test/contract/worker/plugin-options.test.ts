@@ -1,3 +1,6 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { SearchflowPlugin } from '../../../src/worker/index.js';
 
@@ -11,3 +14,16 @@ it.each([
   expect(make).toThrow(problem);
   expect(make).toThrow(/^(?!.*canary)/);
 });
+
+it.skipIf(process.platform === 'win32')(
+  'the plugin refuses a state folder that others may write, unless it is told to trust it',
+  () => {
+    const stateDir = mkdtempSync(join(tmpdir(), 'searchflow-plugin-'));
+    chmodSync(stateDir, 0o777);
+    expect(() => new SearchflowPlugin({ apiKey: 'key', stateDir })).toThrow(
+      /^stateDir: .* may be written by every user/,
+    );
+    expect(new SearchflowPlugin({ apiKey: 'key', stateDir, trustStateDir: true }).name).toBe('searchflow');
+    rmSync(stateDir, { recursive: true });
+  },
+);

@@ -1,3 +1,6 @@
+import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { type ConfigFlags, readConfig } from '../../../src/worker/config.js';
@@ -222,6 +225,35 @@ describe('readConfig', () => {
     );
     expect(warehouseOfInto('postgres://bob@db/etl?sslmode=disable')).toBe('postgres://bob@db/etl?sslmode=disable');
   });
+
+  it.skipIf(process.platform === 'win32')(
+    'takes no state folder that others may write, unless it is named once more',
+    () => {
+      const dir = mkdtempSync(join(tmpdir(), 'searchflow-state-'));
+      const setting = { SEARCHFLOW_STATE_DIR: dir };
+      for (const mode of [0o700, 0o755, 0o775]) {
+        chmodSync(dir, mode);
+        expect(read(setting).config.stateDir).toBe(dir);
+      }
+      chmodSync(dir, 0o777);
+      expect(mistakes(setting)).toBe(
+        `The state folder '${dir}' may be written by every user, who could choose what this command runs and ends. Take the right to write ` +
+          'from others, name another folder (SEARCHFLOW_STATE_DIR), or name this one in SEARCHFLOW_TRUST_STATE_DIR.',
+      );
+      expect(mistakes({ ...setting, SEARCHFLOW_TRUST_STATE_DIR: '/elsewhere' })).toContain(
+        'may be written by every user',
+      );
+      expect(read({ ...setting, SEARCHFLOW_TRUST_STATE_DIR: dir }).config.stateDir).toBe(dir);
+      if (process.geteuid?.() === 0) {
+        chmodSync(dir, 0o770);
+        chownSync(dir, 0, 4242);
+        expect(mistakes(setting)).toContain('may be written by another group');
+        chownSync(dir, 4242, 0);
+        expect(mistakes(setting)).toContain('belongs to another user');
+      }
+      rmSync(dir, { recursive: true });
+    },
+  );
 
   it('names the missing Temporal configuration file', () => {
     expect(mistakes({ TEMPORAL_CONFIG_FILE: '/nowhere/temporal.toml', TEMPORAL_PROFILE: 'p' })).toMatch(
