@@ -40,8 +40,12 @@ export function blockFile(whose: Whose): BlockMemory {
   return {
     load() {
       try {
-        const { until, reason } = JSON.parse(readFileSync(path, 'utf8')) as { until?: unknown; reason?: unknown };
-        return typeof until === 'number' ? { until, reason: String(reason) } : null;
+        const kept = JSON.parse(readFileSync(path, 'utf8')) as { until?: unknown; at?: unknown; reason?: unknown };
+        const { until, at, reason } = kept;
+        if (typeof until !== 'number') return null;
+        // Where the clock went back meanwhile, the block is no longer than it was.
+        const most = typeof at === 'number' ? Date.now() + until - at : until;
+        return { until: Math.min(until, most), reason: String(reason) };
       } catch {
         // No file, or none of ours: then there is no block to keep.
         return null;
@@ -49,7 +53,7 @@ export function blockFile(whose: Whose): BlockMemory {
     },
     save(until, reason) {
       // One after the other: the latest block is the one that is kept.
-      const write = () => writeDurably(path, JSON.stringify({ until, reason }));
+      const write = () => writeDurably(path, JSON.stringify({ until, at: Date.now(), reason }));
       const saved = last.then(write, write);
       last = saved.catch(() => undefined);
       return saved;

@@ -18,12 +18,10 @@ const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: '
 
 /**
  * SHA-256 of the archives of version 1.5.1. Each is pinned alike in two public repositories that do not depend on each other:
- * cashapp/hermit-packages, and zph/hermit-packages or, for linux arm64, the CI script of another project. Where there are no two,
- * nothing is downloaded.
+ * cashapp/hermit-packages and zph/hermit-packages. Where there are no two, nothing is downloaded.
  */
 const archiveSums: Readonly<Record<string, string>> = {
   'linux amd64': 'ddc95e08b0b076efd4ea9733a3f488eb7d2be875f8834e616cd2a37358b4852d',
-  'linux arm64': 'bd1b0db9f18b051026de8bf6cc1505f2510f14bbb7a8b9a4a91fff46c77454f5',
   'darwin amd64': 'bbb73e2a31135abe50a1f1cdb35030c42961df618e8ce9c60ae89f201540c5d9',
   'darwin arm64': 'cca01b7ea35ad56e2a328d9ae596bf716bd22313ef63c7a761c88354457c2415',
 };
