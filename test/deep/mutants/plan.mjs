@@ -46,7 +46,7 @@ export const sample = {
   journal: {
     tests: [
       'test/contract/store/{file-journal,damaged-journal,missed-answers,observed-prices}.test.ts',
-      'test/unit/core/spend.test.ts',
+      'test/unit/{core/spend,store/book-lines}.test.ts',
       'test/contract/store/pg-{journal,journal-faults,journal-late,shared-work}.test.ts',
     ],
     files: [
