@@ -19,7 +19,7 @@ export function publicInput<I>(
   const { continuedFromExecutionRunId } = workflowInfo();
   const input = (args[0] ?? {}) as I;
   const isGiven = carried !== undefined && carried !== null;
-  if (isGiven && continuedFromExecutionRunId !== undefined) return input;
+  if (isGiven && (continuedFromExecutionRunId !== undefined || isOurs())) return input;
   // First and alone: what is said of other fields may quote them.
   const address = addressProblem(input);
   const problems =

@@ -1,6 +1,6 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { RuntimeConfig } from '../../../dist/worker/runtime-types.js';
-import { queryNames, signalNames } from '../../../src/core/job.js';
+import { queryNames, signalNames, startedByUs } from '../../../src/core/job.js';
 import type { BackfillEventsInput, SyncEventsInput, WalkProgress, WalkSummary } from '../../../src/core/walk-job.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
 import type { PageWalkState } from '../../../src/workflows/page-walk-state.js';
@@ -93,6 +93,8 @@ export class WalkSetting {
       workflowId: `${this.config.taskQueue}-${++this.#walks}`,
       taskQueue: this.config.taskQueue,
       args: [{ into: this.folder.into, ...input }, ...(state ? [state] : [])],
+      // A state is only taken from our own.
+      ...(state ? { memo: startedByUs } : {}),
     });
     return {
       progress: () => handle.query<WalkProgress>(queryNames.progress),
