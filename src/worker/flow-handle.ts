@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Client,
-  isGrpcServiceError,
   ServiceError,
   WorkflowFailedError,
   type WorkflowHandle,
@@ -11,6 +10,7 @@ import {
 import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { jobOfWorkflow, queryNames } from '../core/job.js';
 import { JobFailed, JobStopped, UsageError } from './runtime-types.js';
+import { grpcCode } from './server-health.js';
 import { STOPPED } from './work-owners.js';
 
 /** A living worker answers within this time. */
@@ -53,28 +53,19 @@ async function awaitResult(handle: WorkflowHandle): Promise<unknown> {
     try {
       return await handle.result();
     } catch (error) {
-      if (!isAway(error)) throw error;
+      if (!AWAY.includes(grpcCode(error) ?? 0)) throw error;
       // A request that the server held for long was answered meanwhile: it is away since its end.
       const now = performance.now();
       awaySince = awaySince === null || now - askedAt > SERVER_AWAY_MS / 2 ? now : awaySince;
       if (now - awaySince > SERVER_AWAY_MS) {
+        const { message } = error instanceof ServiceError && error.cause ? error.cause : (error as Error);
         throw new UsageError(
-          `The Temporal server has not answered for 5 minutes (${reasonOf(error)}). What it runs continues; run the same command to watch it`,
+          `The Temporal server has not answered for 5 minutes (${message}). What it runs continues; run the same command to watch it`,
         );
       }
       await delay(ASK_AGAIN_MS);
     }
   }
-}
-
-function isAway(error: unknown): boolean {
-  const cause = error instanceof ServiceError ? error.cause : error;
-  return isGrpcServiceError(cause) && AWAY.includes(cause.code as number);
-}
-
-function reasonOf(error: unknown): string {
-  const cause = error instanceof ServiceError ? error.cause : error;
-  return cause instanceof Error ? cause.message : String(cause);
 }
 
 /** A workflow that runs or ran, with its progress and its result. Failures leave as `JobFailed`, mistakes as `UsageError`. */

@@ -1,16 +1,11 @@
 import { hostname } from 'node:os';
-import {
-  type Client,
-  isGrpcServiceError,
-  QueryNotRegisteredError,
-  ServiceError,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
+import { type Client, QueryNotRegisteredError, WorkflowNotFoundError } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { queryNames, workflowNames } from '../core/job.js';
 import type { WorkerHolder } from '../core/presence.js';
 import { isAlive, ownIdentity } from '../files/process-identity.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
+import { grpcCode } from './server-health.js';
 import { sha256 } from './sha256.js';
 import { teamOf } from './team.js';
 
@@ -135,8 +130,7 @@ async function lives(client: Client, workflowId: string, holder: WorkerHolder): 
     if (error instanceof WorkflowNotFoundError) return false;
     // One that knows no such query answers, too.
     if (error instanceof QueryNotRegisteredError) return true;
-    const said = error instanceof ServiceError ? error.cause : error;
-    if (isGrpcServiceError(said) && UNANSWERED.includes(said.code as number)) return false;
+    if (UNANSWERED.includes(grpcCode(error) ?? 0)) return false;
     throw error;
   }
 }

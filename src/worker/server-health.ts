@@ -1,11 +1,17 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Connection, isGrpcServiceError } from '@temporalio/client';
+import { Connection, isGrpcServiceError, ServiceError } from '@temporalio/client';
 
 /** How long finished workflows can be looked at. The dev server's own default is one day. */
 const RETENTION_SECONDS = 7 * 24 * 3600;
 const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
+
+/** The gRPC status code of an error of the client, which may wrap it; null for other errors. */
+export function grpcCode(error: unknown): number | null {
+  const status = error instanceof ServiceError ? error.cause : error;
+  return isGrpcServiceError(status) ? (status.code as number) : null;
+}
 
 export interface HealthCheck {
   /** Host and port of the server. */
@@ -45,12 +51,12 @@ async function prepareNamespace(address: string, namespace: string, until: numbe
       const service = connection.workflowService;
       const workflowExecutionRetentionPeriod = { seconds: RETENTION_SECONDS } as never;
       const found = await service.describeNamespace({ namespace }).catch((error: unknown) => {
-        if (isGrpcServiceError(error) && (error.code as number) === NOT_FOUND) return null;
+        if (grpcCode(error) === NOT_FOUND) return null;
         throw error;
       });
       if (found === null) {
         await service.registerNamespace({ namespace, workflowExecutionRetentionPeriod }).catch((error: unknown) => {
-          if (!isGrpcServiceError(error) || (error.code as number) !== ALREADY_EXISTS) throw error;
+          if (grpcCode(error) !== ALREADY_EXISTS) throw error;
         });
         // The server learns of a new namespace with a delay: healthy is when it knows it.
         throw new Error(`the namespace ${namespace} is being made`);
