@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { openRuntime } from '../../../dist/worker/index.js';
 import type { EnrichRequest } from '../../../dist/worker/runtime-types.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
-import { enrich } from '../../support/jobs/command.js';
-import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
+import { place, vanished } from '../../support/jobs/command.js';
+import { type InputRow, plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain, openSetting } from '../../support/jobs/setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
@@ -19,21 +19,6 @@ afterAll(async () => {
   await temporal?.teardown();
 });
 
-/** A folder with these rows, and a command on it. */
-function place(rows: readonly InputRow[]) {
-  const folder = new Folder();
-  onTestFinished(() => folder.remove());
-  folder.write(rows);
-  sandbox.reset();
-  const config = folder.config(sandbox.url, {
-    temporalAddress: temporal.address,
-    namespace: temporal.namespace as string,
-  });
-  const run = (changes: Partial<EnrichRequest> = {}) => enrich(folder, config, changes);
-  return { folder, run, config, bought: () => Object.keys(sandbox.bill().keys).length };
-}
-const vanished = async (folder: Folder) => (await folder.warehouseRows()).filter((row) => row.vanished).length;
-
 const wholeRequest = {
   ...{ urlColumn: null, delimiter: null, job: null, csv: null, options: {}, batch: 20 },
   ...{ refreshAfterMs: null, retryFailed: false, rebuy: false },
@@ -43,7 +28,7 @@ const wholeRequest = {
 const rows = plainRows(100);
 
 it('buys the first rows alone, says what the rest costs, and the same job without it buys exactly the rest', async () => {
-  const { folder, run, bought } = place(rows);
+  const { folder, run, bought } = place({ temporal, sandbox }, rows);
   const first = await run({ limit: 50 });
   expect(first.plan).toMatchObject({ standing: 'new', toBuy: 50, requests: 3, estimateMicros: 50_000 });
   expect(first.plan.rest).toEqual({ rows: 50, toBuy: 50, requests: 3, estimateMicros: 50_000 });
@@ -69,7 +54,7 @@ it('buys the first rows alone, says what the rest costs, and the same job withou
 });
 
 it('of a job that is whole changes nothing, and of a file that changed marks only what has left it', async () => {
-  const { folder, run, bought } = place(rows);
+  const { folder, run, bought } = place({ temporal, sandbox }, rows);
   await run();
   const tried = await run({ limit: 10 });
   expect(tried.plan).toMatchObject({ standing: 'complete', toBuy: 0, rest: { rows: 90, toBuy: 0 } });
@@ -88,7 +73,7 @@ it('counts a unit that rows on both sides share once, and bad rows on their own 
     ['a', 'again', 'https://site-3.example/about'],
     ['b', 'bad', 'n/a'],
   ];
-  const { run } = place(shared);
+  const { run } = place({ temporal, sandbox }, shared);
   const { plan, summary } = await run({ limit: 10 });
   expect(plan).toMatchObject({ toBuy: 9, limitedBadRows: 1, rest: { rows: 2, toBuy: 0 } });
   expect(plan.badRows).toHaveLength(1);
@@ -97,7 +82,7 @@ it('counts a unit that rows on both sides share once, and bad rows on their own 
 });
 
 it('works with search', async () => {
-  const { folder, run } = place(plainRows(20));
+  const { folder, run } = place({ temporal, sandbox }, plainRows(20));
   const request: Partial<EnrichRequest> = { operation: 'search', template: { query: '{{name}}' }, batch: 1 };
   const tried = await run({ ...request, limit: 7 });
   expect(tried.plan).toMatchObject({ toBuy: 7, rest: { rows: 13, toBuy: 13 } });
@@ -121,7 +106,7 @@ it('is taken from a workflow of any client, whose progress counts the rows that 
 
 it('ends a run of the whole job that is paused, instead of making it go on', async () => {
   const rows = plainRows(200);
-  const { folder, run, config, bought } = place(rows);
+  const { folder, run, config, bought } = place({ temporal, sandbox }, rows);
   const runtime = await openRuntime(config);
   const plan = await runtime.plan({ ...wholeRequest, input: folder.input, into: folder.into, maxCostDollars: 0.04 });
   const handle = await runtime.start(plan);

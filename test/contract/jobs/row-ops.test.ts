@@ -2,17 +2,10 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { EnrichRequest } from '../../../dist/worker/runtime-types.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
-import { enrich } from '../../support/jobs/command.js';
-import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
-import { timesBought } from '../../support/jobs/row-purchases.js';
+import { enrich, serverOf } from '../../support/jobs/command.js';
+import { Folder } from '../../support/jobs/folder.js';
+import { query, rows, schema, timesBought } from '../../support/jobs/row-purchases.js';
 import { openTemporal } from '../../support/temporal.js';
-
-/** 30 rows; two of them ask the same, and one has nothing to ask with. */
-const rows: InputRow[] = [
-  ...plainRows(28),
-  ['28', 'Company 3', 'https://site-3.example/about'],
-  ['29', '', 'not a url'],
-];
 
 let temporal: TestWorkflowEnvironment;
 let sandbox: Sandbox;
@@ -32,18 +25,7 @@ afterEach(async () => {
 });
 
 const run = (changes: Partial<EnrichRequest>) =>
-  enrich(
-    folder,
-    folder.config(sandbox.url, { temporalAddress: temporal.address, namespace: temporal.namespace as string }),
-    changes,
-  );
-
-const schema = {
-  type: 'object',
-  properties: { ceo: { type: 'string' }, size: { type: 'integer' }, id: { type: 'string' } },
-  required: ['ceo', 'size', 'id'],
-};
-const query = 'What is {{name}}?';
+  enrich(folder, folder.config(sandbox.url, serverOf(temporal)), changes);
 
 const operations: readonly (readonly [string, Partial<EnrichRequest>, check: string])[] = [
   [

@@ -3,7 +3,7 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { EnrichRequest } from '../../../dist/worker/runtime-types.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
-import { enrich } from '../../support/jobs/command.js';
+import { enrich, serverOf } from '../../support/jobs/command.js';
 import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
 import { openTemporal } from '../../support/temporal.js';
 
@@ -25,11 +25,7 @@ let sandbox: Sandbox;
 const folder = new Folder();
 
 const run = (changes?: Partial<EnrichRequest>) =>
-  enrich(
-    folder,
-    folder.config(sandbox.url, { temporalAddress: temporal.address, namespace: temporal.namespace as string }),
-    changes,
-  );
+  enrich(folder, folder.config(sandbox.url, serverOf(temporal)), changes);
 
 /** The URLs that were asked for since the last look, each as often as it was. */
 let seen: Record<string, number> = {};

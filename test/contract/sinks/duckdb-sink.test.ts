@@ -14,42 +14,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Sink, SinkBusy, SinkUnusable } from '../../../src/core/sink.js';
 import { createDuckDbSink, createWarehouses } from '../../../src/sinks/index.js';
 import { batchOf, buySlice, exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';
 import { sinkContract } from '../../support/sinks/sink-contract.js';
+import { duckDbUnderTest, queryDuckDb } from '../../support/sinks/sinks-under-test.js';
 
 const here = fileURLToPath(new URL('../../support/sinks/', import.meta.url));
 const run = promisify(execFile);
 
-/** Queries a closed warehouse. */
-async function query(file: string, sql: string): Promise<unknown[][]> {
-  const instance = await DuckDBInstance.fromCache(file);
-  const connection = await instance.connect();
-  const reader = await connection.runAndReadAll(sql);
-  const rows = reader.getRows().map((row) => row.map((value) => (typeof value === 'bigint' ? Number(value) : value)));
-  connection.closeSync();
-  instance.closeSync();
-  return rows;
-}
-
 describe('a DuckDB sink', () => {
-  sinkContract((dir) => {
-    const file = join(dir, 'warehouse.duckdb');
-    const sink = createDuckDbSink({ file });
-    return {
-      sink,
-      query: async (sql) => {
-        await sink.close();
-        return query(file, sql);
-      },
-      spawnLoader: (batchesFile) => spawn(process.execPath, [join(here, 'loader.mjs'), file, batchesFile]),
-      release: () => sink.close(),
-      nul: '\0',
-    };
-  });
+  sinkContract(duckDbUnderTest);
 });
 
 describe('a DuckDB file', () => {
@@ -70,7 +46,7 @@ describe('a DuckDB file', () => {
   }
 
   async function change(file: string, ...statements: string[]): Promise<void> {
-    for (const sql of statements) await query(file, sql);
+    for (const sql of statements) await queryDuckDb(file, sql);
   }
 
   async function problem(sink: Sink): Promise<Error> {
@@ -144,10 +120,12 @@ describe('a DuckDB file', () => {
     ]) {
       await sink.load(batchOf(staged, 0, files));
       await sink.close();
-      expect(await query(file, 'SELECT request_id, length(text) FROM enriched_rows ORDER BY row_number')).toEqual([
-        ['request-3', 22],
-        ['request-4', text.length],
-      ]);
+      expect(await queryDuckDb(file, 'SELECT request_id, length(text) FROM enriched_rows ORDER BY row_number')).toEqual(
+        [
+          ['request-3', 22],
+          ['request-4', text.length],
+        ],
+      );
       await change(file, 'DELETE FROM row_store', 'DELETE FROM load_ledger');
     }
     await sink.close();
@@ -166,12 +144,12 @@ describe('a DuckDB file', () => {
     for (const staged of jobs) await runJob(dir, sink, staged, new Service());
     await sink.close();
     for (const view of ['brands', 'Brands_2', 'load_ledger_2', `it's a ""view""`]) {
-      expect(await query(file, `SELECT name, url, status, text FROM "${view}" ORDER BY row_number`)).toEqual([
+      expect(await queryDuckDb(file, `SELECT name, url, status, text FROM "${view}" ORDER BY row_number`)).toEqual([
         ['a', 'https://a.com/', 'success', 'Text of https://a.com/'],
         ['b', 'https://b.com/', 'success', 'Text of https://b.com/'],
       ]);
     }
-    const names = await query(
+    const names = await queryDuckDb(
       file,
       `SELECT column_name FROM duckdb_columns() WHERE table_name = 'clash' ORDER BY column_index LIMIT 5`,
     );
@@ -181,12 +159,12 @@ describe('a DuckDB file', () => {
   it('carries where each row came from, and comments on its tables', async () => {
     const file = newFile();
     await (await loaded(file)).close();
-    const [row] = await query(
+    const [row] = await queryDuckDb(
       file,
       'SELECT origin, job, slice, request_id, cost_micros, cost_dollars::VARCHAR, fetched_at::VARCHAR, input FROM enriched_rows',
     );
     expect(row?.slice(0, 7)).toEqual(['sandbox', 'brands-1', 0, 'request-1', 1000, '0.001000', '2026-11-20 10:00:00']);
-    expect(await query(file, 'SELECT count(*) FROM duckdb_tables() WHERE comment IS NULL')).toEqual([[0]]);
+    expect(await queryDuckDb(file, 'SELECT count(*) FROM duckdb_tables() WHERE comment IS NULL')).toEqual([[0]]);
   });
 
   it('that is no database, no file or of the wrong kind is refused with the way out', async () => {

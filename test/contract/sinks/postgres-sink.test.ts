@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/secret.js';
 import { type Sink, SinkUnusable } from '../../../src/core/sink.js';
@@ -11,8 +9,8 @@ import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/sinks/pg-query.js';
 import { exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';
 import { sinkContract } from '../../support/sinks/sink-contract.js';
+import { postgresUnderTest } from '../../support/sinks/sinks-under-test.js';
 
-const here = fileURLToPath(new URL('../../support/sinks/', import.meta.url));
 let server: SharedPostgres;
 let database: string;
 beforeAll(async () => {
@@ -24,17 +22,7 @@ let schemas = 0;
 const newSchema = () => `${database}?schema=sink_${process.pid}_${++schemas}`;
 
 describe('a PostgreSQL sink', () => {
-  sinkContract(() => {
-    const url = newSchema();
-    const sink = createPostgresSink({ url });
-    return {
-      sink,
-      query: (sql) => pgQuery(url, sql),
-      spawnLoader: (batchesFile) => spawn(process.execPath, [join(here, 'loader.mjs'), url, batchesFile]),
-      release: async () => undefined,
-      nul: '\\u0000',
-    };
-  });
+  sinkContract(() => postgresUnderTest(newSchema()));
 });
 
 describe('a PostgreSQL warehouse', () => {

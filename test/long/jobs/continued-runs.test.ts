@@ -1,7 +1,6 @@
-import type { Client } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import type { JobProgress } from '../../../src/core/job.js';
+import { eventsByRun, expectSteady, watch } from '../../support/jobs/checks.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import type { Job } from '../../support/jobs/host.js';
 import { boughtAgain, openSetting, type Setting, type SettingOptions } from '../../support/jobs/setting.js';
@@ -21,37 +20,9 @@ async function open(options: SettingOptions): Promise<Setting> {
   return setting;
 }
 
-/** Number of events of each run of a workflow, from the first run on. */
-async function eventsByRun(client: Client, workflowId: string, firstRunId: string): Promise<number[]> {
-  const counts: number[] = [];
-  let runId: string | undefined = firstRunId;
-  while (runId) {
-    const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-    counts.push(events?.length ?? 0);
-    runId = events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId ?? undefined;
-  }
-  return counts;
-}
-
-/** Asks for progress until the job ends; what it answered. */
-async function watch(job: Job): Promise<JobProgress[]> {
-  const answers: JobProgress[] = [];
-  await expect
-    .poll(async () => answers[answers.push(await job.progress()) - 1]?.phase, { timeout: 40_000, interval: 50 })
-    .toBe('done');
-  return answers;
-}
-
 function expectWhole({ sandbox }: Setting, { folder }: Job): void {
   expect(folder.outcomes()).toEqual(rows.map((row) => [row, 'success']));
   expect(boughtAgain(sandbox)).toEqual({});
-}
-
-/** Progress never goes back, and never tells of more than there is. */
-function expectSteady(answers: readonly JobProgress[]): void {
-  const done = answers.map((answer) => answer.rowsDone);
-  expect(done).toEqual([...done].sort((a, b) => a - b));
-  expect(Math.max(...done)).toBeLessThanOrEqual(rows.length);
 }
 
 it('fault 36: no pause and no resume is lost while runs continue as new', async () => {
@@ -82,7 +53,7 @@ it('fault 34: a worker that keeps no workflow in memory ends with the same, and 
   const job = await setting.begin(rows);
   const answers = await watch(job);
   expect(answers.length).toBeGreaterThan(0);
-  expectSteady(answers);
+  expectSteady(answers, rows.length);
   expect(await job.result()).toMatchObject({ phase: 'done', requests: 24, costMicros: 240_000 });
   expectWhole(setting, job);
 });

@@ -1,9 +1,9 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { EnrichRequest } from '../../../dist/worker/runtime-types.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
-import { enrich } from '../../support/jobs/command.js';
-import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
+import { place, vanished } from '../../support/jobs/command.js';
+import { plainRows } from '../../support/jobs/folder.js';
 import { openTemporal } from '../../support/temporal.js';
 
 let temporal: TestWorkflowEnvironment;
@@ -16,21 +16,6 @@ afterAll(async () => {
   await sandbox?.close();
   await temporal?.teardown();
 });
-
-/** A folder with these rows, and a command on it. */
-function place(rows: readonly InputRow[]) {
-  const folder = new Folder();
-  onTestFinished(() => folder.remove());
-  folder.write(rows);
-  sandbox.reset();
-  const config = folder.config(sandbox.url, {
-    temporalAddress: temporal.address,
-    namespace: temporal.namespace as string,
-  });
-  const run = (changes: Partial<EnrichRequest> = {}) => enrich(folder, config, changes);
-  return { folder, run, config, bought: () => Object.keys(sandbox.bill().keys).length };
-}
-const vanished = async (folder: Folder) => (await folder.warehouseRows()).filter((row) => row.vanished).length;
 
 it.each<[string, Partial<EnrichRequest>, number, number]>([
   [
@@ -52,7 +37,7 @@ it.each<[string, Partial<EnrichRequest>, number, number]>([
     3,
   ],
 ])('works with %s', async (_, request, first, rest) => {
-  const { folder, run } = place(plainRows(20));
+  const { folder, run } = place({ temporal, sandbox }, plainRows(20));
   const tried = await run({ ...request, limit: 7 });
   expect(tried.plan).toMatchObject({ toBuy: first, rest: { rows: 13, toBuy: rest } });
   expect(tried.summary).toMatchObject({ requests: first, warehouse: { success: 7, missing: 13 } });

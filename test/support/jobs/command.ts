@@ -1,7 +1,10 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { onTestFinished } from 'vitest';
 import { openRuntime } from '../../../dist/worker/index.js';
 import type { EnrichRequest, JobPlan, RuntimeConfig } from '../../../dist/worker/runtime-types.js';
 import type { JobSummary } from '../../../src/core/job.js';
-import type { Folder } from './folder.js';
+import type { Sandbox } from '../../../src/sandbox/index.js';
+import { Folder, type InputRow } from './folder.js';
 
 export interface Outcome {
   readonly plan: JobPlan;
@@ -38,3 +41,28 @@ export async function enrich(
     await runtime.close('drain');
   }
 }
+
+/** What a command is told of a server, as part of its settings. */
+export const serverOf = ({ address, namespace }: TestWorkflowEnvironment) => ({
+  temporalAddress: address,
+  namespace: namespace as string,
+});
+
+interface Place {
+  readonly temporal: TestWorkflowEnvironment;
+  readonly sandbox: Sandbox;
+}
+
+/** A folder with these rows, and a command on it. */
+export function place({ temporal, sandbox }: Place, rows: readonly InputRow[]) {
+  const folder = new Folder();
+  onTestFinished(() => folder.remove());
+  folder.write(rows);
+  sandbox.reset();
+  const config = folder.config(sandbox.url, serverOf(temporal));
+  const run = (changes: Partial<EnrichRequest> = {}) => enrich(folder, config, changes);
+  return { folder, run, config, bought: () => Object.keys(sandbox.bill().keys).length };
+}
+
+/** Rows that have left the file. */
+export const vanished = async (folder: Folder) => (await folder.warehouseRows()).filter((row) => row.vanished).length;

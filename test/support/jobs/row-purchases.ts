@@ -1,4 +1,20 @@
 import type { Sandbox } from '../../../src/sandbox/index.js';
+import { type InputRow, plainRows } from './folder.js';
+
+/** 30 rows; two of them ask the same, and one has nothing to ask with. */
+export const rows: InputRow[] = [
+  ...plainRows(28),
+  ['28', 'Company 3', 'https://site-3.example/about'],
+  ['29', '', 'not a url'],
+];
+
+/** What an answer to each row looks like. */
+export const schema = {
+  type: 'object',
+  properties: { ceo: { type: 'string' }, size: { type: 'integer' }, id: { type: 'string' } },
+  required: ['ceo', 'size', 'id'],
+};
+export const query = 'What is {{name}}?';
 
 /** How often the sandbox sold each request, told apart by what was asked and not by our tag of the purchase. */
 export function timesBought(sandbox: Pick<Sandbox, 'bill'>): Map<string, number> {

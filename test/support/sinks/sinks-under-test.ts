@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { createDuckDbSink, createPostgresSink } from '../../../src/sinks/index.js';
+import { pgQuery } from './pg-query.js';
+import type { SinkUnderTest } from './sink-contract.js';
+
+/** A process that loads batches into the warehouse of this address. */
+const loader = (address: string) => (batchesFile: string) =>
+  spawn(process.execPath, [fileURLToPath(new URL('loader.mjs', import.meta.url)), address, batchesFile]);
+
+/** Queries a closed warehouse. */
+export async function queryDuckDb(file: string, sql: string): Promise<unknown[][]> {
+  const instance = await DuckDBInstance.fromCache(file);
+  const connection = await instance.connect();
+  const reader = await connection.runAndReadAll(sql);
+  const rows = reader.getRows().map((row) => row.map((value) => (typeof value === 'bigint' ? Number(value) : value)));
+  connection.closeSync();
+  instance.closeSync();
+  return rows;
+}
+
+/** A new warehouse in a DuckDB file of this folder. */
+export function duckDbUnderTest(dir: string): SinkUnderTest {
+  const file = join(dir, 'warehouse.duckdb');
+  const sink = createDuckDbSink({ file });
+  return {
+    sink,
+    query: async (sql) => {
+      await sink.close();
+      return queryDuckDb(file, sql);
+    },
+    spawnLoader: loader(file),
+    release: () => sink.close(),
+    nul: '\0',
+  };
+}
+
+/** A new warehouse in the PostgreSQL schema of this address. */
+export function postgresUnderTest(url: string): SinkUnderTest {
+  const sink = createPostgresSink({ url });
+  return {
+    sink,
+    query: (sql) => pgQuery(url, sql),
+    spawnLoader: loader(url),
+    release: async () => undefined,
+    nul: '\\u0000',
+  };
+}
