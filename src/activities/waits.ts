@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What somebody waits for; `until` by `performance.now()`, infinite where nobody can say. */
+/** A wait: its end by `performance.now()`, infinite where it is unknown, and its reason. */
 export interface Wait {
   readonly until: number;
   readonly why: string;

@@ -109,7 +109,7 @@ export function lockHolder(path: string): { readonly pid: number } | null {
   }
 }
 
-/** Whether somebody holds the lock of this path, this process included; null where there is no such file. */
+/** Whether a process holds the lock of this path, this one included; null where there is no such file. */
 export function isLocked(path: string): boolean | null {
   if (!existsSync(path)) return null;
   const lock = tryLock(path);

@@ -37,7 +37,7 @@ export class EntryDamaged extends UsageError {}
 /** Reads what is remembered of jobs and walks, wherever it is kept; names each damaged entry once. */
 export class KeptEntries {
   readonly #say: (sentence: string) => void;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(say: (sentence: string) => void) {
     this.#say = say;
@@ -52,7 +52,7 @@ export class KeptEntries {
     return parsed(walk, read, `${place} is damaged. ${way}; the next run of its events command writes it again.`);
   }
 
-  /** Null for what can't be read: the work then belongs to nobody, and whoever claims it writes it again. */
+  /** Null for what can't be read: the work then has no owner, and the next claim writes it again. */
   owned(read: () => string): OwnedWork | null {
     try {
       return parsed(owned, read, '');
@@ -67,8 +67,8 @@ export class KeptEntries {
       return read();
     } catch (error) {
       if (!(error instanceof EntryDamaged)) throw error;
-      if (!this.#told.has(error.message)) this.#say(error.message);
-      this.#told.add(error.message);
+      if (!this.#reported.has(error.message)) this.#say(error.message);
+      this.#reported.add(error.message);
       return null;
     }
   }

@@ -92,9 +92,9 @@ class StoreRuntime implements Runtime {
       await this.#here.run();
       const { client } = await this.#connect();
       const handle = jobHandle(client, staged.job);
-      for (let told = false; claimed.owner !== null; claimed = await this.#claimJob(work, plan)) {
-        if (!told) this.#config.say(watchText(staged, claimed.owner));
-        told = true;
+      for (let reported = false; claimed.owner !== null; claimed = await this.#claimJob(work, plan)) {
+        if (!reported) this.#config.say(watchText(staged, claimed.owner));
+        reported = true;
         const running = await runningFor(client, handle);
         if (running?.generation === staged.generation && running.limit === (staged.limit ?? null))
           return this.#withCsv(handle, staged);

@@ -71,7 +71,7 @@ function readWarehouse(reader: SettingsReader, into: string | undefined, cwd: st
 
 /**
  * The warehouse that an input names, as jobs hold it: what it says, else the one of the settings, else `usual`. A database of the
- * settings is named with their parameters, so that whoever carries the job on connects in the same way.
+ * settings is named with their parameters, so that other workers connect in the same way.
  */
 export function warehouseOf(
   { warehouse }: { readonly warehouse?: DatabaseAddress | null },

@@ -13,10 +13,10 @@ import type { Store } from './store.js';
 /** Work that a command may own: a job, a walk, an agent run, a batch or an export. */
 export type Work = Pick<OwnedWork, 'job' | 'workflowId'>;
 
-/** A command works for itself; a worker (`worker`, `dev`, the plugin) for whoever left work behind. */
+/** A command works for itself; a worker (`worker`, `dev`, the plugin) also takes over the work of dead commands. */
 export type Role = 'command' | 'worker';
 
-/** In the memo of a workflow that a command started: without it a workflow is the workers', whoever watches it. */
+/** In the memo of a workflow that a command started: without it a workflow belongs to the workers, also while a command watches it. */
 export const startedByCommand = { startedBy: 'command' } as const;
 
 /** How often a process that works looks for work whose owner has died. */
@@ -48,7 +48,7 @@ const named: readonly string[] = [
 ];
 const MOST_NAMED = 5;
 
-/** Which work this process owns or watches, and what becomes of work whose owner has died. See `docs/decisions/0017`. */
+/** Which work this process owns or watches, and what becomes of work whose owner has died. See `docs/decisions/0019`. */
 export class WorkOwners {
   readonly #config: RuntimeConfig;
   readonly #store: Store;
@@ -121,7 +121,7 @@ export class WorkOwners {
       if (await stopWorkflow(client, workflowId, why, until)) await this.release(workflowId);
   }
 
-  /** Throws once this process was told to stop: it must not start what nobody would stop. */
+  /** Throws once this process is stopping: what it started then would run without an owner. */
   check(): void {
     if (this.#stopped) throw new Error('The command was stopped');
   }
@@ -252,7 +252,7 @@ export class WorkOwners {
         `Also running here, for schedules or other clients: ${found.slice(0, MOST_NAMED).join(', ')}${more}.`,
       );
     } catch {
-      // A server without that list: nobody's work changes by a name.
+      // A server without that list: the names are only information.
     }
   }
 
