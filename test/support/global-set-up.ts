@@ -1,6 +1,9 @@
-import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { TestProject } from 'vitest/node';
 import { startPostgres } from './postgres-server.mjs';
 import { namespaceOf, startOwnTemporal } from './temporal.js';
@@ -11,12 +14,15 @@ declare module 'vitest' {
     temporalAddress: string;
     /** Address of the run's PostgreSQL server, with its credentials. */
     postgresUrl: string;
+    /** Path of a DuckDB warehouse that has its tables and no rows, to be copied. */
+    emptyWarehouse: string;
   }
 }
 
 interface Servers {
   readonly temporalAddress: string;
   readonly postgresUrl: string;
+  readonly emptyWarehouse: string;
   stop(): Promise<void>;
 }
 
@@ -29,9 +35,10 @@ const shared = home.searchflowTestServers;
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   shared.users++;
   shared.servers ??= start(project);
-  const { temporalAddress, postgresUrl, stop } = await shared.servers;
+  const { temporalAddress, postgresUrl, emptyWarehouse, stop } = await shared.servers;
   project.provide('temporalAddress', temporalAddress);
   project.provide('postgresUrl', postgresUrl);
+  project.provide('emptyWarehouse', emptyWarehouse);
   return async () => {
     if (--shared.users === 0) await stop();
   };
@@ -46,6 +53,8 @@ async function start({ vitest }: TestProject): Promise<Servers> {
   const namespaces = files.filter(usesTemporal).map(({ moduleId }) => namespaceOf(moduleId));
   // Another version of PostgreSQL may be tested by its address; databases are made there and stay.
   const given = process.env.TEST_POSTGRES_URL;
+  const folder = mkdtempSync(join(tmpdir(), 'searchflow-tests-'));
+  const emptyWarehouse = join(folder, 'empty.duckdb');
   const [postgres, temporal] = await Promise.all([
     given === undefined ? startPostgres() : null,
     startOwnTemporal(
@@ -53,11 +62,14 @@ async function start({ vitest }: TestProject): Promise<Servers> {
       ['limit.historyCount.suggestContinueAsNew=200'],
       [...new Set(namespaces)].flatMap((name) => ['--namespace', name]),
     ),
+    makeWarehouse(emptyWarehouse),
   ]);
   return {
     temporalAddress: temporal.address,
     postgresUrl: postgres?.urlOf('postgres') ?? (given as string),
+    emptyWarehouse,
     async stop() {
+      rmSync(folder, { recursive: true });
       await Promise.all([postgres?.stop(), temporal.teardown()]);
     },
   };
@@ -71,4 +83,14 @@ function buildDist(): void {
   const script = fileURLToPath(new URL('../../scripts/set-up.mjs', import.meta.url));
   const { status } = spawnSync(process.execPath, [script], { stdio: ['ignore', 'inherit', 'inherit'] });
   if (status !== 0) process.stderr.write('The build failed; tests of processes use the dist of before.\n');
+}
+
+/** Makes a DuckDB warehouse that has its tables only, in a process of its own: the build is new, and this one may have read an older one. */
+async function makeWarehouse(file: string): Promise<void> {
+  const script = `const { Warehouse } = await import(process.argv[1]);
+    const warehouse = Warehouse.at(process.argv[2]);
+    await warehouse.use(() => undefined);
+    await warehouse.close();`;
+  const module = new URL('../../dist/sinks/duckdb/warehouse.js', import.meta.url).href;
+  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script, module, file]);
 }

@@ -17,6 +17,7 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Sink, SinkBusy, SinkUnusable } from '../../../src/core/sink.js';
 import { createDuckDbSink, createWarehouses } from '../../../src/sinks/index.js';
+import { placeEmptyWarehouse } from '../../support/sinks/empty-warehouse.js';
 import { batchOf, buySlice, exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';
 import { sinkContract } from '../../support/sinks/sink-contract.js';
 import { duckDbUnderTest, queryDuckDb } from '../../support/sinks/sinks-under-test.js';
@@ -36,7 +37,7 @@ describe('a DuckDB file', () => {
     rmSync(dir, { recursive: true, force: true });
   });
   let files = 0;
-  const newFile = () => join(dir, `w${++files}.duckdb`);
+  const newFile = () => placeEmptyWarehouse(join(dir, `w${++files}.duckdb`));
   const small = 'name,url\na,https://a.com/\nb,https://b.com/\n';
 
   async function loaded(file: string): Promise<Sink> {
@@ -170,7 +171,7 @@ describe('a DuckDB file', () => {
   it('that is no database, no file or of the wrong kind is refused with the way out', async () => {
     const garbage = newFile();
     writeFileSync(garbage, 'x'.repeat(5000));
-    const directory = newFile();
+    const directory = join(dir, 'folder.duckdb');
     mkdirSync(directory);
     for (const file of [garbage, directory]) {
       const error = await problem(createDuckDbSink({ file }));

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { createDuckDbEvents } from '../../../src/sinks/duckdb/events/duckdb-events.js';
 import { createPostgresEvents } from '../../../src/sinks/postgres/events/postgres-events.js';
 import { sharedPostgres } from '../postgres.js';
+import { placeEmptyWarehouse } from '../sinks/empty-warehouse.js';
 import type { Contracted } from './event-contract.js';
 
 /** Rows of a query, JSON columns as values. */
@@ -32,7 +33,7 @@ export async function queryDuckDb(file: string, sql: string): Promise<Record<str
 export function duckDbEvents(dir: string): () => Promise<Contracted> {
   let files = 0;
   return async () => {
-    const file = join(dir, `${++files}.duckdb`);
+    const file = placeEmptyWarehouse(join(dir, `${++files}.duckdb`));
     const events = createDuckDbEvents({ file });
     return {
       events,

@@ -7,6 +7,7 @@ import { stringify } from 'csv-stringify/sync';
 import { Secret } from '../../../dist/core/secret.js';
 import { createDuckDbSink } from '../../../dist/sinks/index.js';
 import type { RuntimeConfig } from '../../../dist/worker/runtime-types.js';
+import { placeEmptyWarehouse } from '../sinks/empty-warehouse.js';
 
 /** A row of the inputs here: an id, a name and a URL. */
 export type InputRow = readonly [id: string, name: string, url: string];
@@ -35,7 +36,7 @@ export interface WarehouseRow {
 export class Folder {
   readonly dir = mkdtempSync(join(tmpdir(), 'searchflow-job-'));
   readonly input = join(this.dir, 'rows.csv');
-  readonly into = join(this.dir, 'out.duckdb');
+  readonly into = placeEmptyWarehouse(join(this.dir, 'out.duckdb'));
   readonly csv = join(this.dir, 'out.csv');
   readonly stateDir = join(this.dir, 'state');
 

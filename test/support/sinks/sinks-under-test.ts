@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { createDuckDbSink, createPostgresSink } from '../../../src/sinks/index.js';
+import { placeEmptyWarehouse } from './empty-warehouse.js';
 import { pgQuery } from './pg-query.js';
 import type { SinkUnderTest } from './sink-contract.js';
 
@@ -23,7 +24,7 @@ export async function queryDuckDb(file: string, sql: string): Promise<unknown[][
 
 /** A new warehouse in a DuckDB file of this folder. */
 export function duckDbUnderTest(dir: string): SinkUnderTest {
-  const file = join(dir, 'warehouse.duckdb');
+  const file = placeEmptyWarehouse(join(dir, 'warehouse.duckdb'));
   const sink = createDuckDbSink({ file });
   return {
     sink,
