@@ -1,5 +1,6 @@
 import type { Transport } from '../api/transport.js';
 import type { EnrichCsvInput, StagedJob } from '../core/job.js';
+import type { JobState } from '../core/job-entries.js';
 import type { Freshness, Journal } from '../core/journal.js';
 import type { Limiter } from '../core/limiter.js';
 import type { PriceTable } from '../core/prices.js';
@@ -36,7 +37,7 @@ export interface ActivityDeps {
   /** Warehouses of the walks on events. */
   readonly events: WalkPlaces;
   /** Remembers that the job's content is whole in its warehouse. */
-  noteDone(staged: StagedJob): Promise<void>;
+  noteState(staged: StagedJob, state: JobState): Promise<void>;
   /** Remembers a walk, so that the command finds it by its name, whoever started it. */
   noteWalk(walk: Walk, workflowId: string): Promise<void>;
   /** Warehouses and secret files of the workflows for monitors. */

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { type EndRunsInput, wantedRows } from '../core/job.js';
 import type { ActivityDeps } from './deps.js';
-import { sliceBook, unitsOf } from './enrich-slice.js';
+import { unitsOf } from './enrich-slice.js';
 import { toFailure, waiting } from './failure.js';
 import { pooled } from './pooled.js';
 import { rowOrder } from './row-orders.js';
+import { sliceBook } from './slice-loads.js';
 import { heartbeatFrom, stopping } from './stopping.js';
 
 /** Slices looked at side by side; most have nothing that runs. */

@@ -2,33 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Context, log } from '@temporalio/activity';
-import {
-  type SliceHeartbeat,
-  type SliceInput,
-  type SliceResult,
-  type StagedJob,
-  wantedRows,
-  wantedRowsOf,
-  wantedSlices,
-} from '../core/job.js';
+import type { SliceHeartbeat, SliceInput, SliceResult } from '../core/job.js';
 import type { Freshness } from '../core/journal.js';
-import { type JobRecord, type KnownAnswer, type LoadBatch, type Sink, SinkUnusable } from '../core/sink.js';
+import type { KnownAnswer, Sink } from '../core/sink.js';
 import { OverBudget } from '../core/spend.js';
-import { firstRows, readSlice } from '../rows/index.js';
+import { readSlice } from '../rows/index.js';
 import { CONTENTS } from './contents-order.js';
 import type { ActivityDeps } from './deps.js';
 import { toFailure, waiting } from './failure.js';
 import type { Unit } from './purchase.js';
 import { rowOrder } from './row-orders.js';
+import { loadFromJournal, rowsToLoad, sliceBook } from './slice-loads.js';
 import { heartbeatFrom, SLICE_MS, stopping } from './stopping.js';
 
 /** Slices of whole requests, of which a second buys few, and of runs, which go on for minutes, have longer: they are fewer activities. */
 const WHOLE_REQUESTS_MS = 600_000;
-
-/** Book of a slice: named by job, content and number, so that every attempt finds what the others bought. */
-export function sliceBook(job: string, generation: string, slice: number): string {
-  return `${job}/${generation}/${String(slice).padStart(6, '0')}`;
-}
 
 /**
  * `enrichSlice`: brings one slice from staged rows to loaded rows. Buys the units the warehouse lacks, then loads slice and
@@ -36,8 +24,15 @@ export function sliceBook(job: string, generation: string, slice: number): strin
  * number of times, also at once.
  */
 export function createEnrichSlice(deps: ActivityDeps) {
+  const noted = new Map<string, number>();
+  /** What is remembered of a job that waited no longer holds; once for each time that it begins or is resumed. */
+  const noteRuns = async (staged: SliceInput['staged'], since = 0) => {
+    if (noted.get(staged.job) === since) return;
+    await deps.noteState(staged, { phase: 'running', since });
+    noted.set(staged.job, since);
+  };
   return async function enrichSlice(input: SliceInput): Promise<SliceResult> {
-    const { staged, slice, freshness } = input;
+    const { staged, slice, freshness, resumedAt } = input;
     const attempt = randomUUID();
     const book = sliceBook(staged.job, staged.generation, slice);
     let state: SliceHeartbeat = { slice, units: 0, landed: 0, failed: 0, costMicros: 0, waitingFor: null };
@@ -52,6 +47,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
     const allowed = boundBy(deps, input);
     const { cap } = allowed;
     try {
+      await noteRuns(staged, resumedAt);
       const sink = deps.sinkFor(staged);
       const { rowsFile, partial } = await rowsToLoad(deps, staged, slice, cutFile);
       // A warehouse that held nothing of the job when it was opened lacks whatever the ledger doesn't name.
@@ -61,7 +57,6 @@ export function createEnrichSlice(deps: ActivityDeps) {
       const units = await unitsOf(rowsFile, wanted);
       const keys = units.map((unit) => unit.key);
       state = { ...state, units: units.length };
-      const { resumedAt } = input;
       const known = input.adopts
         ? async (wanting: readonly string[]) => adoptable(sink, staged.job, wanting, freshness)
         : undefined;
@@ -112,21 +107,6 @@ function boundBy(
   };
 }
 
-/**
- * The staged rows of a slice. Of the last slice that is asked for the rest stays unasked: then the rows wanted are written to
- * `cutFile`, and have no line in the ledger.
- */
-async function rowsToLoad(
-  deps: ActivityDeps,
-  staged: StagedJob,
-  slice: number,
-  cutFile: string,
-): Promise<{ readonly rowsFile: string; readonly partial: boolean }> {
-  const stagedFile = await deps.stages.slice(staged, slice);
-  const partial = wantedRowsOf(staged, slice) < wantedRowsOf({ ...staged, limit: staged.rows }, slice);
-  return { rowsFile: partial ? await firstRows(stagedFile, wantedRows(staged), cutFile) : stagedFile, partial };
-}
-
 /** Answers in the warehouse to units that the journal has never heard of. A person who says `--rebuy` wants them bought. */
 async function adoptable(
   sink: Sink,
@@ -142,81 +122,6 @@ async function adoptable(
       answers: answers.length,
     });
   return answers;
-}
-
-interface SliceToLoad extends Pick<LoadBatch, 'slice' | 'attempt' | 'rowsFile' | 'partial'> {
-  readonly keys: readonly string[];
-  readonly freshness: Freshness | undefined;
-}
-
-/** Loads a slice whose units, by their keys, have all landed in the journal. */
-async function loadFromJournal(
-  deps: ActivityDeps,
-  staged: StagedJob,
-  { keys, freshness, ...of }: SliceToLoad,
-): Promise<{ readonly rows: number }> {
-  const scratch = join(deps.scratchDir, `${of.attempt}.jsonl`);
-  try {
-    const { job, generation } = staged;
-    const unitFiles = await deps.journal.unitFiles(sliceBook(job, generation, of.slice), keys, scratch);
-    const batch = { job, generation, ...of, unitFiles, sharedAnswers: sharesAnswers(staged) };
-    return await deps.sinkFor(staged).load(batch, freshness);
-  } finally {
-    await rm(scratch, { force: true });
-  }
-}
-
-/**
- * Compares a job that is through with its warehouse, which may have gone back in time since its slices were loaded (an older copy, a
- * lost end of its log), and loads what is missing from the journal. Buys nothing.
- */
-export async function loadMissing(
-  deps: ActivityDeps,
-  staged: StagedJob,
-  freshness: Freshness | undefined,
-): Promise<void> {
-  const sink = deps.sinkFor(staged);
-  const { job, generation } = staged;
-  const slices = (await sink.unloadedSlices(jobRecord(staged), freshness)).filter(
-    (slice) => slice < wantedSlices(staged),
-  );
-  if (slices.length === 0) return;
-  log.warn('The warehouse no longer has all rows that were loaded; loading them again from the journal', {
-    job,
-    slices: slices.length,
-  });
-  for (const slice of slices) {
-    const attempt = randomUUID();
-    const cutFile = join(deps.scratchDir, `${attempt}.rows.jsonl.gz`);
-    try {
-      const { rowsFile, partial } = await rowsToLoad(deps, staged, slice, cutFile);
-      const keys = await sink.pendingKeys(job, generation, slice, rowsFile, freshness);
-      // A slice of which only the first rows were asked for never has a line in the ledger.
-      if (partial && keys.length === 0) continue;
-      const lost = keys.length - (await deps.journal.lookup(keys)).length;
-      if (lost > 0) {
-        throw new SinkUnusable(
-          `The warehouse of ${job} has lost rows since they were loaded, and the journal lacks the answers of ${lost}; run the same command again`,
-        );
-      }
-      await loadFromJournal(deps, staged, { slice, attempt, rowsFile, partial, keys, freshness });
-    } finally {
-      await rm(cutFile, { force: true });
-    }
-  }
-}
-
-/** The facts of a job that its warehouse keeps. */
-export function jobRecord(staged: StagedJob): JobRecord {
-  const { job, name, origin, operation, input, columns, generation, options, rows, slices } = staged;
-  const { template = null, rowsPerRun = 1 } = staged;
-  const request = template === null && rowsPerRun === 1 ? {} : { request: { template, rowsPerRun } };
-  return { job, name, origin, operation, input, columns, generation, options, ...request, rows, slices };
-}
-
-/** Whether rows share an answer that has an object for each: without a schema it is a text for all of them. */
-function sharesAnswers({ rowsPerRun = 1, options }: StagedJob): boolean {
-  return rowsPerRun > 1 && Boolean(options.outputSchema);
 }
 
 /** The distinct units of a slice that are wanted (null: all) up to a row, in the order of its rows. */

@@ -1,12 +1,13 @@
-import { Context } from '@temporalio/activity';
+import { Context, log } from '@temporalio/activity';
 import { type EnrichCsvInput, type JobSummary, type StagedJob, wantedRows, wantedSlices } from '../core/job.js';
+import type { JobState } from '../core/job-entries.js';
 import type { Freshness } from '../core/journal.js';
 import type { Pause } from '../core/pause.js';
 import { SinkUnusable } from '../core/sink.js';
 import { beating } from './beating.js';
 import type { ActivityDeps } from './deps.js';
-import { jobRecord, loadMissing } from './enrich-slice.js';
 import { onlyFor } from './monitor-places.js';
+import { jobRecord, loadLanded, loadMissing } from './slice-loads.js';
 
 /** Requests answered and what they cost, in micro-dollars. */
 export interface Spent {
@@ -28,6 +29,17 @@ export interface OpenedJob {
   readonly carried: boolean;
   /** The warehouse held answers already: each slice asks it for those that the journal lacks. Absent from the first version. */
   readonly adopts?: boolean;
+}
+
+/** A job that pauses, with nothing in flight. */
+export interface PausedJob {
+  readonly staged: StagedJob;
+  /** Slices that the pause broke off. */
+  readonly slices: readonly number[];
+  readonly freshness?: Freshness;
+  readonly why: Pause;
+  /** Since when it is paused, Unix ms. */
+  readonly since: number;
 }
 
 /** What `finishJob` is told. */
@@ -73,19 +85,32 @@ export function createJobActivities(deps: ActivityDeps) {
       });
     },
 
-    /** `jobSpent`: what was bought for a job so far, whoever bought it and however that ended. */
-    async jobSpent({ job }: { readonly job: string }): Promise<Spent> {
-      return beating(() => spentOn(deps, job));
+    /**
+     * `jobSpent`: what was bought for a job so far, whoever bought it and however that ended. Of a job that pauses it also loads what
+     * has landed, and writes down that the job waits.
+     */
+    async jobSpent({ job, paused }: { readonly job: string; readonly paused?: PausedJob }): Promise<Spent> {
+      return beating(async () => {
+        if (paused) {
+          const { staged, slices, freshness, why, since } = paused;
+          // A pause must not wait for a warehouse: the rows are loaded later.
+          await loadLanded(deps, staged, slices, freshness).catch((error: unknown) =>
+            log.warn('What has landed is not loaded yet', { job, reason: String(error) }),
+          );
+          await deps.noteState(staged, { phase: 'paused', ...why, since });
+        }
+        return spentOn(deps, job);
+      });
     },
 
     /** `finishJob`: loads what the warehouse has lost since it was loaded, writes down the unknown outcomes, the CSV where asked for, and sums the job up. */
     async finishJob(input: FinishInput): Promise<JobSummary> {
       return beating(async () => {
         const { staged, stopped, freshness } = input;
-        if (stopped) return summarize(deps, input);
-        await loadMissing(deps, staged, freshness);
+        if (!stopped) await loadMissing(deps, staged, freshness);
         const summary = await summarize(deps, input);
-        if (staged.limit === undefined) await deps.noteDone(staged);
+        const end = stopped ? { phase: 'stopped', ...stopped } : { phase: 'done' };
+        await deps.noteState(staged, { ...end, since: Date.now() } as JobState);
         return summary;
       });
     },

@@ -1,5 +1,15 @@
-import type { MaxCost, StagedJob } from './job.js';
+import type { JobPhase, MaxCost, PauseReason, StagedJob } from './job.js';
 import type { Freshness } from './journal.js';
+
+/** Where a job stood when it last said so, for whoever looks while no worker answers. */
+export interface JobState {
+  readonly phase: Exclude<JobPhase, 'planning'>;
+  readonly reason?: PauseReason;
+  /** Why, in a sentence with the way out. */
+  readonly message?: string;
+  /** Unix ms. */
+  readonly since: number;
+}
 
 /** What is remembered of a job between commands. Nothing in it is a truth of its own: it only leads to them. */
 export interface JobEntry {
@@ -11,6 +21,8 @@ export interface JobEntry {
   readonly completed: string | null;
   /** Of its workflow, where somebody else's client started it under an id of their own. */
   readonly workflowId?: string;
+  /** Absent where it was written before states were. */
+  readonly state?: JobState;
   /** What its command asked for beside the rows, so that `resume` can start it again. */
   readonly asked?: { readonly maxCostDollars?: MaxCost; readonly freshness?: Freshness };
 }

@@ -4,7 +4,7 @@ export type { SliceSizes } from './slice-writer.js';
 export type { RowSource } from './source.js';
 export { type StageOptions, stageCsv } from './stage-csv.js';
 export {
-  firstRows,
+  cutRows,
   readSlice,
   readStage,
   type StagedBadRow,

@@ -72,15 +72,11 @@ export async function readStage(stageDir: string): Promise<StageManifest | null>
   }
 }
 
-/** Copies a slice up to a row; answers with the copy. */
-export async function firstRows(rowsFile: string, lastRow: number, copy: string): Promise<string> {
+/** Writes the rows of a slice that are to be kept, as they are, to `copy`, packed. Answers with its path. */
+export async function cutRows(rowsFile: string, keep: (row: StagedRow) => boolean, copy: string): Promise<string> {
   const text = (await unzip(await readFile(rowsFile))).toString('utf8');
-  let end = 0;
-  for (let next = text.indexOf('\n'); next !== -1; next = text.indexOf('\n', end)) {
-    if ((JSON.parse(text.slice(end, next)) as StagedRow).n > lastRow) break;
-    end = next + 1;
-  }
-  await writeFile(copy, await zip(text.slice(0, end)), { mode: 0o600 });
+  const kept = text.split('\n').filter((line) => line !== '' && keep(JSON.parse(line) as StagedRow));
+  await writeFile(copy, await zip(kept.map((line) => `${line}\n`).join('')), { mode: 0o600 });
   return copy;
 }
 

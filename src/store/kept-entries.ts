@@ -15,6 +15,7 @@ const job = z.object({
   completed: z.string().nullable(),
   workflowId: z.string().optional(),
   asked: z.looseObject({}).optional(),
+  state: z.looseObject({ phase: z.string(), since: z.number() }).optional(),
 });
 
 const walk = z.looseObject({

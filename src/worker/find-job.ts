@@ -1,5 +1,5 @@
-import type { StagedJob } from '../core/job.js';
-import type { JobEntries, JobEntry } from '../core/job-entries.js';
+import { type StagedJob, workflowIdOf } from '../core/job.js';
+import type { JobEntries, JobEntry, JobState } from '../core/job-entries.js';
 import { UsageError } from './runtime-types.js';
 
 /** A job by id, or by name where only one job has it; else a `UsageError` that says which there are. */
@@ -38,4 +38,25 @@ export function refuseOtherUse(
       `The job ${staged.name} is of ${before.input}; ${staged.input} is another file. Give it a name of its own with --job`,
     );
   }
+}
+
+/**
+ * Remembers where a job stands, for a look without a worker. That it runs takes back only what was before. Of rows that were
+ * staged anew meanwhile it says nothing.
+ */
+export async function noteState(entries: JobEntries, staged: StagedJob, state: JobState): Promise<void> {
+  const found = await entries.get(staged.job);
+  if (found === null || (state.phase === 'running' && found.state?.phase === 'running')) return;
+  await entries.claim(found.workflowId ?? workflowIdOf(staged.job), ({ owned, jobs }) => {
+    const entry = jobs.find((one) => one.staged.job === staged.job);
+    if (entry?.staged.generation !== staged.generation) return { owned };
+    if (state.phase === 'running' && (entry.state?.since ?? 0) > state.since) return { owned };
+    const isWhole = state.phase === 'done' && staged.limit === undefined;
+    const now: JobEntry = {
+      ...entry,
+      ...(isWhole ? { completed: staged.generation } : {}),
+      state,
+    };
+    return { owned, entry: { job: staged.job, now } };
+  });
 }

@@ -2,14 +2,13 @@ import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { ApplicationFailure } from '@temporalio/common';
-import { Runtime } from '@temporalio/worker';
 import { type ActivityDeps, createPurchase, createRuns, Halt, InFlight, ServiceHealth } from '../activities/index.js';
 import { createTransport, defaultTimeouts, type Transport } from '../api/transport.js';
 import { pricesAt } from '../core/prices.js';
 import { SinkBusy } from '../core/sink.js';
 import { FileSecrets } from '../store/file-secrets.js';
 import { MemorySlots } from '../store/memory-slots.js';
-import { refuseOtherUse } from './find-job.js';
+import { noteState, refuseOtherUse } from './find-job.js';
 import { noteWalk } from './find-walk.js';
 import { metered } from './metrics.js';
 import { openStore } from './open-store.js';
@@ -50,7 +49,7 @@ export async function openParts(config: RuntimeConfig): Promise<Parts & { readon
   try {
     const working = await store.work();
     if (!working) throw new UsageError(placeTaken(config, store));
-    const parts = assembleParts(config, store, working);
+    const parts = await assembleParts(config, store, working);
     return {
       ...parts,
       store,
@@ -74,7 +73,9 @@ export function placeTaken({ stateDir }: RuntimeConfig, store: Store): string {
 }
 
 /** Puts a worker's parts together: the one place where ports meet what implements them. */
-export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerStore): Parts {
+export async function assembleParts(config: RuntimeConfig, store: Store, held: WorkerStore): Promise<Parts> {
+  // Half a second of loading that a command without a worker does without.
+  const { Runtime } = await import('@temporalio/worker');
   const scratchDir = join(config.stateDir, 'scratch');
   mkdirSync(scratchDir, { recursive: true, mode: 0o700 });
   const { transport, working, close } = metered(Runtime.instance().metricMeter, openTransport(config), held);
@@ -101,11 +102,7 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
     },
     secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,
     events: warehouses.events,
-    noteDone: async (staged) => {
-      const entry = await store.entries.get(staged.job);
-      if (entry?.staged.generation !== staged.generation) return;
-      await store.entries.put({ ...entry, completed: staged.generation });
-    },
+    noteState: (staged, state) => noteState(store.entries, staged, state),
     noteWalk: (walk, workflowId) => noteWalk(store.entries, walk, workflowId),
     monitors: warehouses.monitors,
     scratchDir,
@@ -125,7 +122,8 @@ export function assembleParts(config: RuntimeConfig, store: Store, held: WorkerS
       const named = input.job !== undefined;
       await store.entries.claim(workflowId, ({ owned, jobs }) => {
         refuseOtherUse(staged, named, jobs);
-        const now = { staged, named, csv: input.csv ?? null, completed: before?.completed ?? null, workflowId };
+        const state = { phase: 'running' as const, since: Date.now() };
+        const now = { staged, named, csv: input.csv ?? null, completed: before?.completed ?? null, state, workflowId };
         return { owned, entry: { job: staged.job, now } };
       });
       forgetEarlierStages(staged);

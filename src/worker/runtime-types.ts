@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { WireOptions } from '../api/transport.js';
 import type {
   DefaultScheme,
+  JobPhase,
   JobProgress,
   JobSummary,
   MaxCost,
@@ -205,6 +206,20 @@ export class JobStopped extends Error {
   override readonly name = 'JobStopped';
 }
 
+/** Where a job stands, as far as can be told within a second. */
+export interface JobStanding {
+  readonly job: string;
+  readonly name: string;
+  /** `waiting`: it goes on once a worker runs. */
+  readonly phase: JobPhase | 'waiting';
+  /** Why, in a sentence; null where there is nothing to say. */
+  readonly message: string | null;
+  /** Since when, Unix ms; null where nobody wrote it down. */
+  readonly since: number | null;
+  /** What its workflow answers, where it goes on and a worker lives. */
+  readonly shown: Awaited<ReturnType<JobHandle['progress']>> | null;
+}
+
 /** A job that this folder, or its store, knows. */
 export interface JobListing {
   readonly job: string;
@@ -212,6 +227,13 @@ export interface JobListing {
   readonly origin: string;
   readonly input: string;
   readonly into: string;
+  /** Null of a walk on events: see `events status`. */
+  readonly rows: number | null;
+  readonly phase: JobStanding['phase'] | null;
+  /** Unix ms. */
+  readonly since: number | null;
+  /** What all its runs have cost. */
+  readonly costMicros: number | null;
 }
 
 export interface Runtime {
@@ -251,7 +273,9 @@ export interface Runtime {
   reparse(plan: JobPlan): Promise<Reparsed>;
   /** Summary from warehouse and journal, without Temporal: for a job that is complete. */
   summary(job: string): Promise<JobSummary>;
-  /** The jobs of this folder, or of its store, newest first, without Temporal. */
+  /** Where a job stands. Starts no server; asks the one that runs. */
+  standing(job: string): Promise<JobStanding>;
+  /** The jobs of this folder, or of its store, newest first. Starts no server. */
   jobs(): Promise<readonly JobListing[]>;
   /** Walks on events that ran in this folder, or in its store, newest first, without Temporal. They are among the jobs, too. */
   walks(): Promise<readonly WalkEntry[]>;

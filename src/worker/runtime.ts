@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { CancelledFailure } from '@temporalio/common';
 import { summarize } from '../activities/job.js';
 import type { EnrichCsvInput, JobSummary, Resumption, StagedJob } from '../core/job.js';
 import { workflowIdOf, workflowNames } from '../core/job.js';
@@ -10,20 +11,30 @@ import { pricesAt } from '../core/prices.js';
 import type { Spend } from '../core/spend.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { whyNoTarget } from '../sinks/index.js';
-import { findJob, refuseOtherUse } from './find-job.js';
+import { findJob, noteState, refuseOtherUse } from './find-job.js';
 import { walkName } from './find-walk.js';
 import { jobHandle } from './job-handle.js';
+import { jobStanding } from './job-standing.js';
 import { openStore } from './open-store.js';
 import { openTransport, placeTaken } from './parts.js';
 import { freshnessOf, makePlan, requestText } from './plan.js';
 import { rateProfileOf } from './rate-setting.js';
 import { reparse } from './reparse.js';
 import { runningFor, whyAnew } from './running-job.js';
-import type { EnrichRequest, JobHandle, JobPlan, OpenRuntime, Runtime, RuntimeConfig } from './runtime-types.js';
-import { UsageError } from './runtime-types.js';
+import type {
+  EnrichRequest,
+  JobHandle,
+  JobListing,
+  JobPlan,
+  JobStanding,
+  OpenRuntime,
+  Runtime,
+  RuntimeConfig,
+} from './runtime-types.js';
+import { JobFailed, JobStopped, UsageError } from './runtime-types.js';
 import { forgetEarlierStages, stageEnrichment } from './stage-job.js';
 import type { Store } from './store.js';
-import { connectTemporal, type Temporal } from './temporal.js';
+import { connectTemporal, reachTemporal, type Temporal } from './temporal.js';
 import { openWarehouses, type Warehouses } from './warehouses.js';
 import { startedByCommand, type Work, WorkOwners } from './work-owners.js';
 import { WorkerHere } from './worker-here.js';
@@ -41,6 +52,7 @@ class StoreRuntime implements Runtime {
   readonly #owners: WorkOwners;
   readonly #here: WorkerHere;
   #temporal: Promise<Temporal> | null = null;
+  #reached: ReturnType<typeof reachTemporal> | null = null;
 
   constructor(config: RuntimeConfig, store: Store) {
     this.#config = config;
@@ -129,7 +141,8 @@ class StoreRuntime implements Runtime {
           throw new UsageError(otherUseText(staged, owner));
         return { before };
       }
-      const now = { staged, named, csv, completed: before?.completed ?? null, asked };
+      const state = { phase: 'running' as const, since: Date.now() };
+      const now = { staged, named, csv, completed: before?.completed ?? null, state, asked };
       return { before, entry: { job: staged.job, now } };
     });
   }
@@ -275,15 +288,42 @@ class StoreRuntime implements Runtime {
     return { ...summary, csv };
   }
 
-  async jobs() {
-    const rows = [...(await this.#store.entries.all())].reverse();
-    return [
-      ...rows.map(({ staged: { job, name, origin, input, into } }) => ({ job, name, origin, input, into })),
-      ...(await this.walks()).map((walk) => {
-        const { job, origin, stream, into } = walk;
-        return { job, name: walkName(walk), origin, input: stream, into };
-      }),
-    ];
+  async standing(job: string): Promise<JobStanding> {
+    return this.#standingOf(await findJob(this.#store.entries, job));
+  }
+
+  async #standingOf(entry: JobEntry): Promise<JobStanding> {
+    const workflowId = entry.workflowId ?? workflowIdOf(entry.staged.job);
+    this.#reached ??= reachTemporal(this.#config, process.env);
+    const [reached, owned] = await Promise.all([this.#reached, this.#store.entries.owned()]);
+    const owners = owned.find((one) => one.workflowId === workflowId) ?? null;
+    return jobStanding(entry, workflowId, reached?.client ?? null, owners);
+  }
+
+  async jobs(): Promise<readonly JobListing[]> {
+    const entries = [...(await this.#store.entries.all())].reverse();
+    const journal = await this.#store.journal();
+    const rows = entries.map(async (entry): Promise<JobListing> => {
+      const { job, name, origin, input, into, rows } = entry.staged;
+      const { phase, since } = await this.#standingOf(entry);
+      const { costMicros } = await journal.totals(`${job}/`);
+      return { job, name, origin, input, into, rows, phase, since, costMicros };
+    });
+    const walks = (await this.walks()).map((walk): JobListing => {
+      const { job, origin, stream, into } = walk;
+      return {
+        job,
+        name: walkName(walk),
+        origin,
+        input: stream,
+        into,
+        rows: null,
+        phase: null,
+        since: null,
+        costMicros: null,
+      };
+    });
+    return [...(await Promise.all(rows)), ...walks];
   }
 
   async walks() {
@@ -337,6 +377,7 @@ class StoreRuntime implements Runtime {
     if (mode === 'drain') await this.#here.drain();
     // What can't be asked now stays this command's.
     if (mode === 'drain') await this.#owners.close().catch(() => undefined);
+    await (await this.#reached)?.close().catch(() => undefined);
     const temporal = await this.#temporal?.catch(() => null);
     await temporal?.close().catch(() => undefined);
     await this.#warehouses.close();
@@ -353,7 +394,16 @@ class StoreRuntime implements Runtime {
     return {
       ...handle,
       result: async () => {
-        const summary = await handle.result();
+        const summary = await handle.result().catch(async (error: unknown) => {
+          // No activity of it can write this down any more.
+          if (error instanceof JobFailed || error instanceof JobStopped)
+            await noteState(this.#store.entries, staged, {
+              phase: endOf(error),
+              message: error.message,
+              since: Date.now(),
+            }).catch(() => undefined);
+          throw error;
+        });
         const entry = await this.#store.entries.get(staged.job);
         return { ...summary, csv: summary.csv ?? (await this.#csvHere(staged, entry?.csv ?? null)) };
       },
@@ -373,6 +423,9 @@ class StoreRuntime implements Runtime {
 
 const oneMachine =
   'The warehouse is a file: only workers on this machine can load it. For workers on several, give a database (--into postgres://…).';
+
+const endOf = (error: JobFailed | JobStopped): 'stopped' | 'cancelled' | 'failed' =>
+  error instanceof JobStopped ? 'stopped' : error.cause instanceof CancelledFailure ? 'cancelled' : 'failed';
 
 /** How often a command that watches looks whether the other one has started the job. */
 const START_LOOK_MS = 250;

@@ -72,6 +72,12 @@ export async function ensureTemporalServer(options: TemporalServerOptions): Prom
   }
 }
 
+/** Address of the server of a state directory, where its process lives. */
+export function runningServer(stateDir: string): string | null {
+  const record = readRecord(serverFiles(stateDir));
+  return record !== null && isAlive(record.pid, record.startTime) ? addressOf(record) : null;
+}
+
 async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) {
   const { env, say, namespace = 'default' } = options;
   const linger = Number(env.SEARCHFLOW_SERVER_LINGER_MS || LINGER_MS);

@@ -1,8 +1,13 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { Client, Connection } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
-import { NativeConnection } from '@temporalio/worker';
+import type { NativeConnection } from '@temporalio/worker';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
-import { ensureTemporalServer } from './temporal-server.js';
+import { ensureTemporalServer, runningServer } from './temporal-server.js';
+
+/** A server that is there takes a connection within this time. */
+const REACH_MS = 2000;
 
 /** A way to Temporal: a client, a worker's connection on demand, and the end of both. */
 export interface Temporal {
@@ -36,6 +41,8 @@ export async function connectTemporal(
     address: options.address,
     uiUrl: embedded?.uiUrl ?? null,
     nativeConnection: async () => {
+      // Half a second of loading that a client does without.
+      const { NativeConnection } = await import('@temporalio/worker');
       const made = await NativeConnection.connect(options as Parameters<typeof NativeConnection.connect>[0]);
       native.push(made);
       return made;
@@ -46,6 +53,37 @@ export async function connectTemporal(
       await embedded?.detach();
     },
   };
+}
+
+/** A client of the server of the configuration, where that answers; starts none. */
+export async function reachTemporal(
+  config: RuntimeConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<{ readonly client: Client; close(): Promise<void> } | null> {
+  const address = config.temporalAddress ?? runningServer(config.stateDir);
+  if (address === null || !(await takesConnections(address))) return null;
+  const loaded =
+    config.temporalAddress === null ? null : loadClientConnectConfig({ overrideEnvVars: definedOnly(env) });
+  try {
+    const connection = await Connection.connect({ ...loaded?.connectionOptions, address, connectTimeout: '3s' });
+    return { client: new Client({ connection, namespace: config.namespace }), close: () => connection.close() };
+  } catch {
+    return null;
+  }
+}
+
+/** A client of Temporal goes on trying for seconds where nothing listens. */
+async function takesConnections(address: string): Promise<boolean> {
+  const { hostname, port } = new URL(`tcp://${address}`);
+  const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 7233) });
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(REACH_MS) });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
 }
 
 function definedOnly(env: Readonly<Record<string, string | undefined>>): Record<string, string> {

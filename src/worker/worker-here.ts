@@ -1,13 +1,12 @@
 import type { StagedJob } from '../core/job.js';
 import type { JobEntries } from '../core/job-entries.js';
-import { installRuntime } from './install-runtime.js';
 import { assembleParts, type Parts } from './parts.js';
 import { placesOf, takePlaces } from './presence.js';
 import type { RuntimeConfig } from './runtime-types.js';
 import type { Store } from './store.js';
 import type { Temporal } from './temporal.js';
 import type { Role, WorkOwners } from './work-owners.js';
-import { type RunningWorker, startWorker } from './worker-host.js';
+import type { RunningWorker } from './worker-host.js';
 
 /** The worker of this process, once it runs one. */
 export class WorkerHere {
@@ -85,8 +84,9 @@ export class WorkerHere {
     const working = await this.#store.work();
     this.#refused = working === null;
     if (working === null) return;
+    const { installRuntime } = await import('./install-runtime.js');
     installRuntime(this.#config);
-    const parts = assembleParts(this.#config, this.#store, working);
+    const parts = await assembleParts(this.#config, this.#store, working);
     this.#parts = parts;
     // A service that can't be reached at all is told before a job waits for it.
     await parts.transport.warm(Math.min(8, this.#config.concurrency));
@@ -102,6 +102,7 @@ export class WorkerHere {
     // What a command left behind is decided on before this worker can be given any of it.
     await this.#owners.settle(this.#role);
     this.#goOn();
+    const { startWorker } = await import('./worker-host.js');
     this.#worker = await startWorker(this.#config, native, parts.deps);
     this.#owners.watch(this.#role);
   }

@@ -78,6 +78,8 @@ class RowJob {
   #pausedBy: Failure | null = null;
   /** What the job has spent is summed up once a pause, when nothing is in flight any more. */
   #summedUp = false;
+  /** Slices that were broken off since what has landed was last loaded. */
+  readonly #broken = new Set<number>();
   #handedOver = false;
   #stopping = false;
   /** What the run may cost, until there is a state to keep it. */
@@ -231,8 +233,15 @@ class RowJob {
   /** A person decides by what was really spent: a slice that was refused or killed did not tell what it had bought. */
   async #sumUp(): Promise<void> {
     this.#summedUp = true;
-    const { staged, before, paused, maxCostMicros = null } = this.#state as RowJobState;
-    const now = await jobSpent({ job: staged.job });
+    const { staged, before, paused, freshness, maxCostMicros = null } = this.#state as RowJobState;
+    const slices = [...this.#broken];
+    this.#broken.clear();
+    const now = await jobSpent({
+      job: staged.job,
+      ...(paused
+        ? { paused: { staged, slices, ...(freshness ? { freshness } : {}), why: paused, since: Date.now() } }
+        : {}),
+    });
     const spent = (now.committedMicros ?? now.costMicros) - (before.committedMicros ?? before.costMicros);
     const told = this.#pausedBy && pauseOf(this.#pausedBy, this.#resumable, maxCostMicros, spent);
     this.#set({
@@ -274,9 +283,11 @@ class RowJob {
         unknownOutcomes: now.unknownOutcomes + result.unknownOutcomes,
       });
       // A run of an hour must not keep others from being started: its slice goes on when they all have been.
+      if (!result.complete) this.#broken.add(slice);
       if (!result.complete && isSlow(state.staged.operation) && !now.paused) this.#queue.putLast(slice);
       else if (!result.complete) this.#queue.putBack(slice);
     } catch (error) {
+      this.#broken.add(slice);
       this.#queue.putBack(slice);
       if (!isCancellation(error) && !endedByCancel(error)) this.#failed(error, state.resumedAt);
     } finally {

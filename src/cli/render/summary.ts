@@ -67,7 +67,7 @@ function headline({ summary, ran }: Ending): string {
   if (ran)
     return `${headlines[summary.phase] ?? summary.phase}: ${tried(summary)}${some(rows, 'row')} of ${name} in ${duration(summary.seconds)}.`;
   if (missing === 0) return `${name}: complete, ${some(rows, 'row')}.`;
-  return `${name}: nobody works on it now, ${some(missing, 'row')} to load; its enrich command makes it go on.`;
+  return `${name}: ${some(missing, 'row')} of ${count(rows)} to load.`;
 }
 
 const tried = ({ limit }: JobSummary): string => (limit === undefined ? '' : `the first ${count(limit)} of `);

@@ -47,7 +47,7 @@ it('fault 13: credits that end pause the job, and it goes on with new ones', asy
   await expectWhole(sandbox, job, rows);
 });
 
-it('a pause by a person lets paid requests land and sends nothing until the resume', async () => {
+it('a pause by a person lets paid requests land, loads them, and sends nothing until the resume', async () => {
   const rows = freshRows();
   const job = await setting.begin(rows);
   await expect.poll(() => sandbox.log().length, soon).toBeGreaterThan(5);
@@ -56,6 +56,11 @@ it('a pause by a person lets paid requests land and sends nothing until the resu
   const sent = sandbox.log().length;
   expect(sent).toBeLessThan(rows.length / 10);
   expect(sandbox.stats().byStatus).toEqual({ 200: sent });
+  await expect.poll(async () => (await job.progress()).landing ?? false, soon).toBe(false);
+  const loaded = await job.folder.query<{ url: string }>(
+    "SELECT DISTINCT url FROM enriched_rows WHERE status = 'success'",
+  );
+  expect(loaded).toHaveLength(10 * sent);
   expect(await job.totals(setting.host())).toMatchObject({ costMicros: sandbox.bill().micros, openMicros: 0 });
   await job.resume();
   await expectWhole(sandbox, job, rows);

@@ -79,7 +79,7 @@ export class ActivitySetting {
           throw new Error('no operation loads anything');
         },
       },
-      noteDone: async () => undefined,
+      noteState: async () => undefined,
       noteWalk: async () => undefined,
       monitors: {
         warehouse: () => {

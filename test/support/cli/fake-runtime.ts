@@ -126,6 +126,7 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime:
     release: async () => undefined,
     stop: async () => undefined,
     attach: async () => fakeHandle(),
+    standing: async (job) => ({ job, name: job, phase: 'done', message: null, since: null, shown: null }),
     checkTargets: async () => undefined,
     export: async (_job, csv) => ({ rows: 200, bytes: 1, file: `/data/${csv}` }),
     exportParquet: async (_job, dir) => ({ rows: 200, files: 1, bytes: 1, folder: `/data/${dir}` }),

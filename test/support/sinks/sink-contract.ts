@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { UnknownOutcome } from '../../../src/core/journal.js';
 import { type RunRecord, type Sink, SinkUnusable } from '../../../src/core/sink.js';
-import { firstRows } from '../../../src/rows/index.js';
+import { cutRows } from '../../../src/rows/index.js';
 import { batchOf, buySlice, exported, parquetRows, runJob, Service, type StagedTest, stageText } from './row-job.js';
 
 /** One fresh, empty warehouse. */
@@ -93,7 +93,7 @@ export function sinkContract(make: Make): void {
     it('loads the first rows of a slice without calling it whole, and the others later without asking for the first again', async () => {
       const staged = await stageText(dir, csv('bad,nope', ...letters));
       await sink.openJob(staged.record, staged.files);
-      const cut = await firstRows(staged.files[0] as string, 2, join(dir, 'cut.jsonl.gz'));
+      const cut = await cutRows(staged.files[0] as string, ({ n }) => n <= 2, join(dir, 'cut.jsonl.gz'));
       const part: StagedTest = { ...staged, files: [cut] };
       for (const attempt of ['one', 'two']) {
         const files = await buySlice(dir, sink, part, 0, service);

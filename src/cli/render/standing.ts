@@ -1,0 +1,37 @@
+import type { JobStanding } from '../../worker/runtime-types.js';
+import { duration } from './amounts.js';
+import { printable } from './printable.js';
+
+const words: Readonly<Record<JobStanding['phase'], string>> = {
+  planning: 'is being planned',
+  running: 'is running',
+  waiting: 'waits for a worker',
+  paused: 'is paused',
+  stopped: 'is stopped',
+  done: 'is done',
+  failed: 'failed',
+  cancelled: 'is cancelled',
+};
+
+/** What a job does, since when and why, and the one command that makes it go on. */
+export function standingLine(standing: JobStanding, now: number): string {
+  const { name, phase, message } = standing;
+  const why = message === null ? '' : `: ${printable(message)}`;
+  const goOn = message?.includes('searchflow ') ? '' : goOnText(standing);
+  return `${printable(name)} ${words[phase]}${sinceText(standing, now)}${why}.${goOn}`.replace(/\.\.( |$)/, '.$1');
+}
+
+function sinceText({ since }: JobStanding, now: number): string {
+  if (since === null) return '';
+  return ` since ${new Date(since).toISOString().slice(0, 16).replace('T', ' ')} UTC (${duration(Math.max(0, now - since) / 1000)})`;
+}
+
+function goOnText({ job, phase }: JobStanding): string {
+  if (phase === 'waiting') return ' To run it: searchflow worker';
+  if (['paused', 'stopped', 'failed', 'cancelled'].includes(phase))
+    return ` To resume it: searchflow resume ${printable(job)}`;
+  return '';
+}
+
+/** A phase in a list, for a person. */
+export const phaseWord = (phase: JobStanding['phase']): string => (phase === 'waiting' ? 'waits for a worker' : phase);

@@ -1,0 +1,74 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JobEntry, JobState } from '../../../src/core/job-entries.js';
+import { jobStanding } from '../../../src/worker/job-standing.js';
+import { openTemporal } from '../../support/temporal.js';
+
+// No worker runs here, as after a crash or in a new terminal.
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+afterAll(() => temporal?.teardown());
+
+let jobs = 0;
+
+/** A job and, where it was started, its workflow. */
+async function begin(state?: JobState, completed: string | null = null) {
+  const job = `standing-${++jobs}`;
+  const workflowId = `searchflow-${job}`;
+  const entry = { staged: { job, name: 'q3', generation: 'g' }, state, completed } as unknown as JobEntry;
+  const handle = await temporal.client.workflow.start('enrichCsv', { workflowId, taskQueue: job, args: [{}] });
+  const ask = (how: { readonly away?: boolean; readonly owners?: readonly object[] | null } = {}) => {
+    const { away = false, owners = null } = how;
+    const owned = owners && { workflowId, job, owners: [], living: owners };
+    return jobStanding(entry, workflowId, away ? null : temporal.client, owned);
+  };
+  return { handle, ask };
+}
+
+const paused: JobState = { phase: 'paused', reason: 'budget', message: 'nothing is left', since: 1 };
+const running: JobState = { phase: 'running', since: 5 };
+
+describe('without a worker a job', () => {
+  it('that runs waits for one', async () => {
+    const { ask } = await begin(running);
+    expect(await ask()).toMatchObject({ phase: 'waiting', shown: null });
+    expect(await ask({ owners: [{}] })).toMatchObject({ phase: 'waiting' });
+  });
+
+  it('that is paused says since when and why', async () => {
+    const { ask } = await begin(paused);
+    const told = { phase: 'paused', message: 'nothing is left', since: 1 };
+    expect(await ask()).toMatchObject(told);
+    expect(await ask({ away: true })).toMatchObject(told);
+  });
+
+  it('whose command died is stopped', async () => {
+    const { ask } = await begin(running);
+    const told = { phase: 'stopped', message: 'its command ended' };
+    expect(await ask({ owners: [] })).toMatchObject(told);
+    expect(await ask({ owners: [], away: true })).toMatchObject(told);
+  });
+
+  it('that was ended by force says why, whatever was written down before', async () => {
+    const { handle, ask } = await begin(paused);
+    await handle.terminate('stopped: its command was stopped');
+    const told = await ask();
+    expect(told).toMatchObject({ phase: 'stopped', message: 'its command was stopped' });
+    expect(told.since).toBeGreaterThan(paused.since);
+  });
+
+  it('that failed says why', async () => {
+    const { handle, ask } = await begin(running);
+    await handle.terminate('broken');
+    expect(await ask()).toMatchObject({ phase: 'failed', message: 'broken' });
+  });
+
+  it('that is done stays done where its server is away', async () => {
+    const { ask } = await begin({ phase: 'done', since: 7 }, 'g');
+    expect(await ask({ away: true })).toMatchObject({ phase: 'done', since: 7, message: null });
+    const older = await begin(undefined, 'g');
+    expect(await older.ask({ away: true })).toMatchObject({ phase: 'done', since: null });
+  });
+});
