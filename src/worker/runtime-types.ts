@@ -21,6 +21,7 @@ import type { Secret } from '../core/secret.js';
 import type { SlotsView } from '../core/slots.js';
 import type { Spend } from '../core/spend.js';
 import type { UrlCells } from '../rows/index.js';
+import type { WatchedRun } from './run-watch.js';
 import type { Work } from './work-owners.js';
 
 export { UsageError } from '../core/exit-codes.js';
@@ -289,8 +290,11 @@ export interface Runtime {
   slots(): Promise<SlotsView>;
   /** What the team has spent, and its caps. */
   spend(): Promise<Spend>;
-  /** Runs the worker until closed (`searchflow worker`, `searchflow dev`); `running` is told once nothing keeps it from its work. */
-  runWorker(running: () => void): Promise<void>;
+  /**
+   * Runs the worker until closed (`searchflow worker`, `searchflow dev`); `running` is told once nothing keeps it from its work, `tell`
+   * of each run that starts or ends.
+   */
+  runWorker(running: () => void, tell: (run: WatchedRun) => void): Promise<void>;
   /**
    * Where this process is a client only: runs the worker here once the process that had the place is gone; false while it has it.
    * Throws where the place is free but the worker can't be run; it may be tried again.

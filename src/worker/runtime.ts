@@ -20,6 +20,7 @@ import { openTransport, placeTaken } from './parts.js';
 import { freshnessOf, makePlan, requestText } from './plan.js';
 import { rateProfileOf } from './rate-setting.js';
 import { reparse } from './reparse.js';
+import type { WatchedRun } from './run-watch.js';
 import { runningFor, whyAnew } from './running-job.js';
 import type {
   EnrichRequest,
@@ -366,8 +367,8 @@ class StoreRuntime implements Runtime {
     return this.#here.takeOver();
   }
 
-  async runWorker(running: () => void): Promise<void> {
-    await this.#here.run('worker');
+  async runWorker(running: () => void, tell: (run: WatchedRun) => void): Promise<void> {
+    await this.#here.run('worker', tell);
     if (!this.#here.ended) throw new UsageError(placeTaken(this.#config, this.#store));
     running();
     await this.#here.ended;

@@ -81,17 +81,33 @@ export class ScheduleControl {
   /** Those of all jobs, by name, with the last run of each. */
   async list(): Promise<ScheduleView[]> {
     const { client } = this.#access;
-    const all = await schedulesOf(client, PREFIX);
-    const views = await Promise.all(all.map((about) => viewOf(client, about, 1)));
+    const [all, worked] = await Promise.all([schedulesOf(client, PREFIX), this.worked()]);
+    const views = await Promise.all(all.map((about) => viewOf(client, about, 1, worked)));
     return views.filter((view) => view !== null).sort((a, b) => a.name.localeCompare(b.name));
   }
 
   /** One with its last runs. Throws `UsageError` where there is none of the name, as all below do. */
   async show(name: string): Promise<ScheduleView> {
     const { client } = this.#access;
-    const view = await viewOf(client, await this.#about(name), SHOWN_RUNS);
+    const [about, worked] = await Promise.all([this.#about(await this.named(name)), this.worked()]);
+    const view = await viewOf(client, about, SHOWN_RUNS, worked);
     if (!view) throw unknownSchedule(name);
     return view;
+  }
+
+  /**
+   * The whole name of a schedule: `contents-small-0d4790` also by `contents-small` or `small`, where only one is called so. Throws
+   * `UsageError` where there is none.
+   */
+  async named(name: string): Promise<string> {
+    const { client } = this.#access;
+    if (await describeSchedule(client, PREFIX + name)) return name;
+    const found = (await schedulesOf(client, PREFIX)).flatMap((about) => inputOf(about)?.schedule ?? []);
+    const short = found.filter((one) => `-${one.replace(/-[0-9a-f]{6}$/, '')}`.endsWith(`-${name}`));
+    if (short.length > 1)
+      throw new UsageError(`More than one schedule is called ${name}: ${short.join(', ')}. Give one of these`);
+    if (short[0] === undefined) throw unknownSchedule(name);
+    return short[0];
   }
 
   /** One that is paused already keeps its reason, which is the answer; else null. */

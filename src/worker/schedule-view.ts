@@ -7,8 +7,8 @@ export interface ScheduledRun {
   readonly workflowId: string;
   /** Unix ms. */
   readonly at: number;
-  /** `forgotten`: Temporal keeps the results of workflows for a while only. */
-  readonly phase: ScheduledOutcome['phase'] | 'running' | 'failed' | 'cancelled' | 'forgotten';
+  /** `waiting`: no worker runs that could go on with it. `forgotten`: Temporal keeps the results of workflows for a while only. */
+  readonly phase: ScheduledOutcome['phase'] | 'running' | 'waiting' | 'failed' | 'cancelled' | 'forgotten';
   readonly message: string | null;
   readonly summary: ScheduledOutcome['summary'];
 }
@@ -29,8 +29,13 @@ export interface ScheduleView {
   readonly runs: readonly ScheduledRun[];
 }
 
-/** The view of a schedule, with so many of its last runs. */
-export async function viewOf(client: Client, about: ScheduleDescription, runs: number): Promise<ScheduleView | null> {
+/** The view of a schedule, with so many of its last runs. `worked`: a worker is there for them. */
+export async function viewOf(
+  client: Client,
+  about: ScheduleDescription,
+  runs: number,
+  worked: boolean,
+): Promise<ScheduleView | null> {
   const work = inputOf(about);
   if (work === null) return null;
   const recent = [...about.info.recentActions].reverse().slice(0, runs);
@@ -47,10 +52,24 @@ export async function viewOf(client: Client, about: ScheduleDescription, runs: n
       recent.map(async ({ action: { workflow }, takenAt }) => ({
         workflowId: workflow.workflowId,
         at: takenAt.getTime(),
-        ...(await endOf(client, workflow.workflowId, workflow.firstExecutionRunId)),
+        ...waitingUnless(worked, await endOf(client, workflow.workflowId, workflow.firstExecutionRunId)),
       })),
     ),
   };
+}
+
+/** What a run answered: a scheduled one, a job, a walk or an export; of others, that it is done. */
+function outcomeOf(result: unknown): Pick<ScheduledRun, 'phase' | 'message' | 'summary'> {
+  const done = { phase: 'done' as const, message: null, summary: null };
+  if (typeof result !== 'object' || result === null) return done;
+  const { phase = 'done', message = null, summary } = result as Partial<ScheduledOutcome>;
+  if (summary !== undefined) return { phase, message, summary };
+  const isKnown = 'warehouse' in result || 'added' in result;
+  return isKnown ? { phase, message, summary: result as ScheduledOutcome['summary'] } : done;
+}
+
+function waitingUnless<Run extends Pick<ScheduledRun, 'phase'>>(worked: boolean, run: Run): Run {
+  return !worked && run.phase === 'running' ? { ...run, phase: 'waiting' } : run;
 }
 
 export function queuedOf({ raw }: ScheduleDescription): number {
@@ -63,7 +82,8 @@ export function inputOf({ action }: ScheduleDescription): ScheduledJobInput | nu
   return typeof input === 'object' && input !== null && 'schedule' in input ? (input as ScheduledJobInput) : null;
 }
 
-async function endOf(
+/** How a run ended. */
+export async function endOf(
   client: Client,
   workflowId: string,
   runId: string,
@@ -72,8 +92,7 @@ async function endOf(
   try {
     const { status } = await handle.describe();
     if (status.name === 'RUNNING') return { phase: 'running', message: null, summary: null };
-    const { phase, message, summary } = (await handle.result()) as ScheduledOutcome;
-    return { phase, message, summary };
+    return outcomeOf(await handle.result());
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return { phase: 'forgotten', message: null, summary: null };
     if (!(error instanceof WorkflowFailedError)) throw error;

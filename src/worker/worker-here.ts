@@ -2,6 +2,7 @@ import type { StagedJob } from '../core/job.js';
 import type { JobEntries } from '../core/job-entries.js';
 import { assembleParts, type Parts } from './parts.js';
 import { placesOf, takePlaces } from './presence.js';
+import { runWatch, type WatchedRun } from './run-watch.js';
 import type { RuntimeConfig } from './runtime-types.js';
 import type { Store } from './store.js';
 import type { Temporal } from './temporal.js';
@@ -15,6 +16,7 @@ export class WorkerHere {
   readonly #connect: () => Promise<Temporal>;
   readonly #owners: WorkOwners;
   #role: Role = 'command';
+  #tell: ((run: WatchedRun) => void) | null = null;
   #parts: Parts | null = null;
   #worker: RunningWorker | null = null;
   #places: ReturnType<typeof takePlaces> | null = null;
@@ -45,9 +47,10 @@ export class WorkerHere {
   }
 
   /** Runs the worker, unless another process has the only place. Throws `UsageError` where one elsewhere has the queue or the limit. */
-  async run(role: Role = 'command'): Promise<void> {
+  async run(role: Role = 'command', tell: ((run: WatchedRun) => void) | null = null): Promise<void> {
     if (this.#worker) return;
     this.#role = role;
+    this.#tell = tell;
     // The server takes a second to start: meanwhile the journal is read.
     this.#connect().catch(() => undefined);
     await this.#startOnce();
@@ -103,7 +106,12 @@ export class WorkerHere {
     await this.#owners.settle(this.#role);
     this.#goOn();
     const { startWorker } = await import('./worker-host.js');
-    this.#worker = await startWorker(this.#config, native, parts.deps);
+    this.#worker = await startWorker(
+      this.#config,
+      native,
+      parts.deps,
+      this.#tell && runWatch(temporal.client, this.#tell),
+    );
     this.#owners.watch(this.#role);
   }
 

@@ -1,6 +1,11 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import {
+  type ActivityInterceptorsFactory,
+  type NativeConnection,
+  Worker,
+  type WorkerOptions,
+} from '@temporalio/worker';
 import { type ActivityDeps, createActivities } from '../activities/index.js';
 import type { RuntimeConfig } from './runtime-types.js';
 
@@ -38,6 +43,7 @@ export async function startWorker(
   config: RuntimeConfig,
   connection: NativeConnection,
   deps: ActivityDeps,
+  watch: ActivityInterceptorsFactory | null = null,
 ): Promise<RunningWorker> {
   const worker = await Worker.create({
     ...workerDefaults,
@@ -46,6 +52,7 @@ export async function startWorker(
     namespace: config.namespace,
     taskQueue: config.taskQueue,
     activities: createActivities(deps),
+    ...(watch ? { interceptors: { activity: [watch] } } : {}),
   });
   const ended = worker.run();
   // Whoever waits for `ended` sees the failure; nobody waiting must not be an unhandled rejection.

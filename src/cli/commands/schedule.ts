@@ -12,16 +12,18 @@ import { whoami } from '../with-monitors.js';
 
 const DAY_MS = 86_400_000;
 
-/** Runs a command on schedules: with a server, and without a worker of its own. */
+/** Runs a command on schedules, or on the one that was `asked` for: with a server, and without a worker of its own. */
 async function withSchedules(
   context: Context,
+  asked: string | null,
   mistakes: readonly string[],
-  work: (control: ScheduleControl, who: () => Promise<string>) => Promise<void>,
+  work: (control: ScheduleControl, name: string, who: () => Promise<string>) => Promise<void>,
 ): Promise<ExitCode> {
   const config = settings(context, {}, mistakes);
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     const control = new ScheduleControl(await runtime.workflows());
-    await work(control, () => whoRuns(config, control));
+    const name = asked === null ? '' : await control.named(asked);
+    await work(control, name, () => whoRuns(config, control));
     return exitCodes.ok;
   });
 }
@@ -29,7 +31,7 @@ async function withSchedules(
 /** `searchflow schedule list`. */
 export function list(context: Context, flags: { readonly json?: boolean }): Promise<ExitCode> {
   const { terminal } = context;
-  return withSchedules(context, [], async (control) => {
+  return withSchedules(context, null, [], async (control) => {
     const views = await control.list();
     if (flags.json) terminal.data(JSON.stringify(views.map(scheduleData)));
     else for (const line of schedulesText(views)) terminal.data(line);
@@ -39,16 +41,16 @@ export function list(context: Context, flags: { readonly json?: boolean }): Prom
 }
 
 /** `searchflow schedule show NAME`. */
-export function show(context: Context, name: string, flags: { readonly json?: boolean }): Promise<ExitCode> {
-  return withSchedules(context, [], async (control) => {
+export function show(context: Context, asked: string, flags: { readonly json?: boolean }): Promise<ExitCode> {
+  return withSchedules(context, asked, [], async (control, name) => {
     const view = await control.show(name);
     context.terminal.data(flags.json ? JSON.stringify(scheduleData(view)) : scheduleText(view));
   });
 }
 
 /** `searchflow schedule pause NAME`: none of its times begins a run until it is resumed; what goes on or is queued ends as it would. */
-export function pause(context: Context, name: string, flags: { readonly why?: string }): Promise<ExitCode> {
-  return withSchedules(context, [], async (control) => {
+export function pause(context: Context, asked: string, flags: { readonly why?: string }): Promise<ExitCode> {
+  return withSchedules(context, asked, [], async (control, name) => {
     const before = await control.pause(name, flags.why ?? `by ${whoami(context)}, ${moment(Date.now())}`);
     const state = before === null ? 'paused' : `paused already${before === '' ? '' : ` (${printable(before)})`}`;
     context.terminal.say(`${printable(name)} is ${state}; searchflow schedule resume ${printable(name)} goes on.`);
@@ -58,8 +60,8 @@ export function pause(context: Context, name: string, flags: { readonly why?: st
 }
 
 /** `searchflow schedule resume NAME`. */
-export function resume(context: Context, name: string): Promise<ExitCode> {
-  return withSchedules(context, [], async (control, who) => {
+export function resume(context: Context, asked: string): Promise<ExitCode> {
+  return withSchedules(context, asked, [], async (control, name, who) => {
     await control.resume(name);
     const [next] = (await control.show(name)).next;
     context.terminal.say(`${printable(name)} goes on${next === undefined ? '' : `; next ${moment(next)}`}.`);
@@ -75,8 +77,8 @@ function triggered({ goesOn, queued }: Awaited<ReturnType<ScheduleControl['trigg
 }
 
 /** `searchflow schedule trigger NAME`: a run now, or right after the one that goes on. */
-export function trigger(context: Context, name: string): Promise<ExitCode> {
-  return withSchedules(context, [], async (control, who) => {
+export function trigger(context: Context, asked: string): Promise<ExitCode> {
+  return withSchedules(context, asked, [], async (control, name, who) => {
     const what = triggered(await control.trigger(name));
     context.terminal.say(`${printable(name)} ${what}; searchflow schedule show ${printable(name)} tells how it ends.`);
     context.terminal.say(await who());
@@ -84,8 +86,8 @@ export function trigger(context: Context, name: string): Promise<ExitCode> {
 }
 
 /** `searchflow schedule delete NAME`: what it bought and loaded stays. */
-export function remove(context: Context, name: string): Promise<ExitCode> {
-  return withSchedules(context, [], async (control) => {
+export function remove(context: Context, asked: string): Promise<ExitCode> {
+  return withSchedules(context, asked, [], async (control, name) => {
     await control.remove(name);
     context.terminal.say(
       `${printable(name)} is deleted. What it bought and loaded stays; a run that goes on ends by itself.`,
@@ -96,7 +98,7 @@ export function remove(context: Context, name: string): Promise<ExitCode> {
 /** `searchflow schedule backfill NAME --from … --until …`: a run for each of its times in between. */
 export function backfill(
   context: Context,
-  name: string,
+  asked: string,
   flags: { readonly from?: string; readonly until?: string },
 ): Promise<ExitCode> {
   const mistakes: string[] = [];
@@ -107,7 +109,7 @@ export function backfill(
   if (end !== null && end > now + DAY_MS) mistakes.push('--until lies ahead: those runs come by themselves.');
   const until = end && Math.min(end, now);
   if (from !== null && until !== null && from >= until) mistakes.push('--from is not before --until.');
-  return withSchedules(context, mistakes, async (control, who) => {
+  return withSchedules(context, asked, mistakes, async (control, name, who) => {
     if (from === null || until === null) throw new UsageError('--from and --until are needed.');
     const runs = await control.backfill(name, from, until);
     context.terminal.say(

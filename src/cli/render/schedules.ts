@@ -7,8 +7,9 @@ import { printable } from './printable.js';
 export const moment = (at: number): string => new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 
 /** What a run brought, in a few words. */
-export function runText({ phase, message, summary }: ScheduledRun): string {
+export function runText({ phase, message, summary }: Pick<ScheduledRun, 'phase' | 'message' | 'summary'>): string {
   const why = message === null ? '' : `: ${printable(message)}`;
+  if (phase === 'waiting') return 'waiting for a worker';
   if (phase === 'forgotten') return 'ended; Temporal keeps its result no longer';
   if (summary === null) return `${phase}${why}`;
   if ('warehouse' in summary) {

@@ -68,6 +68,22 @@ function begin(rows: number, changes: Partial<EnrichCsvInput> = {}, faults: read
   };
 }
 
+it('a schedule is found by its short name where only one has it', async () => {
+  const { control, work } = begin(10);
+  const put = (name: string) => control.put(name, { ...work, workflowId: name }, yearly);
+  await put('contents-short-0d4790');
+  onTestFinished(() => control.remove('contents-short-0d4790'));
+  await expect.poll(() => control.named('short').catch(() => null), soon).toBe('contents-short-0d4790');
+  expect((await control.show('contents-short')).name).toBe('contents-short-0d4790');
+  await expect(control.named('hort')).rejects.toThrow('There is no schedule hort');
+  await put('search-short-abcdef');
+  onTestFinished(() => control.remove('search-short-abcdef'));
+  await expect
+    .poll(() => control.named('short').catch((error: Error) => error.message), soon)
+    .toMatch(/More than one schedule is called short: .*Give one of these/);
+  expect(await control.named('search-short')).toBe('search-short-abcdef');
+});
+
 it('the same schedule again is changed, not made twice; another job under its name is refused', async () => {
   const { control, name, put, work } = begin(10);
   expect(await put({ everyMs: 900_000 })).toMatchObject({ made: true, view: { when: 'every 15m', paused: false } });
@@ -232,7 +248,8 @@ it('a run of another service is left alone by the worker', async () => {
   await expect
     .poll(looks, soon)
     .toEqual(['planning', workflowId, expect.stringContaining('This is for https://elsewhere.example')]);
-  await expect.poll(async () => (await control.show(name)).runs[0]?.phase, soon).toBe('running');
+  // The worker of this test has no place on the queue, as one that is gone.
+  await expect.poll(async () => (await control.show(name)).runs[0]?.phase, soon).toBe('waiting');
   await job.terminate();
   await expect
     .poll(async () => (await control.show(name)).runs[0], soon)

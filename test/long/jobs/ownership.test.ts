@@ -98,6 +98,7 @@ it('fault 63: a job that was stopped or whose command was killed is not paid for
   await third.ended;
   const worker = run('worker', '--qps', '20');
   await worker.says(/Resuming big-\w{6}, whose command ended; it has cost \$0\.\d+, about \$0\.\d+ is left/);
+  await worker.says(/big-\w{6} \(enrichCsv\): started/);
   await reached('big', bought('big') + 20);
   worker.child.kill('SIGTERM');
   expect(await worker.ended).toBe(143);
