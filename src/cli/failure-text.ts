@@ -24,15 +24,49 @@ export function failureText(error: unknown): { readonly text: string; readonly c
   if (error instanceof Error && error.name === 'CsvError')
     return { text: printableLines(error.message), code: exitCodes.usage };
   const failed = exitCodeOfFailure(error);
-  if (error instanceof JobFailed) return { text: printableLines(error.message), code: failed };
+  if (error instanceof JobFailed) return { text: printableLines(jobFailedText(error)), code: failed };
   if (error instanceof JobStopped)
     return { text: `Stopped (${printableLines(error.message)}). The same command resumes it.`, code: failed };
   if (!(error instanceof Error)) return { text: printable(String(error)), code: failed };
+  const missing = missingPackage(error);
+  if (missing !== null)
+    return { text: `The package ${missing} is missing. To install it: npm install ${peers.join(' ')}`, code: failed };
   const { code, path, port } = error as NodeJS.ErrnoException & { port?: number };
   const known = code === undefined ? undefined : systemErrors[code];
   const place = path ?? port;
   if (known) return { text: `${known}${place === undefined ? '' : `: ${printable(String(place))}`}.`, code: failed };
   return { text: printable(error.message || error.name), code: failed };
+}
+
+/** What a person does about a job that failed, by the type of its failure. */
+const remedies: Readonly<Record<string, string>> = {
+  NotFound: 'Check the address of the service (SEARCHFLOW_BASE_URL)',
+  InvalidRequest: 'Change what the service refuses',
+};
+
+/** How the refusal of a paid call begins. */
+const paidCall = /^POST \/(contents|search|findSimilar|answer|research|agent)\b/;
+
+/** The failure and one way to go on; most messages have their own. */
+function jobFailedText({ message, cause }: JobFailed): string {
+  if (!paidCall.test(message) || /searchflow |same command|again/.test(message)) return message;
+  const remedy = remedies[(cause as { type?: string } | undefined)?.type ?? ''];
+  const bought = 'What was bought is kept.';
+  return remedy === undefined
+    ? `${message}\n${bought} The same command goes on.`
+    : `${message}\n${bought} ${remedy}; then the same command goes on.`;
+}
+
+/** The packages that a user's project brings along. */
+const peers = ['activity', 'client', 'common', 'envconfig', 'plugin', 'worker', 'workflow'].map(
+  (name) => `@temporalio/${name}`,
+);
+
+/** A package of these that Node does not find, or null. */
+function missingPackage(error: Error): string | null {
+  if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') return null;
+  const name = /Cannot find package '([^']+)'/.exec(error.message)?.[1] ?? null;
+  return name !== null && peers.includes(name) ? name : null;
 }
 
 /** The stack and its causes, for `SEARCHFLOW_DEBUG=1`. */

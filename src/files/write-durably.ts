@@ -24,6 +24,8 @@ export async function writeDurably(
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });
+    // A write that fails does not say which file it was.
+    if (error instanceof Error) (error as NodeJS.ErrnoException).path ??= path;
     throw error;
   }
   await syncFolder(dirname(path));

@@ -129,3 +129,35 @@ function refusal(status: number): ApiError {
     facts: { phase: 'answer', status, tag: null, retryAfterMs: null },
   } as ConstructorParameters<typeof ApiError>[0]);
 }
+
+it.each([
+  [
+    'NotFound',
+    'POST /contents: 404 Not Found',
+    'Check the address of the service (SEARCHFLOW_BASE_URL); then the same command',
+  ],
+  [
+    'InvalidRequest',
+    'POST /search: 413 Payload Too Large',
+    'Change what the service refuses; then the same command goes on.',
+  ],
+  ['ServiceUnavailable', 'POST /answer: 500', 'What was bought is kept. The same command goes on.'],
+])('a refusal of a paid call (%s) says how to go on', (type, message, way) => {
+  const { text } = failureText(new JobFailed(message, { cause: ApplicationFailure.create({ type }) }));
+  expect(text.startsWith(message)).toBe(true);
+  expect(text).toContain(way);
+});
+
+it('a failure that names its way out gets no second one', () => {
+  expect(failureText(new JobFailed('POST /contents: odd; run the same command again')).text).not.toContain('\n');
+  expect(failureText(new JobFailed('GET /monitors/x: 404')).text).toBe('GET /monitors/x: 404');
+});
+
+it('a missing peer package is named with the command that installs all of them', () => {
+  const of = (name: string) =>
+    Object.assign(new Error(`Cannot find package '${name}' imported from /x.js`), { code: 'ERR_MODULE_NOT_FOUND' });
+  expect(failureText(of('@temporalio/client')).text).toMatch(
+    /^The package @temporalio\/client is missing\. To install it: npm install .*@temporalio\/worker/,
+  );
+  expect(failureText(of('left-pad')).text).toContain("Cannot find package 'left-pad'");
+});
