@@ -14,7 +14,7 @@ export interface WatchedRun extends Pick<ScheduledRun, 'phase' | 'message' | 'su
 const MOST_FOLLOWED = 100;
 
 /** Tells of each run once it has its first activity here, and of its end, whichever worker brings that about. */
-export function runWatch(client: Client, tell: (run: WatchedRun) => void): ActivityInterceptorsFactory {
+export function runWatch(client: Client, report: (run: WatchedRun) => void): ActivityInterceptorsFactory {
   const known = new Set<string>();
   let followed = 0;
   const watch = async ({ workflowExecution, workflowType }: Info): Promise<void> => {
@@ -24,7 +24,7 @@ export function runWatch(client: Client, tell: (run: WatchedRun) => void): Activ
     if (known.has(workflowId)) return;
     known.add(workflowId);
     const run = { job: jobOfWorkflow(workflowId), workflowType };
-    tell({ ...run, phase: 'running', message: null, summary: null });
+    report({ ...run, phase: 'running', message: null, summary: null });
     if (followed >= MOST_FOLLOWED) return void known.delete(workflowId);
     followed++;
     try {
@@ -32,7 +32,7 @@ export function runWatch(client: Client, tell: (run: WatchedRun) => void): Activ
         .getHandle(workflowId, runId)
         .result()
         .catch(() => undefined);
-      tell({ ...run, ...(await endOf(client, workflowId, runId)) });
+      report({ ...run, ...(await endOf(client, workflowId, runId)) });
     } finally {
       followed--;
       known.delete(workflowId);

@@ -208,7 +208,7 @@ export class JobStopped extends Error {
 }
 
 /** Where a job stands, as far as can be told within a second. */
-export interface JobStanding {
+export interface JobStatus {
   readonly job: string;
   readonly name: string;
   /** `waiting`: it goes on once a worker runs. */
@@ -230,7 +230,7 @@ export interface JobListing {
   readonly into: string;
   /** Null of a walk on events: see `events status`. */
   readonly rows: number | null;
-  readonly phase: JobStanding['phase'] | null;
+  readonly phase: JobStatus['phase'] | null;
   /** Unix ms. */
   readonly since: number | null;
   /** What all its runs have cost. */
@@ -275,7 +275,7 @@ export interface Runtime {
   /** Summary from warehouse and journal, without Temporal: for a job that is complete. */
   summary(job: string): Promise<JobSummary>;
   /** Where a job stands. Starts no server; asks the one that runs. */
-  standing(job: string): Promise<JobStanding>;
+  status(job: string): Promise<JobStatus>;
   /** The jobs of this folder, or of its store, newest first. Starts no server. */
   jobs(): Promise<readonly JobListing[]>;
   /** Walks on events that ran in this folder, or in its store, newest first, without Temporal. They are among the jobs, too. */

@@ -14,7 +14,7 @@ import { whyNoTarget } from '../sinks/index.js';
 import { findJob, noteState, refuseOtherUse } from './find-job.js';
 import { walkName } from './find-walk.js';
 import { jobHandle } from './job-handle.js';
-import { jobStanding } from './job-standing.js';
+import { jobStatus } from './job-status.js';
 import { openStore } from './open-store.js';
 import { openTransport, placeTaken } from './parts.js';
 import { freshnessOf, makePlan, requestText } from './plan.js';
@@ -27,7 +27,7 @@ import type {
   JobHandle,
   JobListing,
   JobPlan,
-  JobStanding,
+  JobStatus,
   OpenRuntime,
   Runtime,
   RuntimeConfig,
@@ -289,16 +289,16 @@ class StoreRuntime implements Runtime {
     return { ...summary, csv };
   }
 
-  async standing(job: string): Promise<JobStanding> {
-    return this.#standingOf(await findJob(this.#store.entries, job));
+  async status(job: string): Promise<JobStatus> {
+    return this.#statusOf(await findJob(this.#store.entries, job));
   }
 
-  async #standingOf(entry: JobEntry): Promise<JobStanding> {
+  async #statusOf(entry: JobEntry): Promise<JobStatus> {
     const workflowId = entry.workflowId ?? workflowIdOf(entry.staged.job);
     this.#reached ??= reachTemporal(this.#config, process.env);
     const [reached, owned] = await Promise.all([this.#reached, this.#store.entries.owned()]);
     const owners = owned.find((one) => one.workflowId === workflowId) ?? null;
-    return jobStanding(entry, workflowId, reached?.client ?? null, owners);
+    return jobStatus(entry, workflowId, reached?.client ?? null, owners);
   }
 
   async jobs(): Promise<readonly JobListing[]> {
@@ -306,7 +306,7 @@ class StoreRuntime implements Runtime {
     const journal = await this.#store.journal();
     const rows = entries.map(async (entry): Promise<JobListing> => {
       const { job, name, origin, input, into, rows } = entry.staged;
-      const { phase, since } = await this.#standingOf(entry);
+      const { phase, since } = await this.#statusOf(entry);
       const { costMicros } = await journal.totals(`${job}/`);
       return { job, name, origin, input, into, rows, phase, since, costMicros };
     });

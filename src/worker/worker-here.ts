@@ -16,7 +16,7 @@ export class WorkerHere {
   readonly #connect: () => Promise<Temporal>;
   readonly #owners: WorkOwners;
   #role: Role = 'command';
-  #tell: ((run: WatchedRun) => void) | null = null;
+  #report: ((run: WatchedRun) => void) | null = null;
   #parts: Parts | null = null;
   #worker: RunningWorker | null = null;
   #places: ReturnType<typeof takePlaces> | null = null;
@@ -47,10 +47,10 @@ export class WorkerHere {
   }
 
   /** Runs the worker, unless another process has the only place. Throws `UsageError` where one elsewhere has the queue or the limit. */
-  async run(role: Role = 'command', tell: ((run: WatchedRun) => void) | null = null): Promise<void> {
+  async run(role: Role = 'command', report: ((run: WatchedRun) => void) | null = null): Promise<void> {
     if (this.#worker) return;
     this.#role = role;
-    this.#tell = tell;
+    this.#report = report;
     // The server takes a second to start: meanwhile the journal is read.
     this.#connect().catch(() => undefined);
     await this.#startOnce();
@@ -110,7 +110,7 @@ export class WorkerHere {
       this.#config,
       native,
       parts.deps,
-      this.#tell && runWatch(temporal.client, this.#tell),
+      this.#report && runWatch(temporal.client, this.#report),
     );
     this.#owners.watch(this.#role);
   }

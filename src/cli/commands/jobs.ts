@@ -3,7 +3,7 @@ import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { count, dollars, duration } from '../render/amounts.js';
 import { columns } from '../render/columns.js';
 import { printable } from '../render/printable.js';
-import { phaseWord } from '../render/standing.js';
+import { phaseWord } from '../render/status-line.js';
 import { withRuntime } from '../session.js';
 import { settings } from '../settings.js';
 

@@ -1,12 +1,12 @@
 import { isUnderWay } from '../../core/job.js';
 import { SinkBusy } from '../../core/sink.js';
 import { findWalk } from '../../worker/find-walk.js';
-import type { JobStanding } from '../../worker/runtime-types.js';
+import type { JobStatus } from '../../worker/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { Meter } from '../render/meter.js';
 import { printable } from '../render/printable.js';
 import { progressText, rowLine } from '../render/progress-line.js';
-import { standingLine } from '../render/standing.js';
+import { statusLine } from '../render/status-line.js';
 import { summaryData, summaryText } from '../render/summary.js';
 import { withRuntime } from '../session.js';
 import { settings } from '../settings.js';
@@ -19,32 +19,30 @@ export async function status(context: Context, job: string, flags: { readonly js
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     const walk = findWalk(await runtime.walks(), job);
     if (walk) return walkStatus(context, config, runtime, walk, flags.json ?? false);
-    const standing = await runtime.standing(job);
-    const { shown } = standing;
+    const found = await runtime.status(job);
+    const { shown } = found;
     if (shown !== null && isUnderWay(shown.progress.phase)) {
-      const data = { kind: 'progress', ...shown.progress, running: shown.running, ...standingData(standing) };
-      terminal.data(flags.json ? JSON.stringify(data) : runningText(standing, shown));
+      const data = { kind: 'progress', ...shown.progress, running: shown.running, ...statusData(found) };
+      terminal.data(flags.json ? JSON.stringify(data) : runningText(found, shown));
       return exitCodes.ok;
     }
     try {
       const [summary, unknown] = await Promise.all([runtime.summary(job), runtime.unknownOutcomes(job)]);
       const end = { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };
-      if (flags.json) terminal.data(JSON.stringify({ ...summaryData(end), ...standingData(standing) }));
-      else terminal.data([standingLine(standing, Date.now()), summaryText(end)].join('\n'));
+      if (flags.json) terminal.data(JSON.stringify({ ...summaryData(end), ...statusData(found) }));
+      else terminal.data([statusLine(found, Date.now()), summaryText(end)].join('\n'));
     } catch (error) {
       // Its state is known all the same.
       if (!(error instanceof SinkBusy)) throw error;
-      if (flags.json) terminal.data(JSON.stringify({ kind: 'standing', job: standing.job, ...standingData(standing) }));
+      if (flags.json) terminal.data(JSON.stringify({ kind: 'status', job: found.job, ...statusData(found) }));
       else
-        terminal.data(
-          `${standingLine(standing, Date.now())}\nIts rows can't be counted now: ${printable(error.message)}`,
-        );
+        terminal.data(`${statusLine(found, Date.now())}\nIts rows can't be counted now: ${printable(error.message)}`);
     }
     return exitCodes.ok;
   });
 }
 
-function standingData({ phase, message, since }: JobStanding): object {
+function statusData({ phase, message, since }: JobStatus): object {
   return {
     phase,
     since: since === null ? null : new Date(since).toISOString(),
@@ -53,7 +51,7 @@ function standingData({ phase, message, since }: JobStanding): object {
   };
 }
 
-function runningText(standing: JobStanding, shown: NonNullable<JobStanding['shown']>): string {
+function runningText(found: JobStatus, shown: NonNullable<JobStatus['shown']>): string {
   const reading = new Meter().read({ at: Date.now(), ...shown, limits: null });
-  return `${standingLine(standing, Date.now())}\n${progressText(rowLine(reading))}`;
+  return `${statusLine(found, Date.now())}\n${progressText(rowLine(reading))}`;
 }

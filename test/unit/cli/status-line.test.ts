@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { standingLine } from '../../../src/cli/render/standing.js';
-import type { JobStanding } from '../../../src/worker/runtime-types.js';
+import { statusLine } from '../../../src/cli/render/status-line.js';
+import type { JobStatus } from '../../../src/worker/runtime-types.js';
 
 const now = Date.UTC(2026, 0, 2, 12, 0);
-const known: JobStanding = { job: 'q3-1', name: 'q3', phase: 'done', message: null, since: null, shown: null };
+const known: JobStatus = { job: 'q3-1', name: 'q3', phase: 'done', message: null, since: null, shown: null };
 const since = now - 720_000;
 
-it.each<[string, Partial<JobStanding>, string]>([
+it.each<[string, Partial<JobStatus>, string]>([
   ['is done', {}, 'q3 is done.'],
   ['runs', { phase: 'running' }, 'q3 is running.'],
   ['waits for a worker', { phase: 'waiting' }, 'q3 waits for a worker. To run it: searchflow worker'],
@@ -32,5 +32,5 @@ it.each<[string, Partial<JobStanding>, string]>([
   ],
   ['is cancelled', { phase: 'cancelled' }, 'q3 is cancelled. To resume it: searchflow resume q3-1'],
 ])('a job that %s is told in one line with one way on', (_, changes, line) => {
-  expect(standingLine({ ...known, ...changes }, now)).toBe(line);
+  expect(statusLine({ ...known, ...changes }, now)).toBe(line);
 });

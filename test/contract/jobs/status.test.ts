@@ -1,7 +1,7 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobEntry, JobState } from '../../../src/core/job-entries.js';
-import { jobStanding } from '../../../src/worker/job-standing.js';
+import { jobStatus } from '../../../src/worker/job-status.js';
 import { openTemporal } from '../../support/temporal.js';
 
 // No worker runs here, as after a crash or in a new terminal.
@@ -15,14 +15,14 @@ let jobs = 0;
 
 /** A job and, where it was started, its workflow. */
 async function begin(state?: JobState, completed: string | null = null) {
-  const job = `standing-${++jobs}`;
+  const job = `status-${++jobs}`;
   const workflowId = `searchflow-${job}`;
   const entry = { staged: { job, name: 'q3', generation: 'g' }, state, completed } as unknown as JobEntry;
   const handle = await temporal.client.workflow.start('enrichCsv', { workflowId, taskQueue: job, args: [{}] });
   const ask = (how: { readonly away?: boolean; readonly owners?: readonly object[] | null } = {}) => {
     const { away = false, owners = null } = how;
     const owned = owners && { workflowId, job, owners: [], living: owners };
-    return jobStanding(entry, workflowId, away ? null : temporal.client, owned);
+    return jobStatus(entry, workflowId, away ? null : temporal.client, owned);
   };
   return { handle, ask };
 }

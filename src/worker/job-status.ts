@@ -3,7 +3,7 @@ import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { isUnderWay } from '../core/job.js';
 import type { JobEntry, OwnedWork } from '../core/job-entries.js';
 import { jobHandle } from './job-handle.js';
-import type { JobStanding } from './runtime-types.js';
+import type { JobStatus } from './runtime-types.js';
 
 /** A server answers within milliseconds, and so does a worker that lives; who asks waits no longer than this for either. */
 const ANSWER_MS = 500;
@@ -14,17 +14,17 @@ const FRESH_BEAT_MS = 15_000;
  * Where a job stands: what its workflow answers where a worker lives, else what Temporal knows of its end, else what was written
  * down when it last changed. `client`: null where no server can be asked. Takes less than a second.
  */
-export async function jobStanding(
+export async function jobStatus(
   entry: JobEntry,
   workflowId: string,
   client: Client | null,
   owned: (OwnedWork & { readonly living: readonly unknown[] }) | null,
-): Promise<JobStanding> {
+): Promise<JobStatus> {
   const { staged, state, completed } = entry;
   const known = { job: staged.job, name: staged.name, message: null, since: null, shown: null };
-  const told = client && (await askTemporal(client, entry, workflowId));
+  const reported = client && (await askTemporal(client, entry, workflowId));
   const abandoned = owned?.living.length === 0;
-  if (told && !(told.phase === 'waiting' && abandoned)) return { ...known, ...told };
+  if (reported && !(reported.phase === 'waiting' && abandoned)) return { ...known, ...reported };
   // Without its server a job can't run: what its command, or its workflow, wrote down last holds.
   if (state && state.phase !== 'running') return { ...known, message: null, ...state };
   if (abandoned) return { ...known, phase: 'stopped', message: 'its command ended' };
@@ -32,10 +32,10 @@ export async function jobStanding(
   return { ...known, phase: 'waiting', since: state?.since ?? null };
 }
 
-type Told = Partial<JobStanding> & Pick<JobStanding, 'phase'>;
+type Reported = Partial<JobStatus> & Pick<JobStatus, 'phase'>;
 
 /** Null where the server does not answer in time, or knows nothing of the job. */
-async function askTemporal(client: Client, { staged, state }: JobEntry, workflowId: string): Promise<Told | null> {
+async function askTemporal(client: Client, { staged, state }: JobEntry, workflowId: string): Promise<Reported | null> {
   const within = <T>(ask: () => Promise<T>) =>
     Promise.race([ask(), setTimeout(ANSWER_MS, null, { ref: false })]).catch(() => null);
   const about = await within(() => client.workflow.getHandle(workflowId).describe());
