@@ -1,12 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { identifier } from './identifier.js';
+import { type SilenceWatch, sever } from './silence.js';
 
 const WAIT_MS = 250;
+/** Nothing comes over the connection for hours: it is asked for a sign of life so often. */
+const PING_MS = 15_000;
+/** How long an answer may take. */
+const ANSWER_MS = 5000;
 
 /** `LISTEN` over a connection that is made anew whenever it breaks, until the answer is called. */
 export async function hear(
   connect: () => Client,
+  watch: SilenceWatch,
   channel: string,
   onMessage: (payload: string) => void,
   onBack: () => void,
@@ -16,28 +22,40 @@ export async function hear(
   const loop = (async () => {
     while (!ended.signal.aborted) {
       const client = connect();
+      current = client;
       const broken = new Promise<void>((resolve) => {
         client.on('error', () => resolve());
         client.on('end', () => resolve());
       });
+      const watched = watch.watch(client, ANSWER_MS);
       try {
         await client.connect();
-        current = client;
         client.on('notification', ({ payload }) => onMessage(payload ?? ''));
         await client.query(`LISTEN ${identifier(channel)}`);
         onBack();
-        if (!ended.signal.aborted) await broken;
+        while (!ended.signal.aborted) {
+          const isBroken = await Promise.race([broken.then(() => true), pause(PING_MS, ended.signal)]);
+          if (isBroken) break;
+          await client.query('SELECT 1');
+        }
       } catch {
         // Away: whoever asks the database itself says so.
       }
       current = null;
-      await client.end().catch(() => undefined);
-      await delay(WAIT_MS, undefined, { signal: ended.signal }).catch(() => undefined);
+      watched.end();
+      sever(client);
+      await pause(WAIT_MS, ended.signal);
     }
   })();
   return async () => {
     ended.abort();
-    await current?.end().catch(() => undefined);
+    if (current !== null) sever(current);
     await loop;
   };
+}
+
+/** Resolves with false after so many ms, or when the signal is aborted. */
+async function pause(ms: number, signal: AbortSignal): Promise<false> {
+  await delay(ms, undefined, { signal }).catch(() => undefined);
+  return false;
 }

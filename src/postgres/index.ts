@@ -7,5 +7,12 @@ export {
 } from '../core/postgres-address.js';
 export { identifier } from './identifier.js';
 export { type Migration, migrate } from './migrate.js';
-export { openPostgres, type PgTransaction, type Postgres, type PostgresOptions } from './postgres.js';
+export {
+  BRIEF_MS,
+  openPostgres,
+  type PgLimits,
+  type PgTransaction,
+  type Postgres,
+  type PostgresOptions,
+} from './postgres.js';
 export { PostgresAway, PostgresRefused, problemOf } from './problem.js';

@@ -2,6 +2,9 @@ import { MIGRATIONS_TABLE, migrationsComments } from '../core/migrations-table.j
 import { identifier } from './identifier.js';
 import type { PgTransaction, Postgres } from './postgres.js';
 
+/** Tables of a large warehouse take long to be changed. */
+const MIGRATION_MS = 3_600_000;
+
 /** A step of a schema, never changed once it was released. */
 export interface Migration {
   /** Numbered: `0001-journal`. */
@@ -20,22 +23,25 @@ export async function migrate(postgres: Postgres, migrations: readonly Migration
     const missing = await missingOf(postgres, schema, migrations);
     if (missing.length === 0) return;
   }
-  await postgres.transaction(async (tx) => {
-    await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`searchflow migrations ${schema}`]);
-    const present = await tx.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [postgres.address.schema]);
-    // Asked first, because CREATE … IF NOT EXISTS wants the right to create even where nothing is to be made.
-    if (present.length === 0) await tx.query(`CREATE SCHEMA ${schema}`);
-    // Only its owner may comment on it.
-    if (!(await hasTable(tx, schema))) {
-      await tx.query(`
+  await postgres.transaction(
+    async (tx) => {
+      await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`searchflow migrations ${schema}`]);
+      const present = await tx.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [postgres.address.schema]);
+      // Asked first, because CREATE … IF NOT EXISTS wants the right to create even where nothing is to be made.
+      if (present.length === 0) await tx.query(`CREATE SCHEMA ${schema}`);
+      // Only its owner may comment on it.
+      if (!(await hasTable(tx, schema))) {
+        await tx.query(`
         CREATE TABLE ${schema}.${MIGRATIONS_TABLE} (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());
         ${migrationsComments('applied_at', `${schema}.`)}`);
-    }
-    for (const migration of await missingOf(tx, schema, migrations)) {
-      await tx.query(migration.sql(schema));
-      await tx.query(`INSERT INTO ${schema}.${MIGRATIONS_TABLE} (name) VALUES ($1)`, [migration.name]);
-    }
-  });
+      }
+      for (const migration of await missingOf(tx, schema, migrations)) {
+        await tx.query(migration.sql(schema));
+        await tx.query(`INSERT INTO ${schema}.${MIGRATIONS_TABLE} (name) VALUES ($1)`, [migration.name]);
+      }
+    },
+    { statementMs: MIGRATION_MS },
+  );
 }
 
 async function hasTable(tx: Pick<PgTransaction, 'query'>, schema: string): Promise<boolean> {

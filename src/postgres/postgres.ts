@@ -1,15 +1,27 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientBase, ClientConfig, Pool } from 'pg';
 import { type PostgresAddress, whyPlain } from '../core/postgres-address.js';
 import { hear } from './hear.js';
-import { PostgresAway, PostgresRefused, problemOf } from './problem.js';
+import { PostgresAway, PostgresRefused, PostgresSilent, poolerProblem, problemOf } from './problem.js';
+import { SilenceWatch, sever, type Watched } from './silence.js';
 
 /** What a statement needs of a connection. */
 export interface PgTransaction {
   query<R = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<R[]>;
   /** The driver's connection, for what has no statement of its own: COPY, cursors. */
   readonly client: ClientBase;
+  /** How long each statement from here on may take, in ms, for the server and for this side. */
+  allow(statementMs: number): Promise<void>;
+}
+
+/** How long work with a database may take. */
+export interface PgLimits {
+  /** Aborting it ends the connection that the work is done over, and so the work. */
+  readonly signal?: AbortSignal;
+  /** How long one statement may take, in ms. */
+  readonly statementMs?: number;
 }
 
 /**
@@ -18,10 +30,13 @@ export interface PgTransaction {
  */
 export interface Postgres {
   readonly address: PostgresAddress;
-  /** One statement. */
-  query<R = Record<string, unknown>>(text: string, values?: readonly unknown[], signal?: AbortSignal): Promise<R[]>;
-  /** Work in one transaction, run whole again after a lost connection, a deadlock or a serialization failure. */
-  transaction<T>(work: (tx: PgTransaction) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** One statement; default limit a minute. */
+  query<R = Record<string, unknown>>(text: string, values?: readonly unknown[], limits?: PgLimits): Promise<R[]>;
+  /**
+   * Work in one transaction, run whole again after a lost connection, a deadlock or a serialization failure; default limit of each
+   * statement ten minutes.
+   */
+  transaction<T>(work: (tx: PgTransaction) => Promise<T>, limits?: PgLimits): Promise<T>;
   /**
    * Hears a channel over a connection of its own, made anew whenever it breaks. `onBack` is called each time it is there
    * (again), since what was said meanwhile is lost.
@@ -43,6 +58,18 @@ export interface PostgresOptions {
 
 const PATIENCE_MS = 300_000;
 const CONNECT_MS = 5000;
+/** A sign of life, or a look at a limit: whoever asks comes again soon. */
+export const BRIEF_MS = 5000;
+const STATEMENT_MS = 60_000;
+const TRANSACTION_MS = 600_000;
+/** The server, which knows more, ends a statement of a transaction before this side does. */
+const SLACK_MS = 10_000;
+/** A transaction whose process says nothing for so long keeps its locks no longer. */
+const IDLE_MS = 60_000;
+/** Silence after which the system looks whether the other machine is still there. */
+const KEEP_ALIVE_MS = 10_000;
+/** How long closing waits for the server's goodbye. */
+const GOODBYE_MS = 1000;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 1000;
 /** An absence shorter than this is nobody's business. */
@@ -56,19 +83,40 @@ export async function openPostgres(address: PostgresAddress, options: PostgresOp
   const { default: pg } = await import('pg');
   const settings = settingsOf(address, options.applicationName);
   const pool = new pg.Pool({ ...settings, max: options.max ?? 8, idleTimeoutMillis: 30_000 });
+  const clients = new Set<ClientBase>();
   // An idle connection that breaks is simply replaced.
   pool.on('error', () => undefined);
-  // One that breaks in the moment it is handed out has no listener yet, and would end the process; its next statement says so.
-  pool.on('connect', (client) => client.on('error', () => undefined));
-  const patient = <T>(work: () => Promise<T>, signal?: AbortSignal) => tryAgain(work, address, options, signal);
+  pool.on('connect', (client) => {
+    clients.add(client);
+    client.on('end', () => clients.delete(client));
+    // One that breaks in the moment it is handed out has no listener yet, and would end the process; its next statement says so.
+    client.on('error', () => undefined);
+  });
+  const watch = new SilenceWatch(
+    () => new pg.Client({ ...settings, application_name: `${options.applicationName} (asks)` }),
+    (reason) => options.say?.(`Waiting for the database ${address.shown}: ${reason}`),
+  );
+  const absence = new Absence(address, options);
+  const given = Number(address.parameters.statement_timeout ?? 0);
+  const lower = (statementMs: number) => (given > 0 ? Math.min(given, statementMs) : statementMs);
   const listeners = new Set<() => Promise<void>>();
   return {
     address,
-    query: <R>(text: string, values: readonly unknown[] = [], signal?: AbortSignal) =>
-      patient(async () => (await pool.query(text, values as unknown[])).rows as R[], signal),
-    transaction: (work, signal) => patient(() => inTransaction(pool, work), signal),
+    query: <R>(text: string, values: readonly unknown[] = [], limits: PgLimits = {}) => {
+      const { signal, statementMs = STATEMENT_MS } = limits;
+      const work = async (client: ClientBase) => (await client.query(text, values as unknown[])).rows as R[];
+      return absence.outlast(() => using(pool, watch, statementMs, signal, work), signal);
+    },
+    transaction: (work, { signal, statementMs = TRANSACTION_MS } = {}) =>
+      absence.outlast(
+        () =>
+          using(pool, watch, statementMs + SLACK_MS, signal, (client, watched) =>
+            inTransaction(client, watched, statementMs, lower, work),
+          ),
+        signal,
+      ),
     async listen(channel, onMessage, onBack) {
-      const end = await hear(() => new pg.Client(settings), channel, onMessage, onBack);
+      const end = await hear(() => new pg.Client(settings), watch, channel, onMessage, onBack);
       listeners.add(end);
       return async () => {
         listeners.delete(end);
@@ -78,6 +126,10 @@ export async function openPostgres(address: PostgresAddress, options: PostgresOp
     async close() {
       await Promise.all([...listeners].map((end) => end()));
       await pool.end();
+      // A server that is silent does not answer a goodbye, and would keep the process.
+      const gone = [...clients].map((client) => once(client, 'end'));
+      await Promise.race([Promise.all(gone), delay(GOODBYE_MS, undefined, { ref: false })]);
+      for (const client of clients) sever(client);
     },
   };
 }
@@ -106,6 +158,7 @@ function settingsOf(address: PostgresAddress, applicationName: string): ClientCo
   return {
     application_name: applicationName,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     ...others,
     ...{ host, port, database },
     ...(user === null ? {} : { user }),
@@ -115,67 +168,113 @@ function settingsOf(address: PostgresAddress, applicationName: string): ClientCo
   };
 }
 
-async function inTransaction<T>(pool: Pool, work: (tx: PgTransaction) => Promise<T>): Promise<T> {
+/** Work over a connection of the pool, which ends with the signal and where the server falls silent. */
+async function using<T>(
+  pool: Pool,
+  watch: SilenceWatch,
+  limitMs: number,
+  signal: AbortSignal | undefined,
+  work: (client: ClientBase, watched: Watched) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   // A connection may break between two statements: the next one says so, this only keeps it from ending the process.
   const onError = (error: Error) => {
     broken = error;
   };
+  const onAbort = () => {
+    broken = new Error('given up');
+    sever(client);
+  };
   client.on('error', onError);
+  const watched = watch.watch(client, limitMs);
   try {
-    await client.query('BEGIN');
-    const result = await work({
-      client,
-      query: async <R>(text: string, values: readonly unknown[] = []) =>
-        (await client.query(text, values as unknown[])).rows as R[],
-    });
-    await client.query('COMMIT');
-    return result;
+    signal?.throwIfAborted();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    return await work(client, watched);
   } catch (error) {
-    await client.query('ROLLBACK').catch((rollback: Error) => {
-      broken ??= rollback;
-    });
-    throw error;
+    signal?.throwIfAborted();
+    if (problemOf(error) === 'away') broken ??= error as Error;
+    throw broken instanceof PostgresSilent ? broken : error;
   } finally {
+    signal?.removeEventListener('abort', onAbort);
+    watched.end();
     client.off('error', onError);
     client.release(broken);
   }
 }
 
-async function tryAgain<T>(
-  work: () => Promise<T>,
-  address: PostgresAddress,
-  options: PostgresOptions,
-  signal: AbortSignal | undefined,
+async function inTransaction<T>(
+  client: ClientBase,
+  watched: Watched,
+  statementMs: number,
+  lower: (statementMs: number) => number,
+  work: (tx: PgTransaction) => Promise<T>,
 ): Promise<T> {
-  const began = Date.now();
-  const until = began + (options.patienceMs ?? PATIENCE_MS);
-  let said = false;
-  for (let attempt = 0; ; attempt++) {
-    signal?.throwIfAborted();
-    try {
-      const result = await work();
-      if (said) options.say?.(`The database ${address.shown} is back`);
-      return result;
-    } catch (error) {
-      const problem = problemOf(error);
-      if (problem === 'other') throw error;
-      const reason = reasonOf(error);
-      if (problem === 'refused') {
-        const code = (error as { code?: string }).code ?? null;
-        throw new PostgresRefused(`The database ${address.shown} refuses: ${reason}`, code, { cause: error });
+  try {
+    await client.query(
+      `BEGIN; SET LOCAL statement_timeout = ${lower(statementMs)}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`,
+    );
+    const result = await work({
+      client,
+      query: async <R>(text: string, values: readonly unknown[] = []) =>
+        (await client.query(text, values as unknown[])).rows as R[],
+      async allow(longerMs) {
+        watched.within(longerMs + SLACK_MS);
+        await client.query(`SET LOCAL statement_timeout = ${lower(longerMs)}`);
+      },
+    });
+    await client.query('COMMIT');
+    return result;
+  } catch (error) {
+    watched.within(BRIEF_MS);
+    await client.query('ROLLBACK').catch(() => sever(client));
+    throw error;
+  }
+}
+
+/** Does work again while the database is away, and tells when it is away and when it is back. */
+class Absence {
+  readonly #address: PostgresAddress;
+  readonly #options: PostgresOptions;
+  #said = false;
+
+  constructor(address: PostgresAddress, options: PostgresOptions) {
+    this.#address = address;
+    this.#options = options;
+  }
+
+  async outlast<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    const began = Date.now();
+    const until = began + (this.#options.patienceMs ?? PATIENCE_MS);
+    const { shown } = this.#address;
+    for (let attempt = 0; ; attempt++) {
+      signal?.throwIfAborted();
+      try {
+        const result = await work();
+        if (this.#said) this.#options.say?.(`The database ${shown} is back`);
+        this.#said = false;
+        return result;
+      } catch (error) {
+        signal?.throwIfAborted();
+        const problem = problemOf(error);
+        if (problem === 'other') throw error;
+        const reason = reasonOf(error);
+        if (problem === 'refused') {
+          const code = (error as { code?: string }).code ?? null;
+          throw new PostgresRefused(`The database ${shown} refuses: ${reason}`, code, { cause: error });
+        }
+        if (!this.#said && problem === 'away' && Date.now() - began >= SAID_AFTER_MS) {
+          this.#said = true;
+          this.#options.say?.(`Waiting for the database ${shown}: ${reason}`);
+        }
+        if (Date.now() > until) {
+          const sentence = `The database ${shown} can't be reached: ${reason}; start it, or correct its address`;
+          throw new PostgresAway(sentence, { cause: error });
+        }
+        const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);
+        await delay(wait * (0.5 + Math.random() / 2), undefined, { signal });
       }
-      if (!said && problem === 'away' && Date.now() - began >= SAID_AFTER_MS) {
-        said = true;
-        options.say?.(`Waiting for the database ${address.shown}: ${reason}`);
-      }
-      if (Date.now() > until) {
-        const sentence = `The database ${address.shown} can't be reached: ${reason}; start it, or correct its address`;
-        throw new PostgresAway(sentence, { cause: error });
-      }
-      const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);
-      await delay(wait * (0.5 + Math.random() / 2), undefined, { signal });
     }
   }
 }
@@ -183,5 +282,9 @@ async function tryAgain<T>(
 /** The server's or the system's own words, which name hosts and users but no password. */
 function reasonOf(error: unknown): string {
   const told = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error;
-  return told instanceof Error ? told.message : String(told);
+  if (!(told instanceof Error)) return String(told);
+  // The driver names its timer.
+  if (/timeout (exceeded|expired)|connection timeout/i.test(told.message)) return 'no connection in time';
+  const pooler = poolerProblem(told.message);
+  return pooler === null ? told.message : `${told.message}; ${pooler}`;
 }

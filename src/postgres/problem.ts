@@ -3,6 +3,14 @@ export class PostgresAway extends Error {
   override readonly name = 'PostgresAway';
 }
 
+/** The server accepted a connection and then said nothing. */
+export class PostgresSilent extends Error {
+  override readonly name = 'PostgresSilent';
+  constructor(silentMs: number) {
+    super(`no answer for ${Math.round(silentMs / 1000)} s`);
+  }
+}
+
 /** The database refuses until a person changes something: password, permission, a name that is missing. */
 export class PostgresRefused extends Error {
   override readonly name = 'PostgresRefused';
@@ -42,6 +50,8 @@ const untrustedSaid = /does not support SSL/i;
 export function problemOf(error: unknown): Problem {
   if (!(error instanceof Error)) return 'other';
   const code = (error as { code?: unknown }).code;
+  if (error instanceof PostgresSilent) return 'away';
+  if (poolerProblem(error.message) !== null) return 'refused';
   if (error instanceof AggregateError && error.errors.length > 0) return problemOf(error.errors[0]);
   if (typeof code !== 'string') {
     if (untrustedSaid.test(error.message)) return 'refused';
@@ -57,4 +67,12 @@ export function problemOf(error: unknown): Problem {
   if (code === '40001' || code === '40P01' || code === '55P03' || code === '57014') return 'again';
   if (/^28/.test(code) || code === '3D000' || code === '42501') return 'refused';
   return 'other';
+}
+
+/** What to change about a pooler that says so, or null where it is none. */
+export function poolerProblem(message: string): string | null {
+  if (/statement pooling mode/i.test(message)) return 'set pool_mode of the pooler to session or transaction';
+  if (/unsupported startup parameter/i.test(message))
+    return 'leave that parameter out of the address, or name it in ignore_startup_parameters of the pooler';
+  return null;
 }

@@ -29,7 +29,7 @@ export async function openJob(
 ): Promise<readonly number[]> {
   await lockJob(tx, job.job);
   // Moving the rows of a large job takes longer than any load.
-  await tx.query(`SET LOCAL statement_timeout = '1h'`);
+  await tx.allow(3_600_000);
   const [before] = await tx.query<Before>(
     'SELECT generation, view_name, operation, options, request FROM searchflow_jobs WHERE job = $1',
     [job.job],

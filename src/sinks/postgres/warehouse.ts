@@ -60,8 +60,6 @@ export class Warehouse {
       // Locks that somebody else holds are waited for, but not for ever.
       lock_timeout: `${Math.ceil(patienceMs / 2)}ms`,
       idle_in_transaction_session_timeout: `${stalledMs}ms`,
-      // A load of huge pages over a slow line takes minutes; who stopped in the middle of a COPY is not idle to the server.
-      statement_timeout: `${stalledMs * 10}ms`,
       // Small statements are not worth compiling.
       jit: 'off',
       standard_conforming_strings: 'on',
@@ -97,14 +95,19 @@ export class Warehouse {
    */
   async read<T>(work: (tx: PgTransaction) => Promise<T>): Promise<T> {
     await this.#migrate();
+    const { stalledMs = STALLED_MS } = this.#options;
     return this.#saying((postgres) =>
-      postgres.transaction(async (tx) => {
-        await tx.query('SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS s(name, value)', [
-          Object.keys(this.#settings),
-          Object.values(this.#settings),
-        ]);
-        return work(tx);
-      }),
+      postgres.transaction(
+        async (tx) => {
+          await tx.query('SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS s(name, value)', [
+            Object.keys(this.#settings),
+            Object.values(this.#settings),
+          ]);
+          return work(tx);
+        },
+        // A load of huge pages over a slow line takes minutes; who stopped in the middle of a COPY is not idle to the server.
+        { statementMs: stalledMs * 10 },
+      ),
     );
   }
 

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BucketView, type Draw, type Grant, idleView } from '../../core/limiter.js';
 import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../../core/rate.js';
-import { identifier, type Postgres } from '../../postgres/index.js';
+import { BRIEF_MS, identifier, type Postgres } from '../../postgres/index.js';
 import type { Block, Meter, Place, Wanted } from '../meter.js';
 import { LimiterClock } from './limiter-clock.js';
 import { type BucketRow, viewOf, waitingElsewhere } from './limiter-view.js';
@@ -42,6 +42,7 @@ export class PgMeter implements Meter {
   readonly #me = randomUUID();
   readonly #clock = new LimiterClock();
   readonly #closed = new AbortController();
+  readonly #limits = { signal: this.#closed.signal, statementMs: BRIEF_MS };
   #block: Block | null = null;
   #heardAt = Number.NEGATIVE_INFINITY;
   #listening: Promise<() => Promise<void>> | null = null;
@@ -95,7 +96,7 @@ export class PgMeter implements Meter {
     await this.#postgres.query(
       `SELECT ${this.#schema}.limiter_block($1, $2, $3)`,
       [this.#team, until, block.reason],
-      this.#closed.signal,
+      this.#limits,
     );
   }
 
@@ -141,7 +142,7 @@ export class PgMeter implements Meter {
       `SELECT scope, name, ring, margin, slack, slack_at, guard, guard_at, to_jsonb(turns) AS turns
          FROM ${this.#schema}.limiter_buckets WHERE scope = ANY ($1::text[])`,
       [[this.#team, `${this.#team}/${this.#key}`]],
-      this.#closed.signal,
+      this.#limits,
     );
     const buckets = this.profile.buckets.map((bucket) => viewOf(rows, bucket, this.#scopeOf(bucket), now));
     this.#looked = { at: performance.now(), buckets, waiting: waitingElsewhere(rows, this.#me, now) };
@@ -177,13 +178,13 @@ export class PgMeter implements Meter {
 
   /** Nobody waits for it, and where it fails the database is away: until it is back all of the ring is history. */
   #tell(call: string, values: readonly unknown[]): void {
-    this.#postgres.query(`SELECT ${this.#schema}.limiter_${call}`, values, this.#closed.signal).catch(() => undefined);
+    this.#postgres.query(`SELECT ${this.#schema}.limiter_${call}`, values, this.#limits).catch(() => undefined);
   }
 
   async #call<R>(call: string, values: readonly unknown[]): Promise<R & Said> {
     const askedAt = performance.now();
     const text = `SELECT * FROM ${this.#schema}.limiter_${call}`;
-    const [said] = await this.#postgres.query<R & Said>(text, values, this.#closed.signal);
+    const [said] = await this.#postgres.query<R & Said>(text, values, this.#limits);
     if (!said) throw new Error('The limiter got no answer from PostgreSQL');
     this.#heardAt = performance.now();
     this.#clock.heard(askedAt, this.#heardAt, said.now_ms);

@@ -6,6 +6,8 @@ import type { Postgres } from '../../postgres/index.js';
 const GATHER_MS = 50;
 /** Whoever waits looks again after so many ms, whatever was heard: a notification may be lost, a pooler may keep them back. */
 const FALLBACK_MS = 500;
+/** News that can't be told for so long are old: the others have looked. */
+const TELL_MS = 2000;
 
 /**
  * Tells every process of a store that something was given back. It says that, not what: who waits looks for itself. Told
@@ -71,7 +73,7 @@ export class News {
     if (!this.#toTell) return;
     this.#toTell = false;
     this.#telling = this.#postgres
-      .query('SELECT pg_notify($1, $2)', [this.#channel, ''], AbortSignal.timeout(FALLBACK_MS))
+      .query('SELECT pg_notify($1, $2)', [this.#channel, ''], { signal: AbortSignal.timeout(TELL_MS) })
       .catch(() => undefined);
   }
 }

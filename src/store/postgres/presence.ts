@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { identifier, type Postgres } from '../../postgres/index.js';
+import { BRIEF_MS, identifier, type Postgres } from '../../postgres/index.js';
 
 /** A process that was not heard of for so long is dead, by the database's clock; what the database slept through doesn't count. */
 export const DEAD_AFTER_MS = 15_000;
@@ -57,7 +57,7 @@ export class Presence {
     await this.#beating;
     // Away: the others will notice the silence.
     await this.#postgres
-      .query(`SELECT ${this.#schema}.end_process($1)`, [this.#id], AbortSignal.timeout(LEAVE_MS))
+      .query(`SELECT ${this.#schema}.end_process($1)`, [this.#id], { signal: AbortSignal.timeout(LEAVE_MS) })
       .catch(() => undefined);
   }
 
@@ -68,7 +68,10 @@ export class Presence {
         await delay(this.#deadAfterMs / BEATS, undefined, { signal, ref: false });
         const id = this.#id;
         const [row] = await this.#postgres
-          .query<{ known: boolean }>(`SELECT ${this.#schema}.beat($1) AS known`, [id], signal)
+          .query<{ known: boolean }>(`SELECT ${this.#schema}.beat($1) AS known`, [id], {
+            signal,
+            statementMs: BRIEF_MS,
+          })
           // Away for longer than anybody waits: whoever needs the database says so.
           .catch(() => []);
         if (row?.known === false) await this.#renew(id).catch(() => undefined);

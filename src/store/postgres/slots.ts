@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Slots, SlotsView } from '../../core/slots.js';
-import { identifier, type Postgres } from '../../postgres/index.js';
+import { BRIEF_MS, identifier, type Postgres } from '../../postgres/index.js';
 
 export interface PgSlotsOptions {
   readonly postgres: Postgres;
@@ -28,6 +28,7 @@ export class PgSlots implements Slots {
   readonly #limit: number;
   readonly #me = randomUUID();
   readonly #closed = new AbortController();
+  readonly #limits = { signal: this.#closed.signal, statementMs: BRIEF_MS };
   #queue: Waiter[] = [];
   #asking = false;
   /** The queue changed, or a place may be free. */
@@ -110,7 +111,7 @@ export class PgSlots implements Slots {
   }
 
   async #call<R>(call: string, values: readonly unknown[]): Promise<R[]> {
-    return this.#postgres.query<R>(`SELECT * FROM ${this.#schema}.${call}`, values, this.#closed.signal);
+    return this.#postgres.query<R>(`SELECT * FROM ${this.#schema}.${call}`, values, this.#limits);
   }
 
   /** Asks for all who wait, now and again until nobody does. */

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Draw } from '../../../src/core/limiter.js';
 import { flatProfile, type RateProfile, rateProfiles, withKeyLimit } from '../../../src/core/rate.js';
-import { identifier, type Postgres } from '../../../src/postgres/index.js';
+import { identifier, type PgLimits, type Postgres } from '../../../src/postgres/index.js';
 import { PgLimiter } from '../../../src/store/postgres/limiter.js';
 import { limiterContract, mostInASecond, pass } from '../../support/store/limiter-contract.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
@@ -111,9 +111,9 @@ describe.concurrent('the limiter on PostgreSQL', () => {
     let away = false;
     const flaky: Postgres = {
       ...postgres,
-      query: async <R>(text: string, values?: readonly unknown[], signal?: AbortSignal) => {
-        while (away) await delay(20, undefined, { signal });
-        return postgres.query<R>(text, values, signal);
+      query: async <R>(text: string, values?: readonly unknown[], limits?: PgLimits) => {
+        while (away) await delay(20, undefined, limits);
+        return postgres.query<R>(text, values, limits);
       },
     };
     const limiter = limiterOf(team, flatProfile(20), flaky);

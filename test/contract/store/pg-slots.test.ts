@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Postgres } from '../../../src/postgres/index.js';
+import type { PgLimits, Postgres } from '../../../src/postgres/index.js';
 import { PgSlots } from '../../../src/store/postgres/slots.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 import { slotsContract } from '../../support/store/slots-contract.js';
@@ -101,8 +101,8 @@ describe('the slots on PostgreSQL', () => {
     const stop = new AbortController();
     const slow: Postgres = {
       ...postgres,
-      query: async <R>(text: string, values?: readonly unknown[], signal?: AbortSignal) => {
-        const rows = await postgres.query<R>(text, values, signal);
+      query: async <R>(text: string, values?: readonly unknown[], limits?: PgLimits) => {
+        const rows = await postgres.query<R>(text, values, limits);
         if (text.includes('slots_take') && !stop.signal.aborted) {
           stop.abort(new Error('left'));
           answered();

@@ -26,6 +26,8 @@ export interface ClusterOptions {
   readonly rows: readonly InputRow[];
   readonly sandbox?: Partial<SandboxOptions>;
   readonly env?: Readonly<Record<string, string>>;
+  /** Starts what stands between the processes and PostgreSQL; answers with the way of an address by it. */
+  readonly between?: (postgres: PostgresServer) => Promise<(url: string) => string>;
 }
 
 export async function startCluster(temporal: TestWorkflowEnvironment, options: ClusterOptions): Promise<Cluster> {
@@ -34,11 +36,12 @@ export async function startCluster(temporal: TestWorkflowEnvironment, options: C
   const sandbox = await startSandbox({ failureRate: 0, textBytes: 100, ...options.sandbox });
   const postgres = await startPostgres();
   const warehouse = await postgres.database('warehouse');
+  const by = (await options.between?.(postgres)) ?? ((url: string) => url);
   const env = {
     SEARCHFLOW_API_KEY: 'key-of-the-cluster',
     SEARCHFLOW_BASE_URL: sandbox.url,
-    SEARCHFLOW_STORE: await postgres.database('store'),
-    SEARCHFLOW_WAREHOUSE_URL: warehouse,
+    SEARCHFLOW_STORE: by(await postgres.database('store')),
+    SEARCHFLOW_WAREHOUSE_URL: by(warehouse),
     SEARCHFLOW_TASK_QUEUE: folder.dir,
     SEARCHFLOW_QPS: '100',
     TEMPORAL_ADDRESS: temporal.address,

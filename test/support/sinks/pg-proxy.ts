@@ -12,6 +12,8 @@ export interface PgProxy {
   cut(): void;
   /** Once: what a client says reaches the server, the answer doesn't reach the client, whose connection then breaks. */
   lose(said: string): void;
+  /** True: connections are accepted, and nothing passes either way; one that lost something so stays mute for ever. */
+  silent: boolean;
   close(): Promise<void>;
 }
 
@@ -29,7 +31,10 @@ export async function startProxy(serverPort: number): Promise<PgProxy> {
     };
     for (const socket of pair) socket.on('error', end).on('close', end).setNoDelay(true);
     let lost = false;
+    let mute = false;
     upstream.on('data', (data) => {
+      mute ||= proxy.silent;
+      if (mute) return;
       if (lost) end();
       else client.write(data);
     });
@@ -40,6 +45,8 @@ export async function startProxy(serverPort: number): Promise<PgProxy> {
         lost = true;
       }
       passing = passing.then(async () => {
+        mute ||= proxy.silent;
+        if (mute) return;
         if ((await proxy.gate(data)) && upstream.writable) upstream.write(data);
       });
     });
@@ -48,6 +55,7 @@ export async function startProxy(serverPort: number): Promise<PgProxy> {
   const { port } = server.address() as { port: number };
   const proxy: PgProxy = {
     gate: () => true,
+    silent: false,
     urlOf(url) {
       const address = new URL(url);
       address.port = String(port);

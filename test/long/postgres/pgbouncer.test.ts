@@ -1,0 +1,68 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { openPostgres, parseAddress } from '../../../src/postgres/index.js';
+import { startCluster } from '../../support/jobs/cluster.js';
+import { plainRows } from '../../support/jobs/folder.js';
+import { boughtAgain } from '../../support/jobs/setting.js';
+import { hasPgBouncer, type PgBouncer, startPgBouncer } from '../../support/pgbouncer.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { openTemporal } from '../../support/temporal.js';
+
+// It is no part of the package's own dependencies.
+describe.runIf(hasPgBouncer)('PgBouncer before store and warehouse', () => {
+  let temporal: TestWorkflowEnvironment;
+  let server: PostgresServer;
+  beforeAll(async () => {
+    [temporal, server] = await Promise.all([openTemporal(), startPostgres()]);
+  });
+  afterAll(async () => {
+    await temporal?.teardown();
+    await server?.stop();
+  });
+
+  it.each(['session', 'transaction'])(
+    'with pool_mode = %s carries a job of two workers',
+    async (mode) => {
+      const rows = plainRows(200);
+      let pooler: PgBouncer | undefined;
+      const cluster = await startCluster(temporal, {
+        rows,
+        sandbox: { latencyMs: 20 },
+        between: async (postgres) => {
+          pooler = await startPgBouncer(postgres, mode);
+          return pooler.urlOf;
+        },
+      });
+      onTestFinished(async () => {
+        await cluster.close();
+        await pooler?.stop();
+      });
+      const { folder, sandbox, warehouse } = cluster;
+      const by = pooler?.urlOf(warehouse) ?? '';
+      cluster.start('b', ['worker']);
+      const command = cluster.start('a', ['enrich', folder.input, '--into', by, '--csv', folder.csv, '--batch', '10']);
+      expect([await command.ended, command.err()]).toEqual([
+        0,
+        expect.not.stringContaining('Waiting for the database'),
+      ]);
+      const loaded = await cluster.query<{ n: number }>(
+        `SELECT count(*)::int AS n FROM enriched_rows WHERE status = 'success'`,
+      );
+      expect(loaded).toEqual([{ n: rows.length }]);
+      expect(boughtAgain(sandbox)).toEqual({});
+    },
+    120_000,
+  );
+
+  it.each([
+    ['statement', '', /refuses: .*statement pooling mode.*; set pool_mode of the pooler to session or transaction$/],
+    ['session', '?options=-c%20work_mem%3D8MB', /refuses: unsupported startup parameter.*; leave that parameter out/],
+  ])('with pool_mode = %s and the parameters "%s" is refused with the way out', async (mode, parameters, sentence) => {
+    const pooler = await startPgBouncer(server, mode);
+    onTestFinished(() => pooler.stop());
+    const address = parseAddress(`${pooler.urlOf(await server.database())}${parameters}`, 'searchflow_store');
+    const postgres = await openPostgres(address, { applicationName: 'test', max: 1 });
+    await expect(postgres.transaction((tx) => tx.query('SELECT 1'))).rejects.toThrow(sentence);
+    await postgres.close();
+  });
+});

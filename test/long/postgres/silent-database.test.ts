@@ -1,0 +1,178 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { openPostgres, type Postgres, parseAddress } from '../../../src/postgres/index.js';
+import { sent, startCluster } from '../../support/jobs/cluster.js';
+import { plainRows } from '../../support/jobs/folder.js';
+import { boughtAgain } from '../../support/jobs/setting.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
+import { type PgProxy, startProxy } from '../../support/sinks/pg-proxy.js';
+import { openTemporal } from '../../support/temporal.js';
+
+/** The longest that anybody waits without being told why. */
+const TOLD_WITHIN_MS = 10_000;
+
+/** The server and its backends; a stopped one accepts connections, by the system's hand, and says nothing. */
+function signalAll(server: PostgresServer, signal: NodeJS.Signals): void {
+  const parent = server.pid();
+  const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === parent);
+  for (const pid of [parent, ...children.map(Number)]) process.kill(pid, signal);
+}
+
+function parentOf(pid: string): number {
+  try {
+    return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+  } catch {
+    return 0;
+  }
+}
+
+describe('a database that accepts and falls silent', () => {
+  let server: PostgresServer;
+  let proxy: PgProxy;
+  const said: { readonly at: number; readonly text: string }[] = [];
+  beforeAll(async () => {
+    server = await startPostgres();
+    proxy = await startProxy(server.port);
+  });
+  afterAll(async () => {
+    await proxy.close();
+    await server.stop();
+  });
+  afterEach(() => {
+    proxy.silent = false;
+    signalAll(server, 'SIGCONT');
+  });
+  const open = async (max = 4): Promise<Postgres> => {
+    said.length = 0;
+    const address = parseAddress(proxy.urlOf(await server.database()), 'searchflow_store');
+    const say = (text: string) => said.push({ at: performance.now(), text });
+    const postgres = await openPostgres(address, { applicationName: 'test', max, say });
+    await postgres.query('CREATE TABLE t (n int)');
+    return postgres;
+  };
+  /** Resolves when something was said about it, with how long that took. */
+  const told = async (since: number): Promise<number> => {
+    while (said.length === 0) await delay(50);
+    return (said[0]?.at ?? 0) - since;
+  };
+
+  it('[60] by a line that passes nothing on is told within 10 s, and used again over new connections', async () => {
+    const postgres = await open();
+    proxy.silent = true;
+    const since = performance.now();
+    const inserted = postgres.transaction((tx) => tx.query('INSERT INTO t VALUES (1)'));
+    expect(await told(since)).toBeLessThan(TOLD_WITHIN_MS);
+    expect(said[0]?.text).toMatch(
+      /^Waiting for the database postgres:\/\/127\.0\.0\.1:\d+\/\w+: no (answer for \d s|connection in time)/,
+    );
+    proxy.silent = false;
+    await inserted;
+    expect(said.at(-1)?.text).toMatch(/ is back$/);
+    expect(await postgres.query('SELECT n FROM t')).toEqual([{ n: 1 }]);
+    await postgres.close();
+  }, 60_000);
+
+  it('[60] in the middle of a COPY or a long statement is told within 10 s, and the transaction runs whole again', async () => {
+    const postgres = await open();
+    let runs = 0;
+    const since = performance.now();
+    await postgres.transaction(async (tx) => {
+      await tx.query('INSERT INTO t VALUES (2)');
+      if (++runs > 1) return;
+      const sleeping = tx.query('SELECT pg_sleep(600)');
+      proxy.silent = true;
+      void told(since).then(() => {
+        proxy.silent = false;
+      });
+      await sleeping;
+    });
+    expect((said[0]?.at ?? 0) - since).toBeLessThan(TOLD_WITHIN_MS + 1000);
+    expect(await postgres.query('SELECT n FROM t')).toEqual([{ n: 2 }]);
+    await postgres.close();
+  }, 60_000);
+
+  it('[60] stopped by SIGSTOP is told within 10 s and goes on', async () => {
+    const postgres = await open();
+    signalAll(server, 'SIGSTOP');
+    const since = performance.now();
+    const inserted = postgres.query('INSERT INTO t VALUES (3) RETURNING n').finally(() => undefined);
+    expect(await told(since)).toBeLessThan(TOLD_WITHIN_MS);
+    signalAll(server, 'SIGCONT');
+    expect(await inserted).toEqual([{ n: 3 }]);
+    await postgres.close();
+  }, 60_000);
+
+  it('a stopped backend ends a statement at its limit, and another one takes it', async () => {
+    const postgres = await open(1);
+    const [backend] = await postgres.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    process.kill(backend?.pid ?? 0, 'SIGSTOP');
+    const answer = await postgres.query<{ pid: number }>('SELECT pg_backend_pid() AS pid', [], { statementMs: 3000 });
+    expect(answer[0]?.pid).not.toBe(backend?.pid);
+    await postgres.close();
+  }, 60_000);
+
+  it('is left at once where the work is given up, and closing does not wait for it', async () => {
+    const postgres = await open();
+    const gaveUp = new AbortController();
+    const sleeping = postgres.query('SELECT pg_sleep(600)', [], { signal: gaveUp.signal });
+    await postgres.query('SELECT 1');
+    proxy.silent = true;
+    gaveUp.abort(new Error('given up'));
+    await expect(sleeping).rejects.toThrow('given up');
+    await postgres.close();
+    proxy.silent = false;
+  }, 60_000);
+
+  it('is not confused with one that works on a long statement, which is told as such', async () => {
+    const postgres = await open();
+    await postgres.query('SELECT pg_sleep(12)');
+    expect(said.map(({ text }) => text)).toEqual([expect.stringMatching(/: a statement has taken \d+ s$/)]);
+    said.length = 0;
+    await postgres.transaction(async (tx) => {
+      await tx.query('LOCK TABLE t');
+      const waiting = postgres.query('INSERT INTO t VALUES (4)');
+      while (said.length === 0) await delay(50);
+      await tx.query('SELECT 1');
+      return { waiting };
+    });
+    expect(said.map(({ text }) => text)).toEqual([expect.stringMatching(/another session holds a lock$/)]);
+    await postgres.close();
+  }, 60_000);
+});
+
+describe('a job', () => {
+  let temporal: TestWorkflowEnvironment;
+  beforeAll(async () => {
+    temporal = await openTemporal();
+  });
+  afterAll(() => temporal?.teardown());
+
+  it('[60] whose store and warehouse are stopped for 40 s says so within 10 s and goes on; nothing is doubled or lost', async () => {
+    const rows = plainRows(240);
+    const cluster = await startCluster(temporal, {
+      rows,
+      sandbox: { latencyMs: 150 },
+      env: { SEARCHFLOW_CONCURRENCY: '4' },
+    });
+    onTestFinished(() => cluster.close());
+    const { folder, sandbox, postgres, warehouse } = cluster;
+    cluster.start('b', ['worker']);
+    const args = ['enrich', folder.input, '--into', warehouse, '--csv', folder.csv, '--batch', '10'];
+    const command = cluster.start('a', args);
+    await sent(cluster, 8, command);
+    signalAll(postgres, 'SIGSTOP');
+    const since = performance.now();
+    await command.says(/Waiting for the database/);
+    expect(performance.now() - since).toBeLessThan(TOLD_WITHIN_MS + 1000);
+    await delay(40_000 - (performance.now() - since));
+    signalAll(postgres, 'SIGCONT');
+    expect([await command.ended, command.err()]).toEqual([0, expect.stringContaining('is back')]);
+    const loaded = await cluster.query<{ row_number: number; status: string }>(
+      'SELECT row_number::int, status FROM enriched_rows ORDER BY row_number',
+    );
+    expect(loaded).toEqual(rows.map((_, index) => ({ row_number: index + 1, status: 'success' })));
+    expect(boughtAgain(sandbox)).toEqual({});
+  }, 180_000);
+});

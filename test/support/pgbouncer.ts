@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { PostgresServer } from './postgres-server.mjs';
+
+/** Whether PgBouncer is installed here (a package of its own on most systems). */
+export const hasPgBouncer = spawnSync('pgbouncer', ['--version']).status === 0;
+
+export interface PgBouncer {
+  /** The address of a database by way of it. */
+  urlOf(url: string): string;
+  stop(): Promise<void>;
+}
+
+/** A PgBouncer of its own before a server. `more`: further lines of its configuration. */
+export async function startPgBouncer(server: PostgresServer, mode: string, more = ''): Promise<PgBouncer> {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-pgbouncer-'));
+  const port = await freePort();
+  writeFileSync(join(dir, 'users.txt'), `"searchflow" "${server.password}"\n`);
+  writeFileSync(
+    join(dir, 'pgbouncer.ini'),
+    `[databases]
+* = host=127.0.0.1 port=${server.port}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = plain
+auth_file = ${join(dir, 'users.txt')}
+pool_mode = ${mode}
+default_pool_size = 20
+${more}
+`,
+  );
+  // It refuses to run as root.
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) chmodSync(dir, 0o755);
+  const args = [...(isRoot ? ['-u', 'nobody'] : []), join(dir, 'pgbouncer.ini')];
+  const child: ChildProcess = spawn('pgbouncer', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = once(child, 'exit');
+  await new Promise<void>((up, failed) => {
+    let said = '';
+    child.stderr?.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      if (said.includes('process up')) up();
+    });
+    void ended.then(() => failed(new Error(`PgBouncer ended: ${said}`)));
+  });
+  return {
+    urlOf: (url) => Object.assign(new URL(url), { port: String(port) }).href,
+    async stop() {
+      child.kill('SIGKILL');
+      await ended;
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((up) => server.listen(0, '127.0.0.1', up));
+  const { port } = server.address() as { readonly port: number };
+  await new Promise((closed) => server.close(closed));
+  return port;
+}
