@@ -47,7 +47,7 @@ export function createAgentRunActivities(deps: ActivityDeps) {
 
     /**
      * `endAgentRun`: cancels the run of a request, or stops it so that its output is kept, and answers with how it ended and what
-     * it cost; null where none was started. A start without an answer is looked for.
+     * it cost; null where none was started, or where it has not ended within `sliceMs`. A start without an answer is looked for.
      */
     async endAgentRun(step: Step & { readonly how: 'cancel' | 'stop' }): Promise<AgentRunResult | null> {
       let seen: RunLook = nothingYet;
@@ -55,7 +55,7 @@ export function createAgentRunActivities(deps: ActivityDeps) {
         seen = lookOf(run, startedAt);
       };
       const order = orderOf(deps, step, { look, ending: step.how });
-      const { record } = await buySlowly(deps, order, { sliceMs: undefined, look: () => seen });
+      const { record } = await buySlowly(deps, order, { sliceMs: step.sliceMs, look: () => seen });
       return record === null ? null : resultOf(record, step.askedAt);
     },
   };

@@ -145,7 +145,8 @@ export class Attempt {
     if (asked instanceof OverBudget) return asked;
     granted();
     if (!(await this.#start(grant, asked))) return 'blocked';
-    this.#tally.sending++;
+    const sent = { at: Date.now() };
+    this.#tally.requestsSent.add(sent);
     inFlight.sent++;
     course.sent = true;
     try {
@@ -161,7 +162,7 @@ export class Attempt {
       const over = error.facts.phase === 'answer';
       return { asked: over ? { ...asked, deadline: Date.now() } : asked, error };
     } finally {
-      this.#tally.sending--;
+      this.#tally.requestsSent.delete(sent);
       inFlight.sent--;
     }
   }

@@ -4,6 +4,7 @@ import { type EndRunsInput, wantedRows } from '../core/job.js';
 import type { ActivityDeps } from './deps.js';
 import { unitsOf } from './enrich-slice.js';
 import { toFailure, waiting } from './failure.js';
+import type { Control } from './order.js';
 import { pooled } from './pooled.js';
 import { rowOrder } from './row-orders.js';
 import { sliceBook } from './slice-loads.js';
@@ -12,31 +13,46 @@ import { heartbeatFrom, stopping } from './stopping.js';
 /** Slices looked at side by side; most have nothing that runs. */
 const WIDTH = 8;
 
+/** How long the runs of a slice are given in any case. */
+const LEAST_MS = 1500;
+
 /** What was ended, and what it cost until then. */
 export interface EndedRuns {
   readonly runs: number;
   readonly costMicros: number;
+  /** Runs that had not ended in time and are left running. Absent from the first version. */
+  readonly left?: number;
 }
 
 /**
  * `endRuns`: cancels the agent runs that go on for slices of a job (interface section 4.7), those whose start got no answer too, and
- * lands what they cost. Rows that somebody else asks for as well keep their runs. Safe to run any number of times.
+ * lands what they cost. Those that do not end in time are left to the next run of the job. Rows that somebody else asks for as well keep their runs. Safe to run any number of times.
  */
 export function createEndRuns(deps: ActivityDeps) {
-  return async function endRuns({ staged, slices, freshness, resumedAt }: EndRunsInput): Promise<EndedRuns> {
+  return async function endRuns({ staged, slices, freshness, resumedAt, withinMs }: EndRunsInput): Promise<EndedRuns> {
     const { cancellationSignal, info } = Context.current();
-    const control = stopping({});
-    const sums = { runs: 0, costMicros: 0 };
+    const until = withinMs === undefined ? null : Date.now() + withinMs;
+    const sums = { runs: 0, costMicros: 0, left: 0 };
     const heart = heartbeatFrom(() => sums);
     const end = async (slice: number): Promise<void> => {
+      // A slice that is looked at late still has its runs cancelled.
+      const control = stopping(until === null ? {} : { timeUpMs: Math.max(LEAST_MS, until - Date.now()) });
+      try {
+        await endIn(slice, control);
+      } finally {
+        control.done();
+      }
+    };
+    const endIn = async (slice: number, control: Control): Promise<void> => {
       const units = await unitsOf(await deps.stages.slice(staged, slice), null, wantedRows(staged));
       const book = sliceBook(staged.job, staged.generation, slice);
       const wanted = { book, owner: randomUUID(), units, freshness, resumedAt };
       const receipt = await deps.purchase(rowOrder(deps, staged, { ...wanted, ending: 'cancel' }), control);
       sums.runs += receipt.requests;
       sums.costMicros += receipt.costMicros;
+      sums.left += receipt.leftRunning;
       if (cancellationSignal.aborted) throw new CancelledFailure('stopped before all runs were ended');
-      if (receipt.waitMs > 0) throw waiting(receipt.waitMs, receipt.waitingFor);
+      if (receipt.waitMs > 0 && withinMs === undefined) throw waiting(receipt.waitMs, receipt.waitingFor);
     };
     try {
       const numbers = slices.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, nth) => from + nth));
@@ -46,7 +62,6 @@ export function createEndRuns(deps: ActivityDeps) {
       throw toFailure(error, info.attempt);
     } finally {
       heart.stop();
-      control.done();
     }
   };
 }

@@ -18,6 +18,9 @@ import { heartbeatFrom, SLICE_MS, stopping } from './stopping.js';
 /** Slices of whole requests, of which a second buys few, and of runs, which go on for minutes, have longer: they are fewer activities. */
 const WHOLE_REQUESTS_MS = 600_000;
 
+/** How long a run of a row may take before it is left running. */
+const MAX_RUN_MS = 6 * 3_600_000;
+
 /**
  * `enrichSlice`: brings one slice from staged rows to loaded rows. Buys the units the warehouse lacks, then loads slice and
  * ledger line in one transaction. Ends early when its time is up with `complete: false`; run it again for the rest. Safe to run any
@@ -60,7 +63,8 @@ export function createEnrichSlice(deps: ActivityDeps) {
       const known = input.adopts
         ? async (wanting: readonly string[]) => adoptable(sink, staged.job, wanting, freshness)
         : undefined;
-      const order = rowOrder(deps, staged, { book, owner: attempt, units, freshness, known, resumedAt, cap });
+      const { maxRunMs = MAX_RUN_MS } = input;
+      const order = rowOrder(deps, staged, { book, owner: attempt, units, freshness, known, resumedAt, cap, maxRunMs });
       const receipt = await deps.purchase(order, control);
       const result = {
         requests: receipt.requests,

@@ -67,6 +67,8 @@ export interface Slow {
   bound(unit: Unit, remainingMicros: number): number | null;
   /** Only what runs already is followed. */
   readonly startsNothing: boolean;
+  /** A run that takes longer (ms) is left running, its unit ends as `RUN_OVERDUE`; absent: it is followed to its end. */
+  readonly maxRunMs?: number | undefined;
   readonly places: Places;
 }
 
@@ -134,6 +136,8 @@ export interface Receipt {
   readonly failed: number;
   readonly costMicros: number;
   readonly unknownOutcomes: number;
+  /** Runs that were followed when the purchase was stopped: they go on at the service. */
+  readonly leftRunning: number;
   /** Where not complete: nothing can go on before this many milliseconds. */
   readonly waitMs: number;
   readonly waitingFor: string | null;

@@ -96,7 +96,7 @@ class Run {
     if (this.#fatal) throw this.#fatal;
     // A service that refused everything may have been the wrong one: then the units are asked for again.
     if (this.#tally.requests > 0 || !this.#stop.aborted) await this.#settleRefusals();
-    const { landed, requests, bought, failed, costMicros, unknownOutcomes } = this.#tally;
+    const { landed, requests, bought, failed, costMicros, unknownOutcomes, leftRunning } = this.#tally;
     return {
       complete: landed === this.#byKey.size,
       requests,
@@ -104,6 +104,7 @@ class Run {
       failed,
       costMicros,
       unknownOutcomes,
+      leftRunning,
       waitMs: this.#waitMs,
       waitingFor: this.#waitingFor,
     };
@@ -233,7 +234,8 @@ class Run {
       why = first.why;
     }
     const { landed, failed, costMicros, sending, running, queueing } = this.#tally;
-    const waitingFor = hold > 0 ? why : (this.#shared.purse.waitingFor ?? (queueing > 0 ? FULL : null));
+    const long = this.#tally.longWait(Date.now());
+    const waitingFor = hold > 0 ? why : (this.#shared.purse.waitingFor ?? (queueing > 0 ? FULL : long));
     this.#control.progress?.({ landed, failed, costMicros, running, waitingFor });
     if (hold > this.#control.yieldAfterMs && sending === 0 && !this.#stop.aborted) {
       this.#waitMs = hold;

@@ -14,19 +14,22 @@ type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' 
 export type SliceOrder = Pick<Order, 'book' | 'owner' | 'units' | 'freshness' | 'known' | 'resumedAt' | 'cap'> & {
   /** Of agent runs: starts nothing, cancels what runs. */
   readonly ending?: 'cancel';
+  /** Of runs: one that takes longer (ms) is left running. */
+  readonly maxRunMs?: number;
 };
 
 /** The order for some units of a row job, by the job's operation. */
-export function rowOrder(deps: Deps, staged: StagedJob, { ending, ...slice }: SliceOrder): Order {
+export function rowOrder(deps: Deps, staged: StagedJob, { ending, maxRunMs, ...slice }: SliceOrder): Order {
   const requests = rowRequests(deps, staged);
   const { operation, batch, options, variant } = staged;
   if (requests !== null) {
     const request = <I>({ unit }: Unit) => JSON.parse(requests.requestOf(unit)) as I;
     const ends = ending && { ending, cancelledTag: ENDED_WITH_JOB };
-    if (operation === 'agent') return agentOrder(deps, { ...slice, ...ends, refused: 'settle', request });
+    if (operation === 'agent') return agentOrder(deps, { ...slice, ...ends, maxRunMs, refused: 'settle', request });
     if (operation === 'research')
       return researchOrder(deps, {
         ...slice,
+        maxRunMs,
         refused: 'settle',
         request,
         ...(variant === undefined ? {} : { variant }),

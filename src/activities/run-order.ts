@@ -56,6 +56,8 @@ export interface RunsWanted<I, R>
   /** Tag of a unit whose run was cancelled; default the kind's own. */
   readonly cancelledTag?: string | undefined;
   readonly wire?: SendOptions;
+  /** A run that takes longer (ms) is left running. */
+  readonly maxRunMs?: number | undefined;
 }
 
 /** An order for things that run on after their start; see `Slow`. A unit is a request. */
@@ -65,7 +67,7 @@ export function runOrder<I, R>(
   kind: SlowKind<I, R>,
   wanted: RunsWanted<I, R>,
 ): Order {
-  const { request, look, end, cancelledTag, wire = {}, refused = 'settle', ...order } = wanted;
+  const { request, look, end, cancelledTag, wire = {}, refused = 'settle', maxRunMs, ...order } = wanted;
   const { create, run } = kind;
   const example = order.units[0];
   const estimate = (unit: Unit): number => create.estimate(request(unit), deps.prices());
@@ -87,6 +89,7 @@ export function runOrder<I, R>(
     slow: {
       places: runs.places,
       startsNothing: end !== undefined,
+      maxRunMs,
       bound: (unit, remainingMicros) => kind.bound(request(unit), remainingMicros, deps.prices()),
       async start(unit, { tag, limitMicros }, signal) {
         const plain = request(unit);

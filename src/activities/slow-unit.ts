@@ -11,6 +11,10 @@ const LOOK_BACK_MS = 5 * 60_000;
 /** How often it is looked for until its answer is overdue, and how long after that once more. */
 const LOOK_MS = 20_000;
 const LAST_LOOK_MS = 3000;
+/** A run that is overdue when it is taken over is followed for so long, to see whether it has ended. */
+const OVERDUE_LOOK_MS = 3000;
+/** A longer timer would fire at once. */
+const LONGEST_TIMER_MS = 2_147_483_647;
 /** A run is listed so soon after its start at the latest: before that its absence says nothing. */
 const LISTED_MS = 15_000;
 
@@ -81,6 +85,12 @@ export class SlowUnit {
     return this.#start();
   }
 
+  /** When a run is left, in Unix ms: whoever asks for it again has as much patience again. */
+  #overdueAt({ at }: Asked): number {
+    const { maxRunMs = Number.POSITIVE_INFINITY } = this.#slow;
+    return Math.max(at, this.#shared.order.freshness?.retryBefore ?? 0) + maxRunMs;
+  }
+
   #note(intentId: string, facts: Json): Promise<void> {
     const { deps, order } = this.#shared;
     return deps.journal.note(intentId, order.owner, facts);
@@ -109,19 +119,40 @@ export class SlowUnit {
 
   async #follow(asked: Asked, facts: RunFacts): Promise<void> {
     const { attempt, tally, stop, settle, purse } = this.#shared;
-    const { places } = this.#slow;
+    const { places, maxRunMs } = this.#slow;
     await places.name(this.#unit.key, facts.run);
-    tally.running++;
+    const run = { at: asked.at };
+    tally.runs.add(run);
+    // One that is overdue already is looked at before it is left again.
+    const leftMs = Math.max(this.#overdueAt(asked) - Date.now(), maxRunMs === undefined ? 0 : OVERDUE_LOOK_MS);
+    const overdue = new AbortController();
+    const timer = Number.isFinite(leftMs)
+      ? setTimeout(() => overdue.abort(new Error('overdue')), Math.min(leftMs, LONGEST_TIMER_MS))
+      : undefined;
+    const followedFrom = leftMs > OVERDUE_LOOK_MS ? asked.at : Date.now();
     try {
-      const bought = await this.#slow.follow(this.#unit, facts, asked.at, stop);
+      const until = AbortSignal.any([stop, overdue.signal]);
+      const bought = await this.#slow.follow(this.#unit, facts, followedFrom, until);
       if (bought) await attempt.land(asked, bought);
       else {
         const why = `the service tells nothing more of the run ${facts.run}`;
         await attempt.miss(asked, why, 'maybe');
         await settle(this.#unit, 'RUN_GONE', `${why}; what it cost is not known`);
       }
+    } catch (error) {
+      if (stop.aborted) tally.leftRunning++;
+      if (stop.aborted || !overdue.signal.aborted) throw error;
+      // The purchase stays open, and so does its place: the run goes on, and may be taken over.
+      const age = Math.round((Date.now() - asked.at) / 60_000);
+      await settle(
+        this.#unit,
+        'RUN_OVERDUE',
+        `the run ${facts.run} has not ended after ${age} min and is left running; --retry-failed follows it again`,
+      );
+      return;
     } finally {
-      tally.running--;
+      clearTimeout(timer);
+      tally.runs.delete(run);
       purse.landed();
     }
     await places.free(this.#unit.key);

@@ -9,6 +9,9 @@ import {
   reservedMicros,
 } from '../core/spend.js';
 
+/** Whoever waits for longer wants to know for what. */
+const LONG_MS = 6000;
+
 /** What a purchase has come to so far. */
 export class Tally {
   /** Units that ended, by this purchase or before it. */
@@ -22,17 +25,39 @@ export class Tally {
   open = 0;
   openMicros = 0;
   unknownMicros = 0;
-  /** Units that run at the service and are followed. */
-  running = 0;
+  /** Units that run at the service and are followed, with the moments at which they began, in Unix ms. */
+  readonly runs = new Set<{ readonly at: number }>();
+  /** Runs that were no longer followed though they had not ended. */
+  leftRunning = 0;
   /** Units that wait for a place to run in. */
   queueing = 0;
-  /** Requests that were sent and have no answer on disk yet. */
-  sending = 0;
+  /** Requests that were sent and have no answer on disk yet, with the moments at which they were, in Unix ms. */
+  readonly requestsSent = new Set<{ readonly at: number }>();
   /** How often each unit's outcome is unknown. */
   readonly unknowns = new Map<string, number>();
 
   /** What answers of this purchase cost, as multiples of their list price. */
   readonly #multiples: number[] = [];
+
+  get running(): number {
+    return this.runs.size;
+  }
+
+  get sending(): number {
+    return this.requestsSent.size;
+  }
+
+  /** What takes long among requests and runs, in words; null where nothing does. */
+  longWait(now: number): string | null {
+    const told = (begun: ReadonlySet<{ readonly at: number }>, what: string) => {
+      const long = [...begun].map(({ at }) => now - at).filter((ms) => ms >= LONG_MS);
+      const seconds = Math.round(Math.max(0, ...long) / 1000);
+      return long.length === 0
+        ? null
+        : `waiting ${seconds} s for ${long.length} ${what}${long.length === 1 ? '' : 's'}`;
+    };
+    return told(this.requestsSent, 'request') ?? told(this.runs, 'run');
+  }
 
   /**
    * What a request takes from what this purchase alone may cost, by the rule that the journal has for caps; or the refusal of what would

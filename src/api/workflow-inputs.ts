@@ -71,6 +71,7 @@ const rows = {
   refreshAfterMs: milliseconds.optional(),
   retryFailed: flag.optional(),
   maxCostDollars: maxCost.optional(),
+  maxRunSeconds: z.number().positive().optional(),
   rowsPerRun: count(100).optional(),
   origin: text.optional(),
   host: text.optional(),

@@ -18,6 +18,7 @@ export interface EnrichFlags extends RowRequestFlags {
   readonly rebuy?: boolean;
   readonly reparse?: boolean;
   readonly maxCost?: string;
+  readonly maxRunTime?: string;
   readonly limit?: string;
 }
 
@@ -67,6 +68,7 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
     rebuy: flags.rebuy ?? false,
     ...(flags.reparse ? { reparse: true } : {}),
     ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
+    ...readMaxRunTime(flags.maxRunTime, mistakes),
   };
 }
 
@@ -96,6 +98,14 @@ function readLimit(text: string | undefined, mistakes: string[]): Pick<EnrichReq
   if (text === undefined) return {};
   if (/^\d{1,9}$/.test(text) && Number(text) >= 1) return { limit: Number(text) };
   mistakes.push(`--limit: '${text}' is not a whole number of rows from 1.`);
+  return {};
+}
+
+function readMaxRunTime(text: string | undefined, mistakes: string[]): Pick<EnrichRequest, 'maxRunSeconds'> {
+  if (text === undefined) return {};
+  const ms = parseDuration(text);
+  if (ms !== null && ms > 0) return { maxRunSeconds: ms / 1000 };
+  mistakes.push(`--max-run-time: '${text}' is not a duration such as 30m, 6h or 1d.`);
   return {};
 }
 

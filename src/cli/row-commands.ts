@@ -68,6 +68,10 @@ function withJob(command: Command): Command {
       .option('--into <address>', 'DuckDB file, or postgres://host/database (default: out/<name>.duckdb)')
       .option('--csv <file>', 'also write the enriched CSV here')
       .option('--max-cost <dollars>', 'pause before this run costs more; none lifts it')
+      .option(
+        '--max-run-time <duration>',
+        'leave an agent run or research task running that takes longer (default: 6h)',
+      )
       .option('--refresh-after <duration>', 'buy again what is older, such as 30d')
       .option('--retry-failed', 'buy again rows that failed for a passing reason')
       .option('--rebuy', 'buy again what was bought but is gone from journal and warehouse')

@@ -14,6 +14,7 @@ export interface AgentRowsInput
     | 'refreshAfterMs'
     | 'retryFailed'
     | 'maxCostDollars'
+    | 'maxRunSeconds'
     | 'rowsPerRun'
     | 'origin'
     | 'host'

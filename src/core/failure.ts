@@ -105,6 +105,7 @@ export const transientTags: readonly string[] = [
   'RUN_FAILED',
   'RUN_CANCELLED',
   'RUN_GONE',
+  'RUN_OVERDUE',
   'INVALID_REQUEST',
   'INVALID_REQUEST_BODY',
   'INVALID_URLS',

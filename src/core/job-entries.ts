@@ -24,7 +24,11 @@ export interface JobEntry {
   /** Absent where it was written before states were. */
   readonly state?: JobState;
   /** What its command asked for beside the rows, so that `resume` can start it again. */
-  readonly asked?: { readonly maxCostDollars?: MaxCost; readonly freshness?: Freshness };
+  readonly asked?: {
+    readonly maxCostDollars?: MaxCost;
+    readonly maxRunSeconds?: number;
+    readonly freshness?: Freshness;
+  };
 }
 
 /** The process of a command that began work, or watches it. */

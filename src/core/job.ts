@@ -96,6 +96,8 @@ export interface EnrichCsvInput {
   readonly scheduled?: boolean;
   /** What this run of the job may cost: it pauses (`budget`) before it costs more. Default: no bound. */
   readonly maxCostDollars?: MaxCost;
+  /** A run of a row (`agent`, `research`) that takes longer is left running, and the row fails as `RUN_OVERDUE`; default 6 hours. */
+  readonly maxRunSeconds?: number;
   /** Set by whoever staged the rows already (the command does): see `StagedJob`. */
   readonly staged?: StagedJob;
 }
@@ -180,6 +182,8 @@ export interface SliceInput {
   readonly resumedAt: number;
   /** What the job may cost with all that it has cost before. */
   readonly cap?: SpendCap;
+  /** A run of a row that takes longer is left running, and the row ends as `RUN_OVERDUE`; default 6 hours. */
+  readonly maxRunMs?: number;
   /** What the job had cost when this run of it began, in micro-dollars: a worker's own bound counts from there. */
   readonly spentBeforeMicros?: number;
 }
@@ -187,6 +191,8 @@ export interface SliceInput {
 /** Input of the activity that ends what runs at the service for some slices of a cancelled job. */
 export interface EndRunsInput extends Pick<SliceInput, 'staged' | 'freshness' | 'resumedAt'> {
   readonly slices: readonly (readonly [from: number, to: number])[];
+  /** Runs that have not ended after so many ms are left running; absent: they are waited for. */
+  readonly withinMs?: number;
 }
 
 export interface SliceResult {

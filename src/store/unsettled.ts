@@ -27,9 +27,11 @@ export class Unsettled {
     }
   }
 
+  /** A run that is given up for a while is still one, whatever its row has come to: whoever wants the row takes it over. */
   landed(key: string): void {
     this.#lost.delete(key);
-    this.#started.delete(key);
+    const running = this.#started.get(key);
+    if (running && !running.book.started(running.id)) this.#started.delete(key);
   }
 
   of(key: string): Claimed {

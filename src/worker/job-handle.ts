@@ -9,7 +9,7 @@ import {
   workflowIdOf,
 } from '../core/job.js';
 import { cancelLive, resultOf } from './flow-handle.js';
-import { type JobHandle, JobStopped, UsageError } from './runtime-types.js';
+import { JobFailed, type JobHandle, JobStopped, UsageError } from './runtime-types.js';
 import { waitsFor } from './waits-for.js';
 
 /** How a workflow ended that ended badly. A cancelled one was told to. */
@@ -18,13 +18,18 @@ const badEnds = ['FAILED', 'TERMINATED', 'TIMED_OUT'];
 /** What an activity that is no slice shows while it waits: of the job's rows nothing. */
 const noSlice: SliceHeartbeat = { slice: 0, units: 0, landed: 0, failed: 0, costMicros: 0, waitingFor: null };
 
+const CANCELLED = 'the job was cancelled; the same command makes it go on';
+/** How long a cancelled job is asked for what it left. */
+const LEFT_MS = 2000;
+
 /** A living worker answers a query within this time. */
 const ANSWER_MS = 10_000;
 
 /** What a person may do with a job that a workflow runs. */
 export function jobHandle(client: Client, job: string, workflowId = workflowIdOf(job)): JobHandle {
   const handle: WorkflowHandle = client.workflow.getHandle(workflowId);
-  const result = () => resultOf<JobSummary>(handle, 'the job was cancelled; the same command makes it go on');
+  const result = () =>
+    resultOf<JobSummary>(handle, CANCELLED).catch((error: unknown) => withRunsLeft(client, handle, error));
   return {
     job,
     workflowId,
@@ -58,6 +63,15 @@ export function jobHandle(client: Client, job: string, workflowId = workflowIdOf
       );
     },
   };
+}
+
+/** A job that was cancelled says which of its runs did not end; without a worker it can't. */
+async function withRunsLeft(client: Client, handle: WorkflowHandle, error: unknown): Promise<never> {
+  if (!(error instanceof JobFailed && error.message === CANCELLED)) throw error;
+  const { message } = await client
+    .withDeadline(Date.now() + LEFT_MS, () => handle.query<JobProgress>(queryNames.progress))
+    .catch(() => ({ message: null }));
+  throw message?.includes('left running') ? new JobFailed(`${message}. ${CANCELLED}`, { cause: error.cause }) : error;
 }
 
 /** A signal to a job that has ended, or was never started on this server, is a person's mistake with a way out. */

@@ -127,6 +127,8 @@ export interface EnrichRequest {
   readonly reparse?: boolean;
   /** What the run may cost; `none` lifts the bound of a run that has one, absent leaves it. */
   readonly maxCostDollars?: MaxCost;
+  /** A run of a row that takes longer is left running; absent: 6 hours. */
+  readonly maxRunSeconds?: number;
 }
 
 export interface BadRow {

@@ -129,7 +129,7 @@ class StoreRuntime implements Runtime {
     const csv = request.csv === null ? null : resolve(request.csv);
     const freshness = freshnessOf(request, Date.now());
     const asked = {
-      ...(request.maxCostDollars === undefined ? {} : { maxCostDollars: request.maxCostDollars }),
+      ...boundsOf(request),
       ...(freshness ? { freshness } : {}),
     };
     return this.#owners.claim(work, ({ jobs }, owner) => {
@@ -173,7 +173,12 @@ class StoreRuntime implements Runtime {
     }
     await this.#store.stages.share(staged);
     const csv = request.csv === null ? null : resolve(request.csv);
-    await this.#startWorkflow(handle.workflowId, staged, { ...maxCost, ...(freshness ? { freshness } : {}) }, csv);
+    await this.#startWorkflow(
+      handle.workflowId,
+      staged,
+      { ...boundsOf(request), ...(freshness ? { freshness } : {}) },
+      csv,
+    );
     return this.#withCsv(handle, staged);
   }
 
@@ -436,3 +441,14 @@ const watchText = ({ job }: StagedJob, { pid, host }: Owner): string =>
 
 const otherUseText = ({ job }: StagedJob, { pid, host }: Owner): string =>
   `Another command (PID ${pid} on ${host}) is working on ${job} with other rows or options. Wait until it ends, or stop it there`;
+
+/** What a run of a job is bounded by. */
+function boundsOf({
+  maxCostDollars,
+  maxRunSeconds,
+}: EnrichRequest): Pick<EnrichCsvInput, 'maxCostDollars' | 'maxRunSeconds'> {
+  return {
+    ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
+    ...(maxRunSeconds === undefined ? {} : { maxRunSeconds }),
+  };
+}

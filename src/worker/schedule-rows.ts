@@ -24,8 +24,18 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
       '--csv: a run ends on any machine of the store, which would write the file there; write it with searchflow export',
     );
   }
-  const { operation, template, rowsPerRun, maxCostDollars, defaultScheme, delimiter, job, csv, refreshAfterMs } =
-    request;
+  const {
+    operation,
+    template,
+    rowsPerRun,
+    maxCostDollars,
+    maxRunSeconds,
+    defaultScheme,
+    delimiter,
+    job,
+    csv,
+    refreshAfterMs,
+  } = request;
   const input: EnrichCsvInput = {
     input: staged.input,
     into: staged.into,
@@ -44,6 +54,7 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
     ...(refreshAfterMs === null ? {} : { refreshAfterMs }),
     ...(request.retryFailed ? { retryFailed: true } : {}),
     ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
+    ...(maxRunSeconds === undefined ? {} : { maxRunSeconds }),
   };
   return { workflow: workflowNames.enrichCsv, workflowId: workflowIdOf(staged.job), input };
 }

@@ -61,6 +61,10 @@ export async function rowJob(
 /** Continues the job in a new run of its workflow. */
 export type AnotherRun = (input: EnrichCsvInput, state: RowJobState) => Promise<never>;
 
+/** A cancelled job ends within so long, whatever its runs do; and how long these are given in any case. */
+const END_RUNS_MS = 12_000;
+const END_RUNS_LEAST_MS = 3000;
+
 class RowJob {
   readonly #input: EnrichCsvInput;
   readonly #again: AnotherRun;
@@ -211,6 +215,7 @@ class RowJob {
 
   /** What is in flight lands; what runs on at the service for rows that nobody wants any more is ended. */
   async #endRuns(): Promise<void> {
+    const cancelledAt = Date.now();
     await condition(() => this.#running.size === 0);
     const state = this.#state;
     if (!state || this.#handedOver || !canBeEnded(state.staged.operation)) return;
@@ -218,13 +223,18 @@ class RowJob {
     this.#message = 'cancelled: the runs that go on at the service are being ended';
     this.#show();
     try {
-      const { runs } = await endRuns({
+      const { runs, left = 0 } = await endRuns({
         staged,
         slices: this.#queue.ranges,
         resumedAt,
         ...(freshness ? { freshness } : {}),
+        // Requests in flight have had their time to land already.
+        withinMs: Math.max(END_RUNS_LEAST_MS, END_RUNS_MS - (Date.now() - cancelledAt)),
       });
-      this.#message = `cancelled, and with it ${runs} runs at the service`;
+      this.#message =
+        left === 0
+          ? `cancelled, and with it ${runs} runs at the service`
+          : `cancelled, and with it ${runs} runs at the service; ${left} more did not end and are left running: see agent list`;
     } catch (error) {
       this.#message = `cancelled, but not all runs at the service could be ended (${messageOf(error)}): see agent list`;
     }
@@ -273,6 +283,7 @@ class RowJob {
           resumedAt: state.resumedAt,
           ...(state.freshness ? { freshness: state.freshness } : {}),
           ...capOf(state),
+          ...(this.#input.maxRunSeconds === undefined ? {} : { maxRunMs: this.#input.maxRunSeconds * 1000 }),
         }),
       );
       const now = this.#state as RowJobState;

@@ -11,6 +11,9 @@ const { agentRun, endAgentRun, deleteAgentRun } = proxyActivities<Activities>(sl
 /** Efforts that can be stopped with their output kept (public facts 8.3). */
 const stoppable = ['max', 'ultra'];
 
+/** How long a cancelled workflow waits for its run to end; the run is left running then. */
+const END_MS = 12_000;
+
 /**
  * `runAgent`: one agent run, from its start to its result (interface sections 2.5, 3.1, 4.7). The same request is started once,
  * however often it is asked for: a later workflow takes over the run that goes on, or answers with what landed. Whatever status
@@ -25,9 +28,9 @@ export async function runAgent(request: AgentRequest, options: RunAgentOptions =
   const step = { request, call, askedAt: workflowInfo().startTime.getTime() };
   const most = maxDurationSeconds === undefined ? {} : { untilAgeMs: maxDurationSeconds * 1000 };
   const view = new RunView('Agent run');
-  const end = async (how: 'cancel' | 'stop') => {
+  const end = async (how: 'cancel' | 'stop', within: { readonly sliceMs?: number } = {}) => {
     view.is('ending');
-    const ended = await endAgentRun({ ...step, how });
+    const ended = await endAgentRun({ ...step, how, ...within });
     view.is('done');
     return ended;
   };
@@ -45,8 +48,8 @@ export async function runAgent(request: AgentRequest, options: RunAgentOptions =
   } catch (error) {
     if (!isCancellation(error)) throw asWorkflowFailure(error);
     return CancellationScope.nonCancellable(async () => {
-      const ended = await end('cancel');
-      // Nothing was started.
+      const ended = await end('cancel', { sliceMs: END_MS });
+      // Nothing was started, or it does not end.
       if (ended === null) throw error;
       return finished(ended);
     });

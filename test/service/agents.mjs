@@ -12,6 +12,8 @@ export function agentRuns(
     seed = 1,
     echoesMetadata = true,
     endsAs = 'completed',
+    /** Takes a cancel or stop, and lets the run go on all the same. */
+    keepsRunning = false,
     costDollars = 0.25,
     /** How far this clock is from the caller's; null: it tells no times. */
     clockMs = 0,
@@ -93,7 +95,7 @@ export function agentRuns(
   function end({ ids: [id, action] }) {
     const run = known(id);
     const now = performance.now();
-    if (!isOver(run, now)) {
+    if (!keepsRunning && !isOver(run, now)) {
       const how = action === 'stop' ? { stopReason: 'stopped' } : { status: 'cancelled', stopReason: 'cancelled' };
       Object.assign(run, how, { endsAt: now });
     }

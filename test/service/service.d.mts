@@ -47,6 +47,8 @@ export interface AgentOptions {
   readonly echoesMetadata?: boolean;
   /** Status that runs end with. */
   readonly endsAs?: string;
+  /** Takes a cancel or stop, and lets the run go on all the same. */
+  readonly keepsRunning?: boolean;
   readonly costDollars?: number;
   /** How far the service's clock is from this one, in ms; null: it tells no times. */
   readonly clockMs?: number | null;

@@ -45,6 +45,7 @@ export function summaryText(ending: Ending): string {
     ...statusLines(summary),
     ...tags.map(([tag, rows]) => `    ${count(rows).padStart(9)}  ${printable(tag)}`),
     ...badRowLines(ending.badRows, warehouse.invalid),
+    ...overdueLines(warehouse.tags.RUN_OVERDUE ?? 0),
     ending.ran ? moneyLine(summary) : `Bought in all: ${dollars(summary.totalCostMicros)}.`,
     ...(bill === null ? [] : [billLine(summary, bill)]),
     ...unknownLines(summary.unknownOutcomes, ending.unknown),
@@ -54,6 +55,13 @@ export function summaryText(ending: Ending): string {
       .join(', ')}`,
     ...restLines(ending),
   ].join('\n');
+}
+
+function overdueLines(rows: number): string[] {
+  if (rows === 0) return [];
+  return [
+    `Left running past --max-run-time: the runs of ${some(rows, 'row')}, named in error_message. The same command with --retry-failed follows them again and buys none twice.`,
+  ];
 }
 
 function restLines({ plan }: Ending): string[] {

@@ -72,6 +72,7 @@ async function world(script: Script = {}, of?: Setting) {
         s.order(send, { units: names.map(unit), unitsPerRequest: 1, timeoutMs: 1, slow, ...changes }),
         { ...s.control, ...control },
       ),
+    withMaxRun: (maxRunMs: number): Partial<Order> => ({ slow: { ...slow, maxRunMs } }),
     totals: () => s.journal.totals('job/'),
     record: async (name: string) => {
       const { key } = unit(name);
@@ -108,6 +109,29 @@ describe('a unit that runs on after its start', () => {
     expect(await heir.buy(['a'], {}, { stop: signal })).toMatchObject({ complete: true, bought: 1, costMicros: 700 });
     expect(heir.course).toEqual(['name run 1', 'follow run 1', 'free']);
     expect(heir.followed).toEqual(stopped.followed);
+    expect(await heir.totals()).toMatchObject({ openMicros: 0, costMicros: 700, requests: 1 });
+  });
+
+  it('ends as RUN_OVERDUE when it takes too long, and whoever asks for it again takes the same run over', async () => {
+    const goesOn = (_: Unit, __: RunFacts, ___: number, signal: AbortSignal) =>
+      new Promise<Bought>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+    const { key } = unit('a');
+    const first = await world({ follow: goesOn });
+    const told: (string | null)[] = [];
+    const progress = ({ waitingFor }: { waitingFor: string | null }) => told.push(waitingFor);
+    const receipt = await first.buy(['a'], first.withMaxRun(1), { progress });
+    expect(receipt).toMatchObject({ complete: true, bought: 0, failed: 1, unknownOutcomes: 0, leftRunning: 0 });
+    expect(first.course).toEqual(['take', 'start a', 'name run 1', 'follow run 1']);
+    const record = (await first.journal.read([key])).get(key);
+    expect(record).toMatchObject({ status: 'error', error_tag: 'RUN_OVERDUE' });
+    expect(JSON.stringify(record?.result)).toContain('run 1 has not ended');
+    expect(await first.totals()).toMatchObject({ openMicros: 1000, unknown: [] });
+
+    const retry = { retryTags: ['RUN_OVERDUE'], retryBefore: Date.now() + 1 };
+    const heir = await world({}, first);
+    expect(await heir.buy(['a'], { ...heir.withMaxRun(60_000), freshness: retry })).toMatchObject({ bought: 1 });
+    expect(heir.course).toEqual(['name run 1', 'follow run 1', 'free']);
+    expect((await first.journal.read([key])).get(key)).toMatchObject({ status: 'success' });
     expect(await heir.totals()).toMatchObject({ openMicros: 0, costMicros: 700, requests: 1 });
   });
 

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { AgentRowsInput } from '../../../src/core/agent-rows.js';
-import { type JobSummary, signalNames, workflowNames } from '../../../src/core/job.js';
+import { type JobProgress, type JobSummary, queryNames, signalNames, workflowNames } from '../../../src/core/job.js';
 import { type AgentOptions, startService } from '../../service/service.mjs';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';
@@ -34,11 +34,11 @@ async function setting(options: AgentOptions = {}) {
   return {
     service,
     folder,
-    start: () =>
+    start: (more: Partial<AgentRowsInput> = {}) =>
       temporal.client.workflow.start(workflowNames.runAgentRows, {
         workflowId: `rows-${folder.dir}`,
         taskQueue: config.taskQueue,
-        args: [input],
+        args: [{ ...input, ...more }],
       }),
     running: (number: number) => expect.poll(() => service.agents.inProgress(), soon).toBe(number),
     totals: () => host.parts.deps.journal.totals(''),
@@ -85,6 +85,23 @@ describe('cancelling a job of agent rows', () => {
     expect(await totals()).toMatchObject({ openMicros: 0, unknown: [] });
   }, 90_000);
 
+  it('ends within 15 s though no run of it ends, and the same job started again follows them', async () => {
+    const { service, start, running, totals, endAll } = await setting({ keepsRunning: true });
+    const handle = await start();
+    await running(ROWS);
+    const since = performance.now();
+    await handle.cancel();
+    await expect(handle.result()).rejects.toMatchObject(cancelled);
+    expect(performance.now() - since).toBeLessThan(15_000);
+    const { message } = await handle.query<JobProgress>(queryNames.progress);
+    expect(message).toContain(`${ROWS} more did not end and are left running`);
+    expect(await totals()).toMatchObject({ requests: 0, openMicros: ROWS * 25_000, unknown: [] });
+    const again = await start();
+    endAll();
+    expect((await again.result()) as JobSummary).toMatchObject({ phase: 'done', unknownOutcomes: 0 });
+    expect(service.agents.starts).toHaveLength(ROWS);
+  }, 90_000);
+
   it('leaves the runs to the run of the job that takes its place', async () => {
     const { service, start, running, endAll } = await setting();
     const handle = await start();
@@ -97,5 +114,28 @@ describe('cancelling a job of agent rows', () => {
     endAll();
     expect((await again.result()) as JobSummary).toMatchObject({ phase: 'done' });
     expect(service.agents.starts).toHaveLength(ROWS);
+  }, 90_000);
+});
+
+describe('a job of agent rows whose runs take longer than --max-run-time', () => {
+  it('leaves them running, fails their rows as RUN_OVERDUE, and follows the same runs with --retry-failed', async () => {
+    const { service, folder, start, totals, endAll } = await setting();
+    const first = (await (await start({ maxRunSeconds: 2 })).result()) as JobSummary;
+    expect(first).toMatchObject({
+      phase: 'done',
+      unknownOutcomes: 0,
+      warehouse: { error: ROWS, tags: { RUN_OVERDUE: ROWS } },
+    });
+    expect(service.agents.inProgress()).toBe(ROWS);
+    const messages = await folder.query<{ error_message: string }>(
+      'SELECT error_message FROM enriched_rows ORDER BY row_number',
+    );
+    expect(messages[0]?.error_message).toMatch(/^the run agent_run_\d+ has not ended after 0 min and is left running/);
+    expect(await totals()).toMatchObject({ openMicros: ROWS * 25_000 });
+    endAll();
+    const again = (await (await start({ maxRunSeconds: 60, retryFailed: true })).result()) as JobSummary;
+    expect(again).toMatchObject({ phase: 'done', requests: ROWS, warehouse: { success: ROWS } });
+    expect(service.agents.starts).toHaveLength(ROWS);
+    expect(await totals()).toMatchObject({ openMicros: 0, costMicros: ROWS * 250_000 });
   }, 90_000);
 });

@@ -201,6 +201,22 @@ export function journalContract(
       expect((await again.claim([keyOf(1)], 'b')).mine).toMatchObject([{ unknowns: 1, lost: { intentId: id } }]);
     });
 
+    it('hands out what runs though its unit was ended as overdue meanwhile, also after a restart', async () => {
+      const { journal, reopen } = await open();
+      const key = keyOf(1);
+      await journal.claim([key], 'a');
+      const id = await journal.intend(intent('a', [1]));
+      await journal.note(id, 'a', { run: 'run-1' });
+      await journal.settle('a', 'job/gen/000000', 'contents', [
+        outcome(1, { status: 'error', errorTag: 'RUN_OVERDUE' }),
+      ]);
+      await journal.release('a');
+      expect(await journal.lookup([key])).toMatchObject([{ errorTag: 'RUN_OVERDUE' }]);
+      expect((await journal.claim([key], 'b')).mine).toMatchObject([{ key, started: { intentId: id } }]);
+      const again = await reopen();
+      expect((await again.claim([key], 'c')).mine).toMatchObject([{ key, started: { intentId: id } }]);
+    });
+
     it('hands out what runs even where an earlier answer of the unit has landed', async () => {
       const { journal, reopen } = await open();
       await buy(journal, 'a', [1]);

@@ -1,0 +1,83 @@
+import { writeFileSync } from 'node:fs';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { startSandbox } from '../../../src/sandbox/index.js';
+import { startService } from '../../service/service.mjs';
+import { startCommand } from '../../support/cli/command.js';
+import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { openTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+afterAll(() => temporal?.teardown());
+
+/** The longest that a command may wait without a word, and what the machine may add. */
+const TOLD_WITHIN_MS = 10_000 + 1500;
+const soon = { timeout: 60_000, interval: 10 };
+
+/** Commands in a folder of their own. */
+function commands(url: string, folder = new Folder()) {
+  const env = {
+    SEARCHFLOW_API_KEY: 'key-of-the-waits',
+    SEARCHFLOW_BASE_URL: url,
+    SEARCHFLOW_STATE_DIR: folder.stateDir,
+    SEARCHFLOW_TASK_QUEUE: folder.dir,
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: temporal.namespace as string,
+    XDG_STATE_HOME: folder.dir,
+  };
+  const run = (...args: string[]) => startCommand(args, { cwd: folder.dir, env });
+  return { folder, run };
+}
+
+it.each([
+  ['that never comes', { kind: 'stall', moment: 'headers', ms: 60_000 }],
+  ['that drips', { kind: 'drip', bytes: 1, everyMs: 200 }],
+] as const)(
+  '[66] an answer %s is shown within 10 s, and for how long it is waited for',
+  async (_, action) => {
+    const sandbox = await startSandbox({ failureRate: 0, faults: [{ when: { nth: 1 }, do: action }] });
+    const { folder, run } = commands(sandbox.url);
+    folder.write(plainRows(10));
+    const command = run('enrich', folder.input, '--into', folder.into);
+    onTestFinished(async () => {
+      command.child.kill('SIGKILL');
+      await command.ended;
+      await sandbox.close();
+      folder.remove();
+    });
+    await expect.poll(() => sandbox.log().length, soon).toBe(1);
+    const since = performance.now();
+    await command.says(/, waiting \d+ s for 1 request$/m);
+    expect(performance.now() - since).toBeLessThan(TOLD_WITHIN_MS);
+  },
+  60_000,
+);
+
+it('[66] agent runs that go on after their cancel are shown within 10 s, and end no command later than 15 s after it', async () => {
+  const endless = { durationMs: { min: 600_000, max: 600_000 }, keepsRunning: true };
+  const service = await startService({ agents: endless });
+  const { folder, run } = commands(service.url);
+  writeFileSync(folder.input, 'name\nA\nB\nC\n');
+  const command = run('agent', 'rows', folder.input, '--query', 'CEO of {{name}}', '--effort', 'low', '--yes');
+  onTestFinished(async () => {
+    command.child.kill('SIGKILL');
+    await command.ended;
+    await service.close();
+    folder.remove();
+  });
+  await expect.poll(() => service.agents.inProgress(), soon).toBe(3);
+  const since = performance.now();
+  await command.says(/, waiting \d+ s for \d runs?$/m);
+  expect(performance.now() - since).toBeLessThan(TOLD_WITHIN_MS);
+  const cancel = run('cancel', 'rows');
+  expect([await cancel.ended, cancel.err()]).toEqual([0, expect.any(String)]);
+  const cancelledAt = performance.now();
+  expect([await command.ended, command.err()]).toEqual([
+    6,
+    expect.stringContaining('3 more did not end and are left running: see agent list'),
+  ]);
+  expect(performance.now() - cancelledAt).toBeLessThan(15_000);
+}, 90_000);
