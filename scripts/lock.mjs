@@ -1,4 +1,5 @@
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { inRoot, textOf } from './root.mjs';
 
 const file = inRoot('.set-up-lock');
@@ -10,13 +11,15 @@ const file = inRoot('.set-up-lock');
 export function alone(say, work) {
   let told = false;
   while (!take()) {
-    const holder = Number(textOf(file));
-    if (holder > 0 && !alive(holder)) {
-      rmSync(file, { force: true });
+    const holder = textOf(file);
+    // Given back meanwhile.
+    if (holder === null) continue;
+    if (!isAlive(holder)) {
+      takeAway(holder);
       continue;
     }
-    if (!told && holder > 0) say(`Process ${holder} is setting up this folder; waiting for it …`);
-    told ||= holder > 0;
+    if (!told) say(`Process ${holder.split(' ')[0]} is setting up this folder; waiting for it …`);
+    told = true;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
   }
   try {
@@ -26,11 +29,27 @@ export function alone(say, work) {
   }
 }
 
+/** Puts a lock in its place whole: one that is written in place may be left empty by a kill, and names nobody. */
 function take() {
+  const draft = `${file}.${process.pid}`;
+  const holder = `${process.pid} ${startTime(process.pid) ?? ''}`;
   try {
-    const handle = openSync(file, 'wx');
-    writeSync(handle, String(process.pid));
-    closeSync(handle);
+    writeFileSync(draft, holder);
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if (error.code === 'EEXIST') return false;
+    if (error.code !== 'EPERM' && error.code !== 'ENOTSUP') throw error;
+    return takeInPlace(holder);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** The same on a file system without hard links. */
+function takeInPlace(holder) {
+  try {
+    writeFileSync(file, holder, { flag: 'wx' });
     return true;
   } catch (error) {
     if (error.code === 'EEXIST') return false;
@@ -38,11 +57,46 @@ function take() {
   }
 }
 
-function alive(pid) {
+/** Removes the lock that was seen; another one that has come in its place meanwhile is put back. */
+function takeAway(seen) {
+  const aside = `${file}.${process.pid}.old`;
+  try {
+    renameSync(file, aside);
+    if (readFileSync(aside, 'utf8') !== seen) linkSync(aside, file);
+  } catch (error) {
+    // Somebody else was faster.
+    if (error.code !== 'ENOENT' && error.code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(aside, { force: true });
+  }
+}
+
+/** Whether the very process that a lock names still runs: its number may be another one's by now. */
+function isAlive(holder) {
+  const [number, ...started] = holder.split(' ');
+  const pid = Number(number);
+  if (!(pid > 0)) return false;
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
-    return error.code === 'EPERM';
+    if (error.code !== 'EPERM') return false;
+  }
+  const now = startTime(pid);
+  return now === null || started.join(' ') === now;
+}
+
+/** When a process began, in the system's words; null where that is not told. */
+function startTime(pid) {
+  try {
+    if (process.platform === 'linux') {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+      return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+    }
+    if (process.platform === 'win32') return null;
+    return (
+      execFileSync('/bin/ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', timeout: 5000 }).trim() || null
+    );
+  } catch {
+    return null;
   }
 }

@@ -40,7 +40,7 @@ export async function awaitServer({ address, namespace, withinMs, gone }: Health
     }
     await delay(20);
   }
-  return gone() ?? reason;
+  return gone() ?? `${reason} within ${Math.round(withinMs / 1000)} s`;
 }
 
 async function prepareNamespace(address: string, namespace: string, until: number): Promise<null> {

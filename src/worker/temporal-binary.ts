@@ -9,6 +9,10 @@ import { installTemporal } from './temporal-install.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+const ANSWER_MS = 20_000;
+/** A wait that is longer than this is told. */
+const SAID_AFTER_MS = 5000;
+
 const program = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
 
 export interface TemporalBinary {
@@ -22,6 +26,8 @@ export interface BinaryLookup {
   readonly say: (sentence: string) => void;
   /** The user's cache, which later clones find; by default where the platform keeps caches. */
   readonly cacheDir?: string;
+  /** How long a program may take to say which one it is, in ms; 20 s by default. */
+  readonly answerMs?: number;
   /** Whether it may be installed where it isn't found; true by default. */
   readonly allowDownload?: boolean;
 }
@@ -33,9 +39,9 @@ export interface BinaryLookup {
  */
 export async function findTemporalBinary(lookup: BinaryLookup): Promise<TemporalBinary> {
   const { env, say } = lookup;
-  if (env.TEMPORAL_CLI) return named(resolve(env.TEMPORAL_CLI));
+  if (env.TEMPORAL_CLI) return named(resolve(env.TEMPORAL_CLI), lookup);
   const cache = lookup.cacheDir ?? userCache(env);
-  const found = await firstOf([...pathDirs(env), cache, ...goDirs(env)], say);
+  const found = await firstOf([...pathDirs(env), cache, ...goDirs(env)], lookup);
   if (found !== null) return found;
   const ways = waysOut(cache);
   if (lookup.allowDownload === false) throw new UsageError(`There is no Temporal server on this machine. ${ways}`);
@@ -47,34 +53,62 @@ export async function findTemporalBinary(lookup: BinaryLookup): Promise<Temporal
   }
 }
 
-/** The program at this path if it runs and is Temporal's, else null. It may be anything: no key of ours is in its environment. */
-export async function checkBinary(path: string): Promise<TemporalBinary | null> {
+/**
+ * The program at this path if it runs and is Temporal's, else null. It may be anything: no key of ours is in its environment. Throws
+ * {@link NoAnswer} where it does not answer: it may be stopped, or the machine is busy.
+ */
+export async function checkBinary(
+  path: string,
+  { say = () => undefined, answerMs = ANSWER_MS }: Partial<Pick<BinaryLookup, 'say' | 'answerMs'>> = {},
+): Promise<TemporalBinary | null> {
+  const waiting = setTimeout(() => say(`Waiting for ${path} --version to answer …`), SAID_AFTER_MS);
   try {
     accessSync(path, constants.X_OK);
     if (!statSync(path).isFile()) return null;
     const env = bareEnvironment(process.env);
-    const { stdout } = await promisify(execFile)(path, ['--version'], { env, timeout: 20_000, windowsHide: true });
+    // A stopped process heeds no other signal.
+    const limits = { timeout: answerMs, killSignal: 'SIGKILL', windowsHide: true } as const;
+    const { stdout } = await promisify(execFile)(path, ['--version'], { env, ...limits });
     return /^temporal version/.test(stdout) ? { path, version: stdout.trim() } : null;
-  } catch {
+  } catch (error) {
+    if ((error as { readonly killed?: boolean }).killed) throw new NoAnswer(path, answerMs);
     return null;
+  } finally {
+    clearTimeout(waiting);
   }
 }
 
-async function named(path: string): Promise<TemporalBinary> {
-  const found = await checkBinary(path);
+/** A program that was not given the time to answer: no mistake of whoever named it. */
+class NoAnswer extends Error {
+  constructor(path: string, answerMs: number) {
+    super(
+      `${path} --version did not answer within ${answerMs / 1000} s: it is stopped, or this machine is busy. Run the same command again`,
+    );
+  }
+}
+
+async function named(path: string, lookup: BinaryLookup): Promise<TemporalBinary> {
+  const found = await checkBinary(path, lookup);
   if (found === null)
     throw new UsageError(`TEMPORAL_CLI names ${path}, which is not Temporal's program or does not run.`);
   return found;
 }
 
-async function firstOf(dirs: readonly string[], say: BinaryLookup['say']): Promise<TemporalBinary | null> {
+async function firstOf(dirs: readonly string[], lookup: BinaryLookup): Promise<TemporalBinary | null> {
+  let silent: unknown = null;
   for (const dir of new Set(dirs)) {
     const path = join(dir, program);
     if (!statSync(path, { throwIfNoEntry: false })?.isFile()) continue;
-    const found = await checkBinary(path);
-    if (found !== null) return found;
-    say(`${path} does not run or is not Temporal's program: it is passed by.`);
+    try {
+      const found = await checkBinary(path, lookup);
+      if (found !== null) return found;
+      lookup.say(`${path} does not run or is not Temporal's program: it is passed by.`);
+    } catch (error) {
+      silent ??= error;
+    }
   }
+  // A program that is there and slow is no reason to install another one.
+  if (silent !== null) throw silent;
   return null;
 }
 

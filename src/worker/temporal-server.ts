@@ -12,6 +12,8 @@ const REUSE_WITHIN_MS = 10_000;
 /** One that does not answer will hardly end in order; its database survives a kill. */
 const HUNG_GRACE_MS = 2_000;
 const START_WITHIN_MS = 30_000;
+/** A wait that is longer than this is told. */
+const SAID_AFTER_MS = 5000;
 /** Somebody else may be building the server: minutes, once. */
 const LOCK_WAIT_MS = 30 * 60_000;
 const LINGER_MS = 30_000;
@@ -85,7 +87,11 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
   const found = readRecord(files);
   if (found !== null && isAlive(found.pid, found.startTime)) {
     const gone = () => (isAlive(found.pid, found.startTime) ? null : 'it ended');
-    const wrong = await awaitServer({ address: addressOf(found), namespace, withinMs: REUSE_WITHIN_MS, gone });
+    const wrong = await saying(
+      say,
+      found,
+      awaitServer({ address: addressOf(found), namespace, withinMs: REUSE_WITHIN_MS, gone }),
+    );
     if (wrong === null) {
       databaseIsMade(files);
       keepWatcher(files, lingerMs, env);
@@ -102,7 +108,7 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
     const logged = statSync(files.log, { throwIfNoEntry: false })?.size ?? 0;
     const { record, end } = await startServer(files, { binary, version, port: await freePort(), uiPort }, env);
     const address = addressOf(record);
-    const wrong = await awaitServer({ address, namespace, withinMs: START_WITHIN_MS, gone: end });
+    const wrong = await saying(say, record, awaitServer({ address, namespace, withinMs: START_WITHIN_MS, gone: end }));
     if (wrong === null) {
       databaseIsMade(files);
       return { record, reused: false };
@@ -116,6 +122,23 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
       continue;
     }
     throw new TemporalServerFailed(failure(files, wrong, said));
+  }
+}
+
+/** Tells who is waited for where it takes long. */
+async function saying<T>(
+  say: TemporalServerOptions['say'],
+  { pid }: Pick<ServerRecord, 'pid'>,
+  work: Promise<T>,
+): Promise<T> {
+  const timer = setTimeout(
+    () => say(`Waiting for the embedded Temporal server (PID ${pid}) to answer …`),
+    SAID_AFTER_MS,
+  );
+  try {
+    return await work;
+  } finally {
+    clearTimeout(timer);
   }
 }
 

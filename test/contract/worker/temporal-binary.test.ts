@@ -115,6 +115,14 @@ describe.skipIf(process.platform === 'win32')('looking for the program', () => {
     }
   });
 
+  it('tells a program that does not answer, such as a stopped one, from one that is not Temporal’s', async () => {
+    const stopped = put('#!/bin/sh\nkill -STOP $$\n', 'stopped', 'temporal');
+    const lookup = { env: { ...bare(), TEMPORAL_CLI: stopped }, say, cacheDir: inDir('cache'), answerMs: 300 };
+    const error = await findTemporalBinary(lookup).catch((reason: unknown) => reason);
+    expect(error).not.toBeInstanceOf(UsageError);
+    expect(String(error)).toContain(`${stopped} --version did not answer within 0.3 s`);
+  });
+
   it('passes by what does not run, and says so', async () => {
     const broken = put('#!/bin/sh\nexit 1\n', 'tools', 'temporal');
     const good = put(temporal('good'), 'cache', 'temporal');

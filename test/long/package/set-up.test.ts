@@ -1,5 +1,15 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +29,23 @@ beforeEach(() => {
   writeFileSync(join(clone, 'src', 'index.ts'), 'export const answer: number = 42;\n');
 });
 afterEach(() => rmSync(clone, { recursive: true, force: true }));
+
+/** A process that holds the lock, by its own means, and what it wrote. */
+async function holder() {
+  const script = `import { alone } from './scripts/lock.mjs';
+    alone(() => {}, () => { console.log('held'); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); });`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { cwd: clone, stdio: 'pipe' });
+  await new Promise((held) => child.stdout.once('data', held));
+  return { child, lock: readFileSync(join(clone, '.set-up-lock'), 'utf8') };
+}
+
+async function killedHolder(): Promise<string> {
+  const { child, lock } = await holder();
+  const ended = new Promise((gone) => child.once('exit', gone));
+  child.kill('SIGKILL');
+  await ended;
+  return lock;
+}
 
 const setUp = () => spawnSync(process.execPath, [join(clone, 'scripts', 'set-up.mjs')], { encoding: 'utf8' });
 const built = () => readFileSync(join(clone, 'dist', 'index.js'), 'utf8');
@@ -72,8 +99,30 @@ describe('set-up', () => {
 
   it('passes over the lock of a process that is gone', () => {
     const { pid } = spawnSync(process.execPath, ['-e', '']);
-    writeFileSync(join(clone, '.set-up-lock'), String(pid));
-    expect(setUp().status).toBe(0);
+    writeFileSync(join(clone, '.set-up-lock'), `${pid} 1`);
+    expect(setUp()).toMatchObject({ status: 0, stderr: expect.not.stringContaining('waiting') });
+  });
+
+  it.each([
+    ['empty, as a kill leaves it', () => ''],
+    ['of another process that has its number now', () => `${process.pid} 1`],
+    ['of a process killed while it held it', killedHolder],
+  ])('takes over a lock that is %s', async (_, content) => {
+    writeFileSync(join(clone, '.set-up-lock'), await content());
+    expect(setUp()).toMatchObject({ status: 0, stderr: expect.stringMatching(/^Building …\nBuilt/) });
+    expect(readdirSync(clone).filter((name) => name.startsWith('.set-up-lock'))).toEqual([]);
+  });
+
+  it('waits for a living process, and says so', async () => {
+    const { child, lock } = await holder();
+    const waiting = spawn(process.execPath, [join(clone, 'scripts', 'set-up.mjs')], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const said = new Promise<string>((tell) => waiting.stderr.setEncoding('utf8').on('data', tell));
+    expect(await said).toContain(`Process ${child.pid} is setting up this folder; waiting for it`);
+    expect(readFileSync(join(clone, '.set-up-lock'), 'utf8')).toBe(lock);
+    child.kill('SIGKILL');
+    expect(await new Promise((tell) => waiting.once('exit', tell))).toBe(0);
   });
 });
 
