@@ -222,7 +222,7 @@ class Run {
 
   /** Reports progress, and ends the run where all that is left waits too long to sit through. */
   async #tick(): Promise<void> {
-    const { blockedUntil, blockReason } = await this.#deps.limiter.view();
+    const { blockedUntil, blockReason, heldBy = null } = await this.#deps.limiter.view();
     const blockMs = blockedUntil === null ? 0 : blockedUntil - Date.now();
     let hold = Math.max(blockMs, this.#deps.health.holdMs);
     let why = blockMs > 0 ? blockReason : hold > 0 ? 'the service to recover' : null;
@@ -235,7 +235,7 @@ class Run {
     }
     const { landed, failed, costMicros, sending, running, queueing } = this.#tally;
     const long = this.#tally.longWait(Date.now());
-    const waitingFor = hold > 0 ? why : (this.#shared.purse.waitingFor ?? (queueing > 0 ? FULL : long));
+    const waitingFor = hold > 0 ? why : (heldBy ?? this.#shared.purse.waitingFor ?? (queueing > 0 ? FULL : long));
     this.#control.progress?.({ landed, failed, costMicros, running, waitingFor });
     if (hold > this.#control.yieldAfterMs && sending === 0 && !this.#stop.aborted) {
       this.#waitMs = hold;

@@ -35,6 +35,8 @@ export interface LimiterView {
   readonly buckets: readonly BucketView[];
   readonly blockedUntil: number | null;
   readonly blockReason: string | null;
+  /** Who has the limit that calls here wait for, in words; absent: nobody else. */
+  readonly heldBy?: string;
   /** Calls that wait for a place, in every process that shares the limit. */
   readonly waiting: number;
 }

@@ -17,23 +17,36 @@ export interface BlockMemory {
  * window, and keeps its block where `memory` says.
  */
 export class MemoryLimiter extends QueuedLimiter {
+  readonly #meter: MemoryMeter;
+
   constructor(profile: RateProfile, memory: BlockMemory | null = null) {
-    super(new MemoryMeter(profile, memory));
+    const meter = new MemoryMeter(profile, memory);
+    super(meter);
+    this.#meter = meter;
+  }
+
+  /** Takes the last second for used, and the block as it was kept: another process had the limit. */
+  refill(): void {
+    this.#meter.refill();
   }
 }
 
 class MemoryMeter implements Meter {
   readonly profile: RateProfile;
   readonly #memory: BlockMemory | null;
-  readonly #states: ReadonlyMap<RateBucket, BucketState>;
+  #states: ReadonlyMap<RateBucket, BucketState> = new Map();
   #block: Block | null = null;
 
   constructor(profile: RateProfile, memory: BlockMemory | null) {
     this.profile = profile;
     this.#memory = memory;
+    this.refill();
+  }
+
+  refill(): void {
     const now = performance.now();
-    this.#states = new Map(profile.buckets.map((bucket) => [bucket, newBucket(limitOf(bucket), now)]));
-    const kept = memory?.load();
+    this.#states = new Map(this.profile.buckets.map((bucket) => [bucket, newBucket(limitOf(bucket), now)]));
+    const kept = this.#memory?.load();
     if (kept && kept.until > Date.now()) this.#block = { until: now + kept.until - Date.now(), reason: kept.reason };
   }
 

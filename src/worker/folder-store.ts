@@ -5,9 +5,10 @@ import { FileJournal, type FileJournalOptions } from '../store/file-journal.js';
 import { MemoryLimiter } from '../store/memory-limiter.js';
 import { MemorySlots } from '../store/memory-slots.js';
 import { damageText } from '../store/mend-book.js';
+import { ReservedLimiter } from '../store/reserved-limiter.js';
 import { FolderJobs } from './folder-jobs.js';
 import { folderStages } from './folder-stages.js';
-import { blockFile, ownLimit } from './limit-owner.js';
+import { blockFile, reserveLimit } from './limit-owner.js';
 import { rateProfileOf } from './rate-setting.js';
 import type { RuntimeConfig } from './runtime-types.js';
 import type { Books, Store, WorkerStore } from './store.js';
@@ -54,17 +55,18 @@ export class FolderStore implements Store {
     try {
       // Every sandbox is a service of its own: there is no team to share a limit with.
       const teams = this.#config.origin !== 'sandbox';
-      const owned = teams ? ownLimit(this.#config) : null;
-      if (owned) releases.push(() => owned.release());
       // The reading journal's index is not needed beside the writing one's.
       this.#reading = null;
       const journal = await this.#openJournal({ writes: true });
-      const limiter = new MemoryLimiter(rateProfileOf(this.#config), teams ? blockFile(this.#config) : null);
+      const own = new MemoryLimiter(rateProfileOf(this.#config), teams ? blockFile(this.#config) : null);
+      const reservation = teams ? reserveLimit(this.#config) : null;
+      const limiter = reservation === null ? own : new ReservedLimiter(own, reservation, this.#config.say);
       const slots = new MemorySlots(this.#config.agentSlots);
       this.#working = {
         journal,
         limiter,
         slots,
+        reservation,
         close: async () => {
           this.#working = null;
           await limiter.close();

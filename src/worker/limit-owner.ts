@@ -1,36 +1,101 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../files/make-folder.js';
+import { ownIdentity } from '../files/process-identity.js';
 import { lockHolder, tryLock } from '../files/process-lock.js';
 import { writeDurably } from '../files/write-durably.js';
 import type { BlockMemory } from '../store/memory-limiter.js';
-import { type RuntimeConfig, UsageError } from './runtime-types.js';
+import type { Reservation } from '../store/reserved-limiter.js';
+import type { RuntimeConfig } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 import { teamOf } from './team.js';
 
 type Whose = Pick<RuntimeConfig, 'userStateDir' | 'origin' | 'team' | 'apiKey' | 'rateIsShare'>;
 
-/** This process's right to a team's limit. */
-export interface LimitOwner {
-  release(): void;
-}
+/** Takes the limit for workers on other machines, too; answers with the way to give it back, or with who has it. */
+export type TakeElsewhere = () => Promise<(() => Promise<void>) | { readonly heldBy: string }>;
 
 /**
- * Takes the limit of a team for this process. Where another process of this user holds it, the second is told who does, unless it
- * was given a share of the limit by `--qps`.
+ * The limit of a team, which the processes of one user on a machine have one at a time, each while it sends; through Temporal those of
+ * other machines, too. Null where this process has a share of its own.
  */
-export function ownLimit(whose: Whose): LimitOwner {
-  const lockPath = `${limitPath(whose)}.lock`;
-  const lock = tryLock(lockPath);
-  if (!lock && !whose.rateIsShare) {
-    const pid = lockHolder(lockPath)?.pid;
-    throw new UsageError(
-      `Another process${pid === undefined ? '' : ` (PID ${pid})`} of yours already uses this key's whole rate limit at ` +
-        `${whose.origin}, in another folder. Wait for it, give each process its share with --qps, or let both share a ` +
-        'PostgreSQL (SEARCHFLOW_STORE=postgres://…)',
+export function reserveLimit(whose: Whose): LimitReservation | null {
+  return whose.rateIsShare ? null : new LimitReservation(whose);
+}
+
+/** Temporal is asked so often whether the limit is free there. */
+const ELSEWHERE_EVERY_MS = 2000;
+
+export class LimitReservation implements Reservation {
+  readonly #whose: Whose;
+  readonly #path: string;
+  readonly #me = JSON.stringify(ownIdentity());
+  #elsewhere: TakeElsewhere | null = null;
+  #askElsewhereAt = 0;
+  #heldElsewhere = '';
+  #releases: (() => Promise<void> | void)[] = [];
+
+  constructor(whose: Whose) {
+    this.#whose = whose;
+    this.#path = limitPath(whose);
+  }
+
+  /** From now on the limit is taken there as well; null: no longer, and what was taken there is given back. */
+  async alsoTake(elsewhere: TakeElsewhere | null): Promise<void> {
+    this.#elsewhere = elsewhere;
+    if (elsewhere === null) await this.release();
+  }
+
+  async take() {
+    const now = performance.now();
+    if (now < this.#askElsewhereAt) return { heldBy: this.#heldElsewhere };
+    const lock = tryLock(this.#lockPath);
+    if (!lock) return { heldBy: this.#who(lockHolder(this.#lockPath)?.pid) };
+    try {
+      const taken = (await this.#elsewhere?.()) ?? null;
+      if (taken !== null && 'heldBy' in taken) {
+        lock.release();
+        this.#askElsewhereAt = performance.now() + ELSEWHERE_EVERY_MS;
+        this.#heldElsewhere = taken.heldBy;
+        return taken;
+      }
+      this.#releases = [() => lock.release(), ...(taken === null ? [] : [taken])];
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+    const usedByOthers = this.#elsewhere !== null || this.#lastUser() !== this.#me;
+    writeFileSync(this.#lastPath, this.#me, { mode: 0o600 });
+    return { usedByOthers };
+  }
+
+  async release(): Promise<void> {
+    // The lock last: whoever has it asks Temporal next.
+    for (const release of this.#releases.splice(0).reverse()) await release();
+  }
+
+  get #lockPath(): string {
+    return `${this.#path}.lock`;
+  }
+
+  get #lastPath(): string {
+    return `${this.#path}.last.json`;
+  }
+
+  #lastUser(): string | null {
+    try {
+      return readFileSync(this.#lastPath, 'utf8');
+    } catch {
+      return null;
+    }
+  }
+
+  #who(pid: number | undefined): string {
+    return (
+      `the rate limit of this key at ${this.#whose.origin}: another process of yours${pid === undefined ? '' : ` (PID ${pid})`} sends ` +
+      'with it from another folder. --qps gives each its share; SEARCHFLOW_STORE=postgres://… lets both share one'
     );
   }
-  return { release: () => lock?.release() };
 }
 
 /** A team's block, which outlives the process that met it. */

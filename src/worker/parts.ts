@@ -10,6 +10,7 @@ import { FileSecrets } from '../store/file-secrets.js';
 import { MemorySlots } from '../store/memory-slots.js';
 import { noteState, refuseOtherUse } from './find-job.js';
 import { noteWalk } from './find-walk.js';
+import type { LimitReservation } from './limit-owner.js';
 import { metered } from './metrics.js';
 import { openStore } from './open-store.js';
 import { freshnessOf } from './plan.js';
@@ -28,6 +29,7 @@ export interface Parts {
   readonly deps: ActivityDeps;
   readonly transport: Transport;
   readonly inFlight: InFlight;
+  readonly reservation: LimitReservation | null;
   close(): Promise<void>;
 }
 
@@ -41,8 +43,7 @@ export function openTransport(config: RuntimeConfig): Transport {
 }
 
 /**
- * The parts of a worker with a store of its own. Throws `UsageError` where another worker has the folder, or the team's limit in
- * another one.
+ * The parts of a worker with a store of its own. Throws `UsageError` where another worker has the folder.
  */
 export async function openParts(config: RuntimeConfig): Promise<Parts & { readonly store: Store }> {
   const store = await openStore(config);
@@ -136,6 +137,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     deps,
     transport,
     inFlight,
+    reservation: held.reservation ?? null,
     close: async () => {
       close();
       await transport.close();

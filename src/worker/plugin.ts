@@ -18,8 +18,8 @@ import { DEFAULT_BASE_URL } from '../core/service.js';
 import { whyNotOwn } from '../files/make-folder.js';
 import { DEFAULT_KEEP_LANDING_MS } from './config.js';
 import { HiddenWorkflows } from './hidden-workflows.js';
-import { openParts } from './parts.js';
-import { placesOf, takePlaces } from './presence.js';
+import { openParts, type Parts } from './parts.js';
+import { limitAmongWorkers, placeOf, takePlaces } from './presence.js';
 import { type DatabaseAddress, type RuntimeConfig, UsageError } from './runtime-types.js';
 import type { Store } from './store.js';
 import { databaseWarehouse, storeAddress } from './store-setting.js';
@@ -91,7 +91,7 @@ export class SearchflowPlugin extends SimplePlugin {
       runContext: async (next) => {
         const parts = await openParts(config);
         try {
-          const places = opened.worker && (await ownPlaces(config, parts.store, opened.worker));
+          const places = opened.worker && (await ownPlaces(config, parts, opened.worker));
           try {
             opened.activities = createActivities(parts.deps);
             opened.journal = parts.deps.journal;
@@ -180,7 +180,11 @@ interface Opened {
 }
 
 /** Takes the task queue, and the limit unless it is shared, for this worker; and the work of commands that have died. */
-async function ownPlaces(config: RuntimeConfig, store: Store, { connection, namespace, taskQueue }: WorkerOptions) {
+async function ownPlaces(
+  config: RuntimeConfig,
+  { store, reservation }: Pick<Parts, 'reservation'> & { readonly store: Store },
+  { connection, namespace, taskQueue }: WorkerOptions,
+) {
   const own = connection ?? (await NativeConnection.connect());
   const closing: (() => Promise<void>)[] = connection ? [] : [() => own.close()];
   const leaveAll = async () => {
@@ -188,9 +192,10 @@ async function ownPlaces(config: RuntimeConfig, store: Store, { connection, name
   };
   try {
     const client = new Client({ connection: own, ...(namespace === undefined ? {} : { namespace }) });
-    const places = placesOf({ ...config, taskQueue });
-    const { leave } = await takePlaces(client, taskQueue, places, config.store?.shown ?? null);
+    const { leave } = await takePlaces(client, taskQueue, [placeOf({ taskQueue })], config.store?.shown ?? null);
     closing.push(leave);
+    await reservation?.alsoTake(limitAmongWorkers(client, { ...config, taskQueue }));
+    closing.push(async () => reservation?.alsoTake(null));
     const owners = new WorkOwners(config, store, async () => client);
     closing.push(() => owners.close());
     await owners.settle('worker');

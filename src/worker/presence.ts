@@ -4,6 +4,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { queryNames, workflowNames } from '../core/job.js';
 import type { WorkerHolder } from '../core/presence.js';
 import { isAlive, ownIdentity } from '../files/process-identity.js';
+import type { TakeElsewhere } from './limit-owner.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { grpcCode } from './server-health.js';
 import { sha256 } from './sha256.js';
@@ -23,29 +24,41 @@ export interface Place {
   readonly wayOut: string;
 }
 
-type Whose = Pick<RuntimeConfig, 'taskQueue' | 'origin' | 'team' | 'apiKey' | 'rateIsShare' | 'store'>;
+type Whose = Pick<RuntimeConfig, 'taskQueue' | 'origin' | 'team' | 'apiKey'>;
 
 const share = 'let both share a PostgreSQL (the same SEARCHFLOW_STORE=postgres://…)';
 
 /** Workflow id of the presence on a task queue. */
 const queuePlace = (taskQueue: string) => `searchflow-worker-of-${taskQueue}`;
 
-/** The places of a worker: its task queue, and the team's whole rate limit unless it has a share of it. */
-export function placesOf(config: Whose): readonly Place[] {
-  const { taskQueue, origin, rateIsShare, store } = config;
-  const queue: Place = {
+/** The place of a worker while it runs: its task queue. */
+export function placeOf({ taskQueue }: Pick<Whose, 'taskQueue'>): Place {
+  return {
     id: queuePlace(taskQueue),
     taken: `works on the task queue ${taskQueue}, and two with a journal each would buy the same rows twice`,
     wayOut: `End that one, give this one a queue of its own (SEARCHFLOW_TASK_QUEUE), or ${share}`,
   };
-  if (origin === 'sandbox' || rateIsShare || store) return [queue];
+}
+
+/** Takes the team's whole rate limit among the workers of a Temporal server: the place of a worker while it sends. */
+export function limitAmongWorkers(client: Client, config: Whose): TakeElsewhere {
   const limit: Place = {
     // A hash: the id of a workflow is for everybody to see.
     id: `searchflow-limit-of-${sha256(teamOf(config)).slice(0, 24)}`,
-    taken: `uses the whole rate limit of this key at ${origin}`,
-    wayOut: `Wait for it, give each its share with --qps, or ${share}`,
+    taken: `sends with the whole rate limit of this key at ${config.origin}`,
+    wayOut: `Give each its share with --qps, or ${share}`,
   };
-  return [queue, limit];
+  return async () => {
+    try {
+      const { leave } = await takePlaces(client, config.taskQueue, [limit], null);
+      return () => leave().catch(() => undefined);
+    } catch (error) {
+      if (error instanceof UsageError) return { heldBy: `the rate limit: ${error.message}` };
+      // A server that is away keeps nobody from what this machine agrees on.
+      if (grpcCode(error) !== null) return async () => undefined;
+      throw error;
+    }
+  };
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Limiter, LimiterView } from '../core/limiter.js';
 import type { Slots, SlotsView } from '../core/slots.js';
 import type { Spend } from '../core/spend.js';
 import type { Stages } from '../core/stages.js';
+import type { LimitReservation } from './limit-owner.js';
 
 /** The truth about purchases, and its sums. */
 export type Books = Journal & Spend;
@@ -13,6 +14,8 @@ export interface WorkerStore {
   readonly journal: Books;
   readonly limiter: Limiter;
   readonly slots: Slots;
+  /** Where the limit is not shared by a store: the right to use it, taken while something is to be sent. */
+  readonly reservation?: LimitReservation | null;
   close(): Promise<void>;
 }
 
@@ -24,10 +27,7 @@ export interface Store {
   readonly stages: Stages;
   /** For looking things up and for caps; claims nothing. */
   journal(): Promise<Books>;
-  /**
-   * What a worker holds; null where another process of this folder has the only place. Throws `UsageError` where one of another
-   * folder uses the team's limit.
-   */
+  /** What a worker holds; null where another process of this folder has the only place. */
   work(): Promise<WorkerStore | null>;
   /** The process that has the only place, where known. */
   holder(): number | null;

@@ -1,7 +1,7 @@
 import type { StagedJob } from '../core/job.js';
 import type { JobEntries } from '../core/job-entries.js';
 import { assembleParts, type Parts } from './parts.js';
-import { placesOf, takePlaces } from './presence.js';
+import { limitAmongWorkers, placeOf, takePlaces } from './presence.js';
 import { runWatch, type WatchedRun } from './run-watch.js';
 import type { RuntimeConfig } from './runtime-types.js';
 import type { Store } from './store.js';
@@ -46,7 +46,7 @@ export class WorkerHere {
     return this.#worker?.ended ?? null;
   }
 
-  /** Runs the worker, unless another process has the only place. Throws `UsageError` where one elsewhere has the queue or the limit. */
+  /** Runs the worker, unless another process has the only place. Throws `UsageError` where one elsewhere has the queue. */
   async run(role: Role = 'command', report: ((run: WatchedRun) => void) | null = null): Promise<void> {
     if (this.#worker) return;
     this.#role = role;
@@ -133,15 +133,18 @@ export class WorkerHere {
     const [places, parts] = [this.#places, this.#parts];
     this.#places = null;
     this.#parts = null;
+    await parts?.reservation?.alsoTake(null).catch(() => undefined);
     // Those that are being taken, too: Temporal may have given one already, and would keep it for a worker that never ran.
     await places?.then(({ leave }) => leave()).catch(() => undefined);
     await parts?.close();
   }
 
   async #takePlaces({ client }: Temporal): Promise<void> {
-    const { taskQueue, store } = this.#config;
-    this.#places = takePlaces(client, taskQueue, placesOf(this.#config), store?.shown ?? null);
+    const { taskQueue, store, temporalAddress } = this.#config;
+    this.#places = takePlaces(client, taskQueue, [placeOf(this.#config)], store?.shown ?? null);
     await this.#places;
+    // An embedded server is the folder's own: nobody else asks there.
+    if (temporalAddress !== null) await this.#parts?.reservation?.alsoTake(limitAmongWorkers(client, this.#config));
   }
 
   /** Forgets old bodies of jobs whose every row the warehouse holds: a reload of these is a copy of the file itself. */

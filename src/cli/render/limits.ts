@@ -31,6 +31,7 @@ export function limitsText(limits: Limits): string {
     ['Shared by', whoShares(config)],
     ['Blocked', blockText(limiter, now)],
     ['Waiting', some(limiter.waiting, 'call')],
+    ...(limiter.heldBy === undefined ? [] : ([['Waits for', printable(limiter.heldBy)]] as const)),
     ...(workerElsewhere === null
       ? []
       : ([

@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { flatProfile } from '../../../src/core/rate.js';
+import { Secret } from '../../../src/core/secret.js';
+import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+import { ReservedLimiter } from '../../../src/store/reserved-limiter.js';
+import { reserveLimit } from '../../../src/worker/limit-owner.js';
+import { limiterContract, mostInASecond, pass } from '../../support/store/limiter-contract.js';
+
+limiterContract('ReservedLimiter', async () => {
+  const reservation = { take: async () => ({ usedByOthers: false }), release: async () => undefined };
+  return new ReservedLimiter(new MemoryLimiter(flatProfile(20)), reservation, () => undefined);
+});
+
+describe('the limit of a key that two folders use', () => {
+  function folders() {
+    const userStateDir = mkdtempSync(join(tmpdir(), 'searchflow-limit-'));
+    const said: string[] = [];
+    const whose = { userStateDir, origin: 'https://service.example', apiKey: new Secret('key'), rateIsShare: false };
+    const open = () => {
+      const reservation = reserveLimit(whose);
+      if (!reservation) throw new Error('no reservation');
+      const limiter = new ReservedLimiter(new MemoryLimiter(flatProfile(20)), reservation, (text) => said.push(text));
+      return Object.assign(limiter, { reservation });
+    };
+    const [a, b] = [open(), open()];
+    onTestFinished(async () => {
+      await a.close();
+      await b.close();
+      rmSync(userStateDir, { recursive: true });
+    });
+    return { a, b, said };
+  }
+
+  it('is free for the other while one sends nothing, and both together keep to it', async () => {
+    const { a, b, said } = folders();
+    const starts: number[] = [];
+    for (const one of [a, b, a]) for (let n = 0; n < 10; n++) starts.push(await pass(one));
+    expect(mostInASecond(starts.map((at) => ({ at, weight: 1 })))).toBeLessThanOrEqual(20);
+    expect(said.every((text) => text.includes('sends with it from another folder'))).toBe(true);
+  }, 30_000);
+
+  it('is waited for while the other sends, which is told, and whoever gives up waits no longer', async () => {
+    const { a, b, said } = folders();
+    const sending = setInterval(() => void pass(a), 300);
+    onTestFinished(() => clearInterval(sending));
+    await pass(a);
+    const first = pass(b);
+    const stop = new AbortController();
+    const second = b.acquire({ rateClass: 'default', weight: 1 }, stop.signal);
+    await expect.poll(() => said, { timeout: 10_000 }).toHaveLength(1);
+    expect(said[0]).toMatch(
+      new RegExp(
+        `^Waiting for the rate limit of this key at https://service.example: .* \\(PID ${process.pid}\\) sends`,
+      ),
+    );
+    expect(await b.view()).toMatchObject({ heldBy: expect.stringContaining('--qps gives each its share') });
+    stop.abort(new Error('given up'));
+    await expect(second).rejects.toThrow('given up');
+    clearInterval(sending);
+    await first;
+    expect(await b.view()).not.toHaveProperty('heldBy');
+  }, 30_000);
+
+  it('is taken among the workers of other machines too, or not at all', async () => {
+    const { a, b } = folders();
+    let taken = 0;
+    await a.reservation.alsoTake(async () => (taken++ === 0 ? { heldBy: 'another machine' } : async () => undefined));
+    const passing = pass(a);
+    await expect.poll(async () => (await a.view()).heldBy).toBe('another machine');
+    // Nothing is held here meanwhile.
+    await pass(b);
+    await passing;
+    expect(taken).toBe(2);
+  }, 30_000);
+});
