@@ -113,15 +113,16 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
       databaseIsMade(files);
       return { record, reused: false };
     }
+    const hasEnded = end() !== null;
     await endProcess(record, HUNG_GRACE_MS);
     removeRecord(files);
     const said = lastWords(files.log, logged);
     // Somebody took the port between our look and the server's start, or killed it: the next try may have better luck.
-    if (end() !== null && !isDamage(said) && attempt < ATTEMPTS) {
+    if (hasEnded && !isDamage(said) && attempt < ATTEMPTS) {
       say(`The Temporal server is started once more: ${said === '' ? wrong : `${wrong} (${said})`}.`);
       continue;
     }
-    throw new TemporalServerFailed(failure(files, wrong, said));
+    throw new TemporalServerFailed(hasEnded || said !== '' ? failure(files, wrong, said) : silence(files, wrong));
   }
 }
 
@@ -151,6 +152,14 @@ function databaseIsMade(files: ServerFiles): void {
 const addressOf = (record: ServerRecord) => `127.0.0.1:${record.port}`;
 
 const isDamage = (said: string) => /not a database|malformed|corrupt|disk image|no such table/i.test(said);
+
+/** Of a server that neither answered nor ended. */
+function silence(files: ServerFiles, wrong: string): string {
+  return (
+    `The embedded Temporal server did not start: ${wrong}, and it said nothing (log: ${files.log}). It was stopped, or this machine is ` +
+    'busy. Run the same command again.'
+  );
+}
 
 function failure(files: ServerFiles, wrong: string, said: string): string {
   const damaged = isDamage(said);

@@ -121,6 +121,23 @@ it('31: a server that is killed while it starts is started once more', async () 
   expect(users.said.join()).toMatch(/started once more: it was ended by SIGKILL/);
 });
 
+it('a server that is stopped while it starts is told within 10 s, and then that it did not answer', async () => {
+  const begun = performance.now();
+  const starting = users.here(LONG).catch((error: unknown) => error);
+  await vi.waitUntil(() => readRecord(files()) !== null, { timeout: 20_000, interval: 1 });
+  const { pid } = readRecord(files()) as { pid: number };
+  process.kill(pid, 'SIGSTOP');
+  await vi.waitUntil(() => users.said.length > 0, { timeout: 10_000 });
+  expect(performance.now() - begun).toBeLessThan(10_000);
+  expect(users.said).toEqual([`Waiting for the embedded Temporal server (PID ${pid}) to answer …`]);
+  const failed = await starting;
+  expect(failed).toBeInstanceOf(TemporalServerFailed);
+  expect((failed as Error).message).toMatch(
+    /did not start: no answer at \S+ within 30 s.*Run the same command again\.$/,
+  );
+  expect(isAlive(pid, null)).toBe(false);
+}, 60_000);
+
 it('a server that lost its watcher gets a new one from the next command', async () => {
   const first = await users.here(400);
   const watcher = users.watcherPid() as number;
