@@ -12,6 +12,13 @@ import {
 /** Whoever waits for longer wants to know for what. */
 const LONG_MS = 6000;
 
+/** Those among things that began at these moments (Unix ms) that take long, in words; null where none does. */
+export function longWaitFor(begun: readonly { readonly at: number }[], what: string, now: number): string | null {
+  const long = begun.map(({ at }) => now - at).filter((ms) => ms >= LONG_MS);
+  const seconds = Math.round(Math.max(0, ...long) / 1000);
+  return long.length === 0 ? null : `waiting ${seconds} s for ${long.length} ${what}${long.length === 1 ? '' : 's'}`;
+}
+
 /** What a purchase has come to so far. */
 export class Tally {
   /** Units that ended, by this purchase or before it. */
@@ -49,14 +56,7 @@ export class Tally {
 
   /** What takes long among requests and runs, in words; null where nothing does. */
   longWait(now: number): string | null {
-    const told = (begun: ReadonlySet<{ readonly at: number }>, what: string) => {
-      const long = [...begun].map(({ at }) => now - at).filter((ms) => ms >= LONG_MS);
-      const seconds = Math.round(Math.max(0, ...long) / 1000);
-      return long.length === 0
-        ? null
-        : `waiting ${seconds} s for ${long.length} ${what}${long.length === 1 ? '' : 's'}`;
-    };
-    return told(this.requestsSent, 'request') ?? told(this.runs, 'run');
+    return longWaitFor([...this.requestsSent], 'request', now) ?? longWaitFor([...this.runs], 'run', now);
   }
 
   /**

@@ -8,6 +8,7 @@ import { MAX_BLOCK_MS } from '../core/rate.js';
 import { isApiError } from './failure.js';
 import { MAX_UNRECOGNIZED, ServiceUnrecognized } from './service-health.js';
 import { YIELD_AFTER_MS } from './stopping.js';
+import { longWaitFor } from './tally.js';
 import { turnOrYield } from './turn-or-yield.js';
 import type { WalkDeps } from './walk-deps.js';
 
@@ -33,8 +34,11 @@ export async function fetchPage(deps: WalkDeps, query: EventFilter, options: Pag
     // Who gets a turn within a second need not look.
     await turnOrYield(limiter, draw, { ...options, first: false });
     options.waits(null);
+    const asked = { at: Date.now() };
+    const watch = setInterval(() => options.waits(longWaitFor([asked], 'request', Date.now())), 1000);
     try {
-      const page = await transport.sendRawList(listEventsEndpoint, query, options);
+      const page = await transport.sendRawList(listEventsEndpoint, query, options).finally(() => clearInterval(watch));
+      options.waits(null);
       if (page.queued) limiter.queued(draw);
       return page;
     } catch (error) {
@@ -45,12 +49,12 @@ export async function fetchPage(deps: WalkDeps, query: EventFilter, options: Pag
       const random = Math.random();
       // What is counted here must not be handed to Temporal in between.
       const most = facts.unrecognized ? YIELD_AFTER_MS / 2 : 60_000;
-      const asked =
+      const restMs =
         facts.retryAfterMs ?? (verdict.blocks ? blockMs(attempt, random) : backoffMs(attempt, 100, most, random));
-      if (verdict.blocks) await limiter.block(Math.min(asked, MAX_BLOCK_MS), message, draw);
-      if (asked > YIELD_AFTER_MS) throw error;
+      if (verdict.blocks) await limiter.block(Math.min(restMs, MAX_BLOCK_MS), message, draw);
+      if (restMs > YIELD_AFTER_MS) throw error;
       options.waits(message);
-      if (!verdict.blocks) await delay(asked, undefined, { signal: options.signal });
+      if (!verdict.blocks) await delay(restMs, undefined, { signal: options.signal });
     }
   }
 }

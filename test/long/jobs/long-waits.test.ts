@@ -81,3 +81,21 @@ it('[66] agent runs that go on after their cancel are shown within 10 s, and end
   ]);
   expect(performance.now() - cancelledAt).toBeLessThan(15_000);
 }, 90_000);
+
+it('a list of events that never comes is shown within 10 s, and for how long it is waited for', async () => {
+  // The first answer tells the service's time.
+  const stalls = { when: { nth: 2 }, do: { kind: 'stall', moment: 'headers', ms: 60_000 } } as const;
+  const sandbox = await startSandbox({ faults: [stalls] });
+  const { folder, run } = commands(sandbox.url);
+  const command = run('events', 'sync', '--into', folder.into);
+  onTestFinished(async () => {
+    command.child.kill('SIGKILL');
+    await command.ended;
+    await sandbox.close();
+    folder.remove();
+  });
+  await expect.poll(() => sandbox.log().length, soon).toBe(2);
+  const since = performance.now();
+  await command.says(/, waiting \d+ s for 1 request$/m);
+  expect(performance.now() - since).toBeLessThan(TOLD_WITHIN_MS);
+}, 60_000);
