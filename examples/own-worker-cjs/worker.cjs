@@ -17,6 +17,9 @@ async function main() {
           baseUrl: process.env.SEARCHFLOW_BASE_URL,
           stateDir: '.searchflow',
           store: process.env.SEARCHFLOW_STORE,
+          // Files and databases that inputs of workflows may name. Default: those below the working folder, and no database.
+          paths: process.env.SEARCHFLOW_PATHS?.split(':'),
+          hosts: process.env.SEARCHFLOW_HOSTS?.split(','),
           qps: 10,
         }),
       ],

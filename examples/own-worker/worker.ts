@@ -22,6 +22,9 @@ async function main() {
           stateDir: '.searchflow',
           // With one PostgreSQL for all of them, as many workers as you like share journal, rate limit and budget.
           store: process.env.SEARCHFLOW_STORE,
+          // Files and databases that inputs of workflows may name. Default: those below the working folder, and no database.
+          paths: process.env.SEARCHFLOW_PATHS?.split(':'),
+          hosts: process.env.SEARCHFLOW_HOSTS?.split(','),
           qps: 10,
         }),
       ],

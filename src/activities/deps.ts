@@ -1,6 +1,6 @@
 import type { Transport } from '../api/transport.js';
-import type { EnrichCsvInput, StagedJob } from '../core/job.js';
-import type { JobState } from '../core/job-entries.js';
+import type { EnrichCsvInput, StagedJob, StagedName } from '../core/job.js';
+import type { JobState, Stage } from '../core/job-entries.js';
 import type { Freshness, Journal } from '../core/journal.js';
 import type { Limiter } from '../core/limiter.js';
 import type { PriceTable } from '../core/prices.js';
@@ -36,6 +36,13 @@ export interface ActivityDeps {
   readonly secrets: SecretStore | null;
   /** Warehouses of the walks on events. */
   readonly events: WalkPlaces;
+  /**
+   * What was staged under a name, by the worker's own folder or store; only the limit is as the run says. Rejects with `BadInput` where
+   * nothing was.
+   */
+  staged(named: StagedName): Promise<Stage>;
+  /** Where the CSV of a job may go: as its workflow says, or as its command said last. */
+  csvOf(stage: Stage, csv: string): Promise<string | null>;
   /** Remembers that the job's content is whole in its warehouse. */
   noteState(staged: StagedJob, state: JobState): Promise<void>;
   /** Remembers a walk, so that the command finds it by its name, whoever started it. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CancelledFailure, Context } from '@temporalio/activity';
-import { type EndRunsInput, wantedRows } from '../core/job.js';
+import { type EndRunsInput, type StagedJob, wantedRows } from '../core/job.js';
 import type { ActivityDeps } from './deps.js';
 import { unitsOf } from './enrich-slice.js';
 import { toFailure, waiting } from './failure.js';
@@ -29,21 +29,22 @@ export interface EndedRuns {
  * lands what they cost. Those that do not end in time are left to the next run of the job. Rows that somebody else asks for as well keep their runs. Safe to run any number of times.
  */
 export function createEndRuns(deps: ActivityDeps) {
-  return async function endRuns({ staged, slices, freshness, resumedAt, withinMs }: EndRunsInput): Promise<EndedRuns> {
+  return async function endRuns(input: EndRunsInput): Promise<EndedRuns> {
+    const { staged: named, slices, freshness, resumedAt, withinMs } = input;
     const { cancellationSignal, info } = Context.current();
     const until = withinMs === undefined ? null : Date.now() + withinMs;
     const sums = { runs: 0, costMicros: 0, left: 0 };
     const heart = heartbeatFrom(() => sums);
-    const end = async (slice: number): Promise<void> => {
+    const end = async (staged: StagedJob, slice: number): Promise<void> => {
       // A slice that is looked at late still has its runs cancelled.
       const control = stopping(until === null ? {} : { timeUpMs: Math.max(LEAST_MS, until - Date.now()) });
       try {
-        await endIn(slice, control);
+        await endIn(staged, slice, control);
       } finally {
         control.done();
       }
     };
-    const endIn = async (slice: number, control: Control): Promise<void> => {
+    const endIn = async (staged: StagedJob, slice: number, control: Control): Promise<void> => {
       const units = await unitsOf(await deps.stages.slice(staged, slice), null, wantedRows(staged));
       const book = sliceBook(staged.job, staged.generation, slice);
       const wanted = { book, owner: randomUUID(), units, freshness, resumedAt };
@@ -56,7 +57,8 @@ export function createEndRuns(deps: ActivityDeps) {
     };
     try {
       const numbers = slices.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, nth) => from + nth));
-      await pooled(numbers, WIDTH, end);
+      const { staged } = await deps.staged(named);
+      await pooled(numbers, WIDTH, (slice) => end(staged, slice));
       return sums;
     } catch (error) {
       throw toFailure(error, info.attempt);

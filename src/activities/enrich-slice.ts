@@ -34,8 +34,13 @@ export function createEnrichSlice(deps: ActivityDeps) {
     await deps.noteState(staged, { phase: 'running', since });
     noted.set(staged.job, since);
   };
-  return async function enrichSlice(input: SliceInput): Promise<SliceResult> {
-    const { staged, slice, freshness, resumedAt } = input;
+  return async function enrichSlice(asked: SliceInput): Promise<SliceResult> {
+    const { attempt: nth } = Context.current().info;
+    const { staged } = await deps.staged(asked.staged).catch((error: unknown) => {
+      throw toFailure(error, nth);
+    });
+    const input = { ...asked, staged };
+    const { slice, freshness, resumedAt } = input;
     const attempt = randomUUID();
     const book = sliceBook(staged.job, staged.generation, slice);
     let state: SliceHeartbeat = { slice, units: 0, landed: 0, failed: 0, costMicros: 0, waitingFor: null };
@@ -83,7 +88,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
       const loaded = await loadFromJournal(deps, staged, { slice, attempt, rowsFile, partial, keys, freshness });
       return { ...result, complete: true, rows: loaded.rows };
     } catch (error) {
-      throw toFailure(allowed.told(error), Context.current().info.attempt);
+      throw toFailure(allowed.told(error), nth);
     } finally {
       heart.stop();
       control.done();

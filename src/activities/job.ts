@@ -1,5 +1,12 @@
 import { Context, log } from '@temporalio/activity';
-import { type EnrichCsvInput, type JobSummary, type StagedJob, wantedRows, wantedSlices } from '../core/job.js';
+import {
+  type EnrichCsvInput,
+  type JobSummary,
+  type StagedJob,
+  type StagedName,
+  wantedRows,
+  wantedSlices,
+} from '../core/job.js';
 import type { JobState } from '../core/job-entries.js';
 import type { Freshness } from '../core/journal.js';
 import type { Pause } from '../core/pause.js';
@@ -29,6 +36,10 @@ export interface OpenedJob {
   readonly carried: boolean;
   /** The warehouse held answers already: each slice asks it for those that the journal lacks. Absent from the first version. */
   readonly adopts?: boolean;
+  /** The job as its folder or store knows it. Absent from earlier versions. */
+  readonly staged?: StagedJob;
+  /** Where its CSV goes; absent from earlier versions. */
+  readonly csv?: string | null;
 }
 
 /** A job that pauses, with nothing in flight. */
@@ -70,9 +81,15 @@ export function createJobActivities(deps: ActivityDeps) {
     },
 
     /** `openJob`: records the job in its warehouse and finds out which slices are to be loaded. */
-    async openJob(input: { readonly staged: StagedJob; readonly freshness?: Freshness }): Promise<OpenedJob> {
-      const { staged, freshness } = input;
+    async openJob(input: {
+      readonly staged: StagedName;
+      readonly freshness?: Freshness;
+      readonly csv?: string | null;
+    }): Promise<OpenedJob> {
+      const { freshness, csv = null } = input;
       return beating(async () => {
+        const stage = await deps.staged(input.staged);
+        const { staged } = stage;
         const sink = deps.sinkFor(staged);
         const files: string[] = [];
         for (let slice = 0; slice < staged.slices; slice++) files.push(await deps.stages.slice(staged, slice));
@@ -81,7 +98,14 @@ export function createJobActivities(deps: ActivityDeps) {
         const adopts = await sink.holdsAnswers();
         const slices = await sink.openJob(jobRecord(staged), files, freshness);
         const wanted = wantedSlices(staged);
-        return { slices: slices.filter((slice) => slice < wanted), carried, before, adopts };
+        return {
+          slices: slices.filter((slice) => slice < wanted),
+          carried,
+          before,
+          adopts,
+          staged,
+          csv: csv && stage.csv,
+        };
       });
     },
 
@@ -92,7 +116,8 @@ export function createJobActivities(deps: ActivityDeps) {
     async jobSpent({ job, paused }: { readonly job: string; readonly paused?: PausedJob }): Promise<Spent> {
       return beating(async () => {
         if (paused) {
-          const { staged, slices, freshness, why, since } = paused;
+          const { slices, freshness, why, since } = paused;
+          const { staged } = await deps.staged(paused.staged);
           // A pause must not wait for a warehouse: the rows are loaded later.
           await loadLanded(deps, staged, slices, freshness).catch((error: unknown) =>
             log.warn('What has landed is not loaded yet', { job, reason: String(error) }),
@@ -106,9 +131,11 @@ export function createJobActivities(deps: ActivityDeps) {
     /** `finishJob`: loads what the warehouse has lost since it was loaded, writes down the unknown outcomes, the CSV where asked for, and sums the job up. */
     async finishJob(input: FinishInput): Promise<JobSummary> {
       return beating(async () => {
-        const { staged, stopped, freshness } = input;
+        const { stopped, freshness, csv } = input;
+        const stage = await deps.staged(input.staged);
+        const { staged } = stage;
         if (!stopped) await loadMissing(deps, staged, freshness);
-        const summary = await summarize(deps, input);
+        const summary = await summarize(deps, { ...input, staged, csv: csv && (await deps.csvOf(stage, csv)) });
         const end = stopped ? { phase: 'stopped', ...stopped } : { phase: 'done' };
         await deps.noteState(staged, { ...end, since: Date.now() } as JobState);
         return summary;

@@ -50,9 +50,9 @@ const PLAN_TRIES = 3;
 export function createMonitorBatchActivities(deps: ActivityDeps) {
   const { origin } = deps;
   const runOf = ({ job, run }: BatchStep): BatchRun => ({ origin, job, run });
-  const auditOf = (step: BatchStep): MonitorWarehouse['audit'] => {
+  const auditOf = async (step: BatchStep): Promise<MonitorWarehouse['audit']> => {
     onlyFor(deps, step.origin);
-    return deps.monitors.warehouse(step).audit;
+    return (await deps.monitors.warehouse(step)).audit;
   };
 
   return {
@@ -60,7 +60,7 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
     async planMonitorBatch(step: BatchStep & { readonly by: string | null }): Promise<BatchPlan> {
       return beating(async () => {
         const { action, filter } = step;
-        const audit = auditOf(step);
+        const audit = await auditOf(step);
         const { toDo, already, left } = await agreedPlan(deps, step);
         const record = { ...runOf(step), action, filter, by: step.by, at: Date.now() };
         await audit.plan(record, toDo, already);
@@ -85,7 +85,7 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
     ): Promise<void> {
       return beating(async () => {
         const { decision, waited } = step;
-        const audit = auditOf(step);
+        const audit = await auditOf(step);
         await audit.decide(runOf(step), decision);
         if (!decision.approved) return;
         if (waited) await holdToPlan(deps, step, await audit.monitors(runOf(step), 'pending'));
@@ -108,9 +108,9 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
         const told = answer ? readMonitorBatch(answer.data) : null;
         if (told?.dryRun === true)
           throw refusal('the service only told what it would do, though it was asked to do it');
-        const ids = told?.ids ?? (await seenDone(deps, step, auditOf(step)));
+        const ids = told?.ids ?? (await seenDone(deps, step, await auditOf(step)));
         const record = { call, requestId: answer?.requestId ?? null, at: Date.now(), answered: answer !== null, ids };
-        const { planned, unplanned } = await auditOf(step).record(runOf(step), record);
+        const { planned, unplanned } = await (await auditOf(step)).record(runOf(step), record);
         return {
           answered: answer !== null,
           fresh: planned + (await countDone(deps, step, unplanned)),
@@ -124,7 +124,7 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
     /** `finishMonitorBatch`: lists again, and compares with the plan and with what the calls told. */
     async finishMonitorBatch(step: BatchStep & { readonly phase: BatchPhase }): Promise<BatchEffect | null> {
       return beating(async () => {
-        const audit = auditOf(step);
+        const audit = await auditOf(step);
         const acted = step.phase !== 'rejected' && step.phase !== 'expired';
         const planned = acted ? await audit.monitors(runOf(step), 'all') : [];
         const now = planned.length > 0 ? await lookUp(deps, step, planned) : () => null;

@@ -19,14 +19,14 @@ type Made = MadeMonitor['monitor'];
 
 /** The activities of the workflow `createMonitor` (interface sections 4.6 and 5.5). */
 export function createMonitorCreateActivities(deps: ActivityDeps) {
-  const storeOf = ({ secretFile, host }: CreateStep) =>
+  const storeOf = async ({ secretFile, host }: CreateStep) =>
     secretFile === undefined
       ? deps.secrets
       : deps.monitors.secrets({ file: secretFile, ...(host === undefined ? {} : { host }) });
 
   /** What the store has decides, not whether an answer came: it may have told no secret. */
   const withSecrets = async (step: CreateStep, monitors: readonly Made[]): Promise<MadeMonitor[]> => {
-    const kept = new Set(await storeOf(step)?.names());
+    const kept = new Set(await (await storeOf(step))?.names());
     return monitors.map((monitor) => ({ monitor, secret: kept.has(`webhook/${monitor.id}`) ? 'kept' : 'missing' }));
   };
 
@@ -36,7 +36,7 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
       const { definition, key } = step;
       onlyFor(deps, step.origin);
       const metadata = { ...(definition.metadata as object | null | undefined), [MONITOR_KEY]: key };
-      const secrets = await beating(async () => storeOf(step));
+      const secrets = await beating(() => storeOf(step));
       // The service's limits and types are checked before it is sent.
       const input = { ...definition, metadata } as unknown as Input<MonitorDefinition>;
       const result = await createMonitor<MonitorDefinition>({ ...deps, secrets }, createMonitorEndpoint, input, {});

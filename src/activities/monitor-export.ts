@@ -38,7 +38,7 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
     ): Promise<{ readonly monitors: number }> {
       return beating(async () => {
         onlyFor(deps, step.origin);
-        const { runs } = deps.monitors.warehouse(step);
+        const { runs } = await deps.monitors.warehouse(step);
         const since = Date.now();
         const ids = new Set<string>();
         for await (const page of pagesOf(deps, listMonitorsEndpoint, { ...step.filter })) {
@@ -55,7 +55,7 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
     async exportRunSlice(step: ExportStep): Promise<ExportSlice> {
       return beating(async () => {
         onlyFor(deps, step.origin);
-        const { runs } = deps.monitors.warehouse(step);
+        const { runs } = await deps.monitors.warehouse(step);
         const until = performance.now() + SLICE_MS;
         const { cancellationSignal } = Context.current();
         const { mark } = step;

@@ -6,11 +6,11 @@ import { toFailure } from './failure.js';
 
 /**
  * Where the workflows for monitors keep things, as their inputs name them. `host` is the machine that has a file; elsewhere these
- * throw `SinkBusy`, so that a worker there gets the activity.
+ * reject with `SinkBusy`, so that a worker there gets the activity. What a worker may not open is `BadInput`.
  */
 export interface MonitorPlaces {
-  warehouse(place: { readonly into: string; readonly host?: string }): MonitorWarehouse;
-  secrets(place: { readonly file: string; readonly host?: string }): SecretStore;
+  warehouse(place: { readonly into: string; readonly host?: string }): Promise<MonitorWarehouse>;
+  secrets(place: { readonly file: string; readonly host?: string }): Promise<SecretStore>;
 }
 
 /**

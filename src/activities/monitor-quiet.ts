@@ -24,7 +24,10 @@ export function createMonitorQuietActivities(deps: ActivityDeps) {
   return {
     /** `takeQuietTurn`: does what is to be done now. Run again it goes on where it was. */
     async takeQuietTurn(step: QuietStep): Promise<QuietOutcome> {
-      return beating(async () => new Turn(deps, step).take());
+      return beating(async () => {
+        onlyFor(deps, step.origin);
+        return new Turn(deps, step, (await deps.monitors.warehouse(step)).quiet).take();
+      });
     },
   };
 }
@@ -37,11 +40,10 @@ class Turn {
   #paused = 0;
   #unpaused = 0;
 
-  constructor(deps: ActivityDeps, step: QuietStep) {
+  constructor(deps: ActivityDeps, step: QuietStep, memory: QuietMemory) {
     this.#deps = deps;
     this.#step = step;
-    onlyFor(deps, step.origin);
-    this.#memory = deps.monitors.warehouse(step).quiet;
+    this.#memory = memory;
   }
 
   async take(): Promise<QuietOutcome> {

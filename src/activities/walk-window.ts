@@ -53,7 +53,7 @@ export function createWalkWindow(deps: WalkDeps) {
     const until = performance.now() + SLICE_MS;
     try {
       onlyFor(deps, walk.origin);
-      const warehouse = deps.events.warehouse(walk);
+      const warehouse = await deps.events.warehouse(walk);
       const claimed = await warehouse.claim(walk, window, attempt);
       if (!claimed) return { ...nothing, done: true };
       claimedIn = warehouse;

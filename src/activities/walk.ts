@@ -47,7 +47,7 @@ export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWa
         onlyFor(deps, input.origin);
         const walk = walkOf(deps, input);
         // One that can't be leaves no trace.
-        const warehouse = deps.events.warehouse(walk);
+        const warehouse = await deps.events.warehouse(walk);
         await deps.noteWalk(walk, Context.current().info.workflowExecution?.workflowId ?? '');
         const known = await warehouse.stream(walk);
         if (known && known.pending.length > 0) return opened(walk, known, true);
@@ -68,7 +68,7 @@ export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWa
     async finishWalk({ walk, startedAt, before, stopped }: FinishWalk): Promise<WalkEnd> {
       return beating(async () => {
         onlyFor(deps, walk.origin);
-        const warehouse = deps.events.warehouse(walk);
+        const warehouse = await deps.events.warehouse(walk);
         const known = await warehouse.stream(walk);
         if (known && known.pending.length > 0 && stopped === null) return { pending: known.pending, summary: null };
         await warehouse.settle(walk.origin);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AgentRowsInput } from '../core/agent-rows.js';
 import type { AgentRequest, RunAgentOptions, RunResearchOptions } from '../core/agent-run.js';
-import { defaultSchemes, type EnrichCsvInput, type StagedJob } from '../core/job.js';
+import { defaultSchemes, type EnrichCsvInput, ID_PATTERN, type StagedName } from '../core/job.js';
 import type { Freshness } from '../core/journal.js';
 import { type BatchMonitorsInput, type Decision, MAX_BATCH_LIMIT, monitorActions } from '../core/monitor-batch.js';
 import { type MonitorCall, monitorOperations } from '../core/monitor-call.js';
@@ -41,31 +41,21 @@ const freshness = z.strictObject({
   rebuyBefore: moment.optional(),
 } satisfies Fields<Freshness>);
 
-/** State of our own: fields of other versions are left alone. */
-const staged = z.looseObject({
-  job: text,
-  name: anyText,
-  origin: text,
-  operation: text,
-  input: text,
-  into: text,
-  columns: z.array(anyText),
-  unitColumn: anyText.nullable(),
-  options: open,
-  batch: count(),
-  generation: text,
-  rows: z.int().min(0),
-  slices: z.int().min(0),
-  rowsPerSlice: count(),
-  window: count(),
-  stageDir: text,
-} satisfies Partial<Fields<StagedJob>>);
+const id = z.string().regex(ID_PATTERN).meta({ description: 'an id of at most 200 letters, digits, _, - and .' });
+/** Longer ones, or those with control characters, are the name of no file, folder or table. */
+const jobName = z
+  .string()
+  .regex(/^\P{Cc}{1,200}$/u)
+  .meta({ description: 'a name of at most 200 characters without line breaks and the like' });
+
+/** A name alone: of what commands write beside it nothing is believed, and fields of other versions are left alone. */
+const staged = z.looseObject({ job: id, generation: id, limit: count().optional() } satisfies Fields<StagedName>);
 
 const rows = {
   input: text,
   into: text.nullable().optional(),
   csv: text.nullable().optional(),
-  job: text.nullable().optional(),
+  job: jobName.nullable().optional(),
   delimiter: z.string().length(1).nullable().optional(),
   freshness: freshness.nullable().optional(),
   refreshAfterMs: milliseconds.optional(),

@@ -19,6 +19,9 @@ export interface InputSchema {
   readonly maxLength?: number;
   readonly minItems?: number;
   readonly format?: string;
+  readonly pattern?: string;
+  /** What a pattern asks for, in a few words. */
+  readonly description?: string;
 }
 
 /** More problems than these say nothing new. */
@@ -160,7 +163,17 @@ function isOfType(value: unknown, { type, enum: values, const: only }: InputSche
 }
 
 function isInRange(value: unknown, schema: InputSchema): boolean {
-  const { enum: values, minimum, maximum, exclusiveMinimum, minLength = 0, maxLength, minItems = 0, format } = schema;
+  const {
+    enum: values,
+    minimum,
+    maximum,
+    exclusiveMinimum,
+    minLength = 0,
+    maxLength,
+    minItems = 0,
+    format,
+    pattern,
+  } = schema;
   if (typeof value === 'number')
     return (
       (minimum === undefined || value >= minimum) &&
@@ -171,13 +184,14 @@ function isInRange(value: unknown, schema: InputSchema): boolean {
   if (typeof value !== 'string') return true;
   if (values) return values.includes(value);
   if (value.length < minLength || (maxLength !== undefined && value.length > maxLength)) return false;
+  if (pattern !== undefined && !new RegExp(pattern, 'u').test(value)) return false;
   return format !== 'date-time' || !Number.isNaN(Date.parse(value));
 }
 
 /** What a schema asks for: `a whole number from 1 to 100`. */
 function phraseOf(schema: InputSchema): string {
   const { type, enum: values, const: only, minimum, maximum, exclusiveMinimum } = schema;
-  const { minLength = 0, maxLength, minItems = 0, items, format } = schema;
+  const { minLength = 0, maxLength, minItems = 0, items, format, pattern, description } = schema;
   const branches = schema.anyOf ?? schema.oneOf;
   if (branches) return [...new Set(branches.map(phraseOf))].join(' or ');
   if (only !== undefined) return JSON.stringify(only);
@@ -197,6 +211,7 @@ function phraseOf(schema: InputSchema): string {
       return `a number${range}`;
     case 'string':
       if (format === 'date-time') return 'a date such as 2025-01-31T00:00:00Z';
+      if (pattern !== undefined && description !== undefined) return description;
       if (maxLength === 1) return 'one character';
       return minLength > 0 ? 'a text that is not empty' : 'a text';
     case 'boolean':

@@ -19,6 +19,8 @@ export interface JobEntry {
   readonly csv: string | null;
   /** Generation whose rows were all loaded when its workflow ended; null before that. */
   readonly completed: string | null;
+  /** What was staged for it before, newest first: a run that has not ended yet may load it. */
+  readonly earlier?: readonly Stage[];
   /** Of its workflow, where somebody else's client started it under an id of their own. */
   readonly workflowId?: string;
   /** Absent where it was written before states were. */
@@ -29,6 +31,30 @@ export interface JobEntry {
     readonly maxRunSeconds?: number;
     readonly freshness?: Freshness;
   };
+}
+
+/** What was staged for a job, and where its CSV goes. */
+export interface Stage {
+  readonly staged: StagedJob;
+  readonly csv: string | null;
+}
+
+/** Stages of a job that are remembered beside the newest. */
+const KEEP_STAGES = 3;
+
+/** The entry of a job that is staged again, with what the entry before it had. */
+export function entryAfter(before: JobEntry | null, now: JobEntry): JobEntry {
+  if (before === null) return now;
+  const others = [{ staged: before.staged, csv: before.csv }, ...(before.earlier ?? [])].filter(
+    ({ staged }) => staged.generation !== now.staged.generation,
+  );
+  return others.length === 0 ? now : { ...now, earlier: others.slice(0, KEEP_STAGES) };
+}
+
+/** What was staged under such a name; null where the entry knows nothing of it. */
+export function stageOf(entry: JobEntry, generation: string): Stage | null {
+  const all = [{ staged: entry.staged, csv: entry.csv }, ...(entry.earlier ?? [])];
+  return all.find(({ staged }) => staged.generation === generation) ?? null;
 }
 
 /** The process of a command that began work, or watches it. */
@@ -72,6 +98,16 @@ export interface WalkEntry {
   readonly host?: string;
 }
 
+/** A file or a database server that a person typed, and workflows may name since. */
+export interface Allowed {
+  /** The field of an input that may name it. */
+  readonly field: string;
+  /** An absolute path without links, or `host:port`. */
+  readonly what: string;
+  /** The machine that a file is on; null for a server. */
+  readonly host: string | null;
+}
+
 /**
  * The jobs that a folder, or a store that many workers share, knows. Keyed by the job's id alone, whoever's key it runs with:
  * a job outlives a key that is changed.
@@ -91,6 +127,9 @@ export interface JobEntries {
    * Nothing is written where `decide` throws. `decide` may be called more than once.
    */
   claim<C extends Claimed>(workflowId: string, decide: (claim: Claim) => C): Promise<C>;
+  /** Lets workflows name what a person typed. */
+  allow(named: readonly Allowed[]): Promise<void>;
+  allowed(): Promise<readonly Allowed[]>;
   /** All work that commands own, with those of its owners that live. */
   owned(): Promise<readonly (OwnedWork & { readonly living: readonly Owner[] })[]>;
   /** The process as an owner, alive until it ends or this is closed. */

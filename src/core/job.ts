@@ -23,6 +23,10 @@ export const startedByUs = { startedBy: 'searchflow' } as const;
 
 export const DEFAULT_TASK_QUEUE = 'searchflow';
 
+/** Ids of jobs and of what they staged become names of files, of folders and of books: nothing in one leads elsewhere. */
+export const ID_PATTERN = /^[\w-][\w.-]{0,199}$/;
+export const isJobId = (id: unknown): id is string => typeof id === 'string' && ID_PATTERN.test(id);
+
 /**
  * Why a job waits: a person said so, credits ended, a budget is used up, the key was refused, a block of more than an hour, or
  * answers that are not the service's.
@@ -98,8 +102,11 @@ export interface EnrichCsvInput {
   readonly maxCostDollars?: MaxCost;
   /** A run of a row (`agent`, `research`) that takes longer is left running, and the row fails as `RUN_OVERDUE`; default 6 hours. */
   readonly maxRunSeconds?: number;
-  /** Set by whoever staged the rows already (the command does): see `StagedJob`. */
-  readonly staged?: StagedJob;
+  /**
+   * Names rows that were staged already (the command does): by `job` and `generation`. A worker asks its folder or store for file, CSV,
+   * warehouse and request of these; but for `limit`, the run's own, it believes nothing else here.
+   */
+  readonly staged?: StagedName & Partial<StagedJob>;
 }
 
 /** Dollars, or `none` for no bound. Not null: that is what JSON makes of a number gone wrong. */
@@ -110,6 +117,9 @@ export interface Resumption {
   /** What the run of the job may cost from its start; absent leaves it as it is. */
   readonly maxCostDollars?: MaxCost;
 }
+
+/** Names staged rows, and says how many of them a run asks for. */
+export type StagedName = Pick<StagedJob, 'job' | 'generation' | 'limit'>;
 
 /** What staging found and wrote: the job's rows are in slices, its source is no longer needed. */
 export interface StagedJob {

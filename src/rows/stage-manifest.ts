@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { StagedRow } from '../core/sink.js';
+import { CsvError } from './csv-error.js';
 import type { UrlColumn } from './header.js';
 
 /** A row that can't be bought, for a person to see. */
@@ -53,6 +54,8 @@ const zip = promisify(gzip);
 
 /** Path of a slice: gzip JSON lines of `StagedRow`. */
 export function sliceFile(stageDir: string, slice: number): string {
+  // It comes by way of the state of a workflow.
+  if (!Number.isSafeInteger(slice) || slice < 0) throw new CsvError('The number of a slice is a whole number from 0');
   return join(stageDir, `${String(slice).padStart(6, '0')}.jsonl.gz`);
 }
 

@@ -1,18 +1,21 @@
 import { z } from 'zod';
 import { UsageError } from '../core/exit-codes.js';
-import type { JobEntry, OwnedWork, WalkEntry } from '../core/job-entries.js';
+import type { Allowed, JobEntry, OwnedWork, WalkEntry } from '../core/job-entries.js';
+
+const staged = z.looseObject({
+  job: z.string(),
+  name: z.string(),
+  input: z.string(),
+  into: z.string(),
+  generation: z.string(),
+});
 
 const job = z.object({
-  staged: z.looseObject({
-    job: z.string(),
-    name: z.string(),
-    input: z.string(),
-    into: z.string(),
-    generation: z.string(),
-  }),
+  staged,
   named: z.boolean(),
   csv: z.string().nullable(),
   completed: z.string().nullable(),
+  earlier: z.array(z.object({ staged, csv: z.string().nullable() })).optional(),
   workflowId: z.string().optional(),
   asked: z.looseObject({}).optional(),
   state: z.looseObject({ phase: z.string(), since: z.number() }).optional(),
@@ -31,6 +34,8 @@ const owned = z.object({
   job: z.string(),
   owners: z.array(z.object({ id: z.string(), host: z.string(), pid: z.number() })),
 });
+
+const allowed = z.array(z.object({ field: z.string(), what: z.string(), host: z.string().nullable() }));
 
 /** An entry that can't be read. Its job or walk is left alone, the others are listed. */
 export class EntryDamaged extends UsageError {}
@@ -59,6 +64,15 @@ export class KeptEntries {
       return parsed(owned, read, '');
     } catch {
       return null;
+    }
+  }
+
+  /** Nothing where it can't be read: the commands that name these things write it again. */
+  allowed(text: string): readonly Allowed[] {
+    try {
+      return parsed(allowed, () => text, '');
+    } catch {
+      return [];
     }
   }
 

@@ -1,5 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
+import { UsageError } from '../core/exit-codes.js';
+import { isJobId } from '../core/job.js';
 import { Book, type ReadBook, readBook } from './book.js';
 import type { BookLine, UnitEntry } from './book-lines.js';
 import { type BookEnds, BookWriter, type UnitLine } from './book-writer.js';
@@ -127,7 +129,9 @@ export class Shelf {
   }
 
   #path(book: string, ending: string): string {
-    return join(this.#dir, ...book.split('/')) + ending;
+    const parts = book.split('/');
+    if (!parts.every(isJobId)) throw new UsageError(`"${book}" can't be the name of a book of the journal`);
+    return join(this.#dir, ...parts) + ending;
   }
 }
 

@@ -1,10 +1,11 @@
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { DEFAULT_TASK_QUEUE } from '../core/job.js';
 import { parseDollars } from '../core/money.js';
 import { bucketsFor, type RateProfile, rateProfiles } from '../core/rate.js';
 import { whyNotOwn } from '../files/make-folder.js';
+import { parseServer, pathsOf } from './allowlist.js';
 import { misspeltVariables } from './misspelt-variables.js';
 import { readPriceFile } from './price-file.js';
 import { readRateFile } from './rate-file.js';
@@ -45,6 +46,18 @@ const wholeNumber = (most: number) =>
     .transform(Number)
     .pipe(z.number().min(1).max(most));
 const amountOfDollars = z.string().transform(parseDollars).pipe(z.number());
+const listOfServers = z.string().transform((text, context) => {
+  try {
+    return text
+      .split(',')
+      .map((one) => one.trim())
+      .filter((one) => one !== '')
+      .map(parseServer);
+  } catch {
+    context.addIssue({ code: 'custom', message: 'no server' });
+    return z.NEVER;
+  }
+});
 const anAmount = 'an amount of dollars such as 5 or 0.50';
 /** Purchases up to this amount are not asked about unless SEARCHFLOW_ASK_ABOVE says otherwise. */
 const DEFAULT_ASK_ABOVE_MICROS = 10_000_000;
@@ -83,6 +96,12 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
   );
   const prices = readFile(reader, reader.variable('SEARCHFLOW_PRICES'), cwd, readPriceFile);
   const store = readStore(reader, flags.into, cwd);
+  const paths = reader.variable('SEARCHFLOW_PATHS')?.text.split(delimiter).filter(Boolean);
+  const hosts = reader.check(
+    reader.variable('SEARCHFLOW_HOSTS'),
+    listOfServers,
+    'a list of database servers such as db.internal, db2.internal:6432',
+  );
   const metricsAddress = reader.check(
     reader.variable('SEARCHFLOW_METRICS'),
     hostPort,
@@ -112,6 +131,8 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     rateIsShare: flags.qps !== undefined,
     concurrency: concurrency ?? Math.min(MAX_CONCURRENCY, 5 * contentsQps(rate)),
     keepLandingMs: keepDays === null ? DEFAULT_KEEP_LANDING_MS : keepDays * 86_400_000,
+    paths: pathsOf(paths, cwd),
+    hosts: hosts ?? [],
     metricsAddress,
     askAboveMicros: askAboveMicros ?? DEFAULT_ASK_ABOVE_MICROS,
     maxCostPerJobMicros,

@@ -80,6 +80,7 @@ export class EventControl {
   /** Starts a walk, or makes the same one go on where it runs: `joined`. */
   async start(walk: WalkInput & EventPlace): Promise<{ readonly handle: WalkHandle; readonly joined: boolean }> {
     const { job, workflowId, input } = this.work(walk);
+    await this.#access.allow(input);
     return this.#start({ job, workflowId }, input);
   }
 

@@ -20,7 +20,7 @@ export async function readEventStatus(config: RuntimeConfig, into: string): Prom
   const warehouses = openWarehouses(config, false);
   const until = Date.now() + PATIENCE_MS;
   try {
-    const warehouse = warehouses.events.warehouse({ into });
+    const warehouse = await warehouses.events.warehouse({ into });
     for (;;) {
       try {
         return { streams: await warehouse.streams(config.origin), types: await warehouse.counts(config.origin) };

@@ -1,6 +1,16 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Claim, Claimed, JobEntries, JobEntry, OwnedWork, Owner, WalkEntry } from '../core/job-entries.js';
+import { isJobId } from '../core/job.js';
+import type {
+  Allowed,
+  Claim,
+  Claimed,
+  JobEntries,
+  JobEntry,
+  OwnedWork,
+  Owner,
+  WalkEntry,
+} from '../core/job-entries.js';
 import { makeFolder } from '../files/make-folder.js';
 import { withLock } from '../files/process-lock.js';
 import { writeDurably } from '../files/write-durably.js';
@@ -29,7 +39,7 @@ export class FolderJobs implements JobEntries {
   }
 
   async get(job: string): Promise<JobEntry | null> {
-    return isId(job) ? this.#read(`${job}.json`) : null;
+    return isJobId(job) ? this.#read(`${job}.json`) : null;
   }
 
   async put(entry: JobEntry): Promise<void> {
@@ -84,6 +94,22 @@ export class FolderJobs implements JobEntries {
     );
   }
 
+  async allow(named: readonly Allowed[]): Promise<void> {
+    if (named.length === 0) return;
+    await withLock(
+      join(this.#ownedDir, 'allowed.lock'),
+      async () => {
+        const all = new Map([...(await this.allowed()), ...named].map((one) => [JSON.stringify(one), one]));
+        await write(dirname(this.#dir), this.#allowedPath, [...all.values()]);
+      },
+      { waitMs: CLAIM_MS },
+    );
+  }
+
+  async allowed(): Promise<readonly Allowed[]> {
+    return existsSync(this.#allowedPath) ? this.#kept.allowed(readFileSync(this.#allowedPath, 'utf8')) : [];
+  }
+
   async owned() {
     const all = filesIn(this.#ownedDir).map((file) => this.#owned(join(this.#ownedDir, file)));
     return all
@@ -114,17 +140,19 @@ export class FolderJobs implements JobEntries {
     return join(this.#ownedDir, `${sha256(workflowId).slice(0, 16)}.json`);
   }
 
+  get #allowedPath(): string {
+    return join(dirname(this.#dir), 'allowed.json');
+  }
+
   get #walks(): string {
     return join(this.#dir, 'walks');
   }
 
   #path(job: string): string {
-    if (!isId(job)) throw new UsageError(`"${job}" can't be the id of a job`);
+    if (!isJobId(job)) throw new UsageError(`"${job}" can't be the id of a job`);
     return join(this.#dir, `${job}.json`);
   }
 }
-
-const isId = (job: string): boolean => /^[\w.-]+$/.test(job) && !job.startsWith('.');
 
 async function write(dir: string, path: string, entry: object): Promise<void> {
   makeFolder(dir);

@@ -125,6 +125,7 @@ export class MonitorControl {
 
   async #start<P, R>(workflow: string, workflowId: string, input: object, owned = false): Promise<FlowHandle<P, R>> {
     const { client, config } = this.#access;
+    await this.#access.allow(input);
     await client.workflow.start(workflow, {
       workflowId,
       taskQueue: config.taskQueue,

@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import { ApplicationFailure } from '@temporalio/common';
 import { type ActivityDeps, createPurchase, createRuns, Halt, InFlight, ServiceHealth } from '../activities/index.js';
 import { createTransport, defaultTimeouts, type Transport } from '../api/transport.js';
+import { isJobId } from '../core/job.js';
+import { entryAfter, stageOf } from '../core/job-entries.js';
 import { pricesAt } from '../core/prices.js';
 import { SinkBusy } from '../core/sink.js';
 import { FileSecrets } from '../store/file-secrets.js';
 import { MemorySlots } from '../store/memory-slots.js';
+import { Allowlist } from './allowlist.js';
 import { noteState, refuseOtherUse } from './find-job.js';
 import { noteWalk } from './find-walk.js';
 import type { LimitReservation } from './limit-owner.js';
@@ -82,7 +85,8 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
   const { transport, working, close } = metered(Runtime.instance().metricMeter, openTransport(config), held);
   const { journal, limiter, slots } = working;
   const researchSlots = new MemorySlots(RESEARCH_TASKS);
-  const warehouses = openWarehouses(config, store.shared);
+  const allowlist = new Allowlist(config, store.entries);
+  const warehouses = openWarehouses(config, store.shared, allowlist);
   const inFlight = new InFlight(config.concurrency);
   const purchase = createPurchase({ journal, limiter, inFlight, health: new ServiceHealth(), halt: new Halt() });
   const deps: ActivityDeps = {
@@ -103,6 +107,22 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     },
     secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,
     events: warehouses.events,
+    staged: async ({ job, generation, limit }) => {
+      const entry = isJobId(job) ? await store.entries.get(job) : null;
+      const stage = entry && stageOf(entry, generation);
+      if (!stage)
+        throw ApplicationFailure.nonRetryable(
+          `staged: nothing of this name was staged in the folder or store of this worker; run the job's command again`,
+          'BadInput',
+        );
+      const { limit: _, ...staged } = stage.staged;
+      return { ...stage, staged: limit === undefined ? staged : { ...staged, limit } };
+    },
+    csvOf: async (stage, csv) => {
+      // Where it may not, its command has named another one since.
+      const isFine = csv === stage.csv || (await allowlist.whyRefused({ csv })) === null;
+      return isFine ? csv : stage.csv;
+    },
     noteState: (staged, state) => noteState(store.entries, staged, state),
     noteWalk: (walk, workflowId) => noteWalk(store.entries, walk, workflowId),
     monitors: warehouses.monitors,
@@ -111,6 +131,8 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     stage: async (input, workflowId) => {
       if (input.host !== undefined && input.host !== hostname())
         throw new SinkBusy(`The file ${input.input} is on ${input.host}, where a worker must run for it`, null);
+      const { input: file, into, csv } = input;
+      await allowlist.check({ input: file, into, csv });
       const jobs = () => store.entries.all();
       const context = { ...config, shared: store.shared, cwd: process.cwd(), transport, jobs };
       const request = toStageRequest(input);
@@ -125,7 +147,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
         refuseOtherUse(staged, named, jobs);
         const state = { phase: 'running' as const, since: Date.now() };
         const now = { staged, named, csv: input.csv ?? null, completed: before?.completed ?? null, state, workflowId };
-        return { owned, entry: { job: staged.job, now } };
+        return { owned, entry: { job: staged.job, now: entryAfter(before, now) } };
       });
       forgetEarlierStages(staged);
       const { refreshAfterMs = null, retryFailed = false } = input;

@@ -16,6 +16,7 @@ import type { RateProfile } from '../core/rate.js';
 import { Secret } from '../core/secret.js';
 import { DEFAULT_BASE_URL } from '../core/service.js';
 import { whyNotOwn } from '../files/make-folder.js';
+import { parseServer, pathsOf } from './allowlist.js';
 import { DEFAULT_KEEP_LANDING_MS } from './config.js';
 import { HiddenWorkflows } from './hidden-workflows.js';
 import { openParts, type Parts } from './parts.js';
@@ -42,6 +43,13 @@ export interface SearchflowPluginOptions extends WireOptions {
   readonly team?: string;
   /** A PostgreSQL warehouse with its credentials, which workflow inputs must not hold. */
   readonly warehouseUrl?: string;
+  /**
+   * Folders whose files the inputs of workflows may name: rows, DuckDB warehouses, CSVs, secret files. Default: the working folder. Hidden
+   * folders in them (`.git`) and `stateDir` stay closed unless they are named themselves.
+   */
+  readonly paths?: readonly string[];
+  /** Database servers that they may name, such as `db.internal` or `db.internal:6432`, beside that of `warehouseUrl`. Default: none. */
+  readonly hosts?: readonly string[];
   /** Folder of journal and stages. One worker process at a time owns it, unless there is a store. Default `.searchflow`. */
   readonly stateDir?: string;
   /** Takes a `stateDir` that belongs to another user, or that others may write. Default: it is refused. */
@@ -293,6 +301,8 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
     team: options.team ?? null,
     warehouse:
       options.warehouseUrl === undefined ? null : addressed('warehouseUrl', options.warehouseUrl, databaseWarehouse),
+    paths: pathsOf(options.paths, process.cwd()),
+    hosts: (options.hosts ?? []).map(serverOption),
     rateIsShare: options.qps !== undefined,
     concurrency: options.concurrency ?? Math.min(256, qps * 5),
     keepLandingMs: DEFAULT_KEEP_LANDING_MS,
@@ -304,6 +314,16 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
     taskQueue: DEFAULT_TASK_QUEUE,
     say: options.say ?? (() => undefined),
   };
+}
+
+function serverOption(host: string): string {
+  try {
+    return parseServer(host);
+  } catch {
+    throw new UsageError(
+      `hosts: ${JSON.stringify(host)} is no database server such as db.internal or db.internal:6432.`,
+    );
+  }
 }
 
 function addressed(option: string, url: string, parse: (url: string) => DatabaseAddress): DatabaseAddress {

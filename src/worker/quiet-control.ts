@@ -4,7 +4,7 @@ import { monitorWorkflows } from '../core/monitor-names.js';
 import { minutesOf, type QuietHours, type Weekday } from '../core/quiet-hours.js';
 import type { QuietInput, QuietOutcome } from '../core/quiet-input.js';
 import { FlowHandle } from './flow-handle.js';
-import { type RuntimeConfig, UsageError } from './runtime-types.js';
+import { type RuntimeConfig, UsageError, type WorkflowAccess } from './runtime-types.js';
 import { cancelRunning, deleteSchedule, describeSchedule, haltSchedule, schedulesOf } from './schedules.js';
 
 const PREFIX = 'searchflow-quiet-';
@@ -37,8 +37,10 @@ export interface QuietListing {
 export class QuietControl {
   readonly #client: Client;
   readonly #config: RuntimeConfig;
+  readonly #allow: WorkflowAccess['allow'];
 
-  constructor({ client, config }: { readonly client: Client; readonly config: RuntimeConfig }) {
+  constructor({ client, config, allow }: Pick<WorkflowAccess, 'client' | 'config' | 'allow'>) {
+    this.#allow = allow;
     this.#client = client;
     this.#config = config;
   }
@@ -49,6 +51,7 @@ export class QuietControl {
    */
   async add(input: QuietInput): Promise<() => Promise<QuietOutcome>> {
     const meant = { ...input, origin: this.#config.origin };
+    await this.#allow(meant);
     for (const edge of edges) {
       try {
         await this.#client.schedule.create({

@@ -30,6 +30,8 @@ export type { UrlCells } from '../rows/index.js';
 /** A way to workflows that are no jobs of rows. */
 export interface WorkflowAccess {
   readonly client: Client;
+  /** Lets workflows name the files and the database of an input, which a person typed. */
+  allow(input: object): Promise<void>;
   readonly config: RuntimeConfig;
   /** Workers on several machines share a store. */
   readonly shared: boolean;
@@ -60,6 +62,10 @@ export interface RuntimeConfig {
   readonly deadAfterMs?: number;
   /** A PostgreSQL warehouse with the credentials that jobs and histories don't hold. */
   readonly warehouse?: DatabaseAddress | null;
+  /** Folders whose files the inputs of workflows may name, absolute; default the working folder. */
+  readonly paths?: readonly string[];
+  /** Database servers that they may name, as `host:port`, beside that of `warehouse`. */
+  readonly hosts?: readonly string[];
   /** `host:port` where Prometheus finds the metrics; none: nowhere. */
   readonly metricsAddress?: string | null;
   /**

@@ -6,11 +6,12 @@ import { CancelledFailure } from '@temporalio/common';
 import { summarize } from '../activities/job.js';
 import type { EnrichCsvInput, JobSummary, Resumption, StagedJob } from '../core/job.js';
 import { workflowIdOf, workflowNames } from '../core/job.js';
-import type { JobEntry, Owner } from '../core/job-entries.js';
+import { entryAfter, type JobEntry, type Owner } from '../core/job-entries.js';
 import { pricesAt } from '../core/prices.js';
 import type { Spend } from '../core/spend.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { whyNoTarget } from '../sinks/index.js';
+import { allowedBy } from './allowlist.js';
 import { findJob, noteState, refuseOtherUse } from './find-job.js';
 import { walkName } from './find-walk.js';
 import { jobHandle } from './job-handle.js';
@@ -144,7 +145,7 @@ class StoreRuntime implements Runtime {
       }
       const state = { phase: 'running' as const, since: Date.now() };
       const now = { staged, named, csv, completed: before?.completed ?? null, state, asked };
-      return { before, entry: { job: staged.job, now } };
+      return { before, entry: { job: staged.job, now: entryAfter(before, now) } };
     });
   }
 
@@ -365,7 +366,8 @@ class StoreRuntime implements Runtime {
   async workflows(options: { readonly worker?: boolean } = {}) {
     if (options.worker) await this.#here.run();
     const { client } = await this.#connect();
-    return { client, config: this.#config, shared: this.#store.shared };
+    const { entries, shared } = this.#store;
+    return { client, config: this.#config, shared, allow: (input: object) => entries.allow(allowedBy(input)) };
   }
 
   takeOver(): Promise<boolean> {

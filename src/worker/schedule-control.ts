@@ -40,6 +40,7 @@ export class ScheduleControl {
     const problems = timingProblems(timing);
     if (problems.length > 0) throw new UsageError(problems.join('\n'));
     const { client, config } = this.#access;
+    await this.#access.allow(work.input);
     const scheduleId = PREFIX + name;
     const input: ScheduledJobInput = { ...work, schedule: name, when: timingText(timing) };
     const order = {

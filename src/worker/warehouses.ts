@@ -7,6 +7,7 @@ import { type Sink, SinkBusy, SinkUnusable } from '../core/sink.js';
 import { PostgresRefused, strictest } from '../postgres/index.js';
 import { createWarehouses, type OpenedWarehouse } from '../sinks/index.js';
 import { FileSecrets } from '../store/file-secrets.js';
+import type { Allowlist } from './allowlist.js';
 import type { RuntimeConfig } from './runtime-types.js';
 import { isSameWarehouse } from './store-setting.js';
 
@@ -20,12 +21,13 @@ export interface Warehouses {
 
 /**
  * Opens warehouses with the credentials of the configuration, which jobs don't hold. A file of another machine is `SinkBusy`: its
- * activities are tried again until a worker there gets them. `oneOfMany`: so is for jobs a database that this worker may not log in
+ * activities are tried again until a worker there gets them. `allowlist`: what events and monitors may name. `oneOfMany`: so is for jobs a database that this worker may not log in
  * to, since another may.
  */
 export function openWarehouses(
   { say, warehouse }: Pick<RuntimeConfig, 'say' | 'warehouse'>,
   oneOfMany: boolean,
+  allowlist: Allowlist | null = null,
 ): Warehouses {
   const warehouses = createWarehouses({
     say,
@@ -38,13 +40,19 @@ export function openWarehouses(
     onlyHere(`The warehouse ${into}`, host);
     return warehouses.open(into);
   };
+  const allowed = async (place: Place): Promise<OpenedWarehouse> => {
+    onlyHere(`The warehouse ${place.into}`, place.host);
+    await allowlist?.check({ into: place.into });
+    return at(place);
+  };
   return {
     of: (staged) => (oneOfMany ? leftToOthers(at(staged).rows, say) : at(staged).rows),
-    events: { warehouse: (place) => at(place).events },
+    events: { warehouse: async (place) => (await allowed(place)).events },
     monitors: {
-      warehouse: (place) => at(place).monitors,
-      secrets({ file, host }) {
+      warehouse: async (place) => (await allowed(place)).monitors,
+      async secrets({ file, host }) {
         onlyHere(`The secret file ${file}`, host);
+        await allowlist?.check({ secretFile: file });
         return new FileSecrets(file);
       },
     },

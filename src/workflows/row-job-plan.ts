@@ -1,6 +1,6 @@
 import { proxyActivities, upsertMemo, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.js';
-import type { EnrichCsvInput } from '../core/job.js';
+import type { EnrichCsvInput, StagedJob } from '../core/job.js';
 import { bulkPolicy } from './policies.js';
 import type { RowJobState } from './row-job-state.js';
 import { toRanges } from './slice-set.js';
@@ -15,12 +15,14 @@ export async function planRowJob(
   const { staged, freshness } = input.staged
     ? { staged: input.staged, freshness: input.freshness }
     : await stageRows(input);
-  const { slices, before, carried, adopts = false } = await openJob(freshness ? { staged, freshness } : { staged });
+  const asksFor = { staged, csv: input.csv ?? null, ...(freshness ? { freshness } : {}) };
+  const { slices, before, carried, adopts = false, ...opened } = await openJob(asksFor);
   return {
     version: 1,
-    staged,
+    // An earlier version answers with neither, and its input had all of it.
+    staged: opened.staged ?? (staged as StagedJob),
     freshness: freshness ?? null,
-    csv: input.csv ?? null,
+    csv: opened.csv === undefined ? (input.csv ?? null) : opened.csv,
     queue: toRanges(slices),
     startedAt: workflowInfo().startTime.getTime(),
     resumedAt: Date.now(),

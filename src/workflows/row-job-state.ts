@@ -50,24 +50,24 @@ export function capOf({
   return { spentBeforeMicros, cap: { bookPrefix: `${staged.job}/`, limitMicros: spentBeforeMicros + maxCostMicros } };
 }
 
-/** How far a job is; `undone`: slices that are not loaded. Until its rows are staged it is called by its workflow's id. */
+/** How far a job is; `undone`: slices that are not loaded. Until its rows are opened it is called by its workflow's id. */
 export function progressOf(
   input: EnrichCsvInput,
   state: RowJobState | null,
   undone: readonly number[],
   workflowId: string,
 ): Omit<JobProgress, 'phase' | 'message' | 'startedAt'> {
-  const staged = state?.staged ?? input.staged ?? null;
+  const staged = state?.staged ?? null;
   const left = undone.reduce((sum, slice) => sum + (staged ? wantedRowsOf(staged, slice) : 0), 0);
   const rows = staged ? wantedRows(staged) : 0;
   const slices = staged ? wantedSlices(staged) : 0;
   return {
     pausedFor: state?.paused?.reason ?? null,
-    job: staged?.job ?? jobOfWorkflow(workflowId),
+    job: staged?.job ?? input.staged?.job ?? jobOfWorkflow(workflowId),
     rows,
-    rowsDone: state && staged ? rows - left : 0,
+    rowsDone: rows - left,
     slices,
-    slicesDone: state && staged ? slices - undone.length : 0,
+    slicesDone: staged ? slices - undone.length : 0,
     failed: state?.failed ?? 0,
     requests: state?.requests ?? 0,
     costMicros: state?.costMicros ?? 0,

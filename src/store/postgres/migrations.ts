@@ -8,6 +8,7 @@ import { observedPrices } from './migrations/0006-observed-prices.js';
 import { inTouch } from './migrations/0007-in-touch.js';
 import { missedAnswers } from './migrations/0008-missed-answers.js';
 import { ownedWork } from './migrations/0010-owned-work.js';
+import { allowedNames } from './migrations/0011-allowed.js';
 import { limiterRings } from './migrations/0101-limiter-rings.js';
 import { limiterTurns } from './migrations/0102-limiter-turns.js';
 import { slotsTables } from './migrations/0103-slots.js';
@@ -26,6 +27,7 @@ export const storeMigrations: readonly Migration[] = [
   inTouch,
   missedAnswers,
   ownedWork,
+  allowedNames,
   limiterRings,
   limiterTurns,
   slotsTables,

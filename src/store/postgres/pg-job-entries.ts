@@ -1,4 +1,4 @@
-import type { Claim, Claimed, JobEntries, JobEntry, Owner, WalkEntry } from '../../core/job-entries.js';
+import type { Allowed, Claim, Claimed, JobEntries, JobEntry, Owner, WalkEntry } from '../../core/job-entries.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
 import { KeptEntries } from '../kept-entries.js';
 import { OwnerLocks } from '../owner-locks.js';
@@ -66,6 +66,21 @@ export class PgJobEntries implements JobEntries {
         await tx.query(`INSERT INTO ${table} VALUES ($1, $2)`, [workflowId, JSON.stringify(claimed.owned)]);
       return claimed;
     });
+  }
+
+  async allow(named: readonly Allowed[]): Promise<void> {
+    for (const { field, what, host } of named)
+      await this.#postgres.query(
+        `INSERT INTO ${this.#schema}.allowed (field, what, host) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+        [field, what, host ?? ''],
+      );
+  }
+
+  async allowed(): Promise<readonly Allowed[]> {
+    const rows = await this.#postgres.query<{ field: string; what: string; host: string }>(
+      `SELECT field, what, host FROM ${this.#schema}.allowed`,
+    );
+    return rows.map(({ host, ...named }) => ({ ...named, host: host === '' ? null : host }));
   }
 
   async owned() {

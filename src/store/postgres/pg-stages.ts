@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isJobId } from '../../core/job.js';
 import type { StagedRows, Stages } from '../../core/stages.js';
 import { writeDurably } from '../../files/write-durably.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
@@ -89,7 +90,7 @@ export class PgStages implements Stages {
 
 /** Ids of jobs and generations are made by us, but come by way of workflow inputs. */
 function fileName(id: string): string {
-  if (!/^[\w-][\w.-]*$/.test(id)) throw new Error(`"${id}" can't be the id of staged rows`);
+  if (!isJobId(id)) throw new Error(`"${id}" can't be the id of staged rows`);
   return id;
 }
 

@@ -24,7 +24,7 @@ afterEach(() => setting.close());
 /** The walks of a folder, as the command starts them. */
 const controlOf = (origin = 'sandbox') =>
   new EventControl(
-    { client: temporal.client, config: { ...setting.config, origin }, shared: false },
+    { client: temporal.client, config: { ...setting.config, origin }, shared: false, allow: async () => undefined },
     setting.folder.dir,
   );
 
@@ -59,7 +59,7 @@ it('a walk is found by its id, its workflow’s or its name, whoever started it,
 it('a walk that died tells why, without a worker; one that its server knows nothing of has stopped', async () => {
   setting = await WalkSetting.open(temporal, { count: 400, from, to: '2025-02-01T00:00:00.000Z' });
   const jobs = new FolderJobs(join(setting.config.stateDir, 'jobs'));
-  const access = { client: temporal.client, config: setting.config, shared: false };
+  const access = { client: temporal.client, config: setting.config, shared: false, allow: async () => undefined };
   const runtime = { walks: () => jobs.walks(), workflows: async () => access };
   const start = async () => (await controlOf().start({ kind: 'sync', into: setting.folder.into })).handle;
   setting.sandbox.setFaults([{ when: { nth: 2 }, do: { kind: 'status', status: 422 } }]);

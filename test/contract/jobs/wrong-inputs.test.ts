@@ -36,7 +36,7 @@ const batch = { action: 'pause', filter: some, into };
 const hours = { tz: 'Europe/Berlin', from: '20:00', until: '07:00', days: ['mon'], untilDay: null };
 const quiet = { name: 'nights', hours, filter: some, into };
 const scheduled = { schedule: 'daily', workflow: 'enrichCsv', workflowId: 'searchflow-rows', input: rows };
-const staged = { job: 'rows-1', name: 'rows', origin: 'sandbox' };
+const staged = { job: 'rows-1', generation: 'abc' };
 
 type Case = readonly [workflow: string, args: readonly unknown[], message: RegExp];
 
@@ -91,9 +91,13 @@ const cases: readonly Case[] = [
   ['enrichCsv', [{ ...rows, staged: {} }], /staged\.job is missing/],
   [
     'enrichCsv',
-    [{ ...rows, staged: { ...staged, columns: 'url' } }],
-    /staged\.columns must be a list of texts \(got "url"\)\./,
+    [{ ...rows, staged: { ...staged, job: '../../rows' } }],
+    /staged\.job must be an id of at most 200 .* \(got "\.\.\/\.\.\/rows"\)\./,
   ],
+  ['enrichCsv', [{ ...rows, staged: { ...staged, generation: 'a/b' } }], /staged\.generation must be an id of /],
+  ['enrichCsv', [{ ...rows, staged: { ...staged, limit: 0 } }], /staged\.limit must be a whole number of at least 1/],
+  ['enrichCsv', [{ ...rows, job: 'a\0b' }], /job must be a name of at most 200 characters/],
+  ['enrichCsv', [{ ...rows, job: 'a'.repeat(201) }], /job must be a name of at most 200 characters/],
   ['enrichCsv', [rows, { version: 1 }], /enrichCsv takes one argument/],
   ['enrichCsv', [{ ...rows, batch: 0, limit: 0 }], /batch must be .*\. limit must be /],
   ['runAgentRows', [{}], /input is missing.*query is missing/],

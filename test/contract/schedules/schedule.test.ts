@@ -37,7 +37,7 @@ function begin(rows: number, changes: Partial<EnrichCsvInput> = {}, faults: read
   setting.sandbox.reset();
   setting.sandbox.setFaults(faults);
   const { client } = temporal;
-  const control = new ScheduleControl({ client, config: setting.config, shared: false });
+  const control = new ScheduleControl({ client, config: setting.config, shared: false, allow: async () => undefined });
   const name = folder.dir.replace(/\W+/g, '-').slice(1);
   const { input, into } = folder;
   const job: EnrichCsvInput = { input, urlColumn: 'url', into, batch: 10, ...changes };

@@ -71,6 +71,21 @@ function commandOf(entries: Process): WorkOwners {
 describe.each(Object.keys(kinds))('work that commands own, in a %s', (kind) => {
   const open = () => (kinds[kind] as (typeof kinds)[string])();
 
+  it('stands beside what workflows may name because somebody typed it, each once, for every process', async () => {
+    const process = open();
+    const [one, two] = [await process(), await process()];
+    const file = { field: 'into', what: '/data/x.duckdb', host: 'here' };
+    const server = { field: 'into', what: 'db.internal:5432', host: null };
+    expect(await one.allowed()).toEqual([]);
+    await one.allow([file]);
+    await Promise.all([two.allow([server, file]), one.allow([{ ...file, field: 'csv' }])]);
+    const all = [...(await two.allowed())].sort((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
+    expect(all).toHaveLength(3);
+    expect(all).toEqual(expect.arrayContaining([file, server, { ...file, field: 'csv' }]));
+    one.close();
+    two.close();
+  });
+
   it('fault 63: is seen by every process with its living owners, in the order they came', async () => {
     const process = open();
     const [one, two, other] = [await process(), await process(), await process()];

@@ -36,7 +36,7 @@ it.each(['newest', 'oldest'] as const)(
         args: [{ into: folder.into, ...input }],
       }) as Promise<WalkSummary>;
     const loaded = async () => {
-      await host.parts.deps.events.warehouse({ into: folder.into }).close();
+      await (await host.parts.deps.events.warehouse({ into: folder.into })).close();
       const rows = await folder.query<{ id: string }>('SELECT id FROM events');
       expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
       return new Set(rows.map(({ id }) => id));

@@ -216,7 +216,7 @@ it('are two schedules in their zone that start a turn each, and none when they a
   const { server, config, folder } = setting;
   const id = server.monitors.add(growth).id;
   const { client } = temporal;
-  const control = new MonitorControl({ client, config, shared: false }, folder.dir);
+  const control = new MonitorControl({ client, config, shared: false, allow: async () => undefined }, folder.dir);
   const hours: QuietHours = { tz: 'Europe/Berlin', from: '20:00', until: '07:00', days: ['fri'], untilDay: null };
   const name = `weekly-${Date.now()}`;
   const takeTurn = await control.quiet.add({ name, hours, filter: growth, ...control.place(folder.into) });
@@ -265,7 +265,10 @@ it('end at once where they are removed while monitors are being paused, and put 
   const setting = await MonitorSetting.open(temporal, { rate: { qps: 40 } });
   const { server, config, folder } = setting;
   const ids = Array.from({ length: 300 }, () => server.monitors.add(growth).id);
-  const control = new MonitorControl({ client: temporal.client, config, shared: false }, folder.dir);
+  const control = new MonitorControl(
+    { client: temporal.client, config, shared: false, allow: async () => undefined },
+    folder.dir,
+  );
   const hour = (by: number) => `${(new Date().getUTCHours() + 24 + by) % 24}:00`;
   const hours: QuietHours = { tz: 'UTC', from: hour(-1), until: hour(2), days, untilDay: null };
   const name = `typo-${Date.now()}`;

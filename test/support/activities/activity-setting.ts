@@ -75,17 +75,21 @@ export class ActivitySetting {
         throw new Error('no operation loads anything');
       },
       events: {
-        warehouse: () => {
+        warehouse: async () => {
           throw new Error('no operation loads anything');
         },
       },
+      staged: async () => {
+        throw new Error('no operation has slices');
+      },
+      csvOf: async () => null,
       noteState: async () => undefined,
       noteWalk: async () => undefined,
       monitors: {
-        warehouse: () => {
+        warehouse: async () => {
           throw new Error('no operation loads anything');
         },
-        secrets: ({ file }) => new FileSecrets(file),
+        secrets: async ({ file }) => new FileSecrets(file),
       },
       secrets: new FileSecrets(this.secretFile),
       scratchDir: this.folder,

@@ -65,7 +65,7 @@ export class WalkSetting {
 
   /** Closes the warehouse, so that it can be asked. */
   async query<Row>(sql: string): Promise<Row[]> {
-    await this.#host.parts.deps.events.warehouse({ into: this.folder.into }).close();
+    await (await this.#host.parts.deps.events.warehouse({ into: this.folder.into })).close();
     return this.folder.query<Row>(sql);
   }
 

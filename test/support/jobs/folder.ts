@@ -52,6 +52,8 @@ export class Folder {
       baseUrl,
       apiKey: new Secret('key-of-the-tests'),
       stateDir: this.stateDir,
+      // A worker may serve several of these.
+      paths: [tmpdir()],
       userStateDir: join(this.dir, 'user'),
       rate: { qps: 1000 },
       rateIsShare: true,

@@ -33,7 +33,12 @@ export async function commandHere(
     openRuntime: async (config) => {
       if (!temporal) return fakeRuntime().runtime;
       const { client, taskQueue } = temporal;
-      const workflows = async () => ({ client, config: { ...config, taskQueue }, shared: false });
+      const workflows = async () => ({
+        client,
+        config: { ...config, taskQueue },
+        shared: false,
+        allow: async () => undefined,
+      });
       return fakeRuntime({ clientOnly: true, workflows }).runtime;
     },
   };

@@ -81,7 +81,7 @@ export class MonitorSetting {
 
   /** What an SQL statement answers from the warehouse. */
   async query<Row>(sql: string): Promise<Row[]> {
-    await this.host.parts.deps.monitors.warehouse({ into: this.folder.into }).close();
+    await (await this.host.parts.deps.monitors.warehouse({ into: this.folder.into })).close();
     return this.folder.query<Row>(sql);
   }
 

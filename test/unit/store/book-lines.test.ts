@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type BookLine, decodeLine, encodeLine, legibleLines } from '../../../src/store/book-lines.js';
+import { Shelf } from '../../../src/store/shelf.js';
+import type { SpendSums } from '../../../src/store/spend-sums.js';
 
 const intent = {
   t: 'intent',
@@ -65,4 +67,11 @@ describe('damaged text', () => {
   it.each(['', 'null', '00000000 null', '00000000 {"t":"intent"', '00000000 5'])('gives nothing of %j', (line) => {
     expect(legibleLines(line)).toEqual([]);
   });
+});
+
+it('the name of a book leads to no file outside of the journal', () => {
+  const shelf = new Shelf('/journal', null as unknown as SpendSums, () => undefined);
+  expect(shelf.lineFile('rows-1a2b3c/0123456789ab/000001')).toBe('/journal/rows-1a2b3c/0123456789ab/000001.journal');
+  for (const name of ['../x', 'a/../../x', '/x', 'a//x', '', '.', 'a/.x', 'a\0', 'a\\x', 'x'.repeat(300)])
+    expect(() => shelf.lineFile(name)).toThrow("can't be the name of a book");
 });

@@ -19,7 +19,8 @@ const origin = 'https://api.example.com';
 
 function access(warehouse: string | null) {
   const config = { origin, stateDir: dir, warehouse: warehouse === null ? null : databaseWarehouse(warehouse) };
-  return { client: null as unknown as Client, config: config as RuntimeConfig, shared: true };
+  const allow = async () => undefined;
+  return { client: null as unknown as Client, config: config as RuntimeConfig, shared: true, allow };
 }
 
 async function staged(into: string | null, { job = null, warehouse = null, jobs = [] }: Staged = {}) {

@@ -1,0 +1,220 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { hostname, tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import type { ApplicationFailure } from '@temporalio/common';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FolderJobs } from '../../../dist/worker/folder-jobs.js';
+import type { JobSummary } from '../../../src/core/job.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { type Host, startHost } from '../../support/jobs/host.js';
+import { openTemporal } from '../../support/temporal.js';
+
+/** What workflows may name: the folder of the rows. Everything beside it is closed to them. */
+const folder = new Folder();
+const elsewhere = mkdtempSync(join(tmpdir(), 'searchflow-elsewhere-'));
+const { dir, input, into, stateDir } = folder;
+const taskQueue = dir;
+let temporal: TestWorkflowEnvironment;
+let sandbox: Sandbox;
+let host: Host;
+/** A database that nobody allowed. */
+let database: Server;
+let connections = 0;
+
+beforeAll(async () => {
+  database = createServer((socket) => {
+    connections++;
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => database.listen(0, '127.0.0.1', resolve));
+  temporal = await openTemporal();
+  sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
+  folder.write(plainRows(4));
+  writeFileSync(join(elsewhere, 'rows.csv'), readFileSync(input));
+  symlinkSync(elsewhere, join(dir, 'link'));
+  symlinkSync(join(elsewhere, 'new.csv'), join(dir, 'dangling.csv'));
+  mkdirSync(join(dir, '.git'));
+  host = await startHost(temporal, folder.config(sandbox.url, { paths: [dir], hosts: ['db.internal:5432'] }));
+});
+afterAll(async () => {
+  await host?.stop();
+  await sandbox?.close();
+  await temporal?.teardown();
+  database?.close();
+  folder.remove();
+  rmSync(elsewhere, { recursive: true, force: true });
+});
+
+type Case = readonly [workflow: string, input: object, message: RegExp];
+
+const rows = { input, into };
+const hours = { tz: 'Europe/Berlin', from: '20:00', until: '07:00', days: ['mon'], untilDay: null };
+const scheduled = { schedule: 'daily', workflow: 'enrichCsv' };
+const path = /SEARCHFLOW_PATHS \(option paths of SearchflowPlugin\)/;
+const server = /SEARCHFLOW_HOSTS \(option hosts of SearchflowPlugin\)/;
+const outside = join(elsewhere, 'x.duckdb');
+
+/** Every way to name the warehouse of a workflow. */
+const intoAll = (value: string, message: RegExp): Case[] => [
+  ['enrichCsv', { ...rows, into: value }, message],
+  ['runAgentRows', { ...rows, into: value, query: 'Who leads {{name}}?' }, message],
+  ['syncEvents', { into: value }, message],
+  ['backfillEvents', { into: value, from: '2025-01-01' }, message],
+  ['exportMonitorRuns', { into: value }, message],
+  ['batchMonitors', { action: 'pause', filter: { name: 'daily' }, into: value }, message],
+  ['quietMonitors', { name: 'nights', hours, filter: { name: 'daily' }, into: value }, message],
+  ['scheduledJob', { ...scheduled, workflowId: `searchflow-${value}`, input: { ...rows, into: value } }, message],
+];
+
+const cases = (): Case[] => {
+  const { port } = database.address() as AddressInfo;
+  return [
+    ...intoAll(outside, path),
+    ...intoAll(`postgres://127.0.0.1:${port}/x`, server),
+    ['enrichCsv', { ...rows, into: relative('.', outside) }, path],
+    ['enrichCsv', { ...rows, into: `${dir}/../${relative(tmpdir(), outside)}` }, path],
+    ['enrichCsv', { ...rows, into: join(dir, 'link', 'x.duckdb') }, path],
+    ['enrichCsv', { ...rows, into: `${dir}-beside/x.duckdb` }, path],
+    ['enrichCsv', { ...rows, into: dir }, path],
+    ['enrichCsv', { ...rows, into: 'https://example.com/x.duckdb' }, /this is a URL/],
+    ['syncEvents', { into: 'md:secrets' }, path],
+    ['syncEvents', { into: ':memory:' }, path],
+    ['enrichCsv', { ...rows, into: `postgres://localhost:${port}/x` }, server],
+    ['enrichCsv', { ...rows, into: `postgres://[::1]:${port}/x` }, server],
+    ['enrichCsv', { ...rows, into: `postgres:///x?host=127.0.0.1&port=${port}` }, server],
+    ['enrichCsv', { ...rows, into: 'postgres:///x' }, server],
+    ['enrichCsv', { ...rows, into: 'postgres:///x?host=/tmp' }, server],
+    ['enrichCsv', { ...rows, into: 'postgres://db.internal:6432/x?sslmode=verify-full' }, server],
+    ['enrichCsv', { ...rows, into: 'postgres://db.internal.evil.example/x?sslmode=verify-full' }, server],
+    ['enrichCsv', { ...rows, into: 'postgres://db.internal,evil.example/x?sslmode=verify-full' }, /more than one host/],
+    ['enrichCsv', { ...rows, into: 'postgres://db.internal/x?sslmode=verify-ca&sslrootcert=/etc/hosts' }, path],
+    ['enrichCsv', { input: join(elsewhere, 'rows.csv'), into }, path],
+    ['enrichCsv', { input: join(dir, 'link', 'rows.csv'), into }, path],
+    ['enrichCsv', { input: '/etc/passwd', into }, path],
+    ['enrichCsv', { input: `file://${input}`, into }, /this is a URL/],
+    ['enrichCsv', { input: '-', job: 'stdin', into }, /standard input/],
+    ['enrichCsv', { input: `${input}\0.csv`, into }, /no NUL/],
+    ['enrichCsv', { input: `${dir}/${'a/'.repeat(5000)}rows.csv`, into }, /longer than 4096/],
+    ['enrichCsv', { ...rows, csv: join(elsewhere, 'x.csv') }, path],
+    ['enrichCsv', { ...rows, csv: join(dir, 'dangling.csv') }, path],
+    ['enrichCsv', { ...rows, csv: join(stateDir, 'jobs', 'x.json') }, path],
+    ['enrichCsv', { ...rows, csv: join(dir, '.git', 'config') }, path],
+    ['createMonitor', { definition: {}, secretFile: join(elsewhere, 'secrets.json') }, path],
+    ['createMonitor', { definition: {}, secretFile: join(dir, 'link', 'secrets.json') }, path],
+    ['enrichCsv', { ...rows, staged: { job: 'rows-000000', generation: 'abc' } }, /nothing of this name was staged/],
+    ['enrichCsv', { ...rows, staged: { job: 'walks', generation: 'abc' } }, /nothing of this name was staged/],
+  ];
+};
+
+let started = 0;
+async function endOf(workflow: string, args: readonly unknown[], memo = {}) {
+  const workflowId = `named-${++started}`;
+  const handle = await temporal.client.workflow.start(workflow, { workflowId, taskQueue, args: [...args], memo });
+  const end = await handle.result().then(
+    (result: unknown) => ({ result, cause: null }),
+    (error: Error) => ({ result: null, cause: lastOf(error) as Partial<ApplicationFailure> }),
+  );
+  const { events } = await handle.fetchHistory();
+  const attempts = (events ?? []).map((event) => event.activityTaskStartedEventAttributes?.attempt ?? 0);
+  return { ...end, attempts: Math.max(...attempts) };
+}
+
+const lastOf = (error: Error): Error => (error.cause instanceof Error ? lastOf(error.cause) : error);
+
+const filesIn = (at: string) => readdirSync(at, { recursive: true, encoding: 'utf8' }).sort();
+
+describe('a file or a database that nobody allowed', () => {
+  it('is refused to every workflow that names it, once and for good, with the setting, and nothing is written, bought or connected', async () => {
+    const before = [filesIn(elsewhere), filesIn(dir)];
+    const ends = await Promise.all(
+      cases().map(async ([workflow, given, message]) => ({
+        what: `${workflow} ${JSON.stringify(given).slice(0, 200)}`,
+        message,
+        ...(await endOf(workflow, [given])),
+      })),
+    );
+    for (const { what, message, cause, attempts } of ends) {
+      expect
+        .soft({ what, type: cause?.type, told: cause?.message, forGood: cause?.nonRetryable, attempts })
+        .toMatchObject({ type: 'BadInput', told: expect.stringMatching(message), forGood: true });
+      expect.soft([what, attempts <= 1]).toEqual([what, true]);
+    }
+    expect([filesIn(elsewhere), filesIn(dir)]).toEqual(before);
+    expect(sandbox.log()).toEqual([]);
+    expect(connections).toBe(0);
+  });
+});
+
+describe('rows that were staged', () => {
+  const csv = join(dir, 'out.csv');
+  const entries = new FolderJobs(join(stateDir, 'jobs'));
+  const forged = {
+    ...{ name: 'other', origin: 'https://evil.example', operation: 'search', input: '/etc/passwd', into: outside },
+    ...{ columns: ['x'], unitColumn: 'x', options: { text: false }, batch: 1, rows: 1, slices: 900, rowsPerSlice: 1 },
+    ...{ window: 100_000, stageDir: elsewhere },
+  };
+
+  it('are named by job and generation: of what else an input or a state says nothing is believed', async () => {
+    const first = await endOf('enrichCsv', [{ ...rows, urlColumn: 'url', csv, job: 'x/../../../y' }]);
+    expect(first.result).toMatchObject({ phase: 'done', csv, into });
+    const [entry] = await entries.all();
+    const { job, generation } = entry?.staged ?? { job: '', generation: '' };
+    expect(job).toMatch(/^x-y-\w{6}$|^x-[\w-]+-\w{6}$/);
+    const staged = { ...forged, job, generation };
+    const bought = sandbox.log().length;
+    rmSync(csv);
+
+    const again = await endOf('enrichCsv', [
+      { input: '/etc/passwd', into: outside, csv: join(elsewhere, 'x.csv'), staged },
+    ]);
+    expect(again).toMatchObject({ cause: null, result: { phase: 'done', job, into, csv } });
+    const handed = { version: 1, staged, freshness: null, csv: join(elsewhere, 'x.csv'), queue: [[0, 0]] };
+    const before = { requests: 0, costMicros: 0 };
+    const state = { ...handed, paused: null, startedAt: 1, carried: true, resumedAt: 1, before };
+    const sums = { requests: 0, failed: 0, costMicros: 0, unknownOutcomes: 0 };
+    const carried = await endOf(
+      'enrichCsv',
+      [
+        { ...rows, staged },
+        { ...state, ...sums },
+      ],
+      { startedBy: 'searchflow' },
+    );
+    expect(carried).toMatchObject({ cause: null, result: { phase: 'done', job, into, csv } });
+
+    expect(filesIn(elsewhere)).toEqual(['rows.csv']);
+    expect(folder.outcomes()).toHaveLength(4);
+    expect(sandbox.log()).toHaveLength(bought);
+  });
+
+  it('go on where the file changed since and was staged again', async () => {
+    const run = (how: object) => endOf('enrichCsv', [{ ...rows, urlColumn: 'url', job: 'moving', ...how }]);
+    await run({});
+    const find = async () => (await entries.all()).find(({ staged: { name } }) => name === 'moving');
+    const old = (await find())?.staged;
+    folder.write(plainRows(6));
+    await run({});
+    expect((await find())?.staged.generation).not.toBe(old?.generation);
+    const { result } = await run({ staged: { job: old?.job, generation: old?.generation } });
+    expect((result as JobSummary).phase).toBe('done');
+  });
+});
+
+describe('what a person typed in a command', () => {
+  it('may be named by workflows since, in the field it was typed for', async () => {
+    const secretFile = join(elsewhere, 'secrets.json');
+    const one = { field: 'into', what: outside, host: hostname() };
+    await new FolderJobs(join(stateDir, 'jobs')).allow([one]);
+    const { result } = await endOf('syncEvents', [{ into: outside }]);
+    expect(result).toMatchObject({ phase: 'done', into: outside });
+    for (const given of [
+      { ...rows, csv: outside },
+      { input: outside, into },
+    ])
+      expect((await endOf('enrichCsv', [given])).cause?.message).toMatch(path);
+    expect((await endOf('createMonitor', [{ definition: {}, secretFile }])).cause?.message).toMatch(path);
+  });
+});

@@ -1,0 +1,127 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { entryAfter, type JobEntry, stageOf } from '../../../src/core/job-entries.js';
+import { Allowlist, allowedBy, parseServer } from '../../../src/worker/allowlist.js';
+import { readConfig } from '../../../src/worker/config.js';
+import { databaseWarehouse } from '../../../src/worker/store-setting.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'searchflow-allowlist-'));
+const open = join(dir, 'open');
+mkdirSync(join(open, 'inner'), { recursive: true });
+mkdirSync(join(dir, 'closed'));
+symlinkSync(join(dir, 'closed'), join(open, 'out'));
+symlinkSync(join(open, 'inner'), join(open, 'in'));
+symlinkSync('loop', join(open, 'loop'));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const stateDir = join(open, 'state');
+const warehouse = databaseWarehouse(
+  'postgres://ann:canary@DB.internal:6000/dw?sslmode=verify-full&sslrootcert=/etc/ca.pem',
+);
+const nothing = { all: async () => [], walks: async () => [], allowed: async () => [] };
+const list = (changes = {}, entries: Partial<ConstructorParameters<typeof Allowlist>[1]> = {}) =>
+  new Allowlist({ paths: [open], hosts: [], stateDir, warehouse, ...changes }, { ...nothing, ...entries });
+
+describe('the allowlist of a worker', () => {
+  it('opens files below its folders, whatever links lead there, and no others', async () => {
+    for (const path of ['a.csv', 'inner/a.csv', 'in/a.csv', 'new/folder/a.csv', 'inner/../a.csv', 'a..csv', '..a/../b'])
+      expect([path, await list().whyRefused({ csv: `${open}/${path}` })]).toEqual([path, null]);
+    const closed = [
+      '',
+      '..',
+      '../closed/a.csv',
+      'out/a.csv',
+      'out',
+      'inner/../../a',
+      'state/x',
+      'state',
+      '.env',
+      'a/.b/c',
+    ];
+    for (const path of closed)
+      expect([path, await list().whyRefused({ csv: `${open}/${path}` })]).toEqual([
+        path,
+        expect.stringMatching(/PATHS/),
+      ]);
+    expect(await list().whyRefused({ csv: `${open}-beside/a.csv` })).toMatch(/PATHS/);
+    expect(await list({ paths: [join(open, 'state', 'inner')] }).whyRefused({ csv: `${stateDir}/inner/a` })).toBeNull();
+  });
+
+  it('connects to the server of the warehouse and to those of the setting, by host and port', async () => {
+    const hosts = [parseServer('db2.internal'), parseServer('[::1]:6432'), parseServer('/run/postgresql')];
+    const fine = [
+      'postgres://db.INTERNAL:6000/other?sslmode=verify-full',
+      'postgres://db.internal:6000/dw?sslmode=verify-full&sslrootcert=/etc/ca.pem',
+      'postgresql://db2.internal/x',
+      'POSTGRES://db2.internal:5432/x',
+      'postgres://[0:0::1]:6432/x',
+      'postgres:///x?host=/run/postgresql',
+    ];
+    for (const into of fine) expect([into, await list({ hosts }).whyRefused({ into })]).toEqual([into, null]);
+    const refused = [
+      'postgres://db.internal/dw',
+      'postgres://db2.internal:5433/x',
+      'postgres://db2.internal./x',
+      'postgres://::1/x',
+      'postgres://[::1]/x',
+      'postgres:///x',
+      'postgres:///x?host=db3.internal',
+      'postgres:///x?host=/run/postgresql&port=6432',
+      'postgres://db2.internal/x?sslmode=verify-full&sslrootcert=/etc/other.pem',
+      'postgres://db2.internal/x?sslmode=verify-full&sslcert=/etc/ca.pem&sslkey=/root/key',
+    ];
+    for (const into of refused)
+      expect([into, await list({ hosts }).whyRefused({ into })]).toEqual([
+        into,
+        expect.stringMatching(/HOSTS|PATHS|no address/),
+      ]);
+    expect(await list({ warehouse: null }).whyRefused({ into: 'postgres://db.internal:6000/dw' })).toMatch(/HOSTS/);
+  });
+
+  it('refuses what is neither a path nor an address, quoting no address', async () => {
+    for (const into of ['file:///x', 'https://x/y', 'a\0b', '', 'x'.repeat(5000), 5 as unknown as string])
+      expect(await list({ paths: ['/'] }).whyRefused({ into })).toMatch(/^into: /);
+    expect(await list().whyRefused({ into: 'postgres://ann:canary@db/x?canary=1' })).not.toContain('canary');
+    expect(await list({ paths: ['/'] }).whyRefused({ csv: join(open, 'loop', 'a.csv') })).toBeNull();
+  });
+
+  it('takes what was typed or remembered, in the field and on the machine that it is for', async () => {
+    const file = join(dir, 'closed', 'x.duckdb');
+    const typed = allowedBy({ into: file, csv: '-', secretFile: 'a\0' });
+    expect(typed).toEqual([{ field: 'into', what: file, host: hostname() }]);
+    const entered = list({}, { allowed: async () => typed });
+    expect(await entered.whyRefused({ into: join(open, 'out', 'x.duckdb') })).toBeNull();
+    expect(await entered.whyRefused({ csv: file })).toMatch(/PATHS/);
+    const elsewhere = typed.map((one) => ({ ...one, host: 'another-machine' }));
+    expect(await list({}, { allowed: async () => elsewhere }).whyRefused({ into: file })).toMatch(/PATHS/);
+    const walk = { job: 'w', workflowId: 'w', origin: 'o', stream: 'sync', into: file };
+    expect(await list({}, { walks: async () => [walk] }).whyRefused({ into: file })).toBeNull();
+    expect(await list({}, { walks: async () => [{ ...walk, host: 'b' }] }).whyRefused({ into: file })).toMatch(/PATHS/);
+    const server = allowedBy({ into: 'postgres://db3.internal/x?sslmode=verify-full' });
+    expect(
+      await list({}, { allowed: async () => server }).whyRefused({ into: 'postgres://DB3.internal/y' }),
+    ).toBeNull();
+  });
+
+  it('is set by two variables, and is the working folder and the warehouse by default', () => {
+    const read = (env: Record<string, string>) => readConfig({ env, flags: {}, cwd: dir, say: () => undefined });
+    expect(read({})).toMatchObject({ paths: [dir], hosts: [] });
+    expect(read({ SEARCHFLOW_PATHS: 'open:/data', SEARCHFLOW_HOSTS: 'A.internal, [::1]:6432,/run/pg' })).toMatchObject({
+      paths: [open, '/data'],
+      hosts: ['a.internal:5432', '[::1]:6432', '/run/pg:5432'],
+    });
+    for (const hosts of ['a b', 'ann:canary@db', 'db/x', 'db:0', 'db?host=evil', 'a,b:x'])
+      expect(() => read({ SEARCHFLOW_HOSTS: hosts })).toThrow(/SEARCHFLOW_HOSTS: .* is not a list of database servers/);
+  });
+});
+
+it('an entry keeps what was staged before under its own name, the newest few', () => {
+  const entryOf = (generation: string) => ({ staged: { generation }, csv: `${generation}.csv` }) as JobEntry;
+  let entry = entryOf('g1');
+  for (const generation of ['g2', 'g3', 'g4', 'g5', 'g4']) entry = entryAfter(entry, entryOf(generation));
+  expect(entry.earlier?.map(({ staged }) => staged.generation)).toEqual(['g5', 'g3', 'g2']);
+  expect(stageOf(entry, 'g3')?.csv).toBe('g3.csv');
+  expect([stageOf(entry, 'g4')?.csv, stageOf(entry, 'g1')]).toEqual(['g4.csv', null]);
+});
