@@ -109,6 +109,11 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
   );
   const askAboveMicros = reader.check(reader.variable('SEARCHFLOW_ASK_ABOVE'), amountOfDollars, anAmount);
   const maxCostPerJobMicros = reader.check(reader.variable('SEARCHFLOW_MAX_COST_PER_JOB'), amountOfDollars, anAmount);
+  const temporalUi = reader.check(
+    reader.variable('SEARCHFLOW_TEMPORAL_UI'),
+    wholeNumber(65_535),
+    'a port such as 8233',
+  );
   const temporal = readTemporal(reader, env);
   const stateDir = resolve(cwd, env.SEARCHFLOW_STATE_DIR || '.searchflow');
   const trusted = env.SEARCHFLOW_TRUST_STATE_DIR;
@@ -137,6 +142,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     askAboveMicros: askAboveMicros ?? DEFAULT_ASK_ABOVE_MICROS,
     maxCostPerJobMicros,
     temporalAddress: temporal.address,
+    temporalUi,
     namespace: temporal.namespace,
     taskQueue: taskQueue ?? DEFAULT_TASK_QUEUE,
     say,

@@ -22,6 +22,7 @@ export const knownVariables = [
   'SEARCHFLOW_METRICS',
   'SEARCHFLOW_ASK_ABOVE',
   'SEARCHFLOW_MAX_COST_PER_JOB',
+  'SEARCHFLOW_TEMPORAL_UI',
   'SEARCHFLOW_DEBUG',
 ] as const;
 

@@ -97,6 +97,8 @@ export interface RuntimeConfig {
   readonly wire?: WireOptions;
   /** Null: the embedded server, or what the Temporal environment configuration names. */
   readonly temporalAddress: string | null;
+  /** Port of the embedded server's web UI; none: it has none. */
+  readonly temporalUi?: number | null;
   readonly namespace: string;
   readonly taskQueue: string;
   /** Told in a sentence what takes long (starting the server, waiting for a lock). */

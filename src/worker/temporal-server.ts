@@ -26,8 +26,8 @@ export interface TemporalServerOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly say: (sentence: string) => void;
   readonly namespace?: string;
-  /** Port of Temporal's web UI, or false for none; by default a free one. A server that runs already keeps its own. */
-  readonly ui?: number | false;
+  /** Port of Temporal's web UI; by default there is none. A server that runs already keeps its own. */
+  readonly ui?: number | null;
 }
 
 /** The embedded Temporal server, running. */
@@ -104,7 +104,7 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
   const { path: binary, version } = await findTemporalBinary({ env, say });
   keepWatcher(files, lingerMs, env);
   for (let attempt = 1; ; attempt++) {
-    const uiPort = options.ui === false ? null : (options.ui ?? (await freePort()));
+    const uiPort = options.ui ?? null;
     const logged = statSync(files.log, { throwIfNoEntry: false })?.size ?? 0;
     const { record, end } = await startServer(files, { binary, version, port: await freePort(), uiPort }, env);
     const address = addressOf(record);

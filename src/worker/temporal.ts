@@ -13,7 +13,6 @@ const REACH_MS = 2000;
 export interface Temporal {
   readonly client: Client;
   readonly address: string;
-  readonly uiUrl: string | null;
   nativeConnection(): Promise<NativeConnection>;
   close(): Promise<void>;
 }
@@ -23,9 +22,15 @@ export async function connectTemporal(
   config: RuntimeConfig,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Temporal> {
-  const { say, stateDir, namespace } = config;
+  const { say, stateDir, namespace, temporalUi: ui = null } = config;
   const embedded =
-    config.temporalAddress === null ? await ensureTemporalServer({ stateDir, env, say, namespace }) : null;
+    config.temporalAddress === null ? await ensureTemporalServer({ stateDir, env, say, namespace, ui }) : null;
+  if (embedded && ui !== null)
+    say(
+      embedded.uiUrl === null
+        ? 'The Temporal server runs already, without its web UI; it starts with it once its commands and workers have ended.'
+        : `Temporal's web UI: ${embedded.uiUrl}`,
+    );
   const loaded = embedded ? null : loadClientConnectConfig({ overrideEnvVars: definedOnly(env) });
   const options = {
     ...(loaded?.connectionOptions ?? {}),
@@ -39,7 +44,6 @@ export async function connectTemporal(
   return {
     client: new Client({ connection, namespace }),
     address: options.address,
-    uiUrl: embedded?.uiUrl ?? null,
     nativeConnection: async () => {
       // Half a second of loading that a client does without.
       const { NativeConnection } = await import('@temporalio/worker');

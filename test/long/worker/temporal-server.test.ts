@@ -5,6 +5,7 @@ import { Client, Connection } from '@temporalio/client';
 import { expect, it, vi } from 'vitest';
 import { isAlive, processStartTime } from '../../../src/files/process-identity.js';
 import { lockHolder } from '../../../src/files/process-lock.js';
+import { freePort } from '../../../src/worker/free-port.js';
 import { readRecord, removeRecord, serverFiles } from '../../../src/worker/server-files.js';
 import { TemporalServerFailed } from '../../../src/worker/temporal-server.js';
 import { serverUsers, untilGone } from '../../support/worker/server-users.js';
@@ -38,6 +39,13 @@ it('27: a second process gets the server of the first, and one that detaches lea
   await here.detach();
   await here.detach();
   expect(readdirSync(files().users)).toEqual(before.filter((name) => name !== `${process.pid}.json`));
+});
+
+it('has a web UI only where a port is named for it', async () => {
+  const port = await freePort();
+  const here = await users.here(LONG, process.env, port);
+  expect(here.uiUrl).toBe(`http://127.0.0.1:${port}`);
+  expect((await fetch(here.uiUrl as string)).status).toBe(200);
 });
 
 it('27: processes that ask at once get one server', async () => {

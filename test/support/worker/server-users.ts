@@ -37,12 +37,12 @@ export class ServerUsers {
   }
 
   /** Attaches the test's own process. */
-  async here(lingerMs: number, env: NodeJS.ProcessEnv = process.env): Promise<EmbeddedServer> {
+  async here(lingerMs: number, env: NodeJS.ProcessEnv = process.env, ui?: number): Promise<EmbeddedServer> {
     const server = await ensureTemporalServer({
       stateDir: this.stateDir,
       env: { ...env, SEARCHFLOW_SERVER_LINGER_MS: String(lingerMs) },
       say: (sentence) => this.said.push(sentence),
-      ui: false,
+      ...(ui === undefined ? {} : { ui }),
     });
     this.#attached.push(server);
     return server;
@@ -54,7 +54,7 @@ export class ServerUsers {
       const [stateDir, linger] = process.argv.slice(1);
       const env = { ...process.env, SEARCHFLOW_SERVER_LINGER_MS: linger };
       const say = (sentence) => process.stderr.write(sentence + '\\n');
-      process.stdout.write(JSON.stringify(await ensureTemporalServer({ stateDir, env, say, ui: false })) + '\\n');
+      process.stdout.write(JSON.stringify(await ensureTemporalServer({ stateDir, env, say })) + '\\n');
       setInterval(() => {}, 1000);`;
     const args = ['--input-type=module', '--eval', script, this.stateDir, String(lingerMs)];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
