@@ -1,8 +1,12 @@
 // node scripts/bundle-workflows.mjs <compiled workflows/index.js> <bundle to write>
 import { writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 
 const [workflowsPath, target] = process.argv.slice(2);
 const logger = new DefaultLogger('WARN', ({ level, message }) => process.stderr.write(`${level} ${message}\n`));
 const { code } = await bundleWorkflowCode({ workflowsPath, logger });
 writeFileSync(target, code);
+// A worker of another version makes its own.
+const { version } = createRequire(import.meta.url)('@temporalio/worker/package.json');
+writeFileSync(target.replace(/\.js$/, '.sdk'), version);

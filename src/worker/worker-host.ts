@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import {
   type ActivityInterceptorsFactory,
@@ -24,10 +25,15 @@ export const workerDefaults = {
 
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
-/** The workflows: the bundle made at build time where there is one, else bundled when the worker starts. */
+/**
+ * The workflows: the bundle made at build time, where it was made with the SDK that is installed; else bundled when the worker starts, in
+ * seconds. A bundle holds a part of the SDK, which another version of the worker does not understand.
+ */
 export function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
   const bundle = here('./workflow-bundle.js');
-  return existsSync(bundle)
+  const madeWith = here('./workflow-bundle.sdk');
+  const { version } = createRequire(import.meta.url)('@temporalio/worker/package.json') as { readonly version: string };
+  return existsSync(madeWith) && readFileSync(madeWith, 'utf8') === version
     ? { workflowBundle: { codePath: bundle } }
     : { workflowsPath: here('../workflows/index.js') };
 }
