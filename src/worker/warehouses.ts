@@ -36,6 +36,7 @@ export function openWarehouses(
         ? new Secret(strictest(warehouse.url.reveal(), address))
         : null,
   });
+  const refusals: Refusals = new Map();
   const at = ({ into, host }: Place): OpenedWarehouse => {
     onlyHere(`The warehouse ${into}`, host);
     return warehouses.open(into);
@@ -46,7 +47,7 @@ export function openWarehouses(
     return at(place);
   };
   return {
-    of: (staged) => (oneOfMany ? leftToOthers(at(staged).rows, say) : at(staged).rows),
+    of: (staged) => (oneOfMany ? leftToOthers(at(staged).rows, { into: staged.into, refusals, say }) : at(staged).rows),
     events: { warehouse: async (place) => (await allowed(place)).events },
     monitors: {
       warehouse: async (place) => (await allowed(place)).monitors,
@@ -67,13 +68,25 @@ function onlyHere(what: string, host: string | undefined): void {
     throw new SinkBusy(`${what} is a file on ${host}, where a worker must run for it`, null);
 }
 
-/** The same warehouse; being refused to log in is told, and left to a worker that is not. */
-function leftToOthers(sink: Sink, say: RuntimeConfig['say']): Sink {
+/** Databases that refused the login of this worker, by their addresses: what was said of each, and when it may be asked again. */
+type Refusals = Map<string, { readonly sentence: string; readonly until: number }>;
+
+/** A worker without credentials is offered a slice every few seconds: not each of them is worth a login. */
+const ASK_AGAIN_MS = 60_000;
+
+interface Refusing extends Pick<RuntimeConfig, 'say'> {
+  readonly into: string;
+  readonly refusals: Refusals;
+}
+
+/** The same warehouse; being refused to log in is said once, and left to a worker that is not. */
+function leftToOthers(sink: Sink, { into, refusals, say }: Refusing): Sink {
   const told = (error: unknown): unknown => {
     const cause = error instanceof SinkUnusable ? error.cause : null;
     if (!(cause instanceof PostgresRefused) || !/^(28|3D)/.test(cause.code ?? '')) return error;
     const sentence = `A worker on ${hostname()} (PID ${process.pid}) can't load: ${(error as SinkUnusable).message}`;
-    say(sentence);
+    if (!refusals.has(into)) say(sentence);
+    refusals.set(into, { sentence, until: performance.now() + ASK_AGAIN_MS });
     return new SinkBusy(sentence, null);
   };
   return new Proxy(sink, {
@@ -81,8 +94,13 @@ function leftToOthers(sink: Sink, say: RuntimeConfig['say']): Sink {
       const method: unknown = Reflect.get(found, name, found);
       if (typeof method !== 'function') return method;
       return async (...args: unknown[]) => {
+        const refused = refusals.get(into);
+        if (refused && performance.now() < refused.until && name !== 'close')
+          throw new SinkBusy(refused.sentence, null);
         try {
-          return await method.apply(found, args);
+          const result: unknown = await method.apply(found, args);
+          if (name !== 'close') refusals.delete(into);
+          return result;
         } catch (error) {
           throw told(error);
         }

@@ -16,15 +16,12 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-it('a database that this worker may not log in to is left to another worker, and is a mistake where there is none', async () => {
+it('a database that this worker may not log in to is left to another worker, which is said once, and is a mistake where there is none', async () => {
   const wrong = { url: new Secret(url.replace(server.password, 'guessed')), shown };
   const said: string[] = [];
   const one = openWarehouses({ say: (sentence) => said.push(sentence), warehouse: wrong }, true);
-  const busy = await one
-    .of({ into: shown })
-    .holdsRows('job')
-    .catch((error: unknown) => error);
-  expect(busy).toBeInstanceOf(SinkBusy);
+  const tries = Array.from({ length: 5 }, () => () => one.of({ into: shown }).holdsRows('job'));
+  for (const load of tries) expect(await load().catch((error: unknown) => error)).toBeInstanceOf(SinkBusy);
   expect(said).toEqual([expect.stringMatching(/^A worker on \S+ \(PID \d+\) can't load: .*SEARCHFLOW_WAREHOUSE_URL/)]);
   await one.close();
 
