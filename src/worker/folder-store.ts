@@ -100,6 +100,11 @@ export class FolderStore implements Store {
     return (this.#working?.slots ?? new MemorySlots(this.#config.agentSlots)).view();
   }
 
+  /** There is one worker. */
+  async otherLimits() {
+    return [];
+  }
+
   async close(): Promise<void> {
     await (await this.#reading)?.close();
     this.entries.close();

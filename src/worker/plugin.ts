@@ -24,6 +24,7 @@ import { limitAmongWorkers, placeOf, takePlaces } from './presence.js';
 import { type DatabaseAddress, type RuntimeConfig, UsageError } from './runtime-types.js';
 import type { Store } from './store.js';
 import { databaseWarehouse, storeAddress } from './store-setting.js';
+import { otherLimitsText } from './team.js';
 import { WorkOwners } from './work-owners.js';
 import { workerDefaults } from './worker-host.js';
 
@@ -97,9 +98,9 @@ export class SearchflowPlugin extends SimplePlugin {
       name: 'searchflow',
       activities: forwarded(opened, activityNames(operations)),
       runContext: async (next) => {
-        const parts = await openParts(config);
+        const parts = await openParts({ ...config, taskQueue: opened.worker?.taskQueue ?? config.taskQueue });
         try {
-          const places = opened.worker && (await ownPlaces(config, parts, opened.worker));
+          const places = opened.worker && (await ownPlaces(config, parts, opened.worker, this.#warn));
           try {
             opened.activities = createActivities(parts.deps);
             opened.journal = parts.deps.journal;
@@ -192,6 +193,7 @@ async function ownPlaces(
   config: RuntimeConfig,
   { store, reservation }: Pick<Parts, 'reservation'> & { readonly store: Store },
   { connection, namespace, taskQueue }: WorkerOptions,
+  warn: (sentence: string) => void,
 ) {
   const own = connection ?? (await NativeConnection.connect());
   const closing: (() => Promise<void>)[] = connection ? [] : [() => own.close()];
@@ -208,6 +210,8 @@ async function ownPlaces(
     closing.push(() => owners.close());
     await owners.settle('worker');
     owners.watch('worker');
+    const warning = otherLimitsText(await store.otherLimits());
+    if (warning !== null) warn(warning);
   } catch (error) {
     await leaveAll();
     throw error;

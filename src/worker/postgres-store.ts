@@ -9,7 +9,7 @@ import { PgStages } from '../store/postgres/pg-stages.js';
 import { PgSlots } from '../store/postgres/slots.js';
 import { rateProfileOf } from './rate-setting.js';
 import type { DatabaseAddress, RuntimeConfig } from './runtime-types.js';
-import type { Books, Store, WorkerStore } from './store.js';
+import type { Store, WorkerStore } from './store.js';
 import { fingerprint, teamOf } from './team.js';
 
 /** Connections of a process: claims, purchases and grants side by side. */
@@ -43,7 +43,7 @@ export class PostgresStore implements Store {
   }
 
   /** Opened when first asked for: it makes this process one of the store. */
-  journal(): Promise<Books> {
+  journal(): Promise<PgJournal> {
     const { deadAfterMs } = this.#config;
     this.#journal ??= PgJournal.open(this.#postgres, {
       team: teamOf(this.#config),
@@ -53,8 +53,10 @@ export class PostgresStore implements Store {
   }
 
   async work(): Promise<WorkerStore> {
+    const journal = await this.journal();
+    await journal.works(this.#config.taskQueue);
     // What it holds is the process's own, and is closed with the store.
-    return { journal: await this.journal(), limiter: this.#limiter, slots: this.#slots, close: async () => undefined };
+    return { journal, limiter: this.#limiter, slots: this.#slots, close: async () => undefined };
   }
 
   holder(): null {
@@ -67,6 +69,15 @@ export class PostgresStore implements Store {
 
   slots() {
     return this.#slots.view();
+  }
+
+  async otherLimits() {
+    const { taskQueue, origin } = this.#config;
+    const all = await (await this.journal()).workersOn(taskQueue);
+    const own = teamOf(this.#config);
+    return all
+      .filter(({ team }) => team !== own && team.endsWith(` at ${origin}`))
+      .map(({ host, pid }) => ({ host, pid }));
   }
 
   async close(): Promise<void> {

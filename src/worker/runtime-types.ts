@@ -22,6 +22,7 @@ import type { SlotsView } from '../core/slots.js';
 import type { Spend } from '../core/spend.js';
 import type { UrlCells } from '../rows/index.js';
 import type { WatchedRun } from './run-watch.js';
+import type { OtherLimit } from './store.js';
 import type { Work } from './work-owners.js';
 
 export { UsageError } from '../core/exit-codes.js';
@@ -296,6 +297,8 @@ export interface Runtime {
   limits(): Promise<LimiterView>;
   /** The process whose worker has this folder's store, and alone knows what is in use; null where none has, or all can tell. */
   workerElsewhere(): number | null;
+  /** Workers beside those of the team that keep to a limit of their own. */
+  otherLimits(): Promise<readonly OtherLimit[]>;
   /** Places for what runs on at the service. */
   slots(): Promise<SlotsView>;
   /** What the team has spent, and its caps. */

@@ -350,6 +350,10 @@ class StoreRuntime implements Runtime {
     return this.#store.limits();
   }
 
+  otherLimits() {
+    return this.#store.otherLimits();
+  }
+
   workerElsewhere() {
     const holder = this.#store.holder();
     return holder === process.pid ? null : holder;

@@ -1,6 +1,7 @@
 import type { JobEntries } from '../core/job-entries.js';
 import type { Journal } from '../core/journal.js';
 import type { Limiter, LimiterView } from '../core/limiter.js';
+import type { WorkerHolder } from '../core/presence.js';
 import type { Slots, SlotsView } from '../core/slots.js';
 import type { Spend } from '../core/spend.js';
 import type { Stages } from '../core/stages.js';
@@ -8,6 +9,9 @@ import type { LimitReservation } from './limit-owner.js';
 
 /** The truth about purchases, and its sums. */
 export type Books = Journal & Spend;
+
+/** A worker whose limit is not the team's. */
+export type OtherLimit = Pick<WorkerHolder, 'host' | 'pid'>;
 
 /** What a worker process holds of a store while it works. */
 export interface WorkerStore {
@@ -34,5 +38,7 @@ export interface Store {
   /** The team's limit as it is now. */
   limits(): Promise<LimiterView>;
   slots(): Promise<SlotsView>;
+  /** Workers on the same task queue and service that keep to a limit of their own, because they have another key and team. */
+  otherLimits(): Promise<readonly OtherLimit[]>;
   close(): Promise<void>;
 }

@@ -1,10 +1,12 @@
 import type { StagedJob } from '../core/job.js';
 import type { JobEntries } from '../core/job-entries.js';
+import { isPostgresUrl } from '../core/postgres-address.js';
 import { assembleParts, type Parts } from './parts.js';
 import { limitAmongWorkers, placeOf, takePlaces } from './presence.js';
 import { runWatch, type WatchedRun } from './run-watch.js';
 import type { RuntimeConfig } from './runtime-types.js';
 import type { Store } from './store.js';
+import { otherLimitsText } from './team.js';
 import type { Temporal } from './temporal.js';
 import type { Role, WorkOwners } from './work-owners.js';
 import type { RunningWorker } from './worker-host.js';
@@ -113,6 +115,9 @@ export class WorkerHere {
       this.#report && runWatch(temporal.client, this.#report),
     );
     this.#owners.watch(this.#role);
+    if (this.#store.shared) this.#tryWarehouses(parts).catch(() => undefined);
+    const warning = otherLimitsText(await this.#store.otherLimits());
+    if (warning !== null) this.#config.say(warning);
   }
 
   /** Lets what is in flight land, and gives everything back. */
@@ -145,6 +150,13 @@ export class WorkerHere {
     await this.#places;
     // An embedded server is the folder's own: nobody else asks there.
     if (temporalAddress !== null) await this.#parts?.reservation?.alsoTake(limitAmongWorkers(client, this.#config));
+  }
+
+  /** Asks each database that a job here loads into, so that one that refuses this worker's login is named before it has work for it. */
+  async #tryWarehouses({ deps }: Parts): Promise<void> {
+    const jobs = (await this.#store.entries.all()).filter(({ staged, completed }) => completed !== staged.generation);
+    const each = new Map(jobs.map(({ staged }) => [staged.into, staged]));
+    await Promise.all([...each.values()].map((staged) => isPostgresUrl(staged.into) && loadedSlices(deps, staged)));
   }
 
   /** Forgets old bodies of jobs whose every row the warehouse holds: a reload of these is a copy of the file itself. */

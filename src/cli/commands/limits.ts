@@ -13,13 +13,23 @@ export async function limits(context: Context, flags: ConfigFlags & { readonly j
   const config = settings(context, flags);
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     const spend = await runtime.spend();
-    const [limiter, slots, caps, spent] = await Promise.all([
+    const [limiter, others, slots, caps, spent] = await Promise.all([
       runtime.limits(),
+      runtime.otherLimits(),
       runtime.slots(),
       spend.caps(),
       spend.spent(),
     ]);
-    const all = { config, limiter, slots, caps, spent, workerElsewhere: runtime.workerElsewhere(), now: Date.now() };
+    const all = {
+      config,
+      limiter,
+      others,
+      slots,
+      caps,
+      spent,
+      workerElsewhere: runtime.workerElsewhere(),
+      now: Date.now(),
+    };
     context.terminal.data(flags.json ? JSON.stringify(limitsData(all)) : limitsText(all));
     return exitCodes.ok;
   });

@@ -2,6 +2,7 @@ import type { LimiterView } from '../../core/limiter.js';
 import type { SlotsView } from '../../core/slots.js';
 import type { PeriodSpend, SpendCaps } from '../../core/spend.js';
 import type { RuntimeConfig } from '../../worker/runtime-types.js';
+import type { OtherLimit } from '../../worker/store.js';
 import { dollars, duration, some } from './amounts.js';
 import { columns } from './columns.js';
 import { printable } from './printable.js';
@@ -10,6 +11,8 @@ import { printable } from './printable.js';
 export interface Limits {
   readonly config: Pick<RuntimeConfig, 'origin' | 'concurrency' | 'store' | 'team'>;
   readonly limiter: LimiterView;
+  /** Workers that keep to a limit of their own. */
+  readonly others?: readonly OtherLimit[];
   readonly slots: SlotsView;
   readonly caps: SpendCaps;
   readonly spent: { readonly day: PeriodSpend; readonly month: PeriodSpend };
@@ -24,11 +27,15 @@ const rate = (qps: number) => `${Math.round(qps * 10) / 10}/s`;
 
 /** The limits for a person. */
 export function limitsText(limits: Limits): string {
-  const { config, limiter, slots, caps, spent, workerElsewhere, now } = limits;
+  const { config, limiter, others = [], slots, caps, spent, workerElsewhere, now } = limits;
   const elsewhere = slots.elsewhere > 0 ? ` and ${slots.elsewhere} started elsewhere` : '';
   const lines: (readonly [string, string])[] = [
     ['Service', printable(config.origin)],
     ['Shared by', whoShares(config)],
+    ...others.map(
+      ({ host, pid }) =>
+        ['Not shared by', `the worker ${pid} on ${printable(host)}: another key, a limit of its own`] as const,
+    ),
     ['Blocked', blockText(limiter, now)],
     ['Waiting', some(limiter.waiting, 'call')],
     ...(limiter.heldBy === undefined ? [] : ([['Waits for', printable(limiter.heldBy)]] as const)),
@@ -52,7 +59,7 @@ export function limitsText(limits: Limits): string {
     rate(one.used),
   ]);
   return [
-    ...lines.map(([name, value]) => `${`${name}:`.padEnd(13)}${value}`),
+    ...lines.map(([name, value]) => `${`${name}:`.padEnd(15)}${value}`),
     `Rate profile ${printable(limiter.profile)}, in units:`,
     ...columns([['  bucket', 'configured', 'effective', 'used now'], ...buckets]),
   ].join('\n');
@@ -80,7 +87,7 @@ function spendText(spend: PeriodSpend, cap: number | null): string {
 }
 
 /** The limits for machines; dollars as numbers, times in ISO 8601. */
-export function limitsData({ config, limiter, slots, caps, spent, workerElsewhere }: Limits): object {
+export function limitsData({ config, limiter, others = [], slots, caps, spent, workerElsewhere }: Limits): object {
   const period = (spend: PeriodSpend, cap: number | null) => ({
     since: new Date(spend.since).toISOString(),
     dollars: spend.landedMicros / 1e6,
@@ -96,6 +103,8 @@ export function limitsData({ config, limiter, slots, caps, spent, workerElsewher
     store: config.store?.shown ?? null,
     team: config.team ?? null,
     concurrency: config.concurrency,
+    // Workers of the same task queue that do not keep to these limits.
+    otherLimits: others,
     ...limiter,
     blockedUntil: limiter.blockedUntil === null ? null : new Date(limiter.blockedUntil).toISOString(),
     slots,

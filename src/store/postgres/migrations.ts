@@ -9,6 +9,7 @@ import { inTouch } from './migrations/0007-in-touch.js';
 import { missedAnswers } from './migrations/0008-missed-answers.js';
 import { ownedWork } from './migrations/0010-owned-work.js';
 import { allowedNames } from './migrations/0011-allowed.js';
+import { processTeam } from './migrations/0012-process-team.js';
 import { limiterRings } from './migrations/0101-limiter-rings.js';
 import { limiterTurns } from './migrations/0102-limiter-turns.js';
 import { slotsTables } from './migrations/0103-slots.js';
@@ -28,6 +29,7 @@ export const storeMigrations: readonly Migration[] = [
   missedAnswers,
   ownedWork,
   allowedNames,
+  processTeam,
   limiterRings,
   limiterTurns,
   slotsTables,

@@ -82,6 +82,16 @@ export class PgJournal implements Journal, Spend {
     return new PgJournal(postgres, team, await Presence.enter(postgres, deadAfterMs));
   }
 
+  /** Says that this process works on a task queue, with the limit of its team. */
+  works(queue: string): Promise<void> {
+    return this.#presence.works({ team: this.#team, queue });
+  }
+
+  /** The other workers on a task queue, and whose limit each keeps to. */
+  workersOn(queue: string): ReturnType<Presence['workersOn']> {
+    return this.#presence.workersOn(queue);
+  }
+
   async claim(keys: readonly string[], owner: string, freshness?: Freshness): Promise<Claim> {
     const wanted = [...new Set(keys)];
     if (wanted.length === 0) return { landed: [], mine: [], theirs: [] };

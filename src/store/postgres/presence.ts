@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { WorkerHolder } from '../../core/presence.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../postgres/index.js';
 
 /** A process that was not heard of for so long is dead, by the database's clock; what the database slept through doesn't count. */
@@ -13,6 +14,12 @@ const LEAVE_MS = 2000;
 /** SQLSTATE of the journal's functions: the process is not registered (any more). */
 const UNREGISTERED = 'SF001';
 
+/** Whose limit a worker keeps to, and the task queue that it works on. */
+export interface WorkerOf {
+  readonly team: string;
+  readonly queue: string;
+}
+
 /**
  * This process in the store, with a sign of life from a timer. One that was stopped for long may find itself taken for dead: it
  * comes in anew under another id, and holds nothing of what it held.
@@ -23,6 +30,7 @@ export class Presence {
   readonly #deadAfterMs: number;
   readonly #left = new AbortController();
   #id = randomUUID();
+  #works: WorkerOf | null = null;
   #renewing: Promise<void> | null = null;
   #beating: Promise<void> = Promise.resolve();
 
@@ -49,6 +57,32 @@ export class Presence {
       await this.#renew(id);
       return work(this.#id);
     }
+  }
+
+  /** Says that the process is a worker, and whose limit it keeps to. */
+  async works(as: WorkerOf): Promise<void> {
+    this.#works = as;
+    await this.#sayWorks();
+  }
+
+  /** Workers on a task queue, other than this process, that are alive. */
+  async workersOn(queue: string): Promise<readonly (Pick<WorkerHolder, 'host' | 'pid'> & { readonly team: string })[]> {
+    return this.#postgres.query(
+      `SELECT host, pid, team FROM ${this.#schema}.processes
+       WHERE queue = $1 AND id <> $2 AND clock_timestamp() - greatest(seen_at, pg_postmaster_start_time()) <= dead_after
+       ORDER BY host, pid`,
+      [queue, this.#id],
+    );
+  }
+
+  async #sayWorks(): Promise<void> {
+    if (this.#works === null) return;
+    const { team, queue } = this.#works;
+    await this.#postgres.query(`UPDATE ${this.#schema}.processes SET team = $2, queue = $3 WHERE id = $1`, [
+      this.#id,
+      team,
+      queue,
+    ]);
   }
 
   /** Gives up all that the process holds. */
@@ -97,6 +131,7 @@ export class Presence {
       this.#deadAfterMs,
     ]);
     this.#id = id;
+    await this.#sayWorks();
   }
 }
 

@@ -1,12 +1,17 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobEntry } from '../../../src/core/job-entries.js';
+import { Secret } from '../../../src/core/secret.js';
 import { sliceFile } from '../../../src/rows/index.js';
 import { PgJobEntries } from '../../../src/store/postgres/pg-job-entries.js';
 import { PgStages } from '../../../src/store/postgres/pg-stages.js';
+import { openStore } from '../../../src/worker/open-store.js';
+import type { RuntimeConfig } from '../../../src/worker/runtime-types.js';
+import { storeAddress } from '../../../src/worker/store-setting.js';
+import { otherLimitsText } from '../../../src/worker/team.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 
 const root = mkdtempSync(join(tmpdir(), 'searchflow-pg-shared-'));
@@ -32,6 +37,40 @@ function stage(generation: string, slices: number) {
   }
   return { job: 'brands-1', generation, slices, stageDir };
 }
+
+it('workers of one service and task queue whose key has a limit of its own are known to each other, as long as they live', async () => {
+  const dir = newDir();
+  const store = storeAddress(stores.url());
+  const worker = async (key: string, changes: Partial<RuntimeConfig> = {}) => {
+    const config = {
+      ...{ service: 'live', origin: 'https://api.example.com', baseUrl: 'https://api.example.com', team: null },
+      ...{ apiKey: new Secret(key), stateDir: dir, userStateDir: dir, store, taskQueue: 'rows' },
+      ...{ rate: { qps: 10 }, say: () => undefined },
+      ...changes,
+    };
+    const opened = await openStore(config as RuntimeConfig);
+    await opened.work();
+    return opened;
+  };
+  const others = async (one: Awaited<ReturnType<typeof worker>>) => (await one.otherLimits()).length;
+  const one = await worker('one');
+  const beside = [
+    await worker('one'),
+    await worker('two', { taskQueue: 'another' }),
+    await worker('two', { origin: 'https://api.elsewhere.example' }),
+  ];
+  expect(await others(one)).toBe(0);
+  const two = await worker('two');
+  expect(await one.otherLimits()).toEqual([{ host: hostname(), pid: process.pid }]);
+  expect([await others(two), await others(beside[0] as typeof one)]).toEqual([2, 1]);
+  const teams = [await worker('three', { team: 'etl' }), await worker('four', { team: 'etl' })];
+  expect(await others(teams[0] as typeof one)).toBe(3);
+  for (const closed of [two, ...teams]) await closed.close();
+  expect(await others(one)).toBe(0);
+  expect(otherLimitsText([])).toBeNull();
+  expect(otherLimitsText([{ host: 'a', pid: 5 }])).toMatch(/another key .*\(PID 5 on a\).*SEARCHFLOW_TEAM/);
+  for (const closed of [one, ...beside]) await closed.close();
+});
 
 describe('staged rows in a store', () => {
   async function machines() {

@@ -136,6 +136,7 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime:
     walks: async () => [],
     inFlight: () => 3,
     unknownOutcomes: async () => [],
+    otherLimits: async () => [],
     limits: async () => idleView(flatProfile(10)),
     workerElsewhere: () => null,
     slots: async () => ({ limit: 50, held: 0, elsewhere: 0, waiting: 0 }),

@@ -18,6 +18,7 @@ function team(caps: SpendCaps) {
       blockReason: 'POST /contents: 429',
       waiting: 7,
     }),
+    otherLimits: async () => [{ host: 'node-7', pid: 41 }],
     slots: async () => ({ limit: 50, held: 3, elsewhere: 2, waiting: 1 }),
     spend: async () => ({
       ...spend,
@@ -36,6 +37,7 @@ describe('searchflow limits', () => {
     const { context, out } = team({ dayMicros: 20_000_000, monthMicros: null });
     expect(await limits(context, {})).toBe(0);
     expect(out()).toMatch(/^Shared by: +the one worker of this folder \(this key\)$/m);
+    expect(out()).toMatch(/^Not shared by: the worker 41 on node-7: another key, a limit of its own$/m);
     expect(out()).toMatch(/^Blocked: +until \S+Z \(\d\d s left\): POST \/contents: 429$/m);
     expect(out()).toMatch(/^Waiting: +7 calls$/m);
     expect(out()).toMatch(/^Agent runs: +3 of 50 and 2 started elsewhere, 1 waiting$/m);
