@@ -59,13 +59,15 @@ export function progressOf(
 ): Omit<JobProgress, 'phase' | 'message' | 'startedAt'> {
   const staged = state?.staged ?? null;
   const left = undone.reduce((sum, slice) => sum + (staged ? wantedRowsOf(staged, slice) : 0), 0);
-  const rows = staged ? wantedRows(staged) : 0;
+  // Until then a command's own count is shown.
+  const { rows: counted = 0, limit } = input.staged ?? {};
+  const rows = wantedRows(staged ?? { rows: counted, ...(limit === undefined ? {} : { limit }) });
   const slices = staged ? wantedSlices(staged) : 0;
   return {
     pausedFor: state?.paused?.reason ?? null,
     job: staged?.job ?? input.staged?.job ?? jobOfWorkflow(workflowId),
     rows,
-    rowsDone: rows - left,
+    rowsDone: staged ? rows - left : 0,
     slices,
     slicesDone: staged ? slices - undone.length : 0,
     failed: state?.failed ?? 0,
