@@ -112,9 +112,14 @@ export const spend: Spend = {
   usage: async () => [],
 };
 
-/** The port of the runtime, answered from memory; `calls` says what was asked of it. */
-export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime: Runtime; readonly calls: string[] } {
+/** The port of the runtime, answered from memory; `calls` says what was called, `asked` with what arguments. */
+export function fakeRuntime(changes: Partial<Runtime> = {}): {
+  readonly runtime: Runtime;
+  readonly calls: string[];
+  readonly asked: unknown[][];
+} {
   const calls: string[] = [];
+  const asked: unknown[][] = [];
   const parts: Runtime = {
     shared: false,
     clientOnly: false,
@@ -155,11 +160,12 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): { readonly runtime:
       if (typeof value !== 'function') return value;
       return (...args: unknown[]) => {
         if (name !== 'limits' && name !== 'inFlight') calls.push(name === 'close' ? `close ${String(args[0])}` : name);
+        if (args.length > 0 && name !== 'close') asked.push([name, ...args]);
         return (value as (...given: unknown[]) => unknown)(...args);
       };
     },
   });
-  return { runtime, calls };
+  return { runtime, calls, asked };
 }
 
 const service = { url: '' };

@@ -1,0 +1,35 @@
+import type { Context } from '../../../src/cli/context.js';
+import { failureText } from '../../../src/cli/failure-text.js';
+import { buildProgram, saidAlready } from '../../../src/cli/program.js';
+import type { Runtime, RuntimeConfig } from '../../../src/worker/runtime-types.js';
+import { fakeContext, fakeRuntime } from './fake-runtime.js';
+
+type Action = (context: Context) => Promise<number>;
+
+/** Runs a command line as it is typed in a folder, on a runtime that answers from memory but for `changes`. */
+export async function typeCommand(cwd: string, line: string, changes: Partial<Runtime> = {}) {
+  const words = line.match(/'[^']*'|\S+/g)?.map((word) => word.replace(/^'|'$/g, '')) ?? [];
+  let action: Action = async () => 0;
+  const program = buildProgram('0.0.0', (chosen) => {
+    action = chosen;
+  });
+  program.configureOutput({ writeErr: () => undefined });
+  for (const command of program.commands) command.copyInheritedSettings(program);
+  const { runtime, asked, calls } = fakeRuntime(changes);
+  const { context, out, err } = fakeContext(runtime);
+  let config: RuntimeConfig | undefined;
+  const openRuntime = async (opened: RuntimeConfig) => {
+    config = opened;
+    return runtime;
+  };
+  let refusal = '';
+  const code = await program
+    .parseAsync(words, { from: 'user' })
+    .then(() => action({ ...context, args: words, cwd, openRuntime }))
+    .catch((error: unknown) => {
+      const { text, code: failed } = failureText(error);
+      refusal = text;
+      return saidAlready(error) ?? failed;
+    });
+  return { code, out: out(), err: err(), refusal, asked, calls, config };
+}

@@ -1,0 +1,357 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SinkBusy } from '../../../src/core/sink.js';
+import type { JobHandle, JobStatus, Runtime } from '../../../src/worker/runtime-types.js';
+import { fakeHandle, listen, plan, progress, spend, summary } from '../../support/cli/fake-runtime.js';
+import { typeCommand } from '../../support/cli/type-command.js';
+
+const cwd = mkdtempSync(join(tmpdir(), 'searchflow-lines-'));
+let service: Awaited<ReturnType<typeof listen>>;
+beforeAll(async () => {
+  service = await listen();
+  writeFileSync(join(cwd, 'in.csv'), 'name;site\nExample;https://example.com\n');
+  writeFileSync(join(cwd, 'schema.json'), '{"type":"object"}');
+  mkdirSync(join(cwd, 'folder'));
+});
+afterAll(() => {
+  service.close();
+  rmSync(cwd, { recursive: true, force: true });
+});
+
+const type = (line: string, changes: Partial<Runtime> = {}) => typeCommand(cwd, line, changes);
+
+/** A handle that notes what it is told, and ends at once. */
+function handle(changes: Partial<JobHandle> = {}) {
+  const told: unknown[] = [];
+  const noting =
+    (name: string) =>
+    async (...args: unknown[]) => {
+      told.push(name, ...args);
+    };
+  const one = fakeHandle({
+    pause: noting('pause'),
+    cancel: noting('cancel'),
+    result: async () => summary,
+    ...changes,
+  });
+  return { told, one };
+}
+
+const listed = { job: 'brands-1', name: 'brands', origin: 'sandbox', input: '/in.csv', into: '/out.duckdb' };
+
+describe('a command line', () => {
+  it('of enrich reaches the plan with every flag', async () => {
+    const { asked, config, code } = await type(
+      `enrich in.csv --op search --query '{{name}}' --num-results 7 --text --highlights --summary why --max-age-hours 720
+        --option type=fast --delimiter semicolon --job brands --into out/x.duckdb --csv out.csv --max-cost 1.5
+        --refresh-after 2w --retry-failed --rebuy --limit 3 --qps 4 --concurrency 9 --keep-landing 2 --dry-run`,
+    );
+    expect(asked).toEqual([
+      [
+        'plan',
+        {
+          input: 'in.csv',
+          operation: 'search',
+          template: { query: '{{name}}' },
+          options: {
+            numResults: 7,
+            contents: { text: true, highlights: {}, summary: { query: 'why' }, maxAgeHours: 720 },
+            type: 'fast',
+          },
+          urlColumn: null,
+          delimiter: ';',
+          job: 'brands',
+          into: 'out/x.duckdb',
+          csv: 'out.csv',
+          maxCostDollars: 1.5,
+          refreshAfterMs: 14 * 86_400_000,
+          retryFailed: true,
+          rebuy: true,
+          limit: 3,
+          batch: 100,
+        },
+      ],
+    ]);
+    expect(config).toMatchObject({ rate: { qps: 4 }, rateIsShare: true, concurrency: 9, keepLandingMs: 172_800_000 });
+    expect(code).toBe(0);
+  });
+
+  it.each([
+    [
+      'enrich in.csv --url-column site --default-scheme https --batch 100',
+      { urlColumn: 'site', batch: 100, defaultScheme: 'https' },
+    ],
+    ['enrich in.csv --batch 1 --retry-failed', { batch: 1, retryFailed: true, rebuy: false }],
+    ['enrich in.csv --rebuy', { retryFailed: false, rebuy: true }],
+    ['enrich in.csv --reparse', { reparse: true, retryFailed: false, rebuy: false }],
+    [
+      'enrich in.csv --op research --query {{name}} --schema schema.json',
+      {
+        operation: 'research',
+        template: { input: { instructions: '{{name}}' } },
+        options: { output: { schema: { type: 'object' } } },
+      },
+    ],
+    [
+      'agent rows in.csv --query {{name}} --schema schema.json --effort low --rows-per-run 100 --max-cost none',
+      {
+        operation: 'agent',
+        template: { query: '{{name}}' },
+        options: { effort: 'low', outputSchema: { type: 'object' } },
+        rowsPerRun: 100,
+        maxCostDollars: 'none',
+      },
+    ],
+  ])('%s asks for just that', async (line, request) => {
+    const { asked, refusal } = await type(`${line} --dry-run`);
+    expect(refusal).toBe('');
+    expect(asked[0]).toEqual(['plan', expect.objectContaining(request)]);
+  });
+
+  it.each([
+    ['enrich in.csv --batch 101', '--batch'],
+    ['enrich in.csv --max-age-hours 721', '--max-age-hours'],
+    ['enrich in.csv --reparse --rebuy', '--reparse buys nothing'],
+    ['enrich in.csv --reparse --retry-failed', '--reparse buys nothing'],
+    ['enrich in.csv --reparse --refresh-after 1d', '--reparse buys nothing'],
+    ['enrich in.csv --every 1d --fail-on-failed-rows', 'a schedule has no exit code'],
+    ['enrich folder', 'folder is a folder, not a CSV file'],
+    ["enrich in.csv --csv ''", "--csv: '' is not the name of a file"],
+    ['agent rows in.csv --query {{name}} --rows-per-run 101', '--rows-per-run'],
+    ['export brands', 'Say where to'],
+    ['export brands --csv out --parquet ./out', 'name the same path'],
+    ['limits set', 'Give --per-day, --per-month or both'],
+    ['usage --since 2026-11-02 --until 2026-11-01', 'is after --until'],
+    ['schedule backfill nightly', '--from is needed'],
+    ['schedule backfill nightly --from 2026-11-02 --until 2026-11-01', '--from is not before --until'],
+    ['schedule backfill nightly --from 2026-11-01 --until 2999-11-01', 'those runs come by themselves'],
+    ['events backfill --from 2026-11-01 --parallel 257', '--parallel'],
+    ['events backfill --from 2026-11-01 --type a,,b', '--type: an event type is needed'],
+    ['events backfill --from 2999-01-01', 'in the future'],
+    ['events backfill --from 2026-01-01T00:00Z --until 2026-01-01T00:00Z', 'is later than --until'],
+    ['monitors list --metadata team', '--metadata'],
+    ['monitors list --limit 0', '--limit'],
+    ['agent list --limit 101', '--limit'],
+    ['agent run', 'Say what to find out'],
+    ['agent run why --max-cost much', '--max-cost'],
+    ['agent run why --max-duration 20', '--max-duration'],
+    ['agent run why --option query=what', 'set already'],
+    ['sandbox trigger webset.idle m1 --url http://127.0.0.1:1', 'takes no id'],
+    ['sandbox trigger monitor-run --url http://127.0.0.1:1', 'needs the id'],
+    ['sandbox trigger webset.idle --count 0 --url http://127.0.0.1:1', '--count'],
+    ['sandbox --latency-ms slow', '--latency-ms'],
+    ['sandbox --set qps', '--set'],
+  ])('%s is refused before anything is opened, with exit code 2', async (line, sentence) => {
+    const { code, refusal, config } = await type(line);
+    expect(refusal).toContain(sentence);
+    expect([code, config]).toEqual([2, undefined]);
+  });
+
+  it('of enrich asks before it spends, and says at the end how many rows failed', async () => {
+    const dear = { plan: async () => ({ ...plan, estimateMicros: 20_000_000 }) };
+    expect(await type('enrich in.csv', dear)).toMatchObject({
+      code: 2,
+      refusal: expect.stringContaining('Pass --yes'),
+    });
+    expect(await type('enrich in.csv --yes', dear)).toMatchObject({ code: 0, refusal: '' });
+    expect((await type('enrich in.csv --fail-on-failed-rows 4')).code).toBe(3);
+    expect((await type('enrich in.csv --fail-on-failed-rows 5')).code).toBe(0);
+    expect((await type('enrich in.csv --fail-on-failed-rows 2.4%')).code).toBe(3);
+    expect((await type('enrich in.csv --fail-on-failed-rows 2.5%')).code).toBe(0);
+    expect(JSON.parse((await type('enrich in.csv --json')).out)).toMatchObject({ kind: 'summary', rows: 200 });
+    expect(JSON.parse((await type('enrich in.csv --dry-run --json')).out)).toMatchObject({ kind: 'plan', rows: 200 });
+  });
+
+  it('of enrich that reads again buys nothing, and says what it understood', async () => {
+    const { err, calls } = await type('enrich in.csv --reparse', {
+      plan: async () => ({ ...plan, request: { ...plan.request, reparse: true } }),
+      reparse: async () => ({ answers: 12, understood: 9, rows: 30 }),
+    });
+    expect(err).toContain('brands: 12 answers read again, 9 understood now, 30 rows updated. Nothing was bought.');
+    expect(calls).not.toContain('start');
+  });
+
+  it('of start on the real service always asks', async () => {
+    const { code, asked, config, refusal } = await type('start --live --qps 2');
+    expect({ code, refusal }).toEqual({ code: 2, refusal: expect.stringContaining('Pass --yes') });
+    expect(asked[0]).toEqual([
+      'plan',
+      expect.objectContaining({ urlColumn: 'source', job: 'brands-live', options: { text: true } }),
+    ]);
+    expect(config).toMatchObject({ service: 'live', rate: { qps: 2 } });
+    expect((await type('start --live --yes')).code).toBe(0);
+  });
+
+  it('of export checks its targets, writes them, and says what it wrote', async () => {
+    const both = await type('export brands --csv out.csv --parquet dir');
+    expect(both.asked).toEqual([
+      ['checkTargets', 'brands', { csv: 'out.csv', parquet: 'dir' }],
+      ['exportParquet', 'brands', 'dir'],
+      ['export', 'brands', 'out.csv'],
+    ]);
+    expect(both.err).toBe('200 rows written to /data/dir in 1 file\n200 rows written to /data/out.csv\n');
+    expect((await type('export brands --parquet dir')).calls).not.toContain('export');
+    const stdout = await type('export brands --csv -', {
+      export: async (_, file) => {
+        writeFileSync(file, 'name\nExample\n');
+        return { rows: 1, bytes: 13, file };
+      },
+    });
+    expect(stdout).toMatchObject({ code: 0, out: 'name\nExample\n', err: '' });
+    expect(stdout.asked[0]).toEqual(['checkTargets', 'brands', { parquet: undefined }]);
+    expect(readdirSync(join(cwd, '.searchflow', 'scratch'))).toEqual([]);
+  });
+
+  it('of jobs lists them in columns, or as they are', async () => {
+    const since = Date.now() - 3_600_000;
+    const one = { ...listed, rows: 3470, phase: 'paused', since, costMicros: 1_500_000 } as const;
+    const walk = {
+      ...listed,
+      job: 'events-sync-1',
+      rows: null,
+      phase: 'waiting',
+      since: null,
+      costMicros: null,
+    } as const;
+    const jobs = { jobs: async () => [one, walk] };
+    expect((await type('jobs', jobs)).out.trimEnd().split('\n')).toEqual([
+      expect.stringMatching(/^job +state +rows +cost +since {2}from, into$/),
+      expect.stringMatching(/^brands-1 +paused +3,470 +\$1\.50 +1 h {2}\/in\.csv, \/out\.duckdb$/),
+      expect.stringMatching(/^events-sync-1 +waits for a worker +\/in\.csv, \/out\.duckdb$/),
+    ]);
+    expect(JSON.parse((await type('jobs --json', jobs)).out)).toEqual([
+      { ...listed, rows: 3470, phase: 'paused', since: new Date(since).toISOString(), dollars: 1.5 },
+      { ...listed, job: 'events-sync-1', rows: null, phase: 'waiting', since: null, dollars: null },
+    ]);
+    expect((await type('jobs')).err).toContain('No job yet');
+  });
+
+  it('of pause, cancel and resume reaches the job that it names', async () => {
+    const { told, one } = handle();
+    const attach = { attach: async () => one };
+    const paused = await type('pause brands', attach);
+    expect([paused.asked, paused.code, told.splice(0)]).toEqual([[['attach', 'brands']], 0, ['pause']]);
+    expect(paused.err).toContain('searchflow resume brands');
+    const cancelled = await type('cancel brands', attach);
+    expect([cancelled.asked, cancelled.code, told.splice(0)]).toEqual([[['attach', 'brands']], 0, ['cancel']]);
+    const resumed = await type('resume brands --max-cost 2.5 --qps 3 --json', { resume: async () => one });
+    expect(resumed.asked).toEqual(
+      expect.arrayContaining([
+        ['resume', 'brands', { maxCostDollars: 2.5 }],
+        ['unknownOutcomes', 'brands-1'],
+      ]),
+    );
+    expect(resumed).toMatchObject({ code: 0, config: { rate: { qps: 3 } } });
+    expect(JSON.parse(resumed.out)).toMatchObject({ kind: 'summary', phase: 'done' });
+  });
+
+  it('of resume leaves a job of another service alone, whatever names it', async () => {
+    const one = { ...listed, rows: 1, phase: 'paused', since: 1, costMicros: 1 } as const;
+    for (const name of ['brands', 'brands-1']) {
+      const { code, refusal, calls } = await type(`resume ${name}`, { jobs: async () => [one] });
+      expect({ code, refusal }).toEqual({ code: 2, refusal: expect.stringContaining('unset the key') });
+      expect(calls).not.toContain('resume');
+    }
+    const far = { ...one, origin: 'https://far.example' };
+    expect((await type('resume brands', { jobs: async () => [far] })).refusal).toContain('one of https://far.example');
+    const here = { ...one, origin: service.url };
+    const both = { jobs: async () => [far, here], resume: async () => handle().one };
+    expect((await type('resume brands', both)).code).toBe(0);
+  });
+
+  it('of status tells what runs, why it stopped or failed, or what is there', async () => {
+    const withStatus = (changes: Partial<JobStatus>) => ({
+      status: async (job: string): Promise<JobStatus> => ({
+        ...{ job: `${job}-1`, name: job, phase: 'done', message: null, since: null, shown: null },
+        ...changes,
+      }),
+    });
+    const running = withStatus({ phase: 'running', shown: { progress, running: [] } });
+    expect((await type('status brands', running)).out).toMatch(/^brands is running\.\n0\/200 rows/);
+    expect(JSON.parse((await type('status brands --json', running)).out)).toMatchObject({
+      ...{ kind: 'progress', phase: 'running', rows: 200, running: [], since: null },
+    });
+    const since = Date.now() - 60_000;
+    for (const [phase, text, data] of [
+      [
+        'failed',
+        /^brands failed since \S+ \S+ UTC \(1 min\): the disk is full\. To resume it: searchflow resume brands-1\n/,
+        { failure: 'the disk is full' },
+      ],
+      [
+        'stopped',
+        /^brands is stopped since .*: the disk is full\. To resume it: searchflow resume brands-1\n/,
+        { stopped: 'the disk is full' },
+      ],
+      ['paused', /^brands is paused since .*: the disk is full\./, { message: 'the disk is full' }],
+    ] as const) {
+      const ended = withStatus({ phase, message: 'the disk is full', since });
+      const shown = await type('status brands', ended);
+      expect(shown.out).toMatch(text);
+      expect(shown.out).toContain('\nbrands: complete, 200 rows.');
+      const told = JSON.parse((await type('status brands --json', ended)).out);
+      expect(told).toMatchObject({ kind: 'summary', rows: 200, phase, since: new Date(since).toISOString(), ...data });
+    }
+    const { out, asked } = await type('status brands', withStatus({}));
+    expect(out).toMatch(/^brands is done\.\nbrands: complete, 200 rows\./);
+    expect(asked).toEqual([
+      ['status', 'brands'],
+      ['summary', 'brands'],
+      ['unknownOutcomes', 'brands'],
+    ]);
+    const busy = {
+      ...withStatus({ phase: 'paused' }),
+      summary: () => Promise.reject(new SinkBusy('it is open in node', 7)),
+    };
+    const locked = await type('status brands', busy);
+    expect([locked.code, locked.out]).toEqual([
+      0,
+      expect.stringContaining("Its rows can't be counted now: it is open in node"),
+    ]);
+    expect(JSON.parse((await type('status brands --json', busy)).out)).toMatchObject({
+      kind: 'status',
+      phase: 'paused',
+    });
+  });
+
+  it('of usage and limits reaches the books of the team', async () => {
+    const asked: unknown[] = [];
+    const team = {
+      spend: async () => ({
+        ...spend,
+        caps: async () => ({ dayMicros: 1_000_000, monthMicros: 9_000_000 }),
+        setCaps: async (caps: unknown) => void asked.push(caps),
+        usage: async (...args: unknown[]) => {
+          asked.push(args);
+          return [];
+        },
+      }),
+    };
+    const { err } = await type('usage --by day --since 2026-11-01 --until 2026-11-02', team);
+    expect(err).toBe('Nothing was bought in that time.\n');
+    await type('usage', team);
+    await type('limits set --per-day none', team);
+    const { err: said } = await type('limits set --per-month 20.50', team);
+    await type('limits set --per-day 0 --per-month none', team);
+    expect(asked).toEqual([
+      ['day', Date.UTC(2026, 10, 1), Date.UTC(2026, 10, 3)],
+      ['job', undefined, undefined],
+      { dayMicros: null, monthMicros: 9_000_000 },
+      { dayMicros: 1_000_000, monthMicros: 20_500_000 },
+      { dayMicros: 0, monthMicros: null },
+    ]);
+    expect(said).toContain('at most $1.00 a day, at most $20.50 a month (UTC)');
+    expect(JSON.parse((await type('limits --json')).out)).toMatchObject({ kind: 'limits' });
+  });
+
+  it.each(['worker', 'dev'])('of %s runs a worker with the rate that it names', async (name) => {
+    const flags = '--rate-profile boost --concurrency 7 --keep-landing 30';
+    const { calls, config, err } = await type(`${name} ${flags}`);
+    expect(calls).toEqual(['runWorker', 'close drain']);
+    expect(config).toMatchObject({ rate: { profile: 'boost' }, rateIsShare: false, concurrency: 7 });
+    expect(config?.keepLandingMs).toBe(30 * 86_400_000);
+    expect(err).toContain('task queue searchflow. Ctrl-C ends it.');
+  });
+});
