@@ -1,0 +1,292 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { ScheduledWork } from '../../../src/core/schedule.js';
+import type { Runtime, RuntimeConfig, WorkflowAccess } from '../../../src/worker/runtime-types.js';
+import { ScheduleControl } from '../../../src/worker/schedule-control.js';
+import { listen, plan } from '../../support/cli/fake-runtime.js';
+import { typeCommand } from '../../support/cli/type-command.js';
+import { openTemporal } from '../../support/temporal.js';
+
+// The commands as they are typed, on a real Temporal server, without a worker: what a schedule is told is all there is to it.
+let temporal: TestWorkflowEnvironment;
+let service: Awaited<ReturnType<typeof listen>>;
+const cwd = mkdtempSync(join(tmpdir(), 'searchflow-schedules-'));
+const into = join(cwd, 'out.duckdb');
+beforeAll(async () => {
+  temporal = await openTemporal();
+  service = await listen();
+  writeFileSync(join(cwd, 'in.csv'), 'name,url\nExample,https://example.com\n');
+});
+afterAll(async () => {
+  service?.close();
+  await temporal?.teardown();
+  rmSync(cwd, { recursive: true, force: true });
+});
+
+const soon = { timeout: 20_000, interval: 30 };
+const taskQueue = 'nobody-works-here';
+const config = () =>
+  ({
+    origin: service.url,
+    taskQueue,
+    temporalAddress: temporal.address,
+    warehouse: null,
+    say: () => undefined,
+  }) as unknown as RuntimeConfig;
+const access = (): WorkflowAccess => ({ client: temporal.client, config: config(), shared: false });
+
+/** A command line; its schedules are those of the server. */
+function type(line: string, changes: Partial<Runtime> = {}) {
+  return typeCommand(cwd, line, {
+    plan: async (request) => ({ ...plan, request, staged: { ...plan.staged, into } }),
+    workflows: async () => access(),
+    ...changes,
+  });
+}
+
+/** What the server keeps of a schedule. */
+async function kept(name: string) {
+  const { spec, action, policies, state } = await temporal.client.schedule
+    .getHandle(`searchflow-schedule-${name}`)
+    .describe();
+  return { spec, action, policies, state };
+}
+
+/** A schedule of ours that is deleted behind the test. */
+async function made(name: string, flags: string) {
+  onTestFinished(async () => void (await type(`schedule delete ${name}`)));
+  return type(`enrich in.csv --into ${into} ${flags} --schedule-name ${name} --yes`);
+}
+
+const hour = 3_600_000;
+
+it('enrich --cron makes a schedule of all that was typed: time, zone, one run at a time, and what a run may buy', async () => {
+  const flags = `--op search --query {{name}} --delimiter , --job brands --csv out.csv --refresh-after 30d --retry-failed --max-cost 0.5`;
+  const { err, code } = await made('daily', `--cron '0 6 * * *' --tz Europe/Berlin ${flags}`);
+  expect(code).toBe(0);
+  expect(err).toContain('Now it would be brands: 200 rows');
+  expect(err).toContain(
+    'Each run buys what is new in the file by then, what is older than 30 d, what failed for a passing reason, for at most $0.50',
+  );
+  expect(err).toMatch(/Schedule daily made: 0 6 \* \* \* \(Europe\/Berlin\); next \S+T0[45]:00:\d\dZ, \S+, \S+\.\n/);
+  expect(err).toContain(`No worker answers on the task queue ${taskQueue}`);
+  const { spec, action, policies } = await kept('daily');
+  const [calendar] = spec.calendars ?? [];
+  expect([spec.timezone, calendar?.hour, calendar?.minute, spec.intervals ?? []]).toEqual([
+    'Europe/Berlin',
+    [expect.objectContaining({ start: 6, end: 6 })],
+    [expect.objectContaining({ start: 0, end: 0 })],
+    [],
+  ]);
+  expect(spec.jitter).toBe(10_000);
+  expect(policies).toMatchObject({ overlap: 'SKIP', catchupWindow: 24 * hour });
+  expect(action).toMatchObject({ workflowType: 'scheduledJob', workflowId: 'searchflow-scheduled-daily', taskQueue });
+  expect(action.args).toEqual([
+    {
+      schedule: 'daily',
+      when: '0 6 * * * (Europe/Berlin)',
+      workflow: 'enrichCsv',
+      workflowId: 'searchflow-brands-1',
+      input: {
+        input: '/data/brands.csv',
+        into,
+        origin: service.url,
+        operation: 'search',
+        template: { query: '{{name}}' },
+        options: {},
+        batch: 100,
+        urlColumn: 'source',
+        delimiter: ',',
+        job: 'brands',
+        csv: join(process.cwd(), 'out.csv'),
+        refreshAfterMs: 30 * 24 * hour,
+        retryFailed: true,
+        maxCostDollars: 0.5,
+      },
+    },
+  ]);
+});
+
+it.each([
+  ['1m', 60_000, 6000, hour],
+  ['6h', 6 * hour, 30_000, 6 * hour],
+  ['1w', 168 * hour, 30_000, 24 * hour],
+])(
+  '--every %s runs that often, a little spread, and makes up for what was missed so long',
+  async (every, everyMs, jitter, catchupWindow) => {
+    const { err } = await made('often', `--every ${every}`);
+    expect(err).toContain(
+      'Each run buys what is new in the file by then, without a bound: --max-cost gives each run one.',
+    );
+    const { spec, policies } = await kept('often');
+    expect(spec.intervals).toMatchObject([{ every: everyMs }]);
+    expect([spec.jitter, policies]).toMatchObject([jitter, { overlap: 'SKIP', catchupWindow }]);
+  },
+);
+
+it('the same command again changes it, a paused one stays paused, and --every never takes it away', async () => {
+  await made('mine', '--every 1d');
+  await type("schedule pause mine --why 'holidays'");
+  expect((await made('mine', '--every 2d')).err).toMatch(/Schedule mine changed: every 2d; it is paused/);
+  expect((await kept('mine')).state).toMatchObject({ paused: true, note: 'holidays' });
+  expect((await made('mine', '--every never')).err).toBe('The schedule mine is removed.\n');
+  expect((await made('mine', '--every never')).err).toBe('There is no schedule mine.\n');
+  const dry = await type('enrich in.csv --every 1d --dry-run --json');
+  expect([JSON.parse(dry.out).kind, dry.err, dry.code]).toEqual(['plan', 'No schedule was made.\n', 0]);
+  expect(await type('enrich in.csv --every 1d')).toMatchObject({
+    code: 2,
+    refusal: expect.stringContaining('Pass --yes'),
+  });
+  const gone = await type(`enrich in.csv --every 1d --yes`, {
+    plan: async (request) => ({ ...plan, request, staged: { ...plan.staged, into: '/proc/nowhere/out.duckdb' } }),
+  });
+  expect([gone.code, gone.refusal]).toEqual([2, expect.stringContaining('no schedule was made')]);
+});
+
+it('a schedule that names its database without a password says who needs it', async () => {
+  const note = 'No user or password is in the schedule';
+  const withUser = (url: string) => ({
+    workflows: async () => ({
+      ...access(),
+      config: { ...config(), warehouse: { url: { reveal: () => url }, shown: 'x' } } as unknown as RuntimeConfig,
+    }),
+  });
+  for (const [url, told] of [
+    ['postgres://bob@host/db', true],
+    ['postgres://host/db', false],
+  ] as const) {
+    onTestFinished(async () => void (await type('schedule delete far')));
+    const { err } = await type('enrich in.csv --every 1d --yes --schedule-name far', withUser(url));
+    expect(err.includes(note)).toBe(told);
+  }
+});
+
+it('schedules of other work keep their input: events sync and monitors export', async () => {
+  onTestFinished(async () => {
+    for (const name of ['events', 'runs']) await type(`schedule delete ${name}`);
+  });
+  const events = await type(
+    `events sync --type webset.idle,webset.created --type webset.idle --parallel 3 --into ${into} --every 15m --schedule-name events --json`,
+  );
+  expect(JSON.parse(events.out)).toMatchObject({
+    ...{ kind: 'schedule', made: true, name: 'events', when: 'every 15m', workflow: 'syncEvents' },
+    input: { into, origin: service.url, types: ['webset.created', 'webset.idle'], parallel: 3 },
+  });
+  // It exports at once, too, which needs a worker.
+  const runs = type(`monitors export --name news --into ${into} --cron '@daily' --schedule-name runs`);
+  const work = async () => ((await kept('runs')).action.args ?? [])[0] as ScheduledWork;
+  await expect
+    .poll(() => work().catch(() => null), soon)
+    .toMatchObject({
+      workflow: 'exportMonitorRuns',
+      input: { into, filter: { name: 'news' }, origin: service.url },
+    });
+  const once = temporal.client.workflow.getHandle((await work()).workflowId);
+  await expect
+    .poll(
+      () =>
+        once.terminate('by somebody').then(
+          () => 'ended',
+          () => 'not there',
+        ),
+      soon,
+    )
+    .toBe('ended');
+  expect(await runs).toMatchObject({ code: 6, refusal: 'by somebody' });
+  expect((await kept('runs')).spec.timezone ?? 'UTC').toBe('UTC');
+  await expect
+    .poll(
+      async () =>
+        (await type('schedule list')).out
+          .trim()
+          .split('\n')
+          .map((line) => line.split(/ +/)[0]),
+      soon,
+    )
+    .toEqual(['events', 'runs']);
+  const { out } = await type('schedule show runs');
+  expect(out).toMatch(/^Runs: +exportMonitorRuns, as /m);
+  expect(out).toContain('A run costs: nothing: its calls are free');
+});
+
+it('is shown with its times, paused with a reason, and triggered: one now, one behind it, no third', async () => {
+  await made('nightly', "--cron '30 2 * * *' --max-cost 2");
+  const { out } = await type('schedule show nightly');
+  expect(out).toMatch(
+    /^Schedule: +nightly\nRuns: +enrichCsv, as brands-1\nFile: +\/data\/brands\.csv\nWarehouse: +\S+out\.duckdb\n/,
+  );
+  expect(out).toMatch(/^Next: +(\S+T02:30:\d\dZ(, )?){5}$/m);
+  expect(out).toMatch(/A run costs: at most \$2\.00\nNo run yet\.$/m);
+  expect((await type('schedule pause nightly')).err).toMatch(
+    /^nightly is paused; searchflow schedule resume nightly goes on/,
+  );
+  expect((await kept('nightly')).state.note).toMatch(/^by .+, \d{4}-/);
+  expect((await type("schedule pause nightly --why 'again'")).err).toMatch(/^nightly is paused already \(by /);
+  expect((await type('schedule show nightly')).out).toMatch(/^Next: +paused \(by /m);
+  expect((await type('schedule resume nightly')).err).toMatch(
+    /^nightly goes on; next \S+T02:30:\d\dZ\.\nIt runs only while this folder has/,
+  );
+  expect((await type('schedule trigger nightly')).err).toMatch(/^nightly runs now; /);
+  expect((await type('schedule trigger nightly')).err).toMatch(
+    /^nightly goes on with a run already: another one begins right/,
+  );
+  await expect
+    .poll(async () => (await type('schedule trigger nightly')).err, soon)
+    .toMatch(/another one waits for its end: no third/);
+  const shown = await type('schedule show nightly');
+  expect(shown.out).toMatch(/^Queued: +1 run of a backfill or trigger, begun/m);
+  expect(shown.out).toMatch(/^Last runs:\n {2}\S+Z {2}waiting for a worker$/m);
+  expect((await type('schedule pause nightly')).err).toContain('Queued still: 1 run of a backfill');
+  const data = JSON.parse((await type('schedule show nightly --json')).out);
+  expect(data).toMatchObject({
+    name: 'nightly',
+    job: 'brands-1',
+    paused: true,
+    next: [],
+    queued: 1,
+    workflow: 'enrichCsv',
+  });
+  expect(data.runs).toMatchObject([{ phase: 'waiting', at: expect.stringMatching(/^\d{4}-.*Z$/) }]);
+  const run = temporal.client.workflow.getHandle(data.runs[0].workflowId);
+  await run.terminate('by somebody');
+  await expect
+    .poll(
+      async () =>
+        JSON.parse((await type('schedule show nightly --json')).out).runs.map((one: { phase: string }) => one.phase),
+      soon,
+    )
+    .toEqual(['waiting', 'cancelled']);
+});
+
+it('a backfill has both ends, is bounded, and says which runs it starts', async () => {
+  await made('hourly', '--every 1h');
+  const control = new ScheduleControl(access());
+  // Each time is late by up to half a minute.
+  const found = (from: string, until: string) => control.backfill('hourly', Date.parse(from), Date.parse(until));
+  expect(await found('2026-01-01T00:00Z', '2026-01-01T03:01Z')).toBe(4);
+  expect(await found('2026-01-01T00:01Z', '2026-01-01T02:59Z')).toBe(2);
+  const { err } = await type('schedule backfill hourly --from 2026-01-01 --until 2026-01-01');
+  expect(err).toMatch(
+    /^hourly starts 24 runs, for each of its times from 2026-01-01T00:00:00Z to 2026-01-02T00:00:00Z, one after/,
+  );
+  const many = await type('schedule backfill hourly --from 2025-01-01 --until 2025-03-01');
+  expect([many.code, many.refusal]).toEqual([
+    2,
+    expect.stringContaining('has 1,440 times in that range, and a backfill starts 1,000'),
+  ]);
+  const none = await type('schedule backfill hourly --from 2026-01-01T00:10Z --until 2026-01-01T00:20Z');
+  expect([none.code, none.refusal]).toEqual([2, expect.stringContaining('no time in that range')]);
+  await expect
+    .poll(async () => JSON.parse((await type('schedule show hourly --json')).out).queued, soon)
+    .toBeGreaterThan(8);
+  expect((await type('schedule show hourly')).out).toMatch(/^Queued: +at least \d+ runs of a backfill/m);
+  expect((await type('schedule delete hourly')).err).toContain('hourly is deleted.');
+  for (const way of ['show', 'pause', 'resume', 'trigger', 'delete'])
+    expect(await type(`schedule ${way} hourly`)).toMatchObject({
+      code: 2,
+      refusal: expect.stringContaining('There is no schedule hourly'),
+    });
+});
