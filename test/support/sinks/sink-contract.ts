@@ -51,6 +51,7 @@ export function sinkContract(make: Make): void {
         url.includes('d.') ? { status: 'error', error_tag: 'CRAWL_NOT_FOUND', http_status: 404, result: null } : {},
       );
       await runJob(dir, sink, await stageText(dir, csv(...letters, 'bad,nope')), service);
+      expect(service.asked).toEqual(letters.map((letter) => letter.split(',')[1]));
       const rows = await exported(dir, sink);
       expect(names(rows)).toBe('abcdefghbad');
       expect(rows[0]).toMatchObject({
@@ -332,6 +333,9 @@ export function sinkContract(make: Make): void {
       );
       const staged = await stageText(dir, csv(...letters));
       await runJob(dir, sink, staged, service);
+      // What failed since is left alone.
+      const before = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now };
+      expect(await sink.openJob(staged.record, staged.files, before)).toEqual([]);
       const freshness = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now + 1000 };
       tags.clear();
       service.now += 60_000;
@@ -339,6 +343,157 @@ export function sinkContract(make: Make): void {
       await runJob(dir, sink, staged, service, freshness);
       expect(service.asked.slice(8)).toEqual(['https://b.com/']);
       expect(await sink.summary('brands-1')).toMatchObject({ success: 7, error: 1, tags: { CRAWL_NOT_FOUND: 1 } });
+    });
+  });
+
+  describe('what is known of answers', () => {
+    const facts = `row_number, slice, job, origin, url, status, error_tag, error_message, http_status, source, title, author,
+      published_date, request_id, cost_micros`;
+    const stored = (more = '') => test.query(`SELECT ${facts} FROM row_store ${more} ORDER BY row_number`);
+    const failure = { status: 'error', error_tag: 'CRAWL_TIMEOUT', http_status: 504, source: 'live' } as const;
+    /** Four kinds of rows: with all facts, without a price, failed, and failed without a word. */
+    const answer = (url: string) => {
+      if (url.includes('a.')) return { result: { title: 'T', author: 'A', publishedDate: '2026-01-02', text: 'x' } };
+      if (url.includes('b.')) return { http_status: null, source: null, result: { title: 1 }, cost_micros: 0 };
+      if (url.includes('c.')) return { ...failure, cost_micros: 0, result: { error: { message: 'too slow' } } };
+      return { ...failure, error_tag: 'CRAWL_NOT_FOUND', cost_micros: 0, result: { error: 'gone' } };
+    };
+    const abcd = letters.slice(0, 4);
+    const ofA = ['T', 'A', '2026-01-02', 'request-1'];
+    const ofC = ['CRAWL_TIMEOUT', 'too slow', 504, 'live', null, null, null, 'request-3', 0];
+    const ofD = ['CRAWL_NOT_FOUND', 'gone', 504, 'live', null, null, null, 'request-4', 0];
+
+    it('stands in columns of their own, on each row that has the answer', async () => {
+      service = new Service(answer);
+      await runJob(dir, sink, await stageText(dir, csv(...abcd, 'again,https://a.com/')), service);
+      const of = (name: string) => ['brands-1', 'sandbox', `https://${name}.com/`];
+      expect(await stored()).toEqual([
+        [1, 0, ...of('a'), 'success', null, null, 200, 'crawled', ...ofA, 1000],
+        [2, 0, ...of('b'), 'success', null, null, null, null, '1', null, null, 'request-2', 0],
+        [3, 0, ...of('c'), 'error', ...ofC],
+        [4, 1, ...of('d'), 'error', ...ofD],
+        [5, 1, ...of('a'), 'success', null, null, 200, 'crawled', ...ofA.slice(0, 3), 'request-5', 0],
+      ]);
+      // Other cells in other places: the answers go along, and are paid for where they were.
+      await runJob(
+        dir,
+        sink,
+        await stageText(dir, csv('new,https://c.com/', 'other,https://a.com/', ...abcd)),
+        service,
+      );
+      expect(service.asked).toHaveLength(5);
+      expect((await stored('WHERE row_number <= 2')).map((row) => row.slice(4))).toEqual([
+        ['https://c.com/', 'error', 'CRAWL_TIMEOUT', null, 504, 'live', null, null, null, 'request-3', 0],
+        ['https://a.com/', 'success', null, null, 200, 'crawled', 'T', 'A', '2026-01-02', expect.any(String), 0],
+      ]);
+      expect(await test.query('SELECT sum(cost_micros) FROM row_store')).toEqual([[1000]]);
+    });
+
+    it('tells by key which answers are held and what they cost, and gives them back as they came', async () => {
+      expect([await sink.holdsAnswers(), (await sink.known(['x'])).size, await sink.answers(['x'])]).toEqual([
+        false,
+        0,
+        [],
+      ]);
+      service = new Service(answer);
+      const staged = await stageText(dir, csv(...abcd, 'again,https://a.com/', 'bad,nope'), { rowsPerSlice: 10 });
+      await sink.openJob(staged.record, staged.files);
+      const keys = await sink.pendingKeys('brands-1', staged.record.generation, 0, staged.files[0] as string);
+      expect(await sink.holdsAnswers()).toBe(false);
+      await runJob(dir, sink, staged, service);
+      expect(await sink.holdsAnswers()).toBe(true);
+      expect(await sink.known([...keys, 'x'])).toEqual(
+        new Map([1000, 0, 0, 0].map((micros, nth) => [keys[nth] as string, micros])),
+      );
+      const found = [...(await sink.answers([...keys, 'x']))].sort((one, two) =>
+        String(one.requestId).localeCompare(String(two.requestId)),
+      );
+      const plain = found.map(({ outcome, ...told }) => ({
+        ...told,
+        ...outcome,
+        result: JSON.parse((outcome.result as unknown as { readonly text: string }).text),
+      }));
+      const told = (nth: number, changes: object) => ({
+        ...{ requestId: `request-${nth + 1}`, fetchedAt: service.now, key: keys[nth], costMicros: 0 },
+        ...{ unit: `https://${'abcd'[nth]}.com/`, errorTag: null, ...changes },
+      });
+      expect(plain).toEqual([
+        told(0, {
+          status: 'success',
+          httpStatus: 200,
+          source: 'crawled',
+          result: { title: 'T', author: 'A', publishedDate: '2026-01-02', text: 'x' },
+        }),
+        told(1, { status: 'success', httpStatus: null, source: null, result: { title: 1 } }),
+        told(2, {
+          status: 'error',
+          errorTag: 'CRAWL_TIMEOUT',
+          httpStatus: 504,
+          source: 'live',
+          result: { error: { message: 'too slow' } },
+        }),
+        told(3, {
+          status: 'error',
+          errorTag: 'CRAWL_NOT_FOUND',
+          httpStatus: 504,
+          source: 'live',
+          result: { error: 'gone' },
+        }),
+      ]);
+      // What no longer counts is not held: too old, or to be tried again.
+      const retry = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now + 1 };
+      expect([...(await sink.known(keys, retry)).keys()].sort()).toEqual(keys.filter((_, nth) => nth !== 2).sort());
+      expect(await sink.answers(keys, { freshAfter: service.now + 1 })).toEqual([]);
+      expect(await sink.answers(keys.slice(0, 2), { freshAfter: service.now })).toHaveLength(2);
+      expect([(await sink.known([])).size, await sink.answers([])]).toEqual([0, []]);
+      // A newer answer is the one that is given.
+      service.now += 1000;
+      await runJob(dir, sink, await stageText(dir, csv('z,https://a.com/'), { job: 'other-1' }), service, {
+        freshAfter: service.now,
+      });
+      expect(await sink.answers(keys.slice(0, 1))).toMatchObject([{ requestId: 'request-5', fetchedAt: service.now }]);
+    });
+
+    it('finds rows that somebody deleted, and the answers that have become too old', async () => {
+      const staged = await stageText(dir, csv(...letters));
+      await expect(sink.unloadedSlices(staged.record)).rejects.toThrow(/was deleted or replaced/);
+      await runJob(dir, sink, staged, service);
+      expect(await sink.unloadedSlices(staged.record)).toEqual([]);
+      expect(await sink.unloadedSlices(staged.record, { freshAfter: service.now })).toEqual([]);
+      await expect(sink.unloadedSlices({ ...staged.record, generation: 'other' })).rejects.toThrow(/other content/);
+      await test.query('DELETE FROM row_store WHERE row_number = 5');
+      expect(await sink.loadedSlices('brands-1', staged.record.generation)).toEqual([0, 2]);
+      expect(await sink.unloadedSlices(staged.record)).toEqual([1]);
+      expect(await sink.unloadedSlices(staged.record, { freshAfter: service.now + 1 })).toEqual([0, 1, 2]);
+    });
+
+    it('remembers when a row vanished first, and buys again for a changed file what has become too old', async () => {
+      service = new Service((url) => (url.includes('b.') ? { ...failure, result: null } : {}));
+      await runJob(dir, sink, await stageText(dir, csv(...abcd)), service);
+      const vanished = () =>
+        test.query(
+          `SELECT url, CAST(vanished_at AS VARCHAR) FROM row_store WHERE vanished_at IS NOT NULL ORDER BY url`,
+        );
+      await runJob(dir, sink, await stageText(dir, csv(...abcd.slice(0, 3))), service);
+      const first = await vanished();
+      expect(first.map(([url]) => url)).toEqual(['https://d.com/']);
+      await runJob(dir, sink, await stageText(dir, csv(...abcd.slice(0, 2))), service);
+      const both = await vanished();
+      expect([both.length, both[1]]).toEqual([2, first[0]]);
+      expect(await sink.summary('brands-1')).toMatchObject({ rows: 2, success: 1, error: 1, missing: 0, vanished: 2 });
+      service.now += 1000;
+      const retry = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now };
+      await runJob(dir, sink, await stageText(dir, csv(abcd[1] as string, abcd[0] as string)), service, retry);
+      expect(service.asked.slice(4)).toEqual(['https://b.com/']);
+    });
+
+    it('is taken from the newest answer where several rows have one', async () => {
+      await runJob(dir, sink, await stageText(dir, csv('one,https://a.com/')), service);
+      service.now += 1000;
+      const newer = { freshAfter: service.now };
+      await runJob(dir, sink, await stageText(dir, csv('two,https://a.com/')), service, newer);
+      await runJob(dir, sink, await stageText(dir, csv('three,https://a.com/')), service);
+      expect(await test.query('SELECT request_id FROM row_store WHERE vanished_at IS NULL')).toEqual([['request-2']]);
     });
   });
 
@@ -513,18 +668,22 @@ export function sinkContract(make: Make): void {
         ...{ phase: 'stopped', reason: 'budget', message: "it's used up; DROP TABLE x" },
       };
       await sink.recordRun(run);
-      await sink.recordRun({ ...run, missing: 0, phase: 'done', reason: null, message: null });
-      await sink.recordRun({ ...run, run: 'r2' });
+      await sink.recordRun({
+        ...{ ...run, phase: 'done', reason: null, message: null, endedAt: run.endedAt + 1000 },
+        ...{ rows: 18, success: 17, error: 1, invalid: 2, missing: 0, vanished: 3, requests: 4, costMicros: 8000 },
+      });
+      await sink.recordRun({ ...run, run: 'r2', scheduled: false });
       expect(
         await test.query(
-          'SELECT run, scheduled, phase, reason, message, missing, vanished, cost_micros FROM searchflow_runs ORDER BY run',
+          `SELECT job, run, scheduled, generation, phase, reason, message, rows, success, error, invalid, missing, vanished,
+             requests, cost_micros FROM searchflow_runs ORDER BY run`,
         ),
       ).toEqual([
-        ['r1', true, 'done', null, null, 0, 2, 7000],
-        ['r2', true, 'stopped', 'budget', run.message, 1, 2, 7000],
+        ['brands-1', 'r1', true, 'g1', 'done', null, null, 18, 17, 1, 2, 0, 3, 4, 8000],
+        ['brands-1', 'r2', false, 'g1', 'stopped', 'budget', run.message, 8, 7, 0, 0, 1, 2, 3, 7000],
       ]);
-      const apart = await test.query(`SELECT CAST(min(ended_at) - min(started_at) AS VARCHAR) FROM searchflow_runs`);
-      expect(apart).toEqual([[expect.stringContaining('00:00:00.877')]]);
+      const apart = await test.query(`SELECT CAST(ended_at - started_at AS VARCHAR) FROM searchflow_runs ORDER BY run`);
+      expect(apart).toEqual([[expect.stringContaining('00:00:01.877')], [expect.stringContaining('00:00:00.877')]]);
     });
 
     it('writes an unknown outcome down once', async () => {
@@ -537,12 +696,16 @@ export function sinkContract(make: Make): void {
         estimateMicros: 2000,
       };
       await sink.recordUnknown('brands-1', [outcome, { ...outcome, keys: ['k3'] }]);
-      await sink.recordUnknown('brands-1', [{ ...outcome, reason: "'; DROP TABLE x" }]);
+      await sink.recordUnknown('brands-1', [{ ...outcome, reason: "'; DROP TABLE x", estimateMicros: 3000 }]);
       await sink.recordUnknown('brands-1', []);
-      expect(await test.query('SELECT count(*), sum(estimate_micros), max(reason) FROM unknown_outcomes')).toEqual([
-        [2, 4000, 'reset'],
+      expect(
+        await test.query(
+          'SELECT job, book, operation, reason, estimate_micros FROM unknown_outcomes ORDER BY estimate_micros',
+        ),
+      ).toEqual([
+        ['brands-1', 'b/1', 'contents', 'reset', 2000],
+        ['brands-1', 'b/1', 'contents', "'; DROP TABLE x", 3000],
       ]);
-      expect(await test.query(`SELECT count(*) FROM unknown_outcomes WHERE reason LIKE '%DROP%'`)).toEqual([[1]]);
     });
 
     it('replaces the exported file as a whole and leaves no other', async () => {
