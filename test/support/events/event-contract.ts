@@ -268,11 +268,15 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     await begin();
     const pages = pagesOf([event('webset.idle', 5, { id: 'w1' }), event('webset.idle', 6, { id: 'w2' })]);
     await here.events.load([{ ...sync, window: 1, attempt: 'one', pages, walk: walked(false) }]);
+    const [first] = JSON.parse(String(pages[0]?.events)) as object[];
+    await load([], { pages: pagesOf([{ ...first, data: { id: 'w1', updatedAt: iso(9) } }], 200, 2) });
+    const sums = { pages: 2, events: 3, added: 2, changed: 1, watermark: null };
+    expect(await here.events.stream(sync)).toMatchObject(sums);
     await here.events.split(sync, 1, 'one', [
       { from: null, to: noon(5) },
       { from: noon(5), to: noon(30) },
     ]);
-    expect(await here.events.stream(sync)).toMatchObject({ pages: 1, events: 2, added: 2, watermark: null });
+    expect(await here.events.stream(sync)).toMatchObject({ ...sums, windows: 2 });
   });
 
   it('marks what was deleted, in whichever order it hears of it', async () => {
@@ -304,6 +308,96 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
       { id: 'w2', status: 'idle', gone: true },
     ]);
     expect(await deleted('webset_monitors')).toEqual([{ id: 'm1', status: null, gone: true }]);
+  });
+
+  it('puts what is newer in the place of what is there, with its parts, whenever it comes', async () => {
+    await begin();
+    let page = 0;
+    /** Loads one event, and makes the state of it before the next one comes. */
+    const tell = async (one: MadeEvent) => {
+      await load([], { pages: pagesOf([one], 200, ++page) });
+      await here.events.settle('sandbox');
+    };
+    const item = (seconds: number, names: readonly string[]) =>
+      event('webset.item.enriched', seconds, {
+        ...{ id: 'i', websetId: 'w', updatedAt: iso(seconds), properties: { url: `https://x.example/${seconds}` } },
+        enrichments: names.map((name) => ({ enrichmentId: name, result: [name] })),
+      });
+    const stands = async () => [
+      await raw('SELECT id, webset_id, url, deleted_at IS NOT NULL AS gone FROM webset_items'),
+      (await raw('SELECT item_id, enrichment_id FROM webset_item_enrichments ORDER BY 2')).map((row) =>
+        Object.values(row),
+      ),
+    ];
+    const is = (seconds: number, parts: readonly string[]) => [
+      [{ id: 'i', webset_id: 'w', url: `https://x.example/${seconds}`, gone: false }],
+      parts.map((name) => ['i', name]),
+    ];
+    await tell(item(5, ['a', 'b']));
+    expect(await stands()).toEqual(is(5, ['a', 'b']));
+    await tell(item(9, ['b', 'c', 'd']));
+    expect(await stands()).toEqual(is(9, ['b', 'c', 'd']));
+    await tell(item(7, ['e']));
+    expect(await stands()).toEqual(is(9, ['b', 'c', 'd']));
+    const webset = (type: string, seconds: number, updated: number) =>
+      event(type, seconds, { id: 'w', title: `at ${updated}`, updatedAt: iso(updated) });
+    const websets = async () => {
+      const [row] = await raw('SELECT title, CAST(deleted_at AS text) AS gone FROM websets');
+      return [row?.title, row?.gone];
+    };
+    const at = (seconds: number) => expect.stringContaining(iso(seconds).slice(11, 19));
+    await tell(webset('webset.idle', 5, 5));
+    expect(await websets()).toEqual(['at 5', null]);
+    // Of an older version, but deleted; and deleted earlier than was known; and later, which is no news.
+    await tell(webset('webset.deleted', 8, 4));
+    expect(await websets()).toEqual(['at 5', at(8)]);
+    await tell(webset('webset.deleted', 6, 3));
+    expect(await websets()).toEqual(['at 5', at(6)]);
+    await tell(webset('webset.deleted', 9, 2));
+    expect(await websets()).toEqual(['at 5', at(6)]);
+    await tell(webset('webset.idle', 20, 20));
+    expect(await websets()).toEqual(['at 20', at(6)]);
+  });
+
+  it('tells of a verified stretch what was missing, changed and gone, by day, and of the next one anew', async () => {
+    const day = 86_400;
+    const told = (seconds: number, title = 'as it was') => event('webset.idle', seconds, { id: `w${seconds}`, title });
+    const [before, same, changed, gone, missing, after] = [-day - 1, -day, 10, 20, day, 2 * day + 1].map((seconds) =>
+      told(seconds),
+    ) as [MadeEvent, MadeEvent, MadeEvent, MadeEvent, MadeEvent, MadeEvent];
+    const strange = event('webset.created', 15, { id: 'w15' });
+    await begin();
+    await load([before, same, changed, gone, after, strange]);
+    const stretch = { ...run, from: noon(-day), to: noon(2 * day), types: ['webset.idle'] };
+    const verify = { origin: 'sandbox', stream: 'verify x webset.idle' };
+    /** Reads these in a verification; what else comes meanwhile is loaded by the other walk. */
+    const verified = async (events: readonly object[], meanwhile: readonly object[] = []) => {
+      // In another millisecond than what was loaded.
+      for (const loaded = Date.now(); Date.now() === loaded; );
+      const { pending } = await here.events.begin(verify, stretch);
+      const window = pending[0] ?? 0;
+      await here.events.claim(verify, window, 'one');
+      if (meanwhile.length > 0) await load([], { pages: pagesOf(meanwhile, 200, 2) });
+      await here.events.load([{ ...verify, window, attempt: 'one', pages: pagesOf(events), walk: walked(true) }]);
+      return here.events.verified(verify);
+    };
+    const late = told(30);
+    const other = { ...changed, data: { id: 'w10', title: 'other' } };
+    const first = await verified([same, other, missing], [late]);
+    expect(first).toEqual({
+      ...{ missing: 1, changed: 1, gone: 1 },
+      days: [
+        { day: '2025-01-01', missing: 0, changed: 1, gone: 1 },
+        { day: '2025-01-02', missing: 1, changed: 0, gone: 0 },
+      ],
+    });
+    expect(await here.events.verified(verify)).toEqual(first);
+    expect(await here.query('SELECT id, outcome FROM event_checks ORDER BY outcome')).toEqual([
+      { id: changed.id, outcome: 'changed' },
+      { id: gone.id, outcome: 'gone' },
+      { id: missing.id, outcome: 'missing' },
+    ]);
+    expect(await verified([same, other, missing, gone, late])).toEqual({ missing: 0, changed: 0, gone: 0, days: [] });
   });
 
   it('keeps types, fields and shapes that nobody knows, and counts them', async () => {
@@ -473,6 +567,14 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     await load([1, 2, 3, 4].map((seconds) => event('webset.idle', seconds, { id: 'w' })));
     const [count] = await here.events.counts('sandbox', { from: noon(2), to: noon(3) });
     expect(count?.events).toBe(2);
+    await load([], {
+      pages: pagesOf([event('a.new.one', 9, { id: 'x' }), event('webset.created', 1, { id: 'w' })], 200, 2),
+    });
+    expect(await here.events.counts('sandbox')).toEqual([
+      { type: 'webset.idle', events: 4, latest: noon(4), known: true },
+      { type: 'a.new.one', events: 1, latest: noon(9), known: false },
+      { type: 'webset.created', events: 1, latest: noon(1), known: true },
+    ]);
     expect(await here.events.counts('elsewhere')).toEqual([]);
   });
 
@@ -488,6 +590,10 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
       event('webset.item.enriched', 90_000, item(1)),
       event('webset.item.created', 1, item(1)),
       event('webset.created', 0, { id: 'w' }),
+      event('webset.search.created', 2, { id: 's', websetId: 'w' }),
+      event('webset.search.created', 3, { id: 's2', websetId: 'w' }),
+      event('webset.search.completed', 4, { id: 's', websetId: 'w' }),
+      event('webset.export.completed', 5, { id: 'x', websetId: 'w' }),
     ]);
     expect(await here.query('SELECT webset_id, item_id, step, type, url FROM item_timeline ORDER BY step')).toEqual([
       { webset_id: 'w', item_id: 'i', step: 1, type: 'webset.item.created', url: 'https://x.example/' },
@@ -495,11 +601,20 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     ]);
     expect(
       await here.query(
-        'SELECT webset_id, events, items_created, items_enriched FROM webset_activity_daily ORDER BY day',
+        `SELECT origin, webset_id, CAST(events AS integer) AS events, CAST(items_created AS integer) AS created,
+           CAST(items_enriched AS integer) AS enriched, CAST(searches_created AS integer) AS searches,
+           CAST(searches_completed AS integer) AS completed, CAST(exports_completed AS integer) AS exports,
+           CAST(last_at - first_at AS text) AS lasted FROM webset_activity_daily ORDER BY day`,
       ),
     ).toEqual([
-      { webset_id: 'w', events: 2, items_created: 1, items_enriched: 0 },
-      { webset_id: 'w', events: 1, items_created: 0, items_enriched: 1 },
+      {
+        ...{ origin: 'sandbox', webset_id: 'w', events: 6, created: 1, enriched: 0, searches: 2, completed: 1 },
+        ...{ exports: 1, lasted: '00:00:05' },
+      },
+      {
+        ...{ origin: 'sandbox', webset_id: 'w', events: 1, created: 0, enriched: 1, searches: 0, completed: 0 },
+        ...{ exports: 0, lasted: '00:00:00' },
+      },
     ]);
   });
 

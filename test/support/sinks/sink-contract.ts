@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { UnknownOutcome } from '../../../src/core/journal.js';
+import type { UnitRecord, UnknownOutcome } from '../../../src/core/journal.js';
 import { type RunRecord, type Sink, SinkUnusable } from '../../../src/core/sink.js';
 import { cutRows } from '../../../src/rows/index.js';
 import { batchOf, buySlice, exported, parquetRows, runJob, Service, type StagedTest, stageText } from './row-job.js';
@@ -352,7 +352,7 @@ export function sinkContract(make: Make): void {
     const stored = (more = '') => test.query(`SELECT ${facts} FROM row_store ${more} ORDER BY row_number`);
     const failure = { status: 'error', error_tag: 'CRAWL_TIMEOUT', http_status: 504, source: 'live' } as const;
     /** Four kinds of rows: with all facts, without a price, failed, and failed without a word. */
-    const answer = (url: string) => {
+    const answer = (url: string): Partial<UnitRecord> => {
       if (url.includes('a.')) return { result: { title: 'T', author: 'A', publishedDate: '2026-01-02', text: 'x' } };
       if (url.includes('b.')) return { http_status: null, source: null, result: { title: 1 }, cost_micros: 0 };
       if (url.includes('c.')) return { ...failure, cost_micros: 0, result: { error: { message: 'too slow' } } };
