@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import {
+  afterCall,
+  type BatchMonitorsInput,
+  batchProblem,
+  contradiction,
+  filterOfCalls,
+  filterOfLooks,
+  isDone,
+  limitOfCall,
+  type MonitorState,
+  sortMonitors,
+} from '../../../src/core/monitor-batch.js';
+import { type QuietInput, quietProblem } from '../../../src/core/quiet-input.js';
+
+const monitor = (id: string, status: string) => ({ id, status }) as MonitorState;
+const [active, paused, disabled] = ['active', 'paused', 'disabled'].map((status) => monitor(status, status)) as [
+  MonitorState,
+  MonitorState,
+  MonitorState,
+];
+
+describe('a batch', () => {
+  const input = (changes: object) =>
+    batchProblem({ action: 'pause', filter: { name: 'x' }, ...changes } as BatchMonitorsInput);
+
+  it.each([
+    [{}, null],
+    [{ filter: { status: 'active' } }, null],
+    [{ action: 'unpause', filter: { status: 'paused' }, limit: 500 }, null],
+    [{ action: 'delete', filter: { status: 'disabled' }, limit: 1, approval: { by: 'me' } }, null],
+    [{ action: 'stop' }, 'action: one of'],
+    [{ filter: {} }, 'all monitors at once are never meant'],
+    [{ filter: { status: 'paused' } }, 'pause acts on active monitors only'],
+    [{ action: 'unpause', filter: { status: 'active' } }, 'unpause acts on paused monitors only'],
+    [{ limit: 0 }, 'limit: 1 to 500'],
+    [{ limit: 501 }, 'limit: 1 to 500'],
+    [{ limit: 1.5 }, 'limit: 1 to 500'],
+    [{ approval: { by: '' } }, 'approval.by'],
+    [{ action: 'delete', approval: 'none' }, 'what deletes is approved by somebody'],
+  ])('of %j: %s', (changes, problem) => {
+    expect(input(changes)).toEqual(problem === null ? null : expect.stringContaining(problem));
+  });
+
+  it('acts on monitors of one status, and leaves disabled ones alone', () => {
+    const all = [active, paused, disabled];
+    expect(sortMonitors('pause', all)).toEqual({ toDo: [active], already: [paused], left: [disabled] });
+    expect(sortMonitors('unpause', all)).toEqual({ toDo: [paused], already: [active], left: [disabled] });
+    expect(sortMonitors('delete', all)).toEqual({ toDo: all, already: [], left: [] });
+    expect(['pause', 'unpause', 'delete'].map((action) => filterOfCalls(action as 'pause', { name: 'x' }))).toEqual([
+      { name: 'x', status: 'active' },
+      { name: 'x', status: 'paused' },
+      { name: 'x' },
+    ]);
+    expect(filterOfLooks({ name: 'x', status: 'active', metadata: { a: 'b' } })).toEqual({
+      name: 'x',
+      metadata: { a: 'b' },
+    });
+    expect([isDone('pause', paused), isDone('pause', active), isDone('unpause', active)]).toEqual([true, false, true]);
+    expect([isDone('delete', null), isDone('delete', paused), isDone('pause', null)]).toEqual([true, false, false]);
+  });
+
+  it('is held to what its dry run tells, as far as that tells it', () => {
+    const told = (changes: object) =>
+      contradiction([active, paused], { ids: null, affected: null, hasMore: null, ...changes });
+    expect([told({}), told({ affected: 2 }), told({ ids: ['active', 'paused'] })]).toEqual([null, null, null]);
+    expect(told({ affected: 1, hasMore: true })).toBeNull();
+    expect(told({ affected: 1 })).toBe('its dry run tells of 1 monitor(s), its list of 2');
+    expect(told({ affected: 3, hasMore: true })).toContain('tells of 3');
+    expect(told({ ids: ['active', 'other'] })).toContain(
+      'names 1 monitor(s) that its list doesn’t show'.replace('’', "'"),
+    );
+  });
+
+  it('deletes no more than were approved, and other actions as many as a call may', () => {
+    expect([limitOfCall('delete', 100, 150, 100), limitOfCall('delete', 100, 150, 0)]).toEqual([50, 100]);
+    expect([limitOfCall('delete', 100, 5, 5), limitOfCall('pause', 100, 5, 5)]).toEqual([1, 100]);
+  });
+
+  it.each([
+    ['pause', { answered: false }, 9, 'again'],
+    ['pause', { hasMore: false }, 0, 'done'],
+    ['pause', { hasMore: true }, 1, 'again'],
+    ['pause', { hasMore: true, fresh: 0 }, 2, 'stuck'],
+    ['pause', { hasMore: null, fresh: 0 }, 1, 'done'],
+    ['pause', { hasMore: null, fresh: 1 }, 0, 'again'],
+    ['pause', { hasMore: false, unplanned: 1 }, 0, 'done'],
+    ['delete', { hasMore: false, unplanned: 1 }, 0, 'beyond'],
+  ] as const)('behind a %s call of %j after %d idle ones: %s', (action, effect, idle, next) => {
+    const call = { answered: true, fresh: 3, unplanned: 0, stranger: null, hasMore: true, ...effect };
+    expect(afterCall(action, call, idle)).toBe(next);
+  });
+});
+
+it.each([
+  [{}, null],
+  [{ filter: {}, restore: true }, null],
+  [{ filter: {} }, 'all monitors at once are never meant'],
+  [{ filter: { name: 'x', status: 'paused' } }, 'quiet hours pause active monitors'],
+  [{ hours: { tz: 'Nowhere/City', from: '20:00', until: '07:00', days: ['mon'], untilDay: null } }, 'hours.'],
+])('quiet hours of %j: %s', (changes, problem) => {
+  const hours = { tz: 'UTC', from: '20:00', until: '07:00', days: ['mon'], untilDay: null };
+  const said = quietProblem({
+    name: 'quiet',
+    into: 'x',
+    filter: { name: 'x' },
+    hours,
+    ...changes,
+  } as unknown as QuietInput);
+  expect(said).toEqual(problem === null ? null : expect.stringContaining(problem));
+});
