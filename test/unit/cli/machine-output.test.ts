@@ -1,0 +1,468 @@
+import { describe, expect, it } from 'vitest';
+import { endText, eventText, lookText, outputText, runsText } from '../../../src/cli/render/agent.js';
+import { statusData, walkData } from '../../../src/cli/render/events.js';
+import { limitsData, limitsText } from '../../../src/cli/render/limits.js';
+import { pausedData } from '../../../src/cli/render/paused.js';
+import { planData } from '../../../src/cli/render/plan.js';
+import { runText, scheduleData, schedulesText, scheduleText } from '../../../src/cli/render/schedules.js';
+import { summaryData } from '../../../src/cli/render/summary.js';
+import { usageData } from '../../../src/cli/render/usage.js';
+import type { AgentRunResult } from '../../../src/core/agent-run.js';
+import { idleView } from '../../../src/core/limiter.js';
+import { flatProfile } from '../../../src/core/rate.js';
+import type { RuntimeConfig } from '../../../src/worker/runtime-types.js';
+import type { ScheduledRun, ScheduleView } from '../../../src/worker/schedule-view.js';
+import { plan, progress, summary } from '../../support/cli/fake-runtime.js';
+
+// Every field has a value of its own: one in another's place, or in another unit, is seen.
+const at = Date.UTC(2026, 10, 21, 6);
+const iso = '2026-11-21T06:00:00.000Z';
+
+describe('what --json prints', () => {
+  it('of a plan', () => {
+    const whole = {
+      ...{ ...plan, alreadyBought: 11, toBuy: 12, requests: 13, estimateMicros: 14_000, seconds: 15, perSecond: 16 },
+      ...{
+        request: { ...plan.request, maxCostDollars: 0.017 },
+        estimateIsMost: true,
+        notes: ['a note'],
+        allowedMicros: 90_000,
+      },
+      staged: { ...plan.staged, limit: 18, rows: 19, badRows: 20, distinctUnits: 21 },
+      badRows: [{ row: 1, tag: 'T', message: 'm' }],
+      limitedBadRows: 22,
+      rest: { rows: 23, toBuy: 24, requests: 25, estimateMicros: 26_000 },
+      urlCells: { by: 'name', filled: 27, urls: 28, withoutScheme: 29 } as const,
+    };
+    expect(planData(whole, { service: 'live', origin: 'https://api.exa.ai' })).toEqual({
+      ...{ kind: 'plan', job: 'brands-1', name: 'brands', service: 'live', origin: 'https://api.exa.ai' },
+      ...{ operation: 'contents', standing: 'new', rows: 19, limit: 18, distinctUrls: 23, alreadyBought: 11 },
+      ...{ badRows: 22, toBuy: 12, requests: 13, dollars: 0.014, dollarsAreMost: true, maxDollars: 0.017, seconds: 15 },
+      rest: { rows: 23, toBuy: 24, requests: 25, dollars: 0.026 },
+      urlColumn: { name: 'source', by: 'name', filled: 27, urls: 28, withoutScheme: 29 },
+      ...{ into: '/data/out/brands.duckdb', notes: ['a note'], badRowExamples: [{ row: 1, tag: 'T', message: 'm' }] },
+    });
+    const plain = planData(
+      { ...plan, staged: { ...plan.staged, operation: 'search' } },
+      { service: 'sandbox', origin: 'sandbox' },
+    );
+    expect(plain).toMatchObject({
+      limit: null,
+      rest: null,
+      urlColumn: null,
+      maxDollars: null,
+      badRows: 0,
+      distinctRequests: 200,
+    });
+  });
+
+  it('of a summary', () => {
+    const whole = {
+      ...{
+        ...summary,
+        limit: 2,
+        requests: 3,
+        costMicros: 4000,
+        totalCostMicros: 5000,
+        estimateMicros: 6000,
+        seconds: 7,
+      },
+      ...{
+        unknownOutcomes: 1,
+        warehouse: { rows: 8, success: 9, error: 10, invalid: 11, missing: 12, vanished: 13, tags: { T: 14 } },
+      },
+    };
+    const outcome = {
+      book: 'b',
+      operation: 'contents',
+      keys: ['k', 'l'],
+      intendedAt: at,
+      reason: 'reset',
+      estimateMicros: 15_000,
+    };
+    const ending = {
+      ...{
+        summary: whole,
+        unknown: [outcome, outcome],
+        bill: { micros: 16_000, requests: 17 },
+        csv: '/out.csv',
+        origin: 'sandbox',
+      },
+      ...{ badRows: [{ row: 1, tag: 'T', message: 'm' }], ran: true },
+      plan: { ...plan, rest: { rows: 18, toBuy: 19, requests: 20, estimateMicros: 21_000 } },
+    };
+    expect(summaryData(ending)).toEqual({
+      ...{ kind: 'summary', job: 'brands-1', name: 'brands', phase: 'done', origin: 'sandbox', rows: 8, limit: 2 },
+      ...{ byStatus: { success: 9, error: 10, invalid: 11, missing: 12, vanished: 13 }, tags: { T: 14 }, requests: 3 },
+      ...{
+        dollars: 0.004,
+        estimatedDollars: 0.006,
+        totalDollars: 0.005,
+        sandboxBill: { dollars: 0.016, requests: 17 },
+      },
+      unknownOutcomes: 2,
+      unknownOutcomeExamples: [1, 2].map(() => ({
+        operation: 'contents',
+        urls: 2,
+        at: iso,
+        dollarsAtMost: 0.015,
+        reason: 'reset',
+      })),
+      badRowExamples: [{ row: 1, tag: 'T', message: 'm' }],
+      rest: { rows: 18, toBuy: 19, requests: 20, dollars: 0.021 },
+      ...{ into: '/data/out/brands.duckdb', csv: '/out.csv', seconds: 7 },
+    });
+  });
+
+  it('of a job that waits for a person', () => {
+    const waits = {
+      ...progress,
+      phase: 'paused',
+      pausedFor: 'budget',
+      message: 'm',
+      rows: 1,
+      rowsDone: 2,
+      costMicros: 3000,
+    } as const;
+    expect(pausedData({ ...waits, maxCostMicros: 4000, unknownOutcomes: 5 })).toEqual({
+      ...{ kind: 'paused', job: 'brands-1', pausedFor: 'budget', message: 'm', rows: 1, rowsDone: 2 },
+      ...{ dollars: 0.003, maxDollars: 0.004, unknownOutcomes: 5 },
+    });
+    expect(pausedData(waits)).toMatchObject({ maxDollars: null });
+  });
+
+  it('of usage and limits', () => {
+    const line = {
+      requests: 1,
+      units: 2,
+      landedMicros: 3000,
+      openMicros: 4000,
+      unknownOutcomes: 5,
+      unknownMicros: 6000,
+    };
+    const told = {
+      requests: 1,
+      units: 2,
+      dollars: 0.003,
+      openDollars: 0.004,
+      unknownOutcomes: 5,
+      unknownDollars: 0.006,
+    };
+    expect(
+      usageData('operation', [
+        { group: 'search', ...line },
+        { group: 'answer', ...line },
+      ]),
+    ).toEqual({
+      ...{
+        kind: 'usage',
+        by: 'operation',
+        lines: [
+          { operation: 'search', ...told },
+          { operation: 'answer', ...told },
+        ],
+      },
+      total: { requests: 2, units: 4, dollars: 0.006, openDollars: 0.008, unknownOutcomes: 10, unknownDollars: 0.012 },
+    });
+    const [day, month] = [7, 8].map((n) => ({
+      since: at + n,
+      landedMicros: n * 1000,
+      openMicros: n * 10_000,
+      unknownMicros: n * 100_000,
+    }));
+    const limits = {
+      ...{
+        limiter: { ...idleView(flatProfile(10)), blockedUntil: at, blockReason: 'r', waiting: 3 },
+        workerElsewhere: 4711,
+      },
+      ...{
+        slots: { limit: 50, held: 1, elsewhere: 2, waiting: 3 },
+        caps: { dayMicros: 7_770_000, monthMicros: 9_000_000 },
+        now: at,
+      },
+      config: { origin: 'o', store: { shown: 'postgres://s' }, team: 't', concurrency: 9 } as unknown as RuntimeConfig,
+      spent: { day, month } as { day: NonNullable<typeof day>; month: NonNullable<typeof month> },
+    };
+    const period = (n: number, capDollars: number) => ({
+      ...{ since: new Date(at + n).toISOString(), dollars: n / 1000, openDollars: n / 100, unknownDollars: n / 10 },
+      ...{ countedDollars: (n * 111) / 1000, capDollars },
+    });
+    expect(limitsData(limits)).toMatchObject({
+      ...{
+        kind: 'limits',
+        origin: 'o',
+        store: 'postgres://s',
+        team: 't',
+        concurrency: 9,
+        blockedUntil: iso,
+        waiting: 3,
+      },
+      ...{ slots: limits.slots, workerElsewhere: 4711, day: period(7, 7.77), month: period(8, 9) },
+    });
+    const text = limitsText(limits);
+    expect(text).toMatch(/^Shared by: +all workers of the keys of team t in postgres:\/\/s$/m);
+    expect(text).toMatch(/^Spent today: \$0\.777 of \$7\.77 \(10%\); of it \$0\.07 in flight, \$0\.70 perhaps/m);
+    expect(text).toMatch(/^This month: +\$0\.888 of \$9\.00 \(9%\)/m);
+    expect(text).toMatch(/^In flight: +at most 9 paid requests a worker$/m);
+  });
+
+  it('of events: where a walk and its warehouse stand', () => {
+    const stream = {
+      ...{
+        stream: 'sync',
+        types: [],
+        watermark: at - 60_000,
+        sweptAt: at - 1,
+        completedAt: at - 120_000,
+        from: null,
+        to: at - 3,
+      },
+      ...{
+        beganAt: at - 4,
+        windows: 5,
+        pages: 6,
+        events: 7,
+        added: 8,
+        changed: 9,
+        lengthMs: 10,
+        share: 0.5,
+        pending: [1, 2],
+      },
+    };
+    const held = {
+      streams: [stream],
+      types: [
+        { type: 'a', events: 3, latest: at, known: true },
+        { type: 'b', events: 4, latest: null, known: false },
+      ],
+    };
+    expect(statusData(held, { running: [], halted: [] }, 'into', 'origin', at)).toEqual({
+      ...{ kind: 'events', known: true, running: [], halted: [], into: 'into', origin: 'origin', events: 7 },
+      streams: [
+        {
+          ...{
+            stream: 'sync',
+            kind: 'sync',
+            types: [],
+            windows: 5,
+            windowsLeft: 2,
+            pages: 6,
+            events: 7,
+            added: 8,
+            changed: 9,
+            share: 0.5,
+          },
+          ...{
+            watermark: '2026-11-21T05:59:00.000Z',
+            lagSeconds: 60,
+            completedAt: '2026-11-21T05:58:00.000Z',
+            completedSecondsAgo: 120,
+          },
+          ...{
+            sweptAt: new Date(at - 1).toISOString(),
+            beganAt: new Date(at - 4).toISOString(),
+            from: null,
+            to: new Date(at - 3).toISOString(),
+          },
+        },
+      ],
+      types: [
+        { type: 'a', events: 3, latest: iso, known: true },
+        { type: 'b', events: 4, latest: null, known: false },
+      ],
+    });
+    expect(statusData(null, { running: [], halted: [] }, 'into', 'origin', at)).toMatchObject({
+      known: false,
+      streams: [],
+    });
+    const walked = {
+      stream: 'sync',
+      into: 'i',
+      phase: 'done',
+      message: null,
+      watermark: at,
+      windows: 1,
+      seconds: 2,
+      pages: 3,
+    } as const;
+    expect(walkData('j', { ...walked, events: 4, added: 5, changed: 6 })).toEqual({
+      ...{ kind: 'events', job: 'j', ...walked, watermark: iso, events: 4, added: 5, changed: 6 },
+    });
+  });
+});
+
+describe('schedules', () => {
+  const run = (changes: Partial<ScheduledRun>): ScheduledRun => ({
+    workflowId: 'w',
+    at,
+    phase: 'done',
+    message: null,
+    summary: null,
+    ...changes,
+  });
+  const rows = {
+    ...summary,
+    costMicros: 30_000,
+    warehouse: { ...summary.warehouse, rows: 20, missing: 2, vanished: 3 },
+  };
+  const view: ScheduleView = {
+    ...{ name: 'daily', job: 'brands', when: 'every 1d', paused: false, note: null, queued: 0 },
+    work: {
+      workflow: 'enrichCsv',
+      workflowId: 'w',
+      schedule: 'daily',
+      input: { input: '/in.csv', into: '/out.duckdb', origin: 'o', maxCostDollars: 0.5 },
+    },
+    next: [1, 2, 3, 4, 5, 6].map((day) => at + day * 86_400_000),
+    runs: [run({ summary: rows })],
+  };
+
+  it.each([
+    [run({ summary: rows }), 'done, 20 rows, 2 to load, 3 vanished, $0.03'],
+    [run({ phase: 'stopped', message: 'no money', summary: summary }), 'stopped, 200 rows, $0.195: no money'],
+    [run({ phase: 'failed', message: 'no file' }), 'failed: no file'],
+    [run({ phase: 'forgotten' }), 'ended; Temporal keeps its result no longer'],
+    [
+      run({
+        summary: {
+          stream: 's',
+          into: 'i',
+          phase: 'done',
+          message: null,
+          watermark: 1,
+          windows: 1,
+          seconds: 1,
+          pages: 2,
+          events: 1300,
+          added: 40,
+          changed: 5,
+        },
+      }),
+      'done, 40 new of 1,300 events',
+    ],
+    [
+      run({ summary: { into: 'i', monitors: 4, added: 5, again: 6, results: 7 } as ScheduledRun['summary'] }),
+      'done, 5 new runs of 4 monitors',
+    ],
+  ])('a run says what it brought: %#', (one, text) => {
+    expect(runText(one)).toBe(text);
+  });
+
+  it('are a line each, or all that is known of one', () => {
+    expect(
+      schedulesText([
+        view,
+        { ...view, name: 'x', paused: true, note: 'why', runs: [] },
+        { ...view, paused: true },
+        { ...view, next: [] },
+      ]),
+    ).toEqual([
+      'daily  every 1d  next 2026-11-22T06:00:00Z  last 2026-11-21T06:00:00Z: done, 20 rows, 2 to load, 3 vanished, $0.03',
+      expect.stringMatching(/^x {6}every 1d +paused \(why\) {2}no run yet$/),
+      expect.stringMatching(/^daily {2}every 1d +paused {2}last /),
+      expect.stringMatching(/^daily {2}every 1d +no time to come {2}last /),
+    ]);
+    expect(scheduleText({ ...view, queued: 9 }).split('\n')).toEqual([
+      'Schedule:    daily',
+      'Runs:        enrichCsv, as brands',
+      'File:        /in.csv',
+      'Warehouse:   /out.duckdb',
+      'Service:     o',
+      'When:        every 1d',
+      `Next:        ${[22, 23, 24, 25, 26].map((day) => `2026-11-${day}T06:00:00Z`).join(', ')}`,
+      expect.stringContaining('at least 9 runs of a backfill or trigger'),
+      'A run costs: at most $0.50',
+      'Last runs:',
+      '  2026-11-21T06:00:00Z  done, 20 rows, 2 to load, 3 vanished, $0.03',
+    ]);
+    const free = {
+      ...view,
+      work: { workflow: 'syncEvents', workflowId: 'w', schedule: 'daily', input: {} },
+    } as ScheduleView;
+    expect(scheduleText({ ...free, queued: 8 })).toMatch(
+      /Queued: +8 runs of .*\nA run costs: nothing: its calls are free/,
+    );
+    expect(scheduleText({ ...view, work: { ...view.work, input: { input: 'x' } } as ScheduleView['work'] })).toContain(
+      'A run costs: no bound',
+    );
+  });
+
+  it('tell machines their times in ISO 8601 and the input as it is', () => {
+    expect(scheduleData({ ...view, next: [at] })).toEqual({
+      ...{
+        name: 'daily',
+        job: 'brands',
+        when: 'every 1d',
+        paused: false,
+        note: null,
+        queued: 0,
+        next: ['2026-11-21T06:00:00Z'],
+      },
+      ...{ workflow: 'enrichCsv', input: view.work.input },
+      runs: [{ at: '2026-11-21T06:00:00Z', workflowId: 'w', phase: 'done', message: null, summary: rows }],
+    });
+  });
+});
+
+describe('an agent run', () => {
+  const result = {
+    ...{
+      runId: 'run-1',
+      status: 'completed',
+      stopReason: null,
+      text: 'The text',
+      structured: { ceo: 'X' },
+      usage: {},
+      error: null,
+    },
+    ...{
+      grounding: [
+        { citations: [{ url: 'https://a.com' }, { url: 'https://b.com' }] },
+        { citations: [{ url: 'https://a.com' }, { url: 1 }] },
+        {},
+      ],
+    },
+    ...{
+      costDollars: 0.5,
+      requests: [{ requestId: 'r', costDollars: 0.5, bought: true }],
+      landed: ['k'],
+      leftOutBytes: null,
+    },
+  } as unknown as AgentRunResult;
+
+  it('shows where it stands, how it ended, and its output with each source once', () => {
+    const look = {
+      runId: 'run-1',
+      status: null,
+      startedAt: at - 61_000,
+      events: 3,
+      costDollars: 0.25,
+      waitingFor: null,
+    };
+    expect(lookText(look, at)).toBe('run-1: running, 1 min 1 s, 3 events, $0.25 so far');
+    expect(lookText({ ...look, status: 'queued', startedAt: null, events: null, costDollars: null }, at)).toBe(
+      'run-1: queued',
+    );
+    expect(lookText({ ...look, runId: null, waitingFor: 'a place' }, at)).toBe('waiting for a place');
+    expect(lookText({ ...look, runId: null }, at)).toBe('waiting for the run to start');
+    expect(endText(result)).toBe('run-1: completed; $0.5.');
+    const before = { ...result, status: 'failed', stopReason: 'time', error: { m: 1 }, leftOutBytes: 9, requests: [] };
+    expect(endText(before)).toBe(
+      'run-1: failed (time); bought before, for $0.5.\n{"m":1}\nIts output of 9 bytes is in the journal, under k.',
+    );
+    expect(outputText(result)).toBe('The text\n\n{\n  "ceo": "X"\n}\n\nSources:\n  https://a.com\n  https://b.com');
+    expect(outputText({ ...result, text: null, structured: null, grounding: [] })).toBe('');
+    expect([eventText({ event: 'step', data: { a: 1 } }), eventText({})]).toEqual(['step {"a":1}', 'event']);
+    expect(runsText([])).toBe('No agent runs.');
+    const listed = { id: 'i', status: 's', createdAt: 'c', request: { query: 'q' }, costDollars: { total: 2 } };
+    expect(
+      runsText([listed, { id: 'j', status: 's' }])
+        .split('\n')
+        .map((line) => line.split(/ +/)),
+    ).toEqual([
+      ['id', 'status', 'cost', 'started', 'query'],
+      ['i', 's', '$2', 'c', 'q'],
+      ['j', 's', '$0', '?', '?'],
+    ]);
+  });
+});
