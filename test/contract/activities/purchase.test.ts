@@ -24,6 +24,65 @@ describe('purchase', () => {
     );
     expect(receipt).toMatchObject({ complete: true, requests: 3, bought: 5, costMicros: 5000, unknownOutcomes: 0 });
     expect(s.sent).toEqual([['u0', 'u1'], ['u2', 'u3'], ['u4']]);
+    const record = (await s.journal.read([keyOf('u3')])).get(keyOf('u3'));
+    expect(record).toMatchObject({
+      ...{ unit: 'u3', operation: 'contents', request_id: 'req', cost_micros: 1000, status: 'success' },
+      ...{ error_tag: null, http_status: null, source: null, result: { url: 'u3' } },
+    });
+    expect(Math.abs(Date.now() - Date.parse(record?.fetched_at ?? ''))).toBeLessThan(60_000);
+    expect(await s.journal.totals('job/')).toMatchObject({ requests: 3, costMicros: 5000, openMicros: 0, unknown: [] });
+  });
+
+  it('takes answers that somebody else holds for bought, as they are, and buys the others', async () => {
+    const s = await setting();
+    const told: (readonly string[])[] = [];
+    const known = async (keys: readonly string[]) => {
+      told.push(keys);
+      return [0, 1, 2].map((nth) => ({
+        requestId: nth === 2 ? 'other' : 'earlier',
+        fetchedAt: 1_700_000_000_000 + (nth === 1 ? 5 : 0),
+        outcome: {
+          ...(success([...units(3)]).units[nth] as Bought['units'][number]),
+          key: keyOf(`u${nth}`),
+          costMicros: 0,
+        },
+      }));
+    };
+    const receipt = await createPurchase(s)(
+      s.order(async (batch) => success(batch), { units: units(5), known }),
+      s.control,
+    );
+    expect(receipt).toMatchObject({ complete: true, requests: 1, bought: 2, costMicros: 2000, failed: 0 });
+    expect([s.sent, told]).toEqual([[['u3', 'u4']], [units(5).map(({ key }) => key)]]);
+    const found = await s.journal.read([0, 1, 2, 3].map((nth) => keyOf(`u${nth}`)));
+    expect(
+      [...found.values()].map((one) => [one.unit, one.request_id, one.cost_micros, Date.parse(one.fetched_at)]),
+    ).toEqual([
+      ['u0', 'earlier', 0, 1_700_000_000_000],
+      ['u1', 'earlier', 0, 1_700_000_000_005],
+      ['u2', 'other', 0, 1_700_000_000_000],
+      ['u3', 'req', 1000, expect.any(Number)],
+    ]);
+    // Nothing is left to be held by it: another order finds all landed.
+    expect(
+      await s.journal.claim(
+        units(5).map(({ key }) => key),
+        'another',
+      ),
+    ).toMatchObject({ mine: [], theirs: [] });
+  });
+
+  it('gives back what it could not buy, for whoever comes next', async () => {
+    const s = await setting();
+    const refused = s.order(async () => {
+      throw failure(answered(401));
+    });
+    await expect(createPurchase(s)(refused, s.control)).rejects.toThrow('401');
+    const { mine, theirs } = await s.journal.claim(
+      refused.units.map(({ key }) => key),
+      'another',
+    );
+    expect([mine.length, theirs]).toEqual([3, []]);
   });
 
   it('buys nothing that has landed, and only what is new beside it', async () => {

@@ -27,12 +27,17 @@ const page = (id: string, cursor: string | null) => ({
 });
 
 /** Walks a window of a service that answers by this; `start` is where it stood. */
-async function walked(answer: (cursor: string | null) => object | number, start: WalkState = startWalk()) {
+async function walked(
+  answer: (cursor: string | null, nth: number) => object | number,
+  start: WalkState = startWalk(),
+  headers: Record<string, string> = {},
+) {
   const asked: URLSearchParams[] = [];
   server = createServer((request, response) => {
     const query = new URL(request.url ?? '', 'http://x').searchParams;
     asked.push(query);
-    const given = answer(query.get('cursor'));
+    const given = answer(query.get('cursor'), asked.length);
+    if (typeof given === 'number') for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     response.statusCode = typeof given === 'number' ? given : 200;
     response.end(typeof given === 'number' ? '{"error":"no","tag":"X"}' : JSON.stringify(given));
   });
@@ -79,6 +84,24 @@ it('asks for the window’s time and types, page after page, by the cursors it i
     createdAfter: new Date(noon(0)).toISOString(),
     createdBefore: new Date(noon(10_000)).toISOString(),
   });
+});
+
+it('asks again for a page that failed for a passing reason, says what it waits for, and goes on behind it', async () => {
+  const { result, asked, put, told } = await walked(
+    (cursor, nth) => (nth === 2 ? 500 : nth === 3 ? 429 : page(`e${cursor}`, cursor === null ? 'b' : null)),
+    startWalk(),
+    { 'retry-after': '0' },
+  );
+  expect(result).toMatchObject({ parts: null, walked: { done: true, pages: 2 } });
+  expect([put.length, asked.map((query) => query.get('cursor'))]).toEqual([2, [null, 'b', 'b', 'b']]);
+  const waits = told.flatMap((one) => ('waitingFor' in one ? [one.waitingFor] : []));
+  expect(waits).toEqual(expect.arrayContaining([expect.stringContaining('500'), expect.stringContaining('429'), null]));
+  expect(waits.at(-1)).toBeNull();
+});
+
+it('hands back a wait that is too long to sit through', async () => {
+  const { result, asked } = await walked(() => 503, startWalk(), { 'retry-after': '3600' });
+  expect([asked.length, (result as { verdict?: object }).verdict]).toMatchObject([1, { retry: true }]);
 });
 
 it('tells how much of its window lies behind a page, whichever end it began at', async () => {

@@ -1,0 +1,48 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished, vi } from 'vitest';
+import { createTransport } from '../../../src/api/transport.js';
+import { flatProfile } from '../../../src/core/rate.js';
+import { Secret } from '../../../src/core/secret.js';
+import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+
+export interface Run {
+  readonly id: string;
+  status: string;
+  readonly createdAt: string;
+}
+
+export const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+
+/** A service with a list of runs, newest first, and the way to it. */
+export async function openRunList(runs: readonly Run[]) {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '', 'http://service');
+    asked.push(url.pathname);
+    const id = url.pathname.split('/')[3];
+    const from = Number(url.searchParams.get('cursor') ?? 0);
+    const to = from + Number(url.searchParams.get('limit') ?? 100);
+    const found = runs.find((run) => run.id === id);
+    const more = to < runs.length;
+    const body = id
+      ? (found ?? { error: { code: 'RUN_NOT_FOUND', message: 'no such run' } })
+      : { object: 'list', data: runs.slice(from, to), hasMore: more, nextCursor: more ? String(to) : null };
+    response.writeHead(id && !found ? 404 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const transport = createTransport({
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    apiKey: new Secret('key'),
+  });
+  const limiter = new MemoryLimiter(flatProfile(1000));
+  onTestFinished(async () => {
+    vi.useRealTimers();
+    await transport.close();
+    await limiter.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  return { asked, transport, limiter };
+}

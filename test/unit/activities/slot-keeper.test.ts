@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { agentRunKind } from '../../../src/activities/run-kinds.js';
+import { SlotKeeper } from '../../../src/activities/slot-keeper.js';
+import { FileJournal } from '../../../src/store/file-journal.js';
+import { MemorySlots } from '../../../src/store/memory-slots.js';
+import { minutesAgo, openRunList } from '../../support/activities/run-list.js';
+import { intent, keyOf } from '../../support/store/journal-contract.js';
+
+it('frees the places of units that nobody buys any more and whose run has ended or never was, and no others', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-slots-'));
+  const journal = await FileJournal.open(dir, { writes: true });
+  onTestFinished(async () => {
+    await journal.close();
+    rmSync(dir, { recursive: true });
+  });
+  const run = (id: string, status: string) => ({ id, status, createdAt: minutesAgo(2) });
+  const { transport, limiter } = await openRunList([run('going', 'running'), run('over', 'completed')]);
+  const slots = new MemorySlots(50);
+  const [ended, going, gone, never, served, told, young] = [1, 2, 3, 4, 5, 6, 7].map(keyOf) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 60_000 });
+  const hold = async (owner: string, runId: string | null) => {
+    await slots.take(owner);
+    if (runId !== null) await slots.name(owner, runId);
+  };
+  await hold(ended, 'over');
+  await hold(going, 'going');
+  await hold(gone, 'unheard-of');
+  await hold(never, null);
+  await hold(served, 'over');
+  await hold(told, null);
+  vi.useRealTimers();
+  await hold(young, 'over');
+  await journal.claim([served], 'somebody');
+  // Its start was answered, and the process died before it gave the place its name.
+  await journal.claim([told], 'dead');
+  await journal.note(await journal.intend(intent('dead', [6])), 'dead', { run: 'going' });
+  await journal.release('dead');
+  const keeper = new SlotKeeper({ transport, limiter, slots, journal }, agentRunKind);
+  await keeper.take('new', new AbortController().signal);
+  const held = async () => (await slots.owners()).map(({ owner, runId }) => [owner, runId]);
+  await expect.poll(held).toEqual([
+    [going, 'going'],
+    [served, 'over'],
+    [told, 'going'],
+    [young, 'over'],
+    ['new', null],
+  ]);
+  // What was looked at is held by nobody.
+  const { mine, theirs } = await journal.claim([ended, never, served], 'another');
+  expect([mine.length, theirs]).toEqual([2, [served]]);
+});

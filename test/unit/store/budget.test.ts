@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { OverBudget } from '../../../src/core/spend.js';
+import { reserve } from '../../../src/store/budget.js';
+import { FileCaps } from '../../../src/store/file-caps.js';
+import { SpendSums } from '../../../src/store/spend-sums.js';
+import { intent } from '../../support/store/journal-contract.js';
+
+const noon = Date.UTC(2026, 10, 21, 12);
+const day = 86_400_000;
+
+describe('the bounds of a purchase', () => {
+  const asked = (estimateMicros: number, at: number, more: object = {}) => ({
+    ...{ team: 'team', book: 'job/gen/0', operation: 'contents', tier: '', units: 1, listMicros: estimateMicros },
+    ...{ estimateMicros, at, ...more },
+  });
+  /** What one of 1,000 micro-dollars takes now, of these caps. */
+  const takes = (
+    sums: SpendSums,
+    dayMicros: number | null,
+    monthMicros: number | null,
+    capMicros: number | null = null,
+  ) => {
+    const cap = capMicros === null ? {} : { cap: { bookPrefix: 'job/', limitMicros: capMicros } };
+    const wanted = { ...intent('o', [1]), book: 'job/gen/1', operation: 'contents', estimateMicros: 1000, ...cap };
+    const taken = reserve(sums, { dayMicros, monthMicros }, 'team', wanted, noon);
+    if (!(taken instanceof OverBudget)) return taken;
+    return [taken.scope, taken.capMicros, taken.remainingMicros, taken.openMicros, taken.resetsAt];
+  };
+  /** 3,000 landed today, 500 in flight, and 4,000 landed yesterday; another team's and another month's are none of ours. */
+  const spent = () => {
+    const sums = new SpendSums();
+    const land = (id: string, costMicros: number, at: number, more: object = {}) => {
+      sums.opened(id, asked(costMicros, at, more));
+      sums.landed(id, { costMicros, units: 1, charged: 1 }, asked(costMicros, at, more));
+    };
+    for (const nth of [1, 2, 3]) land(`a${nth}`, 1000, noon);
+    land('b', 4000, noon - day);
+    land('c', 90_000, noon, { team: 'other', book: 'other/gen/0' });
+    land('d', 90_000, noon - 30 * day, { book: 'old/gen/0' });
+    sums.opened('e', asked(500, noon));
+    return sums;
+  };
+  const nextDay = Date.UTC(2026, 10, 22);
+  const nextMonth = Date.UTC(2026, 11, 1);
+
+  it('are the day’s, the month’s and the job’s, each with its end', () => {
+    expect(takes(spent(), null, null)).toBe(1000);
+    expect(takes(spent(), 4500, null)).toBe(1000);
+    expect(takes(spent(), 4499, null)).toEqual(['day', 4499, 999, 500, nextDay]);
+    expect(takes(spent(), null, 8500)).toBe(1000);
+    expect(takes(spent(), null, 8499)).toEqual(['month', 8499, 999, 500, nextMonth]);
+    expect(takes(spent(), null, null, 8500)).toBe(1000);
+    expect(takes(spent(), null, null, 8499)).toEqual(['job', 8499, 999, 500, null]);
+    expect(takes(spent(), 1, null)).toEqual(['day', 1, 0, 500, nextDay]);
+  });
+
+  it('are told by the one that leaves least', () => {
+    expect(takes(spent(), 4499, 8498)).toEqual(['month', 8498, 998, 500, nextMonth]);
+    expect(takes(spent(), 4497, 8498)).toEqual(['day', 4497, 997, 500, nextDay]);
+    expect(takes(spent(), 4499, 8498, 8000)).toEqual(['job', 8000, 500, 500, null]);
+  });
+
+  it('hold what answers have cost, where that is more than the price table says', () => {
+    const sums = new SpendSums();
+    for (const nth of [1, 2, 3]) {
+      sums.opened(`${nth}`, asked(1000, noon));
+      sums.landed(`${nth}`, { costMicros: 2000, units: 1, charged: 1 }, asked(1000, noon));
+    }
+    expect(takes(sums, 8000, null)).toBe(2000);
+    expect(takes(sums, 7999, null)).toEqual(['day', 7999, 1999, 0, nextDay]);
+  });
+
+  it('let two of a kind go before their first answers, and count those of the last day alone', () => {
+    const sums = new SpendSums();
+    sums.opened('old', asked(1000, noon - day - 1));
+    sums.opened('one', asked(1000, noon - 1));
+    expect(takes(sums, 1e9, null)).toBe(1000);
+    sums.opened('two', asked(1000, noon));
+    expect(takes(sums, 1e9, null)).toEqual(['day', 1e9, 1e9 - 2000, 2000, nextDay]);
+    expect(takes(sums, null, null)).toBe(1000);
+  });
+});
+
+it('caps are each team’s own, and are read anew where another process has set them', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-caps-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const path = join(dir, 'caps.json');
+  const [mine, theirs] = [new FileCaps(path), new FileCaps(path)];
+  const none = { dayMicros: null, monthMicros: null };
+  expect(mine.get('a')).toEqual(none);
+  await mine.set('a', { dayMicros: 1, monthMicros: null });
+  await theirs.set('b', { dayMicros: null, monthMicros: 2 });
+  expect([mine.get('a'), mine.get('b'), theirs.get('a')]).toEqual([
+    { dayMicros: 1, monthMicros: null },
+    { dayMicros: null, monthMicros: 2 },
+    { dayMicros: 1, monthMicros: null },
+  ]);
+  // As long as before, by somebody who writes into the same file.
+  const known = new Date(1_700_000_000_000);
+  utimesSync(path, known, known);
+  expect(mine.get('a').dayMicros).toBe(1);
+  writeFileSync(
+    path,
+    JSON.stringify({ a: { dayMicros: 3, monthMicros: null }, b: { dayMicros: null, monthMicros: 2 } }, null, 2).concat(
+      '\n',
+    ),
+  );
+  expect([mine.get('a').dayMicros, mine.get('c')]).toEqual([3, none]);
+  writeFileSync(path, '{"a": {"dayMicros": -1, "monthMicros": null}}');
+  expect(() => mine.get('a')).toThrow(/holds the team's budgets, is damaged/);
+});
