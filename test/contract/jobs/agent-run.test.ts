@@ -5,7 +5,10 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from '../../../src/core/agent-run.js';
 import { queryNames, workflowNames } from '../../../src/core/job.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
+import type { WorkflowAccess } from '../../../src/worker/runtime-types.js';
 import { type AgentOptions, type Service, startService } from '../../service/service.mjs';
+import { listen } from '../../support/cli/fake-runtime.js';
+import { typeCommand } from '../../support/cli/type-command.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { type Host, startHost } from '../../support/jobs/host.js';
 import { openTemporal } from '../../support/temporal.js';
@@ -69,6 +72,45 @@ async function strict(options: AgentOptions = {}): Promise<Agents & { readonly s
 const historyOf = async (handle: WorkflowHandleWithFirstExecutionRunId) => (await handle.fetchHistory()).events ?? [];
 const read = (service: Service) =>
   expect.poll(() => [...service.agents.runs.values()].some(({ reads }) => reads > 0), soon).toBe(true);
+
+describe('the command', () => {
+  /** Types it in a folder whose worker works for this service. */
+  const typed = async (folder: Folder, url: string) => {
+    const port = await listen();
+    onTestFinished(() => port.close());
+    const access = { client: temporal.client, config: folder.config(url), shared: false } as unknown as WorkflowAccess;
+    return (line: string) => typeCommand(folder.dir, line, { workflows: async () => access });
+  };
+
+  it('prints what a run found, or each of its events once', async () => {
+    const sandbox = await startSandbox({ agentRuns: { durationMs: 50 } });
+    onTestFinished(() => sandbox.close());
+    const { folder } = await agents(sandbox.url);
+    const type = await typed(folder, sandbox.url);
+    const line = "agent run 'Who makes this?' --effort low --yes";
+    const plain = await type(line);
+    expect([plain.code, plain.refusal]).toEqual([0, '']);
+    expect(plain.out).toContain('Sources:\n  https://');
+    expect(plain.err).toMatch(/An agent run on .*\n\S+: completed .*; \$0\.\d+\.\n$/);
+    const again = await type(`${line} --json`);
+    expect(JSON.parse(again.out)).toMatchObject({ status: 'completed', requests: [{ bought: false }] });
+    const anew = await type(`${line} --anew --stream --json`);
+    const lines = anew.out.trim().split('\n');
+    const events = lines.slice(0, -1).map((one) => JSON.parse(one));
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ kind: 'result', requests: [{ bought: true }] });
+    expect(events.length).toBeGreaterThan(1);
+    expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+  });
+
+  it.each([
+    ['cancelled', 6],
+    ['failed', 1],
+  ] as const)('ends as a run that is %s does, with exit code %d', async (status, code) => {
+    const { folder, service } = await strict({ durationMs: { min: 10, max: 10 }, endsAs: status });
+    const ended = await (await typed(folder, service.url))("agent run 'Who makes this?' --effort low --yes --json");
+    expect([ended.code, JSON.parse(ended.out).status]).toEqual([code, status]);
+  });
+});
 
 describe('runAgent', () => {
   it('answers with text, structured output, grounding, usage and cost, and for nothing the second time', async () => {

@@ -1,0 +1,139 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { defaultPayloadConverter } from '@temporalio/common';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { FolderJobs } from '../../../src/worker/folder-jobs.js';
+import type { Runtime, RuntimeConfig } from '../../../src/worker/runtime-types.js';
+import { listen } from '../../support/cli/fake-runtime.js';
+import { typeCommand } from '../../support/cli/type-command.js';
+import { openTemporal } from '../../support/temporal.js';
+
+// The commands as they are typed, on a real Temporal server, without a worker: what a walk is told is all there is to it.
+let temporal: TestWorkflowEnvironment;
+let service: Awaited<ReturnType<typeof listen>>;
+const cwd = mkdtempSync(join(tmpdir(), 'searchflow-walks-'));
+beforeAll(async () => {
+  temporal = await openTemporal();
+  service = await listen();
+});
+afterAll(async () => {
+  service?.close();
+  await temporal?.teardown();
+  rmSync(cwd, { recursive: true, force: true });
+});
+
+const soon = { timeout: 20_000, interval: 20 };
+const into = join(cwd, 'x.duckdb');
+const jobs = new FolderJobs(join(cwd, 'jobs'));
+
+function type(line: string, changes: Partial<Runtime> = {}) {
+  const config = { origin: service.url, taskQueue: 'nobody-walks-here', warehouse: null } as unknown as RuntimeConfig;
+  return typeCommand(cwd, line, {
+    walks: () => jobs.walks(),
+    workflows: async () => ({ client: temporal.client, config, shared: false }),
+    ...changes,
+  });
+}
+
+/** What a command starts: its type, its input, and what it is told from then on. */
+async function started(stream: string) {
+  const { workflowService } = temporal.client;
+  const found = async () => {
+    for await (const one of temporal.client.workflow.list({ query: "ExecutionStatus = 'Running'" }))
+      if (one.workflowId.startsWith(`searchflow-events-${stream}-`)) return one;
+    return null;
+  };
+  await expect.poll(found, soon).not.toBeNull();
+  const { workflowId = '', runId = '', type: name } = (await found()) ?? {};
+  onTestFinished(async () => {
+    await temporal.client.workflow
+      .getHandle(workflowId)
+      .terminate('the test is over')
+      .catch(() => undefined);
+  });
+  const history = async () => {
+    const execution = { workflowId, runId };
+    const namespace = temporal.namespace as string;
+    return (await workflowService.getWorkflowExecutionHistory({ namespace, execution })).history?.events ?? [];
+  };
+  const [first] = await history();
+  const payload = first?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0];
+  return {
+    name,
+    workflowId,
+    job: workflowId.slice('searchflow-'.length),
+    input: payload && defaultPayloadConverter.fromPayload(payload),
+    told: async () =>
+      (await history()).flatMap((event) => [
+        ...(event.workflowExecutionSignaledEventAttributes
+          ? [event.workflowExecutionSignaledEventAttributes.signalName]
+          : []),
+        ...(event.workflowExecutionCancelRequestedEventAttributes ? ['cancel'] : []),
+      ]),
+    end: () => temporal.client.workflow.getHandle(workflowId).terminate('by somebody'),
+  };
+}
+
+it.each([
+  [
+    'sync --type webset.idle,webset.created --parallel 7',
+    'sync',
+    'syncEvents',
+    { types: ['webset.created', 'webset.idle'], parallel: 7 },
+  ],
+  [
+    'backfill --from 2026-01-01 --until 2026-01-02',
+    'backfill',
+    'backfillEvents',
+    { from: '2026-01-01T00:00:00.000Z', until: '2026-01-03T00:00:00.000Z' },
+  ],
+  [
+    'verify --from 2026-01-01T08:00+01:00',
+    'verify',
+    'backfillEvents',
+    { verify: true, from: '2026-01-01T07:00:00.000Z' },
+  ],
+])('events %s starts a walk of just that', async (line, stream, workflow, input) => {
+  const command = type(`events ${line} --into ${into} --qps 3`);
+  const walk = await started(stream);
+  expect([walk.name, walk.input]).toEqual([workflow, { into, origin: service.url, ...input }]);
+  await walk.end();
+  expect(await command).toMatchObject({ code: 6, config: { rate: { qps: 3 } } });
+});
+
+it('a walk is paused, resumed and cancelled by its name; reading events costs nothing', async () => {
+  const command = type(`events sync --into ${into}`);
+  const { job, workflowId, told, end } = await started('sync');
+  await jobs.putWalk({ job, workflowId, origin: service.url, stream: 'sync', into });
+  expect(await type('pause events-sync')).toMatchObject({
+    code: 0,
+    err: expect.stringContaining(`${job} is told to pause`),
+  });
+  expect(await type('resume events-sync --max-cost 3')).toMatchObject({
+    code: 2,
+    refusal: '--max-cost: reading events costs nothing.',
+  });
+  expect(await told()).toEqual(['pause']);
+  const resumed = type('resume events-sync');
+  await expect.poll(told, soon).toEqual(['pause', 'resume']);
+  expect(await type(`cancel ${job}`)).toMatchObject({ code: 0, err: expect.stringContaining(`${job} is told to end`) });
+  expect(await told()).toEqual(['pause', 'resume', 'cancel']);
+  await end();
+  expect([(await command).code, (await resumed).code]).toEqual([6, 6]);
+});
+
+it('a status of events without a warehouse says which command makes one', async () => {
+  const { out, err, code } = await type('events status --into nowhere.duckdb', { walks: async () => [] });
+  expect([out, code]).toEqual(['', 0]);
+  expect(err).toBe(
+    `There is no file ${join(cwd, 'nowhere.duckdb')}, and so no events of ${service.url}; \`searchflow events sync --into ${join(cwd, 'nowhere.duckdb')}\` loads them.\n`,
+  );
+  const { out: data } = await type('events status --into nowhere.duckdb --json', { walks: async () => [] });
+  expect(JSON.parse(data)).toMatchObject({ kind: 'events', known: true, streams: [], events: 0 });
+  expect(await type('events status --into mysql://host/db')).toMatchObject({
+    code: 2,
+    refusal: expect.stringContaining('mysql: is no kind of warehouse'),
+  });
+});

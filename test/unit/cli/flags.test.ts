@@ -1,0 +1,198 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { type AgentRunFlags, toAgentRequest } from '../../../src/cli/agent-request.js';
+import { parseDuration } from '../../../src/cli/duration-option.js';
+import { type FilterFlags, toCount, toFilter } from '../../../src/cli/monitor-flags.js';
+import { type QuietFlags, toQuietHours } from '../../../src/cli/quiet-flags.js';
+import { findJob } from '../../../src/worker/find-job.js';
+import { findWalk } from '../../../src/worker/find-walk.js';
+import { freshnessOf } from '../../../src/worker/plan.js';
+import { rowsWork } from '../../../src/worker/schedule-rows.js';
+import { plan, request } from '../../support/cli/fake-runtime.js';
+
+const cwd = mkdtempSync(join(tmpdir(), 'searchflow-flags-'));
+writeFileSync(join(cwd, 'schema.json'), '{"type":"object"}');
+writeFileSync(join(cwd, 'request.json'), '{"query":"why","systemPrompt":"be brief"}');
+afterAll(() => rmSync(cwd, { recursive: true }));
+
+describe('flags of an agent run', () => {
+  const read = (query: string | undefined, flags: AgentRunFlags) => {
+    const mistakes: string[] = [];
+    return { ...toAgentRequest(query, flags, cwd, mistakes), mistakes };
+  };
+
+  it('make the request, and say how it is run', () => {
+    const flags = { schema: 'schema.json', effort: 'low', previous: 'run-1', option: ['metadata={"a":1}'] };
+    const manner = { maxCost: '1.5', maxDuration: '20m', anew: true, deleteAfter: true };
+    expect(read('why', { ...flags, ...manner })).toEqual({
+      request: {
+        query: 'why',
+        outputSchema: { type: 'object' },
+        effort: 'low',
+        previousRunId: 'run-1',
+        metadata: { a: 1 },
+      },
+      options: { maxCostDollars: 1.5, maxDurationSeconds: 1200, refreshAfterMs: 0, deleteAfter: true },
+      mistakes: [],
+    });
+    expect(read(undefined, { request: 'request.json' })).toEqual({
+      ...{ request: { query: 'why', systemPrompt: 'be brief' }, options: {}, mistakes: [] },
+    });
+  });
+
+  it.each([
+    ['what', { request: 'request.json' }, 'QUERY sets query, which is set already'],
+    [undefined, {}, 'Say what to find out'],
+    [undefined, { request: 'schema.json' }, 'Say what to find out'],
+    ['why', { maxCost: '-1' }, "--max-cost: '-1'"],
+    ['why', { maxDuration: '20' }, "--max-duration: '20'"],
+    ['why', { effort: 'low', option: ['effort=high'] }, '--option effort sets effort'],
+  ])('%s with %j is refused', (query, flags, sentence) => {
+    expect(read(query, flags).mistakes).toEqual([expect.stringContaining(sentence)]);
+  });
+});
+
+describe('flags of monitors', () => {
+  const filter = (flags: FilterFlags) => {
+    const mistakes: string[] = [];
+    return [toFilter(flags, mistakes), mistakes];
+  };
+
+  it('make a filter', () => {
+    const metadata = ['team=a=b', 'owner='];
+    expect(filter({ name: 'news', status: 'active', metadata })).toEqual([
+      { name: 'news', status: 'active', metadata: { team: 'a=b', owner: '' } },
+      [],
+    ]);
+    expect(filter({})).toEqual([{}, []]);
+    expect(filter({ metadata: ['=x'] })[1]).toEqual([expect.stringContaining("'=x' is not key=value")]);
+    expect(filter({ metadata: ['a=1', 'a=2'] })[1]).toEqual(["--metadata: 'a' is given twice."]);
+    expect(filter({ name: '' })[1]).toEqual(['--name: 1 to 250 characters are needed.']);
+    expect(filter({ name: 'x'.repeat(250) })[1]).toEqual([]);
+  });
+
+  it.each([
+    ['1', 1],
+    ['500', 500],
+    ['501', null],
+    ['0', null],
+    ['1.5', null],
+    ['x', null],
+  ])('take %s for a count of up to 500: %s', (text, count) => {
+    const mistakes: string[] = [];
+    const found = toCount(text, '--limit', 500, mistakes);
+    expect(mistakes.length === 0 ? found : null).toBe(count);
+  });
+
+  const quiet = (flags: QuietFlags) => {
+    const mistakes: string[] = [];
+    return [toQuietHours(flags, mistakes), mistakes];
+  };
+  const nights = { from: '20:00', until: '07:00', tz: 'Europe/Berlin' };
+
+  it.each([
+    [undefined, ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']],
+    ['mon-fri', ['mon', 'tue', 'wed', 'thu', 'fri']],
+    ['sat,sun', ['sat', 'sun']],
+    ['fri-mon', ['mon', 'fri', 'sat', 'sun']],
+    ['Sunday', ['sun']],
+  ])('make quiet hours on %s', (weekdays, days) => {
+    const hours = { tz: 'Europe/Berlin', from: '20:00', until: '07:00', days, untilDay: null };
+    expect(quiet({ ...nights, ...(weekdays === undefined ? {} : { weekdays }) })).toEqual([hours, []]);
+  });
+
+  it('make quiet hours over days, and refuse what is none', () => {
+    const weekend = { tz: 'UTC', from: '20:00', until: '07:00', days: ['fri'], untilDay: 'mon' };
+    expect(quiet({ from: 'fri 20:00', until: 'mon 07:00', tz: 'UTC' })).toEqual([weekend, []]);
+    expect(quiet({})[1]).toEqual(['from', 'until', 'tz'].map((name) => `--${name}: is needed.`));
+    expect(quiet({ ...nights, until: 'mon 07:00' })[1]).toEqual([
+      expect.stringContaining('belongs to both or to none'),
+    ]);
+    expect(quiet({ from: 'fri 20:00', until: 'mon 07:00', tz: 'UTC', weekdays: 'mon' })[1]).toEqual([
+      expect.stringContaining('the days are in --from and --until already'),
+    ]);
+    expect(quiet({ ...nights, weekdays: 'xyz' })[1]).toEqual([expect.stringContaining("'xyz' is not like mon-fri")]);
+    expect(quiet({ ...nights, from: 'a b 20:00' })[1]).toEqual([
+      expect.stringContaining('neither a time such as 20:00'),
+    ]);
+    expect(quiet({ ...nights, tz: 'Nowhere/City' })[1]).toHaveLength(1);
+  });
+});
+
+it.each([
+  ['30s', 30_000],
+  ['2m', 120_000],
+  ['3h', 10_800_000],
+  ['4d', 345_600_000],
+  ['1w', 604_800_000],
+])('%s is a duration of %d ms', (text, ms) => {
+  expect(parseDuration(text)).toBe(ms);
+});
+
+describe('what a job asks of answers that have landed', () => {
+  it.each([
+    [{}, undefined],
+    [{ refreshAfterMs: 1000 }, { freshAfter: 9000 }],
+    [{ rebuy: true }, { rebuyBefore: 10_000 }],
+    [
+      { retryFailed: true },
+      { retryTags: expect.arrayContaining(['CRAWL_TIMEOUT', 'RESPONSE_SHAPE']), retryBefore: 10_000 },
+    ],
+  ])('with %j', (changes, freshness) => {
+    expect(freshnessOf({ ...request, ...changes }, 10_000)).toEqual(freshness);
+  });
+});
+
+describe('a schedule of a job of rows', () => {
+  type Access = Parameters<typeof rowsWork>[1];
+  const access = (shared = false) => ({ config: { origin: 'sandbox' }, shared }) as Access;
+  const of = (changes: object, shared = false, into = '/data/out.duckdb') =>
+    rowsWork({ ...plan, staged: { ...plan.staged, into }, request: { ...request, ...changes } }, access(shared));
+
+  it.each([
+    [{ input: '-' }, 'standard input can be read once'],
+    [{ reparse: true }, '--reparse'],
+    [{ rebuy: true }, '--rebuy is for one run'],
+    [{ limit: 1 }, '--limit tries the first rows once'],
+  ])('of %j is refused', (changes, sentence) => {
+    expect(() => of(changes)).toThrow(sentence);
+  });
+
+  it('names its machine where others share the store, and writes no CSV on them', () => {
+    expect(of({}).input).not.toHaveProperty('host');
+    expect(of({}, true).input).toMatchObject({ host: expect.any(String) });
+    expect(of({ csv: 'x.csv' }, true).input).toMatchObject({ csv: join(process.cwd(), 'x.csv') });
+    expect(() => of({ csv: 'x.csv' }, true, 'postgres://h/d')).toThrow('write it with searchflow export');
+    expect(of({ csv: 'x.csv' }, false, 'postgres://h/d').input).toHaveProperty('csv');
+  });
+});
+
+describe('a job or walk by its name', () => {
+  const job = (id: string, name: string) => ({ staged: { job: id, name } });
+  const among = (jobs: readonly object[]) =>
+    ({ get: async () => null, all: async () => jobs }) as unknown as Parameters<typeof findJob>[0];
+  const [one, two, other] = [job('brands-1', 'brands'), job('brands-2', 'brands'), job('x-1', 'x')];
+
+  it('is found by its id, or by a name that it has alone', async () => {
+    expect(await findJob(among([one, two, other]), 'brands-2')).toBe(two);
+    expect(await findJob(among([one, two, other]), 'x')).toBe(other);
+    await expect(findJob(among([one, two, other]), 'brands')).rejects.toThrow(
+      'More than one job is called brands: brands-1, brands-2. Give one of these',
+    );
+    await expect(findJob(among([one]), 'y')).rejects.toThrow('There is no job y here; there are brands-1');
+    await expect(findJob(among([]), 'y')).rejects.toThrow(/^There is no job y here$/);
+  });
+
+  it('of events is found so, too', () => {
+    const walk = (id: string, stream: string) => ({ job: id, workflowId: `w-${id}`, stream, origin: 'o', into: 'i' });
+    const walks = [walk('a', 'sync'), walk('b', 'backfill x..'), walk('c', 'backfill y..')];
+    expect(['a', 'w-b', 'events-sync', 'events-verify'].map((name) => findWalk(walks, name)?.job ?? null)).toEqual([
+      ...['a', 'b', 'a', null],
+    ]);
+    expect(() => findWalk(walks, 'events-backfill')).toThrow(
+      'More than one walk is called events-backfill: b (backfill x.. of o into i), c (backfill y.. of o into i)',
+    );
+  });
+});
