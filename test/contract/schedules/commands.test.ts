@@ -272,6 +272,12 @@ it('a backfill has both ends, is bounded, and says which runs it starts', async 
   expect(err).toMatch(
     /^hourly starts 24 runs, for each of its times from 2026-01-01T00:00:00Z to 2026-01-02T00:00:00Z, one after/,
   );
+  // A day that is not over yet ends now.
+  const today = new Date().toISOString().slice(0, 10);
+  const { err: soFar } = await type(`schedule backfill hourly --from 1d --until ${today}`);
+  const [, until = ''] = / to (\S+Z), one after/.exec(soFar) ?? [];
+  expect(Date.now() - Date.parse(until)).toBeGreaterThanOrEqual(0);
+  expect(Date.now() - Date.parse(until)).toBeLessThan(60_000);
   const many = await type('schedule backfill hourly --from 2025-01-01 --until 2025-03-01');
   expect([many.code, many.refusal]).toEqual([
     2,

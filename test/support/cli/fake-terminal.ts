@@ -15,7 +15,8 @@ export function fakeTerminal(options: { readonly tty?: boolean; readonly env?: R
     });
     return stream;
   };
-  const stdin = Object.assign(new PassThrough(), { isTTY: options.tty ?? false }) as unknown as NodeJS.ReadStream;
+  const raw = { isTTY: options.tty ?? false, setRawMode: () => undefined };
+  const stdin = Object.assign(new PassThrough(), raw) as unknown as NodeJS.ReadStream;
   const terminal = openTerminal({ env: options.env ?? {}, stdin, stdout: sink('out'), stderr: sink('err') });
   return { terminal, out: () => texts.out, err: () => texts.err };
 }

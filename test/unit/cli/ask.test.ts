@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { agreed } from '../../../src/cli/ask.js';
 import { agentRun } from '../../../src/cli/commands/agent-run.js';
 import { runEnrich } from '../../../src/cli/commands/run-enrich.js';
@@ -93,6 +94,22 @@ describe('without a terminal', () => {
     for (const made of [make({ maxCostDollars: 5 }), make({}, true)])
       expect(await made).toMatchObject({ text: 'there is no server' });
   });
+});
+
+it('asks whoever has a terminal, though --max-cost names a bound, and takes all but a yes for a no', async () => {
+  const { runtime, calls } = fakeRuntime({ plan: async (asked) => ({ ...dear, request: asked }) });
+  for (const [key, code] of [
+    ['\r', 2],
+    ['n', 2],
+    ['y', 0],
+  ] as const) {
+    const { context, err } = fakeContext(runtime, { tty: true });
+    const asked = runEnrich(context, settings(context, {}), { ...request, maxCostDollars: 50 }, manner);
+    await vi.waitFor(() => expect(err()).toContain('Buy 200 URLs for about $20.00 of real money?'), 20_000);
+    (context.terminal.streams().stdin as unknown as PassThrough).write(key);
+    expect(await asked).toBe(code);
+    expect(calls.splice(0).includes('start')).toBe(code === 0);
+  }
 });
 
 it('a plan tells the lower of --max-cost and what the worker allows', () => {

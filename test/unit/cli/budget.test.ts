@@ -47,6 +47,7 @@ describe('--max-cost', () => {
   it('is in the plan, as where the job would stop or as its most', () => {
     expect(planText(bounded(0.05), config)).toMatch(/Dollars: +would stop at \$0\.05 of an estimated \$0\.20/);
     expect(planText(bounded(5), config)).toMatch(/Dollars: +about \$0\.20, at most \$5\.00/);
+    expect(planText(bounded(0.2), config)).toMatch(/Dollars: +about \$0\.20, at most \$0\.20\n/);
     expect(planText(bounded('none'), config)).toMatch(/Dollars: +about \$0\.20\n/);
     expect(planData(bounded(0.05), config)).toMatchObject({ dollars: 0.2, maxDollars: 0.05 });
     expect(planData(plan, config)).toMatchObject({ maxDollars: null });

@@ -160,6 +160,28 @@ describe('a schedule of a job of rows', () => {
     expect(() => of(changes)).toThrow(sentence);
   });
 
+  it('keeps all that was typed', () => {
+    const typed = {
+      ...{ operation: 'search', template: { query: '{{name}}' }, options: { type: 'fast' }, batch: 7, rowsPerRun: 2 },
+      ...{
+        defaultScheme: 'https',
+        delimiter: ';',
+        job: 'brands',
+        refreshAfterMs: 5,
+        retryFailed: true,
+        maxCostDollars: 3,
+      },
+    };
+    expect(of(typed)).toEqual({
+      ...{ workflow: 'enrichCsv', workflowId: 'searchflow-brands-1' },
+      input: { ...typed, input: '/data/brands.csv', into: '/data/out.duckdb', origin: 'sandbox', urlColumn: 'source' },
+    });
+    expect(of({}).input).toEqual({
+      ...{ input: '/data/brands.csv', into: '/data/out.duckdb', origin: 'sandbox', urlColumn: 'source' },
+      ...{ options: {}, batch: 100 },
+    });
+  });
+
   it('names its machine where others share the store, and writes no CSV on them', () => {
     expect(of({}).input).not.toHaveProperty('host');
     expect(of({}, true).input).toMatchObject({ host: expect.any(String) });
