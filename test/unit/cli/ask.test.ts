@@ -112,6 +112,19 @@ it('asks whoever has a terminal, though --max-cost names a bound, and takes all 
   }
 });
 
+it('asks on a terminal before it makes a schedule, however little each run may cost', async () => {
+  const cheap = { ...request, maxCostDollars: 0.01 };
+  const { runtime, calls } = fakeRuntime({ plan: async (asked) => ({ ...plan, request: asked }) });
+  const { context, err } = fakeContext(runtime, { tty: true });
+  const wish = { name: null, timing: { everyMs: 86_400_000 } };
+  const made = scheduleRows(context, settings(context, {}), cheap, wish, manner);
+  await vi.waitFor(() => expect(err()).toContain('Spend at most $0.01 of real money on each run?'), 20_000);
+  (context.terminal.streams().stdin as unknown as PassThrough).write('n');
+  expect(await made).toBe(2);
+  expect(err()).toContain('No schedule was made.');
+  expect(calls).not.toContain('workflows');
+});
+
 it('a plan tells the lower of --max-cost and what the worker allows', () => {
   const most = (maxCostDollars: number | 'none' | undefined, allowedMicros: number | null) =>
     planData(
