@@ -31,7 +31,8 @@ export class RunView {
       ...{ runId: null, status: null, startedAt, events: null, costDollars: null, waitingFor: null },
       ...this.#look,
       phase: this.#phase,
-      ageMs: Date.now() - (startedAt ?? workflowInfo().startTime.getTime()),
+      // The service's clock may be ahead of ours.
+      ageMs: Math.max(0, Date.now() - (startedAt ?? workflowInfo().startTime.getTime())),
       lookedAt: this.#lookedAt,
     };
   }
