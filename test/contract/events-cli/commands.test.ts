@@ -32,7 +32,7 @@ function type(line: string, changes: Partial<Runtime> = {}) {
   const config = { origin: service.url, taskQueue: 'nobody-walks-here', warehouse: null } as unknown as RuntimeConfig;
   return typeCommand(cwd, line, {
     walks: () => jobs.walks(),
-    workflows: async () => ({ client: temporal.client, config, shared: false }),
+    workflows: async () => ({ client: temporal.client, config, shared: false, allow: async () => undefined }),
     ...changes,
   });
 }

@@ -36,7 +36,12 @@ const config = () =>
     warehouse: null,
     say: () => undefined,
   }) as unknown as RuntimeConfig;
-const access = (): WorkflowAccess => ({ client: temporal.client, config: config(), shared: false });
+const access = (): WorkflowAccess => ({
+  client: temporal.client,
+  config: config(),
+  shared: false,
+  allow: async () => undefined,
+});
 
 /** A command line; its schedules are those of the server. */
 function type(line: string, changes: Partial<Runtime> = {}) {

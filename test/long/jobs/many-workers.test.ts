@@ -61,7 +61,9 @@ it('faults 24 and 39: with a worker of two and the database killed, every row is
     expect([await asked.ended, asked.err()]).toEqual([0, expect.any(String)]);
     return asked.out();
   };
-  expect(await ask('jobs')).toMatch(/^rows-\w+\thttp:\S+\t\S+rows\.csv\tpostgres:\/\/127\.0\.0\.1:\d+\/warehouse$/m);
+  expect(await ask('jobs')).toMatch(
+    /^rows-\w+ +done +240 +\$\S+ .*rows\.csv, postgres:\/\/127\.0\.0\.1:\d+\/warehouse$/m,
+  );
   const usage = JSON.parse(await ask('usage', '--by', 'operation', '--json'));
   const { micros } = sandbox.bill({ keys: false });
   expect(usage.total.dollars * 1e6).toBeLessThanOrEqual(micros);

@@ -201,7 +201,7 @@ describe('what --json prints', () => {
     });
     const text = limitsText(limits);
     expect(text).toMatch(/^Shared by: +all workers of the keys of team t in postgres:\/\/s$/m);
-    expect(text).toMatch(/^Spent today: \$0\.777 of \$7\.77 \(10%\); of it \$0\.07 in flight, \$0\.70 perhaps/m);
+    expect(text).toMatch(/^Spent today: +\$0\.777 of \$7\.77 \(10%\); of it \$0\.07 in flight, \$0\.70 perhaps/m);
     expect(text).toMatch(/^This month: +\$0\.888 of \$9\.00 \(9%\)/m);
     expect(text).toMatch(/^In flight: +at most 9 paid requests a worker$/m);
   });
