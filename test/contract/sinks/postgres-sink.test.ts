@@ -182,6 +182,36 @@ describe('a PostgreSQL warehouse', () => {
     await expect(reader.openJob(staged.record, staged.files)).rejects.toThrow(/needs .*INSERT ON row_store/);
   });
 
+  it('whose tables somebody changed is refused with all that is wrong; further columns are welcome', async () => {
+    const url = newSchema();
+    await runJob(dir, open(url), await stageText(dir, small), new Service());
+    const refusal = async () => {
+      const staged = await stageText(dir, small, { job: 'later' });
+      const sink = open(url);
+      return sink.openJob(staged.record, staged.files).then(
+        () => null,
+        (reason: Error) => reason,
+      );
+    };
+    await pgQuery(url, 'ALTER TABLE load_ledger ADD COLUMN note text');
+    expect(await refusal()).toBeNull();
+    await pgQuery(url, `ALTER TABLE load_ledger ADD COLUMN owner text NOT NULL DEFAULT 'me'`);
+    await pgQuery(url, 'ALTER TABLE load_ledger ALTER COLUMN owner DROP DEFAULT');
+    await pgQuery(url, 'ALTER TABLE load_ledger DROP COLUMN attempt');
+    await pgQuery(url, 'ALTER TABLE unknown_outcomes ALTER COLUMN recorded_at TYPE timestamp');
+    await pgQuery(url, 'DROP TABLE searchflow_runs CASCADE');
+    const error = await refusal();
+    expect(error).toBeInstanceOf(SinkUnusable);
+    for (const wrong of [
+      'load_ledger.owner must be filled',
+      'load_ledger.attempt is gone',
+      'unknown_outcomes.recorded_at is timestamp without time zone instead of timestamptz',
+      'the table searchflow_runs is gone',
+    ])
+      expect(error?.message).toContain(wrong);
+    expect(error?.message).not.toContain('note');
+  });
+
   it('comments on every table, view and column', async () => {
     const url = newSchema();
     await runJob(dir, open(url), await stageText(dir, small), new Service());

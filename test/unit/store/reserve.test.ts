@@ -1,0 +1,62 @@
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { Reserve } from '../../../src/store/reserve.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'searchflow-reserve-'));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+let files = 0;
+
+const LINE = 65_536;
+const full = () => Object.assign(new Error('write failed'), { code: 'ENOSPC' });
+
+function open() {
+  const path = join(dir, `r${++files}`, 'reserve');
+  return { path, reserve: new Reserve(path), size: () => (existsSync(path) ? statSync(path).size : 0) };
+}
+
+it('room is kept for each request in flight, by the largest answer so far once one has landed', async () => {
+  const { reserve, size } = open();
+  await reserve.keep(2);
+  expect(size()).toBe(2 * (1_048_576 + LINE));
+  await reserve.keep(1);
+  expect(size()).toBe(2 * (1_048_576 + LINE));
+  await reserve.into(2_000_000, async () => undefined);
+  await reserve.into(10, async () => undefined);
+  await reserve.keep(3);
+  expect(size()).toBe(3 * (3_000_000 + LINE));
+  await reserve.close();
+  expect(size()).toBe(0);
+});
+
+it('an answer that finds the disk full is written into the room kept for it', async () => {
+  const { reserve, size } = open();
+  await reserve.keep(2);
+  const before = size();
+  let tries = 0;
+  await reserve.into(1000, async () => {
+    if (++tries < 3) throw full();
+  });
+  expect(tries).toBe(3);
+  expect(size()).toBe(before - 2 * (1000 + LINE));
+  await reserve.close();
+});
+
+it('a full disk is reported where no room is kept, and any other failure at once', async () => {
+  const { reserve, size } = open();
+  await expect(reserve.into(10, () => Promise.reject(full()))).rejects.toThrow('write failed');
+  await reserve.keep(1);
+  const before = size();
+  await expect(reserve.into(10, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+  expect(size()).toBe(before);
+  await reserve.close();
+});
+
+it('what a killed process kept is free again', () => {
+  const { path } = open();
+  const left = join(dir, 'left');
+  writeFileSync(left, 'x'.repeat(100));
+  new Reserve(left);
+  expect([existsSync(left), existsSync(path)]).toEqual([false, false]);
+});
