@@ -1,0 +1,149 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { createTransport } from '../../../src/api/transport.js';
+import type { JobEntry } from '../../../src/core/job-entries.js';
+import type { Freshness } from '../../../src/core/journal.js';
+import { pricesAt } from '../../../src/core/prices.js';
+import { flatProfile } from '../../../src/core/rate.js';
+import { SinkBusy } from '../../../src/core/sink.js';
+import { readSlice, sliceFile } from '../../../src/rows/index.js';
+import { costOfRest, makePlan } from '../../../src/worker/plan.js';
+import type { EnrichRequest } from '../../../src/worker/runtime-types.js';
+import { stageEnrichment } from '../../../src/worker/stage-job.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'searchflow-plan-'));
+const transport = createTransport({ baseUrl: 'http://127.0.0.1:9', apiKey: null });
+afterAll(async () => {
+  await transport.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const now = Date.UTC(2026, 10, 1);
+const context = { stateDir: dir, origin: 'sandbox', cwd: dir, concurrency: 50, transport, shared: false };
+const common = { urlColumn: null, delimiter: null, job: null, into: null, options: {}, batch: 10 };
+const period = { since: 0, landedMicros: 0, openMicros: 0, unknownMicros: 0 };
+let files = 0;
+
+/** Plans a job of 25 URLs and a bad row, of which the journal has the first `landed`, and of these no bodies of the first `gone`. */
+async function planned(given: {
+  readonly landed?: number;
+  readonly gone?: number;
+  /** Answers in the warehouse to the last so many URLs. */
+  readonly known?: number;
+  readonly loaded?: 'all' | readonly number[] | Error | null;
+  readonly request?: Partial<EnrichRequest>;
+  readonly completed?: boolean;
+  readonly maxCostPerJobMicros?: number;
+  readonly dayMicros?: number;
+  readonly limit?: number;
+}) {
+  const { landed = 0, gone = 0, known = 0, loaded = null, limit } = given;
+  const input = `rows${++files}.csv`;
+  const urls = Array.from({ length: 25 }, (_, nth) => `https://site-${files}-${nth}.example/`);
+  writeFileSync(join(dir, input), `url\n${[...urls, 'no URL', urls[0]].join('\n')}\n`);
+  const asked = { ...common, input, ...(limit ? { limit } : {}) };
+  const { staged, manifest } = await stageEnrichment(context, asked);
+  const rows = [];
+  for (let slice = 0; slice < staged.slices; slice++)
+    rows.push(...(await readSlice(sliceFile(staged.stageDir, slice))));
+  const keys = rows.flatMap(({ k }) => (k === null ? [] : [k])).slice(0, 25);
+  const journal = {
+    lookup: async (wanted: readonly string[], freshness?: Freshness) => {
+      const first = freshness?.rebuyBefore === undefined ? 0 : gone;
+      return keys
+        .slice(first, landed)
+        .filter((key) => wanted.includes(key))
+        .map((key) => ({ key }));
+    },
+    caps: async () => ({ dayMicros: given.dayMicros ?? null, monthMicros: null }),
+    spent: async () => ({ day: period, month: period }),
+  };
+  const sink = {
+    loadedSlices: async () => {
+      if (loaded instanceof Error) throw loaded;
+      return loaded === 'all' ? Array.from({ length: staged.slices }, (_, slice) => slice) : loaded;
+    },
+    holdsAnswers: async () => known > 0,
+    known: async (wanted: readonly string[]) =>
+      new Map(wanted.filter((key) => keys.slice(25 - known).includes(key)).map((key) => [key, 1000])),
+  };
+  const request = { ...asked, refreshAfterMs: null, retryFailed: false, rebuy: false, ...given.request };
+  const parts = {
+    ...{ staged, manifest, asked: request, request, journal, sink, now, rate: flatProfile(10), prices: pricesAt(now) },
+    before: given.completed ? ({ staged, completed: staged.generation } as unknown as JobEntry) : null,
+    maxCostPerJobMicros: given.maxCostPerJobMicros ?? null,
+  };
+  const plan = await makePlan(parts as unknown as Parameters<typeof makePlan>[0]);
+  const rest = () =>
+    costOfRest({ ...parts, file: async (slice: number) => sliceFile(staged.stageDir, slice) } as unknown as Parameters<
+      typeof costOfRest
+    >[0]);
+  return { plan, rest };
+}
+
+it('a new job: each URL once, in requests of the batch, at the list price and the rate', async () => {
+  const { plan, rest } = await planned({});
+  expect(plan).toMatchObject({
+    ...{ standing: 'new', toBuy: 25, alreadyBought: 0, requests: 3, estimateMicros: 25_000, perSecond: 10 },
+    ...{ seconds: 0.3, rest: null, allowedMicros: null, notes: [] },
+  });
+  expect(plan.badRows).toHaveLength(1);
+  expect(await rest()).toBe(25_000);
+});
+
+it('what has landed is not bought again, and costs nothing of the rest', async () => {
+  const { plan, rest } = await planned({ landed: 16 });
+  expect(plan).toMatchObject({ toBuy: 9, alreadyBought: 16, requests: 1, estimateMicros: 9000 });
+  expect(await rest()).toBe(9000);
+});
+
+it('a limit counts its rows, and says apart what the rest would cost', async () => {
+  const { plan, rest } = await planned({ limit: 10, landed: 4 });
+  expect(plan).toMatchObject({ toBuy: 6, estimateMicros: 6000, limitedBadRows: 0 });
+  expect(plan.rest).toEqual({ rows: 17, toBuy: 15, requests: 2, estimateMicros: 15_000 });
+  expect(plan.badRows).toEqual([]);
+  expect(await rest()).toBe(6000);
+});
+
+it('a job that is through buys nothing, unless it is asked for more', async () => {
+  const through = { loaded: 'all', completed: true, landed: 25 } as const;
+  expect((await planned(through)).plan).toMatchObject({ standing: 'complete', toBuy: 0, alreadyBought: 25 });
+  expect((await planned({ ...through, completed: false })).plan.standing).toBe('new');
+  const again = await planned({ ...through, loaded: [] });
+  expect(again.plan).toMatchObject({ standing: 'unfinished', toBuy: 0 });
+});
+
+it('answers that only the warehouse has are taken from there, and bought again only with --rebuy', async () => {
+  const { plan } = await planned({ landed: 10, known: 5 });
+  expect(plan).toMatchObject({ toBuy: 10, alreadyBought: 15, estimateMicros: 10_000 });
+  expect(plan.notes).toEqual([
+    expect.stringMatching(/^The warehouse has 5 answers, bought for \$0\.005, .* taken from the warehouse/),
+  ]);
+  const rebuy = await planned({ known: 5, request: { rebuy: true } });
+  expect(rebuy.plan).toMatchObject({ toBuy: 25, estimateMicros: 25_000 });
+  expect(rebuy.plan.notes).toEqual([expect.stringContaining('They are bought again, as --rebuy says.')]);
+});
+
+it('answers whose bodies are gone are named with the way to buy them once more', async () => {
+  const { plan } = await planned({ landed: 10, gone: 4 });
+  expect(plan.notes).toEqual([expect.stringMatching(/^4 answers were bought before, .* give --rebuy/)]);
+});
+
+it('a busy warehouse is planned for from the journal alone', async () => {
+  const { plan } = await planned({ landed: 25, loaded: new SinkBusy('x is open in process 7', 7), completed: true });
+  expect(plan.notes).toEqual(['x is open in process 7; planned from the journal alone']);
+  expect(plan).toMatchObject({ standing: 'unfinished', toBuy: 0 });
+});
+
+it('a bound below the estimate is named: the worker’s, then the team’s', async () => {
+  const { plan } = await planned({ maxCostPerJobMicros: 20_000, dayMicros: 15_000 });
+  expect(plan.allowedMicros).toBe(20_000);
+  expect(plan.notes).toEqual([
+    expect.stringContaining('allows a run of a job $0.02'),
+    expect.stringContaining("The team's budget of $0.015 a day leaves $0.015"),
+  ]);
+  const asked = { maxCostPerJobMicros: 20_000, dayMicros: 15_000, request: { maxCostDollars: 0.01 } };
+  expect((await planned(asked)).plan.notes).toEqual([]);
+});
