@@ -47,16 +47,9 @@ export {
   workflowNames,
 } from './core/job.js';
 export type { Draw, Grant, Limiter, LimiterView } from './core/limiter.js';
-export type {
-  BatchMonitorsInput,
-  BatchPhase,
-  BatchProgress,
-  BatchSummary,
-  Decision,
-  MonitorAction,
-} from './core/monitor-batch.js';
+export type { BatchMonitorsInput, BatchPhase, BatchProgress, Decision, MonitorAction } from './core/monitor-batch.js';
 export type { CreatedMonitorResult, CreateMonitorInput } from './core/monitor-create.js';
-export type { BatchEffect, MonitorEffect } from './core/monitor-effect.js';
+export type { BatchEffect, BatchSummary, MonitorEffect } from './core/monitor-effect.js';
 export type { ExportMonitorRunsInput, MonitorExport } from './core/monitor-export.js';
 export type { MonitorFilter } from './core/monitor-filter.js';
 export { monitorUpdates, monitorWorkflows } from './core/monitor-names.js';

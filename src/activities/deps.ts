@@ -1,4 +1,5 @@
 import type { Transport } from '../api/transport.js';
+import type { EventWarehouse } from '../core/event-warehouse.js';
 import type { EnrichCsvInput, StagedJob, StagedName } from '../core/job.js';
 import type { JobState, Stage } from '../core/job-entries.js';
 import type { Freshness, Journal } from '../core/journal.js';
@@ -12,7 +13,12 @@ import type { Walk } from '../core/walk-job.js';
 import type { MonitorPlaces } from './monitor-places.js';
 import type { Purchase } from './purchase.js';
 import type { WorkerRuns } from './runs.js';
-import type { WalkPlaces } from './walk-deps.js';
+
+/** Where walks find their warehouses. */
+export interface WalkPlaces {
+  /** The warehouse of a walk; the same one for the same address. Rejects with `SinkBusy` where only another machine can reach it, and with `BadInput` where a worker here may not. */
+  warehouse(walk: Pick<Walk, 'into' | 'host'>): Promise<EventWarehouse>;
+}
 
 /** What the activities need, each a small port; put together in `worker`. */
 export interface ActivityDeps {
@@ -59,3 +65,6 @@ export interface ActivityDeps {
   /** A call that takes longer than this is given up, in ms. */
   readonly timeoutMs: number;
 }
+
+/** What the activities of a walk need. */
+export type WalkDeps = Pick<ActivityDeps, 'transport' | 'origin' | 'limiter' | 'events'>;

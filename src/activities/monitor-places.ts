@@ -1,7 +1,6 @@
 import type { MonitorWarehouse } from '../core/monitor-warehouse.js';
 import type { SecretStore } from '../core/secret-store.js';
 import { SinkBusy } from '../core/sink.js';
-import type { ActivityDeps } from './deps.js';
 import { toFailure } from './failure.js';
 
 /**
@@ -17,7 +16,7 @@ export interface MonitorPlaces {
  * A worker acts on the service that was meant and on no other: what waits for an approval on the sandbox must not delete anything
  * for real, because a key was set meanwhile. Throws what makes Temporal try again, until a worker of that service is there.
  */
-export function onlyFor({ origin }: Pick<ActivityDeps, 'origin'>, meant: string | undefined): void {
+export function onlyFor({ origin }: { readonly origin: string }, meant: string | undefined): void {
   if (meant === undefined || meant === origin) return;
   throw toFailure(new SinkBusy(`This is for ${meant}; the worker here works on ${origin}`, null));
 }

@@ -15,8 +15,8 @@ import {
 } from '../core/walk.js';
 import type { Walk, WalkHeartbeat } from '../core/walk-job.js';
 import { coveredMs, halve, type Span, splitSpan } from '../core/walk-window.js';
+import type { WalkDeps } from './deps.js';
 import { isApiError } from './failure.js';
-import type { WalkDeps } from './walk-deps.js';
 import type { LoadingWindow } from './walk-loader.js';
 import { fetchPage } from './walk-page.js';
 

@@ -5,12 +5,12 @@ import { type EventFilter, listEventsEndpoint } from '../api/events.js';
 import type { RawList } from '../api/read-raw-list.js';
 import { backoffMs, blockMs } from '../core/backoff.js';
 import { MAX_BLOCK_MS } from '../core/rate.js';
+import type { WalkDeps } from './deps.js';
 import { isApiError } from './failure.js';
 import { MAX_UNRECOGNIZED, ServiceUnrecognized } from './service-health.js';
 import { YIELD_AFTER_MS } from './stopping.js';
 import { longWaitFor } from './tally.js';
 import { turnOrYield } from './turn-or-yield.js';
-import type { WalkDeps } from './walk-deps.js';
 
 export interface PageOptions {
   readonly signal: AbortSignal;

@@ -4,10 +4,10 @@ import { ApplicationFailure } from '@temporalio/common';
 import { type EventWarehouse, type LoadedPages, MisshapenPage } from '../core/event-warehouse.js';
 import { WalkError } from '../core/walk.js';
 import { lengthOf, type WalkHeartbeat, type WalkWindowInput, type WalkWindowResult } from '../core/walk-job.js';
+import type { WalkDeps } from './deps.js';
 import { toFailure } from './failure.js';
 import { onlyFor } from './monitor-places.js';
 import { heartbeatFrom, SLICE_MS } from './stopping.js';
-import type { WalkDeps } from './walk-deps.js';
 import { WalkLoader } from './walk-loader.js';
 import { walkOn } from './walk-on.js';
 

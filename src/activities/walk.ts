@@ -14,11 +14,10 @@ import {
 } from '../core/walk-job.js';
 import { OVERLAP_MS, planSync, SETTLE_MS, type Span } from '../core/walk-window.js';
 import { beating } from './beating.js';
-import type { ActivityDeps } from './deps.js';
+import type { ActivityDeps, WalkDeps } from './deps.js';
 import { localFailures } from './failure.js';
 import { sendFree } from './free-call.js';
 import { onlyFor } from './monitor-places.js';
-import type { WalkDeps } from './walk-deps.js';
 import { createWalkWindow } from './walk-window.js';
 
 /** What `finishWalk` is told. */

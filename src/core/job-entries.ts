@@ -74,6 +74,9 @@ export interface OwnedWork {
   readonly owners: readonly Owner[];
 }
 
+/** Work that a command may own: a job, a walk, an agent run, a batch or an export. */
+export type Work = Pick<OwnedWork, 'job' | 'workflowId'>;
+
 /** What is known when it is decided who owns a workflow's work. */
 export interface Claim {
   readonly owned: OwnedWork | null;

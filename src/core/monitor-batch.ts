@@ -1,4 +1,3 @@
-import type { BatchEffect } from './monitor-effect.js';
 import { filterProblem, type MonitorFilter, takesSome } from './monitor-filter.js';
 
 /** What a batch does with each monitor that matches (interface section 4.6). */
@@ -220,13 +219,6 @@ export interface BatchProgress {
   readonly lost: number;
   readonly affected: number;
   readonly message: string | null;
-}
-
-/** Result of the `batchMonitors` workflow. */
-export interface BatchSummary extends BatchProgress {
-  readonly into: string;
-  /** Null where nothing was to be done or it was not approved. */
-  readonly effect: BatchEffect | null;
 }
 
 /** Monitors that plans and effects show; all of them are in the warehouse. */

@@ -1,4 +1,11 @@
-import { isChanged, isDone, isRedefined, type MonitorAction, type MonitorState } from './monitor-batch.js';
+import {
+  type BatchProgress,
+  isChanged,
+  isDone,
+  isRedefined,
+  type MonitorAction,
+  type MonitorState,
+} from './monitor-batch.js';
 
 /** A monitor of the plan, and what has come of it. */
 export interface PlannedMonitor extends MonitorState {
@@ -66,4 +73,11 @@ export function summarizeEffects(effects: readonly MonitorEffect[], shown: numbe
     others: count('others'),
     examples: effects.filter(({ note }) => note !== null).slice(0, shown),
   };
+}
+
+/** Result of the `batchMonitors` workflow. */
+export interface BatchSummary extends BatchProgress {
+  readonly into: string;
+  /** Null where nothing was to be done or it was not approved. */
+  readonly effect: BatchEffect | null;
 }

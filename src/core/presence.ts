@@ -9,3 +9,6 @@ export interface WorkerHolder {
   /** The store that it shares with others, without its credentials; null: its folder is its own. */
   readonly store: string | null;
 }
+
+/** A worker whose limit is not the team's. */
+export type OtherLimit = Pick<WorkerHolder, 'host' | 'pid'>;

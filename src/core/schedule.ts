@@ -37,3 +37,20 @@ export interface ScheduledOutcome {
   /** Of the job; null where it was not run. */
   readonly summary: JobSummary | WalkSummary | MonitorExport | null;
 }
+
+/** A run of a schedule. */
+export interface ScheduledRun {
+  readonly workflowId: string;
+  /** Unix ms. */
+  readonly at: number;
+  /** `waiting`: no worker runs that could go on with it. `forgotten`: Temporal keeps the results of workflows for a while only. */
+  readonly phase: ScheduledOutcome['phase'] | 'running' | 'waiting' | 'failed' | 'cancelled' | 'forgotten';
+  readonly message: string | null;
+  readonly summary: ScheduledOutcome['summary'];
+}
+
+/** A run of a workflow that this worker works on: first as `running`, then how it ended. */
+export interface WatchedRun extends Pick<ScheduledRun, 'phase' | 'message' | 'summary'> {
+  readonly job: string;
+  readonly workflowType: string;
+}

@@ -2,10 +2,12 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { jobOfWorkflow, workflowIdOf } from '../core/job.js';
+import type { Work } from '../core/job-entries.js';
 import { canonicalJson, type Json } from '../core/json.js';
-import type { BatchMonitorsInput, BatchProgress, BatchSummary } from '../core/monitor-batch.js';
+import type { BatchMonitorsInput, BatchProgress } from '../core/monitor-batch.js';
 import type { MonitorCall } from '../core/monitor-call.js';
 import type { CreatedMonitorResult } from '../core/monitor-create.js';
+import type { BatchSummary } from '../core/monitor-effect.js';
 import type { ExportMonitorRunsInput, MonitorExport } from '../core/monitor-export.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates, monitorWorkflows } from '../core/monitor-names.js';
 import type { ScheduledWork } from '../core/schedule.js';
@@ -18,7 +20,7 @@ import { UsageError, type WorkflowAccess } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 import { warehouseOf } from './store-setting.js';
 import { ToldResults } from './told-results.js';
-import { startedByCommand, type Work } from './work-owners.js';
+import { startedByCommand } from './work-owners.js';
 
 /** The workflows for monitors, as the command uses them. */
 export class MonitorControl {

@@ -2,13 +2,8 @@ import type { Info } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { jobOfWorkflow } from '../core/job.js';
-import { endOf, type ScheduledRun } from './schedule-view.js';
-
-/** A run of a workflow that this worker works on: first as `running`, then how it ended. */
-export interface WatchedRun extends Pick<ScheduledRun, 'phase' | 'message' | 'summary'> {
-  readonly job: string;
-  readonly workflowType: string;
-}
+import type { WatchedRun } from '../core/schedule.js';
+import { endOf } from './schedule-view.js';
 
 /** Each is a request that waits at the server. Of more the start alone is told. */
 const MOST_FOLLOWED = 100;

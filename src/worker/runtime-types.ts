@@ -10,20 +10,19 @@ import type {
   SliceHeartbeat,
   StagedJob,
 } from '../core/job.js';
-import type { WalkEntry } from '../core/job-entries.js';
+import type { WalkEntry, Work } from '../core/job-entries.js';
 import type { UnknownOutcome } from '../core/journal.js';
 import type { Json } from '../core/json.js';
 import type { LimiterView } from '../core/limiter.js';
+import type { OtherLimit } from '../core/presence.js';
 import type { PriceTable } from '../core/prices.js';
 import type { RateProfile } from '../core/rate.js';
 import type { RowOperation } from '../core/row-operation.js';
+import type { WatchedRun } from '../core/schedule.js';
 import type { Secret } from '../core/secret.js';
 import type { SlotsView } from '../core/slots.js';
 import type { Spend } from '../core/spend.js';
 import type { UrlCells } from '../rows/index.js';
-import type { WatchedRun } from './run-watch.js';
-import type { OtherLimit } from './store.js';
-import type { Work } from './work-owners.js';
 
 export { UsageError } from '../core/exit-codes.js';
 export type { UrlCells } from '../rows/index.js';

@@ -6,8 +6,10 @@ import { CancelledFailure } from '@temporalio/common';
 import { summarize } from '../activities/job.js';
 import type { EnrichCsvInput, JobSummary, Resumption, StagedJob } from '../core/job.js';
 import { workflowIdOf, workflowNames } from '../core/job.js';
+import type { Work } from '../core/job-entries.js';
 import { entryAfter, type JobEntry, type Owner } from '../core/job-entries.js';
 import { pricesAt } from '../core/prices.js';
+import type { WatchedRun } from '../core/schedule.js';
 import type { Spend } from '../core/spend.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { whyNoTarget } from '../sinks/index.js';
@@ -21,7 +23,6 @@ import { openTransport, placeTaken } from './parts.js';
 import { freshnessOf, makePlan, requestText } from './plan.js';
 import { rateProfileOf } from './rate-setting.js';
 import { reparse } from './reparse.js';
-import type { WatchedRun } from './run-watch.js';
 import { runningFor, whyAnew } from './running-job.js';
 import type {
   EnrichRequest,
@@ -38,7 +39,7 @@ import { forgetEarlierStages, stageEnrichment } from './stage-job.js';
 import type { Store } from './store.js';
 import { connectTemporal, reachTemporal, type Temporal } from './temporal.js';
 import { openWarehouses, type Warehouses } from './warehouses.js';
-import { startedByCommand, type Work, WorkOwners } from './work-owners.js';
+import { startedByCommand, WorkOwners } from './work-owners.js';
 import { WorkerHere } from './worker-here.js';
 
 /**

@@ -1,17 +1,6 @@
 import { type Client, type ScheduleDescription, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { jobOfWorkflow } from '../core/job.js';
-import type { ScheduledJobInput, ScheduledOutcome } from '../core/schedule.js';
-
-/** A run of a schedule. */
-export interface ScheduledRun {
-  readonly workflowId: string;
-  /** Unix ms. */
-  readonly at: number;
-  /** `waiting`: no worker runs that could go on with it. `forgotten`: Temporal keeps the results of workflows for a while only. */
-  readonly phase: ScheduledOutcome['phase'] | 'running' | 'waiting' | 'failed' | 'cancelled' | 'forgotten';
-  readonly message: string | null;
-  readonly summary: ScheduledOutcome['summary'];
-}
+import type { ScheduledJobInput, ScheduledOutcome, ScheduledRun } from '../core/schedule.js';
 
 /** A schedule as it is now. Times in Unix ms. */
 export interface ScheduleView {

@@ -1,7 +1,7 @@
 import type { JobEntries } from '../core/job-entries.js';
 import type { Journal } from '../core/journal.js';
 import type { Limiter, LimiterView } from '../core/limiter.js';
-import type { WorkerHolder } from '../core/presence.js';
+import type { OtherLimit } from '../core/presence.js';
 import type { Slots, SlotsView } from '../core/slots.js';
 import type { Spend } from '../core/spend.js';
 import type { Stages } from '../core/stages.js';
@@ -9,9 +9,6 @@ import type { LimitReservation } from './limit-owner.js';
 
 /** The truth about purchases, and its sums. */
 export type Books = Journal & Spend;
-
-/** A worker whose limit is not the team's. */
-export type OtherLimit = Pick<WorkerHolder, 'host' | 'pid'>;
 
 /** What a worker process holds of a store while it works. */
 export interface WorkerStore {

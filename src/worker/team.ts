@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { OtherLimit } from '../core/presence.js';
 import type { Secret } from '../core/secret.js';
 import type { RuntimeConfig } from './runtime-types.js';
-import type { OtherLimit } from './store.js';
 
 /** Fingerprint of a key, for names of files and rows: says nothing about the key. */
 export function fingerprint(apiKey: Secret | null): string {

@@ -5,7 +5,7 @@ import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { UsageError } from './runtime-types.js';
 import { bareEnvironment } from './server-process.js';
-import { installTemporal } from './temporal-install.js';
+import { installTemporal, type TemporalBinary } from './temporal-install.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -14,12 +14,6 @@ const ANSWER_MS = 20_000;
 const SAID_AFTER_MS = 5000;
 
 const program = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
-
-export interface TemporalBinary {
-  readonly path: string;
-  /** What `--version` answers. */
-  readonly version: string;
-}
 
 export interface BinaryLookup {
   readonly env: Environment;

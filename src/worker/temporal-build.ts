@@ -2,7 +2,18 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { bareEnvironment } from './server-process.js';
-import type { InstallStep } from './temporal-install.js';
+
+/** What both ways of installing are given. */
+export interface InstallStep {
+  /** An empty folder on the cache's file system. */
+  readonly dir: string;
+  readonly version: string;
+  readonly program: string;
+  readonly source: string;
+  readonly archiveSum?: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+}
 
 const MODULE = 'github.com/temporalio/cli/cmd/temporal';
 

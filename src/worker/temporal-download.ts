@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 import { z } from 'zod';
 import { bareEnvironment } from './server-process.js';
-import type { InstallStep } from './temporal-install.js';
+import type { InstallStep } from './temporal-build.js';
 
 const FIRST_BYTE_MS = 10_000;
 const STALL_MS = 30_000;

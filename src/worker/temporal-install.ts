@@ -2,9 +2,15 @@ import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { withLock } from '../files/process-lock.js';
 import { moveDurably } from '../files/write-durably.js';
-import type { TemporalBinary } from './temporal-binary.js';
-import { buildTemporal } from './temporal-build.js';
+import { buildTemporal, type InstallStep } from './temporal-build.js';
 import { downloadTemporal } from './temporal-download.js';
+
+/** The Temporal program. */
+export interface TemporalBinary {
+  readonly path: string;
+  /** What `--version` answers. */
+  readonly version: string;
+}
 
 /** Later tags of the program can't be installed by `go install`; another one needs other checksums in `temporal-download`. */
 const TEMPORAL_VERSION = 'v1.5.1';
@@ -24,18 +30,6 @@ export interface Installation {
   readonly source?: string;
   /** SHA-256 of its archive, of another one in tests. */
   readonly archiveSum?: string;
-}
-
-/** What both ways of installing are given. */
-export interface InstallStep {
-  /** An empty folder on the cache's file system. */
-  readonly dir: string;
-  readonly version: string;
-  readonly program: string;
-  readonly source: string;
-  readonly archiveSum?: string;
-  readonly env: Installation['env'];
-  readonly signal: AbortSignal;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
+import type { WalkPlaces } from '../activities/deps.js';
 import type { MonitorPlaces } from '../activities/monitor-places.js';
-import type { WalkPlaces } from '../activities/walk-deps.js';
 import type { StagedJob } from '../core/job.js';
 import { Secret } from '../core/secret.js';
 import { type Sink, SinkBusy, SinkUnusable } from '../core/sink.js';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Client, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { jobOfWorkflow, signalNames, workflowNames } from '../core/job.js';
-import type { Claim, Claimed, JobEntry, OwnedWork, Owner } from '../core/job-entries.js';
+import type { Claim, Claimed, JobEntry, OwnedWork, Owner, Work } from '../core/job-entries.js';
 import { dollars } from '../core/money.js';
 import { monitorWorkflows } from '../core/monitor-names.js';
 import { pricesAt } from '../core/prices.js';
@@ -9,9 +9,6 @@ import { costOfRest } from './plan.js';
 import { rateProfileOf } from './rate-setting.js';
 import type { RuntimeConfig } from './runtime-types.js';
 import type { Store } from './store.js';
-
-/** Work that a command may own: a job, a walk, an agent run, a batch or an export. */
-export type Work = Pick<OwnedWork, 'job' | 'workflowId'>;
 
 /** A command works for itself; a worker (`worker`, `dev`, the plugin) also takes over the work of dead commands. */
 export type Role = 'command' | 'worker';

@@ -1,9 +1,10 @@
 import type { StagedJob } from '../core/job.js';
 import type { JobEntries } from '../core/job-entries.js';
 import { isPostgresUrl } from '../core/postgres-address.js';
+import type { WatchedRun } from '../core/schedule.js';
 import { assembleParts, type Parts } from './parts.js';
 import { limitAmongWorkers, placeOf, takePlaces } from './presence.js';
-import { runWatch, type WatchedRun } from './run-watch.js';
+import { runWatch } from './run-watch.js';
 import type { RuntimeConfig } from './runtime-types.js';
 import type { Store } from './store.js';
 import { otherLimitsText } from './team.js';

@@ -24,13 +24,12 @@ import {
   type BatchMonitorsInput,
   type BatchPhase,
   type BatchProgress,
-  type BatchSummary,
   batchProblem,
   DEFAULT_BATCH_LIMIT,
   type Decision,
   limitOfCall,
 } from '../core/monitor-batch.js';
-import type { BatchEffect } from '../core/monitor-effect.js';
+import type { BatchEffect, BatchSummary } from '../core/monitor-effect.js';
 import { filterText } from '../core/monitor-filter.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../core/monitor-names.js';
 import { messageOf, toWorkflowFailure } from './failures.js';

@@ -3,11 +3,11 @@ import { jobOfWorkflow } from '../../core/job.js';
 import {
   type BatchMonitorsInput,
   type BatchProgress,
-  type BatchSummary,
   batchProblem,
   MAX_BATCH_LIMIT,
   type MonitorAction,
 } from '../../core/monitor-batch.js';
+import type { BatchSummary } from '../../core/monitor-effect.js';
 import type { BatchHandle } from '../../worker/monitor-control.js';
 import { UsageError } from '../../worker/runtime-types.js';
 import { askYesNo } from '../ask.js';

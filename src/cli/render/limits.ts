@@ -1,8 +1,8 @@
 import type { LimiterView } from '../../core/limiter.js';
+import type { OtherLimit } from '../../core/presence.js';
 import type { SlotsView } from '../../core/slots.js';
 import type { PeriodSpend, SpendCaps } from '../../core/spend.js';
 import type { RuntimeConfig } from '../../worker/runtime-types.js';
-import type { OtherLimit } from '../../worker/store.js';
 import { dollars, duration, some } from './amounts.js';
 import { columns } from './columns.js';
 import { printable } from './printable.js';

@@ -1,4 +1,5 @@
-import type { BatchPlan, BatchProgress, BatchSummary, MonitorState } from '../../core/monitor-batch.js';
+import type { BatchPlan, BatchProgress, MonitorState } from '../../core/monitor-batch.js';
+import type { BatchSummary } from '../../core/monitor-effect.js';
 import { filterText } from '../../core/monitor-filter.js';
 import { count, some } from './amounts.js';
 import { columns } from './columns.js';

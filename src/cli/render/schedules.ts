@@ -1,4 +1,5 @@
-import type { ScheduledRun, ScheduleView } from '../../worker/schedule-view.js';
+import type { ScheduledRun } from '../../core/schedule.js';
+import type { ScheduleView } from '../../worker/schedule-view.js';
 import { count, dollars } from './amounts.js';
 import { columns } from './columns.js';
 import { printable } from './printable.js';

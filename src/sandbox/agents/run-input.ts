@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { checkInput } from '../check-input.js';
 import { Refusal } from '../refusal.js';
-import { checkInput } from '../routes/route.js';
 import { schemaProblem } from '../schema-problem.js';
 
 const rows = z.array(z.record(z.string(), z.unknown())).optional();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkInput } from '../routes/route.js';
+import { checkInput } from '../check-input.js';
 import { checkOutputSchema, outputSchemaSchema } from '../synthesis.js';
 import { type Monitor, metadataSchema, nameSchema, searchSchema, triggerSchema, webhookSchema } from './monitor.js';
 

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { isTerminalAt } from '../agents/run.js';
 import { eventsOf, nextEventAt, type RunEvent, runEventFrame } from '../agents/run-events.js';
+import { checkQuery } from '../check-input.js';
 import { badCursor, pageOfList } from '../page-of-list.js';
 import { Refusal } from '../refusal.js';
 import { KEEP_ALIVE_FRAME } from '../sse.js';
 import { agentListQuery, wantsStream } from './agent-requests.js';
-import { checkQuery, type Desk, type Frames, jsonWork, type Route } from './route.js';
+import { type Desk, type Frames, jsonWork, type Route } from './route.js';
 
 /** The events of a run as they come, until its end; comments where long nothing comes. Ends early where the run is deleted. */
 export function liveFrames(id: string, desk: Desk): Frames {

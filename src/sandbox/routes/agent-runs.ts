@@ -2,10 +2,11 @@ import { canonicalJson } from '../../core/json.js';
 import type { Run } from '../agents/run.js';
 import { checkRunInput } from '../agents/run-input.js';
 import { runRecord } from '../agents/run-record.js';
+import { checkQuery } from '../check-input.js';
 import { pageOfList } from '../page-of-list.js';
 import { agentListQuery, wantsStream } from './agent-requests.js';
 import { liveFrames } from './agent-run-stream.js';
-import { checkQuery, type Desk, jsonWork, type Route } from './route.js';
+import { type Desk, jsonWork, type Route } from './route.js';
 
 /** `POST /agent/runs` (section 4.7): the run as it is at its creation, or its events until it has ended. */
 export const createAgentRun: Route = (input, desk, { headers }) => {

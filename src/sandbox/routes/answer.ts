@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { canonicalJson } from '../../core/json.js';
 import { toDollars } from '../../core/money.js';
 import { estimateAnswer } from '../../core/prices.js';
+import { checkInput } from '../check-input.js';
 import { hashText, mix } from '../hash.js';
 import { prices } from '../prices.js';
 import { Refusal } from '../refusal.js';
@@ -10,7 +11,7 @@ import { schemaProblem } from '../schema-problem.js';
 import { findUrls } from '../search-index.js';
 import { DONE_FRAME, sseFrame } from '../sse.js';
 import { piecesOf, writeAbout } from '../synthesis.js';
-import { checkInput, type Desk, type Frames, jsonWork, type Route } from './route.js';
+import { type Desk, type Frames, jsonWork, type Route } from './route.js';
 import { userLocationSchema } from './search-filters.js';
 
 /** Micro-dollars of an answer (public facts section 12). */

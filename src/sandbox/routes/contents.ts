@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { checkInput } from '../check-input.js';
 import {
   type ContentsOptions,
   contentsOptionsSchema,
@@ -12,7 +13,7 @@ import { asciiJson, type PrebuiltPages } from '../prebuilt.js';
 import { contentsPrice, costDollars, type PageCounts } from '../prices.js';
 import { Refusal } from '../refusal.js';
 import { contextOf, countPages, pagesOf, type Result, resultOf } from '../result.js';
-import { checkInput, type Desk, type Route, type Work } from './route.js';
+import type { Desk, Route, Work } from './route.js';
 
 const operation = 'contents';
 const urls = z.array(z.string().min(1).max(2048)).max(100).optional();

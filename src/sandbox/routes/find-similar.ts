@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../core/json.js';
+import { checkInput } from '../check-input.js';
 import { hostOf } from '../page.js';
 import { contentsPrice, costDollars, searchPrice } from '../prices.js';
 import { Refusal } from '../refusal.js';
-import { checkInput, jsonWork, type Route } from './route.js';
+import { jsonWork, type Route } from './route.js';
 import { findPages } from './search.js';
 import { searchFilters } from './search-filters.js';
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { checkInput } from '../check-input.js';
 import { metadataSchema } from '../monitors/monitor.js';
 import { passes } from './monitors.js';
-import { checkInput, jsonWork, type Route } from './route.js';
+import { jsonWork, type Route } from './route.js';
 
 const schema = z.looseObject({
   action: z.enum(['delete', 'pause', 'unpause']),

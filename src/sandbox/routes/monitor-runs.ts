@@ -1,7 +1,8 @@
+import { checkQuery } from '../check-input.js';
 import { monitorRunRecord } from '../monitors/monitor-run.js';
 import { fromCursor, pageOfList, toCursor } from '../page-of-list.js';
 import { listQueryOf } from './list-query.js';
-import { checkQuery, jsonWork, type Route } from './route.js';
+import { jsonWork, type Route } from './route.js';
 
 const listQuery = listQueryOf(100, 50, {});
 

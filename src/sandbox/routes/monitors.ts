@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { checkQuery } from '../check-input.js';
 import type { Monitor } from '../monitors/monitor.js';
 import { checkMonitor, checkUpdate } from '../monitors/monitor-input.js';
 import { fromCursor, pageOfList, toCursor } from '../page-of-list.js';
 import { Refusal } from '../refusal.js';
 import { listQueryOf } from './list-query.js';
-import { checkQuery, jsonWork, type Route } from './route.js';
+import { jsonWork, type Route } from './route.js';
 
 const status = z.enum(['active', 'paused', 'disabled']).optional();
 const name = z.string().max(250).optional();

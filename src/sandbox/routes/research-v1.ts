@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { checkInput, checkQuery } from '../check-input.js';
 import { pageOfList } from '../page-of-list.js';
 import { researchEvents } from '../research/research-events.js';
 import { findingsOf, type ResearchTask, taskCost, taskStatus } from '../research/research-task.js';
 import { sseFrame } from '../sse.js';
 import { listQueryOf } from './list-query.js';
 import { instructionsSchema, startTask, tasksAfter } from './research.js';
-import { checkInput, checkQuery, type Desk, type Frames, jsonWork, type Route } from './route.js';
+import { type Desk, type Frames, jsonWork, type Route } from './route.js';
 
 const schema = z.looseObject({
   instructions: instructionsSchema,

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../core/json.js';
+import { checkInput, checkQuery } from '../check-input.js';
 import { pageOfList } from '../page-of-list.js';
 import { Refusal } from '../refusal.js';
 import { findingsOf, type ResearchTask, taskStatus } from '../research/research-task.js';
 import { schemaProblem } from '../schema-problem.js';
 import { listQueryOf } from './list-query.js';
-import { checkInput, checkQuery, type Desk, jsonWork, type Route } from './route.js';
+import { type Desk, jsonWork, type Route } from './route.js';
 
 const outputSchema = z.record(z.string(), z.unknown());
 export const instructionsSchema = z.string().min(1).max(4096);

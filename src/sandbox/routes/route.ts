@@ -1,11 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { z } from 'zod';
 import type { AgentRuns } from '../agents/agent-runs.js';
 import type { Crawler } from '../crawl.js';
 import type { Monitors } from '../monitors/monitors.js';
 import type { PrebuiltPages } from '../prebuilt.js';
 import type { Purchase } from '../purchase-book.js';
-import { Refusal } from '../refusal.js';
 import type { ResearchTasks } from '../research/research-tasks.js';
 import type { PageSettings } from '../result.js';
 import type { Timers } from '../timers.js';
@@ -50,26 +48,4 @@ export type Route = (input: unknown, desk: Desk, call: Call) => (requestId: stri
 /** Work whose answer is JSON. */
 export function jsonWork(value: unknown, more: Omit<Work, 'body'> = {}): Work {
   return { ...more, body: Buffer.from(JSON.stringify(value)) };
-}
-
-/** Checks a body against a schema; the refusal names the first few fields that are wrong. */
-export function checkInput<T>(schema: z.ZodType<T>, input: unknown): T {
-  return check(schema, input, 'INVALID_REQUEST_BODY', 'Invalid request body');
-}
-
-/** Checks the query of a GET; `lists` names the parameters that may be given more than once. */
-export function checkQuery<T>(schema: z.ZodType<T>, query: URLSearchParams, lists: readonly string[] = []): T {
-  const given: Record<string, unknown> = {};
-  for (const name of new Set(query.keys())) {
-    const plain = name.replace(/\[\]$/, '');
-    given[plain] = lists.includes(plain) ? [...query.getAll(plain), ...query.getAll(`${plain}[]`)] : query.get(name);
-  }
-  return check(schema, given, 'INVALID_REQUEST_QUERY', 'Invalid query');
-}
-
-function check<T>(schema: z.ZodType<T>, input: unknown, tag: string, what: string): T {
-  const parsed = schema.safeParse(input);
-  if (parsed.success) return parsed.data;
-  const told = parsed.error.issues.slice(0, 5).map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`);
-  throw new Refusal(400, tag, `${what}: ${told.join('; ')}`);
 }

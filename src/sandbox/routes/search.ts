@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../core/json.js';
+import { checkInput } from '../check-input.js';
 import { contextLimit, wantedOf } from '../contents-options.js';
 import { hashText } from '../hash.js';
 import { contentsPrice, costDollars, searchPrice } from '../prices.js';
@@ -7,7 +8,7 @@ import { Refusal } from '../refusal.js';
 import { contextOf, countPages, pagesOf, resultOf } from '../result.js';
 import { findUrls } from '../search-index.js';
 import { checkOutputSchema, groundingOf, outputSchemaSchema, writeAbout } from '../synthesis.js';
-import { checkInput, type Desk, jsonWork, type Route } from './route.js';
+import { type Desk, jsonWork, type Route } from './route.js';
 import { searchFilters, userLocationSchema } from './search-filters.js';
 import { searchFrames } from './search-stream.js';
 

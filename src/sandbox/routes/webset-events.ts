@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { checkQuery } from '../check-input.js';
 import { Refusal } from '../refusal.js';
 import { AsciiWriter } from '../websets/ascii-writer.js';
 import { eventPage } from '../websets/event-list.js';
 import { eventTypes } from '../websets/story.js';
 import { listQueryOf } from './list-query.js';
-import { checkQuery, jsonWork, type Route } from './route.js';
+import { jsonWork, type Route } from './route.js';
 
 /** A little more than an event takes on average. */
 const BYTES_AN_EVENT = 2000;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { checkQuery } from '../check-input.js';
 import { fromCursor, pageOfList, toCursor } from '../page-of-list.js';
 import { Refusal } from '../refusal.js';
 import type { EventHistory } from '../websets/event-history.js';
@@ -7,7 +8,7 @@ import { externalIdOf, isDeletedAt, websetAt } from '../websets/webset.js';
 import { itemAt } from '../websets/webset-item.js';
 import { itemCountAt } from '../websets/webset-parts.js';
 import { listQueryOf } from './list-query.js';
-import { checkQuery, jsonWork, type Route } from './route.js';
+import { jsonWork, type Route } from './route.js';
 
 const listQuery = listQueryOf(100, 25, {});
 const getQuery = z.looseObject({ expand: z.array(z.literal('items')).optional() });

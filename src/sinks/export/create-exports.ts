@@ -1,24 +1,15 @@
 import { resolve } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
 import { type Sink, SinkBusy, SinkUnusable } from '../../core/sink.js';
 import { withDraftFolder } from '../../files/draft-folder.js';
 import { LockBusy } from '../../files/process-lock.js';
 import { sinkError } from '../duckdb/sink-error.js';
 import { exportCsv } from './export-csv.js';
 import { exportParquet } from './export-parquet.js';
-import type { JobRows } from './job-rows.js';
+import type { RowReader } from './job-rows.js';
 import { type TargetKind, whyNoTarget } from './why-no-target.js';
 
 /** How long an export waits for another one of the same target. */
 const WAIT_MS = 600_000;
-
-/** A DuckDB that reads the rows of a job. */
-export interface RowReader {
-  readonly connection: DuckDBConnection;
-  readonly rows: JobRows;
-  /** Gives the statements that follow this much memory, in MB, if it is more than they have. */
-  need(megabytes: number): Promise<void>;
-}
 
 /** What a warehouse brings along for its exports. */
 export interface ExportSource {

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { moveDurably } from '../../files/write-durably.js';
 import { literal } from '../duckdb/quote.js';
 import { viewColumns } from '../view-columns.js';
-import type { RowReader } from './create-exports.js';
 import { csvQuery } from './csv-query.js';
-import { type JobRows, memoryFor, ROWS_AT_ONCE } from './job-rows.js';
+import { type JobRows, memoryFor, ROWS_AT_ONCE, type RowReader } from './job-rows.js';
 
 /**
  * `Sink.exportCsv`. UTF-8, commas, LF. The cells of the input are written as they came; what came from the web is made

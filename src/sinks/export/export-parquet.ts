@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { SinkUnusable } from '../../core/sink.js';
 import { moveDurably, swapFolders } from '../../files/write-durably.js';
 import { literal } from '../duckdb/quote.js';
-import type { RowReader } from './create-exports.js';
-import { memoryFor, ROWS_AT_ONCE } from './job-rows.js';
+import { memoryFor, ROWS_AT_ONCE, type RowReader } from './job-rows.js';
 import { parquetQuery } from './parquet-query.js';
 
 /** Small, because a group of rows is held in memory until it is written, and a page may be large. */

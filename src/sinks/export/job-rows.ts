@@ -1,3 +1,4 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
 import type { ResultColumn } from '../results/result-column.js';
 
 /** Rows sorted and written at a time: what bounds the memory of an export. */
@@ -20,4 +21,12 @@ export interface JobRows {
 /** MB for the export of a table with so many columns: for each column DuckDB holds the cells of 2,048 rows, however many are there. */
 export function memoryFor(columns: number): number {
   return 256 + (columns > 1000 ? Math.ceil(columns / 10) : 0);
+}
+
+/** A DuckDB that reads the rows of a job. */
+export interface RowReader {
+  readonly connection: DuckDBConnection;
+  readonly rows: JobRows;
+  /** Gives the statements that follow this much memory, in MB, if it is more than they have. */
+  need(megabytes: number): Promise<void>;
 }

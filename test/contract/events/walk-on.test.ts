@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import type { WalkDeps } from '../../../src/activities/walk-deps.js';
+import type { WalkDeps } from '../../../src/activities/deps.js';
 import type { LoadingWindow } from '../../../src/activities/walk-loader.js';
 import { walkOn } from '../../../src/activities/walk-on.js';
 import { BodyMemory } from '../../../src/api/body-memory.js';

@@ -10,8 +10,9 @@ import { usageData } from '../../../src/cli/render/usage.js';
 import type { AgentRunResult } from '../../../src/core/agent-run.js';
 import { idleView } from '../../../src/core/limiter.js';
 import { flatProfile } from '../../../src/core/rate.js';
+import type { ScheduledRun } from '../../../src/core/schedule.js';
 import type { RuntimeConfig } from '../../../src/worker/runtime-types.js';
-import type { ScheduledRun, ScheduleView } from '../../../src/worker/schedule-view.js';
+import type { ScheduleView } from '../../../src/worker/schedule-view.js';
 import { plan, progress, summary } from '../../support/cli/fake-runtime.js';
 
 // Every field has a value of its own: one in another's place, or in another unit, is seen.

@@ -1,0 +1,24 @@
+import type { z } from 'zod';
+import { Refusal } from './refusal.js';
+
+/** Checks a body against a schema; the refusal names the first few fields that are wrong. */
+export function checkInput<T>(schema: z.ZodType<T>, input: unknown): T {
+  return check(schema, input, 'INVALID_REQUEST_BODY', 'Invalid request body');
+}
+
+/** Checks the query of a GET; `lists` names the parameters that may be given more than once. */
+export function checkQuery<T>(schema: z.ZodType<T>, query: URLSearchParams, lists: readonly string[] = []): T {
+  const given: Record<string, unknown> = {};
+  for (const name of new Set(query.keys())) {
+    const plain = name.replace(/\[\]$/, '');
+    given[plain] = lists.includes(plain) ? [...query.getAll(plain), ...query.getAll(`${plain}[]`)] : query.get(name);
+  }
+  return check(schema, given, 'INVALID_REQUEST_QUERY', 'Invalid query');
+}
+
+function check<T>(schema: z.ZodType<T>, input: unknown, tag: string, what: string): T {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const told = parsed.error.issues.slice(0, 5).map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`);
+  throw new Refusal(400, tag, `${what}: ${told.join('; ')}`);
+}
