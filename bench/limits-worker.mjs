@@ -2,9 +2,9 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { blockMs } from '../dist/core/backoff.js';
-import { takeTurn } from '../dist/core/limiter.js';
-import { flatProfile } from '../dist/core/rate.js';
+import { takeTurn } from '../dist/core/limiter/limiter.js';
+import { flatProfile } from '../dist/core/limiter/rate.js';
+import { blockMs } from '../dist/core/purchase/backoff.js';
 import { MemoryLimiter } from '../dist/store/memory-limiter.js';
 import { PgLimiter } from '../dist/store/postgres/limiter.js';
 import { openStore } from '../dist/store/postgres/open-store.js';

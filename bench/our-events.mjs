@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../dist/activities/index.js';
-import { Secret } from '../dist/core/secret.js';
+import { Secret } from '../dist/core/text/secret.js';
 import { openParts } from '../dist/worker/parts.js';
 import { workerDefaults, workflowSource } from '../dist/worker/worker-host.js';
 

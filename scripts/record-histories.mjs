@@ -8,7 +8,7 @@ import { Client } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../dist/activities/index.js';
-import { Secret } from '../dist/core/secret.js';
+import { Secret } from '../dist/core/text/secret.js';
 import { startSandbox } from '../dist/sandbox/index.js';
 import { openParts } from '../dist/worker/parts.js';
 import { findTemporalBinary } from '../dist/worker/temporal-binary.js';

@@ -28,11 +28,29 @@ export {
   type WebhookProblem,
   WebhookRefused,
 } from './api/index.js';
-export type { AgentRowsInput } from './core/agent-rows.js';
-export type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from './core/agent-run.js';
-export type { Differences, Verification } from './core/event-warehouse.js';
-export { type ExitCode, exitCodes } from './core/exit-codes.js';
-export { type CallFacts, classify, type FailureType, transientTags, type Verdict } from './core/failure.js';
+export type { Differences, Verification } from './core/events/event-warehouse.js';
+export { WalkError } from './core/events/walk.js';
+export type { BackfillEventsInput, SyncEventsInput, WalkProgress, WalkSummary } from './core/events/walk-job.js';
+export type { Draw, Grant, Limiter, LimiterView } from './core/limiter/limiter.js';
+export { flatProfile, type RateBucket, type RateProfile, rateProfiles } from './core/limiter/rate.js';
+export type {
+  BatchMonitorsInput,
+  BatchPhase,
+  BatchProgress,
+  Decision,
+  MonitorAction,
+} from './core/monitors/monitor-batch.js';
+export type { CreatedMonitorResult, CreateMonitorInput } from './core/monitors/monitor-create.js';
+export type { BatchEffect, BatchSummary, MonitorEffect } from './core/monitors/monitor-effect.js';
+export type { ExportMonitorRunsInput, MonitorExport } from './core/monitors/monitor-export.js';
+export type { MonitorFilter } from './core/monitors/monitor-filter.js';
+export { monitorUpdates, monitorWorkflows } from './core/monitors/monitor-names.js';
+export type { QuietHours, Weekday } from './core/monitors/quiet-hours.js';
+export type { QuietInput, QuietOutcome } from './core/monitors/quiet-input.js';
+export { type CallFacts, classify, type FailureType, transientTags, type Verdict } from './core/purchase/failure.js';
+export { type ContentType, type PriceBands, type PriceTable, priceTables } from './core/purchase/prices.js';
+export type { AgentRowsInput } from './core/rows/agent-rows.js';
+export { type ExitCode, exitCodes } from './core/rows/exit-codes.js';
 export {
   DEFAULT_TASK_QUEUE,
   type EnrichCsvInput,
@@ -45,22 +63,10 @@ export {
   type Resumption,
   signalNames,
   workflowNames,
-} from './core/job.js';
-export type { Draw, Grant, Limiter, LimiterView } from './core/limiter.js';
-export type { BatchMonitorsInput, BatchPhase, BatchProgress, Decision, MonitorAction } from './core/monitor-batch.js';
-export type { CreatedMonitorResult, CreateMonitorInput } from './core/monitor-create.js';
-export type { BatchEffect, BatchSummary, MonitorEffect } from './core/monitor-effect.js';
-export type { ExportMonitorRunsInput, MonitorExport } from './core/monitor-export.js';
-export type { MonitorFilter } from './core/monitor-filter.js';
-export { monitorUpdates, monitorWorkflows } from './core/monitor-names.js';
-export { type ContentType, type PriceBands, type PriceTable, priceTables } from './core/prices.js';
-export type { QuietHours, Weekday } from './core/quiet-hours.js';
-export type { QuietInput, QuietOutcome } from './core/quiet-input.js';
-export { flatProfile, type RateBucket, type RateProfile, rateProfiles } from './core/rate.js';
-export type { RowOperation } from './core/row-operation.js';
-export type { ScheduledJobInput, ScheduledOutcome } from './core/schedule.js';
-export { Secret } from './core/secret.js';
-export { DEFAULT_BASE_URL } from './core/service.js';
-export { WalkError } from './core/walk.js';
-export type { BackfillEventsInput, SyncEventsInput, WalkProgress, WalkSummary } from './core/walk-job.js';
+} from './core/rows/job.js';
+export type { RowOperation } from './core/rows/row-operation.js';
+export type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from './core/runs/agent-run.js';
+export type { ScheduledJobInput, ScheduledOutcome } from './core/schedules/schedule.js';
+export { Secret } from './core/text/secret.js';
+export { DEFAULT_BASE_URL } from './core/text/service.js';
 export { MemoryLimiter } from './store/memory-limiter.js';

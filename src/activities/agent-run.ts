@@ -1,9 +1,16 @@
 import { type AgentRun, type AgentRunRequest, isTerminal } from '../api/agent-run-schemas.js';
 import { createAgentRunEndpoint } from '../api/agent-runs.js';
 import type { SendOptions } from '../api/transport.js';
-import type { AgentRequest, AgentRunResult, RunLook, RunOptions, RunStep, RunStepResult } from '../core/agent-run.js';
-import type { UnitRecord } from '../core/journal.js';
-import { canonicalJson, type Json } from '../core/json.js';
+import type { UnitRecord } from '../core/purchase/journal.js';
+import type {
+  AgentRequest,
+  AgentRunResult,
+  RunLook,
+  RunOptions,
+  RunStep,
+  RunStepResult,
+} from '../core/runs/agent-run.js';
+import { canonicalJson, type Json } from '../core/text/json.js';
 import { agentKeys, agentOrder } from './agent-order.js';
 import type { ActivityDeps } from './deps.js';
 import { EventCount } from './event-count.js';

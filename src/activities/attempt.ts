@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiError } from '../api/errors.js';
-import { backoffMs } from '../core/backoff.js';
-import type { Journal, Started, UnitOutcome } from '../core/journal.js';
-import type { Grant, Limiter } from '../core/limiter.js';
-import { splitMicros } from '../core/money.js';
-import { GRANT_AHEAD_MS } from '../core/rate.js';
-import { OverBudget, type Price } from '../core/spend.js';
+import type { Grant, Limiter } from '../core/limiter/limiter.js';
+import { GRANT_AHEAD_MS } from '../core/limiter/rate.js';
+import { backoffMs } from '../core/purchase/backoff.js';
+import type { Journal, Started, UnitOutcome } from '../core/purchase/journal.js';
+import { OverBudget, type Price } from '../core/purchase/spend.js';
+import { splitMicros } from '../core/text/money.js';
 import { isApiError } from './failure.js';
 import type { Halt } from './halt.js';
 import type { InFlight } from './in-flight.js';

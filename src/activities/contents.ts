@@ -1,7 +1,7 @@
 import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../api/contents.js';
 import type { SendOptions } from '../api/transport.js';
-import type { UnitRecord } from '../core/journal.js';
-import type { Json } from '../core/json.js';
+import type { UnitRecord } from '../core/purchase/journal.js';
+import type { Json } from '../core/text/json.js';
 import { buyNow, type CallOptions, failUnlessSuccess, loneOrder, type OperationResult, packed } from './buy.js';
 import { contentsKeys, contentsOrder } from './contents-order.js';
 import type { ActivityDeps } from './deps.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CancelledFailure, Context } from '@temporalio/activity';
-import { type EndRunsInput, type StagedJob, wantedRows } from '../core/job.js';
+import { type EndRunsInput, type StagedJob, wantedRows } from '../core/rows/job.js';
 import type { ActivityDeps } from './deps.js';
 import { unitsOf } from './enrich-slice.js';
 import { toFailure, waiting } from './failure.js';

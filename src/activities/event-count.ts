@@ -1,5 +1,5 @@
 import { listAgentRunEventsEndpoint } from '../api/agent-runs.js';
-import { readPage } from '../core/walk.js';
+import { readPage } from '../core/events/walk.js';
 import { isApiError } from './failure.js';
 import { type SendDeps, sendInTurn } from './send-in-turn.js';
 

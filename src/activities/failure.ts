@@ -1,11 +1,11 @@
 import { ApplicationFailure, ApplicationFailureCategory, TemporalFailure } from '@temporalio/common';
 import { ApiError } from '../api/errors.js';
-import { backoffMs } from '../core/backoff.js';
-import { BodiesGone } from '../core/journal.js';
-import { BUDGET_EXCEEDED, type OverBudgetFacts, SERVICE_UNRECOGNIZED } from '../core/pause.js';
-import { MAX_BLOCK_MS } from '../core/rate.js';
-import { SinkBusy, SinkUnusable } from '../core/sink.js';
-import { OverBudget } from '../core/spend.js';
+import { MAX_BLOCK_MS } from '../core/limiter/rate.js';
+import { backoffMs } from '../core/purchase/backoff.js';
+import { BodiesGone } from '../core/purchase/journal.js';
+import { OverBudget } from '../core/purchase/spend.js';
+import { BUDGET_EXCEEDED, type OverBudgetFacts, SERVICE_UNRECOGNIZED } from '../core/rows/pause.js';
+import { SinkBusy, SinkUnusable } from '../core/rows/sink.js';
 import { MAX_UNRECOGNIZED, ServiceUnrecognized } from './service-health.js';
 
 export function isApiError(error: unknown): error is ApiError {

@@ -1,4 +1,5 @@
 import { Context, log } from '@temporalio/activity';
+import type { Freshness } from '../core/purchase/journal.js';
 import {
   type EnrichCsvInput,
   type JobSummary,
@@ -6,11 +7,10 @@ import {
   type StagedName,
   wantedRows,
   wantedSlices,
-} from '../core/job.js';
-import type { JobState } from '../core/job-entries.js';
-import type { Freshness } from '../core/journal.js';
-import type { Pause } from '../core/pause.js';
-import { SinkUnusable } from '../core/sink.js';
+} from '../core/rows/job.js';
+import type { JobState } from '../core/rows/job-entries.js';
+import type { Pause } from '../core/rows/pause.js';
+import { SinkUnusable } from '../core/rows/sink.js';
 import { beating } from './beating.js';
 import type { ActivityDeps } from './deps.js';
 import { onlyFor } from './monitor-places.js';

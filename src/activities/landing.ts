@@ -1,8 +1,8 @@
 import { elementsOf, membersOf, rawJson } from '../api/members.js';
 import type { Answer } from '../api/read-answer.js';
 import { misreadText } from '../api/shape.js';
-import type { UnitOutcome } from '../core/journal.js';
-import type { RawJson } from '../core/json.js';
+import type { UnitOutcome } from '../core/purchase/journal.js';
+import type { RawJson } from '../core/text/json.js';
 
 /** What of an answer is kept. */
 export type Landing = Pick<UnitOutcome, 'misread'> & { readonly result: RawJson };

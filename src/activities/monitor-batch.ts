@@ -16,10 +16,10 @@ import {
   type MonitorState,
   SHOWN_MONITORS,
   sortMonitors,
-} from '../core/monitor-batch.js';
-import { type BatchEffect, effectOf, summarizeEffects } from '../core/monitor-effect.js';
-import type { MonitorFilter } from '../core/monitor-filter.js';
-import type { MonitorWarehouse } from '../core/monitor-warehouse.js';
+} from '../core/monitors/monitor-batch.js';
+import { type BatchEffect, effectOf, summarizeEffects } from '../core/monitors/monitor-effect.js';
+import type { MonitorFilter } from '../core/monitors/monitor-filter.js';
+import type { MonitorWarehouse } from '../core/monitors/monitor-warehouse.js';
 import { beating } from './beating.js';
 import type { OperationResult } from './buy.js';
 import type { ActivityDeps } from './deps.js';

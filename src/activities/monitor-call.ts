@@ -1,5 +1,5 @@
-import type { Json } from '../core/json.js';
-import type { MonitorCall } from '../core/monitor-call.js';
+import type { MonitorCall } from '../core/monitors/monitor-call.js';
+import type { Json } from '../core/text/json.js';
 import type { OperationResult } from './buy.js';
 import type { ActivityDeps } from './deps.js';
 import { onlyFor } from './monitor-places.js';

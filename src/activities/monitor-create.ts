@@ -1,7 +1,7 @@
 import type { CreatedMonitor, MonitorDefinition } from '../api/monitor-schemas.js';
 import { createMonitorEndpoint, listMonitorsEndpoint } from '../api/monitors.js';
 import type { Input } from '../api/transport.js';
-import { type CreateMonitorInput, type MadeMonitor, MONITOR_KEY } from '../core/monitor-create.js';
+import { type CreateMonitorInput, type MadeMonitor, MONITOR_KEY } from '../core/monitors/monitor-create.js';
 import { beating } from './beating.js';
 import { createMonitor } from './create-monitor.js';
 import type { ActivityDeps } from './deps.js';

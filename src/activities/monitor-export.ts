@@ -1,8 +1,8 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { getMonitorRunEndpoint, listMonitorRunsEndpoint, listMonitorsEndpoint } from '../api/monitors.js';
-import { type MonitorFilter, takesSome } from '../core/monitor-filter.js';
-import type { ExportCounts, MonitorRuns, RawRecord } from '../core/monitor-warehouse.js';
+import { type MonitorFilter, takesSome } from '../core/monitors/monitor-filter.js';
+import type { ExportCounts, MonitorRuns, RawRecord } from '../core/monitors/monitor-warehouse.js';
 import { beating } from './beating.js';
 import type { ActivityDeps } from './deps.js';
 import { pagesOf } from './monitor-list.js';

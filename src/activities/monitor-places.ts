@@ -1,6 +1,6 @@
-import type { MonitorWarehouse } from '../core/monitor-warehouse.js';
-import type { SecretStore } from '../core/secret-store.js';
-import { SinkBusy } from '../core/sink.js';
+import type { MonitorWarehouse } from '../core/monitors/monitor-warehouse.js';
+import { SinkBusy } from '../core/rows/sink.js';
+import type { SecretStore } from '../core/text/secret-store.js';
 import { toFailure } from './failure.js';
 
 /**

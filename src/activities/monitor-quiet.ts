@@ -1,9 +1,9 @@
 import { Context } from '@temporalio/activity';
-import type { MonitorState } from '../core/monitor-batch.js';
-import { SHOWN_MONITORS } from '../core/monitor-batch.js';
-import type { QuietMemory, QuietReport } from '../core/monitor-warehouse.js';
-import type { QuietInput, QuietOutcome } from '../core/quiet-input.js';
-import { beginStep, endStep, type HeldMonitor, type QuietMonitor, quietTurn } from '../core/quiet-plan.js';
+import type { MonitorState } from '../core/monitors/monitor-batch.js';
+import { SHOWN_MONITORS } from '../core/monitors/monitor-batch.js';
+import type { QuietMemory, QuietReport } from '../core/monitors/monitor-warehouse.js';
+import type { QuietInput, QuietOutcome } from '../core/monitors/quiet-input.js';
+import { beginStep, endStep, type HeldMonitor, type QuietMonitor, quietTurn } from '../core/monitors/quiet-plan.js';
 import { beating } from './beating.js';
 import type { ActivityDeps } from './deps.js';
 import { listStates, readState, setStatus } from './monitor-list.js';

@@ -1,7 +1,7 @@
-import type { Freshness, UnitOutcome } from '../core/journal.js';
-import type { Draw } from '../core/limiter.js';
-import type { KnownAnswer } from '../core/sink.js';
-import type { SpendCap } from '../core/spend.js';
+import type { Draw } from '../core/limiter/limiter.js';
+import type { Freshness, UnitOutcome } from '../core/purchase/journal.js';
+import type { SpendCap } from '../core/purchase/spend.js';
+import type { KnownAnswer } from '../core/rows/sink.js';
 
 /** One unit of work: a URL, a rendered request. */
 export interface Unit {

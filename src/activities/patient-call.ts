@@ -4,7 +4,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Endpoint } from '../api/endpoint.js';
 import type { Answer } from '../api/read-answer.js';
 import type { Input } from '../api/transport.js';
-import { backoffMs } from '../core/backoff.js';
+import { backoffMs } from '../core/purchase/backoff.js';
 import type { ActivityDeps } from './deps.js';
 import { sendFree } from './free-call.js';
 import { YIELD_AFTER_MS } from './stopping.js';

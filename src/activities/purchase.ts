@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { ApiError } from '../api/errors.js';
-import type { Claimed } from '../core/journal.js';
-import type { KnownAnswer } from '../core/sink.js';
+import type { Claimed } from '../core/purchase/journal.js';
+import type { KnownAnswer } from '../core/rows/sink.js';
 import { Attempt, failed, type PurchaseDeps } from './attempt.js';
 import type { Control, Order, Receipt, Unit } from './order.js';
 import { type BudgetGate, BudgetGates, Purse } from './purse.js';

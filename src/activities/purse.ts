@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { FIRST_REQUESTS, OverBudget } from '../core/spend.js';
+import { FIRST_REQUESTS, OverBudget } from '../core/purchase/spend.js';
 import type { AttemptEnd } from './attempt.js';
 import { InFlight } from './in-flight.js';
 import type { Order } from './order.js';

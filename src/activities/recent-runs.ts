@@ -1,7 +1,7 @@
 import type { Endpoint } from '../api/endpoint.js';
 import type { PageRequest } from '../api/page.js';
 import type { SendOptions } from '../api/transport.js';
-import { type PageEnvelope, readPage } from '../core/walk.js';
+import { type PageEnvelope, readPage } from '../core/events/walk.js';
 import { isApiError } from './failure.js';
 import { LOOK_TIMEOUT_MS, type RunKind } from './run-follower.js';
 import { type SendDeps, sendOnAndOn } from './send-in-turn.js';

@@ -1,7 +1,7 @@
 import type { ApiError } from '../api/errors.js';
-import { backoffMs, blockMs } from '../core/backoff.js';
-import { MAX_BLOCK_MS } from '../core/rate.js';
-import { type OverBudget, reservedMicros } from '../core/spend.js';
+import { MAX_BLOCK_MS } from '../core/limiter/rate.js';
+import { backoffMs, blockMs } from '../core/purchase/backoff.js';
+import { type OverBudget, reservedMicros } from '../core/purchase/spend.js';
 import { type Attempt, type LostStart, type PurchaseDeps, priceOf, type Running } from './attempt.js';
 import type { Order, Unit } from './order.js';
 import type { Purse } from './purse.js';

@@ -1,8 +1,8 @@
 import { fieldOf } from '../api/field-of.js';
 import { createResearchTaskEndpoint, type ResearchTask, type ResearchTaskRequest } from '../api/research.js';
-import { canonicalJson } from '../core/json.js';
-import { toMicros } from '../core/money.js';
-import { unitKeys } from '../core/unit-key.js';
+import { unitKeys } from '../core/purchase/unit-key.js';
+import { canonicalJson } from '../core/text/json.js';
+import { toMicros } from '../core/text/money.js';
 import { runTag } from './agent-order.js';
 import type { ActivityDeps } from './deps.js';
 import type { Order } from './order.js';

@@ -4,9 +4,9 @@ import {
   type ResearchTaskRequest,
   researchIdOf,
 } from '../api/research.js';
-import type { ResearchResult, RunLook, RunResearchOptions, RunStep, RunStepResult } from '../core/agent-run.js';
-import type { UnitRecord } from '../core/journal.js';
-import { canonicalJson, type Json } from '../core/json.js';
+import type { UnitRecord } from '../core/purchase/journal.js';
+import type { ResearchResult, RunLook, RunResearchOptions, RunStep, RunStepResult } from '../core/runs/agent-run.js';
+import { canonicalJson, type Json } from '../core/text/json.js';
 import type { ActivityDeps } from './deps.js';
 import { toFailure } from './failure.js';
 import { researchKeys, researchOrder } from './research-order.js';

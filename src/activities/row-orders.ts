@@ -1,6 +1,6 @@
-import type { StagedJob } from '../core/job.js';
-import { ENDED_WITH_JOB } from '../core/journal.js';
-import type { Draw } from '../core/limiter.js';
+import type { Draw } from '../core/limiter/limiter.js';
+import { ENDED_WITH_JOB } from '../core/purchase/journal.js';
+import type { StagedJob } from '../core/rows/job.js';
 import { agentOrder } from './agent-order.js';
 import { type ContentsOptions, contentsOrder } from './contents-order.js';
 import type { ActivityDeps } from './deps.js';

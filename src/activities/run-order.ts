@@ -1,9 +1,9 @@
 import type { Endpoint } from '../api/endpoint.js';
 import { drawOf } from '../api/endpoint.js';
 import type { SendOptions } from '../api/transport.js';
-import type { UnitStatus } from '../core/journal.js';
-import type { Json } from '../core/json.js';
-import type { PriceTable } from '../core/prices.js';
+import type { UnitStatus } from '../core/purchase/journal.js';
+import type { PriceTable } from '../core/purchase/prices.js';
+import type { Json } from '../core/text/json.js';
 import type { ActivityDeps } from './deps.js';
 import type { Landing } from './landing.js';
 import type { Bought, Order, RunFacts, Unit } from './order.js';

@@ -1,5 +1,5 @@
 import type { SendOptions } from '../api/transport.js';
-import { readPage } from '../core/walk.js';
+import { readPage } from '../core/events/walk.js';
 import { isApiError } from './failure.js';
 import { LOOK_TIMEOUT_MS, type RunKind } from './run-follower.js';
 import { type SendDeps, sendInTurn } from './send-in-turn.js';

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { drawOf, type Endpoint } from '../api/endpoint.js';
 import type { Answer } from '../api/read-answer.js';
 import type { Input, SendOptions, Transport } from '../api/transport.js';
-import { backoffMs, blockMs } from '../core/backoff.js';
-import { type Limiter, takeTurn } from '../core/limiter.js';
-import { MAX_BLOCK_MS } from '../core/rate.js';
+import { type Limiter, takeTurn } from '../core/limiter/limiter.js';
+import { MAX_BLOCK_MS } from '../core/limiter/rate.js';
+import { backoffMs, blockMs } from '../core/purchase/backoff.js';
 import { isApiError } from './failure.js';
 
 export interface SendDeps {

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { log } from '@temporalio/activity';
-import { type StagedJob, wantedRows, wantedRowsOf, wantedSlices } from '../core/job.js';
-import type { Freshness } from '../core/journal.js';
-import { type JobRecord, type LoadBatch, SinkUnusable } from '../core/sink.js';
+import type { Freshness } from '../core/purchase/journal.js';
+import { type StagedJob, wantedRows, wantedRowsOf, wantedSlices } from '../core/rows/job.js';
+import { type JobRecord, type LoadBatch, SinkUnusable } from '../core/rows/sink.js';
 import { cutRows, readSlice } from '../rows/index.js';
 import type { ActivityDeps } from './deps.js';
 

@@ -1,6 +1,6 @@
 import { fieldOf } from '../api/field-of.js';
-import type { Journal } from '../core/journal.js';
-import type { Slots } from '../core/slots.js';
+import type { Slots } from '../core/limiter/slots.js';
+import type { Journal } from '../core/purchase/journal.js';
 import type { Places } from './order.js';
 import type { RunKind } from './run-follower.js';
 import { RunsInProgress, type SeenRuns } from './runs-in-progress.js';

@@ -1,9 +1,9 @@
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import type { RunLook, RunOptions, RunRequest, RunStep } from '../core/agent-run.js';
-import { transientTags } from '../core/failure.js';
-import type { UnitRecord } from '../core/journal.js';
-import { OverBudget } from '../core/spend.js';
+import { transientTags } from '../core/purchase/failure.js';
+import type { UnitRecord } from '../core/purchase/journal.js';
+import { OverBudget } from '../core/purchase/spend.js';
+import type { RunLook, RunOptions, RunRequest, RunStep } from '../core/runs/agent-run.js';
 import { failUnlessSuccess, loneOrder, MAX_INLINE_BYTES } from './buy.js';
 import type { ActivityDeps } from './deps.js';
 import { toFailure, waiting } from './failure.js';

@@ -1,7 +1,7 @@
 import { fieldOf } from '../api/field-of.js';
-import type { Claimed, Lost } from '../core/journal.js';
-import type { Json } from '../core/json.js';
-import { GRANT_AHEAD_MS } from '../core/rate.js';
+import { GRANT_AHEAD_MS } from '../core/limiter/rate.js';
+import type { Claimed, Lost } from '../core/purchase/journal.js';
+import type { Json } from '../core/text/json.js';
 import { type Asked, tagOf } from './attempt.js';
 import type { RunFacts, Slow, Unit } from './order.js';
 import { Request, type Shared } from './request.js';

@@ -1,4 +1,4 @@
-import type { UnitStatus } from '../core/journal.js';
+import type { UnitStatus } from '../core/purchase/journal.js';
 import {
   costMultiple,
   FIRST_ANSWERS,
@@ -7,7 +7,7 @@ import {
   observedMultiple,
   type Price,
   reservedMicros,
-} from '../core/spend.js';
+} from '../core/purchase/spend.js';
 
 /** Whoever waits for longer wants to know for what. */
 const LONG_MS = 6000;

@@ -1,4 +1,4 @@
-import { type Draw, type Limiter, takeTurn } from '../core/limiter.js';
+import { type Draw, type Limiter, takeTurn } from '../core/limiter/limiter.js';
 import { waiting } from './failure.js';
 import { YIELD_AFTER_MS } from './stopping.js';
 

@@ -7,8 +7,8 @@ import {
   type StreamKey,
   sizeOfPages,
   type WindowPages,
-} from '../core/event-warehouse.js';
-import type { WalkState } from '../core/walk.js';
+} from '../core/events/event-warehouse.js';
+import type { WalkState } from '../core/events/walk.js';
 
 /** Pages are gathered up to this many bytes before they are loaded: a load has costs that don't depend on its size. */
 const ENOUGH = 12 * 1_048_576;

@@ -2,8 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { EventFilter } from '../api/events.js';
 import { readJson } from '../api/read-json.js';
 import type { RawList } from '../api/read-raw-list.js';
-import { backoffMs } from '../core/backoff.js';
-import type { EventWindow } from '../core/event-warehouse.js';
+import type { EventWindow } from '../core/events/event-warehouse.js';
 import {
   advance,
   expiredCursor,
@@ -12,9 +11,10 @@ import {
   startWalk,
   WalkError,
   type WalkState,
-} from '../core/walk.js';
-import type { Walk, WalkHeartbeat } from '../core/walk-job.js';
-import { coveredMs, halve, type Span, splitSpan } from '../core/walk-window.js';
+} from '../core/events/walk.js';
+import type { Walk, WalkHeartbeat } from '../core/events/walk-job.js';
+import { coveredMs, halve, type Span, splitSpan } from '../core/events/walk-window.js';
+import { backoffMs } from '../core/purchase/backoff.js';
 import type { WalkDeps } from './deps.js';
 import { isApiError } from './failure.js';
 import type { LoadingWindow } from './walk-loader.js';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { type EventWarehouse, type LoadedPages, MisshapenPage } from '../core/event-warehouse.js';
-import { WalkError } from '../core/walk.js';
-import { lengthOf, type WalkHeartbeat, type WalkWindowInput, type WalkWindowResult } from '../core/walk-job.js';
+import { type EventWarehouse, type LoadedPages, MisshapenPage } from '../core/events/event-warehouse.js';
+import { WalkError } from '../core/events/walk.js';
+import { lengthOf, type WalkHeartbeat, type WalkWindowInput, type WalkWindowResult } from '../core/events/walk-job.js';
 import type { WalkDeps } from './deps.js';
 import { toFailure } from './failure.js';
 import { onlyFor } from './monitor-places.js';

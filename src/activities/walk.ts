@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { listEventsEndpoint } from '../api/events.js';
-import type { StreamState } from '../core/event-warehouse.js';
+import type { StreamState } from '../core/events/event-warehouse.js';
 import {
   DEFAULT_EVENT_WAREHOUSE,
   type OpenedWalk,
@@ -11,8 +11,8 @@ import {
   type WalkCounts,
   type WalkInput,
   type WalkSummary,
-} from '../core/walk-job.js';
-import { OVERLAP_MS, planSync, SETTLE_MS, type Span } from '../core/walk-window.js';
+} from '../core/events/walk-job.js';
+import { OVERLAP_MS, planSync, SETTLE_MS, type Span } from '../core/events/walk-window.js';
 import { beating } from './beating.js';
 import type { ActivityDeps, WalkDeps } from './deps.js';
 import { localFailures } from './failure.js';

@@ -1,5 +1,5 @@
-import type { Json } from '../core/json.js';
-import { Secret } from '../core/secret.js';
+import type { Json } from '../core/text/json.js';
+import { Secret } from '../core/text/secret.js';
 
 /** An answer without its secrets, wherever in it they are: what may be kept in the journal and in Temporal's history. */
 export function withoutSecrets(answer: unknown, names: readonly string[] = []): Json {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { estimateAgentRun } from '../core/prices.js';
+import { estimateAgentRun } from '../core/purchase/prices.js';
 import { type AgentRun, type AgentRunRequest, agentRun, agentRunEvent, agentRunRequest } from './agent-run-schemas.js';
 import { checkCount, checkRange, checkText, firstProblem, problem, shown } from './checks.js';
 import { type ById, byId, defineEndpoint } from './endpoint.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { estimateAnswer } from '../core/prices.js';
+import { estimateAnswer } from '../core/purchase/prices.js';
 import { checkText, firstProblem } from './checks.js';
 import { defineEndpoint } from './endpoint.js';
 import { checkLocation, userLocation } from './location.js';

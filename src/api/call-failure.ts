@@ -1,4 +1,4 @@
-import type { CallFacts } from '../core/failure.js';
+import type { CallFacts } from '../core/purchase/failure.js';
 import { type AnswerHeaders, header } from './answer-headers.js';
 import { addressProblem, connectProblem } from './connect-problem.js';
 import { decodeBody } from './decode-body.js';

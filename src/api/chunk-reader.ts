@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { toMicros } from '../core/money.js';
+import { toMicros } from '../core/text/money.js';
 import type { CallContext } from './call-failure.js';
 import { ApiError, type ApiErrorParts } from './errors.js';
 import type { StreamFacts } from './event-stream.js';

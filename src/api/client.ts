@@ -1,9 +1,9 @@
-import { blockMs } from '../core/backoff.js';
-import { type Draw, type Limiter, takeTurn } from '../core/limiter.js';
-import { MAX_BLOCK_MS } from '../core/rate.js';
-import { Secret } from '../core/secret.js';
-import { DEFAULT_BASE_URL } from '../core/service.js';
-import type { PageEnvelope } from '../core/walk.js';
+import type { PageEnvelope } from '../core/events/walk.js';
+import { type Draw, type Limiter, takeTurn } from '../core/limiter/limiter.js';
+import { MAX_BLOCK_MS } from '../core/limiter/rate.js';
+import { blockMs } from '../core/purchase/backoff.js';
+import { Secret } from '../core/text/secret.js';
+import { DEFAULT_BASE_URL } from '../core/text/service.js';
 import { eachItem } from './each-item.js';
 import { drawOf, type Endpoint } from './endpoint.js';
 import { ApiError } from './errors.js';

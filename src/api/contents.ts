@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { estimateContents } from '../core/prices.js';
+import { estimateContents } from '../core/purchase/prices.js';
 import { checkLength, checkUrl } from './check-url.js';
 import { checkCount, firstProblem, problem } from './checks.js';
 import { checkContentsOptions, contentsOptions } from './contents-options.js';

@@ -1,4 +1,4 @@
-import { expiredCursor, next, type PageEnvelope, readPage, startWalk, WalkError } from '../core/walk.js';
+import { expiredCursor, next, type PageEnvelope, readPage, startWalk, WalkError } from '../core/events/walk.js';
 import { ApiError } from './errors.js';
 import { fieldOf } from './field-of.js';
 

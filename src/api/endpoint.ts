@@ -1,6 +1,6 @@
 import { type ZodType, z } from 'zod';
-import type { Draw } from '../core/limiter.js';
-import type { PriceTable } from '../core/prices.js';
+import type { Draw } from '../core/limiter/limiter.js';
+import type { PriceTable } from '../core/purchase/prices.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';

@@ -1,4 +1,4 @@
-import type { Json } from '../core/json.js';
+import type { Json } from '../core/text/json.js';
 import { nestsDeeper } from './nesting.js';
 import { oneLine, type Redact } from './redact.js';
 

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
-import { type CallFacts, classify, type Verdict } from '../core/failure.js';
-import type { Json } from '../core/json.js';
+import { type CallFacts, classify, type Verdict } from '../core/purchase/failure.js';
+import type { Json } from '../core/text/json.js';
 import type { Endpoint } from './endpoint.js';
 
 /** The most that an error keeps of a body, in characters. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { estimateSearch } from '../core/prices.js';
+import { estimateSearch } from '../core/purchase/prices.js';
 import { checkUrl } from './check-url.js';
 import { firstProblem } from './checks.js';
 import { defineEndpoint } from './endpoint.js';

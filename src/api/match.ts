@@ -1,4 +1,4 @@
-import { type Json, jsonText, RawJson } from '../core/json.js';
+import { type Json, jsonText, RawJson } from '../core/text/json.js';
 import type { ContentsResponse } from './contents.js';
 import { type Misread, misreadText } from './shape.js';
 

@@ -1,4 +1,4 @@
-import { RawJson } from '../core/json.js';
+import { RawJson } from '../core/text/json.js';
 import { MAX_NESTING } from './nesting.js';
 
 const QUOTE = 0x22;

@@ -1,5 +1,5 @@
 import { type ZodType, z } from 'zod';
-import { type PageEnvelope, readPage } from '../core/walk.js';
+import { type PageEnvelope, readPage } from '../core/events/walk.js';
 import { checkRange, checkText, firstProblem } from './checks.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';
 

@@ -1,5 +1,5 @@
-import { toMicros } from '../core/money.js';
-import { Secret } from '../core/secret.js';
+import { toMicros } from '../core/text/money.js';
+import { Secret } from '../core/text/secret.js';
 import { type AnswerHeaders, header } from './answer-headers.js';
 import { type CallContext, cutShort, type Unusable, unusable } from './call-failure.js';
 import { decodeBody, UnreadableBody } from './decode-body.js';

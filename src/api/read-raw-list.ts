@@ -1,4 +1,4 @@
-import { listNames } from '../core/walk.js';
+import { listNames } from '../core/events/walk.js';
 import type { AnswerHeaders } from './answer-headers.js';
 import { type CallContext, unusable } from './call-failure.js';
 import type { Endpoint } from './endpoint.js';

@@ -1,4 +1,4 @@
-import type { Secret } from '../core/secret.js';
+import type { Secret } from '../core/text/secret.js';
 
 /** Takes a key out of a text that somebody else wrote, such as a server that repeats the key in its error. */
 export type Redact = (text: string) => string;

@@ -1,6 +1,6 @@
-import type { Json } from '../core/json.js';
-import { isLoopback } from '../core/loopback.js';
-import type { Secret } from '../core/secret.js';
+import type { Json } from '../core/text/json.js';
+import { isLoopback } from '../core/text/loopback.js';
+import type { Secret } from '../core/text/secret.js';
 import { encodeQuery } from './encode-query.js';
 import type { Endpoint } from './endpoint.js';
 import { fillPath, pathFields } from './fill-path.js';

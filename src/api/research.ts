@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { estimateResearch } from '../core/prices.js';
+import { estimateResearch } from '../core/purchase/prices.js';
 import { checkText, problem } from './checks.js';
 import { type ById, byId, defineEndpoint } from './endpoint.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { estimateSearch } from '../core/prices.js';
+import { estimateSearch } from '../core/purchase/prices.js';
 import { checkCount, checkRange, checkText, firstProblem, problem, shown } from './checks.js';
 import { defineEndpoint } from './endpoint.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';

@@ -1,5 +1,5 @@
 import type { ZodType } from 'zod';
-import type { Json } from '../core/json.js';
+import type { Json } from '../core/text/json.js';
 import type { Endpoint } from './endpoint.js';
 import type { SseEvent } from './sse.js';
 

@@ -1,5 +1,5 @@
 import { type ZodType, z } from 'zod';
-import type { Json } from '../core/json.js';
+import type { Json } from '../core/text/json.js';
 
 /**
  * The JSON Schema of a zod schema, for `outputSchema` of agent runs, searches and answers. Throws where the schema holds what

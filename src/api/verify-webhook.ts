@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { Secret } from '../core/secret.js';
+import { Secret } from '../core/text/secret.js';
 
 /** Webhooks older than this are taken for replays, in seconds. */
 export const DEFAULT_TOLERANCE_SECONDS = 300;

@@ -1,19 +1,24 @@
 import { z } from 'zod';
-import type { AgentRowsInput } from '../core/agent-rows.js';
-import type { AgentRequest, RunAgentOptions, RunResearchOptions } from '../core/agent-run.js';
-import { defaultSchemes, type EnrichCsvInput, ID_PATTERN, type StagedName } from '../core/job.js';
-import type { Freshness } from '../core/journal.js';
-import { type BatchMonitorsInput, type Decision, MAX_BATCH_LIMIT, monitorActions } from '../core/monitor-batch.js';
-import { type MonitorCall, monitorOperations } from '../core/monitor-call.js';
-import type { CreateMonitorInput } from '../core/monitor-create.js';
-import type { ExportMonitorRunsInput } from '../core/monitor-export.js';
-import type { MonitorFilter } from '../core/monitor-filter.js';
-import type { WorkerHolder } from '../core/presence.js';
-import { type QuietHours, weekdays } from '../core/quiet-hours.js';
-import type { QuietInput } from '../core/quiet-input.js';
-import { rowOperations } from '../core/row-operation.js';
-import type { ScheduledJobInput } from '../core/schedule.js';
-import type { BackfillEventsInput, SyncEventsInput } from '../core/walk-job.js';
+import type { BackfillEventsInput, SyncEventsInput } from '../core/events/walk-job.js';
+import {
+  type BatchMonitorsInput,
+  type Decision,
+  MAX_BATCH_LIMIT,
+  monitorActions,
+} from '../core/monitors/monitor-batch.js';
+import { type MonitorCall, monitorOperations } from '../core/monitors/monitor-call.js';
+import type { CreateMonitorInput } from '../core/monitors/monitor-create.js';
+import type { ExportMonitorRunsInput } from '../core/monitors/monitor-export.js';
+import type { MonitorFilter } from '../core/monitors/monitor-filter.js';
+import { type QuietHours, weekdays } from '../core/monitors/quiet-hours.js';
+import type { QuietInput } from '../core/monitors/quiet-input.js';
+import type { Freshness } from '../core/purchase/journal.js';
+import type { AgentRowsInput } from '../core/rows/agent-rows.js';
+import { defaultSchemes, type EnrichCsvInput, ID_PATTERN, type StagedName } from '../core/rows/job.js';
+import { rowOperations } from '../core/rows/row-operation.js';
+import type { AgentRequest, RunAgentOptions, RunResearchOptions } from '../core/runs/agent-run.js';
+import type { ScheduledJobInput } from '../core/schedules/schedule.js';
+import type { WorkerHolder } from '../core/text/presence.js';
 
 /** The schemas of all fields of a type: one that is forgotten, or that the type does not have, does not compile. */
 type Fields<T> = { readonly [Name in keyof T]-?: z.ZodType };

@@ -1,6 +1,6 @@
-import type { AgentRequest, RunAgentOptions } from '../core/agent-run.js';
-import type { Json } from '../core/json.js';
-import { parseDollars } from '../core/money.js';
+import type { AgentRequest, RunAgentOptions } from '../core/runs/agent-run.js';
+import type { Json } from '../core/text/json.js';
+import { parseDollars } from '../core/text/money.js';
 import type { ConfigFlags } from '../worker/config.js';
 import { toContentsOptions } from './contents-flags.js';
 import { parseDuration } from './duration-option.js';

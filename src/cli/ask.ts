@@ -1,4 +1,4 @@
-import { dollars } from '../core/money.js';
+import { dollars } from '../core/text/money.js';
 import { type RuntimeConfig, UsageError } from '../worker/runtime-types.js';
 import type { Context } from './context.js';
 

@@ -1,5 +1,5 @@
-import type { ContentsJobOptions } from '../core/job.js';
-import type { Json } from '../core/json.js';
+import type { ContentsJobOptions } from '../core/rows/job.js';
+import type { Json } from '../core/text/json.js';
 
 /** Flags that say what to get of each page. */
 export interface ContentsFlags {

@@ -1,6 +1,6 @@
 import { eventTypes } from '../core/events/payloads.js';
-import { nearest } from '../core/nearest.js';
-import type { EventWalkOptions } from '../core/walk-job.js';
+import type { EventWalkOptions } from '../core/events/walk-job.js';
+import { nearest } from '../core/text/nearest.js';
 import { toMoment } from './moment-option.js';
 import { toCount } from './monitor-flags.js';
 

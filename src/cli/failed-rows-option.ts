@@ -1,4 +1,4 @@
-import type { WarehouseSummary } from '../core/sink.js';
+import type { WarehouseSummary } from '../core/rows/sink.js';
 
 /** Failed rows that a command allows: a number, or a share of all rows in percent. */
 export type FailedRows = { readonly rows: number } | { readonly percent: number };

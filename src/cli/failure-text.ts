@@ -1,4 +1,4 @@
-import { exitCodeOfFailure } from '../core/exit-codes.js';
+import { exitCodeOfFailure } from '../core/rows/exit-codes.js';
 import { JobFailed, JobStopped, UsageError } from '../worker/runtime-types.js';
 import { type ExitCode, exitCodes } from './context.js';
 import { printable, printableLines } from './render/printable.js';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JobPhase, PauseReason } from '../core/job.js';
+import type { JobPhase, PauseReason } from '../core/rows/job.js';
 
 /** What of a progress tells whether something waits for a person. */
 interface Parkable {

@@ -1,5 +1,5 @@
-import { parseAddress } from '../core/postgres-address.js';
-import type { ScheduledWork } from '../core/schedule.js';
+import type { ScheduledWork } from '../core/schedules/schedule.js';
+import { parseAddress } from '../core/text/postgres-address.js';
 import { whyRefused } from '../worker/reach-database.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../worker/runtime-types.js';
 import { ScheduleControl } from '../worker/schedule-control.js';

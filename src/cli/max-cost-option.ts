@@ -1,5 +1,5 @@
-import type { MaxCost } from '../core/job.js';
-import { parseDollars, toDollars } from '../core/money.js';
+import type { MaxCost } from '../core/rows/job.js';
+import { parseDollars, toDollars } from '../core/text/money.js';
 
 /** `--max-cost` as typed; adds a sentence to `mistakes` where it is no amount. Undefined where it was not given. */
 export function readMaxCost(text: string | undefined, mistakes: string[]): MaxCost | undefined {

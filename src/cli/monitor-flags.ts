@@ -1,4 +1,4 @@
-import { filterProblem, type MonitorFilter } from '../core/monitor-filter.js';
+import { filterProblem, type MonitorFilter } from '../core/monitors/monitor-filter.js';
 
 /** Flags that say which monitors are meant. */
 export interface FilterFlags {

@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
-import { exitCodeMeanings } from '../core/exit-codes.js';
+import { exitCodeMeanings } from '../core/rows/exit-codes.js';
 import { addAgentRuns } from './agent-commands.js';
 import { type Context, type ExitCode, exitCodes } from './context.js';
 import { addEvents } from './event-program.js';

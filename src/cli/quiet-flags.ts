@@ -1,4 +1,4 @@
-import { type QuietHours, quietHoursProblem, type Weekday, weekdays } from '../core/quiet-hours.js';
+import { type QuietHours, quietHoursProblem, type Weekday, weekdays } from '../core/monitors/quiet-hours.js';
 
 export interface QuietFlags {
   readonly from?: string;

@@ -1,6 +1,6 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { isPostgresUrl } from '../core/postgres-address.js';
+import { isPostgresUrl } from '../core/text/postgres-address.js';
 import { whyAway } from '../worker/reach-database.js';
 import type { RuntimeConfig } from '../worker/runtime-types.js';
 import { printable } from './render/printable.js';

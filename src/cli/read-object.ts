@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Json } from '../core/json.js';
+import type { Json } from '../core/text/json.js';
 
 /** The JSON object in a file that a flag names; adds a sentence to `mistakes` and answers null where there is none. */
 export function readObject(

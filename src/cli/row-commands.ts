@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { defaultSchemes } from '../core/job.js';
-import { rowOperations } from '../core/row-operation.js';
+import { defaultSchemes } from '../core/rows/job.js';
+import { rowOperations } from '../core/rows/row-operation.js';
 import type { EnrichCommandFlags } from './commands/enrich.js';
 import type { Context, ExitCode } from './context.js';
 import { many, withRate } from './options.js';

@@ -1,6 +1,6 @@
-import type { DefaultScheme } from '../core/job.js';
-import type { Json } from '../core/json.js';
-import { isRowOperation, type RowOperation, rowOperations } from '../core/row-operation.js';
+import type { DefaultScheme } from '../core/rows/job.js';
+import { isRowOperation, type RowOperation, rowOperations } from '../core/rows/row-operation.js';
+import type { Json } from '../core/text/json.js';
 import type { EnrichRequest } from '../worker/runtime-types.js';
 import { type ContentsFlags, toContentsOptions } from './contents-flags.js';
 import { readObject } from './read-object.js';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type ScheduleTiming, timingProblems } from '../core/schedule-timing.js';
+import { type ScheduleTiming, timingProblems } from '../core/schedules/schedule-timing.js';
 import { parseDuration } from './duration-option.js';
 
 /** Flags that make a command's work a schedule's, as typed. */

@@ -1,5 +1,5 @@
-import type { WalkEntry } from '../core/job-entries.js';
-import type { WalkHeartbeat, WalkProgress } from '../core/walk-job.js';
+import type { WalkHeartbeat, WalkProgress } from '../core/events/walk-job.js';
+import type { WalkEntry } from '../core/rows/job-entries.js';
 import type { WalkHandle } from '../worker/event-control.js';
 import { JobFailed, JobStopped, type Runtime } from '../worker/runtime-types.js';
 import { answered } from './answered.js';

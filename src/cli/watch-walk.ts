@@ -1,5 +1,5 @@
-import { exitCodeOfPause } from '../core/exit-codes.js';
-import type { WalkSummary } from '../core/walk-job.js';
+import type { WalkSummary } from '../core/events/walk-job.js';
+import { exitCodeOfPause } from '../core/rows/exit-codes.js';
 import type { WalkHandle } from '../worker/event-control.js';
 import { JobFailed } from '../worker/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from './context.js';

@@ -4,7 +4,7 @@ export {
   parseAddress,
   strictest,
   whyPlain,
-} from '../core/postgres-address.js';
+} from '../core/text/postgres-address.js';
 export { identifier } from './identifier.js';
 export { type Migration, migrate } from './migrate.js';
 export {

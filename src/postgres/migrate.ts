@@ -1,4 +1,4 @@
-import { MIGRATIONS_TABLE, migrationsComments } from '../core/migrations-table.js';
+import { MIGRATIONS_TABLE, migrationsComments } from '../core/text/migrations-table.js';
 import { identifier } from './identifier.js';
 import type { PgTransaction, Postgres } from './postgres.js';
 

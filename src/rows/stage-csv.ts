@@ -1,6 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
-import { DigestMap } from '../core/digest-map.js';
-import type { Sha256 } from '../core/unit-key.js';
+import { DigestMap } from '../core/purchase/digest-map.js';
+import type { Sha256 } from '../core/purchase/unit-key.js';
 import { moveDurably, writeDurably } from '../files/write-durably.js';
 import { CsvError } from './csv-error.js';
 import { type CsvRecord, CsvRecords } from './csv-records.js';

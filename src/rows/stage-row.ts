@@ -1,4 +1,4 @@
-import type { Sha256 } from '../core/unit-key.js';
+import type { Sha256 } from '../core/purchase/unit-key.js';
 import { cellPlace } from './csv-error.js';
 import type { CsvRecord } from './csv-records.js';
 import type { StagedBadRow } from './stage-manifest.js';

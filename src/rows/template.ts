@@ -1,6 +1,6 @@
 import { Liquid, type Template } from 'liquidjs';
-import type { Json } from '../core/json.js';
-import { nearest } from '../core/nearest.js';
+import type { Json } from '../core/text/json.js';
+import { nearest } from '../core/text/nearest.js';
 import { quoted } from './csv-error.js';
 
 /** A template that can't be used: one sentence with its place. Nothing was staged. */

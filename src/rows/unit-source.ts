@@ -1,5 +1,5 @@
-import { canonicalJson, type Json } from '../core/json.js';
-import { ROW_ID_FIELD } from '../core/row-operation.js';
+import { ROW_ID_FIELD } from '../core/rows/row-operation.js';
+import { canonicalJson, type Json } from '../core/text/json.js';
 import { CsvError, cellPlace } from './csv-error.js';
 import type { CsvRecord } from './csv-records.js';
 import { findUrlColumn, type UrlColumn } from './header.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { canonicalJson } from '../core/json.js';
+import { canonicalJson } from '../core/text/json.js';
 
 const count = z.number().int().min(1);
 const characters = z.number().int().min(1).max(1_000_000);

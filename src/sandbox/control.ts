@@ -1,7 +1,7 @@
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { z } from 'zod';
-import { isLoopback } from '../core/loopback.js';
+import { isLoopback } from '../core/text/loopback.js';
 import { faultsSchema } from './fault.js';
 import { type Panel, triggerSchema } from './panel.js';
 import { Refusal } from './refusal.js';

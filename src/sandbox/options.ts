@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { flatProfile, type RateProfile, rateProfiles } from '../core/rate.js';
+import { flatProfile, type RateProfile, rateProfiles } from '../core/limiter/rate.js';
 import { type Fault, faultsSchema } from './fault.js';
 import {
   type AgentRunOptions,

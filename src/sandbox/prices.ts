@@ -1,5 +1,5 @@
-import { toDollars } from '../core/money.js';
-import { searchPrice as listPrice, type PriceTable, priceTables } from '../core/prices.js';
+import { searchPrice as listPrice, type PriceTable, priceTables } from '../core/purchase/prices.js';
+import { toDollars } from '../core/text/money.js';
 
 /** The newest list: what the sandbox sells at. */
 export const prices = priceTables.at(-1) as PriceTable;

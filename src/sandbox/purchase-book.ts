@@ -1,4 +1,4 @@
-import { toDollars } from '../core/money.js';
+import { toDollars } from '../core/text/money.js';
 
 /** What one answered request bought, or what a run cost that a request had started. */
 export interface Purchase {

@@ -1,4 +1,4 @@
-import { bucketsFor, limitOf, type RateProfile } from '../core/rate.js';
+import { bucketsFor, limitOf, type RateProfile } from '../core/limiter/rate.js';
 import { RateWindow } from './rate-window.js';
 
 /** A request as the rate limit sees it. */

@@ -1,4 +1,4 @@
-import { toDollars, toMicros } from '../core/money.js';
+import { toDollars, toMicros } from '../core/text/money.js';
 import type { BookFile, BookReader } from './book-file.js';
 import type { Purchase, PurchaseBook } from './purchase-book.js';
 import { Refusal } from './refusal.js';

@@ -1,7 +1,7 @@
-import { ENDED_WITH_JOB, type UnitRecord } from '../core/journal.js';
-import { type Json, RawJson } from '../core/json.js';
-import { leftOut } from '../core/row-operation.js';
-import type { KnownAnswer } from '../core/sink.js';
+import { ENDED_WITH_JOB, type UnitRecord } from '../core/purchase/journal.js';
+import { leftOut } from '../core/rows/row-operation.js';
+import type { KnownAnswer } from '../core/rows/sink.js';
+import { type Json, RawJson } from '../core/text/json.js';
 
 /** Rows of `row_store` (alias `e`) that hold an answer to one of these keys. `stale` is a condition. One text for both databases. */
 const holding = (keys: string, stale: string) => `FROM row_store e WHERE e.unit_key ${keys}

@@ -1,4 +1,4 @@
-import { SinkUnusable } from '../core/sink.js';
+import { SinkUnusable } from '../core/rows/sink.js';
 
 /**
  * Slices of a job's generation whose ledger line names more rows than there are: somebody deleted rows. `job` and `generation` are

@@ -1,4 +1,4 @@
-import { SinkUnusable, type WarehouseSummary } from '../core/sink.js';
+import { SinkUnusable, type WarehouseSummary } from '../core/rows/sink.js';
 
 /** Rows of a job that share a status (`vanished` for those no longer in the input) and a tag. */
 export interface RowGroup {

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import type { EventWarehouse } from '../core/event-warehouse.js';
-import type { MonitorWarehouse } from '../core/monitor-warehouse.js';
-import type { Secret } from '../core/secret.js';
-import type { Sink } from '../core/sink.js';
+import type { EventWarehouse } from '../core/events/event-warehouse.js';
+import type { MonitorWarehouse } from '../core/monitors/monitor-warehouse.js';
+import type { Sink } from '../core/rows/sink.js';
+import type { Secret } from '../core/text/secret.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { createDuckDbSink } from './duckdb/duckdb-sink.js';
 import { createDuckDbEvents } from './duckdb/events/duckdb-events.js';

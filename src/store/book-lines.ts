@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import type { UnitStatus } from '../core/journal.js';
-import type { Json } from '../core/json.js';
+import type { UnitStatus } from '../core/purchase/journal.js';
+import type { Json } from '../core/text/json.js';
 
 /** One unit's place in the book's unit file: key, offset, bytes, CRC-32 of the bytes, status, error tag, cost in micro-dollars. */
 export type UnitEntry = readonly [

@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { UnitOutcome } from '../core/journal.js';
+import type { UnitOutcome } from '../core/purchase/journal.js';
 import { type BookLine, encodeLine, type UnitEntry } from './book-lines.js';
 
 const NEWLINE = 10;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { Lost, Started, UnknownOutcome } from '../core/journal.js';
-import type { Json } from '../core/json.js';
+import type { Lost, Started, UnknownOutcome } from '../core/purchase/journal.js';
+import type { Json } from '../core/text/json.js';
 import { type BookLine, decodeLine, legibleLines, type UnitEntry } from './book-lines.js';
 import type { BookEnds } from './book-writer.js';
 import type { Asked, SpendSums } from './spend-sums.js';

@@ -1,4 +1,4 @@
-import type { Intent } from '../core/journal.js';
+import type { Intent } from '../core/purchase/journal.js';
 import {
   FIRST_ANSWERS,
   FIRST_REQUESTS,
@@ -6,7 +6,7 @@ import {
   observedMultiple,
   reservedMicros,
   type SpendCaps,
-} from '../core/spend.js';
+} from '../core/purchase/spend.js';
 import { type Amounts, committed, endOfDay, endOfMonth, jobOf, type SpendSums } from './spend-sums.js';
 
 /**

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { SpendCaps } from '../core/spend.js';
+import type { SpendCaps } from '../core/purchase/spend.js';
 import { makeFolder } from '../files/make-folder.js';
 import { writeDurably } from '../files/write-durably.js';
 

@@ -14,9 +14,9 @@ import type {
   UnitOutcome,
   UnitRecord,
   UnknownOutcome,
-} from '../core/journal.js';
-import type { Json } from '../core/json.js';
-import { OverBudget, type Spend, type SpendCaps, type UsageGroup, type UsageLine } from '../core/spend.js';
+} from '../core/purchase/journal.js';
+import { OverBudget, type Spend, type SpendCaps, type UsageGroup, type UsageLine } from '../core/purchase/spend.js';
+import type { Json } from '../core/text/json.js';
 import type { Book } from './book.js';
 import type { BookLine, UnitEntry } from './book-lines.js';
 import type { UnitLine } from './book-writer.js';

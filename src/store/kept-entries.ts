@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { UsageError } from '../core/exit-codes.js';
-import type { Allowed, JobEntry, OwnedWork, WalkEntry } from '../core/job-entries.js';
+import { UsageError } from '../core/rows/exit-codes.js';
+import type { Allowed, JobEntry, OwnedWork, WalkEntry } from '../core/rows/job-entries.js';
 
 const staged = z.looseObject({
   job: z.string(),

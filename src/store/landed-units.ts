@@ -1,4 +1,4 @@
-import { BodiesGone, ENDED_WITH_JOB, type Freshness, type Landed } from '../core/journal.js';
+import { BodiesGone, ENDED_WITH_JOB, type Freshness, type Landed } from '../core/purchase/journal.js';
 import { eachBody } from './book-bodies.js';
 import type { UnitEntry } from './book-lines.js';
 import { type IndexEntry, UnitIndex } from './unit-index.js';

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Draw, Grant } from '../core/limiter.js';
+import type { Draw, Grant } from '../core/limiter/limiter.js';
 import type { Meter } from './meter.js';
 
 interface Waiter {

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
-import type { BucketView, Draw, Grant } from '../core/limiter.js';
-import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../core/rate.js';
-import { late } from '../core/ring.js';
-import { ask, type BucketState, bucketView, newBucket, refused } from '../core/turns.js';
+import type { BucketView, Draw, Grant } from '../core/limiter/limiter.js';
+import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../core/limiter/rate.js';
+import { late } from '../core/limiter/ring.js';
+import { ask, type BucketState, bucketView, newBucket, refused } from '../core/limiter/turns.js';
 import type { Block, Meter, Place, Wanted } from './meter.js';
 import { QueuedLimiter } from './queued-limiter.js';
 

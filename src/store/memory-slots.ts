@@ -1,4 +1,4 @@
-import type { Slots, SlotsView } from '../core/slots.js';
+import type { Slots, SlotsView } from '../core/limiter/slots.js';
 
 interface Held {
   readonly runId: string | null;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import type { UnitRecord } from '../core/journal.js';
+import type { UnitRecord } from '../core/purchase/journal.js';
 import { writeDurably } from '../files/write-durably.js';
 import { type Book, type DamagedStretch, readBook } from './book.js';
 import { type BookLine, encodeLine, type UnitEntry } from './book-lines.js';

@@ -1,5 +1,5 @@
-import type { BucketView, Draw, Grant } from '../core/limiter.js';
-import type { RateProfile } from '../core/rate.js';
+import type { BucketView, Draw, Grant } from '../core/limiter/limiter.js';
+import type { RateProfile } from '../core/limiter/rate.js';
 
 /** A start on the meter, in this process's clock (`performance.now()`) and in the meter's own. */
 export type Place = Pick<Grant, 'startAt' | 'bookedAt'>;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { Owner } from '../core/job-entries.js';
+import type { Owner } from '../core/rows/job-entries.js';
 import { isLocked, type ProcessLock, tryLock } from '../files/process-lock.js';
 
 /** Locks that say which owners of work live on this machine: a file each, which the system unlocks however its process dies. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Draw, Grant, Limiter, LimiterView } from '../core/limiter.js';
+import type { Draw, Grant, Limiter, LimiterView } from '../core/limiter/limiter.js';
 import type { MemoryLimiter } from './memory-limiter.js';
 
 /** The right to use a limit, which one process has at a time. */

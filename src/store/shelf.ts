@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
-import { UsageError } from '../core/exit-codes.js';
-import { isJobId } from '../core/job.js';
+import { UsageError } from '../core/rows/exit-codes.js';
+import { isJobId } from '../core/rows/job.js';
 import { Book, type ReadBook, readBook } from './book.js';
 import type { BookLine, UnitEntry } from './book-lines.js';
 import { type BookEnds, BookWriter, type UnitLine } from './book-writer.js';

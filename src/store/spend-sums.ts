@@ -1,4 +1,10 @@
-import { ANSWERS_KEPT, costMultiple, type PeriodSpend, type UsageGroup, type UsageLine } from '../core/spend.js';
+import {
+  ANSWERS_KEPT,
+  costMultiple,
+  type PeriodSpend,
+  type UsageGroup,
+  type UsageLine,
+} from '../core/purchase/spend.js';
 
 /** What is known of a purchase once it is intended. */
 export interface Asked {

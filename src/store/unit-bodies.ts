@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
-import type { UnitRecord } from '../core/journal.js';
+import type { UnitRecord } from '../core/purchase/journal.js';
 import type { LandedUnits } from './landed-units.js';
 import type { Shelf } from './shelf.js';
 import type { IndexEntry } from './unit-index.js';

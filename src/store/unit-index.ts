@@ -1,5 +1,5 @@
-import { DigestMap } from '../core/digest-map.js';
-import type { UnitStatus } from '../core/journal.js';
+import { DigestMap } from '../core/purchase/digest-map.js';
+import type { UnitStatus } from '../core/purchase/journal.js';
 
 const CHUNK = 65_536;
 

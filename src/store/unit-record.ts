@@ -1,5 +1,5 @@
-import type { UnitOutcome } from '../core/journal.js';
-import { jsonText } from '../core/json.js';
+import type { UnitOutcome } from '../core/purchase/journal.js';
+import { jsonText } from '../core/text/json.js';
 
 /**
  * The line (without its end) of a unit that ended, as every journal keeps it and every sink loads it: a `UnitRecord`. The result stands

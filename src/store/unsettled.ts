@@ -1,4 +1,4 @@
-import type { Claimed } from '../core/journal.js';
+import type { Claimed } from '../core/purchase/journal.js';
 import type { Book } from './book.js';
 
 interface Place {

@@ -1,9 +1,9 @@
 import { type Client, defaultPayloadConverter } from '@temporalio/client';
 import { agentKeys } from '../activities/agent-order.js';
 import { createClient, type Client as ServiceClient } from '../api/client.js';
-import type { AgentRequest, AgentRunResult, RunAgentOptions, RunLook, RunProgress } from '../core/agent-run.js';
-import { workflowNames } from '../core/job.js';
-import { canonicalJson } from '../core/json.js';
+import { workflowNames } from '../core/rows/job.js';
+import type { AgentRequest, AgentRunResult, RunAgentOptions, RunLook, RunProgress } from '../core/runs/agent-run.js';
+import { canonicalJson } from '../core/text/json.js';
 import { MemoryLimiter } from '../store/memory-limiter.js';
 import { FlowHandle } from './flow-handle.js';
 import { blockFile } from './limit-owner.js';

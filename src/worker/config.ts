@@ -1,9 +1,9 @@
 import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { DEFAULT_TASK_QUEUE } from '../core/job.js';
-import { parseDollars } from '../core/money.js';
-import { bucketsFor, type RateProfile, rateProfiles } from '../core/rate.js';
+import { bucketsFor, type RateProfile, rateProfiles } from '../core/limiter/rate.js';
+import { DEFAULT_TASK_QUEUE } from '../core/rows/job.js';
+import { parseDollars } from '../core/text/money.js';
 import { whyNotOwn } from '../files/make-folder.js';
 import { parseServer, pathsOf } from './allowlist.js';
 import { misspeltVariables } from './misspelt-variables.js';

@@ -6,9 +6,6 @@ import {
   WorkflowExecutionAlreadyStartedError,
   type WorkflowHandle,
 } from '@temporalio/client';
-import { signalNames, workflowIdOf, workflowNames } from '../core/job.js';
-import type { WalkEntry } from '../core/job-entries.js';
-import { canonicalJson } from '../core/json.js';
 import {
   DEFAULT_EVENT_WAREHOUSE,
   inputOfStream,
@@ -17,7 +14,10 @@ import {
   type WalkInput,
   type WalkProgress,
   type WalkSummary,
-} from '../core/walk-job.js';
+} from '../core/events/walk-job.js';
+import { signalNames, workflowIdOf, workflowNames } from '../core/rows/job.js';
+import type { WalkEntry } from '../core/rows/job-entries.js';
+import { canonicalJson } from '../core/text/json.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { warehouseIdentity } from '../sinks/index.js';
 import { walkName } from './find-walk.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StreamListing, TypeCount } from '../core/event-warehouse.js';
-import { SinkBusy } from '../core/sink.js';
+import type { StreamListing, TypeCount } from '../core/events/event-warehouse.js';
+import { SinkBusy } from '../core/rows/sink.js';
 
 import type { RuntimeConfig } from './runtime-types.js';
 import { openWarehouses } from './warehouses.js';

@@ -1,5 +1,5 @@
-import { type StagedJob, workflowIdOf } from '../core/job.js';
-import type { JobEntries, JobEntry, JobState } from '../core/job-entries.js';
+import { type StagedJob, workflowIdOf } from '../core/rows/job.js';
+import type { JobEntries, JobEntry, JobState } from '../core/rows/job-entries.js';
 import { UsageError } from './runtime-types.js';
 
 /** A job by id, or by name where only one job has it; else a `UsageError` that says which there are. */

@@ -1,6 +1,6 @@
-import { jobOfWorkflow } from '../core/job.js';
-import type { JobEntries, WalkEntry } from '../core/job-entries.js';
-import type { Walk } from '../core/walk-job.js';
+import type { Walk } from '../core/events/walk-job.js';
+import { jobOfWorkflow } from '../core/rows/job.js';
+import type { JobEntries, WalkEntry } from '../core/rows/job-entries.js';
 import { UsageError } from './runtime-types.js';
 
 /** Remembers a walk under the id of its workflow. */

@@ -8,7 +8,7 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
-import { jobOfWorkflow, queryNames } from '../core/job.js';
+import { jobOfWorkflow, queryNames } from '../core/rows/job.js';
 import { JobFailed, JobStopped, UsageError } from './runtime-types.js';
 import { grpcCode } from './server-health.js';
 import { STOPPED } from './work-owners.js';

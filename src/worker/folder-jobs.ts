@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isJobId } from '../core/job.js';
+import { isJobId } from '../core/rows/job.js';
 import type {
   Allowed,
   Claim,
@@ -10,7 +10,7 @@ import type {
   OwnedWork,
   Owner,
   WalkEntry,
-} from '../core/job-entries.js';
+} from '../core/rows/job-entries.js';
 import { makeFolder } from '../files/make-folder.js';
 import { withLock } from '../files/process-lock.js';
 import { writeDurably } from '../files/write-durably.js';

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { Stages } from '../core/stages.js';
+import type { Stages } from '../core/rows/stages.js';
 import { sliceFile } from '../rows/index.js';
 
 /** Slices where staging wrote them: for workers of one folder. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { idleView } from '../core/limiter.js';
+import { idleView } from '../core/limiter/limiter.js';
 import { lockHolder, tryLock } from '../files/process-lock.js';
 import { FileJournal, type FileJournalOptions } from '../store/file-journal.js';
 import { MemoryLimiter } from '../store/memory-limiter.js';

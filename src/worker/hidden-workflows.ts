@@ -1,8 +1,8 @@
 import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { workflowNames } from '../core/job.js';
-import { monitorWorkflows } from '../core/monitor-names.js';
+import { monitorWorkflows } from '../core/monitors/monitor-names.js';
+import { workflowNames } from '../core/rows/job.js';
 
 /** What is used here of webpack, which bundles the workflows. */
 interface Module {

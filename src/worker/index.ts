@@ -1,4 +1,4 @@
-export { DEFAULT_BASE_URL } from '../core/service.js';
+export { DEFAULT_BASE_URL } from '../core/text/service.js';
 export { type ConfigFlags, type ConfigSources, readConfig } from './config.js';
 export { SearchflowPlugin, type SearchflowPluginOptions } from './plugin.js';
 export { openRuntime } from './runtime.js';

@@ -7,7 +7,7 @@ import {
   type SliceHeartbeat,
   signalNames,
   workflowIdOf,
-} from '../core/job.js';
+} from '../core/rows/job.js';
 import { cancelLive, resultOf } from './flow-handle.js';
 import { JobFailed, type JobHandle, JobStopped, UsageError } from './runtime-types.js';
 import { waitsFor } from './waits-for.js';

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import { isUnderWay } from '../core/job.js';
-import type { JobEntry, OwnedWork } from '../core/job-entries.js';
+import { isUnderWay } from '../core/rows/job.js';
+import type { JobEntry, OwnedWork } from '../core/rows/job-entries.js';
 import { jobHandle } from './job-handle.js';
 import type { JobStatus } from './runtime-types.js';
 

@@ -1,7 +1,7 @@
 import type { MetricMeter } from '@temporalio/common';
 import { ApiError } from '../api/errors.js';
 import type { Transport } from '../api/transport.js';
-import type { Limiter } from '../core/limiter.js';
+import type { Limiter } from '../core/limiter/limiter.js';
 import type { Books, WorkerStore } from './store.js';
 
 /** Upper bounds of the histograms' buckets, in seconds. */

@@ -1,4 +1,4 @@
-import { nearest } from '../core/nearest.js';
+import { nearest } from '../core/text/nearest.js';
 
 /** Variables that mean something; another one that begins with `SEARCHFLOW_` is warned of. */
 export const knownVariables = [

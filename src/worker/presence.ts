@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { type Client, QueryNotRegisteredError, WorkflowNotFoundError } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { queryNames, workflowNames } from '../core/job.js';
-import type { WorkerHolder } from '../core/presence.js';
+import { queryNames, workflowNames } from '../core/rows/job.js';
+import type { WorkerHolder } from '../core/text/presence.js';
 import { isAlive, ownIdentity } from '../files/process-identity.js';
 import type { TakeElsewhere } from './limit-owner.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { type PriceTable, priceTables } from '../core/prices.js';
+import { type PriceTable, priceTables } from '../core/purchase/prices.js';
 
 const dollars = z.number().min(0).max(10_000);
 const bands = z.union([

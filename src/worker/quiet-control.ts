@@ -1,8 +1,8 @@
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy, type ScheduleSpec } from '@temporalio/client';
-import { startedByUs } from '../core/job.js';
-import { monitorWorkflows } from '../core/monitor-names.js';
-import { minutesOf, type QuietHours, type Weekday } from '../core/quiet-hours.js';
-import type { QuietInput, QuietOutcome } from '../core/quiet-input.js';
+import { monitorWorkflows } from '../core/monitors/monitor-names.js';
+import { minutesOf, type QuietHours, type Weekday } from '../core/monitors/quiet-hours.js';
+import type { QuietInput, QuietOutcome } from '../core/monitors/quiet-input.js';
+import { startedByUs } from '../core/rows/job.js';
 import { FlowHandle } from './flow-handle.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from './runtime-types.js';
 import { cancelRunning, deleteSchedule, describeSchedule, haltSchedule, schedulesOf } from './schedules.js';

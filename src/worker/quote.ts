@@ -1,8 +1,8 @@
 import { rowRequests } from '../activities/row-requests.js';
-import type { StagedJob } from '../core/job.js';
-import { estimateContents, isMetered, type PriceTable } from '../core/prices.js';
-import { bucketsFor, type RateProfile } from '../core/rate.js';
-import { isSlow } from '../core/row-operation.js';
+import { bucketsFor, type RateProfile } from '../core/limiter/rate.js';
+import { estimateContents, isMetered, type PriceTable } from '../core/purchase/prices.js';
+import type { StagedJob } from '../core/rows/job.js';
+import { isSlow } from '../core/rows/row-operation.js';
 import { sha256 } from './sha256.js';
 
 /** Runs in progress of a team (interface section 8), and how long one is taken to go on, in seconds. */

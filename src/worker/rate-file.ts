@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import type { RateProfile } from '../core/rate.js';
+import type { RateProfile } from '../core/limiter/rate.js';
 
 const bucket = z.strictObject({
   name: z.string().min(1),

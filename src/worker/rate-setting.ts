@@ -1,4 +1,4 @@
-import { flatProfile, type RateProfile, rateProfiles, withKeyLimit } from '../core/rate.js';
+import { flatProfile, type RateProfile, rateProfiles, withKeyLimit } from '../core/limiter/rate.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 
 /** The rate profile of a configuration: the team's, and within it the key's own limit where it has one. */

@@ -3,9 +3,9 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { contentsOutcomes, landingOf, type Unit } from '../activities/index.js';
 import { contentsEndpoint, operations, readKept } from '../api/index.js';
-import type { StagedJob } from '../core/job.js';
-import type { UnitOutcome } from '../core/journal.js';
-import type { MisreadAnswer, Sink } from '../core/sink.js';
+import type { UnitOutcome } from '../core/purchase/journal.js';
+import type { StagedJob } from '../core/rows/job.js';
+import type { MisreadAnswer, Sink } from '../core/rows/sink.js';
 import { unitLine } from '../store/unit-record.js';
 import type { Reparsed } from './runtime-types.js';
 

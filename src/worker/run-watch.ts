@@ -1,8 +1,8 @@
 import type { Info } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import { jobOfWorkflow } from '../core/job.js';
-import type { WatchedRun } from '../core/schedule.js';
+import { jobOfWorkflow } from '../core/rows/job.js';
+import type { WatchedRun } from '../core/schedules/schedule.js';
 import { endOf } from './schedule-view.js';
 
 /** Each is a request that waits at the server. Of more the start alone is told. */

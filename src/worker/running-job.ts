@@ -1,6 +1,6 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import type { StagedJob } from '../core/job.js';
-import type { Sink } from '../core/sink.js';
+import type { StagedJob } from '../core/rows/job.js';
+import type { Sink } from '../core/rows/sink.js';
 import type { JobHandle } from './runtime-types.js';
 
 /** What is looked at to tell whether a job's running workflow may go on. */

@@ -1,5 +1,11 @@
 import type { Client } from '@temporalio/client';
 import type { WireOptions } from '../api/transport.js';
+import type { LimiterView } from '../core/limiter/limiter.js';
+import type { RateProfile } from '../core/limiter/rate.js';
+import type { SlotsView } from '../core/limiter/slots.js';
+import type { UnknownOutcome } from '../core/purchase/journal.js';
+import type { PriceTable } from '../core/purchase/prices.js';
+import type { Spend } from '../core/purchase/spend.js';
 import type {
   DefaultScheme,
   JobPhase,
@@ -9,22 +15,16 @@ import type {
   Resumption,
   SliceHeartbeat,
   StagedJob,
-} from '../core/job.js';
-import type { WalkEntry, Work } from '../core/job-entries.js';
-import type { UnknownOutcome } from '../core/journal.js';
-import type { Json } from '../core/json.js';
-import type { LimiterView } from '../core/limiter.js';
-import type { OtherLimit } from '../core/presence.js';
-import type { PriceTable } from '../core/prices.js';
-import type { RateProfile } from '../core/rate.js';
-import type { RowOperation } from '../core/row-operation.js';
-import type { WatchedRun } from '../core/schedule.js';
-import type { Secret } from '../core/secret.js';
-import type { SlotsView } from '../core/slots.js';
-import type { Spend } from '../core/spend.js';
+} from '../core/rows/job.js';
+import type { WalkEntry, Work } from '../core/rows/job-entries.js';
+import type { RowOperation } from '../core/rows/row-operation.js';
+import type { WatchedRun } from '../core/schedules/schedule.js';
+import type { Json } from '../core/text/json.js';
+import type { OtherLimit } from '../core/text/presence.js';
+import type { Secret } from '../core/text/secret.js';
 import type { UrlCells } from '../rows/index.js';
 
-export { UsageError } from '../core/exit-codes.js';
+export { UsageError } from '../core/rows/exit-codes.js';
 export type { UrlCells } from '../rows/index.js';
 
 /** A way to workflows that are no jobs of rows. */

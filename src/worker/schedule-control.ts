@@ -5,9 +5,15 @@ import {
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
 import { msNumberToTs } from '@temporalio/common/lib/time.js';
-import { jobOfWorkflow, workflowNames } from '../core/job.js';
-import type { ScheduledJobInput, ScheduledWork } from '../core/schedule.js';
-import { catchUpMs, jitterMs, type ScheduleTiming, timingProblems, timingText } from '../core/schedule-timing.js';
+import { jobOfWorkflow, workflowNames } from '../core/rows/job.js';
+import type { ScheduledJobInput, ScheduledWork } from '../core/schedules/schedule.js';
+import {
+  catchUpMs,
+  jitterMs,
+  type ScheduleTiming,
+  timingProblems,
+  timingText,
+} from '../core/schedules/schedule-timing.js';
 import { workerOn } from './presence.js';
 import { UsageError, type WorkflowAccess } from './runtime-types.js';
 import { inputOf, queuedOf, type ScheduleView, viewOf } from './schedule-view.js';

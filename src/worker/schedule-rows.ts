@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { type EnrichCsvInput, workflowIdOf, workflowNames } from '../core/job.js';
-import type { ScheduledWork } from '../core/schedule.js';
+import { type EnrichCsvInput, workflowIdOf, workflowNames } from '../core/rows/job.js';
+import type { ScheduledWork } from '../core/schedules/schedule.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { type JobPlan, UsageError, type WorkflowAccess } from './runtime-types.js';
 

@@ -1,6 +1,6 @@
 import { type Client, type ScheduleDescription, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
-import { jobOfWorkflow } from '../core/job.js';
-import type { ScheduledJobInput, ScheduledOutcome, ScheduledRun } from '../core/schedule.js';
+import { jobOfWorkflow } from '../core/rows/job.js';
+import type { ScheduledJobInput, ScheduledOutcome, ScheduledRun } from '../core/schedules/schedule.js';
 
 /** A schedule as it is now. Times in Unix ms. */
 export interface ScheduleView {

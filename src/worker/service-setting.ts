@@ -1,6 +1,6 @@
-import { isLoopback } from '../core/loopback.js';
-import { Secret } from '../core/secret.js';
-import { DEFAULT_BASE_URL } from '../core/service.js';
+import { isLoopback } from '../core/text/loopback.js';
+import { Secret } from '../core/text/secret.js';
+import { DEFAULT_BASE_URL } from '../core/text/service.js';
 import type { Found, SettingsReader } from './settings-reader.js';
 
 /** Port 1 of this machine: a command that plans without a sandbox must not meet another service by accident. */

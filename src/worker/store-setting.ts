@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { Secret } from '../core/secret.js';
+import { Secret } from '../core/text/secret.js';
 import { isPostgresUrl, type PostgresAddress, parseAddress, strictest, whyPlain } from '../postgres/index.js';
 import { WAREHOUSE_SCHEMA, warehouseAddress, warehouseIdentity, whyNoDatabase } from '../sinks/index.js';
 import { STORE_SCHEMA } from '../store/postgres/open-store.js';

@@ -1,10 +1,10 @@
-import type { JobEntries } from '../core/job-entries.js';
-import type { Journal } from '../core/journal.js';
-import type { Limiter, LimiterView } from '../core/limiter.js';
-import type { OtherLimit } from '../core/presence.js';
-import type { Slots, SlotsView } from '../core/slots.js';
-import type { Spend } from '../core/spend.js';
-import type { Stages } from '../core/stages.js';
+import type { Limiter, LimiterView } from '../core/limiter/limiter.js';
+import type { Slots, SlotsView } from '../core/limiter/slots.js';
+import type { Journal } from '../core/purchase/journal.js';
+import type { Spend } from '../core/purchase/spend.js';
+import type { JobEntries } from '../core/rows/job-entries.js';
+import type { Stages } from '../core/rows/stages.js';
+import type { OtherLimit } from '../core/text/presence.js';
 import type { LimitReservation } from './limit-owner.js';
 
 /** The truth about purchases, and its sums. */

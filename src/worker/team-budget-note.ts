@@ -1,5 +1,5 @@
-import { dollars } from '../core/money.js';
-import type { PeriodSpend, Spend } from '../core/spend.js';
+import type { PeriodSpend, Spend } from '../core/purchase/spend.js';
+import { dollars } from '../core/text/money.js';
 
 /** What a person should know of the team's budget before a job that may cost so much; null where it is enough. */
 export async function teamBudgetNote(spend: Spend, micros: number): Promise<string | null> {

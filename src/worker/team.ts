@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { OtherLimit } from '../core/presence.js';
-import type { Secret } from '../core/secret.js';
+import type { OtherLimit } from '../core/text/presence.js';
+import type { Secret } from '../core/text/secret.js';
 import type { RuntimeConfig } from './runtime-types.js';
 
 /** Fingerprint of a key, for names of files and rows: says nothing about the key. */

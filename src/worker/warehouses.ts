@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import type { WalkPlaces } from '../activities/deps.js';
 import type { MonitorPlaces } from '../activities/monitor-places.js';
-import type { StagedJob } from '../core/job.js';
-import { Secret } from '../core/secret.js';
-import { type Sink, SinkBusy, SinkUnusable } from '../core/sink.js';
+import type { StagedJob } from '../core/rows/job.js';
+import { type Sink, SinkBusy, SinkUnusable } from '../core/rows/sink.js';
+import { Secret } from '../core/text/secret.js';
 import { PostgresRefused, strictest } from '../postgres/index.js';
 import { createWarehouses, type OpenedWarehouse } from '../sinks/index.js';
 import { FileSecrets } from '../store/file-secrets.js';

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Client, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
-import { jobOfWorkflow, signalNames, workflowNames } from '../core/job.js';
-import type { Claim, Claimed, JobEntry, OwnedWork, Owner, Work } from '../core/job-entries.js';
-import { dollars } from '../core/money.js';
-import { monitorWorkflows } from '../core/monitor-names.js';
-import { pricesAt } from '../core/prices.js';
+import { monitorWorkflows } from '../core/monitors/monitor-names.js';
+import { pricesAt } from '../core/purchase/prices.js';
+import { jobOfWorkflow, signalNames, workflowNames } from '../core/rows/job.js';
+import type { Claim, Claimed, JobEntry, OwnedWork, Owner, Work } from '../core/rows/job-entries.js';
+import { dollars } from '../core/text/money.js';
 import { costOfRest } from './plan.js';
 import { rateProfileOf } from './rate-setting.js';
 import type { RuntimeConfig } from './runtime-types.js';

@@ -1,7 +1,7 @@
-import type { StagedJob } from '../core/job.js';
-import type { JobEntries } from '../core/job-entries.js';
-import { isPostgresUrl } from '../core/postgres-address.js';
-import type { WatchedRun } from '../core/schedule.js';
+import type { StagedJob } from '../core/rows/job.js';
+import type { JobEntries } from '../core/rows/job-entries.js';
+import type { WatchedRun } from '../core/schedules/schedule.js';
+import { isPostgresUrl } from '../core/text/postgres-address.js';
 import { assembleParts, type Parts } from './parts.js';
 import { limitAmongWorkers, placeOf, takePlaces } from './presence.js';
 import { runWatch } from './run-watch.js';

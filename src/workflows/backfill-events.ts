@@ -1,5 +1,5 @@
 import { continueAsNew } from '@temporalio/workflow';
-import { type BackfillEventsInput, stretchProblem, type WalkSummary } from '../core/walk-job.js';
+import { type BackfillEventsInput, stretchProblem, type WalkSummary } from '../core/events/walk-job.js';
 import { pageWalk } from './page-walk.js';
 import type { PageWalkState } from './page-walk-state.js';
 import { publicInput } from './public-input.js';

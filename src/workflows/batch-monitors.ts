@@ -16,8 +16,6 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.js';
-import { backoffMs } from '../core/backoff.js';
-import { jobOfWorkflow, queryNames } from '../core/job.js';
 import {
   APPROVAL_WITHIN_MS,
   afterCall,
@@ -28,10 +26,12 @@ import {
   DEFAULT_BATCH_LIMIT,
   type Decision,
   limitOfCall,
-} from '../core/monitor-batch.js';
-import type { BatchEffect, BatchSummary } from '../core/monitor-effect.js';
-import { filterText } from '../core/monitor-filter.js';
-import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../core/monitor-names.js';
+} from '../core/monitors/monitor-batch.js';
+import type { BatchEffect, BatchSummary } from '../core/monitors/monitor-effect.js';
+import { filterText } from '../core/monitors/monitor-filter.js';
+import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../core/monitors/monitor-names.js';
+import { backoffMs } from '../core/purchase/backoff.js';
+import { jobOfWorkflow, queryNames } from '../core/rows/job.js';
 import { messageOf, toWorkflowFailure } from './failures.js';
 import { given } from './given.js';
 import { bulkPolicy, slicePolicy } from './policies.js';

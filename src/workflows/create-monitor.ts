@@ -1,6 +1,6 @@
 import { ActivityFailure, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.js';
-import type { CreatedMonitorResult, CreateMonitorInput, MadeMonitor } from '../core/monitor-create.js';
+import type { CreatedMonitorResult, CreateMonitorInput, MadeMonitor } from '../core/monitors/monitor-create.js';
 import { failureOf, toWorkflowFailure } from './failures.js';
 import { bulkPolicy, slicePolicy } from './policies.js';
 import { publicInput } from './public-input.js';

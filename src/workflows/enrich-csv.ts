@@ -1,5 +1,5 @@
 import { continueAsNew } from '@temporalio/workflow';
-import type { EnrichCsvInput, JobSummary } from '../core/job.js';
+import type { EnrichCsvInput, JobSummary } from '../core/rows/job.js';
 import { publicInput } from './public-input.js';
 import { type RowJobState, rowJob } from './row-job.js';
 

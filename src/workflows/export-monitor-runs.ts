@@ -7,10 +7,10 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.js';
-import { queryNames } from '../core/job.js';
-import type { ExportMonitorRunsInput, MonitorExport } from '../core/monitor-export.js';
-import { filterProblem } from '../core/monitor-filter.js';
-import { DEFAULT_MONITOR_WAREHOUSE } from '../core/monitor-names.js';
+import type { ExportMonitorRunsInput, MonitorExport } from '../core/monitors/monitor-export.js';
+import { filterProblem } from '../core/monitors/monitor-filter.js';
+import { DEFAULT_MONITOR_WAREHOUSE } from '../core/monitors/monitor-names.js';
+import { queryNames } from '../core/rows/job.js';
 import { toWorkflowFailure } from './failures.js';
 import { given } from './given.js';
 import { bulkPolicy } from './policies.js';

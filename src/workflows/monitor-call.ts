@@ -1,7 +1,7 @@
 import { ActivityFailure, proxyActivities } from '@temporalio/workflow';
 import type { Activities, OperationResult } from '../activities/index.js';
-import type { Json } from '../core/json.js';
-import type { MonitorCall } from '../core/monitor-call.js';
+import type { MonitorCall } from '../core/monitors/monitor-call.js';
+import type { Json } from '../core/text/json.js';
 import { toWorkflowFailure } from './failures.js';
 import { slicePolicy } from './policies.js';
 import { publicInput } from './public-input.js';

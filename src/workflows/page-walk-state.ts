@@ -1,4 +1,3 @@
-import type { Pause } from '../core/pause.js';
 import {
   DEFAULT_EVENT_WAREHOUSE,
   type OpenedWalk,
@@ -9,7 +8,8 @@ import {
   type WalkProgress,
   type WalkSummary,
   type WalkWindowResult,
-} from '../core/walk-job.js';
+} from '../core/events/walk-job.js';
+import type { Pause } from '../core/rows/pause.js';
 import { type Ranges, toRanges } from './slice-set.js';
 
 /** Everything of a walk that outlives a continue-as-new. */

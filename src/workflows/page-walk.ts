@@ -12,9 +12,9 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { createWalkActivities } from '../activities/walk.js';
-import { type JobPhase, queryNames, signalNames } from '../core/job.js';
-import { type Pause, pauseOf } from '../core/pause.js';
-import type { WalkCounts, WalkInput, WalkProgress, WalkSummary, WalkWindowResult } from '../core/walk-job.js';
+import type { WalkCounts, WalkInput, WalkProgress, WalkSummary, WalkWindowResult } from '../core/events/walk-job.js';
+import { type JobPhase, queryNames, signalNames } from '../core/rows/job.js';
+import { type Pause, pauseOf } from '../core/rows/pause.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
 import { figuresOf, nextRun, openedState, type PageWalkState, stoppedBefore, withResult } from './page-walk-state.js';
 import { bulkPolicy, slicePolicy } from './policies.js';

@@ -9,11 +9,11 @@ import {
   sleep,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.js';
-import { hash } from '../core/hash.js';
-import { signalNames, startedByUs } from '../core/job.js';
-import { canonicalJson } from '../core/json.js';
-import { isPostgresUrl, parseAddress } from '../core/postgres-address.js';
-import { type QuietInput, type QuietOutcome, quietProblem } from '../core/quiet-input.js';
+import { type QuietInput, type QuietOutcome, quietProblem } from '../core/monitors/quiet-input.js';
+import { signalNames, startedByUs } from '../core/rows/job.js';
+import { hash } from '../core/text/hash.js';
+import { canonicalJson } from '../core/text/json.js';
+import { isPostgresUrl, parseAddress } from '../core/text/postgres-address.js';
 import { toWorkflowFailure } from './failures.js';
 import { bulkPolicy } from './policies.js';
 import { publicInput } from './public-input.js';

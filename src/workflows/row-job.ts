@@ -20,9 +20,9 @@ import {
   queryNames,
   type Resumption,
   signalNames,
-} from '../core/job.js';
-import { type Failure, type Pause, pauseOf } from '../core/pause.js';
-import { canBeEnded, isSlow } from '../core/row-operation.js';
+} from '../core/rows/job.js';
+import { type Failure, type Pause, pauseOf } from '../core/rows/pause.js';
+import { canBeEnded, isSlow } from '../core/rows/row-operation.js';
 import { detailsText } from './details-text.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
 import { bulkPolicy, slicePolicy } from './policies.js';

@@ -1,6 +1,6 @@
 import { CancellationScope, isCancellation, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.js';
-import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../core/agent-run.js';
+import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../core/runs/agent-run.js';
 import { failureOf } from './failures.js';
 import { slicePolicy } from './policies.js';
 import { publicInput } from './public-input.js';

@@ -1,7 +1,7 @@
 import { proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.js';
-import type { ResearchResult, RunResearchOptions } from '../core/agent-run.js';
-import type { Json } from '../core/json.js';
+import type { ResearchResult, RunResearchOptions } from '../core/runs/agent-run.js';
+import type { Json } from '../core/text/json.js';
 import { slicePolicy } from './policies.js';
 import { publicInput } from './public-input.js';
 import { asWorkflowFailure, RunView, runToEnd } from './run-to-end.js';

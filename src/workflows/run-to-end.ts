@@ -1,6 +1,6 @@
 import { ActivityFailure, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
-import type { RunLook, RunProgress, RunStepResult } from '../core/agent-run.js';
-import { queryNames } from '../core/job.js';
+import { queryNames } from '../core/rows/job.js';
+import type { RunLook, RunProgress, RunStepResult } from '../core/runs/agent-run.js';
 import { toWorkflowFailure } from './failures.js';
 
 const progressQuery = defineQuery<RunProgress>(queryNames.progress);

@@ -6,9 +6,9 @@ import {
   executeChild,
   setCurrentDetails,
 } from '@temporalio/workflow';
-import { startedByUs } from '../core/job.js';
-import { pauseOf } from '../core/pause.js';
-import type { ScheduledJobInput, ScheduledOutcome } from '../core/schedule.js';
+import { startedByUs } from '../core/rows/job.js';
+import { pauseOf } from '../core/rows/pause.js';
+import type { ScheduledJobInput, ScheduledOutcome } from '../core/schedules/schedule.js';
 import { failureOf, messageOf } from './failures.js';
 import { publicInput } from './public-input.js';
 

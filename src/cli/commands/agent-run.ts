@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../../core/agent-run.js';
-import { jobOfWorkflow } from '../../core/job.js';
-import { dollars } from '../../core/money.js';
-import { estimateAgentRun, pricesAt } from '../../core/prices.js';
+import { estimateAgentRun, pricesAt } from '../../core/purchase/prices.js';
+import { jobOfWorkflow } from '../../core/rows/job.js';
+import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../../core/runs/agent-run.js';
+import { dollars } from '../../core/text/money.js';
 import { type AgentRunHandle, agentRunId, startAgentRun, withAgentCalls } from '../../worker/agent-control.js';
 import { JobFailed, type RuntimeConfig } from '../../worker/runtime-types.js';
 import { type AgentRunFlags, toAgentRequest } from '../agent-request.js';

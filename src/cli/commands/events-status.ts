@@ -1,5 +1,5 @@
-import type { WalkEntry } from '../../core/job-entries.js';
-import { SinkBusy } from '../../core/sink.js';
+import type { WalkEntry } from '../../core/rows/job-entries.js';
+import { SinkBusy } from '../../core/rows/sink.js';
 import { eventPlace, isMissingFile } from '../../worker/event-control.js';
 import { type EventStatus, readEventStatus } from '../../worker/event-status.js';
 import type { Runtime, RuntimeConfig } from '../../worker/runtime-types.js';

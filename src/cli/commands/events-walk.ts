@@ -1,4 +1,4 @@
-import type { WalkInput } from '../../core/walk-job.js';
+import type { WalkInput } from '../../core/events/walk-job.js';
 import type { ConfigFlags } from '../../worker/config.js';
 import { EventControl, type EventPlace } from '../../worker/event-control.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/runtime-types.js';

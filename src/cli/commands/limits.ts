@@ -1,5 +1,5 @@
-import { parseDollars } from '../../core/money.js';
-import type { SpendCaps } from '../../core/spend.js';
+import type { SpendCaps } from '../../core/purchase/spend.js';
+import { parseDollars } from '../../core/text/money.js';
 import type { ConfigFlags } from '../../worker/config.js';
 import { UsageError } from '../../worker/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { jobOfWorkflow } from '../../core/job.js';
 import {
   type BatchMonitorsInput,
   type BatchProgress,
   batchProblem,
   MAX_BATCH_LIMIT,
   type MonitorAction,
-} from '../../core/monitor-batch.js';
-import type { BatchSummary } from '../../core/monitor-effect.js';
+} from '../../core/monitors/monitor-batch.js';
+import type { BatchSummary } from '../../core/monitors/monitor-effect.js';
+import { jobOfWorkflow } from '../../core/rows/job.js';
 import type { BatchHandle } from '../../worker/monitor-control.js';
 import { UsageError } from '../../worker/runtime-types.js';
 import { askYesNo } from '../ask.js';

@@ -1,4 +1,4 @@
-import type { MonitorExport } from '../../core/monitor-export.js';
+import type { MonitorExport } from '../../core/monitors/monitor-export.js';
 import type { MonitorControl } from '../../worker/monitor-control.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { keepSchedule } from '../keep-schedule.js';

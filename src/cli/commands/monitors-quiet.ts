@@ -1,6 +1,6 @@
-import { filterText, takesSome } from '../../core/monitor-filter.js';
-import type { QuietHours } from '../../core/quiet-hours.js';
-import type { QuietOutcome } from '../../core/quiet-input.js';
+import { filterText, takesSome } from '../../core/monitors/monitor-filter.js';
+import type { QuietHours } from '../../core/monitors/quiet-hours.js';
+import type { QuietOutcome } from '../../core/monitors/quiet-input.js';
 import type { QuietListing } from '../../worker/quiet-control.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { type FilterFlags, toFilter } from '../monitor-flags.js';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
-import type { Json } from '../../core/json.js';
-import type { CreatedMonitorResult } from '../../core/monitor-create.js';
-import { next, type PageEnvelope, startWalk } from '../../core/walk.js';
+import { next, type PageEnvelope, startWalk } from '../../core/events/walk.js';
+import type { CreatedMonitorResult } from '../../core/monitors/monitor-create.js';
+import type { Json } from '../../core/text/json.js';
 import type { MonitorControl } from '../../worker/monitor-control.js';
 import { UsageError } from '../../worker/runtime-types.js';
 import { askYesNo } from '../ask.js';

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import { exitCodeOfPause } from '../../core/exit-codes.js';
-import type { JobSummary } from '../../core/job.js';
-import { toMicros } from '../../core/money.js';
-import { canBeEnded } from '../../core/row-operation.js';
+import { exitCodeOfPause } from '../../core/rows/exit-codes.js';
+import type { JobSummary } from '../../core/rows/job.js';
+import { canBeEnded } from '../../core/rows/row-operation.js';
+import { toMicros } from '../../core/text/money.js';
 import type { BadRow, EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../../worker/runtime-types.js';
 import { agreed, type Purchase } from '../ask.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';

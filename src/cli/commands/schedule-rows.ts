@@ -1,4 +1,4 @@
-import { toMicros } from '../../core/money.js';
+import { toMicros } from '../../core/text/money.js';
 import type { EnrichRequest, JobPlan, RuntimeConfig } from '../../worker/runtime-types.js';
 import { rowsWork } from '../../worker/schedule-rows.js';
 import { agreed, type Purchase } from '../ask.js';

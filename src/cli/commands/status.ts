@@ -1,5 +1,5 @@
-import { isUnderWay } from '../../core/job.js';
-import { SinkBusy } from '../../core/sink.js';
+import { isUnderWay } from '../../core/rows/job.js';
+import { SinkBusy } from '../../core/rows/sink.js';
 import { findWalk } from '../../worker/find-walk.js';
 import type { JobStatus } from '../../worker/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';

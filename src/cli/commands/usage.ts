@@ -1,4 +1,4 @@
-import type { UsageGroup } from '../../core/spend.js';
+import type { UsageGroup } from '../../core/purchase/spend.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { parseDay, parseLastDay } from '../day-option.js';
 import { usageData, usageText } from '../render/usage.js';

@@ -1,5 +1,5 @@
-import type { AgentRunResult, RunLook } from '../../core/agent-run.js';
-import type { Json } from '../../core/json.js';
+import type { AgentRunResult, RunLook } from '../../core/runs/agent-run.js';
+import type { Json } from '../../core/text/json.js';
 import { duration } from './amounts.js';
 import { columns } from './columns.js';
 import { printable, printableLines } from './printable.js';

@@ -1,4 +1,4 @@
-export { dollars } from '../../core/money.js';
+export { dollars } from '../../core/text/money.js';
 
 const grouped = new Intl.NumberFormat('en-US');
 

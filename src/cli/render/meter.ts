@@ -1,5 +1,5 @@
-import type { JobPhase, JobProgress, PauseReason, SliceHeartbeat } from '../../core/job.js';
-import type { LimiterView } from '../../core/limiter.js';
+import type { LimiterView } from '../../core/limiter/limiter.js';
+import type { JobPhase, JobProgress, PauseReason, SliceHeartbeat } from '../../core/rows/job.js';
 
 /** What a look at a running job shows. Amounts in micro-dollars, times in Unix milliseconds. */
 export interface Sample {

@@ -1,6 +1,6 @@
-import type { BatchPlan, BatchProgress, MonitorState } from '../../core/monitor-batch.js';
-import type { BatchSummary } from '../../core/monitor-effect.js';
-import { filterText } from '../../core/monitor-filter.js';
+import type { BatchPlan, BatchProgress, MonitorState } from '../../core/monitors/monitor-batch.js';
+import type { BatchSummary } from '../../core/monitors/monitor-effect.js';
+import { filterText } from '../../core/monitors/monitor-filter.js';
 import { count, some } from './amounts.js';
 import { columns } from './columns.js';
 import { printable } from './printable.js';

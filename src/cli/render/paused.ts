@@ -1,4 +1,4 @@
-import type { JobProgress } from '../../core/job.js';
+import type { JobProgress } from '../../core/rows/job.js';
 import { resumeCommand } from '../resume-command.js';
 import { printable } from './printable.js';
 

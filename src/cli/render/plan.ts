@@ -1,5 +1,5 @@
-import { toMicros } from '../../core/money.js';
-import { isSlow } from '../../core/row-operation.js';
+import { isSlow } from '../../core/rows/row-operation.js';
+import { toMicros } from '../../core/text/money.js';
 import type { JobPlan, RestPlan, RuntimeConfig, UrlCells } from '../../worker/runtime-types.js';
 import { count, dollars, duration, some } from './amounts.js';
 import { badRowLines } from './bad-rows.js';

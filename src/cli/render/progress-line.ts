@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { PauseReason } from '../../core/job.js';
+import type { PauseReason } from '../../core/rows/job.js';
 import type { Terminal } from '../terminal.js';
 import { count, dollars, duration } from './amounts.js';
 import type { Reading } from './meter.js';

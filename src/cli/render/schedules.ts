@@ -1,4 +1,4 @@
-import type { ScheduledRun } from '../../core/schedule.js';
+import type { ScheduledRun } from '../../core/schedules/schedule.js';
 import type { ScheduleView } from '../../worker/schedule-view.js';
 import { count, dollars } from './amounts.js';
 import { columns } from './columns.js';

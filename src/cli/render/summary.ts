@@ -1,5 +1,5 @@
-import type { JobSummary } from '../../core/job.js';
-import type { UnknownOutcome } from '../../core/journal.js';
+import type { UnknownOutcome } from '../../core/purchase/journal.js';
+import type { JobSummary } from '../../core/rows/job.js';
 import type { BadRow, JobPlan } from '../../worker/runtime-types.js';
 import type { SandboxBill } from '../embedded-sandbox.js';
 import { count, dollars, duration, some } from './amounts.js';

@@ -1,4 +1,4 @@
-import type { UsageGroup, UsageLine } from '../../core/spend.js';
+import type { UsageGroup, UsageLine } from '../../core/purchase/spend.js';
 import { count, dollars } from './amounts.js';
 import { columns } from './columns.js';
 import { printable } from './printable.js';

@@ -1,4 +1,4 @@
-import type { WalkHeartbeat, WalkProgress } from '../../core/walk-job.js';
+import type { WalkHeartbeat, WalkProgress } from '../../core/events/walk-job.js';
 import { count, duration, some } from './amounts.js';
 import { Speed } from './meter.js';
 import { type ProgressLine, speedText, waitText } from './progress-line.js';

@@ -1,4 +1,4 @@
-import { toDollars } from '../../core/money.js';
+import { toDollars } from '../../core/text/money.js';
 import { fraction, hashText, mix } from '../hash.js';
 import { prices as listed } from '../prices.js';
 import { doneShare, type Run, stopReasonOf } from './run.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isLoopback } from '../../core/loopback.js';
+import { isLoopback } from '../../core/text/loopback.js';
 import { contentsOptionsSchema } from '../contents-options.js';
 import { outputSchemaSchema } from '../synthesis.js';
 

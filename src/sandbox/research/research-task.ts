@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { toDollars } from '../../core/money.js';
+import { toDollars } from '../../core/text/money.js';
 import { hashText, mix } from '../hash.js';
 import { pageOf } from '../page.js';
 import type { PageSettings } from '../result.js';

@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../core/json.js';
+import { canonicalJson } from '../../core/text/json.js';
 import type { Run } from '../agents/run.js';
 import { checkRunInput } from '../agents/run-input.js';
 import { runRecord } from '../agents/run-record.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { canonicalJson } from '../../core/json.js';
-import { toDollars } from '../../core/money.js';
-import { estimateAnswer } from '../../core/prices.js';
+import { estimateAnswer } from '../../core/purchase/prices.js';
+import { canonicalJson } from '../../core/text/json.js';
+import { toDollars } from '../../core/text/money.js';
 import { checkInput } from '../check-input.js';
 import { hashText, mix } from '../hash.js';
 import { prices } from '../prices.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { canonicalJson } from '../../core/json.js';
+import { canonicalJson } from '../../core/text/json.js';
 import { checkInput } from '../check-input.js';
 import { hostOf } from '../page.js';
 import { contentsPrice, costDollars, searchPrice } from '../prices.js';

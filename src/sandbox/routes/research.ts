@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { canonicalJson } from '../../core/json.js';
+import { canonicalJson } from '../../core/text/json.js';
 import { checkInput, checkQuery } from '../check-input.js';
 import { pageOfList } from '../page-of-list.js';
 import { Refusal } from '../refusal.js';

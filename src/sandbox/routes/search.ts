@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { canonicalJson } from '../../core/json.js';
+import { canonicalJson } from '../../core/text/json.js';
 import { checkInput } from '../check-input.js';
 import { contextLimit, wantedOf } from '../contents-options.js';
 import { hashText } from '../hash.js';

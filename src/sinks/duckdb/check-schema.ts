@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { SinkUnusable } from '../../core/sink.js';
+import { SinkUnusable } from '../../core/rows/sink.js';
 
 /** The columns that the statements here rely on, by table. */
 const expected: Readonly<Record<string, string>> = {

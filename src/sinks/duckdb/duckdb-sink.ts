@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Freshness } from '../../core/journal.js';
-import { type Sink, SinkBusy } from '../../core/sink.js';
+import type { Freshness } from '../../core/purchase/journal.js';
+import { type Sink, SinkBusy } from '../../core/rows/sink.js';
 import { createExports } from '../export/create-exports.js';
 import { type AnswerRow, answersSql, knownSql, toKnownAnswer } from '../known-answers.js';
 import { checkGeneration, slicesLackingRows } from '../ledger.js';

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { Json } from '../../core/json.js';
+import type { Json } from '../../core/text/json.js';
 import type { JobRows } from '../export/job-rows.js';
 import { jobColumns, type StoredRequest, storedShape } from '../results/job-columns.js';
 import { unknownJob } from '../warehouse-summary.js';

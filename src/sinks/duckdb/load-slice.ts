@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { Freshness } from '../../core/journal.js';
-import { leftOut } from '../../core/row-operation.js';
-import type { LoadBatch } from '../../core/sink.js';
+import type { Freshness } from '../../core/purchase/journal.js';
+import { leftOut } from '../../core/rows/row-operation.js';
+import type { LoadBatch } from '../../core/rows/sink.js';
 import { checkGeneration } from '../ledger.js';
 import { withMendedFiles } from './mended-files.js';
 import { makePending } from './pending.js';

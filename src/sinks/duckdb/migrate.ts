@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { MIGRATIONS_TABLE, migrationsComments } from '../../core/migrations-table.js';
-import { SinkUnusable } from '../../core/sink.js';
+import { SinkUnusable } from '../../core/rows/sink.js';
+import { MIGRATIONS_TABLE, migrationsComments } from '../../core/text/migrations-table.js';
 import { inTransaction } from './in-transaction.js';
 import { relationNames } from './job-view.js';
 import { type Migration, migrations } from './migrations/index.js';

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { MisreadAnswer } from '../../core/sink.js';
+import type { MisreadAnswer } from '../../core/rows/sink.js';
 import { reason, textFact } from './load-slice.js';
 import { largest, plainPaths, unitRecords } from './read-files.js';
 

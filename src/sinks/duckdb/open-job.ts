@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { Freshness } from '../../core/journal.js';
-import type { JobRecord } from '../../core/sink.js';
+import type { Freshness } from '../../core/purchase/journal.js';
+import type { JobRecord } from '../../core/rows/sink.js';
 import { checkGeneration, slicesLackingRows } from '../ledger.js';
 import { jobColumns, storedRequest } from '../results/job-columns.js';
 import { chooseViewName, makeView } from './job-view.js';

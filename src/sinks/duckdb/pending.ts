@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { Freshness } from '../../core/journal.js';
+import type { Freshness } from '../../core/purchase/journal.js';
 import { MAX_OBJECT, plainPaths, stagedKeys, stagedRows, unpackedSize, upTo } from './read-files.js';
 import { stale, useFreshness } from './stale.js';
 

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { JobRecord } from '../../core/sink.js';
+import type { JobRecord } from '../../core/rows/sink.js';
 import { plainPaths, stagedKeys, stagedRows } from './read-files.js';
 import { stale } from './stale.js';
 

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { RunRecord } from '../../core/sink.js';
+import type { RunRecord } from '../../core/rows/sink.js';
 
 /** `Sink.recordRun`. */
 export async function recordRun(connection: DuckDBConnection, run: RunRecord): Promise<void> {

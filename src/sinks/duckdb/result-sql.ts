@@ -1,4 +1,4 @@
-import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/row-operation.js';
+import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import type { Path, ResultColumn, ValueType } from '../results/result-column.js';
 import { literal } from './quote.js';
 

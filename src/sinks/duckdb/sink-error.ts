@@ -1,4 +1,4 @@
-import { SinkBusy, SinkUnusable, TooMuchAtOnce } from '../../core/sink.js';
+import { SinkBusy, SinkUnusable, TooMuchAtOnce } from '../../core/rows/sink.js';
 
 const cases: readonly {
   readonly when: RegExp;

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { Freshness } from '../../core/journal.js';
+import type { Freshness } from '../../core/purchase/journal.js';
 
 /**
  * Puts the policy where SQL can read it: a temporary table `freshness` of one line, for {@link stale}.

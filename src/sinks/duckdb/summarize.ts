@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { WarehouseSummary } from '../../core/sink.js';
+import type { WarehouseSummary } from '../../core/rows/sink.js';
 import { summaryOf, unknownJob } from '../warehouse-summary.js';
 
 /** `Sink.summary`. */

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { UnknownOutcome } from '../../core/journal.js';
+import type { UnknownOutcome } from '../../core/purchase/journal.js';
 
 /** `Sink.recordUnknown`. An outcome is the same when book, operation, moment and keys are. */
 export async function recordUnknown(

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { SinkUnusable } from '../../core/sink.js';
+import { SinkUnusable } from '../../core/rows/sink.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { realPath } from '../../files/same-file.js';
 import { checkSchema } from './check-schema.js';

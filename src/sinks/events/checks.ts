@@ -1,4 +1,4 @@
-import type { Differences, StreamKey, Verification, WindowPages } from '../../core/event-warehouse.js';
+import type { Differences, StreamKey, Verification, WindowPages } from '../../core/events/event-warehouse.js';
 import type { EventDialect, EventTransaction, SqlValue } from './event-sql.js';
 
 /** A summary goes through Temporal's history: of more days than these the table tells. */

@@ -1,4 +1,4 @@
-import type { WindowPages } from '../../core/event-warehouse.js';
+import type { WindowPages } from '../../core/events/event-warehouse.js';
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { EventWarehouse, EventWindow, LoadedPages, TypeCount } from '../../core/event-warehouse.js';
+import type { EventWarehouse, EventWindow, LoadedPages, TypeCount } from '../../core/events/event-warehouse.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import { sumUpChecks } from './checks.js';
 import type { EventDatabase } from './event-database.js';

@@ -1,4 +1,4 @@
-import { TooMuchAtOnce } from '../../core/sink.js';
+import { TooMuchAtOnce } from '../../core/rows/sink.js';
 
 /** State of events that hold a megabyte each is made of few of them at a time. */
 const MOST_PARTS = 64;

@@ -1,6 +1,6 @@
-import { type LoadedPages, MisshapenPage, sizeOfPages, type WindowPages } from '../../core/event-warehouse.js';
-import { SinkBusy, SinkUnusable, TooMuchAtOnce } from '../../core/sink.js';
-import { verifies } from '../../core/walk-job.js';
+import { type LoadedPages, MisshapenPage, sizeOfPages, type WindowPages } from '../../core/events/event-warehouse.js';
+import { verifies } from '../../core/events/walk-job.js';
+import { SinkBusy, SinkUnusable, TooMuchAtOnce } from '../../core/rows/sink.js';
 import type { EventDatabase, Purpose } from './event-database.js';
 import type { EventDialect, EventTransaction } from './event-sql.js';
 import { foldReplaced } from './fold-state.js';

@@ -1,6 +1,6 @@
-import { type LoadedPages, MisshapenPage, type WindowPages } from '../../core/event-warehouse.js';
+import { type LoadedPages, MisshapenPage, type WindowPages } from '../../core/events/event-warehouse.js';
 import { payloads } from '../../core/events/payloads.js';
-import { verifies } from '../../core/walk-job.js';
+import { verifies } from '../../core/events/walk-job.js';
 import { noteChecks } from './checks.js';
 import { chooseNew } from './choose-new.js';
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';

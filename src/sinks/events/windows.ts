@@ -5,10 +5,10 @@ import type {
   StreamRun,
   StreamState,
   WindowPages,
-} from '../../core/event-warehouse.js';
-import type { WalkState } from '../../core/walk.js';
-import { startWalk } from '../../core/walk.js';
-import type { Span } from '../../core/walk-window.js';
+} from '../../core/events/event-warehouse.js';
+import type { WalkState } from '../../core/events/walk.js';
+import { startWalk } from '../../core/events/walk.js';
+import type { Span } from '../../core/events/walk-window.js';
 import type { EventDialect, EventTransaction } from './event-sql.js';
 import type { PartResult } from './load-pages.js';
 

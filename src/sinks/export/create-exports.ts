@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type Sink, SinkBusy, SinkUnusable } from '../../core/sink.js';
+import { type Sink, SinkBusy, SinkUnusable } from '../../core/rows/sink.js';
 import { withDraftFolder } from '../../files/draft-folder.js';
 import { LockBusy } from '../../files/process-lock.js';
 import { sinkError } from '../duckdb/sink-error.js';

@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { mkdir, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SinkUnusable } from '../../core/sink.js';
+import { SinkUnusable } from '../../core/rows/sink.js';
 import { moveDurably, swapFolders } from '../../files/write-durably.js';
 import { literal } from '../duckdb/quote.js';
 import { memoryFor, ROWS_AT_ONCE, type RowReader } from './job-rows.js';

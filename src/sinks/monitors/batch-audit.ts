@@ -1,7 +1,7 @@
-import type { MonitorState } from '../../core/monitor-batch.js';
-import type { PlannedMonitor } from '../../core/monitor-effect.js';
-import { filterJson } from '../../core/monitor-filter.js';
-import type { BatchAudit } from '../../core/monitor-warehouse.js';
+import type { MonitorState } from '../../core/monitors/monitor-batch.js';
+import type { PlannedMonitor } from '../../core/monitors/monitor-effect.js';
+import { filterJson } from '../../core/monitors/monitor-filter.js';
+import type { BatchAudit } from '../../core/monitors/monitor-warehouse.js';
 import { insert, type MonitorDialect, type MonitorTransaction, type SqlValue } from './monitor-sql.js';
 import { actions, batches } from './monitor-tables.js';
 

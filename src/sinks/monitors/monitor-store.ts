@@ -1,4 +1,4 @@
-import type { MonitorWarehouse } from '../../core/monitor-warehouse.js';
+import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
 import { createBatchAudit, type Transact } from './batch-audit.js';
 import type { MonitorDialect } from './monitor-sql.js';
 import { createQuietMemory } from './quiet-memory.js';

@@ -1,5 +1,5 @@
-import type { QuietMemory } from '../../core/monitor-warehouse.js';
-import type { HeldMonitor, QuietMark, QuietMonitor } from '../../core/quiet-plan.js';
+import type { QuietMemory } from '../../core/monitors/monitor-warehouse.js';
+import type { HeldMonitor, QuietMark, QuietMonitor } from '../../core/monitors/quiet-plan.js';
 import type { Transact } from './batch-audit.js';
 import { insert, type MonitorDialect } from './monitor-sql.js';
 import { quietMarks, quietMonitors, quietReports } from './monitor-tables.js';

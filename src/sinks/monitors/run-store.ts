@@ -1,5 +1,5 @@
-import type { KnownRun, MonitorRuns, RawRecord } from '../../core/monitor-warehouse.js';
-import { rawJson } from '../../core/monitor-warehouse.js';
+import type { KnownRun, MonitorRuns, RawRecord } from '../../core/monitors/monitor-warehouse.js';
+import { rawJson } from '../../core/monitors/monitor-warehouse.js';
 import type { Transact } from './batch-audit.js';
 import { insert, type MonitorDialect, type MonitorTransaction, type SqlValue, toMillis } from './monitor-sql.js';
 import { monitors, results, runs } from './monitor-tables.js';

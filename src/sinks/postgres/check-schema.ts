@@ -1,4 +1,4 @@
-import { SinkUnusable } from '../../core/sink.js';
+import { SinkUnusable } from '../../core/rows/sink.js';
 import type { Postgres } from '../../postgres/index.js';
 
 /** The columns that the statements here rely on, by table. */

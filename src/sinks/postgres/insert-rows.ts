@@ -1,5 +1,5 @@
-import { leftOut } from '../../core/row-operation.js';
-import type { LoadBatch } from '../../core/sink.js';
+import { leftOut } from '../../core/rows/row-operation.js';
+import type { LoadBatch } from '../../core/rows/sink.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import { occupied, stagedRows } from './pending.js';
 import { partsOf } from './result-sql.js';

@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Json } from '../../core/json.js';
+import type { Json } from '../../core/text/json.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import { literal, plainPath } from '../duckdb/quote.js';
 import type { JobRows } from '../export/job-rows.js';

@@ -1,5 +1,5 @@
-import type { Freshness } from '../../core/journal.js';
-import type { LoadBatch } from '../../core/sink.js';
+import type { Freshness } from '../../core/purchase/journal.js';
+import type { LoadBatch } from '../../core/rows/sink.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import { checkGeneration } from '../ledger.js';
 import { copyLines, makeLineTables } from './copy-lines.js';

@@ -1,4 +1,4 @@
-import type { MisreadAnswer } from '../../core/sink.js';
+import type { MisreadAnswer } from '../../core/rows/sink.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import { copyLines, makeLineTables } from './copy-lines.js';
 import { reason, textFact } from './insert-rows.js';

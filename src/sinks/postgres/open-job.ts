@@ -1,6 +1,6 @@
-import type { Freshness } from '../../core/journal.js';
-import type { Json } from '../../core/json.js';
-import type { JobRecord } from '../../core/sink.js';
+import type { Freshness } from '../../core/purchase/journal.js';
+import type { JobRecord } from '../../core/rows/sink.js';
+import type { Json } from '../../core/text/json.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import { checkGeneration, slicesLackingRows } from '../ledger.js';
 import { mendForPostgres } from '../mend-escapes.js';

@@ -1,4 +1,4 @@
-import type { Freshness } from '../../core/journal.js';
+import type { Freshness } from '../../core/purchase/journal.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import { copyLines, makeLineTables } from './copy-lines.js';
 import { stale, useFreshness } from './stale.js';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { Freshness } from '../../core/journal.js';
-import type { Sink } from '../../core/sink.js';
+import type { Freshness } from '../../core/purchase/journal.js';
+import type { Sink } from '../../core/rows/sink.js';
 import { createExports } from '../export/create-exports.js';
 import { type AnswerRow, answersSql, knownSql, toKnownAnswer } from '../known-answers.js';
 import { checkGeneration, slicesLackingRows } from '../ledger.js';

@@ -1,4 +1,4 @@
-import type { JobRecord } from '../../core/sink.js';
+import type { JobRecord } from '../../core/rows/sink.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import { copyLines, makeLineTables } from './copy-lines.js';
 import { stagedRows } from './pending.js';

@@ -1,4 +1,4 @@
-import type { RunRecord } from '../../core/sink.js';
+import type { RunRecord } from '../../core/rows/sink.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import { mendForPostgres } from '../mend-escapes.js';
 

@@ -1,4 +1,4 @@
-import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/row-operation.js';
+import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import type { Path, ResultColumn, ValueType } from '../results/result-column.js';
 
 /** SQL for result columns: the source of the rows, and an expression for each column. */

@@ -1,4 +1,4 @@
-import { SinkBusy, SinkUnusable } from '../../core/sink.js';
+import { SinkBusy, SinkUnusable } from '../../core/rows/sink.js';
 import { PostgresAway, PostgresRefused } from '../../postgres/index.js';
 
 const changed = (where: string) => `The tables in ${where} are not as searchflow made them`;

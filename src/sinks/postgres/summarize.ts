@@ -1,4 +1,4 @@
-import type { WarehouseSummary } from '../../core/sink.js';
+import type { WarehouseSummary } from '../../core/rows/sink.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import { summaryOf, unknownJob } from '../warehouse-summary.js';
 

@@ -1,4 +1,4 @@
-import type { UnknownOutcome } from '../../core/journal.js';
+import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { PgTransaction } from '../../postgres/index.js';
 import { mendForPostgres } from '../mend-escapes.js';
 

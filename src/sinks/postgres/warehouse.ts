@@ -1,4 +1,4 @@
-import { SinkUnusable } from '../../core/sink.js';
+import { SinkUnusable } from '../../core/rows/sink.js';
 import {
   identifier,
   migrate,

@@ -1,4 +1,4 @@
-import type { Json } from '../../core/json.js';
+import type { Json } from '../../core/text/json.js';
 import type { Path, ResultColumn, ValueType } from './result-column.js';
 
 type Fields = { readonly [name: string]: Json };

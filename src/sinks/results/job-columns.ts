@@ -1,6 +1,6 @@
-import type { Json } from '../../core/json.js';
-import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/row-operation.js';
-import type { RowRequest } from '../../core/sink.js';
+import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
+import type { RowRequest } from '../../core/rows/sink.js';
+import type { Json } from '../../core/text/json.js';
 import { flattenSchema } from './flatten-schema.js';
 import { type ResultColumn, read, stored } from './result-column.js';
 

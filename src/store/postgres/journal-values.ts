@@ -5,8 +5,8 @@ import {
   type Landed,
   type UnitOutcome,
   type UnitStatus,
-} from '../../core/journal.js';
-import type { Json } from '../../core/json.js';
+} from '../../core/purchase/journal.js';
+import type { Json } from '../../core/text/json.js';
 import { unitLine } from '../unit-record.js';
 
 /** A landed unit as the journal's functions answer. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BucketView, type Draw, type Grant, idleView } from '../../core/limiter.js';
-import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../../core/rate.js';
+import { type BucketView, type Draw, type Grant, idleView } from '../../core/limiter/limiter.js';
+import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../../core/limiter/rate.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../postgres/index.js';
 import type { Block, Meter, Place, Wanted } from '../meter.js';
 import { LimiterClock } from './limiter-clock.js';

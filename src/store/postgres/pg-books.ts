@@ -1,4 +1,4 @@
-import type { BookTotals, UnknownOutcome } from '../../core/journal.js';
+import type { BookTotals, UnknownOutcome } from '../../core/purchase/journal.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
 import { jobOf } from '../spend-sums.js';
 import { hex } from './journal-values.js';

@@ -1,4 +1,4 @@
-import type { Allowed, Claim, Claimed, JobEntries, JobEntry, Owner, WalkEntry } from '../../core/job-entries.js';
+import type { Allowed, Claim, Claimed, JobEntries, JobEntry, Owner, WalkEntry } from '../../core/rows/job-entries.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
 import { KeptEntries } from '../kept-entries.js';
 import { OwnerLocks } from '../owner-locks.js';

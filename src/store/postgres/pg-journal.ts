@@ -11,9 +11,9 @@ import {
   type LandedAnswer,
   type UnitOutcome,
   type UnitRecord,
-} from '../../core/journal.js';
-import type { Json } from '../../core/json.js';
-import { OverBudget, type Spend, type SpendCaps, type UsageGroup } from '../../core/spend.js';
+} from '../../core/purchase/journal.js';
+import { OverBudget, type Spend, type SpendCaps, type UsageGroup } from '../../core/purchase/spend.js';
+import type { Json } from '../../core/text/json.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
 import { jobOf } from '../spend-sums.js';
 import {

@@ -1,4 +1,4 @@
-import type { PeriodSpend, Spend, SpendCaps, UsageGroup, UsageLine } from '../../core/spend.js';
+import type { PeriodSpend, Spend, SpendCaps, UsageGroup, UsageLine } from '../../core/purchase/spend.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
 import { startOfDay } from '../spend-sums.js';
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isJobId } from '../../core/job.js';
-import type { StagedRows, Stages } from '../../core/stages.js';
+import { isJobId } from '../../core/rows/job.js';
+import type { StagedRows, Stages } from '../../core/rows/stages.js';
 import { writeDurably } from '../../files/write-durably.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { WorkerHolder } from '../../core/presence.js';
+import type { WorkerHolder } from '../../core/text/presence.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../postgres/index.js';
 
 /** A process that was not heard of for so long is dead, by the database's clock; what the database slept through doesn't count. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Slots, SlotsView } from '../../core/slots.js';
+import type { Slots, SlotsView } from '../../core/limiter/slots.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../postgres/index.js';
 
 export interface PgSlotsOptions {

@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
-import { BodiesGone } from '../../core/journal.js';
+import { BodiesGone } from '../../core/purchase/journal.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
 
 /** Bodies that are in memory at once: so many bytes, or a single one. */

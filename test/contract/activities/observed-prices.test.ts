@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ActivityDeps, type Control, createPurchase, type Unit } from '../../../src/activities/index.js';
 import type { Progress } from '../../../src/activities/purchase.js';
 import { rowOrder } from '../../../src/activities/row-orders.js';
-import type { StagedJob } from '../../../src/core/job.js';
-import type { Json } from '../../../src/core/json.js';
-import { type PriceBands, type PriceTable, priceTables } from '../../../src/core/prices.js';
-import type { RowOperation } from '../../../src/core/row-operation.js';
-import { OverBudget } from '../../../src/core/spend.js';
+import { type PriceBands, type PriceTable, priceTables } from '../../../src/core/purchase/prices.js';
+import { OverBudget } from '../../../src/core/purchase/spend.js';
+import type { StagedJob } from '../../../src/core/rows/job.js';
+import type { RowOperation } from '../../../src/core/rows/row-operation.js';
+import type { Json } from '../../../src/core/text/json.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { ActivitySetting } from '../../support/activities/activity-setting.js';
 import {

@@ -5,9 +5,9 @@ import { RunFollower } from '../../../src/activities/run-follower.js';
 import { agentRunKind } from '../../../src/activities/run-kinds.js';
 import type { AgentRun } from '../../../src/api/agent-run-schemas.js';
 import { createTransport, type Transport } from '../../../src/api/transport.js';
-import type { Limiter } from '../../../src/core/limiter.js';
-import { flatProfile } from '../../../src/core/rate.js';
-import { Secret } from '../../../src/core/secret.js';
+import type { Limiter } from '../../../src/core/limiter/limiter.js';
+import { flatProfile } from '../../../src/core/limiter/rate.js';
+import { Secret } from '../../../src/core/text/secret.js';
 import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
 
 interface World {

@@ -3,7 +3,7 @@ import type { Bought, Order, RunFacts, Slow, Start, StartToFind, Unit } from '..
 import { createPurchase } from '../../../src/activities/purchase.js';
 import { createAgentRunEndpoint } from '../../../src/api/agent-runs.js';
 import { ApiError } from '../../../src/api/errors.js';
-import { OverBudget } from '../../../src/core/spend.js';
+import { OverBudget } from '../../../src/core/purchase/spend.js';
 import {
   answered,
   cutOff,

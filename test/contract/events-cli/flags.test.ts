@@ -5,8 +5,8 @@ import { type Halted, statusData, statusLines, walkText } from '../../../src/cli
 import { progressText } from '../../../src/cli/render/progress-line.js';
 import { WalkMeter } from '../../../src/cli/render/walk-meter.js';
 import { walkCommand } from '../../../src/cli/walk-command.js';
-import type { StreamListing } from '../../../src/core/event-warehouse.js';
-import type { WalkProgress, WalkSummary } from '../../../src/core/walk-job.js';
+import type { StreamListing } from '../../../src/core/events/event-warehouse.js';
+import type { WalkProgress, WalkSummary } from '../../../src/core/events/walk-job.js';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 

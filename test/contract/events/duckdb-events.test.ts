@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { startWalk } from '../../../src/core/walk.js';
+import { startWalk } from '../../../src/core/events/walk.js';
 import { createDuckDbEvents } from '../../../src/sinks/duckdb/events/duckdb-events.js';
 import { eventContract } from '../../support/events/event-contract.js';
 import { duckDbEvents, queryDuckDb } from '../../support/events/event-databases.js';

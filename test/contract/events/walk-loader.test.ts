@@ -5,8 +5,8 @@ import {
   type LoadedPages,
   MisshapenPage,
   type WindowPages,
-} from '../../../src/core/event-warehouse.js';
-import { startWalk } from '../../../src/core/walk.js';
+} from '../../../src/core/events/event-warehouse.js';
+import { startWalk } from '../../../src/core/events/walk.js';
 import { sync } from '../../support/events/made-events.js';
 
 /** A warehouse whose loads end when they are told to: what matters here is their timing. */

@@ -6,9 +6,9 @@ import type { LoadingWindow } from '../../../src/activities/walk-loader.js';
 import { walkOn } from '../../../src/activities/walk-on.js';
 import { BodyMemory } from '../../../src/api/body-memory.js';
 import { createTransport, type Transport } from '../../../src/api/transport.js';
-import type { RawPage } from '../../../src/core/event-warehouse.js';
-import { flatProfile } from '../../../src/core/rate.js';
-import { startWalk, WalkError, type WalkState } from '../../../src/core/walk.js';
+import type { RawPage } from '../../../src/core/events/event-warehouse.js';
+import { startWalk, WalkError, type WalkState } from '../../../src/core/events/walk.js';
+import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
 import { noon } from '../../support/events/made-events.js';
 

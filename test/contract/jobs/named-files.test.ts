@@ -6,7 +6,7 @@ import type { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FolderJobs } from '../../../dist/worker/folder-jobs.js';
-import type { JobSummary } from '../../../src/core/job.js';
+import type { JobSummary } from '../../../src/core/rows/job.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { type Host, startHost } from '../../support/jobs/host.js';

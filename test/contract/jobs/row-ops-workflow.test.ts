@@ -1,7 +1,7 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import type { AgentRowsInput } from '../../../src/core/agent-rows.js';
-import { type JobSummary, workflowNames } from '../../../src/core/job.js';
+import type { AgentRowsInput } from '../../../src/core/rows/agent-rows.js';
+import { type JobSummary, workflowNames } from '../../../src/core/rows/job.js';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';

@@ -1,6 +1,6 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JobEntry, JobState } from '../../../src/core/job-entries.js';
+import type { JobEntry, JobState } from '../../../src/core/rows/job-entries.js';
 import { jobStatus } from '../../../src/worker/job-status.js';
 import { openTemporal } from '../../support/temporal.js';
 

@@ -1,6 +1,6 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { signalNames } from '../../../src/core/job.js';
+import { signalNames } from '../../../src/core/rows/job.js';
 import { WalkSetting } from '../../support/events/walk-setting.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain, openSetting } from '../../support/jobs/setting.js';

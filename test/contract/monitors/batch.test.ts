@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type BatchMonitorsInput, batchProblem } from '../../../src/core/monitor-batch.js';
+import { type BatchMonitorsInput, batchProblem } from '../../../src/core/monitors/monitor-batch.js';
 import { approval, batchCases, exactBatches } from '../../support/monitors/exact-batches.js';
 import { MonitorSetting } from '../../support/monitors/setting.js';
 import { openTemporal } from '../../support/temporal.js';

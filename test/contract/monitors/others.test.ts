@@ -1,8 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { BatchMonitorsInput } from '../../../src/core/monitor-batch.js';
-import type { BatchSummary } from '../../../src/core/monitor-effect.js';
+import type { BatchMonitorsInput } from '../../../src/core/monitors/monitor-batch.js';
+import type { BatchSummary } from '../../../src/core/monitors/monitor-effect.js';
 import { MonitorSetting } from '../../support/monitors/setting.js';
 import { openTemporal } from '../../support/temporal.js';
 

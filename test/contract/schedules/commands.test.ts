@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import type { ScheduledWork } from '../../../src/core/schedule.js';
+import type { ScheduledWork } from '../../../src/core/schedules/schedule.js';
 import type { Runtime, RuntimeConfig, WorkflowAccess } from '../../../src/worker/runtime-types.js';
 import { ScheduleControl } from '../../../src/worker/schedule-control.js';
 import { listen, plan } from '../../support/cli/fake-runtime.js';

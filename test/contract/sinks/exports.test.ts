@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Sink } from '../../../src/core/sink.js';
+import type { Sink } from '../../../src/core/rows/sink.js';
 import { createWarehouses } from '../../../src/sinks/index.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { runs } from '../../support/property-runs.js';

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { bucketsFor, flatProfile, type RateProfile, rateProfiles, withKeyLimit } from '../../../src/core/rate.js';
+import {
+  bucketsFor,
+  flatProfile,
+  type RateProfile,
+  rateProfiles,
+  withKeyLimit,
+} from '../../../src/core/limiter/rate.js';
 import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
 import { limiterContract, pass } from '../../support/store/limiter-contract.js';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Claim, JobEntries, JobEntry, OwnedWork } from '../../../src/core/job-entries.js';
+import type { Claim, JobEntries, JobEntry, OwnedWork } from '../../../src/core/rows/job-entries.js';
 import { identifier } from '../../../src/postgres/index.js';
 import { PgJobEntries } from '../../../src/store/postgres/pg-job-entries.js';
 import { findJob } from '../../../src/worker/find-job.js';

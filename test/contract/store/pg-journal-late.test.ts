@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ClaimLost } from '../../../src/core/journal.js';
+import { ClaimLost } from '../../../src/core/purchase/journal.js';
 import { identifier } from '../../../src/postgres/index.js';
 import { PgJournal } from '../../../src/store/postgres/pg-journal.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';

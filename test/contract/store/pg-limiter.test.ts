@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Draw } from '../../../src/core/limiter.js';
-import { flatProfile, type RateProfile, rateProfiles, withKeyLimit } from '../../../src/core/rate.js';
+import type { Draw } from '../../../src/core/limiter/limiter.js';
+import { flatProfile, type RateProfile, rateProfiles, withKeyLimit } from '../../../src/core/limiter/rate.js';
 import { identifier, type PgLimits, type Postgres } from '../../../src/postgres/index.js';
 import { PgLimiter } from '../../../src/store/postgres/limiter.js';
 import { limiterContract, mostInASecond, pass } from '../../support/store/limiter-contract.js';

@@ -5,17 +5,20 @@ export const BAR = 0.8;
 
 /** Every mutant of these, each group with the unit tests of its subject. The bar holds for each group. */
 export const core = {
-  failure: { tests: ['test/unit/core/failure.test.ts'], files: ['src/core/failure.ts'] },
-  walk: { tests: ['test/unit/core/walk*.test.ts'], files: ['src/core/walk.ts', 'src/core/walk-window.ts'] },
+  failure: { tests: ['test/unit/core/failure.test.ts'], files: ['src/core/purchase/failure.ts'] },
+  walk: {
+    tests: ['test/unit/core/walk*.test.ts'],
+    files: ['src/core/events/walk.ts', 'src/core/events/walk-window.ts'],
+  },
   limiter: {
     tests: ['test/unit/core/{ring,turns,rate,backoff,limiter}.test.ts'],
     files: [
-      'src/core/ring.ts',
-      'src/core/turns.ts',
-      'src/core/rate.ts',
-      'src/core/slack.ts',
-      'src/core/backoff.ts',
-      'src/core/limiter.ts',
+      'src/core/limiter/ring.ts',
+      'src/core/limiter/turns.ts',
+      'src/core/limiter/rate.ts',
+      'src/core/limiter/slack.ts',
+      'src/core/purchase/backoff.ts',
+      'src/core/limiter/limiter.ts',
     ],
   },
 };
@@ -50,8 +53,8 @@ export const sample = {
       'test/contract/store/pg-{journal,journal-faults,journal-late,shared-work}.test.ts',
     ],
     files: [
-      'src/core/journal.ts',
-      'src/core/spend.ts',
+      'src/core/purchase/journal.ts',
+      'src/core/purchase/spend.ts',
       'src/store/file-journal.ts',
       'src/store/book.ts',
       'src/store/book-bodies.ts',

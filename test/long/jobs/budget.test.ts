@@ -1,7 +1,7 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Journal } from '../../../src/core/journal.js';
-import type { Spend } from '../../../src/core/spend.js';
+import type { Journal } from '../../../src/core/purchase/journal.js';
+import type { Spend } from '../../../src/core/purchase/spend.js';
 import type { Sandbox } from '../../../src/sandbox/index.js';
 import { type InputRow, plainRows } from '../../support/jobs/folder.js';
 import type { Job } from '../../support/jobs/host.js';

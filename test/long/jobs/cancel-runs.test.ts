@@ -1,8 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import type { AgentRowsInput } from '../../../src/core/agent-rows.js';
-import { type JobProgress, type JobSummary, queryNames, signalNames, workflowNames } from '../../../src/core/job.js';
+import type { AgentRowsInput } from '../../../src/core/rows/agent-rows.js';
+import {
+  type JobProgress,
+  type JobSummary,
+  queryNames,
+  signalNames,
+  workflowNames,
+} from '../../../src/core/rows/job.js';
 import { type AgentOptions, startService } from '../../service/service.mjs';
 import { Folder } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';

@@ -1,9 +1,9 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { MonitorControl } from '../../../dist/worker/monitor-control.js';
-import { monitorWorkflows } from '../../../src/core/monitor-names.js';
-import type { QuietHours, Weekday } from '../../../src/core/quiet-hours.js';
-import { type QuietInput, type QuietOutcome, quietProblem } from '../../../src/core/quiet-input.js';
+import { monitorWorkflows } from '../../../src/core/monitors/monitor-names.js';
+import type { QuietHours, Weekday } from '../../../src/core/monitors/quiet-hours.js';
+import { type QuietInput, type QuietOutcome, quietProblem } from '../../../src/core/monitors/quiet-input.js';
 import { byChance, type Fault } from '../../service/service.mjs';
 import { MonitorSetting } from '../../support/monitors/setting.js';
 import { openTemporal } from '../../support/temporal.js';

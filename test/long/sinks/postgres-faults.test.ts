@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Sink, SinkBusy, SinkUnusable } from '../../../src/core/sink.js';
+import { type Sink, SinkBusy, SinkUnusable } from '../../../src/core/rows/sink.js';
 import { createPostgresSink } from '../../../src/sinks/index.js';
 import type { WarehouseOptions } from '../../../src/sinks/postgres/warehouse.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';

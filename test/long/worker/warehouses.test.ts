@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Secret } from '../../../src/core/secret.js';
-import { SinkBusy, SinkUnusable } from '../../../src/core/sink.js';
+import { SinkBusy, SinkUnusable } from '../../../src/core/rows/sink.js';
+import { Secret } from '../../../src/core/text/secret.js';
 import { whyAway, whyRefused } from '../../../src/worker/reach-database.js';
 import { openWarehouses } from '../../../src/worker/warehouses.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';

@@ -16,10 +16,10 @@ import {
 } from '../../../src/activities/index.js';
 import type { OperationName } from '../../../src/api/operations.js';
 import { createTransport, type TransportOptions } from '../../../src/api/transport.js';
-import type { Json } from '../../../src/core/json.js';
-import type { Limiter } from '../../../src/core/limiter.js';
-import { pricesAt } from '../../../src/core/prices.js';
-import { Secret } from '../../../src/core/secret.js';
+import type { Limiter } from '../../../src/core/limiter/limiter.js';
+import { pricesAt } from '../../../src/core/purchase/prices.js';
+import type { Json } from '../../../src/core/text/json.js';
+import { Secret } from '../../../src/core/text/secret.js';
 import { FileJournal } from '../../../src/store/file-journal.js';
 import { FileSecrets } from '../../../src/store/file-secrets.js';
 import { MemorySlots } from '../../../src/store/memory-slots.js';

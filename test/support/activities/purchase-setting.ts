@@ -9,7 +9,7 @@ import type { Bought, Control, PurchaseDeps } from '../../../src/activities/purc
 import { ServiceHealth } from '../../../src/activities/service-health.js';
 import { contentsEndpoint } from '../../../src/api/contents.js';
 import { ApiError } from '../../../src/api/errors.js';
-import type { CallFacts } from '../../../src/core/failure.js';
+import type { CallFacts } from '../../../src/core/purchase/failure.js';
 import { FileJournal } from '../../../src/store/file-journal.js';
 import type { MemoryLimiter } from '../../../src/store/memory-limiter.js';
 import { idleLimiter } from '../store/idle-limiter.js';

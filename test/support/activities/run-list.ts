@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished, vi } from 'vitest';
 import { createTransport } from '../../../src/api/transport.js';
-import { flatProfile } from '../../../src/core/rate.js';
-import { Secret } from '../../../src/core/secret.js';
+import { flatProfile } from '../../../src/core/limiter/rate.js';
+import { Secret } from '../../../src/core/text/secret.js';
 import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
 
 export interface Run {

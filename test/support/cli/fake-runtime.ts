@@ -2,10 +2,10 @@ import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import type { Context } from '../../../src/cli/context.js';
 import { watchInterrupts } from '../../../src/cli/signals.js';
-import type { JobProgress, JobSummary, StagedJob } from '../../../src/core/job.js';
-import { idleView } from '../../../src/core/limiter.js';
-import { flatProfile } from '../../../src/core/rate.js';
-import type { Spend } from '../../../src/core/spend.js';
+import { idleView } from '../../../src/core/limiter/limiter.js';
+import { flatProfile } from '../../../src/core/limiter/rate.js';
+import type { Spend } from '../../../src/core/purchase/spend.js';
+import type { JobProgress, JobSummary, StagedJob } from '../../../src/core/rows/job.js';
 import type { EnrichRequest, JobHandle, JobPlan, Runtime } from '../../../src/worker/runtime-types.js';
 import { fakeTerminal } from './fake-terminal.js';
 

@@ -1,4 +1,4 @@
-import type { Ring } from '../../../src/core/ring.js';
+import type { Ring } from '../../../src/core/limiter/ring.js';
 
 /** Cases of the rule's functions, for both its homes: `core/ring` and PostgreSQL. Times in ms. */
 export const earliestCases: readonly {

@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { type EventWarehouse, MisshapenPage, type RawPage, type StreamRun } from '../../../src/core/event-warehouse.js';
-import { startWalk } from '../../../src/core/walk.js';
+import {
+  type EventWarehouse,
+  MisshapenPage,
+  type RawPage,
+  type StreamRun,
+} from '../../../src/core/events/event-warehouse.js';
+import { startWalk } from '../../../src/core/events/walk.js';
 import { event, history, iso, type MadeEvent, noon, pagesOf, shuffled, sync } from './made-events.js';
 import { currentState } from './oracle.js';
 

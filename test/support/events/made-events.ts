@@ -1,4 +1,4 @@
-import type { RawPage, StreamKey } from '../../../src/core/event-warehouse.js';
+import type { RawPage, StreamKey } from '../../../src/core/events/event-warehouse.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 
 /** An event as the wire has it. */

@@ -1,7 +1,12 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { RuntimeConfig } from '../../../dist/worker/runtime-types.js';
-import { queryNames, signalNames, startedByUs } from '../../../src/core/job.js';
-import type { BackfillEventsInput, SyncEventsInput, WalkProgress, WalkSummary } from '../../../src/core/walk-job.js';
+import type {
+  BackfillEventsInput,
+  SyncEventsInput,
+  WalkProgress,
+  WalkSummary,
+} from '../../../src/core/events/walk-job.js';
+import { queryNames, signalNames, startedByUs } from '../../../src/core/rows/job.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
 import type { PageWalkState } from '../../../src/workflows/page-walk-state.js';
 import { Folder } from '../jobs/folder.js';

@@ -6,6 +6,7 @@ import { createActivities } from '../../../dist/activities/index.js';
 import { openParts, type Parts } from '../../../dist/worker/parts.js';
 import type { RuntimeConfig } from '../../../dist/worker/runtime-types.js';
 import { workerDefaults } from '../../../dist/worker/worker-host.js';
+import type { BookTotals } from '../../../src/core/purchase/journal.js';
 import {
   type EnrichCsvInput,
   type JobProgress,
@@ -14,8 +15,7 @@ import {
   type Resumption,
   signalNames,
   workflowNames,
-} from '../../../src/core/job.js';
-import type { BookTotals } from '../../../src/core/journal.js';
+} from '../../../src/core/rows/job.js';
 import type { Folder } from './folder.js';
 
 export const codePath = fileURLToPath(new URL('../../../dist/worker/workflow-bundle.js', import.meta.url));

@@ -1,11 +1,11 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { onTestFinished } from 'vitest';
-import { Secret } from '../../../dist/core/secret.js';
+import { Secret } from '../../../dist/core/text/secret.js';
 import type { RuntimeConfig } from '../../../dist/worker/runtime-types.js';
-import type { BatchMonitorsInput, BatchProgress } from '../../../src/core/monitor-batch.js';
-import type { BatchSummary } from '../../../src/core/monitor-effect.js';
-import { monitorWorkflows } from '../../../src/core/monitor-names.js';
+import type { BatchMonitorsInput, BatchProgress } from '../../../src/core/monitors/monitor-batch.js';
+import type { BatchSummary } from '../../../src/core/monitors/monitor-effect.js';
+import { monitorWorkflows } from '../../../src/core/monitors/monitor-names.js';
 import { type Service, startService } from '../../service/service.mjs';
 import { Folder } from '../jobs/folder.js';
 import { type Host, startHost } from '../jobs/host.js';

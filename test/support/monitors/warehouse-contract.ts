@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { BatchRun, MonitorState } from '../../../src/core/monitor-batch.js';
-import type { MonitorWarehouse, RawRecord } from '../../../src/core/monitor-warehouse.js';
-import type { QuietMonitor } from '../../../src/core/quiet-plan.js';
+import type { BatchRun, MonitorState } from '../../../src/core/monitors/monitor-batch.js';
+import type { MonitorWarehouse, RawRecord } from '../../../src/core/monitors/monitor-warehouse.js';
+import type { QuietMonitor } from '../../../src/core/monitors/quiet-plan.js';
 
 /** A warehouse under test. */
 export interface Held {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Json } from '../../../src/core/json.js';
-import type { Sink } from '../../../src/core/sink.js';
+import type { Sink } from '../../../src/core/rows/sink.js';
+import type { Json } from '../../../src/core/text/json.js';
 import { resultRelations } from '../../../src/sinks/results/result-relations.js';
 import { exported, parquetRows, runJob, Service, stageText } from './row-job.js';
 

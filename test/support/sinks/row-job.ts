@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
-import type { Freshness, UnitRecord } from '../../../src/core/journal.js';
-import type { Json } from '../../../src/core/json.js';
-import type { JobRecord, RowRequest, Sink } from '../../../src/core/sink.js';
-import { unitKeys } from '../../../src/core/unit-key.js';
+import type { Freshness, UnitRecord } from '../../../src/core/purchase/journal.js';
+import { unitKeys } from '../../../src/core/purchase/unit-key.js';
+import type { JobRecord, RowRequest, Sink } from '../../../src/core/rows/sink.js';
+import type { Json } from '../../../src/core/text/json.js';
 import { readSlice, sliceFile, stageCsv, type UnitSource } from '../../../src/rows/index.js';
 
 export const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { UnitRecord, UnknownOutcome } from '../../../src/core/journal.js';
-import { type RunRecord, type Sink, SinkUnusable } from '../../../src/core/sink.js';
+import type { UnitRecord, UnknownOutcome } from '../../../src/core/purchase/journal.js';
+import { type RunRecord, type Sink, SinkUnusable } from '../../../src/core/rows/sink.js';
 import { cutRows } from '../../../src/rows/index.js';
 import { batchOf, buySlice, exported, parquetRows, runJob, Service, type StagedTest, stageText } from './row-job.js';
 

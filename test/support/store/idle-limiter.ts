@@ -1,4 +1,4 @@
-import { flatProfile } from '../../../src/core/rate.js';
+import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
 
 const make = () => new MemoryLimiter(flatProfile(1000));

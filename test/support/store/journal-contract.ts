@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ENDED_WITH_JOB, type Intent, type Journal, type UnitOutcome } from '../../../src/core/journal.js';
+import { ENDED_WITH_JOB, type Intent, type Journal, type UnitOutcome } from '../../../src/core/purchase/journal.js';
 
 export const keyOf = (number: number): string => number.toString(16).padStart(16, '0').repeat(2);
 

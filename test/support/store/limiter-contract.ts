@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { describe, expect, it } from 'vitest';
-import type { Draw, Limiter } from '../../../src/core/limiter.js';
+import type { Draw, Limiter } from '../../../src/core/limiter/limiter.js';
 
 const one: Draw = { rateClass: 'contents', weight: 1 };
 

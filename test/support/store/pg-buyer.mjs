@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ClaimLost } from '../../../dist/core/journal.js';
+import { ClaimLost } from '../../../dist/core/purchase/journal.js';
 import { openStore } from '../../../dist/store/postgres/open-store.js';
 import { PgJournal } from '../../../dist/store/postgres/pg-journal.js';
 

@@ -1,8 +1,8 @@
 // A process that takes turns on a team's limit until it is killed, eight callers at once. Says the moment of each start, by a
 // clock that all processes of a machine share. A line `block <ms>` on its input blocks the team.
 import { createInterface } from 'node:readline';
-import { takeTurn } from '../../../dist/core/limiter.js';
-import { flatProfile } from '../../../dist/core/rate.js';
+import { takeTurn } from '../../../dist/core/limiter/limiter.js';
+import { flatProfile } from '../../../dist/core/limiter/rate.js';
 import { PgLimiter } from '../../../dist/store/postgres/limiter.js';
 import { openStore } from '../../../dist/store/postgres/open-store.js';
 

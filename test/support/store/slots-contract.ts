@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Slots } from '../../../src/core/slots.js';
+import type { Slots } from '../../../src/core/limiter/slots.js';
 
 /** What all slots must do. `open` makes a team's slots, all free. */
 export function slotsContract(name: string, open: (limit: number) => Promise<Slots>): void {

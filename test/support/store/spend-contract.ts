@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Intent, Journal } from '../../../src/core/journal.js';
-import { OverBudget, type Spend, type SpendCap } from '../../../src/core/spend.js';
+import type { Intent, Journal } from '../../../src/core/purchase/journal.js';
+import { OverBudget, type Spend, type SpendCap } from '../../../src/core/purchase/spend.js';
 import { intent, keyOf, outcome } from './journal-contract.js';
 
 /** A journal that knows what its team spends. */

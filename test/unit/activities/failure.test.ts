@@ -2,9 +2,9 @@ import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from
 import { describe, expect, it } from 'vitest';
 import { toFailure, waiting } from '../../../src/activities/failure.js';
 import { ApiError, type ApiErrorParts } from '../../../src/api/errors.js';
-import { BodiesGone } from '../../../src/core/journal.js';
-import { SinkBusy, SinkUnusable } from '../../../src/core/sink.js';
-import { OverBudget } from '../../../src/core/spend.js';
+import { BodiesGone } from '../../../src/core/purchase/journal.js';
+import { OverBudget } from '../../../src/core/purchase/spend.js';
+import { SinkBusy, SinkUnusable } from '../../../src/core/rows/sink.js';
 
 const hour = 3_600_000;
 const api = (facts: Partial<ApiErrorParts['facts']>) =>

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Client, type ClientOptions, createClient } from '../../../src/api/client.js';
-import { type Draw, idleView, type Limiter } from '../../../src/core/limiter.js';
-import { flatProfile } from '../../../src/core/rate.js';
+import { type Draw, idleView, type Limiter } from '../../../src/core/limiter/limiter.js';
+import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
 
 const open: { close(): Promise<void> }[] = [];

@@ -5,7 +5,7 @@ import { connectProblem } from '../../../src/api/connect-problem.js';
 import { contentsEndpoint } from '../../../src/api/contents.js';
 import { ApiError } from '../../../src/api/errors.js';
 import { createTransport } from '../../../src/api/transport.js';
-import { Secret } from '../../../src/core/secret.js';
+import { Secret } from '../../../src/core/text/secret.js';
 import { answer, rawServer } from '../../support/api/raw-server.js';
 import { certificate, privateKey } from '../../support/api/self-signed.js';
 

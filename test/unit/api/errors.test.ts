@@ -3,8 +3,8 @@ import { contentsEndpoint } from '../../../src/api/contents.js';
 import { readErrorEnvelope } from '../../../src/api/error-envelope.js';
 import { ApiError } from '../../../src/api/errors.js';
 import { createTransport } from '../../../src/api/transport.js';
-import type { FailureType } from '../../../src/core/failure.js';
-import { Secret } from '../../../src/core/secret.js';
+import type { FailureType } from '../../../src/core/purchase/failure.js';
+import { Secret } from '../../../src/core/text/secret.js';
 import { answer, json, rawServer } from '../../support/api/raw-server.js';
 
 const KEY = 'canary-7f3a9c/key';

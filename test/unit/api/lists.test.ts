@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Client, createClient } from '../../../src/api/client.js';
 import { type ListOperation, listOperations } from '../../../src/api/operations.js';
-import { WalkError } from '../../../src/core/walk.js';
+import { WalkError } from '../../../src/core/events/walk.js';
 import { examples } from '../../support/api/examples.js';
 import { type Handler, json, rawServer } from '../../support/api/raw-server.js';
 

@@ -4,7 +4,7 @@ import { ApiError } from '../../../src/api/errors.js';
 import { type OperationName, operationTable } from '../../../src/api/operations.js';
 import type { Answer } from '../../../src/api/read-answer.js';
 import type { SendOptions } from '../../../src/api/transport.js';
-import type { FailureType } from '../../../src/core/failure.js';
+import type { FailureType } from '../../../src/core/purchase/failure.js';
 import { examples } from '../../support/api/examples.js';
 import { answer, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
 

@@ -8,7 +8,7 @@ import { type OperationName, operationTable, streams } from '../../../src/api/op
 import { readAnswer } from '../../../src/api/read-answer.js';
 import { encodeRequest } from '../../../src/api/request.js';
 import { hasKnownField, isShape } from '../../../src/api/shape.js';
-import { readPage } from '../../../src/core/walk.js';
+import { readPage } from '../../../src/core/events/walk.js';
 import { arbitraryOf } from '../../support/api/arbitrary-of.js';
 import { runs } from '../../support/property-runs.js';
 

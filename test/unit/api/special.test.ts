@@ -5,7 +5,7 @@ import type { Deprecation } from '../../../src/api/deprecations.js';
 import { ApiError } from '../../../src/api/errors.js';
 import { readMonitorBatch } from '../../../src/api/monitor-batch.js';
 import { researchIdOf } from '../../../src/api/research.js';
-import { Secret } from '../../../src/core/secret.js';
+import { Secret } from '../../../src/core/text/secret.js';
 import { answer, type Handler, json, rawServer } from '../../support/api/raw-server.js';
 
 const open: { close(): Promise<void> }[] = [];

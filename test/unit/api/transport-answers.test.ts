@@ -4,7 +4,7 @@ import { contentsEndpoint } from '../../../src/api/contents.js';
 import { ApiError } from '../../../src/api/errors.js';
 import { searchEndpoint } from '../../../src/api/search.js';
 import { createTransport, type Transport, type TransportOptions } from '../../../src/api/transport.js';
-import { Secret } from '../../../src/core/secret.js';
+import { Secret } from '../../../src/core/text/secret.js';
 import { answer, type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
 
 const KEY = 'canary-7f3a9c-key';

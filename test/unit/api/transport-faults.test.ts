@@ -11,7 +11,7 @@ import {
   type Transport,
   type TransportOptions,
 } from '../../../src/api/transport.js';
-import { Secret } from '../../../src/core/secret.js';
+import { Secret } from '../../../src/core/text/secret.js';
 import { answer, type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
 
 const KEY = 'canary-7f3a9c-key';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SinkBusy } from '../../../src/core/sink.js';
+import { SinkBusy } from '../../../src/core/rows/sink.js';
 import type { JobHandle, JobStatus, Runtime } from '../../../src/worker/runtime-types.js';
 import { fakeHandle, listen, plan, progress, spend, summary } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type Ending, summaryData, summaryText } from '../../../src/cli/render/summary.js';
-import type { JobSummary } from '../../../src/core/job.js';
-import { BUDGET_EXCEEDED, pauseOf } from '../../../src/core/pause.js';
+import type { JobSummary } from '../../../src/core/rows/job.js';
+import { BUDGET_EXCEEDED, pauseOf } from '../../../src/core/rows/pause.js';
 
 /** The end of a run that bought for so much what the price table has at so much, in micro-dollars. */
 function ending(costMicros: number, estimateMicros?: number): Ending {

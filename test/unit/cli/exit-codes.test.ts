@@ -8,8 +8,8 @@ import { readFailedRows, tooManyFailed } from '../../../src/cli/failed-rows-opti
 import { failureText } from '../../../src/cli/failure-text.js';
 import { buildProgram } from '../../../src/cli/program.js';
 import { settings } from '../../../src/cli/settings.js';
-import { exitCodeMeanings, exitCodeOfPause, exitCodes } from '../../../src/core/exit-codes.js';
-import type { JobSummary } from '../../../src/core/job.js';
+import { exitCodeMeanings, exitCodeOfPause, exitCodes } from '../../../src/core/rows/exit-codes.js';
+import type { JobSummary } from '../../../src/core/rows/job.js';
 import { JobFailed, UsageError } from '../../../src/worker/runtime-types.js';
 import {
   fakeContext,

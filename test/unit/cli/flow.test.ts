@@ -9,7 +9,7 @@ import { settings } from '../../../src/cli/settings.js';
 import { watchInterrupts } from '../../../src/cli/signals.js';
 import { scrubber } from '../../../src/cli/terminal.js';
 import { watchWalk } from '../../../src/cli/watch-walk.js';
-import { Secret } from '../../../src/core/secret.js';
+import { Secret } from '../../../src/core/text/secret.js';
 import { parseAddress } from '../../../src/postgres/index.js';
 import { JobFailed, type JobHandle, type Runtime, UsageError } from '../../../src/worker/runtime-types.js';
 import {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { limits, setLimits } from '../../../src/cli/commands/limits.js';
-import { idleView } from '../../../src/core/limiter.js';
-import { rateProfiles } from '../../../src/core/rate.js';
-import type { SpendCaps } from '../../../src/core/spend.js';
+import { idleView } from '../../../src/core/limiter/limiter.js';
+import { rateProfiles } from '../../../src/core/limiter/rate.js';
+import type { SpendCaps } from '../../../src/core/purchase/spend.js';
 import { UsageError } from '../../../src/worker/runtime-types.js';
 import { fakeContext, fakeRuntime, spend } from '../../support/cli/fake-runtime.js';
 

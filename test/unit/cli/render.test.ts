@@ -6,9 +6,9 @@ import { printable, printableLines } from '../../../src/cli/render/printable.js'
 import { progressBar, progressText, rowLine } from '../../../src/cli/render/progress-line.js';
 import { ProgressView } from '../../../src/cli/render/progress-view.js';
 import { type Ending, summaryData, summaryText } from '../../../src/cli/render/summary.js';
-import type { JobProgress, JobSummary, SliceHeartbeat } from '../../../src/core/job.js';
-import { idleView } from '../../../src/core/limiter.js';
-import { flatProfile } from '../../../src/core/rate.js';
+import { idleView } from '../../../src/core/limiter/limiter.js';
+import { flatProfile } from '../../../src/core/limiter/rate.js';
+import type { JobProgress, JobSummary, SliceHeartbeat } from '../../../src/core/rows/job.js';
 import { fakeTerminal } from '../../support/cli/fake-terminal.js';
 
 const progress: JobProgress = {

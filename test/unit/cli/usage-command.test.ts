@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { usage } from '../../../src/cli/commands/usage.js';
 import { parseDay, parseLastDay } from '../../../src/cli/day-option.js';
-import type { UsageLine } from '../../../src/core/spend.js';
+import type { UsageLine } from '../../../src/core/purchase/spend.js';
 import { fakeContext, fakeRuntime, spend } from '../../support/cli/fake-runtime.js';
 
 const line = (group: string, changes: Partial<UsageLine> = {}): UsageLine => ({

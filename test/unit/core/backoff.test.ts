@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { backoffMs, blockMs } from '../../../src/core/backoff.js';
+import { backoffMs, blockMs } from '../../../src/core/purchase/backoff.js';
 
 /** In the middle of the jitter. */
 const MIDDLE = 0.5;

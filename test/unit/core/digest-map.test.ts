@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { DigestMap } from '../../../src/core/digest-map.js';
+import { DigestMap } from '../../../src/core/purchase/digest-map.js';
 
 const digest = (of: number) => hash('sha256', String(of), 'hex').slice(0, 32);
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type CallFacts, classify, transientTags } from '../../../src/core/failure.js';
+import { type CallFacts, classify, transientTags } from '../../../src/core/purchase/failure.js';
 
 const answered = (status: number, tag: string | null = null): CallFacts => ({
   phase: 'answer',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Draw, type Grant, idleView, type Limiter, takeTurn } from '../../../src/core/limiter.js';
-import { flatProfile, type RateProfile, rateProfiles } from '../../../src/core/rate.js';
+import { type Draw, type Grant, idleView, type Limiter, takeTurn } from '../../../src/core/limiter/limiter.js';
+import { flatProfile, type RateProfile, rateProfiles } from '../../../src/core/limiter/rate.js';
 
 const draw: Draw = { rateClass: 'contents', weight: 1 };
 

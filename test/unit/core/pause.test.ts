@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pauseOf } from '../../../src/core/pause.js';
+import { pauseOf } from '../../../src/core/rows/pause.js';
 
 const dollar = 1_000_000;
 const failure = (type: string, details: unknown = null) => ({ type, message: 'POST /contents: no', details });

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { addressProblem, parseAddress, strictest, whyPlain } from '../../../src/core/postgres-address.js';
+import { addressProblem, parseAddress, strictest, whyPlain } from '../../../src/core/text/postgres-address.js';
 
 const parse = (url: string) => parseAddress(url, 'searchflow');
 const problemOf = (url: string): string => {

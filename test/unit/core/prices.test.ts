@@ -7,7 +7,7 @@ import {
   type PriceTable,
   pricesAt,
   priceTables,
-} from '../../../src/core/prices.js';
+} from '../../../src/core/purchase/prices.js';
 
 const day = (text: string) => pricesAt(Date.parse(text));
 const [contract, now] = [day('2026-02-28T23:59:59Z'), day('2026-11-21')];

@@ -7,9 +7,9 @@ import {
   type RateProfile,
   rateProfiles,
   withKeyLimit,
-} from '../../../src/core/rate.js';
-import { queuedCalls, recovered, widened } from '../../../src/core/slack.js';
-import { bucketView, newBucket, stillWaits } from '../../../src/core/turns.js';
+} from '../../../src/core/limiter/rate.js';
+import { queuedCalls, recovered, widened } from '../../../src/core/limiter/slack.js';
+import { bucketView, newBucket, stillWaits } from '../../../src/core/limiter/turns.js';
 
 const namesOf = (profile: RateProfile, rateClass: string) => bucketsFor(profile, rateClass).map(({ name }) => name);
 const qpsOf = (profile: RateProfile | undefined, rateClass: string) =>

@@ -1,6 +1,6 @@
 import { fc, test as property } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
-import { book, earliest, fullRing, late, resize } from '../../../src/core/ring.js';
+import { book, earliest, fullRing, late, resize } from '../../../src/core/limiter/ring.js';
 import { bookCases, earliestCases, lateCases, resizeCases } from '../../support/core/ring-cases.js';
 
 describe('the ring of unit times', () => {

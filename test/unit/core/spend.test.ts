@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { costMultiple, OverBudget, observedMultiple, reservedMicros } from '../../../src/core/spend.js';
+import { costMultiple, OverBudget, observedMultiple, reservedMicros } from '../../../src/core/purchase/spend.js';
 
 describe('what answers cost, as a multiple of their list price', () => {
   it.each([

@@ -10,7 +10,7 @@ import {
   WalkError,
   type WalkProblem,
   type WalkState,
-} from '../../../src/core/walk.js';
+} from '../../../src/core/events/walk.js';
 
 const page = (ids: readonly unknown[], nextCursor: string | null) => ({
   data: ids.map((id) => ({ id })),

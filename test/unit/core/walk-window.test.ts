@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { streamOf } from '../../../src/core/walk-job.js';
+import { streamOf } from '../../../src/core/events/walk-job.js';
 import {
   coveredMs,
   halve,
@@ -10,7 +10,7 @@ import {
   SETTLE_MS,
   type Span,
   splitSpan,
-} from '../../../src/core/walk-window.js';
+} from '../../../src/core/events/walk-window.js';
 
 const hour = 3_600_000;
 const now = Date.UTC(2026, 0, 15);

@@ -7,7 +7,7 @@ import {
   startWalk,
   WalkError,
   type WalkState,
-} from '../../../src/core/walk.js';
+} from '../../../src/core/events/walk.js';
 
 const page = (ids: readonly (string | number)[], nextCursor: string | null = null, hasMore = nextCursor !== null) => ({
   data: ids.map((id) => ({ id })),

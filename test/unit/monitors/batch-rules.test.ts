@@ -10,8 +10,8 @@ import {
   limitOfCall,
   type MonitorState,
   sortMonitors,
-} from '../../../src/core/monitor-batch.js';
-import { type QuietInput, quietProblem } from '../../../src/core/quiet-input.js';
+} from '../../../src/core/monitors/monitor-batch.js';
+import { type QuietInput, quietProblem } from '../../../src/core/monitors/quiet-input.js';
 
 const monitor = (id: string, status: string) => ({ id, status }) as MonitorState;
 const [active, paused, disabled] = ['active', 'paused', 'disabled'].map((status) => monitor(status, status)) as [

@@ -7,8 +7,14 @@ import {
   type Weekday,
   wallClock,
   weekdays,
-} from '../../../src/core/quiet-hours.js';
-import { beginStep, endStep, type QuietMark, type QuietMonitor, quietTurn } from '../../../src/core/quiet-plan.js';
+} from '../../../src/core/monitors/quiet-hours.js';
+import {
+  beginStep,
+  endStep,
+  type QuietMark,
+  type QuietMonitor,
+  quietTurn,
+} from '../../../src/core/monitors/quiet-plan.js';
 
 const workdays: Weekday[] = ['mon', 'tue', 'wed', 'thu', 'fri'];
 const nights: QuietHours = { tz: 'Europe/Berlin', from: '20:00', until: '07:00', days: workdays, untilDay: null };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
-import { unitKeys } from '../../../src/core/unit-key.js';
+import { unitKeys } from '../../../src/core/purchase/unit-key.js';
 import { CsvError, readSlice, readStage, type StageOptions, sliceFile, stageCsv } from '../../../src/rows/index.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-rows-'));

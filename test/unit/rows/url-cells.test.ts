@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { stringify } from 'csv-stringify/sync';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createTransport } from '../../../src/api/transport.js';
-import type { JobEntry } from '../../../src/core/job-entries.js';
+import type { JobEntry } from '../../../src/core/rows/job-entries.js';
 import { readSlice, sliceFile } from '../../../src/rows/index.js';
 import { urlProblem, withScheme } from '../../../src/rows/url-problem.js';
 import { type StageRequest, stageEnrichment } from '../../../src/worker/stage-job.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { toScheduleWish } from '../../../src/cli/schedule-flags.js';
-import { catchUpMs, jitterMs, timingProblems, timingText } from '../../../src/core/schedule-timing.js';
+import { catchUpMs, jitterMs, timingProblems, timingText } from '../../../src/core/schedules/schedule-timing.js';
 
 const DAY = 86_400_000;
 

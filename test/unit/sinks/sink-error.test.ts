@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SinkBusy, SinkUnusable, TooMuchAtOnce } from '../../../src/core/sink.js';
+import { SinkBusy, SinkUnusable, TooMuchAtOnce } from '../../../src/core/rows/sink.js';
 import { PostgresAway, PostgresRefused } from '../../../src/postgres/index.js';
 import { sinkError as ofDuckDb } from '../../../src/sinks/duckdb/sink-error.js';
 import { sinkError as ofPostgres } from '../../../src/sinks/postgres/sink-error.js';

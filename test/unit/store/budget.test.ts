@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { OverBudget } from '../../../src/core/spend.js';
+import { OverBudget } from '../../../src/core/purchase/spend.js';
 import { reserve } from '../../../src/store/budget.js';
 import { FileCaps } from '../../../src/store/file-caps.js';
 import { SpendSums } from '../../../src/store/spend-sums.js';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { entryAfter, type JobEntry, stageOf } from '../../../src/core/job-entries.js';
+import { entryAfter, type JobEntry, stageOf } from '../../../src/core/rows/job-entries.js';
 import { Allowlist, allowedBy, parseServer } from '../../../src/worker/allowlist.js';
 import { readConfig } from '../../../src/worker/config.js';
 import { databaseWarehouse } from '../../../src/worker/store-setting.js';

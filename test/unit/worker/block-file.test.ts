@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { Secret } from '../../../src/core/secret.js';
+import { Secret } from '../../../src/core/text/secret.js';
 import { blockFile } from '../../../src/worker/limit-owner.js';
 
 it('fault 49: a block that was kept is no longer than it was, though the clock goes back by an hour', async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { estimateContents, estimateSearch, pricesAt, priceTables } from '../../../src/core/prices.js';
+import { estimateContents, estimateSearch, pricesAt, priceTables } from '../../../src/core/purchase/prices.js';
 import { readConfig } from '../../../src/worker/config.js';
 import { readPriceFile } from '../../../src/worker/price-file.js';
 

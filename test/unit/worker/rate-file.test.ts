@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { rateProfiles } from '../../../src/core/rate.js';
+import { rateProfiles } from '../../../src/core/limiter/rate.js';
 import { contentsQps, readConfig } from '../../../src/worker/config.js';
 import { readRateFile } from '../../../src/worker/rate-file.js';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { EnrichCsvInput, StagedJob } from '../../../src/core/job.js';
+import type { EnrichCsvInput, StagedJob } from '../../../src/core/rows/job.js';
 import { capOf, progressOf, type RowJobState } from '../../../src/workflows/row-job-state.js';
 import { SliceQueue, toRanges } from '../../../src/workflows/slice-set.js';
 

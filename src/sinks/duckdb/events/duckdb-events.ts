@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
-import type { EventWarehouse } from '../../../core/event-warehouse.js';
+import type { EventWarehouse } from '../../../core/events/event-warehouse.js';
 import type { EventTransaction, SqlValue } from '../../events/event-sql.js';
 import { createEventStore } from '../../events/event-store.js';
 import { inTransaction } from '../in-transaction.js';

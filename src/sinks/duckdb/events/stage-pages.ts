@@ -1,7 +1,7 @@
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { WindowPages } from '../../../core/event-warehouse.js';
+import type { WindowPages } from '../../../core/events/event-warehouse.js';
 import type { StagedPages } from '../../events/event-sql.js';
 import { hasHalves, inOneLine } from '../../events/one-line.js';
 import { mendSurrogates } from '../../mend-escapes.js';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
-import type { MonitorWarehouse } from '../../../core/monitor-warehouse.js';
+import type { MonitorWarehouse } from '../../../core/monitors/monitor-warehouse.js';
 import type { MonitorTransaction, SqlValue } from '../../monitors/monitor-sql.js';
 import { createMonitorStore } from '../../monitors/monitor-store.js';
 import { Warehouse } from '../warehouse.js';

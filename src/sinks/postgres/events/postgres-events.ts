@@ -1,4 +1,4 @@
-import type { EventWarehouse } from '../../../core/event-warehouse.js';
+import type { EventWarehouse } from '../../../core/events/event-warehouse.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import type { EventTransaction, SqlValue } from '../../events/event-sql.js';
 import { createEventStore } from '../../events/event-store.js';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { WindowPages } from '../../../core/event-warehouse.js';
+import type { WindowPages } from '../../../core/events/event-warehouse.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import type { StagedPages } from '../../events/event-sql.js';
 import { hasHalvesOrNul, inOneLine } from '../../events/one-line.js';

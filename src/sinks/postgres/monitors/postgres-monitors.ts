@@ -1,4 +1,4 @@
-import type { MonitorWarehouse } from '../../../core/monitor-warehouse.js';
+import type { MonitorWarehouse } from '../../../core/monitors/monitor-warehouse.js';
 import { createMonitorStore } from '../../monitors/monitor-store.js';
 import { Warehouse, type WarehouseOptions } from '../warehouse.js';
 import { postgresMonitors } from './postgres-dialect.js';

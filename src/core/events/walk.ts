@@ -1,6 +1,6 @@
-import type { CallFacts } from './failure.js';
-import { hash } from './hash.js';
-import { canonicalJson } from './json.js';
+import type { CallFacts } from '../purchase/failure.js';
+import { hash } from '../text/hash.js';
+import { canonicalJson } from '../text/json.js';
 
 /** The names under which the service's lists hold their records. The contract shows `data` only (interface section 4.8). */
 export const listNames = ['data', 'items', 'results', 'runs', 'monitors', 'tasks'] as const;

@@ -1,4 +1,4 @@
-import type { Json, RawJson } from './json.js';
+import type { Json, RawJson } from '../text/json.js';
 import type { Price, SpendCap } from './spend.js';
 
 /** How one unit of work ended: what the warehouse shows in `status`. */

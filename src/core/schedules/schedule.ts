@@ -1,6 +1,6 @@
-import type { EnrichCsvInput, JobSummary } from './job.js';
-import type { ExportMonitorRunsInput, MonitorExport } from './monitor-export.js';
-import type { SyncEventsInput, WalkSummary } from './walk-job.js';
+import type { SyncEventsInput, WalkSummary } from '../events/walk-job.js';
+import type { ExportMonitorRunsInput, MonitorExport } from '../monitors/monitor-export.js';
+import type { EnrichCsvInput, JobSummary } from '../rows/job.js';
 
 /** Workflows that a schedule runs again and again, with their inputs. */
 export interface ScheduledInputs {

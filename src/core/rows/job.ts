@@ -1,8 +1,8 @@
-import type { Freshness } from './journal.js';
-import type { Json } from './json.js';
+import type { Freshness } from '../purchase/journal.js';
+import type { SpendCap } from '../purchase/spend.js';
+import type { Json } from '../text/json.js';
 import type { RowOperation } from './row-operation.js';
 import type { WarehouseSummary } from './sink.js';
-import type { SpendCap } from './spend.js';
 
 /** The names by which workflows, signals and queries are known on the wire. They never change. */
 export const workflowNames = {

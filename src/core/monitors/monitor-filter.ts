@@ -1,4 +1,4 @@
-import type { Json } from './json.js';
+import type { Json } from '../text/json.js';
 
 /** Which monitors are meant: all that is given must match (interface section 4.6). */
 export type MonitorFilter = {

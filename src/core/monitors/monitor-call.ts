@@ -1,4 +1,4 @@
-import type { Json } from './json.js';
+import type { Json } from '../text/json.js';
 
 /** Operations on single monitors that a person calls (interface section 4.6). */
 export const monitorOperations = [

@@ -1,5 +1,5 @@
-import type { Freshness, UnitOutcome, UnknownOutcome } from './journal.js';
-import type { Json } from './json.js';
+import type { Freshness, UnitOutcome, UnknownOutcome } from '../purchase/journal.js';
+import type { Json } from '../text/json.js';
 
 /** The facts of a row job that its warehouse keeps. */
 export interface JobRecord {

@@ -1,4 +1,4 @@
-import type { Json } from './json.js';
+import type { Json } from '../text/json.js';
 
 /** Name in a monitor's metadata under which this program knows what it made. */
 export const MONITOR_KEY = 'searchflow';

@@ -1,5 +1,5 @@
+import type { JobPhase, PauseReason } from '../rows/job.js';
 import type { StreamKey, Verification } from './event-warehouse.js';
-import type { JobPhase, PauseReason } from './job.js';
 import type { Span } from './walk-window.js';
 
 /** Where events go when nobody says. */

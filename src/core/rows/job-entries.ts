@@ -1,5 +1,5 @@
+import type { Freshness } from '../purchase/journal.js';
 import type { JobPhase, MaxCost, PauseReason, StagedJob } from './job.js';
-import type { Freshness } from './journal.js';
 
 /** Where a job stood when it last said so, for whoever looks while no worker answers. */
 export interface JobState {

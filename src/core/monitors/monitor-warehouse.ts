@@ -1,4 +1,4 @@
-import type { Json } from './json.js';
+import type { Json } from '../text/json.js';
 import type { BatchRun, Decision, MonitorState } from './monitor-batch.js';
 import type { MonitorEffect, PlannedMonitor } from './monitor-effect.js';
 import type { MonitorExport } from './monitor-export.js';

@@ -1,4 +1,4 @@
-import type { Json } from './json.js';
+import type { Json } from '../text/json.js';
 
 /** Request of an agent run, as it reaches the service (interface section 4.7, public facts 8.1). Unknown fields pass through. */
 export interface AgentRequest {

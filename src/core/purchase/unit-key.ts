@@ -1,4 +1,4 @@
-import { canonicalJson } from './json.js';
+import { canonicalJson } from '../text/json.js';
 
 /** Hex SHA-256 of a text. Passed in, because core has neither `node:` nor Web Crypto. */
 export type Sha256 = (text: string) => string;

@@ -1,5 +1,5 @@
+import type { Json } from '../text/json.js';
 import type { EnrichCsvInput } from './job.js';
-import type { Json } from './json.js';
 
 /** Input of the `runAgentRows` workflow: plain JSON, usable from any Temporal SDK. What isn't named here is as in `EnrichCsvInput`. */
 export interface AgentRowsInput

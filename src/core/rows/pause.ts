@@ -1,6 +1,6 @@
+import type { OverBudget } from '../purchase/spend.js';
+import { dollars } from '../text/money.js';
 import type { PauseReason } from './job.js';
-import { dollars } from './money.js';
-import type { OverBudget } from './spend.js';
 
 /** A failure as a workflow gets it: type and sentence, and the first of its details. */
 export interface Failure {
