@@ -1,6 +1,6 @@
-import type { AgentRun, AgentRunRequest } from '../api/agent-run-schemas.js';
-import { cancelAgentRunEndpoint, createAgentRunEndpoint, stopAgentRunEndpoint } from '../api/agent-runs.js';
-import { fieldOf } from '../api/field-of.js';
+import { fieldOf } from '../api/checks/field-of.js';
+import { cancelAgentRunEndpoint, createAgentRunEndpoint, stopAgentRunEndpoint } from '../api/endpoints/agent-runs.js';
+import type { AgentRun, AgentRunRequest } from '../api/schemas/agent-run-schemas.js';
 import type { SendOptions } from '../api/transport.js';
 import { estimateAgentRun } from '../core/purchase/prices.js';
 import { unitKeys } from '../core/purchase/unit-key.js';

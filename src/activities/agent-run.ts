@@ -1,5 +1,5 @@
-import { type AgentRun, type AgentRunRequest, isTerminal } from '../api/agent-run-schemas.js';
-import { createAgentRunEndpoint } from '../api/agent-runs.js';
+import { createAgentRunEndpoint } from '../api/endpoints/agent-runs.js';
+import { type AgentRun, type AgentRunRequest, isTerminal } from '../api/schemas/agent-run-schemas.js';
 import type { SendOptions } from '../api/transport.js';
 import type { UnitRecord } from '../core/purchase/journal.js';
 import type {

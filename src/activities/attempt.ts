@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiError } from '../api/errors.js';
+import type { ApiError } from '../api/wire/errors.js';
 import type { Grant, Limiter } from '../core/limiter/limiter.js';
 import { GRANT_AHEAD_MS } from '../core/limiter/rate.js';
 import { backoffMs } from '../core/purchase/backoff.js';

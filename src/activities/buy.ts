@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { fieldOf } from '../api/field-of.js';
+import { fieldOf } from '../api/checks/field-of.js';
 import { transientTags } from '../core/purchase/failure.js';
 import type { UnitRecord } from '../core/purchase/journal.js';
 import { toMicros } from '../core/text/money.js';

@@ -1,8 +1,8 @@
-import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../api/contents.js';
-import { drawOf } from '../api/endpoint.js';
-import { listOf, type MatchedUnit, matchContents } from '../api/match.js';
-import type { Answer } from '../api/read-answer.js';
+import type { Answer } from '../api/answer/read-answer.js';
+import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../api/endpoints/contents.js';
+import { listOf, type MatchedUnit, matchContents } from '../api/endpoints/match.js';
 import type { SendOptions } from '../api/transport.js';
+import { drawOf } from '../api/wire/endpoint.js';
 import type { UnitOutcome } from '../core/purchase/journal.js';
 import { estimateContents } from '../core/purchase/prices.js';
 import { unitKeys } from '../core/purchase/unit-key.js';

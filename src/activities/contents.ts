@@ -1,4 +1,4 @@
-import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../api/contents.js';
+import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../api/endpoints/contents.js';
 import type { SendOptions } from '../api/transport.js';
 import type { UnitRecord } from '../core/purchase/journal.js';
 import type { Json } from '../core/text/json.js';

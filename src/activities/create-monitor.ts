@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
-import type { Endpoint } from '../api/endpoint.js';
-import { fieldOf } from '../api/field-of.js';
+import { fieldOf } from '../api/checks/field-of.js';
 import type { Input } from '../api/transport.js';
+import type { Endpoint } from '../api/wire/endpoint.js';
 import { Secret } from '../core/text/secret.js';
 import type { SecretStore } from '../core/text/secret-store.js';
 import type { CallOptions, OperationResult } from './buy.js';

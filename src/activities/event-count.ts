@@ -1,4 +1,4 @@
-import { listAgentRunEventsEndpoint } from '../api/agent-runs.js';
+import { listAgentRunEventsEndpoint } from '../api/endpoints/agent-runs.js';
 import { readPage } from '../core/events/walk.js';
 import { isApiError } from './failure.js';
 import { type SendDeps, sendInTurn } from './send-in-turn.js';

@@ -1,5 +1,5 @@
 import { ApplicationFailure, ApplicationFailureCategory, TemporalFailure } from '@temporalio/common';
-import { ApiError } from '../api/errors.js';
+import { ApiError } from '../api/wire/errors.js';
 import { MAX_BLOCK_MS } from '../core/limiter/rate.js';
 import { backoffMs } from '../core/purchase/backoff.js';
 import { BodiesGone } from '../core/purchase/journal.js';

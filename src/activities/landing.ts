@@ -1,6 +1,6 @@
-import { elementsOf, membersOf, rawJson } from '../api/members.js';
-import type { Answer } from '../api/read-answer.js';
-import { misreadText } from '../api/shape.js';
+import type { Answer } from '../api/answer/read-answer.js';
+import { elementsOf, membersOf, rawJson } from '../api/checks/members.js';
+import { misreadText } from '../api/checks/shape.js';
 import type { UnitOutcome } from '../core/purchase/journal.js';
 import type { RawJson } from '../core/text/json.js';
 

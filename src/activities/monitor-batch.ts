@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { batchMonitorsEndpoint, type MonitorBatchResponse, readMonitorBatch } from '../api/monitor-batch.js';
+import { batchMonitorsEndpoint, type MonitorBatchResponse, readMonitorBatch } from '../api/endpoints/monitor-batch.js';
 import {
   type BatchPhase,
   type BatchPlan,

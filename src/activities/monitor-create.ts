@@ -1,5 +1,5 @@
-import type { CreatedMonitor, MonitorDefinition } from '../api/monitor-schemas.js';
-import { createMonitorEndpoint, listMonitorsEndpoint } from '../api/monitors.js';
+import { createMonitorEndpoint, listMonitorsEndpoint } from '../api/endpoints/monitors.js';
+import type { CreatedMonitor, MonitorDefinition } from '../api/schemas/monitor-schemas.js';
 import type { Input } from '../api/transport.js';
 import { type CreateMonitorInput, type MadeMonitor, MONITOR_KEY } from '../core/monitors/monitor-create.js';
 import { beating } from './beating.js';

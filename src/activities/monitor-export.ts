@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { getMonitorRunEndpoint, listMonitorRunsEndpoint, listMonitorsEndpoint } from '../api/monitors.js';
+import { getMonitorRunEndpoint, listMonitorRunsEndpoint, listMonitorsEndpoint } from '../api/endpoints/monitors.js';
 import { type MonitorFilter, takesSome } from '../core/monitors/monitor-filter.js';
 import type { ExportCounts, MonitorRuns, RawRecord } from '../core/monitors/monitor-warehouse.js';
 import { beating } from './beating.js';

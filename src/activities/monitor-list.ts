@@ -1,8 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { Endpoint } from '../api/endpoint.js';
-import type { Monitor } from '../api/monitor-schemas.js';
-import { getMonitorEndpoint, listMonitorsEndpoint, updateMonitorEndpoint } from '../api/monitors.js';
+import { getMonitorEndpoint, listMonitorsEndpoint, updateMonitorEndpoint } from '../api/endpoints/monitors.js';
+import type { Monitor } from '../api/schemas/monitor-schemas.js';
 import type { Input } from '../api/transport.js';
+import type { Endpoint } from '../api/wire/endpoint.js';
 import { next, type PageEnvelope, startWalk } from '../core/events/walk.js';
 import type { MonitorState } from '../core/monitors/monitor-batch.js';
 import type { MonitorFilter } from '../core/monitors/monitor-filter.js';

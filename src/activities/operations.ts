@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { AnyEndpoint, Endpoint } from '../api/endpoint.js';
+import type { Answer } from '../api/answer/read-answer.js';
 import { type OperationName, type Operations, operationTable } from '../api/operations.js';
-import type { Answer } from '../api/read-answer.js';
 import type { Input } from '../api/transport.js';
+import type { AnyEndpoint, Endpoint } from '../api/wire/endpoint.js';
 import { unitKeys } from '../core/purchase/unit-key.js';
 import { canonicalJson, type Json } from '../core/text/json.js';
 import { type CallOptions, loneOrder, MAX_INLINE_BYTES, type OperationResult } from './buy.js';

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import type { Endpoint } from '../api/endpoint.js';
-import type { Answer } from '../api/read-answer.js';
+import type { Answer } from '../api/answer/read-answer.js';
 import type { Input } from '../api/transport.js';
+import type { Endpoint } from '../api/wire/endpoint.js';
 import { backoffMs } from '../core/purchase/backoff.js';
 import type { ActivityDeps } from './deps.js';
 import { sendFree } from './free-call.js';

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { ApiError } from '../api/errors.js';
+import type { ApiError } from '../api/wire/errors.js';
 import type { Claimed } from '../core/purchase/journal.js';
 import type { KnownAnswer } from '../core/rows/sink.js';
 import { Attempt, failed, type PurchaseDeps } from './attempt.js';

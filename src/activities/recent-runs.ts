@@ -1,6 +1,6 @@
-import type { Endpoint } from '../api/endpoint.js';
-import type { PageRequest } from '../api/page.js';
+import type { PageRequest } from '../api/schemas/page.js';
 import type { SendOptions } from '../api/transport.js';
+import type { Endpoint } from '../api/wire/endpoint.js';
 import { type PageEnvelope, readPage } from '../core/events/walk.js';
 import { isApiError } from './failure.js';
 import { LOOK_TIMEOUT_MS, type RunKind } from './run-follower.js';

@@ -1,4 +1,4 @@
-import type { ApiError } from '../api/errors.js';
+import type { ApiError } from '../api/wire/errors.js';
 import { MAX_BLOCK_MS } from '../core/limiter/rate.js';
 import { backoffMs, blockMs } from '../core/purchase/backoff.js';
 import { type OverBudget, reservedMicros } from '../core/purchase/spend.js';

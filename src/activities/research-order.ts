@@ -1,5 +1,5 @@
-import { fieldOf } from '../api/field-of.js';
-import { createResearchTaskEndpoint, type ResearchTask, type ResearchTaskRequest } from '../api/research.js';
+import { fieldOf } from '../api/checks/field-of.js';
+import { createResearchTaskEndpoint, type ResearchTask, type ResearchTaskRequest } from '../api/endpoints/research.js';
 import { unitKeys } from '../core/purchase/unit-key.js';
 import { canonicalJson } from '../core/text/json.js';
 import { toMicros } from '../core/text/money.js';

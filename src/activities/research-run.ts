@@ -3,7 +3,7 @@ import {
   type ResearchTask,
   type ResearchTaskRequest,
   researchIdOf,
-} from '../api/research.js';
+} from '../api/endpoints/research.js';
 import type { UnitRecord } from '../core/purchase/journal.js';
 import type { ResearchResult, RunLook, RunResearchOptions, RunStep, RunStepResult } from '../core/runs/agent-run.js';
 import { canonicalJson, type Json } from '../core/text/json.js';

@@ -1,10 +1,10 @@
-import { createAgentRunEndpoint } from '../api/agent-runs.js';
-import { answerEndpoint } from '../api/answer.js';
-import { drawOf, type Endpoint } from '../api/endpoint.js';
-import { findSimilarEndpoint } from '../api/find-similar.js';
-import { createResearchTaskEndpoint } from '../api/research.js';
-import { searchEndpoint } from '../api/search.js';
+import { createAgentRunEndpoint } from '../api/endpoints/agent-runs.js';
+import { answerEndpoint } from '../api/endpoints/answer.js';
+import { findSimilarEndpoint } from '../api/endpoints/find-similar.js';
+import { createResearchTaskEndpoint } from '../api/endpoints/research.js';
+import { searchEndpoint } from '../api/endpoints/search.js';
 import type { Input, SendOptions, Transport } from '../api/transport.js';
+import { drawOf, type Endpoint } from '../api/wire/endpoint.js';
 import type { Draw } from '../core/limiter/limiter.js';
 import { listSearch, type PriceTable } from '../core/purchase/prices.js';
 import { unitKeys } from '../core/purchase/unit-key.js';

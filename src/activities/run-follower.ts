@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ById, Endpoint } from '../api/endpoint.js';
-import type { PageRequest } from '../api/page.js';
+import type { PageRequest } from '../api/schemas/page.js';
 import type { SendOptions } from '../api/transport.js';
+import type { ById, Endpoint } from '../api/wire/endpoint.js';
 import { type PageEnvelope, readPage } from '../core/events/walk.js';
 import { backoffMs } from '../core/purchase/backoff.js';
 import { isApiError } from './failure.js';

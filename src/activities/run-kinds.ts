@@ -1,6 +1,6 @@
-import { type AgentRun, isTerminal } from '../api/agent-run-schemas.js';
-import { getAgentRunEndpoint, listAgentRunsEndpoint } from '../api/agent-runs.js';
-import { getResearchTaskEndpoint, type ResearchTask, researchIdOf } from '../api/research.js';
+import { getAgentRunEndpoint, listAgentRunsEndpoint } from '../api/endpoints/agent-runs.js';
+import { getResearchTaskEndpoint, type ResearchTask, researchIdOf } from '../api/endpoints/research.js';
+import { type AgentRun, isTerminal } from '../api/schemas/agent-run-schemas.js';
 import type { RunKind } from './run-follower.js';
 
 /** Agent runs (interface sections 3.1 and 4.7): every status but `queued` and `running` is an end. */

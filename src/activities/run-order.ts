@@ -1,6 +1,6 @@
-import type { Endpoint } from '../api/endpoint.js';
-import { drawOf } from '../api/endpoint.js';
 import type { SendOptions } from '../api/transport.js';
+import type { Endpoint } from '../api/wire/endpoint.js';
+import { drawOf } from '../api/wire/endpoint.js';
 import type { UnitStatus } from '../core/purchase/journal.js';
 import type { PriceTable } from '../core/purchase/prices.js';
 import type { Json } from '../core/text/json.js';

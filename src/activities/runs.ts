@@ -1,8 +1,8 @@
-import type { AgentRun } from '../api/agent-run-schemas.js';
-import { listAgentRunsEndpoint } from '../api/agent-runs.js';
-import type { Endpoint } from '../api/endpoint.js';
-import type { PageRequest } from '../api/page.js';
-import { listResearchTasksEndpoint, type ResearchTask } from '../api/research.js';
+import { listAgentRunsEndpoint } from '../api/endpoints/agent-runs.js';
+import { listResearchTasksEndpoint, type ResearchTask } from '../api/endpoints/research.js';
+import type { AgentRun } from '../api/schemas/agent-run-schemas.js';
+import type { PageRequest } from '../api/schemas/page.js';
+import type { Endpoint } from '../api/wire/endpoint.js';
 import type { PageEnvelope } from '../core/events/walk.js';
 import type { Slots } from '../core/limiter/slots.js';
 import type { Journal } from '../core/purchase/journal.js';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { drawOf, type Endpoint } from '../api/endpoint.js';
-import type { Answer } from '../api/read-answer.js';
+import type { Answer } from '../api/answer/read-answer.js';
 import type { Input, SendOptions, Transport } from '../api/transport.js';
+import { drawOf, type Endpoint } from '../api/wire/endpoint.js';
 import { type Limiter, takeTurn } from '../core/limiter/limiter.js';
 import { MAX_BLOCK_MS } from '../core/limiter/rate.js';
 import { backoffMs, blockMs } from '../core/purchase/backoff.js';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiError } from '../api/errors.js';
+import type { ApiError } from '../api/wire/errors.js';
 
 /** So many failures in a row, and the service counts as unwell. */
 const UNWELL_AFTER = 8;

@@ -1,4 +1,4 @@
-import { fieldOf } from '../api/field-of.js';
+import { fieldOf } from '../api/checks/field-of.js';
 import type { Slots } from '../core/limiter/slots.js';
 import type { Journal } from '../core/purchase/journal.js';
 import type { Places } from './order.js';

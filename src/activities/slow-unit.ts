@@ -1,4 +1,4 @@
-import { fieldOf } from '../api/field-of.js';
+import { fieldOf } from '../api/checks/field-of.js';
 import { GRANT_AHEAD_MS } from '../core/limiter/rate.js';
 import type { Claimed, Lost } from '../core/purchase/journal.js';
 import type { Json } from '../core/text/json.js';

@@ -1,4 +1,4 @@
-import { BodyMemory } from '../api/body-memory.js';
+import { BodyMemory } from '../api/wire/body-memory.js';
 import {
   type EventWarehouse,
   type LoadedPages,

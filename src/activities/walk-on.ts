@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EventFilter } from '../api/events.js';
-import { readJson } from '../api/read-json.js';
-import type { RawList } from '../api/read-raw-list.js';
+import { readJson } from '../api/answer/read-json.js';
+import type { RawList } from '../api/answer/read-raw-list.js';
+import type { EventFilter } from '../api/endpoints/events.js';
 import type { EventWindow } from '../core/events/event-warehouse.js';
 import {
   advance,

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BodyMemory } from '../api/body-memory.js';
-import { drawOf } from '../api/endpoint.js';
-import { type EventFilter, listEventsEndpoint } from '../api/events.js';
-import type { RawList } from '../api/read-raw-list.js';
+import type { RawList } from '../api/answer/read-raw-list.js';
+import { type EventFilter, listEventsEndpoint } from '../api/endpoints/events.js';
+import type { BodyMemory } from '../api/wire/body-memory.js';
+import { drawOf } from '../api/wire/endpoint.js';
 import { MAX_BLOCK_MS } from '../core/limiter/rate.js';
 import { backoffMs, blockMs } from '../core/purchase/backoff.js';
 import type { WalkDeps } from './deps.js';

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { listEventsEndpoint } from '../api/events.js';
+import { listEventsEndpoint } from '../api/endpoints/events.js';
 import type { StreamState } from '../core/events/event-warehouse.js';
 import {
   DEFAULT_EVENT_WAREHOUSE,

@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
-import { drawOf, type Endpoint } from '../api/endpoint.js';
-import { type Answer, readLeniently } from '../api/read-answer.js';
+import { type Answer, readLeniently } from '../api/answer/read-answer.js';
 import type { Input, SendOptions } from '../api/transport.js';
+import { drawOf, type Endpoint } from '../api/wire/endpoint.js';
 import { transientTags } from '../core/purchase/failure.js';
 import { unitKeys } from '../core/purchase/unit-key.js';
 import { canonicalJson, type Json } from '../core/text/json.js';

@@ -4,10 +4,8 @@ import { MAX_BLOCK_MS } from '../core/limiter/rate.js';
 import { blockMs } from '../core/purchase/backoff.js';
 import { Secret } from '../core/text/secret.js';
 import { DEFAULT_BASE_URL } from '../core/text/service.js';
-import { eachItem } from './each-item.js';
-import { drawOf, type Endpoint } from './endpoint.js';
-import { ApiError } from './errors.js';
-import type { EventStream } from './event-stream.js';
+import { eachItem } from './answer/each-item.js';
+import type { Answer } from './answer/read-answer.js';
 import {
   type ListOperation,
   listOperations,
@@ -16,8 +14,8 @@ import {
   type Streams,
   streams,
 } from './operations.js';
-import type { Answer } from './read-answer.js';
-import type { StreamEndpoint } from './stream-endpoint.js';
+import type { EventStream } from './stream/event-stream.js';
+import type { StreamEndpoint } from './stream/stream-endpoint.js';
 import {
   createTransport,
   type Input,
@@ -25,6 +23,8 @@ import {
   type StreamOptions,
   type TransportOptions,
 } from './transport.js';
+import { drawOf, type Endpoint } from './wire/endpoint.js';
+import { ApiError } from './wire/errors.js';
 
 export interface ClientOptions extends Omit<TransportOptions, 'apiKey' | 'baseUrl'> {
   /** Null calls without a key. A plain text is wrapped, so that it prints nowhere. */

@@ -6,15 +6,14 @@ import {
   listAgentRunEventsEndpoint,
   listAgentRunsEndpoint,
   stopAgentRunEndpoint,
-} from './agent-runs.js';
-import { agentRunEventStream, agentRunStream } from './agent-streams.js';
-import { answerEndpoint } from './answer.js';
-import { answerStream, searchStream } from './answer-streams.js';
-import { contentsEndpoint } from './contents.js';
-import type { AnyEndpoint } from './endpoint.js';
-import { getEventEndpoint, listEventsEndpoint } from './events.js';
-import { findSimilarEndpoint } from './find-similar.js';
-import { batchMonitorsEndpoint } from './monitor-batch.js';
+} from './endpoints/agent-runs.js';
+import { agentRunEventStream, agentRunStream } from './endpoints/agent-streams.js';
+import { answerEndpoint } from './endpoints/answer.js';
+import { answerStream, searchStream } from './endpoints/answer-streams.js';
+import { contentsEndpoint } from './endpoints/contents.js';
+import { getEventEndpoint, listEventsEndpoint } from './endpoints/events.js';
+import { findSimilarEndpoint } from './endpoints/find-similar.js';
+import { batchMonitorsEndpoint } from './endpoints/monitor-batch.js';
 import {
   createMonitorEndpoint,
   deleteMonitorEndpoint,
@@ -24,10 +23,15 @@ import {
   listMonitorsEndpoint,
   triggerMonitorEndpoint,
   updateMonitorEndpoint,
-} from './monitors.js';
-import { createResearchTaskEndpoint, getResearchTaskEndpoint, listResearchTasksEndpoint } from './research.js';
-import { searchEndpoint } from './search.js';
-import { getWebsetEndpoint, listWebsetItemsEndpoint, listWebsetsEndpoint } from './websets.js';
+} from './endpoints/monitors.js';
+import {
+  createResearchTaskEndpoint,
+  getResearchTaskEndpoint,
+  listResearchTasksEndpoint,
+} from './endpoints/research.js';
+import { searchEndpoint } from './endpoints/search.js';
+import { getWebsetEndpoint, listWebsetItemsEndpoint, listWebsetsEndpoint } from './endpoints/websets.js';
+import type { AnyEndpoint } from './wire/endpoint.js';
 
 /**
  * THE TABLE: every operation of the interface by the name of its function. The client, `docs/operations.md` and the table tests

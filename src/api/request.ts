@@ -1,11 +1,11 @@
 import type { Json } from '../core/text/json.js';
 import { isLoopback } from '../core/text/loopback.js';
 import type { Secret } from '../core/text/secret.js';
-import { encodeQuery } from './encode-query.js';
-import type { Endpoint } from './endpoint.js';
-import { fillPath, pathFields } from './fill-path.js';
-import type { LimitProblem, ServiceLimits } from './limits.js';
-import { isShape, shapeProblem } from './shape.js';
+import type { LimitProblem, ServiceLimits } from './checks/limits.js';
+import { isShape, shapeProblem } from './checks/shape.js';
+import { encodeQuery } from './wire/encode-query.js';
+import type { Endpoint } from './wire/endpoint.js';
+import { fillPath, pathFields } from './wire/fill-path.js';
 
 /** The base URL taken apart: `prefix` is its path without the last slash. Throws `TypeError` that never shows the URL. */
 export function resolveBase(baseUrl: string): { readonly url: URL; readonly prefix: string } {

@@ -1,19 +1,19 @@
 import { Pool } from 'undici';
-import { readAnswerHeaders } from './answer-headers.js';
-import { badStatus, type CallContext, noAnswer, refused } from './call-failure.js';
-import { ACCEPT_ENCODING } from './decode-body.js';
-import { createDeprecations } from './deprecations.js';
-import { type Endpoint, variantOf } from './endpoint.js';
-import { MAX_KEPT_BODY } from './errors.js';
-import { EventStream, type StreamFacts } from './event-stream.js';
-import { exchange, type WireRequest } from './exchange.js';
-import { limitProfiles } from './limits.js';
-import { type Answer, readAnswer } from './read-answer.js';
-import { type RawList, readRawList } from './read-raw-list.js';
-import { readStream } from './read-stream.js';
-import { createRedact } from './redact.js';
+import { type Answer, readAnswer } from './answer/read-answer.js';
+import { type RawList, readRawList } from './answer/read-raw-list.js';
+import { limitProfiles } from './checks/limits.js';
+import { createRedact } from './checks/redact.js';
 import { encodeRequest, requestHeaders, resolveBase } from './request.js';
-import type { StreamEndpoint } from './stream-endpoint.js';
+import { EventStream, type StreamFacts } from './stream/event-stream.js';
+import { readStream } from './stream/read-stream.js';
+import type { StreamEndpoint } from './stream/stream-endpoint.js';
+import { readAnswerHeaders } from './wire/answer-headers.js';
+import { badStatus, type CallContext, noAnswer, refused } from './wire/call-failure.js';
+import { ACCEPT_ENCODING } from './wire/decode-body.js';
+import { createDeprecations } from './wire/deprecations.js';
+import { type Endpoint, variantOf } from './wire/endpoint.js';
+import { MAX_KEPT_BODY } from './wire/errors.js';
+import { exchange, type WireRequest } from './wire/exchange.js';
 import {
   type Input,
   type RawListOptions,
@@ -22,8 +22,8 @@ import {
   type StreamHooks,
   type StreamOptions,
   type TransportOptions,
-} from './transport-options.js';
-import { createWarmConnector } from './warm-connector.js';
+} from './wire/transport-options.js';
+import { createWarmConnector } from './wire/warm-connector.js';
 
 export {
   defaultTimeouts,
@@ -34,7 +34,7 @@ export {
   type Timeouts,
   type TransportOptions,
   type WireOptions,
-} from './transport-options.js';
+} from './wire/transport-options.js';
 
 export interface Transport {
   /** Throws the `ApiError` that `send` would reject with for this input before sending: nothing is sent, nothing is waited for. */

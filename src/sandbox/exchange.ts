@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { fieldOf } from '../api/field-of.js';
+import { fieldOf } from '../api/checks/field-of.js';
 import { checkAccess, keyOf } from './access.js';
 import { changeResults } from './change-results.js';
 import { cut, deliver, type Reply } from './deliver.js';

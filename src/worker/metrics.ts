@@ -1,6 +1,6 @@
 import type { MetricMeter } from '@temporalio/common';
-import { ApiError } from '../api/errors.js';
 import type { Transport } from '../api/transport.js';
+import { ApiError } from '../api/wire/errors.js';
 import type { Limiter } from '../core/limiter/limiter.js';
 import type { Books, WorkerStore } from './store.js';
 

@@ -1,8 +1,8 @@
 import { contentsKeys } from '../activities/contents-order.js';
 import { rowRequests } from '../activities/row-requests.js';
-import { contentsEndpoint } from '../api/contents.js';
-import { ApiError } from '../api/errors.js';
+import { contentsEndpoint } from '../api/endpoints/contents.js';
 import type { Transport } from '../api/transport.js';
+import { ApiError } from '../api/wire/errors.js';
 import type { DefaultScheme, StagedJob } from '../core/rows/job.js';
 import { isSlow, ROW_ID_FIELD, ROWS_FIELD, type RowOperation } from '../core/rows/row-operation.js';
 import type { Json } from '../core/text/json.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { InFlight } from '../../../src/activities/in-flight.js';
 import { type Bought, createPurchase } from '../../../src/activities/purchase.js';
-import { contentsEndpoint } from '../../../src/api/contents.js';
-import { ApiError } from '../../../src/api/errors.js';
+import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
+import { ApiError } from '../../../src/api/wire/errors.js';
 import {
   answered,
   cutOff,

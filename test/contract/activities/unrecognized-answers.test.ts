@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createPurchase } from '../../../src/activities/purchase.js';
-import { contentsEndpoint } from '../../../src/api/contents.js';
-import { ApiError } from '../../../src/api/errors.js';
+import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
+import { ApiError } from '../../../src/api/wire/errors.js';
 import { answered, newDir, setting, success, unit, units } from '../../support/activities/purchase-setting.js';
 
 const portal = (body = '<html>Sign in</html>') =>

@@ -1,8 +1,8 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { fetchPage } from '../../../src/activities/walk-page.js';
-import { BodyMemory } from '../../../src/api/body-memory.js';
 import { createTransport } from '../../../src/api/transport.js';
+import { BodyMemory } from '../../../src/api/wire/body-memory.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { Secret } from '../../../src/core/text/secret.js';
 import { startSandbox } from '../../../src/sandbox/index.js';

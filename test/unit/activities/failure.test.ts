@@ -1,7 +1,7 @@
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import { toFailure, waiting } from '../../../src/activities/failure.js';
-import { ApiError, type ApiErrorParts } from '../../../src/api/errors.js';
+import { ApiError, type ApiErrorParts } from '../../../src/api/wire/errors.js';
 import { BodiesGone } from '../../../src/core/purchase/journal.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
 import { SinkBusy, SinkUnusable } from '../../../src/core/rows/sink.js';

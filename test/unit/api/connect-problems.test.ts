@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
-import { connectProblem } from '../../../src/api/connect-problem.js';
-import { contentsEndpoint } from '../../../src/api/contents.js';
-import { ApiError } from '../../../src/api/errors.js';
+import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { createTransport } from '../../../src/api/transport.js';
+import { connectProblem } from '../../../src/api/wire/connect-problem.js';
+import { ApiError } from '../../../src/api/wire/errors.js';
 import { Secret } from '../../../src/core/text/secret.js';
 import { answer, rawServer } from '../../support/api/raw-server.js';
 import { certificate, privateKey } from '../../support/api/self-signed.js';

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { contentsEndpoint } from '../../../src/api/contents.js';
-import { readErrorEnvelope } from '../../../src/api/error-envelope.js';
-import { ApiError } from '../../../src/api/errors.js';
+import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { createTransport } from '../../../src/api/transport.js';
+import { readErrorEnvelope } from '../../../src/api/wire/error-envelope.js';
+import { ApiError } from '../../../src/api/wire/errors.js';
 import type { FailureType } from '../../../src/core/purchase/failure.js';
 import { Secret } from '../../../src/core/text/secret.js';
 import { answer, json, rawServer } from '../../support/api/raw-server.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { matchContents } from '../../../src/api/match.js';
+import { matchContents } from '../../../src/api/endpoints/match.js';
 
 const ok = (id: string, more: object = {}) => ({ id, status: 'success', ...more });
 const page = (url: string, more: object = {}) => ({ id: url, url, title: `of ${url}`, ...more });

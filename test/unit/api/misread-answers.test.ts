@@ -2,11 +2,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawResults } from '../../../src/activities/landing.js';
-import { answerEndpoint } from '../../../src/api/answer.js';
-import { contentsEndpoint } from '../../../src/api/contents.js';
-import { matchContents } from '../../../src/api/match.js';
-import { elementsOf, rawJson } from '../../../src/api/members.js';
-import { listMonitorsEndpoint } from '../../../src/api/monitors.js';
+import { elementsOf, rawJson } from '../../../src/api/checks/members.js';
+import { answerEndpoint } from '../../../src/api/endpoints/answer.js';
+import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
+import { matchContents } from '../../../src/api/endpoints/match.js';
+import { listMonitorsEndpoint } from '../../../src/api/endpoints/monitors.js';
 import { createTransport, type Transport } from '../../../src/api/transport.js';
 
 let server: Server;

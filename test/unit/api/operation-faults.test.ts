@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, createClient } from '../../../src/api/client.js';
-import { ApiError } from '../../../src/api/errors.js';
 import { type OperationName, operationTable } from '../../../src/api/operations.js';
+import { ApiError } from '../../../src/api/wire/errors.js';
 import { examples } from '../../support/api/examples.js';
 import { answer, type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
 

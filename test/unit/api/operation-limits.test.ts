@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { type LimitProfile, limitProfiles } from '../../../src/api/checks/limits.js';
 import { createClient } from '../../../src/api/client.js';
-import { type LimitProfile, limitProfiles } from '../../../src/api/limits.js';
 import { type OperationName, operationTable } from '../../../src/api/operations.js';
 import { createTransport } from '../../../src/api/transport.js';
 import { examples } from '../../support/api/examples.js';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Answer } from '../../../src/api/answer/read-answer.js';
 import { type Client, createClient } from '../../../src/api/client.js';
-import { ApiError } from '../../../src/api/errors.js';
 import { type OperationName, operationTable } from '../../../src/api/operations.js';
-import type { Answer } from '../../../src/api/read-answer.js';
 import type { SendOptions } from '../../../src/api/transport.js';
+import { ApiError } from '../../../src/api/wire/errors.js';
 import type { FailureType } from '../../../src/core/purchase/failure.js';
 import { examples } from '../../support/api/examples.js';
 import { answer, json, type RawServer, rawServer } from '../../support/api/raw-server.js';

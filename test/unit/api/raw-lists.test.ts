@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BodyMemory } from '../../../src/api/body-memory.js';
-import { listEventsEndpoint } from '../../../src/api/events.js';
-import { membersOf } from '../../../src/api/members.js';
+import { membersOf } from '../../../src/api/checks/members.js';
+import { listEventsEndpoint } from '../../../src/api/endpoints/events.js';
 import { createTransport, type Transport } from '../../../src/api/transport.js';
+import { BodyMemory } from '../../../src/api/wire/body-memory.js';
 
 const text = (json: Uint8Array | undefined) => Buffer.from(json ?? []).toString();
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type ContentsRequest, contentsEndpoint } from '../../../src/api/contents.js';
-import { rateClassOf } from '../../../src/api/endpoint.js';
-import { type LimitProfile, limitProfiles } from '../../../src/api/limits.js';
-import { type SearchRequest, searchEndpoint } from '../../../src/api/search.js';
+import { type LimitProfile, limitProfiles } from '../../../src/api/checks/limits.js';
+import { type ContentsRequest, contentsEndpoint } from '../../../src/api/endpoints/contents.js';
+import { type SearchRequest, searchEndpoint } from '../../../src/api/endpoints/search.js';
+import { rateClassOf } from '../../../src/api/wire/endpoint.js';
 
 const list = (count: number): string[] => Array.from({ length: count }, (_, index) => `https://a.example/${index}`);
 const contract: LimitProfile = 'contract';

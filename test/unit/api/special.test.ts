@@ -1,10 +1,10 @@
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Client, type ClientOptions, createClient } from '../../../src/api/client.js';
-import type { Deprecation } from '../../../src/api/deprecations.js';
-import { ApiError } from '../../../src/api/errors.js';
-import { readMonitorBatch } from '../../../src/api/monitor-batch.js';
-import { researchIdOf } from '../../../src/api/research.js';
+import { readMonitorBatch } from '../../../src/api/endpoints/monitor-batch.js';
+import { researchIdOf } from '../../../src/api/endpoints/research.js';
+import type { Deprecation } from '../../../src/api/wire/deprecations.js';
+import { ApiError } from '../../../src/api/wire/errors.js';
 import { Secret } from '../../../src/core/text/secret.js';
 import { answer, type Handler, json, rawServer } from '../../support/api/raw-server.js';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createSseReader, EventTooLarge, type SseEvent } from '../../../src/api/sse.js';
+import { createSseReader, EventTooLarge, type SseEvent } from '../../../src/api/stream/sse.js';
 
 const read = (pieces: readonly Uint8Array[]): SseEvent[] => {
   const reader = createSseReader(10_000);

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Client, type ClientOptions, createClient } from '../../../src/api/client.js';
-import { ApiError, StreamDropped } from '../../../src/api/errors.js';
+import { ApiError, StreamDropped } from '../../../src/api/wire/errors.js';
 import { answer, type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
 
 const open: { close(): Promise<void> }[] = [];

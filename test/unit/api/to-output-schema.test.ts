@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { toOutputSchema } from '../../../src/api/to-output-schema.js';
+import { toOutputSchema } from '../../../src/api/schemas/to-output-schema.js';
 
 it('makes the JSON Schema of what a zod schema takes', () => {
   const schema = z.object({

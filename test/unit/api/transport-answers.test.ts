@@ -1,9 +1,9 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
-import { contentsEndpoint } from '../../../src/api/contents.js';
-import { ApiError } from '../../../src/api/errors.js';
-import { searchEndpoint } from '../../../src/api/search.js';
+import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
+import { searchEndpoint } from '../../../src/api/endpoints/search.js';
 import { createTransport, type Transport, type TransportOptions } from '../../../src/api/transport.js';
+import { ApiError } from '../../../src/api/wire/errors.js';
 import { Secret } from '../../../src/core/text/secret.js';
 import { answer, type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
 

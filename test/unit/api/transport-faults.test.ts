@@ -3,14 +3,14 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
-import { contentsEndpoint } from '../../../src/api/contents.js';
-import { ApiError } from '../../../src/api/errors.js';
+import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import {
   createTransport,
   type SendOptions,
   type Transport,
   type TransportOptions,
 } from '../../../src/api/transport.js';
+import { ApiError } from '../../../src/api/wire/errors.js';
 import { Secret } from '../../../src/core/text/secret.js';
 import { answer, type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
 

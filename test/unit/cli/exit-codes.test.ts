@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ApiError } from '../../../src/api/errors.js';
+import { ApiError } from '../../../src/api/wire/errors.js';
 import { runEnrich } from '../../../src/cli/commands/run-enrich.js';
 import { readFailedRows, tooManyFailed } from '../../../src/cli/failed-rows-option.js';
 import { failureText } from '../../../src/cli/failure-text.js';

@@ -4,9 +4,9 @@ import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operationExamples } from '../../../scripts/operation-examples.mjs';
 import { operationsDoc, summaries } from '../../../scripts/operations-doc.mjs';
+import { limitProfiles } from '../../../src/api/checks/limits.js';
 import { type Client, createClient } from '../../../src/api/client.js';
-import { limitProfiles } from '../../../src/api/limits.js';
-import { readMonitorBatch } from '../../../src/api/monitor-batch.js';
+import { readMonitorBatch } from '../../../src/api/endpoints/monitor-batch.js';
 import { operations, streams } from '../../../src/api/operations.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 

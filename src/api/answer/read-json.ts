@@ -1,0 +1,46 @@
+import { cutNesting, nestsDeeper, type Shallow } from '../checks/nesting.js';
+
+/**
+ * A JSON body, or what is wrong with it: `truncated` where the text just ends too early, `unrecognized` where it is no JSON at
+ * all.
+ */
+export type ReadJson =
+  | {
+      readonly value: unknown;
+      /** The text that was read, where some of what came is nested too deep: that part is a text in it. */
+      readonly cut?: Shallow;
+    }
+  | {
+      readonly kind: 'truncated' | 'unrecognized';
+      readonly reason: string;
+      /** Nothing was lost on the way: whoever answered sent half a text. */
+      readonly whole?: boolean;
+    };
+
+/**
+ * Parses the body of a success. A text that starts as JSON and ends too early broke off, however well the transfer was
+ * framed (a proxy may frame half an answer); any other text that is no JSON is not the service's, whatever its type says.
+ * `framed`: a length or chunks said where the body ends; else an empty body is one that was cut.
+ */
+export function readJson(bytes: Buffer, framed: boolean): ReadJson {
+  const raw = bytes.toString('utf8');
+  const text = raw.charCodeAt(0) === 0xfeff ? raw.slice(1) : raw;
+  const cut = nestsDeeper(text) ? cutNesting(text) : undefined;
+  try {
+    if (cut === null) return { kind: 'truncated', reason: 'the answer broke off', whole: framed };
+    return cut ? { value: JSON.parse(cut.text), cut } : { value: JSON.parse(text) };
+  } catch (error) {
+    const trimmed = text.trim();
+    if (trimmed === '') return { kind: framed ? 'unrecognized' : 'truncated', reason: 'the answer is empty' };
+    if (/^[{[]/.test(trimmed) && endsEarly(trimmed, error))
+      return { kind: 'truncated', reason: 'the answer broke off', whole: framed };
+    return { kind: 'unrecognized', reason: 'the answer is not JSON' };
+  }
+}
+
+function endsEarly(text: string, error: unknown): boolean {
+  if (!/[}\]]$/.test(text)) return true;
+  const message = error instanceof Error ? error.message : '';
+  const at = /position (\d+)/.exec(message);
+  return at === null ? /\bend\b/.test(message) : Number(at[1]) >= text.length;
+}

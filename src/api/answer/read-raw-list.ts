@@ -1,0 +1,96 @@
+import { listNames } from '../../core/events/walk.js';
+import { membersOf } from '../checks/members.js';
+import { hasKnownField } from '../checks/shape.js';
+import type { AnswerHeaders } from '../wire/answer-headers.js';
+import { type CallContext, unusable } from '../wire/call-failure.js';
+import type { Endpoint } from '../wire/endpoint.js';
+import type { Exchange } from '../wire/exchange.js';
+import { isFramed, wholeBody } from './read-answer.js';
+import { readJson } from './read-json.js';
+
+/** A page of a list whose records somebody else will parse. */
+export interface RawList extends AnswerHeaders {
+  /** The records: a JSON list, as it came. */
+  readonly items: Uint8Array;
+  /** Null where the service doesn't say. */
+  readonly hasMore: boolean | null;
+  readonly cursor: string | null;
+  /** Size of the body, decompressed. */
+  readonly bytes: number;
+}
+
+/** Longest end of an answer in which its cursor is looked for. */
+const TAIL = 4096;
+const head = /^\s*\{\s*"data"\s*:\s*(?=\[)/;
+const text = '"(?:[^"\\\\]|\\\\.)*"';
+const hasMore = '"hasMore"\\s*:\\s*(true|false)';
+const nextCursor = `"nextCursor"\\s*:\\s*(null|${text})`;
+const ends = [
+  { form: new RegExp(`\\](\\s*,\\s*${hasMore}\\s*,\\s*${nextCursor}\\s*\\}\\s*)$`), more: 2, cursor: 3 },
+  { form: new RegExp(`\\](\\s*,\\s*${nextCursor}\\s*,\\s*${hasMore}\\s*\\}\\s*)$`), more: 3, cursor: 2 },
+];
+
+type Cut = Pick<RawList, 'items' | 'hasMore' | 'cursor'>;
+
+/**
+ * Reads a page of a list without parsing its records. An answer in the contract's form (section 4.8) is cut by its two ends;
+ * any other, and with `careful` every one, by its members.
+ */
+export async function readRawList<I, O>(
+  endpoint: Endpoint<I, O>,
+  call: CallContext,
+  came: Exchange,
+  said: AnswerHeaders,
+  { maxBytes, careful }: { readonly maxBytes: number; readonly careful: boolean },
+): Promise<RawList> {
+  const body = await wholeBody(call, came, said, maxBytes);
+  const cut = (careful ? null : cutByEnds(body)) ?? cutByMembers(body);
+  if (cut) return { ...said, ...cut, bytes: body.length };
+  const read = readJson(body, isFramed(came));
+  if (!('value' in read)) throw unusable(call, came, said, { ...read, kept: body });
+  if (!hasKnownField(endpoint.response, read.value)) {
+    const reason = `the answer has no field of the service's (section ${endpoint.section})`;
+    throw unusable(call, came, said, { kind: 'unrecognized', reason, kept: body });
+  }
+  const reason = `the answer has the wrong shape (section ${endpoint.section}): a list was expected in data`;
+  throw unusable(call, came, said, { kind: 'wrongShape', reason, kept: body });
+}
+
+/** Whatever is between the two ends, only a JSON list can be there, if the answer is JSON at all and has no fourth member. */
+function cutByEnds(body: Buffer): Cut | null {
+  const start = head.exec(body.toString('latin1', 0, 100))?.[0].length;
+  if (start === undefined) return null;
+  const tail = body.toString('utf8', Math.max(0, body.length - TAIL));
+  for (const { form, more, cursor } of ends) {
+    const found = form.exec(tail);
+    if (!found) continue;
+    const end = body.length - Buffer.byteLength(found[1] as string);
+    return {
+      items: body.subarray(start, end),
+      hasMore: found[more] === 'true',
+      cursor: (JSON.parse(found[cursor] as string) as string | null) || null,
+    };
+  }
+  return null;
+}
+
+function cutByMembers(body: Buffer): Cut | null {
+  const members = membersOf(body);
+  const name = listNames.find((one) => members?.get(one)?.[0] === 0x5b);
+  const items = name === undefined ? undefined : members?.get(name);
+  if (!members || !items) return null;
+  const value = (...names: string[]): unknown => {
+    for (const one of names) {
+      const json = members.get(one);
+      const read = json && readJson(Buffer.from(json), true);
+      if (read && 'value' in read && read.value !== null) return read.value;
+    }
+    return null;
+  };
+  const [more, cursor] = [value('hasMore', 'has_more'), value('nextCursor', 'next_cursor')];
+  return {
+    items,
+    hasMore: typeof more === 'boolean' ? more : null,
+    cursor: typeof cursor === 'string' && cursor !== '' ? cursor : null,
+  };
+}

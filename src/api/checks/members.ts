@@ -1,0 +1,120 @@
+import { RawJson } from '../../core/text/json.js';
+import { MAX_NESTING } from './nesting.js';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OBJECT = 0x7b;
+const LIST = 0x5b;
+
+/**
+ * Cuts a JSON object into the bytes of its members, by name, without parsing them: for answers that somebody else will parse.
+ * Null where it is no object, ends early or is nested too deep; other mistakes within a member are its reader's to find. Of members
+ * with the same name the last counts, as it does for `JSON.parse`.
+ */
+export function membersOf(json: Uint8Array): ReadonlyMap<string, Uint8Array> | null {
+  const members = new Map<string, Uint8Array>();
+  const whole = eachPart(json, OBJECT, (name, value) => {
+    if (name !== null) members.set(name, value);
+  });
+  return whole ? members : null;
+}
+
+/** Cuts a JSON list into the bytes of its elements in the same way; null where it is no list. */
+export function elementsOf(json: Uint8Array): readonly Uint8Array[] | null {
+  const elements: Uint8Array[] = [];
+  const whole = eachPart(json, LIST, (_name, value) => {
+    if (value.length > 0) elements.push(value);
+  });
+  return whole ? elements : null;
+}
+
+/** Steps of a path that tell where a value is; who looks finds it below. */
+const MAX_STEPS = 4;
+
+/** Path of the value that holds the byte at `offset`. */
+export function pathAt(json: Uint8Array, offset: number): readonly (string | number)[] {
+  const path: (string | number)[] = [];
+  let inside = json;
+  while (path.length < MAX_STEPS) {
+    const parts: (readonly [string | number, Uint8Array])[] = [
+      ...(membersOf(inside) ?? []),
+      ...(elementsOf(inside)?.entries() ?? []),
+    ];
+    const found = parts.find(([, { byteOffset, length }]) => {
+      const from = byteOffset - json.byteOffset;
+      return from <= offset && offset < from + length;
+    });
+    if (!found) return path;
+    path.push(found[0]);
+    inside = found[1];
+  }
+  return path;
+}
+
+/** The text of a JSON value as it came, on one line: line feeds can only stand between its parts. */
+export function rawJson(json: Uint8Array): RawJson {
+  const { buffer, byteOffset, byteLength } = json;
+  const text = Buffer.from(buffer, byteOffset, byteLength).toString();
+  const plain = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+  return new RawJson(/[\r\n]/.test(plain) ? plain.replace(/[\r\n]/g, ' ').trim() : plain);
+}
+
+/** Passes once over an object or list, and tells each of its parts; false where it is none, ends early or is nested too deep. */
+function eachPart(
+  json: Uint8Array,
+  kind: typeof OBJECT | typeof LIST,
+  tell: (name: string | null, value: Uint8Array) => void,
+): boolean {
+  const end = json.length;
+  let at = 0;
+  let depth = 0;
+  /** Where the value began that is being read at depth 1. */
+  let from = -1;
+  let name: string | null = null;
+  const take = (to: number): void => {
+    if (from >= 0) tell(name, trimmed(json.subarray(from, to)));
+    name = null;
+    from = kind === LIST ? to + 1 : -1;
+  };
+  for (; at < end; at++) {
+    const byte = json[at] as number;
+    if (byte === QUOTE) {
+      const start = at++;
+      for (; at < end && json[at] !== QUOTE; at++) if (json[at] === BACKSLASH) at++;
+      if (depth === 1 && name === null && kind === OBJECT) {
+        name = textOf(json.subarray(start, at + 1));
+        if (name === null) return false;
+        from = -1;
+      }
+    } else if (byte === 0x7b || byte === 0x5b) {
+      if (depth === 0 && byte !== kind) return false;
+      if (depth === 0 && kind === LIST) from = at + 1;
+      if (++depth > MAX_NESTING) return false;
+    } else if (byte === 0x7d || byte === 0x5d) {
+      if (depth === 1) take(at);
+      if (--depth === 0) break;
+    } else if (depth === 1) {
+      if (byte === 0x3a && from < 0) from = at + 1;
+      else if (byte === 0x2c) take(at);
+    } else if (depth === 0 && byte > 0x20 && byte !== 0xef && byte !== 0xbb && byte !== 0xbf) {
+      return false;
+    }
+  }
+  return at < end && depth === 0 && trimmed(json.subarray(at + 1)).length === 0;
+}
+
+function textOf(json: Uint8Array): string | null {
+  try {
+    const text: unknown = JSON.parse(Buffer.from(json).toString());
+    return typeof text === 'string' ? text : null;
+  } catch {
+    return null;
+  }
+}
+
+function trimmed(json: Uint8Array): Uint8Array {
+  let [from, to] = [0, json.length];
+  while (from < to && (json[from] as number) <= 0x20) from++;
+  while (to > from && (json[to - 1] as number) <= 0x20) to--;
+  return json.subarray(from, to);
+}

@@ -1,0 +1,59 @@
+import { fieldOf } from '../checks/field-of.js';
+import { type AgentRunEvent, type AgentRunRequest, agentRunEvent, isTerminal } from '../schemas/agent-run-schemas.js';
+import type { SseEvent } from '../stream/sse.js';
+import type { Ending, StreamEndpoint, StreamFailure } from '../stream/stream-endpoint.js';
+import { type AgentRunEventFilter, createAgentRunEndpoint, listAgentRunEventsEndpoint } from './agent-runs.js';
+
+const last = /^agent_run\.(completed|failed|cancelled|canceled|stopped)$/;
+const lifecycle = /^agent_run\.\w+$/;
+
+/** The names of section 6.2 end a stream at once; a status we don't know ends it where the connection then closes. */
+function ending({ event, data }: AgentRunEvent): Ending | null {
+  if (event === 'response' || last.test(event ?? '')) return 'now';
+  const status = fieldOf(data, 'status');
+  return lifecycle.test(event ?? '') && typeof status === 'string' && isTerminal(status) ? 'onClose' : null;
+}
+
+function failure({ event, data }: AgentRunEvent): StreamFailure | null {
+  if (event !== 'error') return null;
+  const error = fieldOf(data, 'error') ?? data;
+  const [message, code] = [fieldOf(error, 'message'), fieldOf(error, 'code')];
+  return {
+    message: typeof error === 'string' ? error : typeof message === 'string' ? message : null,
+    status: typeof code === 'number' ? code : null,
+    tag: typeof code === 'string' ? code : null,
+  };
+}
+
+const form = {
+  ask: {},
+  chunk: agentRunEvent,
+  toChunk: ({ id, event }: SseEvent, data: unknown): unknown => ({ id, event, data }),
+  knows: () => true,
+  ofUnknown: ({ id, event }: SseEvent, data: unknown): AgentRunEvent => ({ id, event, data }),
+  ofWhole: (data: object): unknown => ({ id: null, event: 'response', data }),
+  ending,
+  failure,
+};
+
+/**
+ * `streamAgentRun`: starts a run and follows its events to the terminal one, which has the whole run (interface section 6.2,
+ * public facts 8.4). Names that aren't known are passed on.
+ */
+export const agentRunStream: StreamEndpoint<AgentRunRequest, AgentRunEvent> = {
+  name: 'streamAgentRun',
+  section: '4.7, 6.2',
+  endpoint: createAgentRunEndpoint,
+  ...form,
+  endsWithConnection: false,
+};
+
+/** `streamAgentRunEvents`: the stored events again, from behind `lastEventId`. Ends with what is stored, not with the run. */
+export const agentRunEventStream: StreamEndpoint<AgentRunEventFilter, AgentRunEvent> = {
+  name: 'streamAgentRunEvents',
+  section: 'public facts 8.3',
+  endpoint: listAgentRunEventsEndpoint,
+  ...form,
+  ending: ({ event }) => (event === 'response' ? 'now' : null),
+  endsWithConnection: true,
+};

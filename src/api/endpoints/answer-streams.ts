@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { fieldOf } from '../checks/field-of.js';
+import { grounding, synthesised } from '../schemas/output-schema.js';
+import { costDollars, searchResult } from '../schemas/result.js';
+import type { SseEvent } from '../stream/sse.js';
+import type { StreamEndpoint, StreamFailure } from '../stream/stream-endpoint.js';
+import { type AnswerRequest, answerEndpoint, citation } from './answer.js';
+import { type SearchRequest, searchEndpoint } from './search.js';
+
+const text = z.string().nullish();
+
+const choice = z.looseObject({
+  index: z.number().nullish(),
+  delta: z.looseObject({ role: text, content: text, refusal: text, citations: z.array(citation).nullish() }).nullish(),
+  finish_reason: text,
+});
+
+const failure = z.looseObject({ message: text, code: z.union([z.string(), z.number()]).nullish() });
+
+const shared = {
+  choices: z.array(choice).nullish(),
+  citations: z.array(citation).nullish(),
+  costDollars: costDollars.nullish(),
+  requestId: text,
+};
+
+/** Of chunks whose `type` is `unknown`: the event that we know nothing of. */
+const unknownKind = { event: text, data: z.unknown().optional() };
+
+const searchChunk = z.looseObject({
+  /**
+   * `text-delta`, `grounding`, `results`, `stream-reset`, `done`; `response` where the service did not stream; `unknown` for what
+   * we can't read, such as an event of a new kind.
+   */
+  type: text,
+  ...shared,
+  delta: text,
+  grounding: z.array(grounding).nullish(),
+  results: z.array(searchResult).nullish(),
+  /** What came of the text so far is void. */
+  streamReset: z.boolean().nullish(),
+  output: synthesised.nullish(),
+  searchTime: z.number().nullish(),
+  warnings: z.array(z.unknown()).nullish(),
+  error: z.union([z.string(), failure]).nullish(),
+  ...unknownKind,
+});
+/** A chunk of a streamed search (public facts 2.5), exactly as it came. */
+export type SearchChunk = z.infer<typeof searchChunk>;
+
+const answerChunk = z.looseObject({
+  ...shared,
+  /** `response` where the service did not stream: then `answer` and its citations are here. */
+  type: text,
+  answer: z.unknown().optional(),
+  /** `ERROR` goes with a `payload`; it never reaches the reader. */
+  tag: text,
+  payload: z.looseObject({ error: failure.nullish(), requestId: text }).nullish(),
+  error: z.union([z.string(), failure]).nullish(),
+  ...unknownKind,
+});
+/** A chunk of a streamed answer (public facts 4), exactly as it came. */
+export type AnswerChunk = z.infer<typeof answerChunk>;
+
+function toFailure(error: z.infer<typeof failure> | string | null | undefined): StreamFailure {
+  if (typeof error !== 'object' || error === null) return { message: error ?? null, status: null, tag: null };
+  const { message, code } = error;
+  return {
+    message: message ?? null,
+    status: typeof code === 'number' ? code : null,
+    tag: typeof code === 'string' ? code : null,
+  };
+}
+
+const asked = { stream: true };
+const toChunk = (_event: unknown, data: unknown): unknown => data;
+const ofUnknown = ({ event }: SseEvent, data: unknown) => ({ type: 'unknown', event, data });
+/** Chunks without a `type` are those of the OpenAI style. */
+const ofKinds =
+  (...kinds: readonly string[]) =>
+  (chunk: unknown): boolean => {
+    const type = fieldOf(chunk, 'type');
+    return type === undefined || type === null
+      ? typeof chunk === 'object' && chunk !== null && !Array.isArray(chunk)
+      : typeof type === 'string' && kinds.includes(type);
+  };
+const ofWhole = (body: object): unknown => ({ ...body, type: 'response' });
+
+/** `streamSearch`: the service streams only with an `outputSchema`; else the one chunk is the whole answer. */
+export const searchStream: StreamEndpoint<SearchRequest, SearchChunk> = {
+  name: 'streamSearch',
+  section: '4.1',
+  endpoint: searchEndpoint,
+  ask: asked,
+  chunk: searchChunk,
+  toChunk,
+  knows: ofKinds('text-delta', 'grounding', 'results', 'stream-reset', 'done', 'error', 'response'),
+  ofUnknown,
+  ofWhole,
+  ending: ({ type }) => (type === 'done' || type === 'response' ? 'complete' : null),
+  endsWithConnection: false,
+  failure: ({ type, error }) => (type === 'error' || (!type && error) ? toFailure(error) : null),
+};
+
+/** `streamAnswer`. Whether `[DONE]` ends it is not said: a cost or a `finish_reason` and an orderly end will do. */
+export const answerStream: StreamEndpoint<AnswerRequest, AnswerChunk> = {
+  name: 'streamAnswer',
+  section: '4.3',
+  endpoint: answerEndpoint,
+  ask: asked,
+  chunk: answerChunk,
+  toChunk,
+  knows: ofKinds('response'),
+  ofUnknown,
+  ofWhole,
+  ending: ({ type, costDollars: cost, choices }) => {
+    if (type === 'response') return 'complete';
+    return cost || choices?.some(({ finish_reason }) => finish_reason) ? 'onClose' : null;
+  },
+  endsWithConnection: false,
+  failure: ({ tag, payload, error }) => {
+    if (tag === 'ERROR') return toFailure(payload?.error);
+    return error ? toFailure(error) : null;
+  },
+};

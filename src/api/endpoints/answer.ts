@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { estimateAnswer } from '../../core/purchase/prices.js';
+import { checkText, firstProblem } from '../checks/checks.js';
+import { checkLocation, userLocation } from '../schemas/location.js';
+import { outputSchema } from '../schemas/output-schema.js';
+import { costDollars } from '../schemas/result.js';
+import { defineEndpoint } from '../wire/endpoint.js';
+import { noStream } from './search.js';
+
+const answerRequest = z.looseObject({
+  query: z.string(),
+  /** Full text of the pages in the citations. */
+  text: z.boolean().optional(),
+  model: z.string().optional(),
+  systemPrompt: z.string().optional(),
+  userLocation: userLocation.nullish(),
+  outputSchema: outputSchema.optional(),
+  userIdentifier: z.string().optional(),
+});
+
+/** Request of `POST /answer` (interface section 4.3, public facts 4). Unknown fields reach the wire. */
+export type AnswerRequest = z.infer<typeof answerRequest>;
+
+const text = z.string().nullish();
+
+/** A source of an answer (interface section 2.4). */
+export const citation = z.looseObject({
+  id: text,
+  url: text,
+  title: text,
+  author: text,
+  publishedDate: text,
+  text,
+  image: text,
+  favicon: text,
+});
+
+const answerResponse = z.looseObject({
+  requestId: text,
+  /** A text, or an object after the `outputSchema`. */
+  answer: z.union([z.string(), z.looseObject({})]).nullish(),
+  citations: z.array(citation).nullish(),
+  costDollars: costDollars.nullish(),
+});
+
+/** Answer of `POST /answer` (interface section 4.3). */
+export type AnswerResponse = z.infer<typeof answerResponse>;
+
+/** A direct answer or a summary, with its sources. */
+export const answerEndpoint = defineEndpoint<AnswerRequest, AnswerResponse>({
+  name: 'answer',
+  method: 'POST',
+  path: '/answer',
+  section: '4.3',
+  paid: true,
+  idempotent: false,
+  retry: 'rebuy',
+  estimate: (_input, prices) => estimateAnswer(prices),
+  rateClass: 'answer',
+  request: answerRequest,
+  check: (input, limits) =>
+    firstProblem(
+      () => checkText('query', input.query, null, limits),
+      () => checkLocation(input.userLocation, limits),
+      () => noStream(input, limits),
+    ),
+  response: answerResponse,
+});

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { checkDate, firstProblem } from '../checks/checks.js';
+import { checkPage, pageQuery } from '../schemas/page.js';
+import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
+
+const section = '4.8';
+
+const eventFilter = z.looseObject({
+  ...pageQuery,
+  /** Types of section 6.1; any of them. */
+  types: z.array(z.string()).optional(),
+  /** ISO 8601 in UTC, both inclusive. */
+  createdBefore: z.string().optional(),
+  createdAfter: z.string().optional(),
+});
+/** Filter of `GET /websets/v0/events` (interface section 4.8). */
+export type EventFilter = z.infer<typeof eventFilter>;
+
+/** An event of a webset (interface sections 2.8 and 6.1, public facts 10.2). `data` is kept as it comes, whatever the type. */
+const event = z.looseObject({
+  id: z.string(),
+  object: z.string().nullish(),
+  type: z.string(),
+  data: z.unknown().optional(),
+  createdAt: z.string(),
+});
+export type WebsetEvent = z.infer<typeof event>;
+
+const eventPage = z.looseObject({
+  data: z.array(event),
+  hasMore: z.boolean(),
+  nextCursor: z.string().nullish(),
+});
+export type EventPage = z.infer<typeof eventPage>;
+
+/** The events of the team's websets. */
+export const listEventsEndpoint = defineEndpoint<EventFilter, EventPage>({
+  name: 'listEvents',
+  path: '/websets/v0/events',
+  section,
+  rateClass: 'websets',
+  request: eventFilter,
+  check: (input, limits) =>
+    firstProblem(
+      () => checkPage('listEvents', input, limits),
+      () => checkDate('createdBefore', input.createdBefore, limits),
+      () => checkDate('createdAfter', input.createdAfter, limits),
+    ),
+  response: eventPage,
+});
+
+/** One event. */
+export const getEventEndpoint = defineEndpoint<ById, WebsetEvent>({
+  name: 'getEvent',
+  path: '/websets/v0/events/{id}',
+  section: 'public facts 10.1',
+  rateClass: 'websets',
+  request: byId,
+  response: event,
+});

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { estimateSearch } from '../../core/purchase/prices.js';
+import { checkUrl } from '../checks/check-url.js';
+import { firstProblem } from '../checks/checks.js';
+import { checkFilters, searchFilters } from '../checks/search-filters.js';
+import { commonAnswer } from '../schemas/result.js';
+import { defineEndpoint } from '../wire/endpoint.js';
+
+const findSimilarRequest = z.looseObject({
+  url: z.string(),
+  excludeSourceDomain: z.boolean().optional(),
+  ...searchFilters,
+});
+
+/** Request of `POST /findSimilar` (interface section 4.4, public facts 5). Unknown fields reach the wire. */
+export type FindSimilarRequest = z.infer<typeof findSimilarRequest>;
+
+const findSimilarResponse = z.looseObject(commonAnswer);
+export type FindSimilarResponse = z.infer<typeof findSimilarResponse>;
+
+/** Links similar to a URL. Deprecated by the service in favour of search. */
+export const findSimilarEndpoint = defineEndpoint<FindSimilarRequest, FindSimilarResponse>({
+  name: 'findSimilar',
+  method: 'POST',
+  path: '/findSimilar',
+  section: '4.4',
+  paid: true,
+  idempotent: false,
+  retry: 'rebuy',
+  estimate: (input, prices) => estimateSearch({ ...input, type: 'findSimilar' }, prices),
+  request: findSimilarRequest,
+  check: (input, limits) =>
+    firstProblem(
+      () => checkUrl('url', input.url, limits),
+      () => checkFilters(input, limits),
+    ),
+  response: findSimilarResponse,
+});

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { checkRange, checkText, firstProblem, problem, shown } from '../checks/checks.js';
+import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
+import { monitor } from '../schemas/monitor-schemas.js';
+import { defineEndpoint } from '../wire/endpoint.js';
+
+const batchRequest = z.looseObject({
+  /** `delete`, `pause` or `unpause`. */
+  action: z.string(),
+  /** Monitors that match all of it. */
+  filter: z.looseObject({
+    name: z.string().optional(),
+    status: z.string().optional(),
+    metadata: z.record(z.string(), z.string()).optional(),
+  }),
+  /** The service's default is true: it only tells what it would do. */
+  dry_run: z.boolean().optional(),
+  limit: z.number().optional(),
+});
+/** Request of `POST /monitors/batch` (interface section 4.6, public facts 7.1). */
+export type MonitorBatchRequest = z.infer<typeof batchRequest>;
+
+const count = z.number().nullish();
+const more = z.boolean().nullish();
+
+const records = z.array(monitor.partial()).nullish();
+const names = z.array(z.string()).nullish();
+
+const batchResponse = z.looseObject({
+  action: z.string().nullish(),
+  /** A number as a rule; perhaps the monitors themselves. */
+  affected: z.union([z.number(), z.array(z.union([z.string(), monitor.partial()]))]).nullish(),
+  affectedCount: count,
+  affected_count: count,
+  count,
+  ids: names,
+  monitorIds: names,
+  monitor_ids: names,
+  data: records,
+  monitors: records,
+  items: records,
+  results: records,
+  dry_run: more,
+  dryRun: more,
+  has_more: more,
+  hasMore: more,
+});
+export type MonitorBatchResponse = z.infer<typeof batchResponse>;
+
+/** What a batch did, whichever names the answer has for it. */
+export interface MonitorBatchResult {
+  /** Ids of the monitors that were affected, or would be. Null where the service tells none. */
+  readonly ids: readonly string[] | null;
+  readonly affected: number | null;
+  readonly dryRun: boolean | null;
+  /** Null where the service doesn't say. */
+  readonly hasMore: boolean | null;
+}
+
+/** Reads a batch's answer, whose field names the contract doesn't show. */
+export function readMonitorBatch(answer: MonitorBatchResponse): MonitorBatchResult {
+  const { affected } = answer;
+  const told = Array.isArray(affected) ? affected : null;
+  const list = told ?? answer.data ?? answer.monitors ?? answer.items ?? answer.results;
+  const inList = list?.flatMap((one) => (typeof one === 'string' ? one : (one.id ?? []))) ?? null;
+  const ids = answer.ids ?? answer.monitorIds ?? answer.monitor_ids ?? inList;
+  const number = typeof affected === 'number' ? affected : null;
+  return {
+    ids,
+    affected: number ?? answer.affectedCount ?? answer.affected_count ?? answer.count ?? ids?.length ?? null,
+    dryRun: answer.dry_run ?? answer.dryRun ?? null,
+    hasMore: answer.has_more ?? answer.hasMore ?? null,
+  };
+}
+
+/** Closed, unlike other enums: what isn't known here acts on every monitor that matches. */
+const actions = ['delete', 'pause', 'unpause'];
+
+function checkAction(action: string, limits: ServiceLimits): LimitProblem | null {
+  if (actions.includes(action)) return null;
+  return problem('action', `is ${shown(action)}`, `one of ${actions.join(', ')} is needed`, limits);
+}
+
+function checkFilter({ filter }: MonitorBatchRequest, limits: ServiceLimits): LimitProblem | null {
+  if (!Object.values(filter).some((value) => value !== undefined && value !== null)) {
+    return problem('filter', 'is empty', 'at least 1 field', limits);
+  }
+  const long = Object.entries(filter.metadata ?? {}).find(
+    ([, value]) => limits.monitors.maxFilterValue !== null && value.length > limits.monitors.maxFilterValue,
+  );
+  return firstProblem(
+    () => checkText('filter.name', filter.name, limits.monitors.maxName, limits),
+    () => (long ? checkText(`filter.metadata.${long[0]}`, long[1], limits.monitors.maxFilterValue, limits) : null),
+  );
+}
+
+/**
+ * Deletes, pauses or unpauses the monitors that match; a page of `limit` each time, until there is no more. Without
+ * `dry_run: false` it only tells what it would do.
+ */
+export const batchMonitorsEndpoint = defineEndpoint<MonitorBatchRequest, MonitorBatchResponse>({
+  name: 'batchMonitors',
+  method: 'POST',
+  path: '/monitors/batch',
+  section: '4.6',
+  idempotent: false,
+  retry: 'look',
+  secrets: ['webhookSecret'],
+  request: batchRequest,
+  check: (input, limits) =>
+    firstProblem(
+      () => checkAction(input.action, limits),
+      () => checkRange('limit', input.limit, limits.monitors.batchLimit, limits),
+      () => checkFilter(input, limits),
+    ),
+  response: batchResponse,
+});

@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { checkText, firstProblem } from '../checks/checks.js';
+import { checkMonitorChanges, checkMonitorDefinition } from '../schemas/monitor-checks.js';
+import {
+  type CreatedMonitor,
+  createdMonitor,
+  type Monitor,
+  type MonitorChanges,
+  type MonitorDefinition,
+  type MonitorRun,
+  monitor,
+  monitorChanges,
+  monitorDefinition,
+  monitorRun,
+} from '../schemas/monitor-schemas.js';
+import { checkPage, pageOf, pageQuery } from '../schemas/page.js';
+import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
+
+const section = '4.6';
+const secrets = ['webhookSecret'];
+
+/** Makes a monitor. Its `webhookSecret` is told this once; the monitor spends money with each of its runs. */
+export const createMonitorEndpoint = defineEndpoint<MonitorDefinition, CreatedMonitor>({
+  name: 'createMonitor',
+  method: 'POST',
+  path: '/monitors',
+  section,
+  idempotent: false,
+  retry: 'look',
+  request: monitorDefinition,
+  check: checkMonitorDefinition,
+  response: createdMonitor,
+  secrets,
+});
+
+const monitorFilter = z.looseObject({
+  ...pageQuery,
+  status: z.string().optional(),
+  /** Part of the name, upper or lower case. */
+  name: z.string().optional(),
+  /** Pairs that must all match exactly. */
+  metadata: z.record(z.string(), z.string()).optional(),
+});
+/** Filter of `GET /monitors` (interface section 4.6). */
+export type MonitorFilter = z.infer<typeof monitorFilter>;
+
+const monitorPage = pageOf(monitor);
+export type MonitorPage = z.infer<typeof monitorPage>;
+
+/** The monitors of the team. */
+export const listMonitorsEndpoint = defineEndpoint<MonitorFilter, MonitorPage>({
+  name: 'listMonitors',
+  path: '/monitors',
+  section,
+  request: monitorFilter,
+  check: (input, limits) =>
+    firstProblem(
+      () => checkPage('listMonitors', input, limits),
+      () => checkText('name', input.name, limits.monitors.maxName, limits),
+    ),
+  response: monitorPage,
+  secrets,
+});
+
+/** One monitor. */
+export const getMonitorEndpoint = defineEndpoint<ById, Monitor>({
+  name: 'getMonitor',
+  path: '/monitors/{id}',
+  section,
+  request: byId,
+  response: monitor,
+  secrets,
+});
+
+/** Changes a monitor. */
+export const updateMonitorEndpoint = defineEndpoint<MonitorChanges, Monitor>({
+  name: 'updateMonitor',
+  method: 'PATCH',
+  path: '/monitors/{id}',
+  section,
+  request: monitorChanges,
+  check: checkMonitorChanges,
+  response: monitor,
+  secrets,
+});
+
+/** Deletes a monitor for good; answers with it. */
+export const deleteMonitorEndpoint = defineEndpoint<ById, Partial<Monitor>>({
+  name: 'deleteMonitor',
+  method: 'DELETE',
+  path: '/monitors/{id}',
+  section,
+  request: byId,
+  response: monitor.partial(),
+  secrets,
+});
+
+const triggered = z.looseObject({ triggered: z.boolean().nullish() });
+
+/** Runs a monitor now, whatever its schedule. A `disabled` one is refused with the service's reason. */
+export const triggerMonitorEndpoint = defineEndpoint<ById, z.infer<typeof triggered>>({
+  name: 'triggerMonitor',
+  method: 'POST',
+  path: '/monitors/{id}/trigger',
+  section,
+  idempotent: false,
+  retry: 'look',
+  request: byId,
+  response: triggered,
+});
+
+const runFilter = z.looseObject({ id: z.string(), ...pageQuery });
+const monitorRunPage = pageOf(monitorRun);
+export type MonitorRunPage = z.infer<typeof monitorRunPage>;
+
+/** The runs of a monitor, newest first. */
+export const listMonitorRunsEndpoint = defineEndpoint<z.infer<typeof runFilter>, MonitorRunPage>({
+  name: 'listMonitorRuns',
+  path: '/monitors/{id}/runs',
+  section,
+  request: runFilter,
+  check: (input, limits) => checkPage('listMonitorRuns', input, limits),
+  response: monitorRunPage,
+});
+
+const runId = z.looseObject({ id: z.string(), runId: z.string() });
+
+/** One run of a monitor, with its full output where it is completed. */
+export const getMonitorRunEndpoint = defineEndpoint<z.infer<typeof runId>, MonitorRun>({
+  name: 'getMonitorRun',
+  path: '/monitors/{id}/runs/{runId}',
+  section,
+  request: runId,
+  response: monitorRun,
+});

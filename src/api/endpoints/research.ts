@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { estimateResearch } from '../../core/purchase/prices.js';
+import { checkText, problem } from '../checks/checks.js';
+import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
+import { outputSchema } from '../schemas/output-schema.js';
+import { checkPage, type PageRequest, pageOf, pageRequest } from '../schemas/page.js';
+import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
+
+const text = z.string().nullish();
+const at = z.union([z.string(), z.number()]).nullish();
+
+/**
+ * Request of a research task: `input` and `output` as the contract has it (interface section 4.5), `instructions` beside
+ * `output` in variant `v0`, beside `outputSchema` in variant `v1` (public facts 6).
+ */
+const researchRequest = z.looseObject({
+  input: z.looseObject({ instructions: z.string() }).optional(),
+  output: z.looseObject({ schema: outputSchema.optional(), inferSchema: z.boolean().optional() }).optional(),
+  instructions: z.string().optional(),
+  model: z.string().optional(),
+  outputSchema: outputSchema.optional(),
+});
+export type ResearchTaskRequest = z.infer<typeof researchRequest>;
+
+const output = z.union([
+  z.string(),
+  z.looseObject({ content: z.unknown().optional(), parsed: z.unknown().optional() }),
+]);
+
+const researchTask = z.looseObject({
+  /** The task; `researchId` in variant `v1`. */
+  id: text,
+  researchId: text,
+  /** `pending`, `running`, `completed`, `canceled`, `failed`, and whatever else comes. */
+  status: text,
+  /** Unix ms in variant `v1`. */
+  createdAt: at,
+  finishedAt: at,
+  instructions: text,
+  model: text,
+  schema: z.unknown().optional(),
+  outputSchema: z.unknown().optional(),
+  data: z.unknown().optional(),
+  output: output.nullish(),
+  citations: z.unknown().optional(),
+  events: z.array(z.unknown()).nullish(),
+  error: z.unknown().optional(),
+  costDollars: z
+    .looseObject({
+      total: z.number().nullish(),
+      numSearches: z.number().nullish(),
+      numPages: z.number().nullish(),
+      reasoningTokens: z.number().nullish(),
+    })
+    .nullish(),
+});
+export type ResearchTask = z.infer<typeof researchTask>;
+
+const createdTask = researchTask.refine(({ id, researchId }) => Boolean(id ?? researchId), 'an id was expected');
+
+/** The id of a task, whichever variant told it. */
+export function researchIdOf(task: ResearchTask): string | null {
+  return task.id ?? task.researchId ?? null;
+}
+
+function contractCheck({ input }: ResearchTaskRequest, limits: ServiceLimits): LimitProblem | null {
+  if (input) return checkText('input.instructions', input.instructions, limits.maxInstructions, limits);
+  return problem('input', 'is missing', 'input.instructions is needed', limits);
+}
+
+function publicCheck({ instructions }: ResearchTaskRequest, limits: ServiceLimits): LimitProblem | null {
+  if (instructions === undefined) return problem('instructions', 'is missing', 'at least 1 character', limits);
+  return checkText('instructions', instructions, limits.maxInstructions, limits);
+}
+
+const section = 'public facts 6';
+
+/** Starts a research task. */
+export const createResearchTaskEndpoint = defineEndpoint<ResearchTaskRequest, ResearchTask>({
+  name: 'createResearchTask',
+  method: 'POST',
+  path: '/research/tasks',
+  section: '4.5',
+  paid: true,
+  idempotent: false,
+  retry: 'adopt',
+  estimate: (_input, prices) => estimateResearch(prices),
+  tier: ({ model }) => model ?? '',
+  request: researchRequest,
+  check: contractCheck,
+  response: createdTask,
+  variants: {
+    v0: { path: '/research/v0/tasks', section, check: publicCheck },
+    v1: { path: '/research/v1', section, check: publicCheck },
+  },
+});
+
+/** A research task with its result, as far as it has come. */
+export const getResearchTaskEndpoint = defineEndpoint<ById, ResearchTask>({
+  name: 'getResearchTask',
+  path: '/research/tasks/{id}',
+  section: '4.5',
+  lenient: true,
+  request: byId,
+  response: researchTask,
+  variants: {
+    v0: { path: '/research/v0/tasks/{id}', section },
+    v1: { path: '/research/v1/{id}', section },
+  },
+});
+
+const researchPage = pageOf(researchTask);
+
+/** The research tasks of the team. */
+export const listResearchTasksEndpoint = defineEndpoint<PageRequest, z.infer<typeof researchPage>>({
+  name: 'listResearchTasks',
+  path: '/research/tasks',
+  section: '4.5',
+  request: pageRequest,
+  check: (input, limits) => checkPage('listResearchTasks', input, limits),
+  response: researchPage,
+  variants: {
+    v0: { path: '/research/v0/tasks', section },
+    v1: { path: '/research/v1', section },
+  },
+});

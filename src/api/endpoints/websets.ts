@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { checkPage, type PageRequest, pageOf, pageQuery, pageRequest } from '../schemas/page.js';
+import { type Webset, type WebsetItem, webset, websetItem } from '../schemas/webset-schemas.js';
+import { defineEndpoint } from '../wire/endpoint.js';
+
+const section = 'public facts 10.1';
+const rateClass = 'websets';
+
+const websetPage = pageOf(webset);
+export type WebsetPage = z.infer<typeof websetPage>;
+
+/** The websets of the team. */
+export const listWebsetsEndpoint = defineEndpoint<PageRequest, WebsetPage>({
+  name: 'listWebsets',
+  path: '/websets/v0/websets',
+  section,
+  rateClass,
+  request: pageRequest,
+  check: (input, limits) => checkPage('listWebsets', input, limits),
+  response: websetPage,
+});
+
+const websetRequest = z.looseObject({
+  /** Its id, or its `externalId`. */
+  id: z.string(),
+  /** `items`: with the first 100. */
+  expand: z.union([z.string(), z.array(z.string())]).optional(),
+});
+export type WebsetRequest = z.infer<typeof websetRequest>;
+
+/** One webset, with its searches, imports, enrichments and monitors. */
+export const getWebsetEndpoint = defineEndpoint<WebsetRequest, Webset>({
+  name: 'getWebset',
+  path: '/websets/v0/websets/{id}',
+  section,
+  rateClass,
+  request: websetRequest,
+  response: webset,
+});
+
+const itemFilter = z.looseObject({ id: z.string(), ...pageQuery, sourceId: z.string().optional() });
+/** Filter of a webset's items; `id` is the webset's. */
+export type WebsetItemFilter = z.infer<typeof itemFilter>;
+
+const itemPage = pageOf<WebsetItem>(websetItem);
+export type WebsetItemPage = z.infer<typeof itemPage>;
+
+/** The items of a webset, in no order that is promised. */
+export const listWebsetItemsEndpoint = defineEndpoint<WebsetItemFilter, WebsetItemPage>({
+  name: 'listWebsetItems',
+  path: '/websets/v0/websets/{id}/items',
+  section,
+  rateClass,
+  request: itemFilter,
+  check: (input, limits) => checkPage('listWebsetItems', input, limits),
+  response: itemPage,
+});

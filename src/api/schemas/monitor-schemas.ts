@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { Secret } from '../../core/text/secret.js';
+import { contentsOptions } from '../checks/contents-options.js';
+import { outputSchema } from './output-schema.js';
+import { searchResult } from './result.js';
+
+const text = z.string().nullish();
+const texts = z.record(z.string(), z.string());
+
+const searchFields = {
+  /** 1 to 100, default 10. */
+  numResults: z.number().optional(),
+  includeDomains: z.array(z.string()).optional(),
+  excludeDomains: z.array(z.string()).optional(),
+  contents: z.looseObject(contentsOptions).optional(),
+};
+
+const trigger = z.looseObject({
+  /** `interval` today; older services took cron. */
+  type: z.string().optional(),
+  /** One number and one unit, at least an hour: `6h`, `7d`. */
+  period: z.string().optional(),
+});
+
+const webhookFields = { events: z.array(z.string()).optional() };
+
+/** Definition of a monitor (interface section 4.6; its fields are public facts 7.1). */
+export const monitorDefinition = z.looseObject({
+  name: z.string().nullish(),
+  search: z.looseObject({ query: z.string(), ...searchFields }),
+  /** Null or absent: it runs on demand only. */
+  trigger: trigger.nullish(),
+  outputSchema: outputSchema.nullish(),
+  metadata: texts.nullish(),
+  webhook: z.looseObject({ url: z.string(), ...webhookFields }).optional(),
+});
+export type MonitorDefinition = z.infer<typeof monitorDefinition>;
+
+/** Changes to a monitor: absent stays, null clears, `search` and `webhook` are merged (interface section 4.6). */
+export const monitorChanges = z.looseObject({
+  id: z.string(),
+  name: z.string().nullish(),
+  /** `active` or `paused`; `disabled` is the service's to set. */
+  status: z.string().optional(),
+  search: z.looseObject({ query: z.string().optional(), ...searchFields }).optional(),
+  trigger: trigger.nullish(),
+  outputSchema: outputSchema.nullish(),
+  metadata: texts.nullish(),
+  webhook: z.looseObject({ url: z.string().optional(), ...webhookFields }).optional(),
+});
+export type MonitorChanges = z.infer<typeof monitorChanges>;
+
+const monitorFields = {
+  id: z.string(),
+  name: text,
+  /** `active`, `paused`, `disabled` (interface section 3.2). */
+  status: text,
+  search: z.looseObject({}).nullish(),
+  trigger: z.looseObject({}).nullish(),
+  outputSchema: z.looseObject({}).nullish(),
+  metadata: z.record(z.string(), z.unknown()).nullish(),
+  webhook: z.looseObject({ url: text, events: z.array(z.string()).nullish() }).nullish(),
+  nextRunAt: text,
+  createdAt: text,
+  updatedAt: text,
+};
+
+/** A monitor (interface section 2.6, public facts 7.2). */
+export const monitor = z.looseObject(monitorFields);
+export type Monitor = z.infer<typeof monitor>;
+
+/** A new monitor: the only time that its secret is told. */
+export const createdMonitor = z.looseObject({ ...monitorFields, webhookSecret: z.instanceof(Secret).nullish() });
+export type CreatedMonitor = z.infer<typeof createdMonitor>;
+
+/** A run of a monitor (interface section 2.6, public facts 7.2). */
+export const monitorRun = z.looseObject({
+  id: z.string(),
+  monitorId: text,
+  /** `pending`, `running`, `completed`, `failed`, `cancelled`, and whatever else comes. */
+  status: text,
+  output: z
+    .looseObject({
+      results: z.array(searchResult).nullish(),
+      content: z.unknown().optional(),
+      grounding: z.unknown().optional(),
+    })
+    .nullish(),
+  failReason: text,
+  startedAt: text,
+  completedAt: text,
+  failedAt: text,
+  cancelledAt: text,
+  /** Milliseconds. */
+  durationMs: z.number().nullish(),
+  createdAt: text,
+  updatedAt: text,
+});
+export type MonitorRun = z.infer<typeof monitorRun>;

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { problem } from '../checks/checks.js';
+import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
+
+/** A JSON Schema, as the caller wrote it. */
+export const outputSchema = z.looseObject({});
+
+const citation = z.looseObject({ url: z.string().nullish(), title: z.string().nullish() });
+
+/** Where a field of a synthesised output comes from (public facts 2.4, 8.2). */
+export const grounding = z.looseObject({
+  field: z.string().nullish(),
+  citations: z.array(citation).nullish(),
+  confidence: z.string().nullish(),
+  score: z.number().nullish(),
+});
+
+/** A synthesised output: text, or an object after the `outputSchema` (public facts 2.4). */
+export const synthesised = z.looseObject({
+  content: z.union([z.string(), z.looseObject({})]).nullish(),
+  grounding: z.array(grounding).nullish(),
+});
+
+/** Properties in all, and levels of objects that have properties. */
+function measure(schema: unknown): { properties: number; depth: number } {
+  if (typeof schema !== 'object' || schema === null) return { properties: 0, depth: 0 };
+  const all = { properties: 0, depth: 0 };
+  for (const [name, value] of Object.entries(schema)) {
+    const named = name === 'properties' && typeof value === 'object' && value !== null && !Array.isArray(value);
+    const parts = named ? Object.values(value) : name === 'items' ? [value] : [];
+    if (named) all.properties += parts.length;
+    const inner = parts.map(measure);
+    all.properties += inner.reduce((sum, { properties }) => sum + properties, 0);
+    all.depth = Math.max(all.depth, (named ? 1 : 0) + Math.max(0, ...inner.map(({ depth }) => depth)));
+  }
+  return all;
+}
+
+/** Checks the schema of a search's output against what the service can fill (public facts 2.1). */
+export function checkOutputSchema(schema: object | null | undefined, limits: ServiceLimits): LimitProblem | null {
+  const max = limits.maxOutputSchema;
+  if (!schema || max === null) return null;
+  const { properties, depth } = measure(schema);
+  if (properties > max.properties) {
+    return problem('outputSchema', `has ${properties} properties`, `at most ${max.properties}`, limits);
+  }
+  return depth > max.depth
+    ? problem('outputSchema', `has ${depth} levels of objects`, `at most ${max.depth}`, limits)
+    : null;
+}

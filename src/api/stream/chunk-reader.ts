@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto';
+import { toMicros } from '../../core/text/money.js';
+import { fieldOf } from '../checks/field-of.js';
+import { nestsDeeper } from '../checks/nesting.js';
+import { oneLine } from '../checks/redact.js';
+import { isShape, shapeProblem } from '../checks/shape.js';
+import type { CallContext } from '../wire/call-failure.js';
+import { ApiError, type ApiErrorParts } from '../wire/errors.js';
+import type { StreamFacts } from './event-stream.js';
+import { createSseReader, EventTooLarge, type SseEvent } from './sse.js';
+import type { Ending, StreamEndpoint, StreamFailure } from './stream-endpoint.js';
+
+/** So many events are remembered, to tell one that is sent twice. */
+const MAX_TOLD = 1000;
+
+/** Makes chunks of the bytes of one stream, and keeps what they tell beside. Every method throws `ApiError`. */
+export class ChunkReader<I, C> {
+  /** What the chunks so far said about the end. */
+  ending: Ending | null = null;
+  readonly #spec: StreamEndpoint<I, C>;
+  readonly #call: CallContext;
+  readonly #facts: StreamFacts;
+  readonly #reader;
+  /** The latest events that have an id. */
+  readonly #told = new Set<string>();
+
+  /** `maxEvent` bounds one event, in characters. */
+  constructor(spec: StreamEndpoint<I, C>, call: CallContext, maxEvent: number, facts: StreamFacts) {
+    this.#spec = spec;
+    this.#call = call;
+    this.#facts = facts;
+    this.#reader = createSseReader(maxEvent);
+  }
+
+  /** The chunks that these bytes complete, up to the one that ends the stream. */
+  *feed(bytes: Uint8Array): Generator<C, void, undefined> {
+    yield* this.#chunksOf(this.#bounded(() => this.#reader.feed(bytes)));
+  }
+
+  /** The last event of a stream that ended without an empty line: it counts where it is whole, a half one was cut. */
+  *end(): Generator<C, void, undefined> {
+    const whole = ({ data }: SseEvent, chunk: unknown): boolean => isDone(data) || isShape(this.#spec.chunk, chunk);
+    const events = this.#bounded(() => this.#reader.end());
+    yield* this.#chunksOf(events.filter((event) => whole(event, this.#spec.toChunk(event, parsed(event.data)))));
+  }
+
+  /** The one chunk of an answer that was no stream. */
+  whole(body: object): C {
+    return this.#accept(this.#spec.ofWhole(body), () => JSON.stringify(body));
+  }
+
+  /** An error behind a status of success; `kept` is what came, where it can't be used. */
+  error(parts: Partial<ApiErrorParts>): ApiErrorParts {
+    const facts = { phase: 'answer', status: 200, tag: null, retryAfterMs: null } as const;
+    return { endpoint: this.#call.endpoint, facts, requestId: this.#facts.requestId, ...parts };
+  }
+
+  misshapen(reason: string, kept = ''): ApiError {
+    const facts = { phase: 'answer', status: 200, tag: null, retryAfterMs: null, wrongShape: true } as const;
+    return new ApiError(this.error({ facts, reason, body: this.#call.redact(kept) }));
+  }
+
+  *#chunksOf(events: readonly SseEvent[]): Generator<C, void, undefined> {
+    for (const event of events) {
+      if (this.#isRepeated(event)) continue;
+      if (event.id !== null) this.#facts.lastEventId = event.id;
+      if (isDone(event.data)) this.ending = 'now';
+      else if (event.data !== '') yield this.#chunkOf(event);
+      if (this.ending === 'now') return;
+    }
+  }
+
+  /** An event with an id that came a little before, word for word: told once. */
+  #isRepeated({ id, data }: SseEvent): boolean {
+    if (id === null) return false;
+    const event = `${id}\n${createHash('sha256').update(data).digest('base64')}`;
+    if (this.#told.has(event)) return true;
+    this.#told.add(event);
+    const [first] = this.#told;
+    if (this.#told.size > MAX_TOLD) this.#told.delete(first as string);
+    return false;
+  }
+
+  /** An event as a chunk. One of a kind that isn't known is passed on, whatever its shape. */
+  #chunkOf(event: SseEvent): C {
+    const { toChunk, chunk: schema, knows, ofUnknown } = this.#spec;
+    const data = parsed(event.data);
+    const chunk = toChunk(event, data);
+    if (!knows(chunk) && !isShape(schema, chunk)) return ofUnknown(event, data);
+    return this.#accept(chunk, () => event.data);
+  }
+
+  /** A chunk of the right shape, told to the facts; throws what the chunk says went wrong. */
+  #accept(chunk: unknown, text: () => string): C {
+    if (!isShape(this.#spec.chunk, chunk)) {
+      const { field, message } = shapeProblem(this.#spec.chunk, chunk);
+      const where = `the stream has a chunk of the wrong shape (section ${this.#spec.section})`;
+      throw this.misshapen(`${where}: ${field || 'the whole'}: ${message}`, text());
+    }
+    const failure = this.#spec.failure(chunk);
+    if (failure) throw new ApiError(this.error(failureParts(failure, this.#call)));
+    this.#facts.costMicros = costOf(chunk) ?? this.#facts.costMicros;
+    this.#facts.requestId ??= requestIdOf(chunk, this.#call);
+    this.ending = this.#spec.ending(chunk) ?? this.ending;
+    return chunk;
+  }
+
+  #bounded(read: () => readonly SseEvent[]): readonly SseEvent[] {
+    try {
+      return read();
+    } catch (error) {
+      if (error instanceof EventTooLarge) throw this.misshapen(error.message);
+      throw error;
+    }
+  }
+}
+
+function isDone(data: string): boolean {
+  return data.trim() === '[DONE]';
+}
+
+function parsed(data: string): unknown {
+  if (nestsDeeper(data)) return data;
+  try {
+    return JSON.parse(data);
+  } catch {
+    return data;
+  }
+}
+
+/** An error chunk without a status of its own is an answer that broke off: it may have been charged. */
+function failureParts({ message, status, tag }: StreamFailure, { redact }: CallContext): Partial<ApiErrorParts> {
+  const shared = { tag: tag === null ? null : oneLine(redact(tag), 200), retryAfterMs: null };
+  const known = status !== null && Number.isInteger(status) && status >= 400 && status <= 599;
+  return {
+    facts: known ? { phase: 'answer', status, ...shared } : { phase: 'sent', status: 200, ...shared, truncated: true },
+    reason: 'the stream ended with an error',
+    serverMessage: message === null ? null : oneLine(redact(message), 300),
+  };
+}
+
+function costOf(chunk: unknown): number | null {
+  const cost = fieldOf(chunk, 'costDollars') ?? fieldOf(fieldOf(chunk, 'data'), 'costDollars');
+  return toMicros(fieldOf(cost, 'total'));
+}
+
+function requestIdOf(chunk: unknown, { redact }: CallContext): string | null {
+  const id = fieldOf(chunk, 'requestId');
+  return typeof id === 'string' ? oneLine(redact(id), 200) || null : null;
+}

@@ -1,0 +1,38 @@
+import type { LimitProblem } from '../checks/limits.js';
+import { percentEncode } from './fill-path.js';
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return (
+    typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
+  );
+}
+
+/**
+ * Writes fields down as a query, with its `?` where there is any: a list repeats its name, an object is `name[key]=value`
+ * (deepObject; interface section 4.6). What is absent or null is left out. Anything deeper has no form in a query.
+ */
+export function encodeQuery(
+  fields: Readonly<Record<string, unknown>>,
+): { readonly query: string } | { readonly problem: LimitProblem } {
+  const pairs: string[] = [];
+  const add = (name: string, value: unknown): LimitProblem | null => {
+    if (value === undefined || value === null) return null;
+    if (!isScalar(value)) return { field: name, message: `${name}: has no form in a query` };
+    const [left, right] = [percentEncode(name), percentEncode(String(value))];
+    if (left === null || right === null) return { field: name, message: `${name}: holds half a character` };
+    pairs.push(`${left}=${right}`);
+    return null;
+  };
+  for (const [name, value] of Object.entries(fields)) {
+    const parts: readonly (readonly [string, unknown])[] = Array.isArray(value)
+      ? value.map((item) => [name, item] as const)
+      : typeof value === 'object' && value !== null
+        ? Object.entries(value).map(([key, item]) => [`${name}[${key}]`, item] as const)
+        : [[name, value]];
+    for (const [partName, part] of parts) {
+      const wrong = add(partName, part);
+      if (wrong) return { problem: wrong };
+    }
+  }
+  return { query: pairs.length === 0 ? '' : `?${pairs.join('&')}` };
+}

@@ -1,0 +1,68 @@
+import type { Json } from '../../core/text/json.js';
+import { nestsDeeper } from '../checks/nesting.js';
+import { oneLine, type Redact } from '../checks/redact.js';
+
+/** What an error answer says, whichever envelope it came in. */
+export interface ErrorEnvelope {
+  readonly message: string | null;
+  /** `tag` of the standard envelope, `error.code` of the agent envelope. */
+  readonly tag: string | null;
+  readonly requestId: string | null;
+  /** How to pay, from a 402 challenge of a request without a key (interface section 5.4). */
+  readonly challenge: Json;
+}
+
+const MAX_MESSAGE = 300;
+const MAX_NAME = 200;
+
+type Fields = Readonly<Record<string, Json>>;
+
+function isFields(value: Json | undefined): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function short(value: Json | undefined, max: number): string | null {
+  return typeof value === 'string' ? oneLine(value, max) || null : null;
+}
+
+const challengeFields = ['x402Version', 'resource', 'accepts', 'extensions'] as const;
+
+function readChallenge(body: Fields): Json {
+  const found = challengeFields.filter((name) => body[name] !== undefined);
+  return found.length === 0 ? null : Object.fromEntries(found.map((name) => [name, body[name] ?? null]));
+}
+
+function parse(text: string): Json | undefined {
+  if (nestsDeeper(text)) return undefined;
+  try {
+    const value: Json = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads the body of an error answer (public facts 1.3). `error` is a text beside a `tag`, or an object with `message` and
+ * `code`, on any route; a gateway may answer with no JSON at all. Never throws.
+ */
+export function readErrorEnvelope(text: string, redact: Redact): ErrorEnvelope {
+  const value = parse(text);
+  // Written anew, so that no other way to escape a character hides a key from `redact`.
+  const body = value === undefined ? undefined : parse(redact(JSON.stringify(value)));
+  if (!isFields(body)) {
+    // Markup says nothing to a person: its words do.
+    const words = redact(text)
+      .slice(0, 100_000)
+      .replace(/<(script|style)\b[\s\S]*?(<\/\1>|$)|<[^<>]*>/gi, ' ');
+    return { message: oneLine(words, MAX_MESSAGE) || null, tag: null, requestId: null, challenge: null };
+  }
+  const { error } = body;
+  const inner: Fields = isFields(error) ? error : body;
+  return {
+    message: short(error, MAX_MESSAGE) ?? short(inner.message, MAX_MESSAGE),
+    tag: short(body.tag, MAX_NAME) ?? short(inner.code, MAX_NAME),
+    requestId: short(body.requestId, MAX_NAME) ?? short(inner.requestId, MAX_NAME),
+    challenge: readChallenge(body),
+  };
+}

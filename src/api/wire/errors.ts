@@ -1,0 +1,120 @@
+import { STATUS_CODES } from 'node:http';
+import { type CallFacts, classify, type Verdict } from '../../core/purchase/failure.js';
+import type { Json } from '../../core/text/json.js';
+import type { Endpoint } from './endpoint.js';
+
+/** The most that an error keeps of a body, in characters. */
+export const MAX_KEPT_BODY = 1_048_576;
+
+/** What an `ApiError` is made of. Texts from outside come redacted and cut to length. */
+export interface ApiErrorParts {
+  readonly endpoint: Pick<Endpoint<never, unknown>, 'name' | 'method' | 'path' | 'creates'>;
+  readonly facts: CallFacts;
+  /** What happened, in our words: `the connection was refused …`. Absent where the status says it. */
+  readonly reason?: string | null;
+  readonly serverMessage?: string | null;
+  readonly requestId?: string | null;
+  readonly field?: string | null;
+  readonly details?: Json;
+  readonly aborted?: boolean;
+  readonly body?: string | null;
+  readonly cause?: Error | null;
+}
+
+/**
+ * A call that brought no answer to use. `facts` say what was seen, `verdict` what it means (the one table in core).
+ * Holds no key, no header and no full URL, in its message and down its causes.
+ */
+export class ApiError extends Error {
+  override readonly name: string = 'ApiError';
+  readonly facts: CallFacts;
+  readonly verdict: Verdict;
+  /** Name of the endpoint, such as `contents`. */
+  readonly endpoint: string;
+  /** `POST /contents`. */
+  readonly route: string;
+  /** The service's id of the request, if it got as far. */
+  readonly requestId: string | null;
+  /** What the service said: one line, at most 300 characters. */
+  readonly serverMessage: string | null;
+  /** The field of the request that was refused before sending. */
+  readonly field: string | null;
+  /** The 402 challenge of a call without a key: `x402Version`, `resource`, `accepts`, `extensions`. */
+  readonly details: Json;
+  /** The caller's signal cut the call. */
+  readonly aborted: boolean;
+  readonly #body: string | null;
+
+  constructor(parts: ApiErrorParts) {
+    super(messageOf(parts), parts.cause ? { cause: parts.cause } : undefined);
+    this.facts = parts.facts;
+    this.verdict = classify(parts.facts, parts.endpoint.creates);
+    this.endpoint = parts.endpoint.name;
+    this.route = routeOf(parts);
+    this.requestId = parts.requestId ?? null;
+    this.serverMessage = parts.serverMessage ?? null;
+    this.field = parts.field ?? null;
+    this.details = parts.details ?? null;
+    this.aborted = parts.aborted ?? false;
+    this.#body = parts.body?.slice(0, MAX_KEPT_BODY) ?? null;
+  }
+
+  /**
+   * What came of an answer that was paid for and can't be used (wrong shape, broken off): at most 1 MB of text.
+   * A getter, so that it is in no log of the error.
+   */
+  get body(): string | null {
+    return this.#body;
+  }
+}
+
+/**
+ * A stream that broke off before its end: neither the service nor the connection said that it was over. What came of it is
+ * right; a run that it told of goes on. Go on with a replay from `lastEventId`, or by polling.
+ */
+export class StreamDropped extends ApiError {
+  override readonly name = 'StreamDropped';
+  constructor(
+    parts: ApiErrorParts,
+    /** Id of the latest event that had one. */
+    readonly lastEventId: string | null,
+  ) {
+    super(parts);
+  }
+}
+
+function routeOf({ endpoint }: ApiErrorParts): string {
+  return `${endpoint.method} ${endpoint.path}`;
+}
+
+function messageOf(parts: ApiErrorParts): string {
+  const { facts, reason, serverMessage, requestId } = parts;
+  const said: string[] = [];
+  if (facts.status !== null && facts.phase !== 'refused') {
+    const status = `${facts.status} ${STATUS_CODES[facts.status] ?? ''}`.trim();
+    said.push(facts.tag === null ? status : `${status} (${facts.tag})`);
+  }
+  if (reason) said.push(reason);
+  if (serverMessage) said.push(serverMessage);
+  const notes: string[] = [];
+  if (requestId) notes.push(`request id ${requestId}`);
+  if (facts.retryAfterMs !== null) notes.push(`retry in ${Math.ceil(facts.retryAfterMs / 1000)} s`);
+  const tail = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
+  return `${routeOf(parts)}: ${said.join(': ')}${tail}`;
+}
+
+/** An error of the network stack without what it may carry: sockets, options, nested causes. */
+export function plainCause(error: unknown, redact: (text: string) => string): Error | null {
+  if (!(error instanceof Error)) return null;
+  const cause = new Error(redact(error.message.replace(/[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[url]')).slice(0, 300));
+  const code = codeOf(error);
+  cause.name = error.name;
+  cause.stack = `${cause.name}: ${cause.message}`;
+  return code === null ? cause : Object.assign(cause, { code });
+}
+
+/** The code of a system, TLS, zlib or undici error, or `null`. */
+export function codeOf(error: unknown): string | null {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  return typeof code === 'string' ? code : null;
+}
