@@ -1,29 +1,36 @@
-import { createAgentRunActivities } from './agent-run.js';
-import { createContentsActivity } from './contents.js';
-import type { ActivityDeps } from './deps.js';
-import { createEndRuns } from './end-runs.js';
-import { createEnrichSlice } from './enrich-slice.js';
-import { createJobActivities } from './job.js';
-import { createMonitorBatchActivities } from './monitor-batch.js';
-import { createMonitorCallActivities } from './monitor-call.js';
-import { createMonitorCreateActivities } from './monitor-create.js';
-import { createMonitorExportActivities } from './monitor-export.js';
-import { createMonitorQuietActivities } from './monitor-quiet.js';
-import { createOperationActivities } from './operations.js';
-import { createResearchRunActivities } from './research-run.js';
-import { createWalkActivities } from './walk.js';
+import type { ActivityDeps } from './base/deps.js';
+import { createWalkActivities } from './events/walk.js';
+import { createMonitorBatchActivities } from './monitors/monitor-batch.js';
+import { createMonitorCallActivities } from './monitors/monitor-call.js';
+import { createMonitorCreateActivities } from './monitors/monitor-create.js';
+import { createMonitorExportActivities } from './monitors/monitor-export.js';
+import { createMonitorQuietActivities } from './monitors/monitor-quiet.js';
+import { createAgentRunActivities } from './operations/agent-run.js';
+import { createContentsActivity } from './operations/contents.js';
+import { createOperationActivities } from './operations/operations.js';
+import { createResearchRunActivities } from './operations/research-run.js';
+import { createEndRuns } from './rows/end-runs.js';
+import { createEnrichSlice } from './rows/enrich-slice.js';
+import { createJobActivities } from './rows/job.js';
 
-export type { CallOptions, OperationResult, RequestShare } from './buy.js';
-export type { ContentsResult } from './contents.js';
-export { contentsOutcomes } from './contents-order.js';
-export type { ActivityDeps } from './deps.js';
-export { toFailure } from './failure.js';
-export { Halt } from './halt.js';
-export { InFlight } from './in-flight.js';
-export { landingOf } from './landing.js';
-export { type Control, createPurchase, type Order, type Purchase, type Receipt, type Unit } from './purchase.js';
-export { createRuns, type WorkerRuns } from './runs.js';
-export { ServiceHealth } from './service-health.js';
+export type { ActivityDeps } from './base/deps.js';
+export { toFailure } from './call/failure.js';
+export { Halt } from './call/halt.js';
+export { InFlight } from './call/in-flight.js';
+export { landingOf } from './call/landing.js';
+export { ServiceHealth } from './call/service-health.js';
+export type { CallOptions, OperationResult, RequestShare } from './operations/buy.js';
+export type { ContentsResult } from './operations/contents.js';
+export {
+  type Control,
+  createPurchase,
+  type Order,
+  type Purchase,
+  type Receipt,
+  type Unit,
+} from './purchase/purchase.js';
+export { contentsOutcomes } from './rows/contents-order.js';
+export { createRuns, type WorkerRuns } from './runs/runs.js';
 
 /** All activities, by the names under which workflows call them. */
 export function createActivities(deps: ActivityDeps) {

@@ -1,5 +1,5 @@
 import { type Client, defaultPayloadConverter } from '@temporalio/client';
-import { agentKeys } from '../activities/agent-order.js';
+import { agentKeys } from '../activities/rows/agent-order.js';
 import { createClient, type Client as ServiceClient } from '../api/client.js';
 import { workflowNames } from '../core/rows/job.js';
 import type { AgentRequest, AgentRunResult, RunAgentOptions, RunLook, RunProgress } from '../core/runs/agent-run.js';

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { ApplicationFailure } from '@temporalio/common';
-import { localFailures } from '../activities/failure.js';
+import { localFailures } from '../activities/call/failure.js';
 import { DEFAULT_EVENT_WAREHOUSE } from '../core/events/walk-job.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../core/monitors/monitor-names.js';
 import type { Allowed, JobEntries } from '../core/rows/job-entries.js';

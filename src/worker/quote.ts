@@ -1,4 +1,4 @@
-import { rowRequests } from '../activities/row-requests.js';
+import { rowRequests } from '../activities/rows/row-requests.js';
 import { bucketsFor, type RateProfile } from '../core/limiter/rate.js';
 import { estimateContents, isMetered, type PriceTable } from '../core/purchase/prices.js';
 import type { StagedJob } from '../core/rows/job.js';

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { CancelledFailure } from '@temporalio/common';
-import { summarize } from '../activities/job.js';
+import { summarize } from '../activities/rows/job.js';
 import { pricesAt } from '../core/purchase/prices.js';
 import type { Spend } from '../core/purchase/spend.js';
 import type { EnrichCsvInput, JobSummary, Resumption, StagedJob } from '../core/rows/job.js';

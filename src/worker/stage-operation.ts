@@ -1,5 +1,5 @@
-import { contentsKeys } from '../activities/contents-order.js';
-import { rowRequests } from '../activities/row-requests.js';
+import { contentsKeys } from '../activities/rows/contents-order.js';
+import { rowRequests } from '../activities/rows/row-requests.js';
 import { contentsEndpoint } from '../api/endpoints/contents.js';
 import type { Transport } from '../api/transport.js';
 import { ApiError } from '../api/wire/errors.js';

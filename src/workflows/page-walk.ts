@@ -11,7 +11,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { createWalkActivities } from '../activities/walk.js';
+import type { createWalkActivities } from '../activities/events/walk.js';
 import type { WalkCounts, WalkInput, WalkProgress, WalkSummary, WalkWindowResult } from '../core/events/walk-job.js';
 import { type JobPhase, queryNames, signalNames } from '../core/rows/job.js';
 import { type Pause, pauseOf } from '../core/rows/pause.js';

@@ -1,4 +1,4 @@
-import type { Spent } from '../activities/job.js';
+import type { Spent } from '../activities/rows/job.js';
 import type { Freshness } from '../core/purchase/journal.js';
 import {
   type EnrichCsvInput,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createPurchase } from '../../../src/activities/purchase.js';
+import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
 import { setting, success, units } from '../../support/activities/purchase-setting.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { InFlight } from '../../../src/activities/in-flight.js';
-import type { Order } from '../../../src/activities/order.js';
-import { createPurchase, type Progress } from '../../../src/activities/purchase.js';
+import { InFlight } from '../../../src/activities/call/in-flight.js';
+import type { Order } from '../../../src/activities/purchase/order.js';
+import { createPurchase, type Progress } from '../../../src/activities/purchase/purchase.js';
 import { OverBudget, type SpendCap } from '../../../src/core/purchase/spend.js';
 import {
   cutOff,

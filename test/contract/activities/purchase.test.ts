@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { InFlight } from '../../../src/activities/in-flight.js';
-import { type Bought, createPurchase } from '../../../src/activities/purchase.js';
+import { InFlight } from '../../../src/activities/call/in-flight.js';
+import { type Bought, createPurchase } from '../../../src/activities/purchase/purchase.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import {

@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { RunFollower } from '../../../src/activities/run-follower.js';
-import { agentRunKind } from '../../../src/activities/run-kinds.js';
+import { RunFollower } from '../../../src/activities/runs/run-follower.js';
+import { agentRunKind } from '../../../src/activities/runs/run-kinds.js';
 import type { AgentRun } from '../../../src/api/schemas/agent-run-schemas.js';
 import { createTransport, type Transport } from '../../../src/api/transport.js';
 import type { Limiter } from '../../../src/core/limiter/limiter.js';

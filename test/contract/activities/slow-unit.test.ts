@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { Bought, Order, RunFacts, Slow, Start, StartToFind, Unit } from '../../../src/activities/order.js';
-import { createPurchase } from '../../../src/activities/purchase.js';
+import type {
+  Bought,
+  Order,
+  RunFacts,
+  Slow,
+  Start,
+  StartToFind,
+  Unit,
+} from '../../../src/activities/purchase/order.js';
+import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import { createAgentRunEndpoint } from '../../../src/api/endpoints/agent-runs.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';

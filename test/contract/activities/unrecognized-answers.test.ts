@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createPurchase } from '../../../src/activities/purchase.js';
+import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { answered, newDir, setting, success, unit, units } from '../../support/activities/purchase-setting.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { WalkLoader } from '../../../src/activities/walk-loader.js';
+import { WalkLoader } from '../../../src/activities/events/walk-loader.js';
 import {
   type EventWarehouse,
   type LoadedPages,

@@ -1,6 +1,6 @@
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
-import { toFailure, waiting } from '../../../src/activities/failure.js';
+import { toFailure, waiting } from '../../../src/activities/call/failure.js';
 import { ApiError, type ApiErrorParts } from '../../../src/api/wire/errors.js';
 import { BodiesGone } from '../../../src/core/purchase/journal.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Halt } from '../../../src/activities/halt.js';
-import { InFlight } from '../../../src/activities/in-flight.js';
-import { ServiceHealth } from '../../../src/activities/service-health.js';
-import { Tally } from '../../../src/activities/tally.js';
-import { Waits } from '../../../src/activities/waits.js';
+import { Halt } from '../../../src/activities/call/halt.js';
+import { InFlight } from '../../../src/activities/call/in-flight.js';
+import { ServiceHealth } from '../../../src/activities/call/service-health.js';
+import { Tally } from '../../../src/activities/purchase/tally.js';
+import { Waits } from '../../../src/activities/purchase/waits.js';
 
 const never = new AbortController().signal;
 

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
-import { agentRunKind } from '../../../src/activities/run-kinds.js';
-import { RunsInProgress } from '../../../src/activities/runs-in-progress.js';
+import { agentRunKind } from '../../../src/activities/runs/run-kinds.js';
+import { RunsInProgress } from '../../../src/activities/runs/runs-in-progress.js';
 import { minutesAgo, openRunList, type Run } from '../../support/activities/run-list.js';
 
 const nobody = new Set<string | null>();

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rawResults } from '../../../src/activities/landing.js';
+import { rawResults } from '../../../src/activities/call/landing.js';
 import { elementsOf, rawJson } from '../../../src/api/checks/members.js';
 import { answerEndpoint } from '../../../src/api/endpoints/answer.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';

@@ -1,0 +1,123 @@
+import { ApplicationFailure, ApplicationFailureCategory, TemporalFailure } from '@temporalio/common';
+import { ApiError } from '../../api/wire/errors.js';
+import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
+import { backoffMs } from '../../core/purchase/backoff.js';
+import { BodiesGone } from '../../core/purchase/journal.js';
+import { OverBudget } from '../../core/purchase/spend.js';
+import { BUDGET_EXCEEDED, type OverBudgetFacts, SERVICE_UNRECOGNIZED } from '../../core/rows/pause.js';
+import { SinkBusy, SinkUnusable } from '../../core/rows/sink.js';
+import { MAX_UNRECOGNIZED, ServiceUnrecognized } from './service-health.js';
+
+export function isApiError(error: unknown): error is ApiError {
+  return error instanceof ApiError;
+}
+
+/** Types of failures that are not the service's. The workflow knows them by these names. */
+export const localFailures = {
+  sinkBusy: 'SinkBusy',
+  sinkUnusable: 'SinkUnusable',
+  bodiesGone: 'BodiesGone',
+  storeUnusable: 'StoreUnusable',
+  badInput: 'BadInput',
+  waiting: 'Waiting',
+} as const;
+
+/** A failure that no table knows is tried so often, then ends the job with its reason: it must not hang without a word. */
+const MAX_UNEXPECTED = 10;
+/** What is wrong with an input stays wrong, but a file that is just being replaced is whole again a moment later. */
+const MAX_INPUT = 3;
+/** Errors about what a job was given, by their names: whoever reads it throws them, and not all of them may be imported here. */
+const ofInput = ['CsvError', 'UsageError'];
+
+/**
+ * The one map from what went wrong to a Temporal failure. Details hold facts for machines (status, tag, request id), never a
+ * key or a body.
+ */
+export function toFailure(error: unknown, attempt = 1): unknown {
+  if (error instanceof ServiceUnrecognized) {
+    return ApplicationFailure.create({ type: SERVICE_UNRECOGNIZED, message: error.message, nonRetryable: true });
+  }
+  if (isApiError(error) && error.facts.unrecognized && attempt >= MAX_UNRECOGNIZED) {
+    return toFailure(new ServiceUnrecognized(error, attempt));
+  }
+  if (isApiError(error)) {
+    const { verdict, facts } = error;
+    const waits = verdict.type === 'RateLimited' || verdict.type === 'ConcurrencyLimited';
+    const tooLong = waits && (facts.retryAfterMs ?? 0) > MAX_BLOCK_MS;
+    const delay = facts.retryAfterMs ?? (waits ? backoffMs(attempt - 1, 1000, 60_000, Math.random()) : null);
+    return ApplicationFailure.create({
+      type: verdict.type,
+      message: error.message,
+      nonRetryable: !verdict.retry || tooLong,
+      // A wait that the service asked for is no failure of anybody's.
+      ...(waits && !tooLong ? { category: ApplicationFailureCategory.BENIGN } : {}),
+      ...(verdict.retry && !tooLong && delay !== null ? { nextRetryDelay: Math.min(delay, MAX_BLOCK_MS) } : {}),
+      details: [
+        {
+          status: facts.status,
+          tag: facts.tag,
+          requestId: error.requestId,
+          retryAfterMs: facts.retryAfterMs,
+          challenge: error.details,
+        },
+      ],
+    });
+  }
+  if (error instanceof OverBudget) {
+    const { scope, capMicros, remainingMicros, resetsAt, multiple } = error;
+    const facts: OverBudgetFacts = { scope, capMicros, remainingMicros, resetsAt, multiple };
+    const { message } = error;
+    return ApplicationFailure.create({ type: BUDGET_EXCEEDED, message, nonRetryable: true, details: [facts] });
+  }
+  if (error instanceof SinkBusy) {
+    return ApplicationFailure.create({
+      type: localFailures.sinkBusy,
+      message: error.message,
+      category: ApplicationFailureCategory.BENIGN,
+      nextRetryDelay: 2000,
+      details: [{ pid: error.pid }],
+    });
+  }
+  if (error instanceof SinkUnusable) {
+    return ApplicationFailure.create({ type: localFailures.sinkUnusable, message: error.message, nonRetryable: true });
+  }
+  if (error instanceof BodiesGone) {
+    return ApplicationFailure.create({ type: localFailures.bodiesGone, message: error.message, nonRetryable: true });
+  }
+  if (isStoreUnusable(error)) {
+    const message = `The database can't be used until somebody mends it (${error.message}); then the same command makes the job go on`;
+    return ApplicationFailure.create({ type: localFailures.storeUnusable, message, nonRetryable: true });
+  }
+  if (error instanceof Error && ofInput.includes(error.name)) {
+    return ApplicationFailure.create({
+      type: localFailures.badInput,
+      message: error.message,
+      nonRetryable: attempt >= MAX_INPUT,
+    });
+  }
+  if (error instanceof Error && !(error instanceof TemporalFailure) && attempt >= MAX_UNEXPECTED) {
+    return ApplicationFailure.create({
+      type: error.name,
+      message: `${error.message} (after ${attempt} attempts; the same command makes the job go on)`,
+      nonRetryable: true,
+    });
+  }
+  return error;
+}
+
+/** A database that refuses for good: the login (SQLSTATE 28, 3D), or what a statement needs is gone or forbidden (42). */
+function isStoreUnusable(error: unknown): error is Error {
+  if (!(error instanceof Error) || error instanceof TemporalFailure) return false;
+  const { code } = error as { readonly code?: unknown };
+  return error.name === 'PostgresRefused' || (typeof code === 'string' && /^(28|3D|42)[0-9A-Z]{3}$/.test(code));
+}
+
+/** A wait too long to sit through in the activity: Temporal wakes it again, and the wait counts as no failure. */
+export function waiting(ms: number, why: string | null): ApplicationFailure {
+  return ApplicationFailure.create({
+    type: localFailures.waiting,
+    message: `waiting ${Math.ceil(ms / 1000)} s: ${why ?? 'rate limit'}`,
+    category: ApplicationFailureCategory.BENIGN,
+    nextRetryDelay: Math.ceil(ms),
+  });
+}

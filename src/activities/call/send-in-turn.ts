@@ -1,0 +1,52 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Answer } from '../../api/answer/read-answer.js';
+import type { Input, SendOptions, Transport } from '../../api/transport.js';
+import { drawOf, type Endpoint } from '../../api/wire/endpoint.js';
+import { type Limiter, takeTurn } from '../../core/limiter/limiter.js';
+import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
+import { backoffMs, blockMs } from '../../core/purchase/backoff.js';
+import { isApiError } from './failure.js';
+
+export interface SendDeps {
+  readonly transport: Pick<Transport, 'send'>;
+  readonly limiter: Limiter;
+}
+
+/** One attempt at a free call in its turn of the team's rate; everybody holds back where the service says so. */
+export async function sendInTurn<I, O>(
+  { transport, limiter }: SendDeps,
+  endpoint: Endpoint<I, O>,
+  input: I,
+  options: SendOptions = {},
+): Promise<Answer<O>> {
+  const draw = drawOf(endpoint, input);
+  await takeTurn(limiter, draw, options.signal);
+  try {
+    return await transport.send(endpoint, input as Input<NoInfer<I>>, options);
+  } catch (error) {
+    if (isApiError(error) && error.verdict.blocks) {
+      const ms = error.facts.retryAfterMs ?? blockMs(0, Math.random());
+      await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message, draw);
+    }
+    throw error;
+  }
+}
+
+/** The same so many times while the failure may pass. Rejects with the signal's reason when aborted. */
+export async function sendOnAndOn<I, O>(
+  deps: SendDeps,
+  endpoint: Endpoint<I, O>,
+  input: I,
+  { tries, ...options }: SendOptions & { readonly tries: number },
+): Promise<Answer<O>> {
+  for (let nth = 1; ; nth++) {
+    try {
+      return await sendInTurn(deps, endpoint, input, options);
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      if (!isApiError(error) || !error.verdict.retry || nth === tries) throw error;
+      const ms = Math.max(error.facts.retryAfterMs ?? 0, backoffMs(nth - 1, 500, 30_000, Math.random()));
+      await delay(ms, undefined, options.signal ? { signal: options.signal } : {});
+    }
+  }
+}

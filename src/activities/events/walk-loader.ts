@@ -1,0 +1,171 @@
+import { BodyMemory } from '../../api/wire/body-memory.js';
+import {
+  type EventWarehouse,
+  type LoadedPages,
+  MisshapenPage,
+  type RawPage,
+  type StreamKey,
+  sizeOfPages,
+  type WindowPages,
+} from '../../core/events/event-warehouse.js';
+import type { WalkState } from '../../core/events/walk.js';
+
+/** Pages are gathered up to this many bytes before they are loaded: a load has costs that don't depend on its size. */
+const ENOUGH = 12 * 1_048_576;
+/** Fewer are enough as long as nothing was loaded, so that the warehouse is at work early. */
+const ENOUGH_AT_FIRST = 2 * 1_048_576;
+/** Above this nobody may bring more until a load is through. */
+const FULL = 16 * 1_048_576;
+/** Nor are pages held back longer than this, ms. */
+const LINGER_MS = 1_000;
+
+/** One window's way into the loads that it shares with the others of its warehouse. */
+export interface LoadingWindow {
+  /** For pages that are going to be put: whoever loads them gives it back. */
+  readonly memory: BodyMemory;
+  /** Hands a page over, and where the walk stands behind it. Waits while too much is on its way. */
+  put(page: RawPage, walk: WalkState): Promise<void>;
+  /** What has landed so far. */
+  soFar(): LoadedPages;
+  /** Waits until everything that was put is durable; answers with what came of it. Rejects as a load does. */
+  landed(): Promise<LoadedPages>;
+  /** Takes part no more. */
+  leave(): void;
+}
+
+interface Pending {
+  readonly key: StreamKey & { readonly window: number; readonly attempt: string };
+  pages: RawPage[];
+  walk: WalkState | null;
+  /** Pages that were put and are not durable yet. */
+  onTheWay: number;
+  sum: LoadedPages;
+  error: unknown;
+  waiting: (() => void)[];
+}
+
+/**
+ * Brings the pages of many windows into one warehouse, many in a transaction: while one load runs the next is gathered. A page
+ * that holds no events fails its own window only.
+ */
+export class WalkLoader {
+  readonly #warehouse: EventWarehouse;
+  readonly #windows = new Set<Pending>();
+  readonly #memory = new BodyMemory();
+  #bytes = 0;
+  #loading = false;
+  #enough = ENOUGH_AT_FIRST;
+  #timer: NodeJS.Timeout | null = null;
+  #room: (() => void)[] = [];
+
+  constructor(warehouse: EventWarehouse) {
+    this.#warehouse = warehouse;
+  }
+
+  join(key: StreamKey, window: number, attempt: string): LoadingWindow {
+    const own: Pending = {
+      key: { origin: key.origin, stream: key.stream, window, attempt },
+      pages: [],
+      walk: null,
+      onTheWay: 0,
+      sum: { events: 0, added: 0, changed: 0, current: true },
+      error: null,
+      waiting: [],
+    };
+    this.#windows.add(own);
+    return {
+      memory: this.#memory,
+      put: async (page, walk) => {
+        while (this.#bytes >= FULL && !own.error) await new Promise<void>((resolve) => this.#room.push(resolve));
+        if (own.error) throw own.error;
+        own.pages.push(page);
+        own.walk = walk;
+        own.onTheWay++;
+        this.#bytes += page.events.length;
+        this.#consider();
+      },
+      soFar: () => own.sum,
+      landed: async () => {
+        while (own.onTheWay > 0 && !own.error) {
+          const landed = new Promise<void>((resolve) => own.waiting.push(resolve));
+          this.#consider();
+          await landed;
+        }
+        if (own.error) throw own.error;
+        return own.sum;
+      },
+      leave: () => {
+        this.#windows.delete(own);
+        this.#letGoIfAlone();
+        this.#bytes -= sizeOfPages(own.pages);
+        this.#makeRoom();
+        this.#consider();
+      },
+    };
+  }
+
+  #letGoIfAlone(): void {
+    if (this.#windows.size === 0) this.#memory.clear();
+  }
+
+  #makeRoom(): void {
+    for (const wake of this.#room.splice(0)) wake();
+  }
+
+  /** Loads what there is where it is enough, or where nobody could bring more; else soon. */
+  #consider(): void {
+    if (this.#loading || this.#bytes === 0) return;
+    const everybodyWaits = [...this.#windows].every((one) => one.waiting.length > 0);
+    if (this.#bytes >= this.#enough || everybodyWaits) void this.#load();
+    else this.#timer ??= setTimeout(() => void this.#load(), LINGER_MS);
+  }
+
+  async #load(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    const taken = [...this.#windows].filter((one) => one.pages.length > 0);
+    if (this.#loading || taken.length === 0) return;
+    this.#loading = true;
+    this.#enough = ENOUGH;
+    const batch = taken.map((one): WindowPages => {
+      const { pages, walk, key } = one;
+      one.pages = [];
+      return { ...key, pages, walk: walk as WalkState };
+    });
+    this.#bytes -= batch.reduce((sum, { pages }) => sum + sizeOfPages(pages), 0);
+    this.#makeRoom();
+    try {
+      await this.#loadAll(taken, batch);
+    } finally {
+      this.#loading = false;
+      for (const { pages } of batch) for (const { events } of pages) this.#memory.giveBack(events);
+      this.#letGoIfAlone();
+      for (const one of taken) for (const wake of one.waiting.splice(0)) wake();
+      this.#consider();
+    }
+  }
+
+  async #loadAll(taken: readonly Pending[], batch: readonly WindowPages[]): Promise<void> {
+    try {
+      const loaded = await this.#warehouse.load(batch);
+      for (const [index, one] of taken.entries()) add(one, batch[index] as WindowPages, loaded[index] as LoadedPages);
+    } catch (error) {
+      if (!(error instanceof MisshapenPage) || taken.length === 1) {
+        for (const one of taken) one.error ??= error;
+        return;
+      }
+      for (const [index, one] of taken.entries()) await this.#loadAll([one], [batch[index] as WindowPages]);
+    }
+  }
+}
+
+function add(one: Pending, { pages }: WindowPages, loaded: LoadedPages): void {
+  one.onTheWay -= pages.length;
+  const { events, added, changed, current } = one.sum;
+  one.sum = {
+    events: events + loaded.events,
+    added: added + loaded.added,
+    changed: changed + loaded.changed,
+    current: current && loaded.current,
+  };
+}

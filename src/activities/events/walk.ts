@@ -1,0 +1,152 @@
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { listEventsEndpoint } from '../../api/endpoints/events.js';
+import type { StreamState } from '../../core/events/event-warehouse.js';
+import {
+  DEFAULT_EVENT_WAREHOUSE,
+  type OpenedWalk,
+  streamOf,
+  verifies,
+  type Walk,
+  type WalkCounts,
+  type WalkInput,
+  type WalkSummary,
+} from '../../core/events/walk-job.js';
+import { OVERLAP_MS, planSync, SETTLE_MS, type Span } from '../../core/events/walk-window.js';
+import { beating } from '../base/beating.js';
+import type { ActivityDeps, WalkDeps } from '../base/deps.js';
+import { sendFree } from '../base/free-call.js';
+import { onlyFor } from '../base/monitor-places.js';
+import { localFailures } from '../call/failure.js';
+import { createWalkWindow } from './walk-window.js';
+
+/** What `finishWalk` is told. */
+export interface FinishWalk {
+  readonly walk: Walk;
+  readonly startedAt: number;
+  readonly before: WalkCounts;
+  /** Why a scheduled run ends early; null: it is through. */
+  readonly stopped: string | null;
+}
+
+/** What is left of a run, by number, or its summary where nothing is. */
+export type WalkEnd =
+  | { readonly pending: readonly number[]; readonly summary: null }
+  | { readonly pending: readonly []; readonly summary: WalkSummary };
+
+/** The activities of a page walk. */
+export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWalk'>) {
+  return {
+    /**
+     * `openWalk`: goes on with what an earlier run left, else begins one: for a sync up to a minute before the service's now, for
+     * a backfill once, or what came since where its end was not over yet. No windows: there is nothing to do.
+     */
+    async openWalk(input: WalkInput): Promise<OpenedWalk> {
+      return beating(async () => {
+        onlyFor(deps, input.origin);
+        const walk = walkOf(deps, input);
+        // One that can't be leaves no trace.
+        const warehouse = await deps.events.warehouse(walk);
+        await deps.noteWalk(walk, Context.current().info.workflowExecution?.workflowId ?? '');
+        const known = await warehouse.stream(walk);
+        if (known && known.pending.length > 0) return opened(walk, known, true);
+        if (known && isOver(input, known)) return opened(walk, known, false);
+        const run = await runOf(deps, input, known);
+        if (known && run === null) return opened(walk, known, false);
+        return opened(
+          walk,
+          await warehouse.begin(walk, { ...(run as NonNullable<typeof run>), types: walk.types }),
+          false,
+        );
+      });
+    },
+
+    walkWindow: createWalkWindow(deps),
+
+    /** `finishWalk`: looks whether windows are left, whose numbers got lost with a worker, and sums the run up where none are. */
+    async finishWalk({ walk, startedAt, before, stopped }: FinishWalk): Promise<WalkEnd> {
+      return beating(async () => {
+        onlyFor(deps, walk.origin);
+        const warehouse = await deps.events.warehouse(walk);
+        const known = await warehouse.stream(walk);
+        if (known && known.pending.length > 0 && stopped === null) return { pending: known.pending, summary: null };
+        await warehouse.settle(walk.origin);
+        const sum = (name: keyof WalkCounts) => Math.max(0, (known?.[name] ?? 0) - before[name]);
+        return {
+          pending: [],
+          summary: {
+            stream: walk.stream,
+            into: walk.into,
+            phase: stopped === null ? 'done' : 'stopped',
+            message: stopped,
+            watermark: known?.watermark ?? null,
+            windows: known?.windows ?? 0,
+            pages: sum('pages'),
+            events: sum('events'),
+            added: sum('added'),
+            changed: sum('changed'),
+            seconds: (Date.now() - startedAt) / 1000,
+            ...(verifies(walk) && stopped === null ? { verified: await warehouse.verified(walk) } : {}),
+          },
+        };
+      });
+    },
+  };
+}
+
+function walkOf({ origin }: WalkDeps, input: WalkInput): Walk {
+  const { into = DEFAULT_EVENT_WAREHOUSE, host, types = [] } = input;
+  try {
+    return {
+      origin,
+      stream: streamOf(input),
+      into,
+      types: [...new Set(types)].sort(),
+      ...(host === undefined ? {} : { host }),
+    };
+  } catch (error) {
+    throw badInput(
+      error instanceof RangeError ? 'from and until are dates such as 2025-01-31T00:00:00Z' : String(error),
+    );
+  }
+}
+
+/** Whether there is nothing more to read, ever: a backfill that was read to its end. */
+function isOver(input: WalkInput, { to }: StreamState): boolean {
+  if (input.kind !== 'backfill' || input.verify || input.until === undefined) return false;
+  return to !== null && to >= Date.parse(input.until);
+}
+
+/** The stretch of a new run, by the service's clock; null where it is too soon for one. */
+async function runOf(
+  deps: WalkDeps,
+  input: WalkInput,
+  known: StreamState | null,
+): Promise<(Span & { readonly sweep: boolean }) | null> {
+  const answer = await sendFree(deps, listEventsEndpoint, { limit: 1 });
+  const now = answer.date ?? Date.now();
+  if (input.kind === 'sync') return planSync(known ?? { watermark: null, sweptAt: null }, now);
+  const from = input.from === undefined ? null : Date.parse(input.from);
+  const to = Math.min(input.until === undefined ? now : Date.parse(input.until), now - SETTLE_MS);
+  // Its end lay ahead, or was open, when it was read last.
+  if (known?.to != null && !input.verify)
+    return to > known.to ? { from: known.to - OVERLAP_MS, to, sweep: false } : null;
+  if (from !== null && from > to) throw badInput('from is later than until, or than a minute ago');
+  return { from, to, sweep: false };
+}
+
+function badInput(message: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, localFailures.badInput);
+}
+
+function opened(walk: Walk, known: StreamState, continues: boolean): OpenedWalk {
+  const { pages, events, added, changed, pending, lengthMs, share } = known;
+  return {
+    walk,
+    windows: pending,
+    continues,
+    lengthMs,
+    doneMs: lengthMs * (share ?? 0),
+    before: { pages, events, added, changed },
+  };
+}

@@ -1,0 +1,233 @@
+import { ApplicationFailure } from '@temporalio/common';
+import {
+  batchMonitorsEndpoint,
+  type MonitorBatchResponse,
+  readMonitorBatch,
+} from '../../api/endpoints/monitor-batch.js';
+import {
+  type BatchPhase,
+  type BatchPlan,
+  type BatchRun,
+  type CallEffect,
+  contradiction,
+  type Decision,
+  filterOfCalls,
+  filterOfLooks,
+  isChanged,
+  isDone,
+  MAX_BATCH_LIMIT,
+  type MonitorAction,
+  type MonitorState,
+  SHOWN_MONITORS,
+  sortMonitors,
+} from '../../core/monitors/monitor-batch.js';
+import { type BatchEffect, effectOf, summarizeEffects } from '../../core/monitors/monitor-effect.js';
+import type { MonitorFilter } from '../../core/monitors/monitor-filter.js';
+import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
+import { beating } from '../base/beating.js';
+import type { ActivityDeps } from '../base/deps.js';
+import { onlyFor } from '../base/monitor-places.js';
+import { patiently } from '../base/patient-call.js';
+import { pooled } from '../call/pooled.js';
+import type { OperationResult } from '../operations/buy.js';
+import { buyWhole } from '../operations/whole-request-order.js';
+import { listStates, readState, refusal } from './monitor-list.js';
+
+/** What each activity of a batch is told. */
+export interface BatchStep extends Omit<BatchRun, 'origin'> {
+  /** The service that is meant. */
+  readonly origin?: string;
+  readonly action: MonitorAction;
+  readonly filter: MonitorFilter;
+  /** Monitors a call. */
+  readonly limit: number;
+  readonly into: string;
+  readonly host?: string;
+}
+
+/** A call that got no answer, or one that can't be read: what it did is looked at. */
+const lostTypes = new Set(['UnknownOutcome', 'ResponseShape']);
+/** A list and a dry run that contradict each other are asked again: somebody may have acted in between. */
+const PLAN_TRIES = 3;
+
+/** The activities of the workflow `batchMonitors` (interface section 4.6). */
+export function createMonitorBatchActivities(deps: ActivityDeps) {
+  const { origin } = deps;
+  const runOf = ({ job, run }: BatchStep): BatchRun => ({ origin, job, run });
+  const auditOf = async (step: BatchStep): Promise<MonitorWarehouse['audit']> => {
+    onlyFor(deps, step.origin);
+    return (await deps.monitors.warehouse(step)).audit;
+  };
+
+  return {
+    /** `planMonitorBatch`: lists what matches, holds it against a dry run, and writes the plan into the warehouse. */
+    async planMonitorBatch(step: BatchStep & { readonly by: string | null }): Promise<BatchPlan> {
+      return beating(async () => {
+        const { action, filter } = step;
+        const audit = await auditOf(step);
+        const { toDo, already, left } = await agreedPlan(deps, step);
+        const record = { ...runOf(step), action, filter, by: step.by, at: Date.now() };
+        await audit.plan(record, toDo, already);
+        return {
+          planned: toDo.length,
+          already: already.length,
+          left: left.length,
+          examples: toDo.slice(0, SHOWN_MONITORS),
+        };
+      });
+    },
+
+    /**
+     * `decideMonitorBatch`: writes the decision down. Behind a wait the plan is looked at again: what has come to match since, or
+     * was changed, was not approved as it is, and ends the batch.
+     */
+    async decideMonitorBatch(
+      step: BatchStep & {
+        readonly decision: Decision & { readonly approved: boolean; readonly at: number };
+        readonly waited: boolean;
+      },
+    ): Promise<void> {
+      return beating(async () => {
+        const { decision, waited } = step;
+        const audit = await auditOf(step);
+        await audit.decide(runOf(step), decision);
+        if (!decision.approved) return;
+        if (waited) await holdToPlan(deps, step, await audit.monitors(runOf(step), 'pending'));
+        await audit.begin(runOf(step), decision.by);
+      });
+    },
+
+    /** `affectMonitors`: one call, once, whatever happens to the worker; and what it did, into the audit. */
+    async affectMonitors(step: BatchStep & { readonly call: number }): Promise<CallEffect> {
+      const { action, filter, limit, call } = step;
+      onlyFor(deps, step.origin);
+      const input = { action, filter: filterOfCalls(action, filter), dry_run: false, limit };
+      let answer: Awaited<ReturnType<typeof answerOf>> | null = null;
+      try {
+        answer = await answerOf(deps, await buyWhole(deps, batchMonitorsEndpoint, input));
+      } catch (error) {
+        if (!(error instanceof ApplicationFailure) || !lostTypes.has(error.type ?? '')) throw error;
+      }
+      return beating(async () => {
+        const told = answer ? readMonitorBatch(answer.data) : null;
+        if (told?.dryRun === true)
+          throw refusal('the service only told what it would do, though it was asked to do it');
+        const ids = told?.ids ?? (await seenDone(deps, step, await auditOf(step)));
+        const record = { call, requestId: answer?.requestId ?? null, at: Date.now(), answered: answer !== null, ids };
+        const { planned, unplanned } = await (await auditOf(step)).record(runOf(step), record);
+        return {
+          answered: answer !== null,
+          fresh: planned + (await countDone(deps, step, unplanned)),
+          unplanned: unplanned.length,
+          stranger: unplanned[0] ?? null,
+          hasMore: told?.hasMore ?? null,
+        };
+      });
+    },
+
+    /** `finishMonitorBatch`: lists again, and compares with the plan and with what the calls told. */
+    async finishMonitorBatch(step: BatchStep & { readonly phase: BatchPhase }): Promise<BatchEffect | null> {
+      return beating(async () => {
+        const audit = await auditOf(step);
+        const acted = step.phase !== 'rejected' && step.phase !== 'expired';
+        const planned = acted ? await audit.monitors(runOf(step), 'all') : [];
+        const now = planned.length > 0 ? await lookUp(deps, step, planned) : () => null;
+        const effects = planned.map((one) => effectOf(step.action, one, now(one.id)));
+        await audit.finish(runOf(step), { phase: step.phase, at: Date.now(), effects });
+        return acted ? summarizeEffects(effects, SHOWN_MONITORS) : null;
+      });
+    },
+  };
+}
+
+/** The plan, once list and dry run agree. */
+async function agreedPlan(deps: ActivityDeps, { action, filter }: BatchStep) {
+  for (let tries = 1; ; tries++) {
+    const sorted = sortMonitors(action, await listStates(deps, filter));
+    const limit = Math.min(MAX_BATCH_LIMIT, Math.max(1, sorted.toDo.length));
+    const input = { action, filter: filterOfCalls(action, filter), dry_run: true, limit };
+    const { data } = await patiently(deps, batchMonitorsEndpoint, input);
+    const told = readMonitorBatch(data);
+    if (told.dryRun === false)
+      throw refusal('the service did what it was only to tell; look at the monitors', 'PlanDiffers');
+    const differs = contradiction(sorted.toDo, told);
+    if (differs === null) return sorted;
+    if (tries === PLAN_TRIES)
+      throw refusal(`the service contradicts itself: ${differs}; nothing was done`, 'PlanDiffers');
+  }
+}
+
+/** Throws where monitors match that are not in the plan, or not as they were in it. */
+async function holdToPlan(
+  deps: ActivityDeps,
+  { action, filter }: BatchStep,
+  planned: readonly MonitorState[],
+): Promise<void> {
+  const { toDo } = sortMonitors(action, await listStates(deps, filterOfCalls(action, filter)));
+  const known = new Map(planned.map((one) => [one.id, one]));
+  const strange = toDo.filter((now) => {
+    const before = known.get(now.id);
+    return before === undefined || isChanged(before, now);
+  });
+  const [one] = strange;
+  if (!one) return;
+  const what = known.has(one.id) ? 'was changed since' : 'was not in the plan';
+  throw refusal(
+    `${strange.length} monitor(s) match that are not as the plan showed them when it was approved, such as ${one.name ?? one.id}, which ${what}; nothing was done, start it again`,
+    'PlanChanged',
+  );
+}
+
+/** Of monitors that no plan names, how many the action was done to. One that is gone may never have been. */
+async function countDone(deps: ActivityDeps, step: BatchStep, ids: readonly string[]): Promise<number> {
+  if (ids.length === 0 || step.action === 'delete') return 0;
+  const now = await lookUp(
+    deps,
+    step,
+    ids.map((id) => ({ id, ours: true })),
+  );
+  return ids.filter((id) => isDone(step.action, now(id))).length;
+}
+
+/** An answer itself, also where it was too large to return. */
+async function answerOf(
+  { journal }: ActivityDeps,
+  result: OperationResult<MonitorBatchResponse>,
+): Promise<{ readonly data: MonitorBatchResponse; readonly requestId: string | null }> {
+  const requestId = result.requests[0]?.requestId ?? null;
+  if ('data' in result) return { data: result.data, requestId };
+  const [record] = [...(await journal.read(result.landed)).values()];
+  // It was checked against the endpoint's schema when it landed.
+  return { data: (record?.result ?? {}) as MonitorBatchResponse, requestId };
+}
+
+/** Monitors of the plan to which the action has been done though no answer says so. */
+async function seenDone(deps: ActivityDeps, step: BatchStep, audit: MonitorWarehouse['audit']): Promise<string[]> {
+  const pending = await audit.monitors({ origin: deps.origin, job: step.job, run: step.run }, 'pending');
+  if (pending.length === 0) return [];
+  const now = await lookUp(deps, step, pending);
+  return pending.filter(({ id }) => isDone(step.action, now(id))).map(({ id }) => id);
+}
+
+/** So many are asked for one by one; for more the whole list is read. */
+const MAX_SINGLE_LOOKS = 10;
+
+/** How monitors are now. One that the filter finds no more may have got another name, unless a call deleted it: it is looked for. */
+async function lookUp(
+  deps: ActivityDeps,
+  { action, filter }: BatchStep,
+  monitors: readonly { readonly id: string; readonly ours: boolean }[],
+): Promise<(id: string) => MonitorState | null> {
+  const byId = (found: readonly MonitorState[]) => found.map((one) => [one.id, one] as const);
+  const listed = new Map(byId(await listStates(deps, filterOfLooks(filter))));
+  const absent = monitors.filter(({ id, ours }) => !listed.has(id) && !(ours && action === 'delete'));
+  if (absent.length > MAX_SINGLE_LOOKS) {
+    const all = new Map(byId(await listStates(deps, {})));
+    return (id) => listed.get(id) ?? all.get(id) ?? null;
+  }
+  await pooled(absent, MAX_SINGLE_LOOKS, async ({ id }) => {
+    const found = await readState(deps, id);
+    if (found) listed.set(id, found);
+  });
+  return (id) => listed.get(id) ?? null;
+}

@@ -1,0 +1,23 @@
+import type { MonitorCall } from '../../core/monitors/monitor-call.js';
+import type { Json } from '../../core/text/json.js';
+import type { ActivityDeps } from '../base/deps.js';
+import { onlyFor } from '../base/monitor-places.js';
+import type { OperationResult } from '../operations/buy.js';
+import { createOperationActivities } from '../operations/operations.js';
+
+type Call = (input: MonitorCall['input']) => Promise<OperationResult<Json>>;
+
+/** The activity of the workflow `monitorCall`. */
+export function createMonitorCallActivities(deps: ActivityDeps) {
+  // Each checks its input against the types of its endpoint before it is sent.
+  const operations = createOperationActivities(deps) as unknown as {
+    readonly [Name in MonitorCall['operation']]: Call;
+  };
+  return {
+    /** `callMonitor`: an operation on a monitor, on the service that is meant. */
+    async callMonitor({ operation, input, origin }: MonitorCall): Promise<OperationResult<Json>> {
+      onlyFor(deps, origin);
+      return operations[operation](input);
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { createMonitorEndpoint, listMonitorsEndpoint } from '../../api/endpoints/monitors.js';
+import type { CreatedMonitor, MonitorDefinition } from '../../api/schemas/monitor-schemas.js';
+import type { Input } from '../../api/transport.js';
+import { type CreateMonitorInput, type MadeMonitor, MONITOR_KEY } from '../../core/monitors/monitor-create.js';
+import { beating } from '../base/beating.js';
+import type { ActivityDeps } from '../base/deps.js';
+import { onlyFor } from '../base/monitor-places.js';
+import { withoutSecrets } from '../call/without-secrets.js';
+import { createMonitor } from '../operations/create-monitor.js';
+import { pagesOf } from './monitor-list.js';
+
+/** What each activity of a creation is told. */
+export interface CreateStep extends CreateMonitorInput {
+  /** What this creation puts into the monitor's metadata. */
+  readonly key: string;
+}
+
+type Made = MadeMonitor['monitor'];
+
+/** The activities of the workflow `createMonitor` (interface sections 4.6 and 5.5). */
+export function createMonitorCreateActivities(deps: ActivityDeps) {
+  const storeOf = async ({ secretFile, host }: CreateStep) =>
+    secretFile === undefined
+      ? deps.secrets
+      : deps.monitors.secrets({ file: secretFile, ...(host === undefined ? {} : { host }) });
+
+  /** What the store has decides, not whether an answer came: it may have told no secret. */
+  const withSecrets = async (step: CreateStep, monitors: readonly Made[]): Promise<MadeMonitor[]> => {
+    const kept = new Set(await (await storeOf(step))?.names());
+    return monitors.map((monitor) => ({ monitor, secret: kept.has(`webhook/${monitor.id}`) ? 'kept' : 'missing' }));
+  };
+
+  return {
+    /** `makeMonitor`: one call, once; the secret goes to its store before anything else. */
+    async makeMonitor(step: CreateStep): Promise<MadeMonitor> {
+      const { definition, key } = step;
+      onlyFor(deps, step.origin);
+      const metadata = { ...(definition.metadata as object | null | undefined), [MONITOR_KEY]: key };
+      const secrets = await beating(() => storeOf(step));
+      // The service's limits and types are checked before it is sent.
+      const input = { ...definition, metadata } as unknown as Input<MonitorDefinition>;
+      const result = await createMonitor<MonitorDefinition>({ ...deps, secrets }, createMonitorEndpoint, input, {});
+      const monitor = ('data' in result ? result.data : await whole(deps, result.landed)) as Made;
+      return beating(async () => (await withSecrets(step, [monitor]))[0] as MadeMonitor);
+    },
+
+    /** `findMadeMonitors`: what a creation made whose answer was lost, and whether its secret was kept. The latest first. */
+    async findMadeMonitors(step: CreateStep): Promise<readonly MadeMonitor[]> {
+      return beating(async () => {
+        onlyFor(deps, step.origin);
+        const found: CreatedMonitor[] = [];
+        for await (const page of pagesOf(deps, listMonitorsEndpoint, { metadata: { [MONITOR_KEY]: step.key } }))
+          found.push(...page);
+        return withSecrets(
+          step,
+          found.map((one) => withoutSecrets(one, listMonitorsEndpoint.secrets) as unknown as Made),
+        );
+      });
+    },
+  };
+}
+
+async function whole({ journal }: ActivityDeps, keys: readonly string[]): Promise<unknown> {
+  return [...(await journal.read(keys)).values()][0]?.result;
+}

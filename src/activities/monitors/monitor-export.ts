@@ -1,0 +1,124 @@
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { getMonitorRunEndpoint, listMonitorRunsEndpoint, listMonitorsEndpoint } from '../../api/endpoints/monitors.js';
+import { type MonitorFilter, takesSome } from '../../core/monitors/monitor-filter.js';
+import type { ExportCounts, MonitorRuns, RawRecord } from '../../core/monitors/monitor-warehouse.js';
+import { beating } from '../base/beating.js';
+import type { ActivityDeps } from '../base/deps.js';
+import { onlyFor } from '../base/monitor-places.js';
+import { patiently } from '../base/patient-call.js';
+import { pooled } from '../call/pooled.js';
+import { withoutSecrets } from '../call/without-secrets.js';
+import { SLICE_MS } from '../purchase/stopping.js';
+import { pagesOf } from './monitor-list.js';
+
+/** What each activity of an export is told. */
+export interface ExportStep {
+  /** The service that is meant. */
+  readonly origin?: string;
+  readonly into: string;
+  readonly host?: string;
+  /** Tells this export from others. */
+  readonly mark: string;
+}
+
+/** What an export has done by the end of a slice. */
+export type ExportSlice = ExportCounts & { readonly complete: boolean };
+
+/** Monitors whose runs are read at once. */
+const WIDTH = 5;
+
+/** The activities of the workflow `exportMonitorRuns` (interface sections 2.6 and 4.6). */
+export function createMonitorExportActivities(deps: ActivityDeps) {
+  const { origin } = deps;
+  return {
+    /** `exportMonitors`: loads the monitors as they are now, and sees which are gone. */
+    async exportMonitors(
+      step: ExportStep & { readonly filter: MonitorFilter },
+    ): Promise<{ readonly monitors: number }> {
+      return beating(async () => {
+        onlyFor(deps, step.origin);
+        const { runs } = await deps.monitors.warehouse(step);
+        const since = Date.now();
+        const ids = new Set<string>();
+        for await (const page of pagesOf(deps, listMonitorsEndpoint, { ...step.filter })) {
+          const safe = page.map((one) => withoutSecrets(one, listMonitorsEndpoint.secrets) as unknown as RawRecord);
+          await runs.loadMonitors(origin, step.mark, safe);
+          for (const { id } of safe) ids.add(id);
+        }
+        await runs.endMonitors(origin, step.mark, takesSome(step.filter) ? null : since);
+        return { monitors: ids.size };
+      });
+    },
+
+    /** `exportRunSlice`: reads runs of monitors that are not read yet, for about a minute. */
+    async exportRunSlice(step: ExportStep): Promise<ExportSlice> {
+      return beating(async () => {
+        onlyFor(deps, step.origin);
+        const { runs } = await deps.monitors.warehouse(step);
+        const until = performance.now() + SLICE_MS;
+        const { cancellationSignal } = Context.current();
+        const { mark } = step;
+        for (let ids: readonly string[]; performance.now() < until; ) {
+          ids = await runs.unread(origin, mark, 10 * WIDTH);
+          if (ids.length === 0) return { ...(await runs.counts(origin, mark)), complete: true };
+          await pooled(ids, WIDTH, async (id) => {
+            cancellationSignal.throwIfAborted();
+            if (performance.now() > until) return;
+            await exportRuns(deps, runs, mark, id);
+            await runs.endRuns(origin, mark, id);
+          });
+        }
+        return { ...(await runs.counts(origin, mark)), complete: false };
+      });
+    },
+  };
+}
+
+/** Reads the runs of a monitor, the newest first, until one behind which all are known; and again those that went on. */
+async function exportRuns(deps: ActivityDeps, runs: MonitorRuns, mark: string, monitor: string): Promise<void> {
+  const { origin } = deps;
+  const known = new Map((await runs.knownRuns(origin, monitor)).map((run) => [run.id, run]));
+  const open = new Set([...known.values()].filter(({ over }) => !over).map(({ id }) => id));
+  const load = async (records: readonly RawRecord[]): Promise<void> => {
+    if (records.length > 0) await runs.loadRuns(origin, mark, monitor, records);
+  };
+  try {
+    for await (const page of pagesOf(deps, listMonitorRunsEndpoint, { id: monitor })) {
+      const records: RawRecord[] = [];
+      for (const run of page) {
+        open.delete(run.id);
+        if (known.get(run.id)?.over) continue;
+        // A list may tell less of a run than the run itself.
+        const whole = run.status === 'completed' ? await readRun(deps, monitor, run.id) : null;
+        records.push({ ...(whole ?? run) });
+      }
+      await load(records);
+      if (page.some(({ id }) => known.get(id)?.reached)) break;
+    }
+  } catch (error) {
+    // It was deleted since it was listed: its runs stay as they are.
+    if (!isNotFound(error)) throw error;
+    return;
+  }
+  const rest: RawRecord[] = [];
+  for (const id of open) {
+    const run = await readRun(deps, monitor, id);
+    if (run !== null) rest.push(run);
+  }
+  await load(rest);
+}
+
+async function readRun(deps: ActivityDeps, id: string, runId: string): Promise<RawRecord | null> {
+  try {
+    const { data } = await patiently(deps, getMonitorRunEndpoint, { id, runId });
+    return { ...data };
+  } catch (error) {
+    if (isNotFound(error)) return null;
+    throw error;
+  }
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof ApplicationFailure && error.type === 'NotFound';
+}

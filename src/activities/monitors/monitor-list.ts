@@ -1,0 +1,81 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { getMonitorEndpoint, listMonitorsEndpoint, updateMonitorEndpoint } from '../../api/endpoints/monitors.js';
+import type { Monitor } from '../../api/schemas/monitor-schemas.js';
+import type { Input } from '../../api/transport.js';
+import type { Endpoint } from '../../api/wire/endpoint.js';
+import { next, type PageEnvelope, startWalk } from '../../core/events/walk.js';
+import type { MonitorState } from '../../core/monitors/monitor-batch.js';
+import type { MonitorFilter } from '../../core/monitors/monitor-filter.js';
+import { canonicalJson } from '../../core/text/json.js';
+import type { ActivityDeps } from '../base/deps.js';
+import { patiently } from '../base/patient-call.js';
+import { localFailures } from '../call/failure.js';
+import { withoutSecrets } from '../call/without-secrets.js';
+
+/** The longest page that the service gives (interface section 8). */
+const PAGE = 100;
+
+/** Digits of a digest that is held against another one of the same monitor. */
+const DIGEST = 16;
+
+type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'sha256'>;
+
+/** Every page of a list, one after the other. Rejects with `WalkError` where it can't be walked on. */
+export async function* pagesOf<I, T>(
+  deps: Deps,
+  endpoint: Endpoint<I, PageEnvelope<T>>,
+  input: Input<NoInfer<I>>,
+): AsyncGenerator<readonly T[]> {
+  let state = startWalk();
+  while (!state.done) {
+    const page = { ...input, limit: PAGE, ...(state.cursor === null ? {} : { cursor: state.cursor }) };
+    const { data } = await patiently(deps, endpoint, page);
+    const step = next<T>(state, data);
+    state = step.state;
+    yield step.items;
+  }
+}
+
+/** The monitors that match, all pages, each once: the list may shift while it is read. */
+export async function listStates(deps: Deps, filter: MonitorFilter): Promise<MonitorState[]> {
+  const found = new Map<string, MonitorState>();
+  for await (const page of pagesOf(deps, listMonitorsEndpoint, { ...filter })) {
+    for (const monitor of page) found.set(monitor.id, stateOf(deps, monitor));
+  }
+  return [...found.values()];
+}
+
+/** One monitor as it is now; null where there is none. */
+export async function readState(deps: Deps, id: string): Promise<MonitorState | null> {
+  try {
+    const { data } = await patiently(deps, getMonitorEndpoint, { id });
+    return stateOf(deps, data);
+  } catch (error) {
+    if (error instanceof ApplicationFailure && error.type === 'NotFound') return null;
+    throw error;
+  }
+}
+
+/** Sets the status of a monitor; null where there is none. A second time changes nothing but perhaps `updatedAt`. */
+export async function setStatus(deps: Deps, id: string, status: 'active' | 'paused'): Promise<MonitorState | null> {
+  try {
+    const { data } = await patiently(deps, updateMonitorEndpoint, { id, status });
+    return stateOf(deps, data);
+  } catch (error) {
+    if (error instanceof ApplicationFailure && error.type === 'NotFound') return null;
+    throw error;
+  }
+}
+
+function stateOf({ sha256 }: Deps, monitor: Monitor): MonitorState {
+  const { id, name = null, status = null, updatedAt = null } = monitor;
+  const { search, trigger, outputSchema, metadata, webhook } = monitor;
+  const owned = [name, search, trigger, outputSchema, metadata, withoutSecrets(webhook, listMonitorsEndpoint.secrets)];
+  const definition = sha256(canonicalJson(owned)).slice(0, DIGEST);
+  return { id, name, status, updatedAt, definition };
+}
+
+/** A failure that no retry mends, in a sentence. */
+export function refusal(message: string, type: string = localFailures.badInput): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, type);
+}

@@ -1,0 +1,181 @@
+import { Context } from '@temporalio/activity';
+import type { MonitorState } from '../../core/monitors/monitor-batch.js';
+import { SHOWN_MONITORS } from '../../core/monitors/monitor-batch.js';
+import type { QuietMemory, QuietReport } from '../../core/monitors/monitor-warehouse.js';
+import type { QuietInput, QuietOutcome } from '../../core/monitors/quiet-input.js';
+import { beginStep, endStep, type HeldMonitor, type QuietMonitor, quietTurn } from '../../core/monitors/quiet-plan.js';
+import { beating } from '../base/beating.js';
+import type { ActivityDeps } from '../base/deps.js';
+import { onlyFor } from '../base/monitor-places.js';
+import { pooled } from '../call/pooled.js';
+import { listStates, readState, setStatus } from './monitor-list.js';
+
+/** Monitors whose intents are written together, and calls at once: between a look at a monitor and its change lie seconds at most. */
+const CHUNK = 25;
+const WIDTH = 5;
+
+/** Input of the activity: the workflow's, with its clock. */
+export interface QuietStep extends QuietInput {
+  readonly now: number;
+}
+
+/** The activity of quiet hours (interface section 4.6; status by PATCH, monitor by monitor). */
+export function createMonitorQuietActivities(deps: ActivityDeps) {
+  return {
+    /** `takeQuietTurn`: does what is to be done now. Run again it goes on where it was. */
+    async takeQuietTurn(step: QuietStep): Promise<QuietOutcome> {
+      return beating(async () => {
+        onlyFor(deps, step.origin);
+        return new Turn(deps, step, (await deps.monitors.warehouse(step)).quiet).take();
+      });
+    },
+  };
+}
+
+class Turn {
+  readonly #deps: ActivityDeps;
+  readonly #step: QuietStep;
+  readonly #memory: QuietMemory;
+  readonly #left: QuietReport[] = [];
+  #paused = 0;
+  #unpaused = 0;
+
+  constructor(deps: ActivityDeps, step: QuietStep, memory: QuietMemory) {
+    this.#deps = deps;
+    this.#step = step;
+    this.#memory = memory;
+  }
+
+  async take(): Promise<QuietOutcome> {
+    const { hours, now, restore } = this.#step;
+    const mark = await this.#memory.mark(...this.#place);
+    const turn = restore ? ({ do: 'end', window: mark?.window ?? '' } as const) : quietTurn(now, hours, mark);
+    if (turn.do === 'begin') await this.#begin(turn.window);
+    if (turn.do === 'end') await this.#end(turn.window);
+    return {
+      did: turn.do,
+      window: turn.do === 'nothing' ? null : turn.window,
+      paused: this.#paused,
+      unpaused: this.#unpaused,
+      left: this.#left.slice(0, SHOWN_MONITORS),
+      leftCount: this.#left.length,
+    };
+  }
+
+  get #place(): [string, string] {
+    return [this.#deps.origin, this.#step.name];
+  }
+
+  async #begin(window: string): Promise<void> {
+    await this.#memory.setMark(...this.#place, { window, state: 'beginning' });
+    const known = new Map((await this.#memory.remembered(...this.#place)).map((one) => [one.id, one]));
+    const matching = await listStates(this.#deps, this.#step.filter);
+    const held = await this.#held();
+    const stepOf = (one: MonitorState) => beginStep(one, known.get(one.id) ?? null, window, held.get(one.id) ?? null);
+    const concerned = matching.filter((one) => stepOf(one) !== 'nothing');
+    for (const chunk of chunksOf(concerned)) await this.#pause(chunk, known, held, window);
+    await this.#memory.setMark(...this.#place, { window, state: 'begun' });
+    // From the memory, because an attempt before this one may have paused some.
+    const now = await this.#memory.remembered(...this.#place);
+    this.#paused = now.filter((one) => one.window === window).length;
+  }
+
+  async #pause(
+    chunk: readonly MonitorState[],
+    known: ReadonlyMap<string, QuietMonitor>,
+    held: ReadonlyMap<string, HeldMonitor>,
+    window: string,
+  ): Promise<void> {
+    const intents: QuietMonitor[] = [];
+    const adopted: QuietMonitor[] = [];
+    await this.#lookAt(chunk, async (now) => {
+      const before = known.get(now.id) ?? null;
+      const theirs = held.get(now.id) ?? null;
+      const what = beginStep(now, before, window, theirs);
+      const { id, name, updatedAt } = now;
+      if (what === 'pause')
+        intents.push({ id, name, window, state: 'pausing', before: updatedAt, after: null, keptBy: null });
+      if (what === 'adopt' && before) adopted.push({ ...before, state: 'paused', after: updatedAt });
+      if (what === 'join') {
+        const keptBy = theirs?.keptBy ?? null;
+        adopted.push({ id, name, window, state: 'paused', before: null, after: updatedAt, keptBy });
+      }
+    });
+    await this.#memory.remember(...this.#place, [...intents, ...adopted]);
+    const paused: QuietMonitor[] = [];
+    const gone: string[] = [];
+    const { cancellationSignal } = Context.current();
+    await pooled(intents, WIDTH, async (one) => {
+      if (cancellationSignal.aborted) return;
+      const now = await setStatus(this.#deps, one.id, 'paused');
+      if (now === null) gone.push(one.id);
+      else paused.push({ ...one, state: 'paused', after: now.updatedAt });
+    });
+    await this.#memory.remember(...this.#place, paused);
+    await this.#memory.forget(...this.#place, gone);
+    // What is not begun stays an intent, and what is known is kept.
+    cancellationSignal.throwIfAborted();
+  }
+
+  async #end(window: string): Promise<void> {
+    const remembered = await this.#memory.remembered(...this.#place);
+    const held = await this.#held();
+    for (const chunk of chunksOf(remembered)) await this.#unpause(chunk, held);
+    await this.#memory.setMark(...this.#place, this.#step.restore ? null : { window, state: 'ended' });
+  }
+
+  async #unpause(chunk: readonly QuietMonitor[], held: ReadonlyMap<string, HeldMonitor>): Promise<void> {
+    const ours: QuietMonitor[] = [];
+    const done: string[] = [];
+    const left: QuietReport[] = [];
+    await pooled(chunk, WIDTH, async (known) => {
+      const { id, name } = known;
+      const now = await readState(this.#deps, id);
+      const what = endStep(known, now);
+      const others = held.get(id);
+      if (what.do === 'unpause' && others) {
+        done.push(id);
+        // No news for the warehouse: it is so each time.
+        this.#left.push({ id, name, what: `quiet hours ${others.schedule} go on` });
+        return;
+      }
+      if (what.do === 'unpause') {
+        // A pause of ours whose answer was lost is known only now as it came out.
+        ours.push({ ...known, state: 'unpausing', after: now?.updatedAt ?? null });
+        return;
+      }
+      done.push(id);
+      if (what.why !== null) left.push({ id, name, what: what.why });
+    });
+    await this.#memory.report(...this.#place, this.#step.now, left);
+    await this.#memory.forget(...this.#place, done);
+    await this.#memory.remember(...this.#place, ours);
+    await pooled(ours, WIDTH, async ({ id }) => {
+      await setStatus(this.#deps, id, 'active');
+    });
+    await this.#memory.forget(
+      ...this.#place,
+      ours.map(({ id }) => id),
+    );
+    this.#unpaused += ours.length;
+    this.#left.push(...left);
+  }
+
+  /** Monitors that other quiet hours hold, by id. */
+  async #held(): Promise<ReadonlyMap<string, HeldMonitor>> {
+    return new Map((await this.#memory.held(...this.#place)).map((one) => [one.id, one]));
+  }
+
+  async #lookAt(states: readonly MonitorState[], see: (now: MonitorState) => Promise<void>): Promise<void> {
+    await pooled(states, WIDTH, async ({ id }) => {
+      const now = await readState(this.#deps, id);
+      if (now !== null) await see(now);
+    });
+  }
+}
+
+function chunksOf<T>(items: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(items.length / CHUNK) }, (_, index) =>
+    items.slice(CHUNK * index, CHUNK * (index + 1)),
+  );
+}

@@ -1,0 +1,127 @@
+import { createAgentRunEndpoint } from '../../api/endpoints/agent-runs.js';
+import { type AgentRun, type AgentRunRequest, isTerminal } from '../../api/schemas/agent-run-schemas.js';
+import type { SendOptions } from '../../api/transport.js';
+import type { UnitRecord } from '../../core/purchase/journal.js';
+import type {
+  AgentRequest,
+  AgentRunResult,
+  RunLook,
+  RunOptions,
+  RunStep,
+  RunStepResult,
+} from '../../core/runs/agent-run.js';
+import { canonicalJson, type Json } from '../../core/text/json.js';
+import type { ActivityDeps } from '../base/deps.js';
+import { toFailure } from '../call/failure.js';
+import type { Order } from '../purchase/order.js';
+import { agentKeys, agentOrder } from '../rows/agent-order.js';
+import { EventCount } from '../runs/event-count.js';
+import { buySlowly, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './slow-call.js';
+import { sendOptions } from './whole-request-order.js';
+
+type Step = RunStep<AgentRequest, RunOptions>;
+
+const nothingYet: RunLook = {
+  runId: null,
+  status: null,
+  startedAt: null,
+  events: null,
+  costDollars: null,
+  waitingFor: null,
+};
+
+/** The activities of the workflow `runAgent`. */
+export function createAgentRunActivities(deps: ActivityDeps) {
+  return {
+    /**
+     * `agentRun`: starts an agent run, or takes over the one that goes on for the same request, and follows it for `sliceMs`. Safe
+     * to run any number of times, also at once: a request is started once. Heartbeats are `RunLook`s.
+     */
+    async agentRun(step: Step): Promise<RunStepResult<AgentRunResult>> {
+      checked(deps, step);
+      let seen: RunLook = nothingYet;
+      const events = new EventCount(deps);
+      const look = (run: AgentRun, startedAt: number) => {
+        seen = lookOf(run, startedAt);
+        if (!isTerminal(run.status)) void events.look(run.id);
+      };
+      const looked = (): RunLook => ({ ...seen, events: events.count });
+      const { sliceMs, untilAgeMs } = step;
+      const end = await buySlowly(deps, orderOf(deps, step, { look }), { sliceMs, untilAgeMs, look: looked });
+      if (end.record === null) return { ended: null, look: end.look };
+      return { ended: resultOf(end.record, step.askedAt), look: null };
+    },
+
+    /**
+     * `endAgentRun`: cancels the run of a request, or stops it so that its output is kept, and answers with how it ended and what
+     * it cost; null where none was started, or where it has not ended within `sliceMs`. A start without an answer is looked for.
+     */
+    async endAgentRun(step: Step & { readonly how: 'cancel' | 'stop' }): Promise<AgentRunResult | null> {
+      let seen: RunLook = nothingYet;
+      const look = (run: AgentRun, startedAt: number) => {
+        seen = lookOf(run, startedAt);
+      };
+      const order = orderOf(deps, step, { look, ending: step.how });
+      const { record } = await buySlowly(deps, order, { sliceMs: step.sliceMs, look: () => seen });
+      return record === null ? null : resultOf(record, step.askedAt);
+    },
+  };
+}
+
+function checked({ transport }: ActivityDeps, { request, call }: Step): void {
+  try {
+    transport.check(createAgentRunEndpoint, request as AgentRunRequest, sendOptions(call));
+  } catch (error) {
+    throw toFailure(error);
+  }
+}
+
+function orderOf(
+  deps: ActivityDeps,
+  step: Step,
+  { look, ending }: { look(run: AgentRun, startedAt: number): void; readonly ending?: 'cancel' | 'stop' },
+): Order {
+  const wire: SendOptions = sendOptions(step.call);
+  const unit = canonicalJson(step.request);
+  return agentOrder(deps, {
+    ...runOrderFields(deps, step),
+    units: [{ key: agentKeys(deps, {}, wire)(unit), unit }],
+    request: () => step.request as AgentRunRequest,
+    look: (_unit, run, startedAt) => look(run, startedAt),
+    wire,
+    ...(ending ? { ending } : {}),
+  });
+}
+
+/** The service's clock may be another one: how old a run is, is told by ours. */
+function lookOf({ id, status, costDollars }: AgentRun, startedAt: number): RunLook {
+  return {
+    ...nothingYet,
+    runId: id,
+    status,
+    startedAt,
+    costDollars: costDollars?.total ?? null,
+  };
+}
+
+function resultOf(given: UnitRecord, askedAt: number): AgentRunResult {
+  const record = failUnlessEnded(given);
+  // What landed was checked against the endpoint's schema when it came.
+  const { id, status, stopReason, output, usage, error } = record.result as unknown as AgentRun;
+  const leftOutBytes = tooLarge(output ?? null);
+  const kept = leftOutBytes === null ? output : null;
+  return {
+    runId: id,
+    status,
+    stopReason: stopReason ?? null,
+    text: kept?.text ?? null,
+    structured: (kept?.structured ?? null) as Json,
+    grounding: (kept?.grounding ?? []) as readonly Json[],
+    usage: (usage ?? null) as Json,
+    error: (error ?? null) as Json,
+    costDollars: record.cost_micros / 1e6,
+    requests: [requestOf(record, askedAt)],
+    landed: [record.key],
+    leftOutBytes,
+  };
+}

@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import { CancelledFailure, Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { fieldOf } from '../../api/checks/field-of.js';
+import { transientTags } from '../../core/purchase/failure.js';
+import type { UnitRecord } from '../../core/purchase/journal.js';
+import { toMicros } from '../../core/text/money.js';
+import type { ActivityDeps } from '../base/deps.js';
+import { toFailure, waiting } from '../call/failure.js';
+import type { Order } from '../purchase/purchase.js';
+import { heartbeatFrom, stopping } from '../purchase/stopping.js';
+
+/** Results above this many bytes are returned as a reference: Temporal refuses payloads of 2 MB after they were paid for. */
+export const MAX_INLINE_BYTES = 256 * 1024;
+
+/** What an operation's activity returns. Amounts in dollars. */
+export type OperationResult<T> =
+  | { readonly data: T; readonly requests: readonly RequestShare[]; readonly costDollars: number }
+  | {
+      /** Keys under which the journal holds the answer: `SearchflowPlugin.readLanded` gives it back. */
+      readonly landed: readonly string[];
+      readonly bytes: number;
+      /** First characters of the result as JSON. */
+      readonly preview: string;
+      readonly requests: readonly RequestShare[];
+      readonly costDollars: number;
+    };
+
+/** One request that a result was put together from. `bought`: paid for by this call; else it had landed before, or is free. */
+export interface RequestShare {
+  readonly requestId: string | null;
+  readonly costDollars: number;
+  readonly bought: boolean;
+}
+
+/** Options of one call, beside the request. */
+export interface CallOptions {
+  /**
+   * An answer that landed longer ago than this (ms) is bought again. Default: a landed answer never expires. 0: always new,
+   * though never twice within one activity, however often it is retried.
+   */
+  readonly refreshAfterMs?: number;
+  /** Another form of the operation: `v0` or `v1` of research (public facts 6). */
+  readonly variant?: string;
+  /** Tokens of beta features (interface section 9). */
+  readonly beta?: readonly string[];
+  readonly extraHeaders?: Readonly<Record<string, string>>;
+  /** The call is not made where it may cost more (by the price table), in dollars; the activity fails with `BudgetExceeded`. */
+  readonly maxCostDollars?: number;
+}
+
+/** Fields of an order that a lone activity gives by itself: a book a day, a token for this attempt. */
+export function loneOrder(
+  options: CallOptions = {},
+): Pick<Order, 'book' | 'owner' | 'resumedAt' | 'freshness' | 'mostMicros'> {
+  const scheduledAt = Context.current().info.scheduledTimestampMs;
+  return {
+    book: `calls/${new Date(scheduledAt).toISOString().slice(0, 10)}`,
+    owner: randomUUID(),
+    resumedAt: Date.now(),
+    mostMicros: mostOf(options),
+    freshness: {
+      retryTags: transientTags,
+      retryBefore: scheduledAt,
+      ...(options.refreshAfterMs === undefined ? {} : { freshAfter: scheduledAt - options.refreshAfterMs }),
+    },
+  };
+}
+
+/** What JSON makes of a number gone wrong is null, which must not be taken for no bound. */
+function mostOf({ maxCostDollars }: CallOptions): number | undefined {
+  if (maxCostDollars === undefined) return undefined;
+  const micros = toMicros(maxCostDollars);
+  if (micros !== null) return micros;
+  const message = `maxCostDollars: ${String(maxCostDollars)} is no amount of dollars; nothing was sent`;
+  throw ApplicationFailure.nonRetryable(message, 'InvalidRequest');
+}
+
+/** Buys what an activity of one operation needs, and answers with the records in the order of the units. */
+export async function buyNow(
+  deps: ActivityDeps,
+  order: Order,
+): Promise<{ records: UnitRecord[]; requests: RequestShare[] }> {
+  const startedAt = Date.now();
+  let waitingFor: string | null = null;
+  const control = stopping({
+    progress: (progress) => {
+      waitingFor = progress.waitingFor;
+    },
+  });
+  const heart = heartbeatFrom(() => ({ waitingFor }));
+  try {
+    const receipt = await deps.purchase(order, control);
+    if (!receipt.complete) {
+      if (Context.current().cancellationSignal.aborted) throw new CancelledFailure('cancelled before all was bought');
+      throw waiting(receipt.waitMs, receipt.waitingFor);
+    }
+    const byKey = await deps.journal.read(order.units.map((unit) => unit.key));
+    const records = order.units.map((unit) => byKey.get(unit.key)).filter((record) => record !== undefined);
+    return { records, requests: shares(records, startedAt) };
+  } catch (error) {
+    throw toFailure(error, Context.current().info.attempt);
+  } finally {
+    heart.stop();
+    control.done();
+  }
+}
+
+function shares(records: readonly UnitRecord[], startedAt: number): RequestShare[] {
+  const byRequest = new Map<string | null, { micros: number; bought: boolean }>();
+  for (const record of records) {
+    const known = byRequest.get(record.request_id) ?? { micros: 0, bought: Date.parse(record.fetched_at) >= startedAt };
+    byRequest.set(record.request_id, { ...known, micros: known.micros + record.cost_micros });
+  }
+  return [...byRequest].map(([requestId, { micros, bought }]) => ({ requestId, costDollars: micros / 1e6, bought }));
+}
+
+/** Packs a result for Temporal: itself where it is small, a reference to the journal where it is not. */
+export function packed<T>(data: T, order: Order, requests: readonly RequestShare[]): OperationResult<T> {
+  const costDollars = Math.round(requests.reduce((sum, share) => sum + share.costDollars, 0) * 1e6) / 1e6;
+  const json = JSON.stringify(data);
+  const bytes = Buffer.byteLength(json);
+  if (bytes <= MAX_INLINE_BYTES) return { data, requests, costDollars };
+  return { landed: order.units.map((unit) => unit.key), bytes, preview: json.slice(0, 500), requests, costDollars };
+}
+
+/**
+ * A unit that ended without an answer (refused, given up, unreadable) fails the activity: there is nothing to return. `shape` is
+ * the failure of an unreadable answer where this very call had it.
+ */
+export function failUnlessSuccess(record: UnitRecord | undefined, paid = true, shape: Error | null = null): UnitRecord {
+  if (record?.status === 'success') return record;
+  const { operation, result, request_id: requestId = null, error_tag: tag = 'UNKNOWN_OUTCOME' } = record ?? {};
+  const anew = paid ? ', or call it with { refreshAfterMs: 0 } to buy it anew' : '; it is not done again by itself';
+  const told = fieldOf(result, 'error');
+  const reason = typeof told === 'string' ? told : `ended with ${tag}`;
+  const misread = `${operation}: the answer was not what the interface describes (request id ${requestId})`;
+  const failures: Readonly<Record<string, readonly [string, string]>> = {
+    UNKNOWN_OUTCOME: ['UnknownOutcome', `${operation}: ${reason}; look for what it may have done${anew}`],
+    RESPONSE_SHAPE: ['ResponseShape', `${shape?.message ?? misread}; it is kept in the journal: read it there${anew}`],
+  };
+  const [type, message] = failures[tag ?? ''] ?? ['InvalidRequest', reason];
+  throw ApplicationFailure.create({
+    type,
+    message,
+    nonRetryable: true,
+    details: [{ tag, key: record?.key ?? null, requestId }],
+  });
+}

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import type { Answer } from '../../api/answer/read-answer.js';
+import { type OperationName, type Operations, operationTable } from '../../api/operations.js';
+import type { Input } from '../../api/transport.js';
+import type { AnyEndpoint, Endpoint } from '../../api/wire/endpoint.js';
+import { unitKeys } from '../../core/purchase/unit-key.js';
+import { canonicalJson, type Json } from '../../core/text/json.js';
+import type { ActivityDeps } from '../base/deps.js';
+import { sendFree } from '../base/free-call.js';
+import { withoutSecrets } from '../call/without-secrets.js';
+import { type CallOptions, loneOrder, MAX_INLINE_BYTES, type OperationResult } from './buy.js';
+import { createMonitor } from './create-monitor.js';
+import { buyWhole, sendOptions } from './whole-request-order.js';
+
+type Fields = { readonly [field: string]: Json };
+type AnyCall = Endpoint<Fields, unknown>;
+
+/** One attempt at an operation, durable: what is paid for is bought once. */
+type Call<E> =
+  E extends Endpoint<infer I, infer O> ? (input: Input<I>, call?: CallOptions) => Promise<OperationResult<O>> : never;
+
+/** `getContents` has an activity of its own, for its URLs are units that other requests share. */
+type Special = 'getContents';
+
+export type OperationActivities = { readonly [Name in Exclude<OperationName, Special>]: Call<Operations[Name]> };
+
+/**
+ * An activity for every row of the operations table: one attempt of one operation. What is paid for or acts each time goes
+ * through `purchase`; a free one that may be repeated takes its place on the meter and is sent. Their results have the fields of the interface's section that the table names.
+ */
+export function createOperationActivities(deps: ActivityDeps): OperationActivities {
+  const rows = Object.entries(operationTable).filter(([name]) => name !== 'getContents');
+  return Object.fromEntries(
+    rows.map(([name, row]) => [name, activityOf(deps, row as AnyEndpoint as unknown as AnyCall)]),
+  ) as unknown as OperationActivities;
+}
+
+function activityOf(deps: ActivityDeps, endpoint: AnyCall) {
+  if (endpoint.name === 'createMonitor')
+    return (input: Fields, call: CallOptions = {}) => createMonitor(deps, endpoint, input, call);
+  if (endpoint.paid || endpoint.retry === 'look')
+    return (input: Fields, call?: CallOptions) => buyWhole(deps, endpoint, input, call);
+  return async (input: Fields, call: CallOptions = {}) =>
+    packFree(deps, endpoint, input, await sendFree(deps, endpoint, input, sendOptions(call)));
+}
+
+/** A free answer for Temporal: without secrets, and as a reference to the journal where it is large. */
+async function packFree(
+  deps: ActivityDeps,
+  endpoint: AnyCall,
+  input: Fields,
+  { data: answer, requestId }: Answer<unknown>,
+): Promise<OperationResult<Json>> {
+  const data = withoutSecrets(answer, endpoint.secrets);
+  const requests = [{ requestId, costDollars: 0, bought: false }];
+  const json = JSON.stringify(data);
+  const bytes = Buffer.byteLength(json);
+  if (bytes <= MAX_INLINE_BYTES) return { data, requests, costDollars: 0 };
+  const { book, owner } = loneOrder();
+  const unit = canonicalJson([input, randomUUID()]);
+  const key = unitKeys(deps.sha256, deps.origin, endpoint.name, {})(unit);
+  const outcome = {
+    key,
+    unit,
+    status: 'success',
+    errorTag: null,
+    httpStatus: null,
+    source: null,
+    costMicros: 0,
+    result: data,
+  } as const;
+  await deps.journal.settle(owner, book, endpoint.name, [outcome]);
+  return { landed: [key], bytes, preview: json.slice(0, 500), requests, costDollars: 0 };
+}

@@ -1,0 +1,81 @@
+import {
+  createResearchTaskEndpoint,
+  type ResearchTask,
+  type ResearchTaskRequest,
+  researchIdOf,
+} from '../../api/endpoints/research.js';
+import type { UnitRecord } from '../../core/purchase/journal.js';
+import type { ResearchResult, RunLook, RunResearchOptions, RunStep, RunStepResult } from '../../core/runs/agent-run.js';
+import { canonicalJson, type Json } from '../../core/text/json.js';
+import type { ActivityDeps } from '../base/deps.js';
+import { toFailure } from '../call/failure.js';
+import { researchKeys, researchOrder } from '../rows/research-order.js';
+import { buySlowly, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './slow-call.js';
+import { sendOptions } from './whole-request-order.js';
+
+type Step = RunStep<{ readonly [field: string]: Json }, RunResearchOptions>;
+
+/** The activity of the workflow `runResearch`. */
+export function createResearchRunActivities(deps: ActivityDeps) {
+  return {
+    /** `researchRun`: starts a research task, or takes over the one of the same request, and follows it for `sliceMs`. */
+    async researchRun(step: Step): Promise<RunStepResult<ResearchResult>> {
+      const { variant } = step.call;
+      const request = step.request as ResearchTaskRequest;
+      try {
+        deps.transport.check(createResearchTaskEndpoint, request, sendOptions({ ...(variant && { variant }) }));
+      } catch (error) {
+        throw toFailure(error);
+      }
+      const unit = canonicalJson(step.request);
+      let seen: RunLook = {
+        runId: null,
+        status: null,
+        startedAt: null,
+        events: null,
+        costDollars: null,
+        waitingFor: null,
+      };
+      const order = researchOrder(deps, {
+        ...runOrderFields(deps, step),
+        units: [{ key: researchKeys(deps, {}, variant)(unit), unit }],
+        request: () => request,
+        look: (_unit, task, startedAt) => {
+          seen = lookOf(task, startedAt);
+        },
+        ...(variant === undefined ? {} : { variant }),
+      });
+      const end = await buySlowly(deps, order, { sliceMs: step.sliceMs, look: () => seen });
+      if (end.record === null) return { ended: null, look: end.look };
+      return { ended: resultOf(end.record, step.askedAt), look: null };
+    },
+  };
+}
+
+function lookOf(task: ResearchTask, startedAt: number): RunLook {
+  const { status, events, costDollars } = task;
+  return {
+    runId: researchIdOf(task),
+    status: status ?? null,
+    startedAt,
+    events: events?.length ?? null,
+    costDollars: costDollars?.total ?? null,
+    waitingFor: null,
+  };
+}
+
+function resultOf(given: UnitRecord, askedAt: number): ResearchResult {
+  const record = failUnlessEnded(given);
+  // What landed was checked against the endpoint's schema when it came.
+  const task = record.result as unknown as ResearchTask;
+  const leftOutBytes = tooLarge(task);
+  return {
+    taskId: researchIdOf(task),
+    status: task.status ?? null,
+    task: leftOutBytes === null ? record.result : null,
+    costDollars: record.cost_micros / 1e6,
+    requests: [requestOf(record, askedAt)],
+    landed: [record.key],
+    leftOutBytes,
+  };
+}

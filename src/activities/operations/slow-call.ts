@@ -1,0 +1,114 @@
+import { CancelledFailure, Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { transientTags } from '../../core/purchase/failure.js';
+import type { UnitRecord } from '../../core/purchase/journal.js';
+import { OverBudget } from '../../core/purchase/spend.js';
+import type { RunLook, RunOptions, RunRequest, RunStep } from '../../core/runs/agent-run.js';
+import type { ActivityDeps } from '../base/deps.js';
+import { toFailure, waiting } from '../call/failure.js';
+import type { Order } from '../purchase/order.js';
+import { heartbeatFrom, stopping } from '../purchase/stopping.js';
+import { failUnlessSuccess, loneOrder, MAX_INLINE_BYTES } from './buy.js';
+
+/** Fields of an order of one run: what landed since its workflow began is its own. */
+export function runOrderFields(
+  { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
+  { call, askedAt }: RunStep<unknown, RunOptions>,
+) {
+  const lone = loneOrder(call.maxCostDollars === undefined ? {} : { maxCostDollars: call.maxCostDollars });
+  return {
+    ...lone,
+    mostMicros:
+      maxCostPerJobMicros === null
+        ? lone.mostMicros
+        : Math.min(maxCostPerJobMicros, lone.mostMicros ?? maxCostPerJobMicros),
+    refused: 'throw' as const,
+    freshness: {
+      // A run that may have been started is not started anew by itself.
+      retryTags: transientTags.filter((tag) => tag !== 'UNKNOWN_OUTCOME'),
+      retryBefore: askedAt,
+      ...(call.refreshAfterMs === undefined ? {} : { freshAfter: askedAt - call.refreshAfterMs }),
+    },
+  };
+}
+
+/** How long a purchase that runs on is gone on with. */
+export interface SlowSlice {
+  readonly sliceMs: number | undefined;
+  /** No longer than until the run is so old. */
+  readonly untilAgeMs?: number | undefined;
+  look(): RunLook;
+}
+
+/** Goes on with one purchase that runs on, for so long; answers with its record once it has landed, else with where it stands. */
+export async function buySlowly(
+  deps: ActivityDeps,
+  order: Order,
+  { sliceMs, untilAgeMs, look }: SlowSlice,
+): Promise<{ readonly record: UnitRecord } | { readonly record: null; readonly look: RunLook }> {
+  const { cancellationSignal, info } = Context.current();
+  let waitingFor: string | null = null;
+  let age: NodeJS.Timeout | undefined;
+  const looked = (): RunLook => ({ ...look(), waitingFor });
+  const control = stopping({
+    ...(sliceMs === undefined ? {} : { timeUpMs: sliceMs }),
+    progress: (progress) => {
+      waitingFor = progress.waitingFor;
+      const { startedAt } = look();
+      if (untilAgeMs !== undefined && startedAt !== null)
+        age ??= setTimeout(control.timeIsUp, startedAt + untilAgeMs - Date.now());
+    },
+  });
+  const heart = heartbeatFrom(looked);
+  try {
+    const receipt = await deps.purchase(order, control);
+    if (!receipt.complete) {
+      if (cancellationSignal.aborted) throw new CancelledFailure('cancelled; what runs is left to be ended');
+      if (receipt.waitMs > 0) throw waiting(receipt.waitMs, receipt.waitingFor);
+      return { record: null, look: looked() };
+    }
+    const keys = order.units.map(({ key }) => key);
+    const record = (await deps.journal.read(keys)).get(keys[0] as string);
+    return record ? { record } : { record: null, look: looked() };
+  } catch (error) {
+    throw toFailure(told(deps, error), info.attempt);
+  } finally {
+    clearTimeout(age);
+    heart.stop();
+    control.done();
+  }
+}
+
+/** Where the worker's own bound refused the run, the failure names that. */
+function told({ maxCostPerJobMicros = null }: ActivityDeps, error: unknown): unknown {
+  if (!(error instanceof OverBudget) || error.scope !== 'call' || error.capMicros !== maxCostPerJobMicros) return error;
+  return new OverBudget('worker', error.capMicros, error.remainingMicros, error.openMicros, null);
+}
+
+/** A record of a run that ended, however; fails where there is none: refused, lost, gone. */
+export function failUnlessEnded(record: UnitRecord): UnitRecord {
+  const { error_tag: tag, operation } = record;
+  if (tag === 'RUN_GONE') {
+    const message = `${operation}: the service tells nothing more of the run; call it with { refreshAfterMs: 0 } to start another`;
+    throw ApplicationFailure.create({
+      type: 'NotFound',
+      message,
+      nonRetryable: true,
+      details: [{ tag, key: record.key }],
+    });
+  }
+  return tag?.startsWith('RUN_') ? record : failUnlessSuccess(record);
+}
+
+export function requestOf(
+  { request_id: requestId, cost_micros: micros, fetched_at: at }: UnitRecord,
+  askedAt: number,
+): RunRequest {
+  return { requestId, costDollars: micros / 1e6, bought: Date.parse(at) >= askedAt };
+}
+
+/** Bytes of a value where it is too large to be returned to a workflow; null where it isn't. */
+export function tooLarge(value: unknown): number | null {
+  const bytes = Buffer.byteLength(JSON.stringify(value) ?? '');
+  return bytes > MAX_INLINE_BYTES ? bytes : null;
+}

@@ -1,0 +1,119 @@
+import { Context } from '@temporalio/activity';
+import { type Answer, readLeniently } from '../../api/answer/read-answer.js';
+import type { Input, SendOptions } from '../../api/transport.js';
+import { drawOf, type Endpoint } from '../../api/wire/endpoint.js';
+import { transientTags } from '../../core/purchase/failure.js';
+import { unitKeys } from '../../core/purchase/unit-key.js';
+import { canonicalJson, type Json } from '../../core/text/json.js';
+import type { ActivityDeps } from '../base/deps.js';
+import { toFailure } from '../call/failure.js';
+import { type Landing, landingOf } from '../call/landing.js';
+import { withoutSecrets } from '../call/without-secrets.js';
+import type { Order } from '../purchase/purchase.js';
+import { buyNow, type CallOptions, failUnlessSuccess, loneOrder, type OperationResult, packed } from './buy.js';
+
+/** What of an answer lands; the default is all of it, as it came, but its secrets. */
+export type Keep = (answer: unknown) => Promise<Json>;
+
+/**
+ * Buys the answer of a whole request: a search, an agent run, contents with `context`. The unit is the request as canonical JSON,
+ * so the same one is not bought twice. Of a free call that acts each time the unit is the activity as well: what it does is
+ * done once, whatever happens to its worker, and a lost answer is for a person to look at. A request that the service would
+ * refuse is refused before anything is written down.
+ */
+export async function buyWhole<I, O>(
+  deps: ActivityDeps,
+  endpoint: Endpoint<I, O>,
+  input: Input<NoInfer<I>>,
+  call: CallOptions = {},
+  keep?: Keep,
+): Promise<OperationResult<O>> {
+  const send = sendOptions(call);
+  try {
+    deps.transport.check(endpoint, input, send);
+  } catch (error) {
+    throw toFailure(error);
+  }
+  let shape: Error | null = null;
+  const onFailure = (error: Error): void => {
+    shape = error;
+  };
+  const order = wholeRequestOrder(deps, endpoint, input, call, { send, keep, onFailure });
+  const { records, requests } = await buyNow(deps, order);
+  const { result } = failUnlessSuccess(records[0], endpoint.paid, shape);
+  // What landed was checked against the endpoint's schema when it came, where all of it was kept.
+  return packed(readLeniently(endpoint, result)?.value ?? (result as O), order, requests);
+}
+
+/** What of a call's options goes on the wire. */
+export function sendOptions({ variant, beta, extraHeaders }: CallOptions): SendOptions {
+  return { ...(variant && { variant }), ...(beta && { beta }), ...(extraHeaders && { extraHeaders }) };
+}
+
+function wholeRequestOrder<I, O>(
+  deps: ActivityDeps,
+  endpoint: Endpoint<I, O>,
+  input: Input<NoInfer<I>>,
+  call: CallOptions,
+  { send, keep, onFailure }: { send: SendOptions; keep: Keep | undefined; onFailure(error: Error): void },
+): Order {
+  const unit = canonicalJson(endpoint.retry === 'look' ? [thisActivity(), input] : input);
+  // Another form, or another beta feature, is another answer.
+  const key = unitKeys(deps.sha256, deps.origin, endpoint.name, send)(unit);
+  // Checked against the endpoint's types before.
+  const known = input as I;
+  const lone = loneOrder(call);
+  const starts = endpoint.retry === 'adopt' || endpoint.retry === 'look';
+  return {
+    ...lone,
+    // A start whose answer was lost may run: another call doesn't start it anew either, unless it says so by `refreshAfterMs`.
+    ...(starts && {
+      freshness: { ...lone.freshness, retryTags: transientTags.filter((tag) => tag !== 'UNKNOWN_OUTCOME') },
+    }),
+    operation: endpoint.name,
+    refused: 'throw',
+    draw: drawOf(endpoint, known),
+    units: [{ key, unit }],
+    unitsPerRequest: 1,
+    timeoutMs: deps.timeoutMs,
+    maxRebuys: starts ? 0 : undefined,
+    estimateMicros: () => endpoint.estimate(known, deps.prices()),
+    tier: () => endpoint.tier(known),
+    send: async (units, signal) => {
+      const answer = await deps.transport.send(endpoint, input, { ...send, signal }).catch((error: Error) => {
+        onFailure(error);
+        throw error;
+      });
+      const kept = await keptOf(endpoint, answer, keep);
+      return {
+        requestId: answer.requestId,
+        queued: answer.queued,
+        // A start says nothing yet of what its run will cost: it counts at its most.
+        costMicros: endpoint.paid ? (endpoint.retry === 'adopt' ? null : answer.costMicros) : 0,
+        units: units.map((one) => ({
+          ...one,
+          status: 'success',
+          errorTag: null,
+          httpStatus: null,
+          source: null,
+          ...kept,
+        })),
+      };
+    },
+  };
+}
+
+async function keptOf<I, O>(
+  { secrets }: Endpoint<I, O>,
+  answer: Answer<O>,
+  keep: Keep | undefined,
+): Promise<Landing | { readonly result: Json }> {
+  if (keep) return { result: await keep(answer.data) };
+  return secrets ? { result: withoutSecrets(answer.data, secrets) } : landingOf(answer);
+}
+
+/** What tells this activity from every other one, the same in all its attempts. */
+function thisActivity(): Json {
+  const { workflowExecution, activityId, scheduledTimestampMs } = Context.current().info;
+  return [workflowExecution?.workflowId ?? null, workflowExecution?.runId ?? null, activityId, scheduledTimestampMs];
+}

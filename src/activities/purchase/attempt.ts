@@ -1,0 +1,323 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiError } from '../../api/wire/errors.js';
+import type { Grant, Limiter } from '../../core/limiter/limiter.js';
+import { GRANT_AHEAD_MS } from '../../core/limiter/rate.js';
+import { backoffMs } from '../../core/purchase/backoff.js';
+import type { Journal, Started, UnitOutcome } from '../../core/purchase/journal.js';
+import { OverBudget, type Price } from '../../core/purchase/spend.js';
+import { splitMicros } from '../../core/text/money.js';
+import { isApiError } from '../call/failure.js';
+import type { Halt } from '../call/halt.js';
+import type { InFlight } from '../call/in-flight.js';
+import type { ServiceHealth } from '../call/service-health.js';
+import type { Bought, Control, Order, Places, RunFacts, Unit } from './order.js';
+import type { Tally } from './tally.js';
+
+export interface PurchaseDeps {
+  readonly journal: Journal;
+  readonly limiter: Limiter;
+  readonly inFlight: InFlight;
+  readonly health: ServiceHealth;
+  readonly halt: Halt;
+  readonly random?: () => number;
+}
+
+/** An intent that is open. Times in Unix ms. */
+export interface Asked {
+  readonly id: string;
+  readonly estimateMicros: number;
+  readonly listMicros: number;
+  /** What it takes from what the purchase alone may cost. */
+  readonly takenMicros: number;
+  readonly at: number;
+  /** By when its answer should have come. */
+  readonly deadline: number;
+}
+
+/** A start that was answered: what was noted runs on. */
+export interface Running {
+  readonly asked: Asked;
+  readonly facts: RunFacts;
+}
+
+/** A start without an answer: what it may have made is to be looked for. */
+export interface LostStart {
+  readonly asked: Asked;
+  readonly error: ApiError;
+}
+
+/**
+ * How an attempt ended. `blocked`: held back before it was sent. An error of the service is for the caller to weigh.
+ */
+export type AttemptEnd = 'landed' | 'blocked' | Running | LostStart | ApiError | OverBudget;
+
+/** The most that is kept of what came in the place of an answer. */
+const MAX_KEPT_BYTES = 65_536;
+
+/** How far an attempt got. */
+interface Course {
+  sent: boolean;
+  said: 'succeeded' | 'failed' | 'undecided';
+  /** The answer was not the service's. */
+  unrecognized: boolean;
+}
+
+/** A tier may be any text that a row gives; so much of it tells prices apart. */
+const MAX_TIER = 64;
+
+/** What a run of this purchase is told by at the service: the unit's key, and the purchase's own id. */
+export const tagOf = (unit: Unit, intentId: string): string => `${unit.key}/${intentId}`;
+
+/** Makes single attempts at requests of one order: a place, a turn, the intent, the call, and what came of it on disk. */
+export class Attempt {
+  readonly #deps: PurchaseDeps;
+  readonly #order: Order;
+  readonly #control: Pick<Control, 'stop' | 'cut'>;
+  readonly #tally: Tally;
+
+  constructor(deps: PurchaseDeps, order: Order, control: Pick<Control, 'stop' | 'cut'>, tally: Tally) {
+    this.#deps = deps;
+    this.#order = order;
+    this.#control = control;
+    this.#tally = tally;
+  }
+
+  /**
+   * One attempt; `granted` is told when the money is taken. `limitMicros` bounds what it may cost, where it can be bounded.
+   * Failures that are not the service's (journal, limiter) are thrown.
+   */
+  async at(batch: readonly Unit[], granted: () => void, limitMicros: number | null = null): Promise<AttemptEnd> {
+    const course: Course = { sent: false, said: 'undecided', unrecognized: false };
+    const { slow } = this.#order;
+    if (!slow) return this.#inFlight(batch, granted, limitMicros, course);
+    const { key } = batch[0] as Unit;
+    await this.#place(slow.places, key);
+    let runs = false;
+    try {
+      const end = await this.#inFlight(batch, granted, limitMicros, course);
+      runs = typeof end === 'object' && !(end instanceof Error);
+      if (!runs) course.sent = false;
+      return end;
+    } finally {
+      // What may have been started keeps its place.
+      if (!runs && !course.sent) await slow.places.free(key);
+    }
+  }
+
+  async #place(places: Places, owner: string): Promise<void> {
+    this.#tally.queueing++;
+    try {
+      await places.take(owner, this.#control.stop);
+    } finally {
+      this.#tally.queueing--;
+    }
+  }
+
+  async #inFlight(
+    batch: readonly Unit[],
+    granted: () => void,
+    limitMicros: number | null,
+    course: Course,
+  ): Promise<AttemptEnd> {
+    const { inFlight, health } = this.#deps;
+    await inFlight.enter(this.#control.stop);
+    try {
+      const pass = await health.pass(this.#control.stop);
+      try {
+        return await this.#inTurn(batch, granted, limitMicros, course);
+      } finally {
+        health[course.said](pass, course.unrecognized);
+      }
+    } finally {
+      inFlight.leave();
+    }
+  }
+
+  async #inTurn(
+    batch: readonly Unit[],
+    granted: () => void,
+    limitMicros: number | null,
+    course: Course,
+  ): Promise<AttemptEnd> {
+    const { limiter, inFlight } = this.#deps;
+    const grant = await limiter.acquire(this.#order.draw, this.#control.stop);
+    const asked = await this.#intend(batch, limitMicros);
+    if (asked instanceof OverBudget) return asked;
+    granted();
+    if (!(await this.#start(grant, asked))) return 'blocked';
+    const sent = { at: Date.now() };
+    this.#tally.requestsSent.add(sent);
+    inFlight.sent++;
+    course.sent = true;
+    try {
+      const end = await this.#send(asked, batch, limitMicros);
+      course.said = 'succeeded';
+      return end;
+    } catch (error) {
+      if (!isApiError(error)) throw error;
+      if (error.verdict.type === 'ServiceUnavailable' && !this.#control.cut.aborted) course.said = 'failed';
+      course.unrecognized = error.facts.unrecognized ?? false;
+      if (!this.#order.slow || error.verdict.charged === 'never') return await this.#missed(asked, batch, error);
+      // What was answered is over, whatever it made.
+      const over = error.facts.phase === 'answer';
+      return { asked: over ? { ...asked, deadline: Date.now() } : asked, error };
+    } finally {
+      this.#tally.requestsSent.delete(sent);
+      inFlight.sent--;
+    }
+  }
+
+  async #send(asked: Asked, batch: readonly Unit[], limitMicros: number | null): Promise<'landed' | Running> {
+    const { slow, owner, draw } = this.#order;
+    const { limiter, journal } = this.#deps;
+    const { cut } = this.#control;
+    if (!slow) {
+      const bought = await this.#order.send(batch, cut);
+      if (bought.queued) limiter.queued(draw);
+      await this.land(asked, bought);
+      return 'landed';
+    }
+    const unit = batch[0] as Unit;
+    const { run, requestId, queued } = await slow.start(unit, { tag: tagOf(unit, asked.id), limitMicros }, cut);
+    if (queued) limiter.queued(draw);
+    await persist(() => journal.note(asked.id, owner, { run, requestId }));
+    return { asked, facts: { run, requestId } };
+  }
+
+  async #intend(batch: readonly Unit[], limitMicros: number | null): Promise<Asked | OverBudget> {
+    const { journal, halt } = this.#deps;
+    const { owner, book, operation, timeoutMs, cap, mostMicros, resumedAt } = this.#order;
+    halt.check(resumedAt);
+    const price = priceOf(this.#order, batch, limitMicros);
+    const takenMicros = this.#tally.reserve(mostMicros, price);
+    if (takenMicros instanceof OverBudget) return takenMicros;
+    this.#tally.opened(takenMicros);
+    const at = Date.now();
+    const deadline = at + GRANT_AHEAD_MS + timeoutMs;
+    try {
+      const id = await journal.intend({
+        owner,
+        book,
+        operation,
+        tier: this.#order.tier?.(batch).slice(0, MAX_TIER),
+        keys: batch.map((unit) => unit.key),
+        ...price,
+        deadline,
+        ...(cap ? { cap } : {}),
+      });
+      return { id, ...price, takenMicros, at, deadline };
+    } catch (error) {
+      this.#tally.closed(takenMicros);
+      if (error instanceof OverBudget) return error;
+      throw error;
+    }
+  }
+
+  /** Takes over an intent of an earlier attempt, which is open. */
+  adopt(unit: Unit, { intentId, at }: Pick<Started, 'intentId' | 'at'>, deadline: number): Asked {
+    const price = priceOf(this.#order, [unit], null);
+    const takenMicros = price.estimateMicros;
+    this.#tally.opened(takenMicros);
+    return { id: intentId, ...price, takenMicros, at, deadline };
+  }
+
+  /** Closes an intent without an answer; `came`: what came in its place. */
+  async miss(
+    { id, takenMicros }: Asked,
+    reason: string,
+    charged: 'never' | 'maybe',
+    came: string | null = null,
+  ): Promise<void> {
+    await this.#deps.journal.miss(id, reason, charged, came === null ? null : firstBytes(came, MAX_KEPT_BYTES));
+    this.#tally.closed(takenMicros);
+    if (charged === 'never') return;
+    this.#tally.unknownOutcomes++;
+    this.#tally.unknownMicros += takenMicros;
+  }
+
+  /** Waits for the grant's moment; false, and the intent taken back, where a block began meanwhile. */
+  async #start(grant: Grant, asked: Asked): Promise<boolean> {
+    const { limiter, halt } = this.#deps;
+    let go: boolean;
+    try {
+      go = (await limiter.start(grant, this.#control.stop)) === 'go';
+      halt.check(this.#order.resumedAt);
+    } catch (error) {
+      await this.miss(asked, 'stopped before it was sent', 'never');
+      throw error;
+    }
+    if (!go) await this.miss(asked, 'held back before it was sent', 'never');
+    return go;
+  }
+
+  /** Writes an answer down, its cost split over its units. */
+  async land({ id, estimateMicros, listMicros, takenMicros }: Asked, bought: Bought): Promise<void> {
+    const total = bought.costMicros ?? estimateMicros;
+    const charged = bought.units.filter((unit) => unit.status === 'success').length;
+    // What failed is taken as free, unless nothing succeeded and money was asked all the same.
+    const shares = splitMicros(total, charged > 0 ? charged : bought.units.length);
+    let share = 0;
+    const units = bought.units.map((unit): UnitOutcome => {
+      const costMicros = charged === 0 || unit.status === 'success' ? (shares[share++] ?? 0) : 0;
+      return { ...unit, costMicros };
+    });
+    await persist(() => this.#deps.journal.land(id, { requestId: bought.requestId, fetchedAt: Date.now(), units }));
+    const tally = this.#tally;
+    tally.requests++;
+    tally.bought += units.length;
+    tally.failed += units.length - charged;
+    tally.landed += units.length;
+    tally.closed(takenMicros);
+    tally.learn(listMicros, total, units);
+    tally.costMicros += total;
+  }
+
+  /** Writes a failed call down. An answer that nobody can read was paid for: it lands as it is. */
+  async #missed(asked: Asked, batch: readonly Unit[], error: ApiError): Promise<AttemptEnd> {
+    const { verdict } = error;
+    if (verdict.type === 'ResponseShape') {
+      await this.land(asked, {
+        requestId: error.requestId,
+        costMicros: null,
+        units: batch.map((unit, index) => ({
+          ...failed(unit, 'RESPONSE_SHAPE', error.facts.status),
+          result: index === 0 ? { body: error.body ?? null } : null,
+        })),
+      });
+      return 'landed';
+    }
+    await this.miss(asked, error.message, verdict.charged, error.body);
+    if (verdict.charged === 'maybe') {
+      for (const { key } of batch) this.#tally.unknowns.set(key, this.#tally.unknownsOf(key) + 1);
+    }
+    return error;
+  }
+}
+
+/** What a request for these is taken to cost; `limitMicros` is the bound that it is sent with. */
+export function priceOf(order: Order, batch: readonly Unit[], limitMicros: number | null): Required<Price> {
+  const estimateMicros = limitMicros ?? order.estimateMicros(batch);
+  return { estimateMicros, listMicros: limitMicros ?? order.listMicros?.(batch) ?? estimateMicros };
+}
+
+function firstBytes(text: string, most: number): string {
+  const bytes = Buffer.from(text);
+  return bytes.length <= most ? text : bytes.subarray(0, most).toString();
+}
+
+/** A unit that ended without a result. */
+export function failed(unit: Unit, tag: string, httpStatus: number | null): Omit<UnitOutcome, 'costMicros'> {
+  return { ...unit, status: 'error', errorTag: tag, httpStatus, source: null, result: null };
+}
+
+/** An answer in hand must reach the disk: a full one is waited for a while before the answer is given up. */
+async function persist(write: () => Promise<void>): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await write();
+    } catch (error) {
+      if (attempt >= 5) throw error;
+      await delay(backoffMs(attempt, 200, 5000, 0.5));
+    }
+  }
+}

@@ -1,0 +1,246 @@
+import { setMaxListeners } from 'node:events';
+import type { ApiError } from '../../api/wire/errors.js';
+import type { Claimed } from '../../core/purchase/journal.js';
+import type { KnownAnswer } from '../../core/rows/sink.js';
+import { Attempt, failed, type PurchaseDeps } from './attempt.js';
+import type { Control, Order, Receipt, Unit } from './order.js';
+import { type BudgetGate, BudgetGates, Purse } from './purse.js';
+import { hopeless, lostTooOften, Request, type Shared } from './request.js';
+import { SlowUnit } from './slow-unit.js';
+import { Tally } from './tally.js';
+import { Waits } from './waits.js';
+
+export type { PurchaseDeps } from './attempt.js';
+export type { Bought, Control, Order, Places, Progress, Receipt, RunFacts, Slow, Start, Unit } from './order.js';
+
+/** So many single units refused and none bought: it is the request that is wrong, not the units. */
+const REFUSALS_TO_FAIL = 8;
+const TICK_MS = 500;
+const FULL = 'runs in progress to end: no more may run at once';
+
+export type Purchase = (order: Order, control: Control) => Promise<Receipt>;
+
+/**
+ * The only way to make a call that costs money. Claims the units, writes each intent down before sending and each answer down
+ * before returning, retries as the failure table says, keeps within its budget, and never buys a landed unit again.
+ *
+ * Rejects with `ApiError` for what no retry mends (bad key, no credits, a request the service refuses as a whole) and with
+ * `OverBudget` where not one more unit may be bought, after what is in flight has landed; everything bought until then is in
+ * the journal.
+ */
+export function createPurchase(deps: PurchaseDeps): Purchase {
+  const gates = new BudgetGates();
+  return async (order, control) => {
+    const gate = gates.enter(order);
+    const run = new Run(deps, order, control, gate);
+    try {
+      return await run.toEnd();
+    } finally {
+      gates.leave(order, gate);
+      await deps.journal.release(order.owner);
+    }
+  };
+}
+
+class Run {
+  readonly #deps: PurchaseDeps;
+  readonly #order: Order;
+  readonly #control: Control;
+  readonly #byKey: Map<string, Unit>;
+  /** Ends the run early: the caller's stop, a fatal failure, or a wait too long to sit through. */
+  readonly #halted = new AbortController();
+  readonly #stop: AbortSignal;
+  readonly #tally = new Tally();
+  readonly #waits = new Waits();
+  readonly #shared: Shared;
+  readonly #tasks = new Set<Promise<void>>();
+  #fatal: unknown = null;
+  /** Units refused on their own, until it is known that it was not the request as a whole. */
+  readonly #refusals: { readonly unit: Unit; readonly error: ApiError }[] = [];
+  #waitMs = 0;
+  #waitingFor: string | null = null;
+
+  constructor(deps: PurchaseDeps, order: Order, control: Control, gate: BudgetGate) {
+    this.#deps = deps;
+    this.#order = order;
+    this.#control = control;
+    this.#byKey = new Map(order.units.map((unit) => [unit.key, unit]));
+    this.#stop = AbortSignal.any([control.stop, this.#halted.signal]);
+    // As many listeners as there are requests of the order: no leak.
+    setMaxListeners(0, this.#stop, control.cut);
+    this.#shared = {
+      deps,
+      order,
+      stop: this.#stop,
+      attempt: new Attempt(deps, order, { stop: this.#stop, cut: control.cut }, this.#tally),
+      purse: new Purse(this.#waits, this.#stop, gate),
+      tally: this.#tally,
+      waits: this.#waits,
+      spawn: (units) => this.#spawn(units),
+      refuse: (unit, error) => this.#refuse(unit, error),
+      giveUp: (units) => this.#giveUp(units),
+      settle: (unit, tag, message) => this.#settle([unit], tag, null, message),
+    };
+  }
+
+  async toEnd(): Promise<Receipt> {
+    const ticker = setInterval(() => void this.#tick(), TICK_MS);
+    try {
+      await this.#claimAll();
+    } catch (error) {
+      if (!this.#stop.aborted) this.#fail(error);
+    } finally {
+      while (this.#tasks.size > 0) await Promise.allSettled(this.#tasks);
+      clearInterval(ticker);
+    }
+    if (this.#fatal) throw this.#fatal;
+    // A service that refused everything may have been the wrong one: then the units are asked for again.
+    if (this.#tally.requests > 0 || !this.#stop.aborted) await this.#settleRefusals();
+    const { landed, requests, bought, failed, costMicros, unknownOutcomes, leftRunning } = this.#tally;
+    return {
+      complete: landed === this.#byKey.size,
+      requests,
+      bought,
+      failed,
+      costMicros,
+      unknownOutcomes,
+      leftRunning,
+      waitMs: this.#waitMs,
+      waitingFor: this.#waitingFor,
+    };
+  }
+
+  /** Claims what can be claimed and buys it, until nothing is left that somebody else is buying. */
+  async #claimAll(): Promise<void> {
+    let keys: readonly string[] = [...this.#byKey.keys()];
+    const { journal } = this.#deps;
+    const { owner, freshness, unitsPerRequest, slow } = this.#order;
+    // What somebody alive follows is his to end, or to go on with; one that is dead is known to be by then.
+    const patience = slow?.startsNothing ? AbortSignal.timeout(this.#control.yieldAfterMs) : null;
+    while (keys.length > 0) {
+      this.#stop.throwIfAborted();
+      const claim = await journal.claim(keys, owner, freshness);
+      this.#tally.landed += claim.landed.length;
+      // Earlier calls got no answer: they must not all be made again before one does.
+      const { health } = this.#deps;
+      if (health.successes === 0 && claim.mine.some(({ unknowns }) => unknowns > 0)) health.suspect();
+      const lost: Unit[] = [];
+      const buyable: Unit[] = [];
+      for (const claimed of await this.#withoutKnown(claim.mine)) {
+        const unit = this.#byKey.get(claimed.key) as Unit;
+        this.#tally.unknowns.set(claimed.key, claimed.unknowns);
+        if (slow && (claimed.started || claimed.lost || !hopeless(this.#shared, unit.key)))
+          this.#run(new SlowUnit(this.#shared, slow, unit, claimed));
+        else (hopeless(this.#shared, unit.key) ? lost : buyable).push(unit);
+      }
+      if (lost.length > 0) await this.#giveUp(lost);
+      for (let from = 0; from < buyable.length; from += unitsPerRequest)
+        this.#spawn(buyable.slice(from, from + unitsPerRequest));
+      if (claim.theirs.length > 0 && !(await this.#settled(claim.theirs, patience))) break;
+      keys = claim.theirs;
+    }
+    while (this.#tasks.size > 0) await Promise.all(this.#tasks);
+  }
+
+  /** Writes down the answers that are known though the journal lacks them; the rest of the units is to be bought. */
+  async #withoutKnown(mine: readonly Claimed[]): Promise<readonly Claimed[]> {
+    const { owner, book, operation, known } = this.#order;
+    if (!known || mine.length === 0) return mine;
+    const answers = await known(mine.filter(({ started }) => !started).map(({ key }) => key));
+    const requests = new Map<string, KnownAnswer[]>();
+    for (const answer of answers) {
+      const request = `${answer.requestId} ${answer.fetchedAt}`;
+      requests.set(request, [...(requests.get(request) ?? []), answer]);
+    }
+    for (const together of requests.values()) {
+      const outcomes = together.map(({ outcome }) => outcome);
+      await this.#deps.journal.settle(owner, book, operation, outcomes, together[0]);
+      this.#tally.landed += outcomes.length;
+    }
+    const adopted = new Set(answers.map(({ outcome }) => outcome.key));
+    return mine.filter(({ key }) => !adopted.has(key));
+  }
+
+  /** Waits for what somebody else is buying; false where that takes too long. */
+  async #settled(theirs: readonly string[], patience: AbortSignal | null): Promise<boolean> {
+    try {
+      await this.#deps.journal.settled(theirs, patience ? AbortSignal.any([this.#stop, patience]) : this.#stop);
+      return true;
+    } catch (error) {
+      if (this.#stop.aborted || !patience?.aborted) throw error;
+      return false;
+    }
+  }
+
+  #spawn(units: readonly Unit[]): void {
+    this.#run(new Request(this.#shared, units));
+  }
+
+  #run(work: { toEnd(): Promise<void> }): void {
+    const task: Promise<void> = work
+      .toEnd()
+      .catch((error: unknown) => {
+        if (!this.#stop.aborted) this.#fail(error);
+      })
+      .finally(() => this.#tasks.delete(task));
+    this.#tasks.add(task);
+  }
+
+  /** Remembers the first failure that no retry mends, and lets nothing more start. */
+  #fail(error: unknown): void {
+    this.#fatal ??= error;
+    this.#halted.abort(error);
+  }
+
+  #refuse(unit: Unit, error: ApiError): void {
+    this.#refusals.push({ unit, error });
+    const { requests, running } = this.#tally;
+    if (this.#refusals.length >= REFUSALS_TO_FAIL && requests === 0 && running === 0) throw error;
+  }
+
+  async #settleRefusals(): Promise<void> {
+    for (const { unit, error } of this.#refusals) {
+      await this.#settle([unit], error.facts.tag ?? 'INVALID_REQUEST', error.facts.status, error.message);
+    }
+  }
+
+  async #giveUp(units: readonly Unit[]): Promise<void> {
+    await this.#settle(units, 'UNKNOWN_OUTCOME', null, lostTooOften(this.#order));
+  }
+
+  async #settle(units: readonly Unit[], tag: string, httpStatus: number | null, message: string): Promise<void> {
+    const { owner, book, operation } = this.#order;
+    const outcomes = units.map((unit) => ({
+      ...failed(unit, tag, httpStatus),
+      result: { error: message },
+      costMicros: 0,
+    }));
+    await this.#deps.journal.settle(owner, book, operation, outcomes);
+    this.#tally.landed += units.length;
+    this.#tally.failed += units.length;
+  }
+
+  /** Reports progress, and ends the run where all that is left waits too long to sit through. */
+  async #tick(): Promise<void> {
+    const { blockedUntil, blockReason, heldBy = null } = await this.#deps.limiter.view();
+    const blockMs = blockedUntil === null ? 0 : blockedUntil - Date.now();
+    let hold = Math.max(blockMs, this.#deps.health.holdMs);
+    let why = blockMs > 0 ? blockReason : hold > 0 ? 'the service to recover' : null;
+    const first = this.#waits.first;
+    // Who waits behind another purchase of the job can't say how long.
+    const known = first !== null && Number.isFinite(first.until);
+    if (hold === 0 && known && this.#waits.size === this.#tasks.size) {
+      hold = first.until - performance.now();
+      why = first.why;
+    }
+    const { landed, failed, costMicros, sending, running, queueing } = this.#tally;
+    const long = this.#tally.longWait(Date.now());
+    const waitingFor = hold > 0 ? why : (heldBy ?? this.#shared.purse.waitingFor ?? (queueing > 0 ? FULL : long));
+    this.#control.progress?.({ landed, failed, costMicros, running, waitingFor });
+    if (hold > this.#control.yieldAfterMs && sending === 0 && !this.#stop.aborted) {
+      this.#waitMs = hold;
+      this.#waitingFor = why;
+      this.#halted.abort(new Error('yielded'));
+    }
+  }
+}

@@ -1,0 +1,167 @@
+import { fieldOf } from '../../api/checks/field-of.js';
+import { GRANT_AHEAD_MS } from '../../core/limiter/rate.js';
+import type { Claimed, Lost } from '../../core/purchase/journal.js';
+import type { Json } from '../../core/text/json.js';
+import { type Asked, tagOf } from './attempt.js';
+import type { RunFacts, Slow, Unit } from './order.js';
+import { Request, type Shared } from './request.js';
+
+/** What a start without an answer made may have begun so long before its intent, by the service's clock. */
+const LOOK_BACK_MS = 5 * 60_000;
+/** How often it is looked for until its answer is overdue, and how long after that once more. */
+const LOOK_MS = 20_000;
+const LAST_LOOK_MS = 3000;
+/** A run that is overdue when it is taken over is followed for so long, to see whether it has ended. */
+const OVERDUE_LOOK_MS = 3000;
+/** A longer timer would fire at once. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+/** A run is listed so soon after its start at the latest: before that its absence says nothing. */
+const LISTED_MS = 15_000;
+
+/**
+ * A unit that runs at the service after its start, to its end: taken over where it runs already, looked for where a start got no
+ * answer, started where there is none; then followed and landed. A second start is never made blindly.
+ */
+export class SlowUnit {
+  readonly #shared: Shared;
+  readonly #slow: Slow;
+  readonly #unit: Unit;
+  readonly #claimed: Claimed;
+
+  constructor(shared: Shared, slow: Slow, unit: Unit, claimed: Claimed) {
+    this.#shared = shared;
+    this.#slow = slow;
+    this.#unit = unit;
+    this.#claimed = claimed;
+  }
+
+  async toEnd(): Promise<void> {
+    const { attempt } = this.#shared;
+    const { started, lost } = this.#claimed;
+    if (started) {
+      const asked = attempt.adopt(this.#unit, started, 0);
+      const facts = readFacts(started.facts);
+      return facts ? this.#follow(asked, facts) : this.#search(asked, null);
+    }
+    return lost ? this.#searchLost(lost) : this.#start();
+  }
+
+  async #start(): Promise<void> {
+    if (this.#slow.startsNothing) return this.#slow.places.free(this.#unit.key);
+    const end = await new Request(this.#shared, [this.#unit]).attempts();
+    if (end === null) return;
+    return 'facts' in end ? this.#follow(end.asked, end.facts) : this.#search(end.asked, end.error.message);
+  }
+
+  /** A start of somebody who died: its intent is an unknown outcome until what it made is found. */
+  async #searchLost({ intentId, at, deadline }: Lost): Promise<void> {
+    const { attempt, giveUp } = this.#shared;
+    const found = await this.#look({ id: intentId, at, deadline }, null);
+    if (found === null) {
+      await giveUp([this.#unit]);
+      return this.#slow.places.free(this.#unit.key);
+    }
+    await this.#note(intentId, found === 'none' ? { run: null } : { ...found });
+    const asked = attempt.adopt(this.#unit, { intentId, at }, deadline);
+    return found === 'none' ? this.#startAgain(asked) : this.#follow(asked, found);
+  }
+
+  /** A start without an answer, whose intent is open. `said`: what the service said instead, if it did. */
+  async #search(asked: Asked, said: string | null): Promise<void> {
+    const { attempt, giveUp } = this.#shared;
+    const found = await this.#look(asked, said);
+    if (found === 'none') return this.#startAgain(asked);
+    if (found === null) {
+      await attempt.miss(asked, said ?? 'the process ended before an answer landed', 'maybe');
+      await giveUp([this.#unit]);
+      return this.#slow.places.free(this.#unit.key);
+    }
+    await this.#note(asked.id, { ...found });
+    return this.#follow(asked, found);
+  }
+
+  async #startAgain(asked: Asked): Promise<void> {
+    await this.#shared.attempt.miss(asked, 'it started nothing, as the list of runs shows', 'never');
+    return this.#start();
+  }
+
+  /** When a run is left, in Unix ms: whoever asks for it again has as much patience again. */
+  #overdueAt({ at }: Asked): number {
+    const { maxRunMs = Number.POSITIVE_INFINITY } = this.#slow;
+    return Math.max(at, this.#shared.order.freshness?.retryBefore ?? 0) + maxRunMs;
+  }
+
+  #note(intentId: string, facts: Json): Promise<void> {
+    const { deps, order } = this.#shared;
+    return deps.journal.note(intentId, order.owner, facts);
+  }
+
+  /** Looks for what a start made until it is certain that it can't be told. */
+  async #look(
+    { id, at, deadline }: Pick<Asked, 'id' | 'at' | 'deadline'>,
+    said: string | null,
+  ): Promise<RunFacts | 'none' | null> {
+    const { waits, order, stop } = this.#shared;
+    // The start was sent before this moment, whatever its clock said: no wait is longer than from here.
+    const begun = performance.now();
+    const listed = Math.min(LISTED_MS, order.timeoutMs);
+    const left = (until: number, most: number) => Math.min(until - Date.now(), begun + most - performance.now());
+    const sought = { tag: tagOf(this.#unit, id), since: at - LOOK_BACK_MS, said };
+    for (let late = 0; ; ) {
+      const found = await this.#slow.find(this.#unit, sought, stop);
+      if (found !== null && found !== 'none') return found;
+      const toAnswer = left(deadline, GRANT_AHEAD_MS + order.timeoutMs);
+      if (toAnswer <= 0 && ++late >= 2 && (found === null || left(at + listed, listed) <= 0)) return found;
+      const ms = toAnswer > 0 ? Math.min(LOOK_MS, toAnswer) : LAST_LOOK_MS;
+      await waits.sleep(ms, 'a run whose start got no answer', stop);
+    }
+  }
+
+  async #follow(asked: Asked, facts: RunFacts): Promise<void> {
+    const { attempt, tally, stop, settle, purse } = this.#shared;
+    const { places, maxRunMs } = this.#slow;
+    await places.name(this.#unit.key, facts.run);
+    const run = { at: asked.at };
+    tally.runs.add(run);
+    // One that is overdue already is looked at before it is left again.
+    const leftMs = Math.max(this.#overdueAt(asked) - Date.now(), maxRunMs === undefined ? 0 : OVERDUE_LOOK_MS);
+    const overdue = new AbortController();
+    const timer = Number.isFinite(leftMs)
+      ? setTimeout(() => overdue.abort(new Error('overdue')), Math.min(leftMs, LONGEST_TIMER_MS))
+      : undefined;
+    const followedFrom = leftMs > OVERDUE_LOOK_MS ? asked.at : Date.now();
+    try {
+      const until = AbortSignal.any([stop, overdue.signal]);
+      const bought = await this.#slow.follow(this.#unit, facts, followedFrom, until);
+      if (bought) await attempt.land(asked, bought);
+      else {
+        const why = `the service tells nothing more of the run ${facts.run}`;
+        await attempt.miss(asked, why, 'maybe');
+        await settle(this.#unit, 'RUN_GONE', `${why}; what it cost is not known`);
+      }
+    } catch (error) {
+      if (stop.aborted) tally.leftRunning++;
+      if (stop.aborted || !overdue.signal.aborted) throw error;
+      // The purchase stays open, and so does its place: the run goes on, and may be taken over.
+      const age = Math.round((Date.now() - asked.at) / 60_000);
+      await settle(
+        this.#unit,
+        'RUN_OVERDUE',
+        `the run ${facts.run} has not ended after ${age} min and is left running; --retry-failed follows it again`,
+      );
+      return;
+    } finally {
+      clearTimeout(timer);
+      tally.runs.delete(run);
+      purse.landed();
+    }
+    await places.free(this.#unit.key);
+  }
+}
+
+/** Null where the start was found to have made nothing, and its intent is not closed yet. */
+function readFacts(facts: Json): RunFacts | null {
+  const [run, requestId] = [fieldOf(facts, 'run'), fieldOf(facts, 'requestId')];
+  if (typeof run !== 'string') return null;
+  return { run, requestId: typeof requestId === 'string' ? requestId : null };
+}

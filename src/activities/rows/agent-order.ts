@@ -1,0 +1,124 @@
+import { fieldOf } from '../../api/checks/field-of.js';
+import {
+  cancelAgentRunEndpoint,
+  createAgentRunEndpoint,
+  stopAgentRunEndpoint,
+} from '../../api/endpoints/agent-runs.js';
+import type { AgentRun, AgentRunRequest } from '../../api/schemas/agent-run-schemas.js';
+import type { SendOptions } from '../../api/transport.js';
+import { estimateAgentRun } from '../../core/purchase/prices.js';
+import { unitKeys } from '../../core/purchase/unit-key.js';
+import { canonicalJson } from '../../core/text/json.js';
+import { toMicros } from '../../core/text/money.js';
+import type { ActivityDeps } from '../base/deps.js';
+import { isApiError } from '../call/failure.js';
+import { sendOnAndOn } from '../call/send-in-turn.js';
+import type { Order } from '../purchase/order.js';
+import { agentRunKind } from '../runs/run-kinds.js';
+import { type RunsWanted, runOrder, type SlowKind } from './run-order.js';
+
+/** Name of the operation in keys and books. */
+export const AGENT = 'agent';
+
+/** Field of a run's metadata that holds our tag. */
+const TAG = 'searchflow';
+/** Efforts whose cost depends on what is used, so that they take a budget; and the least that it may be (public facts 8.1). */
+const metered: readonly string[] = ['auto', 'max', 'ultra'];
+const MIN_BUDGET_MICROS = 1_000_000;
+const CENT = 10_000;
+
+const isMetered = ({ effort = 'auto' }: AgentRunRequest): boolean => metered.includes(effort);
+
+export const agentKind: SlowKind<AgentRunRequest, AgentRun> = {
+  operation: AGENT,
+  run: agentRunKind,
+  create: createAgentRunEndpoint,
+  tagged: (input, tag) => ({ ...input, metadata: { ...input.metadata, [TAG]: tag } }),
+  bounded: (input, limitMicros) => ({ ...input, budget: { ...input.budget, maxCostDollars: limitMicros / 1e6 } }),
+  bound(input, remainingMicros, prices) {
+    if (!isMetered(input)) return null;
+    const most = estimateAgentRun(input.effort, input.budget?.maxCostDollars, prices);
+    const micros = Math.floor(Math.min(most, remainingMicros) / CENT) * CENT;
+    return micros < MIN_BUDGET_MICROS ? null : micros;
+  },
+  match(run, input, tag) {
+    const told = tagIn(run);
+    if (told !== undefined) return told === tag ? 'tag' : null;
+    if (!run.request) return 'silent';
+    // A service that keeps metadata would show ours.
+    if (fieldOf(run.request, 'metadata')) return null;
+    return echo(run.request) === echo(input) ? 'echo' : null;
+  },
+  isTagged: (run) => tagIn(run) !== undefined,
+  named: (message, { previousRunId }) =>
+    message.match(/\bagent_run_[A-Za-z0-9_-]+/g)?.find((id) => id !== previousRunId) ?? null,
+  outcome({ status, costDollars }) {
+    const costMicros = toMicros(costDollars?.total);
+    if (status === 'completed') return { status: 'success', errorTag: null, costMicros };
+    return { status: 'error', errorTag: runTag(status), costMicros };
+  },
+};
+
+function tagIn(run: AgentRun): unknown {
+  return fieldOf(fieldOf(run.request, 'metadata'), TAG) ?? fieldOf(fieldOf(run, 'metadata'), TAG);
+}
+
+/** The tag of a row whose run ended otherwise than completed: `RUN_FAILED`, `RUN_CANCELLED`, or `RUN_` and a status nobody knows. */
+export function runTag(status: string): string {
+  const name = status === 'canceled' ? 'cancelled' : status;
+  return `RUN_${name.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}`;
+}
+
+/** What a service may put into its echo, or leave out of it, without changing the request: nulls, the default effort, a budget. */
+function echo({ metadata: _tag, budget: _budget, ...request }: { readonly [name: string]: unknown }): string {
+  const said = Object.entries(request).filter(
+    ([name, value]) => value !== null && value !== undefined && !(name === 'effort' && value === 'auto'),
+  );
+  return canonicalJson(Object.fromEntries(said));
+}
+
+/** Key of each unit under these options: `unit` is the canonical JSON of the rest of the request. */
+export function agentKeys(
+  deps: Pick<ActivityDeps, 'origin' | 'sha256'>,
+  options: unknown,
+  wire: SendOptions = {},
+): (unit: string) => string {
+  const plain = Object.keys(wire).length === 0;
+  return unitKeys(deps.sha256, deps.origin, AGENT, plain ? options : [options, wire]);
+}
+
+/** An order for agent runs (interface section 4.7): each is started, followed to its end and landed with its whole record. */
+export function agentOrder(
+  deps: Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' | 'runs'>,
+  wanted: Omit<RunsWanted<AgentRunRequest, AgentRun>, 'end'> & {
+    /** Starts nothing, ends what runs: by cancelling it, or by stopping it so that its output is kept. */
+    readonly ending?: 'cancel' | 'stop';
+  },
+): Order {
+  const { ending, ...rest } = wanted;
+  const end = ending && ((id: string, signal: AbortSignal) => endRun(deps, id, ending, signal));
+  return runOrder(deps, deps.runs.agent, agentKind, { ...rest, end });
+}
+
+/** Cancels or stops a run. What can't be stopped is cancelled; what is gone is left to whoever follows it. */
+async function endRun(
+  deps: Pick<ActivityDeps, 'transport' | 'limiter'>,
+  id: string,
+  ending: 'cancel' | 'stop',
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await sendOnAndOn(
+      deps,
+      ending === 'stop' ? stopAgentRunEndpoint : cancelAgentRunEndpoint,
+      { id },
+      { signal, tries: Number.POSITIVE_INFINITY },
+    );
+  } catch (error) {
+    if (!isApiError(error)) throw error;
+    const { type } = error.verdict;
+    if (ending === 'stop' && (type === 'InvalidRequest' || type === 'NotFound'))
+      return endRun(deps, id, 'cancel', signal);
+    if (type !== 'NotFound') throw error;
+  }
+}

@@ -1,0 +1,100 @@
+import type { Answer } from '../../api/answer/read-answer.js';
+import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../../api/endpoints/contents.js';
+import { listOf, type MatchedUnit, matchContents } from '../../api/endpoints/match.js';
+import type { SendOptions } from '../../api/transport.js';
+import { drawOf } from '../../api/wire/endpoint.js';
+import type { UnitOutcome } from '../../core/purchase/journal.js';
+import { estimateContents } from '../../core/purchase/prices.js';
+import { unitKeys } from '../../core/purchase/unit-key.js';
+import { type Json, RawJson } from '../../core/text/json.js';
+import type { ActivityDeps } from '../base/deps.js';
+import { rawResults } from '../call/landing.js';
+import type { Order, Unit } from '../purchase/purchase.js';
+
+/** Name of the operation in keys and books. */
+export const CONTENTS = 'contents';
+
+export type ContentsOptions = Omit<ContentsRequest, 'urls' | 'ids'>;
+
+/** Key of each URL under these options. */
+export function contentsKeys(
+  deps: Pick<ActivityDeps, 'origin' | 'sha256'>,
+  options: ContentsOptions,
+  wire: SendOptions = {},
+): (url: string) => string {
+  const plain = Object.keys(wire).length === 0;
+  return unitKeys(deps.sha256, deps.origin, CONTENTS, plain ? options : [options, wire]);
+}
+
+/**
+ * An order for page contents (interface section 4.2): a unit is one URL, so that equal URLs are bought once whatever request
+ * they travel in. With `context` the answer belongs to all its URLs together: then the whole request is the unit, a JSON text.
+ */
+export function contentsOrder(
+  deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices'>,
+  what: Pick<
+    Order,
+    'book' | 'owner' | 'units' | 'unitsPerRequest' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros'
+  > & {
+    readonly options: ContentsOptions;
+    /** Beta tokens and headers; part of the keys as well. */
+    readonly wire?: SendOptions;
+    /** Told of each answer as it came, before it lands. */
+    readonly onAnswer?: (answer: ContentsResponse) => void;
+  },
+): Order {
+  const { options, wire, onAnswer, ...order } = what;
+  const input = (units: readonly Unit[]): ContentsRequest => ({ ...options, urls: units.map((unit) => unit.unit) });
+  return {
+    ...order,
+    operation: CONTENTS,
+    refused: 'settle',
+    draw: drawOf(contentsEndpoint, input([])),
+    timeoutMs: deps.timeoutMs,
+    estimateMicros: (units) => estimateContents(options, units.length, deps.prices()),
+    send: async (units, signal) => {
+      const answer = await deps.transport.send(contentsEndpoint, input(units), { ...wire, signal });
+      onAnswer?.(answer.data);
+      return {
+        requestId: answer.requestId,
+        costMicros: answer.costMicros,
+        queued: answer.queued,
+        units: contentsOutcomes(units, answer),
+      };
+    },
+  };
+}
+
+/** What became of each unit of a contents request. */
+export function contentsOutcomes(
+  units: readonly Unit[],
+  answer: Pick<Answer<ContentsResponse>, 'data' | 'misread' | 'raw'>,
+): readonly Omit<UnitOutcome, 'costMicros'>[] {
+  const matched = matchContents(
+    units.map((unit) => unit.unit),
+    answer.data,
+    { raw: rawResults(answer), misread: answer.misread },
+  );
+  // What came for nobody is kept with the first that got nothing: nothing paid for is thrown away.
+  const empty = matched.unmatched.length > 0 ? matched.units.find((match) => match.result === null) : undefined;
+  return matched.units.map((match, index) => ({
+    key: (units[index] as Unit).key,
+    unit: match.url,
+    status: match.status,
+    errorTag: match.errorTag,
+    httpStatus: match.httpStatus,
+    source: match.source,
+    ...(match.told === undefined ? {} : { told: match.told }),
+    ...(match.misread === undefined ? {} : { misread: match.misread }),
+    result: match === empty ? unmatchedOf(matched.unmatched) : (match.result ?? toldInstead(match)),
+  }));
+}
+
+function unmatchedOf(results: readonly (Json | RawJson)[]): RawJson {
+  return new RawJson(`{"unmatched":${listOf(results).text}}`);
+}
+
+/** Where there is no result, what nobody knows of a status stands in its place, so that the warehouse has it. */
+function toldInstead({ told }: MatchedUnit): Json {
+  return told === undefined ? null : { status: told };
+}

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import { CancelledFailure, Context } from '@temporalio/activity';
+import { type EndRunsInput, type StagedJob, wantedRows } from '../../core/rows/job.js';
+import type { ActivityDeps } from '../base/deps.js';
+import { toFailure, waiting } from '../call/failure.js';
+import { pooled } from '../call/pooled.js';
+import type { Control } from '../purchase/order.js';
+import { heartbeatFrom, stopping } from '../purchase/stopping.js';
+import { unitsOf } from './enrich-slice.js';
+import { rowOrder } from './row-orders.js';
+import { sliceBook } from './slice-loads.js';
+
+/** Slices looked at side by side; most have nothing that runs. */
+const WIDTH = 8;
+
+/** How long the runs of a slice are given in any case. */
+const LEAST_MS = 1500;
+
+/** What was ended, and what it cost until then. */
+export interface EndedRuns {
+  readonly runs: number;
+  readonly costMicros: number;
+  /** Runs that had not ended in time and are left running. Absent from the first version. */
+  readonly left?: number;
+}
+
+/**
+ * `endRuns`: cancels the agent runs that go on for slices of a job (interface section 4.7), those whose start got no answer too, and
+ * lands what they cost. Those that do not end in time are left to the next run of the job. Rows that somebody else asks for as well keep their runs. Safe to run any number of times.
+ */
+export function createEndRuns(deps: ActivityDeps) {
+  return async function endRuns(input: EndRunsInput): Promise<EndedRuns> {
+    const { staged: named, slices, freshness, resumedAt, withinMs } = input;
+    const { cancellationSignal, info } = Context.current();
+    const until = withinMs === undefined ? null : Date.now() + withinMs;
+    const sums = { runs: 0, costMicros: 0, left: 0 };
+    const heart = heartbeatFrom(() => sums);
+    const end = async (staged: StagedJob, slice: number): Promise<void> => {
+      // A slice that is looked at late still has its runs cancelled.
+      const control = stopping(until === null ? {} : { timeUpMs: Math.max(LEAST_MS, until - Date.now()) });
+      try {
+        await endIn(staged, slice, control);
+      } finally {
+        control.done();
+      }
+    };
+    const endIn = async (staged: StagedJob, slice: number, control: Control): Promise<void> => {
+      const units = await unitsOf(await deps.stages.slice(staged, slice), null, wantedRows(staged));
+      const book = sliceBook(staged.job, staged.generation, slice);
+      const wanted = { book, owner: randomUUID(), units, freshness, resumedAt };
+      const receipt = await deps.purchase(rowOrder(deps, staged, { ...wanted, ending: 'cancel' }), control);
+      sums.runs += receipt.requests;
+      sums.costMicros += receipt.costMicros;
+      sums.left += receipt.leftRunning;
+      if (cancellationSignal.aborted) throw new CancelledFailure('stopped before all runs were ended');
+      if (receipt.waitMs > 0 && withinMs === undefined) throw waiting(receipt.waitMs, receipt.waitingFor);
+    };
+    try {
+      const numbers = slices.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, nth) => from + nth));
+      const { staged } = await deps.staged(named);
+      await pooled(numbers, WIDTH, (slice) => end(staged, slice));
+      return sums;
+    } catch (error) {
+      throw toFailure(error, info.attempt);
+    } finally {
+      heart.stop();
+    }
+  };
+}

@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Context, log } from '@temporalio/activity';
+import type { Freshness } from '../../core/purchase/journal.js';
+import { OverBudget } from '../../core/purchase/spend.js';
+import type { SliceHeartbeat, SliceInput, SliceResult } from '../../core/rows/job.js';
+import type { KnownAnswer, Sink } from '../../core/rows/sink.js';
+import { readSlice } from '../../rows/index.js';
+import type { ActivityDeps } from '../base/deps.js';
+import { toFailure, waiting } from '../call/failure.js';
+import type { Unit } from '../purchase/purchase.js';
+import { heartbeatFrom, SLICE_MS, stopping } from '../purchase/stopping.js';
+import { CONTENTS } from './contents-order.js';
+import { rowOrder } from './row-orders.js';
+import { loadFromJournal, rowsToLoad, sliceBook } from './slice-loads.js';
+
+/** Slices of whole requests, of which a second buys few, and of runs, which go on for minutes, have longer: they are fewer activities. */
+const WHOLE_REQUESTS_MS = 600_000;
+
+/** How long a run of a row may take before it is left running. */
+const MAX_RUN_MS = 6 * 3_600_000;
+
+/**
+ * `enrichSlice`: brings one slice from staged rows to loaded rows. Buys the units the warehouse lacks, then loads slice and
+ * ledger line in one transaction. Ends early when its time is up with `complete: false`; run it again for the rest. Safe to run any
+ * number of times, also at once.
+ */
+export function createEnrichSlice(deps: ActivityDeps) {
+  const noted = new Map<string, number>();
+  /** What is remembered of a job that waited no longer holds; once for each time that it begins or is resumed. */
+  const noteRuns = async (staged: SliceInput['staged'], since = 0) => {
+    if (noted.get(staged.job) === since) return;
+    await deps.noteState(staged, { phase: 'running', since });
+    noted.set(staged.job, since);
+  };
+  return async function enrichSlice(asked: SliceInput): Promise<SliceResult> {
+    const { attempt: nth } = Context.current().info;
+    const { staged } = await deps.staged(asked.staged).catch((error: unknown) => {
+      throw toFailure(error, nth);
+    });
+    const input = { ...asked, staged };
+    const { slice, freshness, resumedAt } = input;
+    const attempt = randomUUID();
+    const book = sliceBook(staged.job, staged.generation, slice);
+    let state: SliceHeartbeat = { slice, units: 0, landed: 0, failed: 0, costMicros: 0, waitingFor: null };
+    const control = stopping({
+      timeUpMs: staged.operation === CONTENTS ? SLICE_MS : WHOLE_REQUESTS_MS,
+      progress: (progress) => {
+        state = { ...state, ...progress };
+      },
+    });
+    const heart = heartbeatFrom(() => state);
+    const cutFile = join(deps.scratchDir, `${attempt}.rows.jsonl.gz`);
+    const allowed = boundBy(deps, input);
+    const { cap } = allowed;
+    try {
+      await noteRuns(staged, resumedAt);
+      const sink = deps.sinkFor(staged);
+      const { rowsFile, partial } = await rowsToLoad(deps, staged, slice, cutFile);
+      // A warehouse that held nothing of the job when it was opened lacks whatever the ledger doesn't name.
+      const wanted = input.carried
+        ? new Set(await sink.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))
+        : null;
+      const units = await unitsOf(rowsFile, wanted);
+      const keys = units.map((unit) => unit.key);
+      state = { ...state, units: units.length };
+      const known = input.adopts
+        ? async (wanting: readonly string[]) => adoptable(sink, staged.job, wanting, freshness)
+        : undefined;
+      const { maxRunMs = MAX_RUN_MS } = input;
+      const order = rowOrder(deps, staged, { book, owner: attempt, units, freshness, known, resumedAt, cap, maxRunMs });
+      const receipt = await deps.purchase(order, control);
+      const result = {
+        requests: receipt.requests,
+        bought: receipt.bought,
+        failed: receipt.failed,
+        costMicros: receipt.costMicros,
+        unknownOutcomes: receipt.unknownOutcomes,
+      };
+      if (!receipt.complete) {
+        // Cancelled (a pause, a cancel, the worker's end) the slice still says what it bought, and hands back the rest.
+        const { aborted } = Context.current().cancellationSignal;
+        if (receipt.waitMs > 0 && !aborted) throw waiting(receipt.waitMs, receipt.waitingFor);
+        return { ...result, complete: false, rows: 0 };
+      }
+      state = { ...state, landed: units.length, waitingFor: 'the warehouse' };
+      const loaded = await loadFromJournal(deps, staged, { slice, attempt, rowsFile, partial, keys, freshness });
+      return { ...result, complete: true, rows: loaded.rows };
+    } catch (error) {
+      throw toFailure(allowed.told(error), nth);
+    } finally {
+      heart.stop();
+      control.done();
+      await rm(cutFile, { force: true });
+    }
+  };
+}
+
+/** The lower of what the run of the job and what the worker allows; `told` names the worker's where that is the one. */
+function boundBy(
+  { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
+  { staged, cap, spentBeforeMicros }: SliceInput,
+): { readonly cap: SliceInput['cap']; told(error: unknown): unknown } {
+  const asked = { cap, told: (error: unknown) => error };
+  // A workflow of before there was this bound does not say what the job had cost.
+  if (maxCostPerJobMicros === null || spentBeforeMicros === undefined) return asked;
+  const limitMicros = spentBeforeMicros + maxCostPerJobMicros;
+  if (cap && cap.limitMicros <= limitMicros) return asked;
+  return {
+    cap: { bookPrefix: `${staged.job}/`, limitMicros },
+    told: (error) =>
+      error instanceof OverBudget && error.scope === 'job'
+        ? new OverBudget('worker', maxCostPerJobMicros, error.remainingMicros, error.openMicros, null)
+        : error,
+  };
+}
+
+/** Answers in the warehouse to units that the journal has never heard of. A person who says `--rebuy` wants them bought. */
+async function adoptable(
+  sink: Sink,
+  job: string,
+  keys: readonly string[],
+  freshness: Freshness | undefined,
+): Promise<readonly KnownAnswer[]> {
+  if (freshness?.rebuyBefore !== undefined) return [];
+  const answers = await sink.answers(keys, freshness);
+  if (answers.length > 0)
+    log.warn('The warehouse has answers that the journal does not know; they are not bought again', {
+      job,
+      answers: answers.length,
+    });
+  return answers;
+}
+
+/** The distinct units of a slice that are wanted (null: all) up to a row, in the order of its rows. */
+export async function unitsOf(
+  rowsFile: string,
+  wanted: Set<string> | null,
+  lastRow = Number.POSITIVE_INFINITY,
+): Promise<Unit[]> {
+  const units: Unit[] = [];
+  if (wanted?.size === 0) return units;
+  const seen = new Set<string>();
+  for (const { n, k, u } of await readSlice(rowsFile)) {
+    if (n > lastRow) break;
+    if (k === null || u === null || seen.has(k) || wanted?.has(k) === false) continue;
+    seen.add(k);
+    units.push({ key: k, unit: u });
+  }
+  return units;
+}

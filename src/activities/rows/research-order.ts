@@ -1,0 +1,68 @@
+import { fieldOf } from '../../api/checks/field-of.js';
+import {
+  createResearchTaskEndpoint,
+  type ResearchTask,
+  type ResearchTaskRequest,
+} from '../../api/endpoints/research.js';
+import { unitKeys } from '../../core/purchase/unit-key.js';
+import { canonicalJson } from '../../core/text/json.js';
+import { toMicros } from '../../core/text/money.js';
+import type { ActivityDeps } from '../base/deps.js';
+import type { Order } from '../purchase/order.js';
+import { researchKind } from '../runs/run-kinds.js';
+import { runTag } from './agent-order.js';
+import { type RunsWanted, runOrder, type SlowKind } from './run-order.js';
+
+/** Name of the operation in keys and books. */
+export const RESEARCH = 'research';
+
+function kindOf(variant: string | undefined): SlowKind<ResearchTaskRequest, ResearchTask> {
+  return {
+    operation: RESEARCH,
+    run: researchKind(variant),
+    create: createResearchTaskEndpoint,
+    // A task keeps nothing of its own that could tell it, and takes no budget.
+    tagged: (input) => input,
+    bounded: (input) => input,
+    bound: () => null,
+    match: (task, input) => (echoOfTask(task) === echoOfRequest(input) ? 'echo' : null),
+    isTagged: () => false,
+    named: () => null,
+    outcome({ status, costDollars, error }) {
+      const costMicros = toMicros(costDollars?.total);
+      const completed = status ? status === 'completed' : !error;
+      if (completed) return { status: 'success', errorTag: null, costMicros };
+      return { status: 'error', errorTag: runTag(status ?? 'failed'), costMicros };
+    },
+  };
+}
+
+const echoOf = (instructions: unknown, schema: unknown): string =>
+  canonicalJson([instructions ?? null, schema ?? null]);
+
+function echoOfTask({ instructions, schema, outputSchema }: ResearchTask): string {
+  return echoOf(instructions, schema ?? outputSchema);
+}
+
+function echoOfRequest({ input, output, instructions, outputSchema }: ResearchTaskRequest): string {
+  return echoOf(input?.instructions ?? instructions, fieldOf(output, 'schema') ?? outputSchema);
+}
+
+/** Key of each unit under these options: `unit` is the canonical JSON of the rest of the request. */
+export function researchKeys(
+  deps: Pick<ActivityDeps, 'origin' | 'sha256'>,
+  options: unknown,
+  variant?: string,
+): (unit: string) => string {
+  return unitKeys(deps.sha256, deps.origin, RESEARCH, variant === undefined ? options : [options, { variant }]);
+}
+
+/** An order for research tasks (interface section 4.5, public facts 6). There is no way to end one early. */
+export function researchOrder(
+  deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices' | 'runs'>,
+  wanted: Omit<RunsWanted<ResearchTaskRequest, ResearchTask>, 'end' | 'wire'> & { readonly variant?: string },
+): Order {
+  const { variant, ...rest } = wanted;
+  const wire = variant === undefined ? {} : { wire: { variant } };
+  return runOrder(deps, deps.runs.research(variant), kindOf(variant), { ...rest, ...wire });
+}

@@ -1,0 +1,98 @@
+import { createAgentRunEndpoint } from '../../api/endpoints/agent-runs.js';
+import { answerEndpoint } from '../../api/endpoints/answer.js';
+import { findSimilarEndpoint } from '../../api/endpoints/find-similar.js';
+import { createResearchTaskEndpoint } from '../../api/endpoints/research.js';
+import { searchEndpoint } from '../../api/endpoints/search.js';
+import type { Input, SendOptions, Transport } from '../../api/transport.js';
+import { drawOf, type Endpoint } from '../../api/wire/endpoint.js';
+import type { Draw } from '../../core/limiter/limiter.js';
+import { listSearch, type PriceTable } from '../../core/purchase/prices.js';
+import { unitKeys } from '../../core/purchase/unit-key.js';
+import type { StagedJob } from '../../core/rows/job.js';
+import { canonicalJson, type Json } from '../../core/text/json.js';
+import type { ActivityDeps } from '../base/deps.js';
+import { type Landing, landingOf } from '../call/landing.js';
+import type { Bought } from '../purchase/purchase.js';
+import { agentKeys } from './agent-order.js';
+import { researchKeys } from './research-order.js';
+
+/** What makes the requests of a job of whole requests. */
+export type RowRequestFacts = Pick<StagedJob, 'operation' | 'options' | 'unitColumn' | 'variant'>;
+
+/** The requests of a job whose every unit is a request: what is rendered for its row, beside what all share. */
+export interface RowRequests {
+  /** Name of the operation in keys and books: that of a lone call, whose answer to the same request serves as well. */
+  readonly name: string;
+  /** The whole request as canonical JSON. */
+  requestOf(unit: string): string;
+  /** Key of a unit: it holds the whole request, so that only equal requests are one. */
+  keyOf(unit: string): string;
+  draw(unit: string): Draw;
+  /** The most that it may cost. */
+  estimateMicros(unit: string, prices: PriceTable): number;
+  /** What it costs by the list, where that is less. */
+  listMicros(unit: string, prices: PriceTable): number;
+  /** See `Endpoint.tier`. */
+  tier(unit: string): string;
+  /** Throws `ApiError` where the service would refuse it; sends nothing. */
+  check(transport: Pick<Transport, 'check'>, unit: string): void;
+  send(transport: Pick<Transport, 'send'>, unit: string, signal: AbortSignal): Promise<Omit<Bought, 'units'> & Landing>;
+}
+
+/** Binds a job's operation. Null for contents, whose units are URLs. */
+export function rowRequests(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, facts: RowRequestFacts): RowRequests | null {
+  switch (facts.operation) {
+    case 'search':
+      return bind(facts, searchEndpoint, keysOf(deps, searchEndpoint), listSearch);
+    case 'answer':
+      return bind(facts, answerEndpoint, keysOf(deps, answerEndpoint));
+    case 'findSimilar':
+      return bind(facts, findSimilarEndpoint, keysOf(deps, findSimilarEndpoint));
+    case 'agent':
+      return bind(facts, createAgentRunEndpoint, agentKeys(deps, {}));
+    case 'research':
+      return bind(facts, createResearchTaskEndpoint, researchKeys(deps, {}, facts.variant));
+    default:
+      return null;
+  }
+}
+
+/** Keys of an operation that answers at once, under its own name. */
+function keysOf({ origin, sha256 }: Pick<ActivityDeps, 'origin' | 'sha256'>, { name }: { readonly name: string }) {
+  return unitKeys(sha256, origin, name, {});
+}
+
+function bind<I, O>(
+  { options, unitColumn, variant }: RowRequestFacts,
+  endpoint: Endpoint<I, O>,
+  key: (request: string) => string,
+  list: (input: I, prices: PriceTable) => number = endpoint.estimate,
+): RowRequests {
+  const send: SendOptions = variant === undefined ? {} : { variant };
+  const request = (unit: string) => {
+    const own = unitColumn === null ? (JSON.parse(unit) as { readonly [name: string]: Json }) : { url: unit };
+    return { ...options, ...own };
+  };
+  // Checked against the endpoint's types when it was staged, and again when it is sent.
+  const input = (unit: string) => request(unit) as Input<I> & I;
+  const requestOf = (unit: string) => canonicalJson(request(unit));
+  return {
+    name: endpoint.name,
+    requestOf,
+    keyOf: (unit) => key(requestOf(unit)),
+    draw: (unit) => drawOf(endpoint, input(unit)),
+    estimateMicros: (unit, prices) => endpoint.estimate(input(unit), prices),
+    listMicros: (unit, prices) => list(input(unit), prices),
+    tier: (unit) => endpoint.tier(input(unit)),
+    check: (transport, unit) => transport.check(endpoint, input(unit), send),
+    async send(transport, unit, signal) {
+      const answer = await transport.send(endpoint, input(unit), { ...send, signal });
+      return {
+        requestId: answer.requestId,
+        costMicros: answer.costMicros,
+        queued: answer.queued,
+        ...landingOf(answer),
+      };
+    },
+  };
+}

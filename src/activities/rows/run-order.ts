@@ -1,0 +1,160 @@
+import type { SendOptions } from '../../api/transport.js';
+import type { Endpoint } from '../../api/wire/endpoint.js';
+import { drawOf } from '../../api/wire/endpoint.js';
+import type { UnitStatus } from '../../core/purchase/journal.js';
+import type { PriceTable } from '../../core/purchase/prices.js';
+import type { Json } from '../../core/text/json.js';
+import type { ActivityDeps } from '../base/deps.js';
+import type { Landing } from '../call/landing.js';
+import type { Bought, Order, RunFacts, Unit } from '../purchase/order.js';
+import type { RunKind } from '../runs/run-follower.js';
+import type { Runs } from '../runs/runs.js';
+
+/** Tag of a unit whose run was cancelled. */
+const RUN_CANCELLED = 'RUN_CANCELLED';
+
+/** A start is answered at once; one that isn't is looked for in the list. */
+const START_MS = 60_000;
+
+/** What is bought by starting something that runs on: agent runs, research tasks. */
+export interface SlowKind<I, R> {
+  /** Name of the operation in keys and books. */
+  readonly operation: string;
+  readonly run: RunKind<R>;
+  readonly create: Endpoint<I, R>;
+  /** The request with what tells the purchase, where the service keeps that. */
+  tagged(input: I, tag: string): I;
+  /** The request with a bound of its cost. */
+  bounded(input: I, limitMicros: number): I;
+  /** The most that the run may be let cost where so much is left; null where its cost can't be bounded so. */
+  bound(input: I, remainingMicros: number, prices: PriceTable): number | null;
+  /** Whether a run is the one that was asked for, by its tag or what it echoes of the request; `silent` where it tells nothing. */
+  match(run: R, input: I, tag: string): 'tag' | 'echo' | 'silent' | null;
+  /** Whether a run shows a tag of ours, of whatever purchase. */
+  isTagged(run: R): boolean;
+  /** The run that a failure of this request names, if it does: it may be the one that was started. */
+  named(message: string, input: I): string | null;
+  /** How a run that has ended counts. */
+  outcome(run: R): {
+    readonly status: UnitStatus;
+    readonly errorTag: string | null;
+    readonly costMicros: number | null;
+  };
+}
+
+/** What an order for runs needs beside its kind. */
+export interface RunsWanted<I, R>
+  extends Pick<Order, 'book' | 'owner' | 'units' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros'> {
+  /** The request of a unit. The same unit, the same request: it is part of the key. */
+  request(unit: Unit): I;
+  /** A unit that the service refuses: write it down as failed and go on (the default), or fail the whole order. */
+  readonly refused?: Order['refused'];
+  /** Told of each look at a run that goes on, and at its end; `startedAt` by the clock of who started it, in Unix ms. */
+  readonly look?: (unit: Unit, run: R, startedAt: number) => void;
+  /** Ends what runs; starts nothing. */
+  readonly end?: ((id: string, signal: AbortSignal) => Promise<void>) | undefined;
+  /** Tag of a unit whose run was cancelled; default the kind's own. */
+  readonly cancelledTag?: string | undefined;
+  readonly wire?: SendOptions;
+  /** A run that takes longer (ms) is left running. */
+  readonly maxRunMs?: number | undefined;
+}
+
+/** An order for things that run on after their start; see `Slow`. A unit is a request. */
+export function runOrder<I, R>(
+  deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices'>,
+  runs: Runs<R>,
+  kind: SlowKind<I, R>,
+  wanted: RunsWanted<I, R>,
+): Order {
+  const { request, look, end, cancelledTag, wire = {}, refused = 'settle', maxRunMs, ...order } = wanted;
+  const { create, run } = kind;
+  const example = order.units[0];
+  const estimate = (unit: Unit): number => create.estimate(request(unit), deps.prices());
+  const factsOf = (record: R): RunFacts | null => {
+    const id = run.idOf(record);
+    return id === null ? null : { run: id, requestId: null };
+  };
+  return {
+    ...order,
+    operation: kind.operation,
+    refused,
+    draw: example ? drawOf(create, request(example)) : { rateClass: 'default', weight: create.weight },
+    unitsPerRequest: 1,
+    maxRebuys: 0,
+    timeoutMs: Math.min(deps.timeoutMs, START_MS),
+    estimateMicros: (units) => units.reduce((sum, unit) => sum + estimate(unit), 0),
+    tier: ([unit]) => (unit ? create.tier(request(unit)) : ''),
+    send: () => Promise.reject(new Error(`${kind.operation} is started, not sent`)),
+    slow: {
+      places: runs.places,
+      startsNothing: end !== undefined,
+      maxRunMs,
+      bound: (unit, remainingMicros) => kind.bound(request(unit), remainingMicros, deps.prices()),
+      async start(unit, { tag, limitMicros }, signal) {
+        const plain = request(unit);
+        const input = kind.tagged(limitMicros === null ? plain : kind.bounded(plain, limitMicros), tag);
+        const { data, requestId, queued } = await deps.transport.send(create, input, {
+          ...wire,
+          signal,
+          totalMs: START_MS,
+        });
+        const id = run.idOf(data);
+        if (id === null) throw new Error(`${kind.operation}: a run without an id`);
+        return { run: id, requestId, queued };
+      },
+      async follow(unit, facts, startedAt, signal) {
+        await end?.(facts.run, signal);
+        const ended = await runs.follower.follow(facts.run, {
+          startedAt,
+          signal,
+          ...(look ? { look: (record: R) => look(unit, record, startedAt) } : {}),
+        });
+        if (ended.run === null) return null;
+        look?.(unit, ended.run, startedAt);
+        return bought(kind, unit, facts, { run: ended.run, kept: ended.kept }, cancelledTag);
+      },
+      async find(unit, sought, signal) {
+        const input = request(unit);
+        const { tag, since, said } = sought;
+        const match = (record: R) => kind.match(record, input, tag);
+        const told = said === null ? null : kind.named(said, input);
+        const named = told === null ? null : await runs.recent.one(told, signal);
+        const { runs: recent, whole } =
+          named !== null && match(named) === 'tag'
+            ? { runs: [named], whole: false }
+            : await runs.recent.since(since, signal);
+        const tagged = recent.find((record) => match(record) === 'tag');
+        if (tagged !== undefined) return factsOf(tagged);
+        // Without its tag it is taken for ours only where no other run could be, and nobody else claims it.
+        const isOfThen = (record: R) => (run.createdAt(record) ?? since) >= since;
+        const echoes = recent.filter((record) => isOfThen(record) && match(record) === 'echo');
+        const isNamed = named !== null && isOfThen(named) && match(named) !== null;
+        const [ours] = isNamed ? [named] : echoes.length === 1 ? echoes : [];
+        const facts = ours === undefined ? null : factsOf(ours);
+        if (facts !== null && !(await runs.claimed(facts.run, unit.key))) return facts;
+        // A service that shows our tags of other runs would show that of this one.
+        const toldApart = whole && named === null && recent.some((record) => kind.isTagged(record));
+        return toldApart ? 'none' : null;
+      },
+    },
+  };
+}
+
+function bought<I, R>(
+  kind: SlowKind<I, R>,
+  unit: Unit,
+  { requestId }: RunFacts,
+  { run, kept }: { readonly run: R; readonly kept: Landing | undefined },
+  cancelledTag: string = RUN_CANCELLED,
+): Bought {
+  const { status, errorTag: tag, costMicros } = kind.outcome(run);
+  const errorTag = tag === RUN_CANCELLED ? cancelledTag : tag;
+  // An answer from the wire is JSON.
+  const landing = kept ?? { result: run as Json };
+  return {
+    requestId,
+    costMicros,
+    units: [{ ...unit, status, errorTag, httpStatus: null, source: null, ...landing }],
+  };
+}

@@ -1,0 +1,39 @@
+import { listAgentRunEventsEndpoint } from '../../api/endpoints/agent-runs.js';
+import { readPage } from '../../core/events/walk.js';
+import { isApiError } from '../call/failure.js';
+import { type SendDeps, sendInTurn } from '../call/send-in-turn.js';
+
+const EVERY_MS = 2000;
+const PAGE = 100;
+
+/** Counts the stored events of a run while it goes on; a service that lists none is not asked again. */
+export class EventCount {
+  /** Null: not known. */
+  count: number | null = null;
+  readonly #deps: SendDeps;
+  #cursor: string | undefined;
+  #seen = new Set<string>();
+  #next = 0;
+  #off = false;
+
+  constructor(deps: SendDeps) {
+    this.#deps = deps;
+  }
+
+  /** Looks, where it is time to. Never rejects: the run does not depend on it. */
+  async look(runId: string): Promise<void> {
+    if (this.#off || performance.now() < this.#next) return;
+    this.#next = Number.POSITIVE_INFINITY;
+    try {
+      const input = { id: runId, limit: PAGE, ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }) };
+      const page = readPage((await sendInTurn(this.#deps, listAgentRunEventsEndpoint, input)).data);
+      for (const { id } of page?.items ?? []) this.#seen.add(String(id));
+      this.count = this.#seen.size;
+      this.#cursor = page?.cursor ?? this.#cursor;
+    } catch (error) {
+      this.#off = isApiError(error) && !error.verdict.retry;
+    } finally {
+      this.#next = performance.now() + EVERY_MS;
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import type { PageRequest } from '../../api/schemas/page.js';
+import type { SendOptions } from '../../api/transport.js';
+import type { Endpoint } from '../../api/wire/endpoint.js';
+import { type PageEnvelope, readPage } from '../../core/events/walk.js';
+import { isApiError } from '../call/failure.js';
+import { type SendDeps, sendOnAndOn } from '../call/send-in-turn.js';
+import { LOOK_TIMEOUT_MS, type RunKind } from './run-follower.js';
+
+const PAGE = 100;
+const MAX_PAGES = 20;
+/** Tries of a page; who looks may look again. */
+const TRIES = 5;
+
+/** What the list showed: at most 2,000 runs, newest first; `whole` where none that was made since is left out. */
+export interface Recent<R> {
+  readonly runs: readonly R[];
+  readonly whole: boolean;
+}
+
+/**
+ * What the service lists of its latest runs, for those who look for a run that a start without an answer may have made. Whoever
+ * asks while a reading is about to begin shares it: fifty of them after a crash read the list once.
+ */
+export class RecentRuns<R> {
+  readonly #deps: SendDeps;
+  readonly #kind: RunKind<R>;
+  readonly #list: Endpoint<PageRequest, PageEnvelope<R>>;
+  #last: Promise<unknown> = Promise.resolve();
+  #next: { since: number; readonly read: Promise<Recent<R>> } | null = null;
+
+  constructor(deps: SendDeps, kind: RunKind<R>, list: Endpoint<PageRequest, PageEnvelope<R>>) {
+    this.#deps = deps;
+    this.#kind = kind;
+    this.#list = list;
+  }
+
+  /** Runs made since then (Unix ms) and perhaps earlier ones. All of them were read after this call. */
+  async since(since: number, signal: AbortSignal): Promise<Recent<R>> {
+    signal.throwIfAborted();
+    if (this.#next) this.#next.since = Math.min(this.#next.since, since);
+    else {
+      const next = { since, read: this.#last.then(() => this.#read()) };
+      this.#next = next;
+      this.#last = next.read.catch(() => undefined);
+    }
+    const { read } = this.#next;
+    return new Promise((resolve, reject) => {
+      const onAbort = () => reject(signal.reason);
+      signal.addEventListener('abort', onAbort, { once: true });
+      read.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    });
+  }
+
+  /** One run; null where the service doesn't tell of it. */
+  async one(id: string, signal: AbortSignal): Promise<R | null> {
+    try {
+      return (await sendOnAndOn(this.#deps, this.#kind.one, { id }, { ...this.#kind.options, signal, tries: TRIES }))
+        .data;
+    } catch (error) {
+      if (isApiError(error)) return null;
+      throw error;
+    }
+  }
+
+  async #read(): Promise<Recent<R>> {
+    const since = this.#next?.since ?? 0;
+    this.#next = null;
+    const runs: R[] = [];
+    const options = { ...this.#kind.options, totalMs: LOOK_TIMEOUT_MS, tries: TRIES };
+    let cursor: string | undefined;
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const input = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
+      const told = await this.#page(input, options);
+      if (told === null) return { runs, whole: false };
+      runs.push(...told.items);
+      const times = told.items.map((run) => this.#kind.createdAt(run)).filter((at) => at !== null);
+      const older = times.length > 0 && Math.min(...times) < since;
+      if (!told.cursor || told.items.length === 0 || older) return { runs, whole: true };
+      cursor = told.cursor;
+    }
+    return { runs, whole: false };
+  }
+
+  async #page(input: PageRequest, options: SendOptions & { readonly tries: number }) {
+    try {
+      return readPage((await sendOnAndOn(this.#deps, this.#list, input, options)).data);
+    } catch (error) {
+      // A service without a list can't be asked.
+      if (isApiError(error) && error.verdict.type === 'NotFound') return null;
+      throw error;
+    }
+  }
+}

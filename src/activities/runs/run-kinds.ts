@@ -1,0 +1,35 @@
+import { getAgentRunEndpoint, listAgentRunsEndpoint } from '../../api/endpoints/agent-runs.js';
+import { getResearchTaskEndpoint, type ResearchTask, researchIdOf } from '../../api/endpoints/research.js';
+import { type AgentRun, isTerminal } from '../../api/schemas/agent-run-schemas.js';
+import type { RunKind } from './run-follower.js';
+
+/** Agent runs (interface sections 3.1 and 4.7): every status but `queued` and `running` is an end. */
+export const agentRunKind: RunKind<AgentRun> = {
+  one: getAgentRunEndpoint,
+  list: listAgentRunsEndpoint,
+  idOf: ({ id }) => id,
+  ended: ({ status }) => isTerminal(status),
+  createdAt: ({ createdAt }) => timeOf(createdAt),
+};
+
+const researchGoesOn = new Set(['pending', 'in_progress', 'queued', 'running']);
+
+/** Research tasks (interface section 4.5, public facts 6), in the contract's form or an older one. */
+export function researchKind(variant?: string): RunKind<ResearchTask> {
+  return {
+    one: getResearchTaskEndpoint,
+    // Its list is not free of the rate.
+    list: null,
+    ...(variant === undefined ? {} : { options: { variant } }),
+    idOf: researchIdOf,
+    // Without a status, what has a result or an end is over.
+    ended: ({ status, data, output, finishedAt }) =>
+      status ? !researchGoesOn.has(status) : Boolean(data ?? output ?? finishedAt),
+    createdAt: ({ createdAt }) => timeOf(createdAt),
+  };
+}
+
+function timeOf(time: string | number | null | undefined): number | null {
+  const at = typeof time === 'number' ? time : Date.parse(time ?? '');
+  return Number.isFinite(at) ? at : null;
+}

@@ -1,0 +1,130 @@
+import { fieldOf } from '../../api/checks/field-of.js';
+import type { Slots } from '../../core/limiter/slots.js';
+import type { Journal } from '../../core/purchase/journal.js';
+import type { SendDeps } from '../call/send-in-turn.js';
+import type { Places } from '../purchase/order.js';
+import type { RunKind } from './run-follower.js';
+import { RunsInProgress, type SeenRuns } from './runs-in-progress.js';
+
+/** The list is read so often while somebody waits, and before a start where it was not read for so long. */
+const READ_MS = 3000;
+const STALE_MS = 15_000;
+/** Places of owners that nobody here serves are looked at so often, once they are so old. */
+const RECONCILE_MS = 30_000;
+const MIN_AGE_MS = 30_000;
+
+/** A store that is away is told to whoever needs it: the slots reject those who wait. */
+const unheard = (): void => undefined;
+
+/**
+ * Hands out places for runs, and keeps the slots true to what the service shows: runs started elsewhere count, and the place of
+ * an owner that died comes back once its run has ended.
+ */
+export class SlotKeeper<R> implements Places {
+  readonly #runs: RunsInProgress<R>;
+  readonly #slots: Slots;
+  readonly #journal: Journal;
+  #waiting = 0;
+  #watching = false;
+  #reading: Promise<SeenRuns | null> | null = null;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #reconciledAt = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: SendDeps & { readonly journal: Journal; readonly slots: Slots }, kind: RunKind<R>) {
+    this.#runs = new RunsInProgress(deps, kind);
+    this.#slots = deps.slots;
+    this.#journal = deps.journal;
+  }
+
+  async take(owner: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    // The first start of this process waits for what runs already; later ones only have it looked at.
+    const first = this.#readAt === Number.NEGATIVE_INFINITY;
+    if (performance.now() - this.#readAt > STALE_MS) {
+      const read = this.#read();
+      if (first) await read;
+      else read.catch(unheard);
+    }
+    this.#waiting++;
+    try {
+      const taken = this.#slots.take(owner, signal);
+      this.#watch().catch(unheard);
+      await taken;
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  name(owner: string, runId: string): Promise<void> {
+    return this.#slots.name(owner, runId);
+  }
+
+  free(owner: string): Promise<void> {
+    return this.#slots.free(owner);
+  }
+
+  async refused(): Promise<void> {
+    await this.#read();
+  }
+
+  /** Reads on while somebody waits: a run elsewhere may have ended. */
+  async #watch(): Promise<void> {
+    if (this.#watching) return;
+    this.#watching = true;
+    try {
+      while (await this.#stillWaiting()) await this.#read();
+    } finally {
+      this.#watching = false;
+    }
+  }
+
+  async #stillWaiting(): Promise<boolean> {
+    const until = this.#readAt + READ_MS;
+    while (this.#waiting > 0 && performance.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, Math.min(250, until - performance.now())).unref());
+    }
+    return this.#waiting > 0;
+  }
+
+  #read(): Promise<SeenRuns | null> {
+    this.#reading ??= this.#readNow().finally(() => {
+      this.#reading = null;
+      this.#readAt = performance.now();
+    });
+    return this.#reading;
+  }
+
+  /** Null where the service doesn't say: then nothing is known, and nothing is changed. */
+  async #readNow(): Promise<SeenRuns | null> {
+    const seen = await this.#runs.read(new Set((await this.#slots.owners()).map(({ runId }) => runId)));
+    if (seen === null) return null;
+    await this.#slots.note(seen.inProgress, seen.asOf);
+    if (seen.asOf - this.#reconciledAt >= RECONCILE_MS) {
+      this.#reconciledAt = seen.asOf;
+      await this.#reconcile(seen);
+    }
+    return seen;
+  }
+
+  /** Frees the places of units that nobody buys any more and whose run has ended, or never was. */
+  async #reconcile({ asOf, ended, inProgress }: SeenRuns): Promise<void> {
+    for (const { owner, runId, takenAt } of await this.#slots.owners()) {
+      if (takenAt > asOf - MIN_AGE_MS) continue;
+      if (runId !== null && (inProgress.includes(runId) || !(ended.has(runId) || (await this.#runs.over(runId)))))
+        continue;
+      const me = `slots of ${owner}`;
+      try {
+        const { landed, mine } = await this.#journal.claim([owner], me);
+        const [claimed] = mine;
+        // Somebody serves it.
+        if (landed.length === 0 && !claimed) continue;
+        const known = fieldOf(claimed?.started?.facts, 'run');
+        if (runId === null && typeof known === 'string') await this.#slots.name(owner, known);
+        // A start whose answer may still come has its place until that is overdue.
+        else if (runId !== null || (claimed?.lost?.deadline ?? 0) < asOf) await this.#slots.free(owner);
+      } finally {
+        await this.#journal.release(me);
+      }
+    }
+  }
+}
