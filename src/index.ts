@@ -69,4 +69,4 @@ export type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from 
 export type { ScheduledJobInput, ScheduledOutcome } from './core/schedules/schedule.js';
 export { Secret } from './core/text/secret.js';
 export { DEFAULT_BASE_URL } from './core/text/service.js';
-export { MemoryLimiter } from './store/memory-limiter.js';
+export { MemoryLimiter } from './store/limiter/memory-limiter.js';

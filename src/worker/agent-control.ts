@@ -4,7 +4,7 @@ import { createClient, type Client as ServiceClient } from '../api/client.js';
 import { workflowNames } from '../core/rows/job.js';
 import type { AgentRequest, AgentRunResult, RunAgentOptions, RunLook, RunProgress } from '../core/runs/agent-run.js';
 import { canonicalJson } from '../core/text/json.js';
-import { MemoryLimiter } from '../store/memory-limiter.js';
+import { MemoryLimiter } from '../store/limiter/memory-limiter.js';
 import { FlowHandle } from './flow-handle.js';
 import { blockFile } from './limit-owner.js';
 import { rateProfileOf } from './rate-setting.js';

@@ -14,8 +14,8 @@ import type {
 import { makeFolder } from '../files/make-folder.js';
 import { withLock } from '../files/process-lock.js';
 import { writeDurably } from '../files/write-durably.js';
-import { KeptEntries } from '../store/kept-entries.js';
-import { OwnerLocks } from '../store/owner-locks.js';
+import { KeptEntries } from '../store/process/kept-entries.js';
+import { OwnerLocks } from '../store/process/owner-locks.js';
 import { UsageError } from './runtime-types.js';
 import { sha256 } from './sha256.js';
 

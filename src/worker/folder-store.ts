@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { idleView } from '../core/limiter/limiter.js';
 import { lockHolder, tryLock } from '../files/process-lock.js';
-import { FileJournal, type FileJournalOptions } from '../store/file-journal.js';
-import { MemoryLimiter } from '../store/memory-limiter.js';
-import { MemorySlots } from '../store/memory-slots.js';
-import { damageText } from '../store/mend-book.js';
-import { ReservedLimiter } from '../store/reserved-limiter.js';
+import { FileJournal, type FileJournalOptions } from '../store/file/file-journal.js';
+import { damageText } from '../store/file/mend-book.js';
+import { MemoryLimiter } from '../store/limiter/memory-limiter.js';
+import { MemorySlots } from '../store/limiter/memory-slots.js';
+import { ReservedLimiter } from '../store/limiter/reserved-limiter.js';
 import { FolderJobs } from './folder-jobs.js';
 import { folderStages } from './folder-stages.js';
 import { blockFile, reserveLimit } from './limit-owner.js';

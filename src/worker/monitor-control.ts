@@ -13,7 +13,7 @@ import type { ScheduledWork } from '../core/schedules/schedule.js';
 import { canonicalJson, type Json } from '../core/text/json.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { warehouseIdentity } from '../sinks/index.js';
-import { FileSecrets } from '../store/file-secrets.js';
+import { FileSecrets } from '../store/process/file-secrets.js';
 import { FlowHandle } from './flow-handle.js';
 import { QuietControl } from './quiet-control.js';
 import { UsageError, type WorkflowAccess } from './runtime-types.js';

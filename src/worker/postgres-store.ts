@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import type { Postgres } from '../postgres/index.js';
 import { sliceFile } from '../rows/index.js';
-import { PgLimiter } from '../store/postgres/limiter.js';
+import { PgJournal } from '../store/postgres/journal/pg-journal.js';
+import { PgLimiter } from '../store/postgres/limiter/limiter.js';
+import { PgSlots } from '../store/postgres/limiter/slots.js';
 import { openStore } from '../store/postgres/open-store.js';
 import { PgJobEntries } from '../store/postgres/pg-job-entries.js';
-import { PgJournal } from '../store/postgres/pg-journal.js';
 import { PgStages } from '../store/postgres/pg-stages.js';
-import { PgSlots } from '../store/postgres/slots.js';
 import { rateProfileOf } from './rate-setting.js';
 import type { DatabaseAddress, RuntimeConfig } from './runtime-types.js';
 import type { Store, WorkerStore } from './store.js';

@@ -6,7 +6,7 @@ import { contentsEndpoint, operations, readKept } from '../api/index.js';
 import type { UnitOutcome } from '../core/purchase/journal.js';
 import type { StagedJob } from '../core/rows/job.js';
 import type { MisreadAnswer, Sink } from '../core/rows/sink.js';
-import { unitLine } from '../store/unit-record.js';
+import { unitLine } from '../store/file/unit-record.js';
 import type { Reparsed } from './runtime-types.js';
 
 type Outcome = Omit<UnitOutcome, 'costMicros'>;

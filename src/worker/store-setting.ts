@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { Secret } from '../core/text/secret.js';
 import { isPostgresUrl, type PostgresAddress, parseAddress, strictest, whyPlain } from '../postgres/index.js';
 import { WAREHOUSE_SCHEMA, warehouseAddress, warehouseIdentity, whyNoDatabase } from '../sinks/index.js';
+import { DEAD_AFTER_MS } from '../store/postgres/journal/presence.js';
 import { STORE_SCHEMA } from '../store/postgres/open-store.js';
-import { DEAD_AFTER_MS } from '../store/postgres/presence.js';
 import type { DatabaseAddress, RuntimeConfig } from './runtime-types.js';
 import type { Found, SettingsReader } from './settings-reader.js';
 

@@ -6,7 +6,7 @@ import { type Sink, SinkBusy, SinkUnusable } from '../core/rows/sink.js';
 import { Secret } from '../core/text/secret.js';
 import { PostgresRefused, strictest } from '../postgres/index.js';
 import { createWarehouses, type OpenedWarehouse } from '../sinks/index.js';
-import { FileSecrets } from '../store/file-secrets.js';
+import { FileSecrets } from '../store/process/file-secrets.js';
 import type { Allowlist } from './allowlist.js';
 import type { RuntimeConfig } from './runtime-types.js';
 import { isSameWarehouse } from './store-setting.js';

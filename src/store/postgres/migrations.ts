@@ -10,12 +10,12 @@ import { missedAnswers } from './migrations/0008-missed-answers.js';
 import { ownedWork } from './migrations/0010-owned-work.js';
 import { allowedNames } from './migrations/0011-allowed.js';
 import { processTeam } from './migrations/0012-process-team.js';
-import { limiterRings } from './migrations/0101-limiter-rings.js';
-import { limiterTurns } from './migrations/0102-limiter-turns.js';
-import { slotsTables } from './migrations/0103-slots.js';
-import { slotsOfRuns } from './migrations/0104-slots-of-runs.js';
-import { limiterGuard } from './migrations/0105-limiter-guard.js';
-import { searchPath } from './migrations/0106-search-path.js';
+import { limiterRings } from './migrations/limiter/0101-limiter-rings.js';
+import { limiterTurns } from './migrations/limiter/0102-limiter-turns.js';
+import { slotsTables } from './migrations/limiter/0103-slots.js';
+import { slotsOfRuns } from './migrations/limiter/0104-slots-of-runs.js';
+import { limiterGuard } from './migrations/limiter/0105-limiter-guard.js';
+import { searchPath } from './migrations/limiter/0106-search-path.js';
 
 /** The steps of the store's schema, in order, never changed once released. 00NN: journal; 01NN: limiter and slots. */
 export const storeMigrations: readonly Migration[] = [

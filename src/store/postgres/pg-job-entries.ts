@@ -1,7 +1,7 @@
 import type { Allowed, Claim, Claimed, JobEntries, JobEntry, Owner, WalkEntry } from '../../core/rows/job-entries.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
-import { KeptEntries } from '../kept-entries.js';
-import { OwnerLocks } from '../owner-locks.js';
+import { KeptEntries } from '../process/kept-entries.js';
+import { OwnerLocks } from '../process/owner-locks.js';
 
 /** The jobs of a store, for every command that uses it, from whatever folder. */
 export class PgJobEntries implements JobEntries {

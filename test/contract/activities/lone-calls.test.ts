@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ActivityDeps, CallOptions } from '../../../src/activities/index.js';
 import type { OperationName } from '../../../src/api/operations.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
-import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { ActivitySetting, type Fields, quiet, runActivity } from '../../support/activities/activity-setting.js';
 import { examples } from '../../support/api/examples.js';
 import { type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';

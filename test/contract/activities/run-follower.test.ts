@@ -8,7 +8,7 @@ import { createTransport, type Transport } from '../../../src/api/transport.js';
 import type { Limiter } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { Secret } from '../../../src/core/text/secret.js';
-import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 
 interface World {
   readonly follower: RunFollower<AgentRun>;

@@ -9,7 +9,7 @@ import { BodyMemory } from '../../../src/api/wire/body-memory.js';
 import type { RawPage } from '../../../src/core/events/event-warehouse.js';
 import { startWalk, WalkError, type WalkState } from '../../../src/core/events/walk.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
-import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { noon } from '../../support/events/made-events.js';
 
 let server: Server;

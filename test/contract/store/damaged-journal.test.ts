@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { FileJournal } from '../../../src/store/file-journal.js';
+import { FileJournal } from '../../../src/store/file/file-journal.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 
 const root = mkdtempSync(join(tmpdir(), 'searchflow-damaged-'));

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { FileJournal, type FileJournalOptions } from '../../../src/store/file-journal.js';
+import { FileJournal, type FileJournalOptions } from '../../../src/store/file/file-journal.js';
 import { intent, journalContract, keyOf, outcome } from '../../support/store/journal-contract.js';
 import { spendContract } from '../../support/store/spend-contract.js';
 

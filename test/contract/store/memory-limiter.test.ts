@@ -6,7 +6,7 @@ import {
   rateProfiles,
   withKeyLimit,
 } from '../../../src/core/limiter/rate.js';
-import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { limiterContract, pass } from '../../support/store/limiter-contract.js';
 
 limiterContract('MemoryLimiter', async () => new MemoryLimiter(flatProfile(20)));

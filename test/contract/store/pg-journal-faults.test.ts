@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Postgres } from '../../../src/postgres/index.js';
+import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
 import { openStore } from '../../../src/store/postgres/open-store.js';
-import { PgJournal } from '../../../src/store/postgres/pg-journal.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { type CuttingProxy, startCuttingProxy } from '../../support/store/cutting-proxy.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClaimLost } from '../../../src/core/purchase/journal.js';
 import { identifier } from '../../../src/postgres/index.js';
-import { PgJournal } from '../../../src/store/postgres/pg-journal.js';
+import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 import { type PgStores, startPgStores, takeAllForDead } from '../../support/store/pg-store.js';
 

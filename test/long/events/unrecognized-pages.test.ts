@@ -6,7 +6,7 @@ import { BodyMemory } from '../../../src/api/wire/body-memory.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { Secret } from '../../../src/core/text/secret.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
-import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { expectAll } from '../../support/events/expect-all.js';
 import { WalkSetting } from '../../support/events/walk-setting.js';
 import { openTemporal } from '../../support/temporal.js';

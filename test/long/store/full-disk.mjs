@@ -1,7 +1,7 @@
 // Buys on a disk of 16 MB that somebody else fills while the requests are in flight; says as JSON what became of them.
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FileJournal } from '../../../dist/store/file-journal.js';
+import { FileJournal } from '../../../dist/store/file/file-journal.js';
 
 const [, , dir] = process.argv;
 const keyOf = (number) => number.toString(16).padStart(32, '0');

@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
 import { openStore } from '../../../src/store/postgres/open-store.js';
-import { PgJournal } from '../../../src/store/postgres/pg-journal.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { keyOf } from '../../support/store/journal-contract.js';
 

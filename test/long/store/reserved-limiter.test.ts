@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { Secret } from '../../../src/core/text/secret.js';
-import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
-import { ReservedLimiter } from '../../../src/store/reserved-limiter.js';
+import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
+import { ReservedLimiter } from '../../../src/store/limiter/reserved-limiter.js';
 import { reserveLimit } from '../../../src/worker/limit-owner.js';
 import { limiterContract, mostInASecond, pass } from '../../support/store/limiter-contract.js';
 

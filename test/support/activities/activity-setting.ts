@@ -20,9 +20,9 @@ import type { Limiter } from '../../../src/core/limiter/limiter.js';
 import { pricesAt } from '../../../src/core/purchase/prices.js';
 import type { Json } from '../../../src/core/text/json.js';
 import { Secret } from '../../../src/core/text/secret.js';
-import { FileJournal } from '../../../src/store/file-journal.js';
-import { FileSecrets } from '../../../src/store/file-secrets.js';
-import { MemorySlots } from '../../../src/store/memory-slots.js';
+import { FileJournal } from '../../../src/store/file/file-journal.js';
+import { MemorySlots } from '../../../src/store/limiter/memory-slots.js';
+import { FileSecrets } from '../../../src/store/process/file-secrets.js';
 import { sha256 } from '../../../src/worker/sha256.js';
 import { idleLimiter } from '../store/idle-limiter.js';
 

@@ -10,8 +10,8 @@ import type { Bought, Control, PurchaseDeps } from '../../../src/activities/purc
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import type { CallFacts } from '../../../src/core/purchase/failure.js';
-import { FileJournal } from '../../../src/store/file-journal.js';
-import type { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+import { FileJournal } from '../../../src/store/file/file-journal.js';
+import type { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { idleLimiter } from '../store/idle-limiter.js';
 
 const root = mkdtempSync(join(tmpdir(), 'searchflow-purchase-'));

@@ -4,7 +4,7 @@ import { onTestFinished, vi } from 'vitest';
 import { createTransport } from '../../../src/api/transport.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { Secret } from '../../../src/core/text/secret.js';
-import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 
 export interface Run {
   readonly id: string;

@@ -1,5 +1,5 @@
 import { flatProfile } from '../../../src/core/limiter/rate.js';
-import { MemoryLimiter } from '../../../src/store/memory-limiter.js';
+import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 
 const make = () => new MemoryLimiter(flatProfile(1000));
 /** A limiter lets nothing start in its first second. Made ahead, all but the first have that second behind them. */

@@ -1,6 +1,6 @@
 import { identifier, type Postgres } from '../../../src/postgres/index.js';
+import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
 import { openStore } from '../../../src/store/postgres/open-store.js';
-import { PgJournal } from '../../../src/store/postgres/pg-journal.js';
 import { sharedPostgres } from '../postgres.js';
 
 /** Stores for tests: a schema each, in a database of its own on the run's PostgreSQL. */

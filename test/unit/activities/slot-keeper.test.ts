@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { agentRunKind } from '../../../src/activities/runs/run-kinds.js';
 import { SlotKeeper } from '../../../src/activities/runs/slot-keeper.js';
-import { FileJournal } from '../../../src/store/file-journal.js';
-import { MemorySlots } from '../../../src/store/memory-slots.js';
+import { FileJournal } from '../../../src/store/file/file-journal.js';
+import { MemorySlots } from '../../../src/store/limiter/memory-slots.js';
 import { minutesAgo, openRunList } from '../../support/activities/run-list.js';
 import { intent, keyOf } from '../../support/store/journal-contract.js';
 

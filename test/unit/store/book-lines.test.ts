@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type BookLine, decodeLine, encodeLine, legibleLines } from '../../../src/store/book-lines.js';
-import { Shelf } from '../../../src/store/shelf.js';
-import type { SpendSums } from '../../../src/store/spend-sums.js';
+import { type BookLine, decodeLine, encodeLine, legibleLines } from '../../../src/store/file/book-lines.js';
+import { Shelf } from '../../../src/store/file/shelf.js';
+import type { SpendSums } from '../../../src/store/spend/spend-sums.js';
 
 const intent = {
   t: 'intent',

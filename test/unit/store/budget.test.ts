@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
-import { reserve } from '../../../src/store/budget.js';
-import { FileCaps } from '../../../src/store/file-caps.js';
-import { SpendSums } from '../../../src/store/spend-sums.js';
+import { reserve } from '../../../src/store/spend/budget.js';
+import { FileCaps } from '../../../src/store/spend/file-caps.js';
+import { SpendSums } from '../../../src/store/spend/spend-sums.js';
 import { intent } from '../../support/store/journal-contract.js';
 
 const noon = Date.UTC(2026, 10, 21, 12);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/text/secret.js';
 import { draftOf } from '../../../src/files/write-durably.js';
-import { FileSecrets } from '../../../src/store/file-secrets.js';
+import { FileSecrets } from '../../../src/store/process/file-secrets.js';
 
 let folder: string;
 let file: string;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MemorySlots } from '../../../src/store/memory-slots.js';
+import { MemorySlots } from '../../../src/store/limiter/memory-slots.js';
 import { slotsContract } from '../../support/store/slots-contract.js';
 
 slotsContract('MemorySlots', async (limit) => new MemorySlots(limit));

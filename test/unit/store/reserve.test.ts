@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { Reserve } from '../../../src/store/reserve.js';
+import { Reserve } from '../../../src/store/file/reserve.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-reserve-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

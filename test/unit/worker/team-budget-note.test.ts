@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { FileJournal } from '../../../src/store/file-journal.js';
+import { FileJournal } from '../../../src/store/file/file-journal.js';
 import { teamBudgetNote } from '../../../src/worker/team-budget-note.js';
 import { intent } from '../../support/store/journal-contract.js';
 

@@ -1,0 +1,161 @@
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { crc32 } from 'node:zlib';
+import type { UnitOutcome } from '../../core/purchase/journal.js';
+import { type BookLine, encodeLine, type UnitEntry } from './book-lines.js';
+
+const NEWLINE = 10;
+
+/** A unit's outcome and the line of JSON that the unit file gets for it (without newline). */
+export interface UnitLine {
+  readonly outcome: UnitOutcome;
+  readonly json: string;
+}
+
+interface Pending {
+  readonly units: readonly UnitLine[];
+  readonly line: (entries: readonly UnitEntry[]) => BookLine;
+  readonly resolve: (line: BookLine) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Where a book's two files end with whole, acknowledged lines. */
+export interface BookEnds {
+  readonly lines: number;
+  readonly units: number;
+}
+
+/**
+ * Appends to one book: bodies to the unit file, then the line that acknowledges them. Whatever waits is written together,
+ * so that many requests share one flush to disk. Nothing is reported written before it is durable.
+ */
+export class BookWriter {
+  readonly #linesPath: string;
+  readonly #unitsPath: string;
+  #ends: BookEnds;
+  #files: { readonly lines: FileHandle; readonly units: FileHandle } | null = null;
+  #pending: Pending[] = [];
+  #bodies: Buffer = Buffer.alloc(0);
+  #flushing: Promise<void> | null = null;
+
+  constructor(linesPath: string, unitsPath: string, ends: BookEnds) {
+    this.#linesPath = linesPath;
+    this.#unitsPath = unitsPath;
+    this.#ends = ends;
+  }
+
+  /** Where the files end; final once the writer is closed. */
+  get ends(): BookEnds {
+    return this.#ends;
+  }
+
+  get idle(): boolean {
+    return this.#flushing === null;
+  }
+
+  append(units: readonly UnitLine[], line: Pending['line']): Promise<BookLine> {
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ units, line, resolve, reject });
+      this.#flushing ??= this.#flush().finally(() => {
+        this.#flushing = null;
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#flushing;
+    const files = this.#files;
+    this.#files = null;
+    this.#bodies = Buffer.alloc(0);
+    await Promise.all([files?.lines.close(), files?.units.close()]);
+  }
+
+  async #flush(): Promise<void> {
+    // One turn of the loop: requests that were answered together are written together.
+    await new Promise(setImmediate);
+    while (this.#pending.length > 0) {
+      const batch = this.#pending;
+      this.#pending = [];
+      try {
+        const lines = await this.#write(batch);
+        for (const [index, item] of batch.entries()) item.resolve(lines[index] as BookLine);
+      } catch (error) {
+        // What was half written is cut off when the files are opened again.
+        const files = this.#files;
+        this.#files = null;
+        await Promise.allSettled([files?.lines.close(), files?.units.close()]);
+        for (const item of batch) item.reject(error);
+      }
+    }
+  }
+
+  async #write(batch: readonly Pending[]): Promise<BookLine[]> {
+    this.#files ??= await this.#open();
+    let room = 0;
+    for (const item of batch) for (const unit of item.units) room += Buffer.byteLength(unit.json) + 1;
+    // Kept from write to write: a fresh one of this size is new memory from the kernel each time.
+    if (this.#bodies.length < room) this.#bodies = Buffer.allocUnsafeSlow(room);
+    const bodies = this.#bodies;
+    let used = 0;
+    const lines = batch.map((item) => {
+      const entries = item.units.map(({ outcome, json }): UnitEntry => {
+        const from = used;
+        used += bodies.write(json, used);
+        bodies[used++] = NEWLINE;
+        const length = used - from;
+        const crc = crc32(bodies.subarray(from, used));
+        return [
+          outcome.key,
+          this.#ends.units + from,
+          length,
+          crc,
+          outcome.status,
+          outcome.errorTag,
+          outcome.costMicros,
+        ];
+      });
+      return item.line(entries);
+    });
+    if (used > 0) {
+      await writeAll(this.#files.units, bodies.subarray(0, used), this.#ends.units);
+      await this.#files.units.datasync();
+    }
+    const text = Buffer.from(lines.map(encodeLine).join(''));
+    await writeAll(this.#files.lines, text, this.#ends.lines);
+    await this.#files.lines.datasync();
+    this.#ends = { lines: this.#ends.lines + text.length, units: this.#ends.units + used };
+    return lines;
+  }
+
+  /** Opens both files and cuts off what no line acknowledges: the torn tail of a process that was killed. */
+  async #open(): Promise<{ lines: FileHandle; units: FileHandle }> {
+    await mkdir(dirname(this.#linesPath), { recursive: true, mode: 0o700 });
+    const lines = await openForWriting(this.#linesPath);
+    try {
+      const units = await openForWriting(this.#unitsPath);
+      await lines.truncate(this.#ends.lines);
+      await units.truncate(this.#ends.units);
+      return { lines, units };
+    } catch (error) {
+      await lines.close();
+      throw error;
+    }
+  }
+}
+
+async function openForWriting(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'r+');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return open(path, 'wx+', 0o600);
+  }
+}
+
+async function writeAll(file: FileHandle, data: Buffer, position: number): Promise<void> {
+  let done = 0;
+  while (done < data.length) {
+    const { bytesWritten } = await file.write(data, done, data.length - done, position + done);
+    done += bytesWritten;
+  }
+}

@@ -1,0 +1,206 @@
+import { readFileSync } from 'node:fs';
+import type { Lost, Started, UnknownOutcome } from '../../core/purchase/journal.js';
+import type { Json } from '../../core/text/json.js';
+import type { Asked, SpendSums } from '../spend/spend-sums.js';
+import { type BookLine, decodeLine, legibleLines, type UnitEntry } from './book-lines.js';
+import type { BookEnds } from './book-writer.js';
+
+type IntentLine = Extract<BookLine, { t: 'intent' }>;
+
+/** What a line did to its book. */
+interface Taken {
+  readonly landed: readonly UnitEntry[];
+  /** Keys whose outcome it made unknown. */
+  readonly unknown: readonly string[];
+  /** Keys of a purchase that runs at the service, as it says; `found`: its outcome had been unknown. */
+  readonly noted: { readonly keys: readonly string[]; readonly found: boolean } | null;
+}
+
+const listOf = ({ list, est }: IntentLine): number => list ?? est;
+
+const nothing: Taken = { landed: [], unknown: [], noted: null };
+
+/** What one book says so far: sums, open intents, unknown outcomes. Fed line by line, by the reader and by the writer alike. */
+export class Book {
+  readonly name: string;
+  readonly number: number;
+  requests = 0;
+  unitsLanded = 0;
+  costMicros = 0;
+  /** List price of the requests that were answered. */
+  listMicros = 0;
+  readonly open = new Map<string, IntentLine>();
+  /** All its bodies were written by this process, and need no second look. */
+  writtenHere = false;
+  readonly #sums: SpendSums;
+  readonly #notes = new Map<string, Json>();
+  readonly #lost = new Map<string, { readonly intent: IntentLine; readonly reason: string }>();
+  /** Team of the newest intent: an answer whose own intent can't be read is taken for its. */
+  #team = '';
+
+  constructor(name: string, number: number, sums: SpendSums) {
+    this.name = name;
+    this.number = number;
+    this.#sums = sums;
+  }
+
+  /** Takes a line in. */
+  take(line: BookLine): Taken {
+    switch (line.t) {
+      case 'intent':
+        this.open.set(line.id, line);
+        this.#team = line.team ?? '';
+        this.#sums.opened(line.id, this.#asked(line));
+        return nothing;
+      case 'note':
+        return this.#note(line.id, line.facts);
+      case 'answer': {
+        const intent = this.#forget(line.id);
+        this.requests++;
+        this.listMicros += intent ? listOf(intent) : 0;
+        const { length: units } = line.units;
+        const charged = line.units.filter(([, , , , status]) => status === 'success').length;
+        this.#sums.landed(
+          line.id,
+          { costMicros: this.#count(line.units), units, charged },
+          {
+            team: this.#team,
+            book: this.name,
+            operation: 'unknown',
+            tier: '',
+            at: line.at,
+            estimateMicros: 0,
+            listMicros: 0,
+          },
+        );
+        return { ...nothing, landed: line.units };
+      }
+      case 'settle':
+        this.#count(line.units);
+        return { ...nothing, landed: line.units };
+      case 'miss': {
+        this.#sums.missed(line.id, line.charged);
+        const intent = this.#forget(line.id);
+        if (!intent || line.charged === 'never') return nothing;
+        this.#lost.set(line.id, { intent, reason: line.why });
+        return { ...nothing, unknown: intent.keys };
+      }
+    }
+  }
+
+  /** Purchases whose answer never came. */
+  get unknown(): readonly UnknownOutcome[] {
+    return [...this.#lost.values()].map(({ intent, reason }) => ({
+      book: this.name,
+      operation: intent.op,
+      keys: intent.keys,
+      intendedAt: intent.at,
+      reason,
+      estimateMicros: intent.est,
+    }));
+  }
+
+  /** What was noted of an open intent, or null. */
+  started(id: string): Started | null {
+    const intent = this.open.get(id);
+    const facts = this.#notes.get(id);
+    return intent && facts !== undefined ? { intentId: id, facts, at: intent.at } : null;
+  }
+
+  /** The intent of an unknown outcome, or null. */
+  lost(id: string): Lost | null {
+    const found = this.#lost.get(id);
+    return found ? { intentId: id, at: found.intent.at, deadline: found.intent.deadline } : null;
+  }
+
+  get openMicros(): number {
+    let sum = 0;
+    for (const intent of this.open.values()) sum += intent.est;
+    return sum;
+  }
+
+  #note(id: string, facts: Json): Taken {
+    const lost = this.#lost.get(id);
+    const intent = this.open.get(id) ?? lost?.intent;
+    if (!intent) return nothing;
+    this.#notes.set(id, facts);
+    if (lost) {
+      this.#lost.delete(id);
+      this.open.set(id, intent);
+      this.#sums.found(id, this.#asked(intent));
+    }
+    return { ...nothing, noted: { keys: intent.keys, found: lost !== undefined } };
+  }
+
+  #asked(intent: IntentLine): Asked {
+    const { team = '', op, tier = '', at, est } = intent;
+    return { team, book: this.name, operation: op, tier, at, estimateMicros: est, listMicros: listOf(intent) };
+  }
+
+  #forget(id: string): IntentLine | undefined {
+    const intent = this.open.get(id);
+    this.open.delete(id);
+    this.#notes.delete(id);
+    return intent;
+  }
+
+  /** Answers with what the units cost. */
+  #count(units: readonly UnitEntry[]): number {
+    const micros = units.reduce((sum, unit) => sum + unit[6], 0);
+    this.unitsLanded += units.length;
+    this.costMicros += micros;
+    return micros;
+  }
+}
+
+/** A stretch of a book's file that is no whole line, though whole lines follow it or it ends with a line feed. */
+export interface DamagedStretch {
+  /** Bytes of the file. */
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+  /** Lines that could be read in it all the same. */
+  readonly legible: readonly BookLine[];
+}
+
+export interface ReadBook {
+  readonly ends: BookEnds;
+  readonly damaged: readonly DamagedStretch[];
+}
+
+/**
+ * Reads a book's lines up to its last whole one. What follows that one without a line feed is the torn end of a write, and is left
+ * out. A line with a wrong checksum (a flipped bit) is damage: see `mend-book`.
+ */
+export function readBook(path: string, each: (line: BookLine) => void): ReadBook {
+  const data = readFileSync(path);
+  const damaged: DamagedStretch[] = [];
+  let from = 0;
+  let units = 0;
+  const take = (line: BookLine) => {
+    if (line.t === 'answer' || line.t === 'settle') {
+      for (const [, offset, length] of line.units) units = Math.max(units, offset + length);
+    }
+    each(line);
+  };
+  for (;;) {
+    const end = data.indexOf(10, from);
+    const text = data.toString('utf8', from, end < 0 ? data.length : end);
+    const line = decodeLine(text);
+    const to = end < 0 ? data.length : end + 1;
+    // The last line feed may be what was damaged.
+    const legible = line ? [] : legibleLines(text);
+    if (end < 0 && legible.length === 0) break;
+    if (line) take(line);
+    else {
+      damaged.push({ from, to, text, legible });
+      legible.forEach(take);
+    }
+    from = to;
+    if (end < 0) break;
+  }
+  // Blocks of zeros at the end are what a power cut leaves of a write.
+  while (damaged.at(-1)?.to === from && damaged.at(-1)?.text.includes('\0\0'))
+    from = (damaged.pop() as DamagedStretch).from;
+  return { ends: { lines: from, units }, damaged };
+}

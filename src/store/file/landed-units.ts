@@ -1,0 +1,55 @@
+import { BodiesGone, ENDED_WITH_JOB, type Freshness, type Landed } from '../../core/purchase/journal.js';
+import { eachBody } from './book-bodies.js';
+import type { UnitEntry } from './book-lines.js';
+import { type IndexEntry, UnitIndex } from './unit-index.js';
+
+/** What has landed, where its bodies are, and which of these are gone. */
+export class LandedUnits {
+  readonly #index = new UnitIndex();
+  readonly #damaged = new Set<string>();
+  /** Numbers of books whose bodies are gone. */
+  readonly #pruned = new Set<number>();
+
+  get(key: string): IndexEntry | undefined {
+    return this.#index.get(key);
+  }
+
+  /** A unit that landed and still counts. */
+  find(key: string, freshness: Freshness | undefined): Landed | undefined {
+    const entry = this.#index.get(key);
+    if (!entry || entry.tag === ENDED_WITH_JOB || (freshness && !this.#isFresh(key, entry, freshness)))
+      return undefined;
+    return { key, fetchedAt: entry.at, status: entry.status, errorTag: entry.tag };
+  }
+
+  add([key, offset, length, crc, status, tag]: UnitEntry, book: number, at: number): void {
+    this.#index.set(key, { at, book, offset, length, crc, status, tag });
+    // A body of no bytes was lost with a damaged line.
+    if (length === 0) this.#damaged.add(key);
+    else this.#damaged.delete(key);
+  }
+
+  /** The bodies of a book are gone. */
+  prune(book: number): void {
+    this.#pruned.add(book);
+  }
+
+  /** Hands over the bodies of these units, checked. Rejects where any is missing or damaged, after all the others. */
+  async eachBody(
+    units: readonly (readonly [key: string, entry: IndexEntry])[],
+    unitFile: (book: number) => string,
+    each: (key: string, body: Buffer) => Promise<void>,
+  ): Promise<void> {
+    const gone = await eachBody(units, unitFile, each);
+    for (const key of gone) this.#damaged.add(key);
+    if (gone.length > 0) throw new BodiesGone(gone);
+  }
+
+  #isFresh(key: string, entry: IndexEntry, freshness: Freshness): boolean {
+    const { freshAfter, retryTags, retryBefore, rebuyBefore } = freshness;
+    if (freshAfter !== undefined && entry.at < freshAfter) return false;
+    if (entry.status === 'error' && retryTags?.includes(entry.tag ?? '') && entry.at < (retryBefore ?? 0)) return false;
+    const gone = this.#pruned.has(entry.book) || this.#damaged.has(key);
+    return !(gone && rebuyBefore !== undefined && entry.at < rebuyBefore);
+  }
+}

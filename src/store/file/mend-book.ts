@@ -1,0 +1,216 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
+import type { UnitRecord } from '../../core/purchase/journal.js';
+import { writeDurably } from '../../files/write-durably.js';
+import { type Book, type DamagedStretch, readBook } from './book.js';
+import { type BookLine, encodeLine, type UnitEntry } from './book-lines.js';
+import type { BookEnds } from './book-writer.js';
+
+/** What was damaged in a file of the journal, and what became of it. */
+export interface JournalDamage {
+  readonly file: string;
+  /** The file as it was; null where it was only read. */
+  readonly copy: string | null;
+  readonly lines: number;
+  /** Answers whose line was damaged and whose bodies are whole: they are landed as before. */
+  readonly adopted: number;
+  /** Answers that were bought and can't be read: bought again only when told. */
+  readonly gone: number;
+}
+
+interface BookFiles {
+  readonly lines: string;
+  readonly units: string;
+}
+
+interface Recovered {
+  /** Lines that say again what the damaged ones had said. */
+  readonly lines: readonly BookLine[];
+  readonly adopted: number;
+  readonly gone: number;
+  /** Where the adopted bodies end. */
+  readonly unitsEnd: number;
+}
+
+interface FoundBody {
+  readonly record: UnitRecord;
+  readonly entry: UnitEntry;
+}
+
+type IntentLine = Extract<BookLine, { t: 'intent' }>;
+
+/**
+ * Finds out what damaged lines had said: answers by the bodies that no whole line accounts for. An answer whose bodies can't be
+ * read either is remembered with no bytes, so that it counts as bought.
+ */
+export function recover(book: Book, files: BookFiles, damaged: readonly DamagedStretch[]): Recovered {
+  const lines: BookLine[] = [];
+  let gone = 0;
+  const open = new Map(book.open);
+  const lost = (intent: IntentLine, known: readonly string[]): UnitEntry[] => {
+    const keys = intent.keys.filter((key) => !known.includes(key));
+    gone += keys.length;
+    // The wrong checksum of no bytes.
+    return keys.map((key) => [key, 0, 0, 1, 'success', null, Math.round(intent.est / intent.keys.length)]);
+  };
+  const bodies = strayBodies(files, damaged);
+  for (const group of groups(bodies, [...open.values()].reverse())) {
+    const { record } = group.bodies[0] as FoundBody;
+    const at = Date.parse(record.fetched_at);
+    const units = group.bodies.map(({ entry }) => entry);
+    const { intent } = group;
+    if (intent) open.delete(intent.id);
+    else if (record.request_id === null && units.every((unit) => unit[6] === 0)) {
+      lines.push({ t: 'settle', at, op: record.operation, units });
+      continue;
+    }
+    if (intent)
+      units.push(
+        ...lost(
+          intent,
+          units.map(([key]) => key),
+        ),
+      );
+    lines.push({ t: 'answer', id: intent?.id ?? randomUUID(), at, req: record.request_id, units });
+  }
+  for (const { text, legible } of damaged) {
+    if (legible.length > 0) continue;
+    for (const intent of answeredBy(
+      text,
+      [...open.values()].filter(({ id }) => !book.started(id)),
+    )) {
+      open.delete(intent.id);
+      lines.push({ t: 'answer', id: intent.id, at: intent.at, req: null, units: lost(intent, []) });
+    }
+  }
+  const unitsEnd = Math.max(0, ...bodies.map(({ entry }) => entry[1] + entry[2]));
+  return { lines, adopted: bodies.length, gone, unitsEnd };
+}
+
+/** What only lines of other kinds say: several things each, so that one of them is legible. */
+const noAnswer = /"t":"(intent|note|miss|settle)"|"(owner|keys|est|deadline|facts|why|charged)":/;
+
+/** Open intents that a damaged line may have been the answer of: the one it names, or else any. */
+function answeredBy(text: string, open: readonly IntentLine[]): readonly IntentLine[] {
+  if (noAnswer.test(text)) return [];
+  const named = open.filter(({ id, keys }) => text.includes(id) || keys.some((key) => text.includes(key)));
+  return named.length > 0 || /"id":"[0-9a-f-]{36}"/.test(text) ? named : open;
+}
+
+/** Bodies in the unit file that no whole line accounts for, and that can be read. */
+function strayBodies(files: BookFiles, damaged: readonly DamagedStretch[]): readonly FoundBody[] {
+  if (!existsSync(files.units)) return [];
+  const data = readFileSync(files.units);
+  const known: (readonly [from: number, to: number])[] = [];
+  const { ends } = readBook(files.lines, (line) => {
+    if (line.t === 'answer' || line.t === 'settle')
+      for (const [, offset, length] of line.units) known.push([offset, offset + length]);
+  });
+  // Behind the last whole answer there may be bodies of a write that was torn; they are told apart only where a line is damaged.
+  known.push(damaged.at(-1)?.to === ends.lines ? [data.length, data.length] : [ends.units, data.length]);
+  known.sort(([a], [b]) => a - b);
+  const found: FoundBody[] = [];
+  let from = 0;
+  for (const [start, end] of known) {
+    if (start > from) found.push(...bodiesIn(data.subarray(from, start), from));
+    from = Math.max(from, end);
+  }
+  return found;
+}
+
+function bodiesIn(gap: Buffer, offset: number): FoundBody[] {
+  const found: FoundBody[] = [];
+  for (let from = 0; from < gap.length; ) {
+    const end = gap.indexOf(10, from) + 1;
+    if (end === 0) break;
+    const body = gap.subarray(from, end);
+    const record = asRecord(body.toString('utf8'));
+    if (record) {
+      const { key, status, error_tag: tag, cost_micros: micros } = record;
+      found.push({ record, entry: [key, offset + from, body.length, crc32(body), status, tag, micros] });
+    }
+    from = end;
+  }
+  return found;
+}
+
+function asRecord(text: string): UnitRecord | null {
+  try {
+    const record = JSON.parse(text) as UnitRecord;
+    const whole =
+      typeof record.key === 'string' &&
+      (record.status === 'success' || record.status === 'error') &&
+      Number.isSafeInteger(record.cost_micros) &&
+      !Number.isNaN(Date.parse(record.fetched_at));
+    return whole ? record : null;
+  } catch {
+    return null;
+  }
+}
+
+interface Group {
+  readonly intent: IntentLine | undefined;
+  readonly bodies: FoundBody[];
+}
+
+/** Bodies of one answer each: of the newest open intent with their key, or else of the same request. */
+function groups(bodies: readonly FoundBody[], open: readonly IntentLine[]): readonly Group[] {
+  const found = new Map<string, Group>();
+  for (const body of bodies) {
+    const { key, request_id: request, fetched_at: at } = body.record;
+    const asking = open.filter(({ keys }) => keys.includes(key));
+    const intent = asking.find((one) => one.at <= Date.parse(at)) ?? asking[0];
+    const name = intent?.id ?? `${request} ${at}`;
+    const group = found.get(name) ?? { intent, bodies: [] };
+    group.bodies.push(body);
+    found.set(name, group);
+  }
+  return [...found.values()];
+}
+
+/**
+ * Keeps a copy of a damaged file, and replaces it by one without the damage: whole lines as they were, what was legible where it
+ * stood, what was recovered behind them.
+ */
+export async function rewrite(
+  files: BookFiles,
+  damaged: readonly DamagedStretch[],
+  { lines, unitsEnd }: Recovered,
+  ends: BookEnds,
+  now: number,
+): Promise<{ readonly copy: string; readonly ends: BookEnds }> {
+  const copy = `${files.lines}.damaged-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}`;
+  const data = readFileSync(files.lines);
+  await writeDurably(copy, data);
+  const parts: Buffer[] = [];
+  let from = 0;
+  for (const stretch of damaged) {
+    parts.push(data.subarray(from, stretch.from), Buffer.from(stretch.legible.map(encodeLine).join('')));
+    from = stretch.to;
+  }
+  parts.push(data.subarray(from, ends.lines), Buffer.from(lines.map(encodeLine).join('')));
+  const mended = Buffer.concat(parts);
+  const units = Math.max(ends.units, unitsEnd);
+  await keepTail(files.units, units, `${copy}.units`);
+  await writeDurably(files.lines, mended);
+  return { copy, ends: { lines: mended.length, units } };
+}
+
+/** The writer cuts off what lies behind the last answer: it may be what is left of a damaged one. */
+async function keepTail(file: string, from: number, copy: string): Promise<void> {
+  if (!existsSync(file)) return;
+  const tail = readFileSync(file).subarray(from);
+  if (tail.length > 0) await writeDurably(copy, tail);
+}
+
+/** What happened to a file of the journal, for a person. */
+export function damageText({ file, copy, lines, adopted, gone }: JournalDamage): string {
+  const answers = [
+    ...(adopted > 0 ? [`${adopted} paid answer(s) were recovered from it`] : []),
+    ...(gone > 0 ? [`${gone} paid answer(s) can't be read any more: pass --rebuy to buy them again`] : []),
+    ...(adopted + gone === 0 ? ['no paid answer is affected'] : []),
+  ];
+  const kept = copy === null ? 'The next worker keeps a copy and repairs it' : `It is repaired; a copy is ${copy}`;
+  return `The journal file ${file} is damaged in ${lines} place(s): ${answers.join(', ')}. ${kept}`;
+}

@@ -1,0 +1,63 @@
+import { createWriteStream } from 'node:fs';
+import { finished } from 'node:stream/promises';
+import type { UnitRecord } from '../../core/purchase/journal.js';
+import type { LandedUnits } from './landed-units.js';
+import type { Shelf } from './shelf.js';
+import type { IndexEntry } from './unit-index.js';
+
+type Found = readonly [key: string, entry: IndexEntry];
+
+/** The bodies of landed units, from the unit files of their books. Damaged and missing ones reject. */
+export class UnitBodies {
+  readonly #units: LandedUnits;
+  readonly #shelf: Shelf;
+
+  constructor(units: LandedUnits, shelf: Shelf) {
+    this.#units = units;
+    this.#shelf = shelf;
+  }
+
+  /** See `Journal.unitFiles`: the book's own file where it holds any, the others' bodies in `scratch`. */
+  async files(book: string, keys: readonly string[], scratch: string): Promise<readonly string[]> {
+    const own: Found[] = [];
+    const elsewhere: Found[] = [];
+    for (const key of keys) {
+      const entry = this.#units.get(key);
+      if (!entry) throw new Error(`unit ${key} has not landed`);
+      (this.#shelf.numbered(entry.book).name === book ? own : elsewhere).push([key, entry]);
+    }
+    const files: string[] = [];
+    if (own.length > 0) {
+      if (!this.#shelf.find(book)?.writtenHere) await this.#each(own, async () => {});
+      files.push(this.#shelf.unitFile(book));
+    }
+    if (elsewhere.length > 0) {
+      const out = createWriteStream(scratch, { mode: 0o600 });
+      await this.#each(elsewhere, async (_key, body) => {
+        if (!out.write(body)) await new Promise<void>((resolve) => out.once('drain', () => resolve()));
+      });
+      out.end();
+      await finished(out);
+      files.push(scratch);
+    }
+    return files;
+  }
+
+  /** The records of those that have landed, by key. */
+  async read(keys: readonly string[]): Promise<ReadonlyMap<string, UnitRecord>> {
+    const records = new Map<string, UnitRecord>();
+    const found: Found[] = [];
+    for (const key of new Set(keys)) {
+      const entry = this.#units.get(key);
+      if (entry) found.push([key, entry]);
+    }
+    await this.#each(found, async (key, body) => {
+      records.set(key, JSON.parse(body.toString('utf8')) as UnitRecord);
+    });
+    return records;
+  }
+
+  #each(units: readonly Found[], each: (key: string, body: Buffer) => Promise<void>): Promise<void> {
+    return this.#units.eachBody(units, (book) => this.#shelf.unitFile(this.#shelf.numbered(book).name), each);
+  }
+}

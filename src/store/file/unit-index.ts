@@ -1,0 +1,93 @@
+import { DigestMap } from '../../core/purchase/digest-map.js';
+import type { UnitStatus } from '../../core/purchase/journal.js';
+
+const CHUNK = 65_536;
+
+interface Chunk {
+  readonly at: Float64Array;
+  readonly book: Uint32Array;
+  readonly offset: Float64Array;
+  readonly length: Uint32Array;
+  readonly crc: Uint32Array;
+  readonly tag: Uint16Array;
+}
+
+/** Where a landed unit's body is, and how it ended. */
+export interface IndexEntry {
+  readonly at: number;
+  readonly book: number;
+  readonly offset: number;
+  readonly length: number;
+  readonly crc: number;
+  readonly status: UnitStatus;
+  readonly tag: string | null;
+}
+
+/** Every landed unit in some 50 bytes: typed arrays in chunks, so that growing copies nothing. */
+export class UnitIndex {
+  readonly #numbers = new DigestMap();
+  readonly #chunks: Chunk[] = [];
+  /** 0: success; tag + status are one small number per distinct pair. */
+  readonly #tags: { status: UnitStatus; tag: string | null }[] = [{ status: 'success', tag: null }];
+  #size = 0;
+
+  has(key: string): boolean {
+    return this.#numbers.get(key) !== undefined;
+  }
+
+  get(key: string): IndexEntry | undefined {
+    const number = this.#numbers.get(key);
+    if (number === undefined) return undefined;
+    const chunk = this.#chunks[Math.floor(number / CHUNK)] as Chunk;
+    const at = number % CHUNK;
+    const tag = this.#tags[chunk.tag[at] as number] as { status: UnitStatus; tag: string | null };
+    return {
+      at: chunk.at[at] as number,
+      book: chunk.book[at] as number,
+      offset: chunk.offset[at] as number,
+      length: chunk.length[at] as number,
+      crc: chunk.crc[at] as number,
+      status: tag.status,
+      tag: tag.tag,
+    };
+  }
+
+  /** Newer answers replace older ones, whatever order the books are read in. */
+  set(key: string, entry: IndexEntry): void {
+    let number = this.#numbers.get(key);
+    if (number === undefined) {
+      number = this.#size++;
+      if (number % CHUNK === 0) this.#chunks.push(newChunk());
+      this.#numbers.set(key, number);
+    } else if ((this.#chunks[Math.floor(number / CHUNK)] as Chunk).at[number % CHUNK]! > entry.at) {
+      return;
+    }
+    const chunk = this.#chunks[Math.floor(number / CHUNK)] as Chunk;
+    const at = number % CHUNK;
+    chunk.at[at] = entry.at;
+    chunk.book[at] = entry.book;
+    chunk.offset[at] = entry.offset;
+    chunk.length[at] = entry.length;
+    chunk.crc[at] = entry.crc;
+    chunk.tag[at] = this.#tagNumber(entry.status, entry.tag);
+  }
+
+  #tagNumber(status: UnitStatus, tag: string | null): number {
+    const known = this.#tags.findIndex((other) => other.status === status && other.tag === tag);
+    if (known >= 0) return known;
+    // Tags are an open set, but a hostile service must not grow the table for ever.
+    if (this.#tags.length >= 1000) return this.#tagNumber('error', 'OTHER');
+    return this.#tags.push({ status, tag }) - 1;
+  }
+}
+
+function newChunk(): Chunk {
+  return {
+    at: new Float64Array(CHUNK),
+    book: new Uint32Array(CHUNK),
+    offset: new Float64Array(CHUNK),
+    length: new Uint32Array(CHUNK),
+    crc: new Uint32Array(CHUNK),
+    tag: new Uint16Array(CHUNK),
+  };
+}

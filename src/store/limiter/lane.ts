@@ -1,0 +1,105 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Draw, Grant } from '../../core/limiter/limiter.js';
+import type { Meter } from './meter.js';
+
+interface Waiter {
+  resolve(grant: Grant): void;
+  reject(reason: unknown): void;
+}
+
+/** The meter is asked again at least so often: it shows others how many wait, and its clock may have been set meanwhile. */
+const LONGEST_SLEEP_MS = 2000;
+
+/** Calls of one kind that wait for places, first come first served. Asks the meter for all of them at once. */
+export class Lane {
+  readonly #meter: Meter;
+  readonly #draw: Draw;
+  readonly #name: string;
+  readonly #margin: () => number;
+  #queue: Waiter[] = [];
+  #queued = 0;
+  #running = false;
+  #sleep = new AbortController();
+
+  constructor(meter: Meter, draw: Draw, name: string, margin: () => number) {
+    this.#meter = meter;
+    this.#draw = draw;
+    this.#name = name;
+    this.#margin = margin;
+  }
+
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  /** An answer had waited in the service's own queue; the meter hears of it with the next call. */
+  noteQueued(): void {
+    this.#queued++;
+  }
+
+  /** Waits for a place; `first`: before everybody else, because this call had one already. */
+  wait(signal?: AbortSignal, first = false): Promise<Grant> {
+    signal?.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const settled = () => signal?.removeEventListener('abort', onAbort);
+      const waiter: Waiter = {
+        resolve: (grant) => {
+          settled();
+          resolve(grant);
+        },
+        reject: (reason) => {
+          settled();
+          reject(reason);
+        },
+      };
+      const onAbort = () => {
+        this.#queue = this.#queue.filter((other) => other !== waiter);
+        if (this.#queue.length === 0) this.#sleep.abort();
+        reject(signal?.reason);
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      if (first) this.#queue.unshift(waiter);
+      else this.#queue.push(waiter);
+      if (this.#running) return;
+      this.#running = true;
+      // Calls that come together ask together.
+      queueMicrotask(() => void this.#run());
+    });
+  }
+
+  /** Lets nobody wait any longer. */
+  close(reason: unknown): void {
+    for (const waiter of this.#queue.splice(0)) waiter.reject(reason);
+    this.#sleep.abort();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      while (this.#queue.length > 0) {
+        const queued = this.#queued;
+        this.#queued = 0;
+        const { places, comeAt } = await this.#meter.ask({
+          draw: this.#draw,
+          lane: this.#name,
+          count: this.#queue.length,
+          margin: this.#margin(),
+          queued,
+        });
+        // Whoever left meanwhile leaves a place unused: it is at most 250 ms ahead.
+        for (const place of places) this.#queue.shift()?.resolve({ draw: this.#draw, ...place });
+        if (this.#queue.length > 0) await this.#sleepUntil(comeAt);
+      }
+    } catch (error) {
+      this.close(error);
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  async #sleepUntil(time: number): Promise<void> {
+    this.#sleep = new AbortController();
+    const ms = Math.min(LONGEST_SLEEP_MS, Math.max(0, Math.ceil(time - performance.now())));
+    await delay(ms, undefined, { signal: this.#sleep.signal }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,96 @@
+import { performance } from 'node:perf_hooks';
+import type { BucketView, Draw, Grant } from '../../core/limiter/limiter.js';
+import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../../core/limiter/rate.js';
+import { late } from '../../core/limiter/ring.js';
+import { ask, type BucketState, bucketView, newBucket, refused } from '../../core/limiter/turns.js';
+import type { Block, Meter, Place, Wanted } from './meter.js';
+import { QueuedLimiter } from './queued-limiter.js';
+
+/** Keeps a block over a restart of the process; the times are Unix ms. */
+export interface BlockMemory {
+  load(): { readonly until: number; readonly reason: string } | null;
+  save(until: number, reason: string): void | Promise<void>;
+}
+
+/**
+ * The limiter of one worker process. It starts with full rings, since whoever ran a moment ago may have used the whole
+ * window, and keeps its block where `memory` says.
+ */
+export class MemoryLimiter extends QueuedLimiter {
+  readonly #meter: MemoryMeter;
+
+  constructor(profile: RateProfile, memory: BlockMemory | null = null) {
+    const meter = new MemoryMeter(profile, memory);
+    super(meter);
+    this.#meter = meter;
+  }
+
+  /** Takes the last second for used, and the block as it was kept: another process had the limit. */
+  refill(): void {
+    this.#meter.refill();
+  }
+}
+
+class MemoryMeter implements Meter {
+  readonly profile: RateProfile;
+  readonly #memory: BlockMemory | null;
+  #states: ReadonlyMap<RateBucket, BucketState> = new Map();
+  #block: Block | null = null;
+
+  constructor(profile: RateProfile, memory: BlockMemory | null) {
+    this.profile = profile;
+    this.#memory = memory;
+    this.refill();
+  }
+
+  refill(): void {
+    const now = performance.now();
+    this.#states = new Map(this.profile.buckets.map((bucket) => [bucket, newBucket(limitOf(bucket), now)]));
+    const kept = this.#memory?.load();
+    if (kept && kept.until > Date.now()) this.#block = { until: now + kept.until - Date.now(), reason: kept.reason };
+  }
+
+  get block(): Block | null {
+    return this.#block;
+  }
+
+  async ask({ draw, lane, ...asked }: Wanted): Promise<{ places: Place[]; comeAt: number }> {
+    const drawn = this.#drawn(draw);
+    const until = this.#block?.until ?? Number.NEGATIVE_INFINITY;
+    const { starts, comeAt } = ask(drawn, performance.now(), until, { who: lane, weight: draw.weight, ...asked });
+    return { places: starts.map((startAt) => ({ startAt, bookedAt: startAt })), comeAt };
+  }
+
+  late({ draw, bookedAt }: Grant, startedAt: number): void {
+    for (const bucket of bucketsFor(this.profile, draw.rateClass)) {
+      late(this.#state(bucket).ring, bookedAt, startedAt, draw.weight);
+    }
+  }
+
+  refused(draw: Draw): void {
+    for (const drawn of this.#drawn(draw)) refused(drawn, performance.now());
+  }
+
+  async hold(block: Block): Promise<void> {
+    this.#block = block;
+    await this.#memory?.save(Date.now() + block.until - performance.now(), block.reason);
+  }
+
+  async look(): Promise<{ buckets: BucketView[]; waiting: number }> {
+    const now = performance.now();
+    return { buckets: this.profile.buckets.map((bucket) => bucketView(bucket, this.#state(bucket), now)), waiting: 0 };
+  }
+
+  async close(): Promise<void> {}
+
+  #drawn({ rateClass }: Draw) {
+    return bucketsFor(this.profile, rateClass).map((bucket) => ({
+      bucket: this.#state(bucket),
+      limit: limitOf(bucket),
+    }));
+  }
+
+  #state(bucket: RateBucket): BucketState {
+    return this.#states.get(bucket) as BucketState;
+  }
+}

@@ -1,0 +1,102 @@
+import type { Slots, SlotsView } from '../../core/limiter/slots.js';
+
+interface Held {
+  readonly runId: string | null;
+  readonly takenAt: number;
+}
+
+interface Waiter {
+  readonly owner: string;
+  resolve(): void;
+  reject(reason: unknown): void;
+}
+
+/** The slots of one worker process: what it holds is forgotten with it. */
+export class MemorySlots implements Slots {
+  readonly #limit: number;
+  readonly #held = new Map<string, Held>();
+  /** When we gave back the place of a run: a list that was read before may still show it. */
+  readonly #freed = new Map<string, number>();
+  #noted: { readonly runs: readonly string[]; readonly asOf: number } = { runs: [], asOf: Number.NEGATIVE_INFINITY };
+  #queue: Waiter[] = [];
+
+  /** `limit`: places in all; interface section 8 gives a team 50. */
+  constructor(limit = 50) {
+    this.#limit = limit;
+  }
+
+  take(owner: string, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      const onAbort = () => {
+        this.#queue = this.#queue.filter((other) => other !== waiter);
+        reject(signal?.reason);
+      };
+      const settled = () => signal?.removeEventListener('abort', onAbort);
+      const waiter: Waiter = {
+        owner,
+        resolve: () => {
+          settled();
+          resolve();
+        },
+        reject: (reason) => {
+          settled();
+          reject(reason);
+        },
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#queue.push(waiter);
+      this.#serve();
+    });
+  }
+
+  async name(owner: string, runId: string): Promise<void> {
+    this.#held.set(owner, { runId, takenAt: this.#held.get(owner)?.takenAt ?? Date.now() });
+    this.#serve();
+  }
+
+  async free(owner: string): Promise<void> {
+    const runId = this.#held.get(owner)?.runId ?? null;
+    if (runId !== null) this.#freed.set(runId, Date.now());
+    this.#held.delete(owner);
+    this.#serve();
+  }
+
+  async owners() {
+    return [...this.#held].map(([owner, { runId, takenAt }]) => ({ owner, runId, takenAt }));
+  }
+
+  async note(inProgress: readonly string[], asOf: number): Promise<void> {
+    if (asOf <= this.#noted.asOf) return;
+    this.#noted = { runs: [...new Set(inProgress)], asOf };
+    for (const [runId, at] of this.#freed) if (at < asOf) this.#freed.delete(runId);
+    this.#serve();
+  }
+
+  async view(): Promise<SlotsView> {
+    const { length: waiting } = this.#queue;
+    return { limit: this.#limit, held: this.#held.size, elsewhere: this.#elsewhere(), waiting };
+  }
+
+  async close(): Promise<void> {
+    for (const waiter of this.#queue.splice(0)) waiter.reject(new Error('The slots were closed'));
+  }
+
+  #elsewhere(): number {
+    const ours = new Set([...this.#held.values()].map(({ runId }) => runId));
+    return this.#noted.runs.filter((runId) => !ours.has(runId) && !this.#freed.has(runId)).length;
+  }
+
+  /** Gives places to whoever waits longest. An owner that holds one already has it. */
+  #serve(): void {
+    const taken = this.#elsewhere();
+    this.#queue = this.#queue.filter(({ owner, resolve }) => {
+      if (!this.#held.has(owner)) {
+        if (this.#held.size + taken >= this.#limit) return true;
+        this.#held.set(owner, { runId: null, takenAt: Date.now() });
+      }
+      resolve();
+      return false;
+    });
+  }
+}

@@ -1,0 +1,140 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Draw, Grant, Limiter, LimiterView } from '../../core/limiter/limiter.js';
+import type { MemoryLimiter } from './memory-limiter.js';
+
+/** The right to use a limit, which one process has at a time. */
+export interface Reservation {
+  /** Takes it. `usedByOthers`: somebody else has had it since. `heldBy`: somebody else has it now, in a sentence. */
+  take(): Promise<{ readonly usedByOthers: boolean } | { readonly heldBy: string }>;
+  release(): Promise<void>;
+}
+
+/** The limit is given back so long after its last use: a job sends more often than that. */
+const IDLE_MS = 2000;
+const ASK_MS = 200;
+/** A wait that is longer than this is told. */
+const SAID_AFTER_MS = 3000;
+
+/** A limiter that has its limit only while something is to be sent; whoever waits meanwhile is told for whom. */
+export class ReservedLimiter implements Limiter {
+  readonly #limiter: MemoryLimiter;
+  readonly #reservation: Reservation;
+  readonly #say: (sentence: string) => void;
+  #users = 0;
+  #held = false;
+  #heldBy: string | null = null;
+  #changing: Promise<void> = Promise.resolve();
+  #idle: NodeJS.Timeout | undefined;
+  readonly #closed = new AbortController();
+
+  constructor(limiter: MemoryLimiter, reservation: Reservation, say: (sentence: string) => void) {
+    this.#limiter = limiter;
+    this.#reservation = reservation;
+    this.#say = say;
+  }
+
+  acquire(draw: Draw, signal?: AbortSignal): Promise<Grant> {
+    // What draws nothing needs no limit.
+    if (draw.weight === 0) return this.#limiter.acquire(draw, signal);
+    return this.#using(signal, () => this.#limiter.acquire(draw, signal));
+  }
+
+  start(grant: Grant, signal?: AbortSignal): Promise<'go' | 'blocked'> {
+    if (grant.draw.weight === 0) return this.#limiter.start(grant, signal);
+    return this.#using(signal, () => this.#limiter.start(grant, signal));
+  }
+
+  block(ms: number, reason: string, refused?: Draw): Promise<void> {
+    return this.#limiter.block(ms, reason, refused);
+  }
+
+  queued(draw: Draw): void {
+    this.#limiter.queued(draw);
+  }
+
+  async view(): Promise<LimiterView> {
+    return { ...(await this.#limiter.view()), ...(this.#heldBy === null ? {} : { heldBy: this.#heldBy }) };
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort(new Error('The limiter was closed'));
+    clearTimeout(this.#idle);
+    await this.#limiter.close();
+    await this.#inTurn(() => this.#giveBack());
+  }
+
+  async #using<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    this.#users++;
+    clearTimeout(this.#idle);
+    try {
+      const until = signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal;
+      until.throwIfAborted();
+      if (!this.#held)
+        await unlessAborted(
+          this.#inTurn(() => this.#take(until)),
+          until,
+        );
+      return await work();
+    } finally {
+      this.#users--;
+      if (this.#users === 0 && !this.#closed.signal.aborted) this.#idle = setTimeout(() => this.#rest(), IDLE_MS);
+      this.#idle?.unref();
+    }
+  }
+
+  #rest(): void {
+    void this.#inTurn(async () => {
+      if (this.#users === 0) await this.#giveBack();
+    });
+  }
+
+  /** One change at a time. */
+  #inTurn(change: () => Promise<void>): Promise<void> {
+    const changed = this.#changing.then(change);
+    this.#changing = changed.catch(() => undefined);
+    return changed;
+  }
+
+  async #take(until: AbortSignal): Promise<void> {
+    const since = performance.now();
+    let said = false;
+    try {
+      while (!this.#held) {
+        until.throwIfAborted();
+        const taken = await this.#reservation.take();
+        if ('usedByOthers' in taken) {
+          this.#held = true;
+          if (taken.usedByOthers) this.#limiter.refill();
+          continue;
+        }
+        this.#heldBy = taken.heldBy;
+        if (!said && performance.now() - since > SAID_AFTER_MS) {
+          said = true;
+          this.#say(`Waiting for ${taken.heldBy}`);
+        }
+        await delay(ASK_MS, undefined, { signal: until });
+      }
+    } finally {
+      this.#heldBy = null;
+    }
+  }
+
+  async #giveBack(): Promise<void> {
+    if (!this.#held) return;
+    this.#held = false;
+    await this.#reservation.release();
+  }
+}
+
+/** Whoever gives up does not wait for those before him. */
+async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const listening = new AbortController();
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { signal: listening.signal });
+  });
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    listening.abort();
+  }
+}

@@ -1,0 +1,49 @@
+import type { BookTotals, UnknownOutcome } from '../../../core/purchase/journal.js';
+import { identifier, type Postgres } from '../../../postgres/index.js';
+import { jobOf } from '../../spend/spend-sums.js';
+import { hex } from './journal-values.js';
+
+/** See `Journal.prune`. Books with something in flight are left alone. */
+export async function pruneBooks(postgres: Postgres, bookPrefix: string, before: number): Promise<number> {
+  const schema = identifier(postgres.address.schema);
+  const books = await postgres.query<{ book: string }>(
+    `SELECT book FROM ${schema}.units u WHERE body IS NOT NULL AND starts_with(book, $1)
+       GROUP BY book HAVING max(landed_at) < to_timestamp($2::double precision / 1000)
+         AND NOT EXISTS (SELECT FROM ${schema}.purchases p WHERE p.book = u.book AND p.state = 'open')`,
+    [bookPrefix, before],
+  );
+  for (const { book } of books) {
+    await postgres.query(
+      `UPDATE ${schema}.units SET body = NULL WHERE book = $1 AND body IS NOT NULL
+           AND landed_at < to_timestamp($2::double precision / 1000)`,
+      [book, before],
+    );
+  }
+  return books.length;
+}
+
+/** See `Journal.totals`. What was bought twice is listed too, at no further cost: its own is known. */
+export async function totalsOf(postgres: Postgres, bookPrefix: string): Promise<BookTotals> {
+  const schema = identifier(postgres.address.schema);
+  // A prefix that names a whole job is found by index.
+  const values = [bookPrefix.includes('/') ? jobOf(bookPrefix) : null, bookPrefix];
+  const from = `FROM ${schema}.purchases WHERE ($1::text IS NULL OR job = $1) AND starts_with(book, $2)`;
+  const [sums] = await postgres.query<Omit<BookTotals, 'unknown'>>(
+    `SELECT count(*) FILTER (WHERE state = 'landed')::double precision AS requests,
+         coalesce(sum(units), 0)::double precision AS "unitsLanded",
+         coalesce(sum(cost_micros), 0)::double precision AS "costMicros",
+         coalesce(sum(coalesce(list_micros, estimate_micros)) FILTER (WHERE state = 'landed'), 0)::double precision AS "listMicros",
+         coalesce(sum(estimate_micros) FILTER (WHERE state = 'open'), 0)::double precision AS "openMicros" ${from}`,
+    values,
+  );
+  const unknown = await postgres.query<UnknownOutcome>(
+    `SELECT book, operation, keys, floor(extract(epoch FROM at) * 1000)::double precision AS "intendedAt", reason,
+         CASE state WHEN 'unknown' THEN estimate_micros ELSE 0 END::double precision AS "estimateMicros"
+       ${from} AND (state = 'unknown' OR bought_twice > 0) ORDER BY at, id`,
+    values,
+  );
+  return {
+    ...(sums as Omit<BookTotals, 'unknown'>),
+    unknown: unknown.map((outcome) => ({ ...outcome, keys: outcome.keys.map(hex) })),
+  };
+}

@@ -1,0 +1,265 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type BookTotals,
+  type Claim,
+  type Claimed,
+  ClaimLost,
+  type Freshness,
+  type Intent,
+  type Journal,
+  type Landed,
+  type LandedAnswer,
+  type UnitOutcome,
+  type UnitRecord,
+} from '../../../core/purchase/journal.js';
+import { OverBudget, type Spend, type SpendCaps, type UsageGroup } from '../../../core/purchase/spend.js';
+import type { Json } from '../../../core/text/json.js';
+import { identifier, type Postgres } from '../../../postgres/index.js';
+import { jobOf } from '../../spend/spend-sums.js';
+import {
+  type ClaimRow,
+  costOf,
+  freshnessArgs,
+  hex,
+  type LandedRow,
+  storable,
+  toClaimed,
+  toLanded,
+  unitArgs,
+} from './journal-values.js';
+import { News } from './news.js';
+import { pruneBooks, totalsOf } from './pg-books.js';
+import { createPgSpend } from './pg-spend.js';
+import { isUnregistered, Presence } from './presence.js';
+import { eachBody, writeBodies } from './unit-bodies.js';
+
+/** SQLSTATE of the journal's functions: the owner does not hold the units. */
+const CLAIM_LOST = 'SF002';
+
+export interface PgJournalOptions {
+  /** Whose money is spent: caps and usage are this team's. */
+  readonly team: string;
+  /** Silence after which others take this process for dead, in ms; default 15 s. */
+  readonly deadAfterMs?: number;
+}
+
+interface BoundRow {
+  readonly scope: OverBudget['scope'];
+  readonly cap: number;
+  readonly remaining: number;
+  readonly open: number;
+  readonly resets_ms: number | null;
+  readonly multiple: number;
+  readonly unproven: boolean;
+}
+
+/**
+ * The journal of many machines: tables of a PostgreSQL schema (see `storeMigrations`), each operation one statement. Whoever
+ * opens one is a process of the store; what a dead process had claimed lapses, what it had in flight becomes an unknown
+ * outcome. An answer that lands after that still counts, as money and as units.
+ */
+export class PgJournal implements Journal, Spend {
+  readonly #postgres: Postgres;
+  readonly #schema: string;
+  readonly #team: string;
+  readonly #presence: Presence;
+  readonly #spend: Spend;
+  readonly #news: News;
+  /** Operations of the intents that this process has in flight. */
+  readonly #operations = new Map<string, string>();
+
+  private constructor(postgres: Postgres, team: string, presence: Presence) {
+    this.#postgres = postgres;
+    this.#schema = identifier(postgres.address.schema);
+    this.#team = team;
+    this.#presence = presence;
+    this.#spend = createPgSpend(postgres, team);
+    this.#news = new News(postgres);
+  }
+
+  /** `postgres` is the caller's to close, after the journal. */
+  static async open(postgres: Postgres, { team, deadAfterMs }: PgJournalOptions): Promise<PgJournal> {
+    return new PgJournal(postgres, team, await Presence.enter(postgres, deadAfterMs));
+  }
+
+  /** Says that this process works on a task queue, with the limit of its team. */
+  works(queue: string): Promise<void> {
+    return this.#presence.works({ team: this.#team, queue });
+  }
+
+  /** The other workers on a task queue, and whose limit each keeps to. */
+  workersOn(queue: string): ReturnType<Presence['workersOn']> {
+    return this.#presence.workersOn(queue);
+  }
+
+  async claim(keys: readonly string[], owner: string, freshness?: Freshness): Promise<Claim> {
+    const wanted = [...new Set(keys)];
+    if (wanted.length === 0) return { landed: [], mine: [], theirs: [] };
+    const rows = await this.#presence.as((id) =>
+      this.#call<ClaimRow>('claim_units', [id, owner, wanted, ...freshnessArgs(freshness)]),
+    );
+    const found = new Map(rows.map((row) => [hex(row.key), row]));
+    const landed: Landed[] = [];
+    const mine: Claimed[] = [];
+    const theirs: string[] = [];
+    for (const key of wanted) {
+      const row = found.get(key);
+      if (!row) theirs.push(key);
+      else if (row.fetched_ms === null) mine.push(toClaimed(row));
+      else landed.push(toLanded(row));
+    }
+    return { landed, mine, theirs };
+  }
+
+  async intend(intent: Intent): Promise<string> {
+    const { owner, book, operation, tier = '', keys, estimateMicros, deadline, cap } = intent;
+    const listMicros = intent.listMicros ?? estimateMicros;
+    const id = randomUUID();
+    const distinct = [...new Set(keys)];
+    const bound = cap ? [jobOf(cap.bookPrefix), Math.floor(cap.limitMicros)] : [null, null];
+    const [over] = await this.#holding((process) =>
+      this.#call<BoundRow>('reserve', [
+        ...[id, process, this.#team, owner, book, operation, storable(tier), distinct],
+        ...[Math.ceil(estimateMicros), Math.ceil(listMicros), deadline],
+        ...bound,
+      ]),
+    );
+    if (over) throw new OverBudget(over.scope, over.cap, over.remaining, over.open, over.resets_ms, over);
+    this.#operations.set(id, operation);
+    return id;
+  }
+
+  async land(intentId: string, answer: LandedAnswer): Promise<void> {
+    const { requestId, fetchedAt, units } = answer;
+    const operation = this.#operations.get(intentId) ?? (await this.#operationOf(intentId));
+    const [row] = await this.#call<{ given: number | null }>(
+      'land',
+      [intentId, storable(requestId), fetchedAt, costOf(units), ...unitArgs(units, operation, requestId, fetchedAt)],
+      'given',
+    );
+    if (row?.given == null) throw new Error(`no intent ${intentId}`);
+    this.#operations.delete(intentId);
+    this.#tell(row.given);
+  }
+
+  async note(intentId: string, owner: string, facts: Json): Promise<void> {
+    const note = storable(JSON.stringify(facts));
+    const [row] = await this.#presence.as((process) =>
+      this.#call<{ known: boolean }>('note', [intentId, process, owner, note], 'known'),
+    );
+    if (!row?.known) throw new Error(`no intent ${intentId}`);
+  }
+
+  async miss(intentId: string, reason: string, charged: 'never' | 'maybe', came?: string | null): Promise<void> {
+    await this.#call('miss', [intentId, storable(reason), charged === 'maybe', storable(came ?? null)]);
+    this.#operations.delete(intentId);
+  }
+
+  async settle(
+    owner: string,
+    book: string,
+    operation: string,
+    units: readonly UnitOutcome[],
+    answer?: Pick<LandedAnswer, 'requestId' | 'fetchedAt'>,
+  ): Promise<void> {
+    const id = randomUUID();
+    const at = answer?.fetchedAt ?? Date.now();
+    const [row] = await this.#holding((process) =>
+      this.#call<{ given: number }>(
+        'settle',
+        [
+          ...[id, process, this.#team, owner, book, operation, at, costOf(units)],
+          ...unitArgs(units, operation, answer?.requestId ?? null, at),
+        ],
+        'given',
+      ),
+    );
+    this.#tell(row?.given ?? 0);
+  }
+
+  async release(owner: string): Promise<void> {
+    const [row] = await this.#call<{ given: number }>('release', [owner], 'given');
+    this.#tell(row?.given ?? 0);
+  }
+
+  async settled(keys: readonly string[], signal?: AbortSignal): Promise<void> {
+    const wanted = [...new Set(keys)];
+    for (;;) {
+      signal?.throwIfAborted();
+      const seen = this.#news.count;
+      const [row] = await this.#postgres.query<{ held: number }>(
+        `SELECT count(*)::integer AS held FROM ${this.#schema}.claims WHERE key = ANY ($1)`,
+        [wanted],
+        signal === undefined ? {} : { signal },
+      );
+      if (wanted.length === 0 || (row?.held ?? 0) < wanted.length) return;
+      await this.#news.next(seen, signal);
+    }
+  }
+
+  async lookup(keys: readonly string[], freshness?: Freshness): Promise<readonly Landed[]> {
+    if (keys.length === 0) return [];
+    const rows = await this.#call<LandedRow>('landed', [[...new Set(keys)], ...freshnessArgs(freshness)]);
+    const found = new Map(rows.map((row) => [hex(row.key), row]));
+    return keys.flatMap((key) => {
+      const row = found.get(key);
+      return row ? [toLanded(row)] : [];
+    });
+  }
+
+  async unitFiles(_book: string, keys: readonly string[], scratch: string): Promise<readonly string[]> {
+    if (keys.length === 0) return [];
+    await writeBodies(this.#postgres, keys, scratch);
+    return [scratch];
+  }
+
+  async read(keys: readonly string[]): Promise<ReadonlyMap<string, UnitRecord>> {
+    const records = new Map<string, UnitRecord>();
+    await eachBody(this.#postgres, keys, 'skip', (body) => {
+      const record = JSON.parse(body) as UnitRecord;
+      records.set(record.key, record);
+    });
+    return records;
+  }
+
+  prune = (bookPrefix: string, before: number): Promise<number> => pruneBooks(this.#postgres, bookPrefix, before);
+  totals = (bookPrefix: string): Promise<BookTotals> => totalsOf(this.#postgres, bookPrefix);
+  caps = (): Promise<SpendCaps> => this.#spend.caps();
+  setCaps = (caps: SpendCaps): Promise<void> => this.#spend.setCaps(caps);
+  spent = () => this.#spend.spent();
+  usage = (by: UsageGroup, since?: number, until?: number) => this.#spend.usage(by, since, until);
+
+  async close(): Promise<void> {
+    await this.#presence.leave();
+    this.#news.tell();
+    await this.#news.close();
+  }
+
+  #call<R>(name: string, args: readonly unknown[], as = name): Promise<R[]> {
+    const places = args.map((_, index) => `$${index + 1}`).join(', ');
+    return this.#postgres.query<R>(`SELECT * FROM ${this.#schema}.${name}(${places}) AS ${as}`, args);
+  }
+
+  /** Work for which an owner of this process must hold its units. */
+  async #holding<T>(work: (process: string) => Promise<T>): Promise<T> {
+    try {
+      return await this.#presence.as(work);
+    } catch (error) {
+      if (isUnregistered(error) || (error as { code?: unknown }).code === CLAIM_LOST) throw new ClaimLost();
+      throw error;
+    }
+  }
+
+  async #operationOf(intentId: string): Promise<string> {
+    const [row] = await this.#postgres.query<{ operation: string }>(
+      `SELECT operation FROM ${this.#schema}.purchases WHERE id = $1`,
+      [intentId],
+    );
+    if (!row) throw new Error(`no intent ${intentId}`);
+    return row.operation;
+  }
+
+  #tell(given: number): void {
+    if (given > 0) this.#news.tell();
+  }
+}

@@ -1,0 +1,65 @@
+import type { PeriodSpend, Spend, SpendCaps, UsageGroup, UsageLine } from '../../../core/purchase/spend.js';
+import { identifier, type Postgres } from '../../../postgres/index.js';
+import { startOfDay } from '../../spend/spend-sums.js';
+
+const groups: Readonly<Record<UsageGroup, string>> = {
+  job: 'job',
+  operation: 'operation',
+  day: `to_char(day, 'YYYY-MM-DD') COLLATE "C"`,
+};
+
+const dayOf = (at: number): string => new Date(startOfDay(at)).toISOString().slice(0, 10);
+
+/** What one team spent, read from the sums that the journal keeps in the transactions of its purchases. */
+export function createPgSpend(postgres: Postgres, team: string): Spend {
+  const schema = identifier(postgres.address.schema);
+
+  async function period(unit: 'day' | 'month'): Promise<PeriodSpend> {
+    const [row] = await postgres.query<PeriodSpend>(
+      `WITH period AS (SELECT date_trunc($2, clock_timestamp() AT TIME ZONE 'UTC') AS began)
+       SELECT (extract(epoch FROM began AT TIME ZONE 'UTC') * 1000)::double precision AS since,
+         coalesce(sum(landed_micros), 0)::double precision AS "landedMicros",
+         coalesce(sum(open_micros), 0)::double precision AS "openMicros",
+         coalesce(sum(unknown_micros), 0)::double precision AS "unknownMicros"
+       FROM period LEFT JOIN ${schema}.spend ON team = $1 AND day >= began::date GROUP BY began`,
+      [team, unit],
+    );
+    return row as PeriodSpend;
+  }
+
+  return {
+    async caps() {
+      const [row] = await postgres.query<SpendCaps>(
+        `SELECT day_micros::double precision AS "dayMicros", month_micros::double precision AS "monthMicros"
+         FROM ${schema}.caps WHERE team = $1`,
+        [team],
+      );
+      return row ?? { dayMicros: null, monthMicros: null };
+    },
+
+    async setCaps({ dayMicros, monthMicros }) {
+      await postgres.query(
+        `INSERT INTO ${schema}.caps (team, day_micros, month_micros) VALUES ($1, $2, $3)
+         ON CONFLICT (team) DO UPDATE SET day_micros = excluded.day_micros, month_micros = excluded.month_micros`,
+        [team, dayMicros, monthMicros],
+      );
+    },
+
+    async spent() {
+      const [day, month] = await Promise.all([period('day'), period('month')]);
+      return { day, month };
+    },
+
+    usage: (by, since, until) =>
+      postgres.query<UsageLine>(
+        `SELECT ${groups[by]} AS "group", sum(requests)::double precision AS requests, sum(units)::double precision AS units,
+           sum(landed_micros)::double precision AS "landedMicros", sum(open_micros)::double precision AS "openMicros",
+           sum(unknown_outcomes)::double precision AS "unknownOutcomes",
+           sum(unknown_micros)::double precision AS "unknownMicros"
+         FROM ${schema}.spend
+         WHERE team = $1 AND ($2::date IS NULL OR day >= $2) AND ($3::date IS NULL OR day <= $3)
+         GROUP BY 1 ORDER BY 1`,
+        [team, since === undefined ? null : dayOf(since), until === undefined ? null : dayOf(until - 1)],
+      ),
+  };
+}

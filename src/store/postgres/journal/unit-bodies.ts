@@ -1,0 +1,67 @@
+import { createWriteStream } from 'node:fs';
+import { finished } from 'node:stream/promises';
+import { BodiesGone } from '../../../core/purchase/journal.js';
+import { identifier, type Postgres } from '../../../postgres/index.js';
+
+/** Bodies that are in memory at once: so many bytes, or a single one. */
+const BATCH_BYTES = 4 * 1024 * 1024;
+
+/** Hands over the bodies of landed units (a line of JSON each), a few MB at a time; unknown keys are left out or refused. */
+export async function eachBody(
+  postgres: Postgres,
+  keys: readonly string[],
+  unknown: 'skip' | 'refuse',
+  each: (body: string) => Promise<void> | void,
+): Promise<void> {
+  const units = `${identifier(postgres.address.schema)}.units`;
+  const wanted = [...new Set(keys)];
+  const sizes = await postgres.query<{ key: string; bytes: number | null }>(
+    `SELECT replace(key::text, '-', '') AS key, octet_length(body) AS bytes FROM ${units} WHERE key = ANY ($1) ORDER BY landed_at, key`,
+    [wanted],
+  );
+  if (unknown === 'refuse' && sizes.length < wanted.length) {
+    const known = new Set(sizes.map(({ key }) => key));
+    throw new Error(`unit ${wanted.find((key) => !known.has(key))} has not landed`);
+  }
+  const gone = sizes.filter(({ bytes }) => bytes === null).map(({ key }) => key);
+  if (gone.length > 0) throw new BodiesGone(gone);
+  let batch: string[] = [];
+  let bytes = 0;
+  const flush = async () => {
+    const rows = await postgres.query<{ key: string; body: string | null }>(
+      `SELECT replace(key::text, '-', '') AS key, body FROM ${units} WHERE key = ANY ($1)`,
+      [batch],
+    );
+    for (const { key, body } of rows) {
+      // Pruned between the two looks.
+      if (body === null) throw new BodiesGone([key]);
+      await each(body);
+    }
+    batch = [];
+    bytes = 0;
+  };
+  for (const size of sizes) {
+    if (bytes + (size.bytes ?? 0) > BATCH_BYTES && batch.length > 0) await flush();
+    batch.push(size.key);
+    bytes += size.bytes ?? 0;
+  }
+  if (batch.length > 0) await flush();
+}
+
+/** Writes the bodies of these units to a file of JSON lines (mode 0600), replacing it. */
+export async function writeBodies(postgres: Postgres, keys: readonly string[], path: string): Promise<void> {
+  const out = createWriteStream(path, { mode: 0o600 });
+  const done = finished(out);
+  done.catch(() => undefined);
+  try {
+    await eachBody(postgres, keys, 'refuse', async (body) => {
+      if (!out.write(`${body}\n`))
+        await Promise.race([new Promise<void>((resolve) => out.once('drain', () => resolve())), done]);
+    });
+    out.end();
+    await done;
+  } catch (error) {
+    out.destroy();
+    throw error;
+  }
+}

@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type BucketView, type Draw, type Grant, idleView } from '../../../core/limiter/limiter.js';
+import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../../../core/limiter/rate.js';
+import { BRIEF_MS, identifier, type Postgres } from '../../../postgres/index.js';
+import type { Block, Meter, Place, Wanted } from '../../limiter/meter.js';
+import { LimiterClock } from './limiter-clock.js';
+import { type BucketRow, viewOf, waitingElsewhere } from './limiter-view.js';
+
+/** While a place waits for its moment the database is asked for a block at least so often: a notification may get lost. */
+const POLL_MS = 120;
+/** A look at the limit waits no longer than this; then what is known must do. */
+const LOOK_MS = 1000;
+/** Who looks more often sees the same again. */
+const LOOKED_MS = 200;
+
+/** Which limit is whose. */
+export interface PgLimiterOptions {
+  readonly postgres: Postgres;
+  /** Whose limit it is: all who name the same team share it. Names the service too: the same key at another origin is another team. */
+  readonly team: string;
+  /** Which of the team's keys this process uses, by a name that says nothing about it; for limits of one key. */
+  readonly key: string;
+  readonly profile: RateProfile;
+}
+
+/** What every answer of the limiter's functions says beside its own. */
+interface Said {
+  readonly now_ms: number;
+  readonly blocked_until: number | null;
+  readonly block_reason: string | null;
+}
+
+/** The team's rings in PostgreSQL, by the database's clock. While the database is away calls wait, none passes. */
+export class PgMeter implements Meter {
+  readonly profile: RateProfile;
+  readonly #postgres: Postgres;
+  readonly #schema: string;
+  readonly #team: string;
+  readonly #key: string;
+  readonly #me = randomUUID();
+  readonly #clock = new LimiterClock();
+  readonly #closed = new AbortController();
+  readonly #limits = { signal: this.#closed.signal, statementMs: BRIEF_MS };
+  #block: Block | null = null;
+  #heardAt = Number.NEGATIVE_INFINITY;
+  #listening: Promise<() => Promise<void>> | null = null;
+  /** Until when a place given out may still wait for its moment. */
+  #placedUntil = 0;
+  #poll: NodeJS.Timeout | undefined;
+  #looked: { at: number; buckets: readonly BucketView[]; waiting: number };
+  #looking: Promise<void> | null = null;
+
+  constructor({ postgres, team, key, profile }: PgLimiterOptions) {
+    this.#postgres = postgres;
+    this.#schema = identifier(postgres.address.schema);
+    this.#team = team;
+    this.#key = key;
+    this.profile = profile;
+    this.#looked = { at: Number.NEGATIVE_INFINITY, buckets: idleView(profile).buckets, waiting: 0 };
+  }
+
+  get block(): Block | null {
+    return this.#block;
+  }
+
+  async ask({ draw, lane, count, margin, queued }: Wanted): Promise<{ places: Place[]; comeAt: number }> {
+    this.#listening ??= this.#listen();
+    const { scopes, names, limits } = this.#address(draw.weight > 0 ? bucketsFor(this.profile, draw.rateClass) : []);
+    const { starts, come_at } = await this.#call<{ starts: number[]; come_at: number }>(
+      'ask($1, $2::text[], $3::text[], $4::integer[], $5, $6, $7, $8, $9)',
+      [this.#team, scopes, names, limits, `${this.#me}/${lane}`, draw.weight, count, margin, queued],
+    );
+    const places = starts.map((bookedAt) => ({ bookedAt, startAt: this.#clock.toLocal(bookedAt) }));
+    const last = places.at(-1);
+    if (last) this.#watch(last.startAt);
+    return { places, comeAt: this.#clock.toLocal(come_at) };
+  }
+
+  late({ draw, bookedAt }: Grant, startedAt: number): void {
+    const { scopes, names } = this.#address(bucketsFor(this.profile, draw.rateClass));
+    const values = [scopes, names, bookedAt, this.#clock.toDatabase(startedAt), draw.weight];
+    this.#tell('late($1::text[], $2::text[], $3, $4, $5)', values);
+  }
+
+  refused(draw: Draw): void {
+    const { scopes, names, limits } = this.#address(bucketsFor(this.profile, draw.rateClass));
+    this.#tell('refused($1::text[], $2::text[], $3::integer[])', [scopes, names, limits]);
+  }
+
+  async hold(block: Block): Promise<void> {
+    this.#block = block;
+    if (this.#heardAt < 0) await this.#refresh();
+    const until = this.#clock.toDatabase(block.until);
+    await this.#postgres.query(
+      `SELECT ${this.#schema}.limiter_block($1, $2, $3)`,
+      [this.#team, until, block.reason],
+      this.#limits,
+    );
+  }
+
+  async look(): Promise<{ buckets: readonly BucketView[]; waiting: number }> {
+    if (performance.now() - this.#looked.at > LOOKED_MS) {
+      this.#looking ??= this.#read()
+        .catch(() => undefined)
+        .finally(() => {
+          this.#looking = null;
+        });
+      await Promise.race([this.#looking, delay(LOOK_MS, undefined, { ref: false })]);
+    }
+    return this.#looked;
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort(new Error('The limiter was closed'));
+    clearInterval(this.#poll);
+    const unlisten = await this.#listening;
+    await unlisten?.();
+  }
+
+  /** The buckets as the database names them, in the order in which everybody locks them. */
+  #address(buckets: readonly RateBucket[]) {
+    const sorted = buckets
+      .map((bucket) => ({ scope: this.#scopeOf(bucket), name: bucket.name, limit: limitOf(bucket) }))
+      .sort((a, b) => (a.scope + a.name < b.scope + b.name ? -1 : 1));
+    return {
+      scopes: sorted.map(({ scope }) => scope),
+      names: sorted.map(({ name }) => name),
+      limits: sorted.map(({ limit }) => limit),
+    };
+  }
+
+  #scopeOf(bucket: RateBucket): string {
+    return bucket.of === 'key' ? `${this.#team}/${this.#key}` : this.#team;
+  }
+
+  async #read(): Promise<void> {
+    await this.#refresh();
+    const now = this.#clock.toDatabase(performance.now());
+    const rows = await this.#postgres.query<BucketRow>(
+      `SELECT scope, name, ring, margin, slack, slack_at, guard, guard_at, to_jsonb(turns) AS turns
+         FROM ${this.#schema}.limiter_buckets WHERE scope = ANY ($1::text[])`,
+      [[this.#team, `${this.#team}/${this.#key}`]],
+      this.#limits,
+    );
+    const buckets = this.profile.buckets.map((bucket) => viewOf(rows, bucket, this.#scopeOf(bucket), now));
+    this.#looked = { at: performance.now(), buckets, waiting: waitingElsewhere(rows, this.#me, now) };
+  }
+
+  #listen(): Promise<() => Promise<void>> {
+    const refresh = () => this.#hear();
+    return this.#postgres.listen('searchflow_limiter', (team) => team === this.#team && refresh(), refresh);
+  }
+
+  /** Asks for a block again and again until this moment has passed. */
+  #watch(until: number): void {
+    this.#placedUntil = Math.max(this.#placedUntil, until);
+    this.#poll ??= setInterval(() => {
+      const now = performance.now();
+      if (now > this.#placedUntil) {
+        clearInterval(this.#poll);
+        this.#poll = undefined;
+      } else if (now - this.#heardAt > POLL_MS / 2) {
+        this.#hear();
+      }
+    }, POLL_MS);
+  }
+
+  /** Brings the block up to date, in its own time: where it fails, the next ask says why. */
+  #hear(): void {
+    void this.#refresh().catch(() => undefined);
+  }
+
+  async #refresh(): Promise<void> {
+    await this.#call('look($1)', [this.#team]);
+  }
+
+  /** Nobody waits for it, and where it fails the database is away: until it is back all of the ring is history. */
+  #tell(call: string, values: readonly unknown[]): void {
+    this.#postgres.query(`SELECT ${this.#schema}.limiter_${call}`, values, this.#limits).catch(() => undefined);
+  }
+
+  async #call<R>(call: string, values: readonly unknown[]): Promise<R & Said> {
+    const askedAt = performance.now();
+    const text = `SELECT * FROM ${this.#schema}.limiter_${call}`;
+    const [said] = await this.#postgres.query<R & Said>(text, values, this.#limits);
+    if (!said) throw new Error('The limiter got no answer from PostgreSQL');
+    this.#heardAt = performance.now();
+    this.#clock.heard(askedAt, this.#heardAt, said.now_ms);
+    if (said.blocked_until !== null) {
+      const until = this.#clock.toLocal(said.blocked_until);
+      if (until > (this.#block?.until ?? 0)) this.#block = { until, reason: said.block_reason ?? '' };
+    }
+    return said;
+  }
+}

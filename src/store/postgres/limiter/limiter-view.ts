@@ -1,0 +1,27 @@
+import type { BucketView } from '../../../core/limiter/limiter.js';
+import { limitOf, type RateBucket } from '../../../core/limiter/rate.js';
+import { type BucketState, bucketView, stillWaits, type Turn } from '../../../core/limiter/turns.js';
+
+/** A row of `limiter_buckets`. */
+export interface BucketRow extends Omit<BucketState, 'turns' | 'slackAt' | 'guardAt'> {
+  readonly scope: string;
+  readonly name: string;
+  readonly slack_at: number;
+  readonly guard_at: number;
+  readonly turns: readonly Turn[];
+}
+
+/** What rows say of the buckets of a profile; one that is not there yet is as good as unused. */
+export function viewOf(rows: readonly BucketRow[], bucket: RateBucket, scope: string, now: number): BucketView {
+  const row = rows.find((one) => one.scope === scope && one.name === bucket.name);
+  if (row) return bucketView(bucket, { ...row, slackAt: row.slack_at, guardAt: row.guard_at }, now);
+  return { name: bucket.name, qps: bucket.qps, effectiveQps: limitOf(bucket), used: 0 };
+}
+
+/** Calls that wait in other processes than this one. Whoever waits on two buckets is counted once. */
+export function waitingElsewhere(rows: readonly BucketRow[], me: string, now: number): number {
+  const others = rows
+    .flatMap(({ turns }) => turns)
+    .filter((turn) => stillWaits(turn, now) && !turn.who.startsWith(`${me}/`));
+  return [...new Map(others.map(({ who, waiting }) => [who, waiting])).values()].reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Slots, SlotsView } from '../../../core/limiter/slots.js';
+import { BRIEF_MS, identifier, type Postgres } from '../../../postgres/index.js';
+
+export interface PgSlotsOptions {
+  readonly postgres: Postgres;
+  /** Whose slots they are: all who name the same team share them. */
+  readonly team: string;
+  /** Places in all; default 50 (interface section 8). */
+  readonly limit?: number;
+}
+
+interface Waiter {
+  readonly owner: string;
+  resolve(): void;
+  reject(reason: unknown): void;
+}
+
+/** A notification may get lost; and whoever doesn't ask for 5 s loses its rank. */
+const ASK_MS = 1000;
+
+/** The team's slots for many processes. A place outlives the process that took it. */
+export class PgSlots implements Slots {
+  readonly #postgres: Postgres;
+  readonly #schema: string;
+  readonly #team: string;
+  readonly #limit: number;
+  readonly #me = randomUUID();
+  readonly #closed = new AbortController();
+  readonly #limits = { signal: this.#closed.signal, statementMs: BRIEF_MS };
+  #queue: Waiter[] = [];
+  #asking = false;
+  /** The queue changed, or a place may be free. */
+  #changed = false;
+  #wake = new AbortController();
+  #listening: Promise<() => Promise<void>> | null = null;
+
+  constructor({ postgres, team, limit = 50 }: PgSlotsOptions) {
+    this.#postgres = postgres;
+    this.#schema = identifier(postgres.address.schema);
+    this.#team = team;
+    this.#limit = limit;
+  }
+
+  take(owner: string, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      const onAbort = () => {
+        this.#queue = this.#queue.filter((other) => other !== waiter);
+        reject(signal?.reason);
+        this.#ask();
+      };
+      const settled = () => signal?.removeEventListener('abort', onAbort);
+      const waiter: Waiter = {
+        owner,
+        resolve: () => {
+          settled();
+          resolve();
+        },
+        reject: (reason) => {
+          settled();
+          reject(reason);
+        },
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#queue.push(waiter);
+      this.#ask();
+    });
+  }
+
+  async name(owner: string, runId: string): Promise<void> {
+    await this.#call('slots_hold($1, $2, $3)', [this.#team, owner, runId]);
+  }
+
+  async free(owner: string): Promise<void> {
+    await this.#call('slots_free($1, $2)', [this.#team, owner]);
+  }
+
+  async owners() {
+    return this.#postgres.query<{ owner: string; runId: string | null; takenAt: number }>(
+      `SELECT owner, run_id AS "runId", (extract(epoch FROM taken_at) * 1000)::double precision AS "takenAt"
+         FROM ${this.#schema}.slots WHERE team = $1 ORDER BY taken_at, owner`,
+      [this.#team],
+    );
+  }
+
+  async note(inProgress: readonly string[], asOf: number): Promise<void> {
+    // As an age: the clocks of two machines may be minutes apart.
+    await this.#call('slots_note($1, $2::text[], $3)', [this.#team, inProgress, Math.max(0, Date.now() - asOf)]);
+  }
+
+  async view(): Promise<SlotsView> {
+    const [row] = await this.#postgres.query<Omit<SlotsView, 'limit'>>(
+      `SELECT (SELECT count(*)::integer FROM ${this.#schema}.slots WHERE team = $1) AS held,
+         ${this.#schema}.slots_elsewhere($1) AS elsewhere,
+         (SELECT count(*)::integer FROM ${this.#schema}.slots_waiting
+           WHERE team = $1 AND seen_at > clock_timestamp() - interval '5 s') AS waiting`,
+      [this.#team],
+    );
+    return { limit: this.#limit, ...(row ?? { held: 0, elsewhere: 0, waiting: 0 }) };
+  }
+
+  async close(): Promise<void> {
+    const closed = new Error('The slots were closed');
+    this.#closed.abort(closed);
+    this.#wake.abort();
+    for (const waiter of this.#queue.splice(0)) waiter.reject(closed);
+    const unlisten = await this.#listening;
+    await unlisten?.();
+  }
+
+  async #call<R>(call: string, values: readonly unknown[]): Promise<R[]> {
+    return this.#postgres.query<R>(`SELECT * FROM ${this.#schema}.${call}`, values, this.#limits);
+  }
+
+  /** Asks for all who wait, now and again until nobody does. */
+  #ask(): void {
+    this.#changed = true;
+    this.#wake.abort();
+    if (this.#asking || this.#closed.signal.aborted) return;
+    this.#asking = true;
+    this.#listening ??= this.#postgres.listen(
+      'searchflow_slots',
+      (team) => team === this.#team && this.#queue.length > 0 && this.#ask(),
+      () => this.#queue.length > 0 && this.#ask(),
+    );
+    void this.#askOn().finally(() => {
+      this.#asking = false;
+    });
+  }
+
+  async #askOn(): Promise<void> {
+    try {
+      while (this.#changed || this.#queue.length > 0) {
+        this.#changed = false;
+        const owners = [...new Set(this.#queue.map(({ owner }) => owner))];
+        const values = [this.#team, this.#limit, this.#me, owners];
+        const held = await this.#call<{ owner: string; fresh: boolean }>('slots_take($1, $2, $3, $4::text[])', values);
+        for (const { owner, fresh } of held) await this.#hand(owner, fresh);
+        if (!this.#changed && this.#queue.length > 0) {
+          this.#wake = new AbortController();
+          await delay(ASK_MS, undefined, { signal: this.#wake.signal }).catch(() => undefined);
+        }
+      }
+    } catch (error) {
+      for (const waiter of this.#queue.splice(0)) waiter.reject(error);
+    }
+  }
+
+  async #hand(owner: string, fresh: boolean): Promise<void> {
+    const [mine, others] = [
+      this.#queue.filter((one) => one.owner === owner),
+      this.#queue.filter((one) => one.owner !== owner),
+    ];
+    this.#queue = others;
+    for (const waiter of mine) waiter.resolve();
+    // Whoever it was for has left meanwhile.
+    if (mine.length === 0 && fresh) await this.free(owner);
+  }
+}

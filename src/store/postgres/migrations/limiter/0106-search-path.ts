@@ -1,0 +1,22 @@
+import type { Migration } from '../../../../postgres/index.js';
+
+/**
+ * Every function of the store looks names up in PostgreSQL's own schema and nowhere else, whatever the session says: all names of ours in
+ * them have their schema. A function that a later step makes or replaces says so itself.
+ */
+export const searchPath: Migration = {
+  name: '0106-search-path',
+  sql: (schema) => `
+DO $body$
+DECLARE
+  f regprocedure;
+BEGIN
+  FOR f IN SELECT p.oid FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_language l ON l.oid = p.prolang
+    WHERE p.pronamespace = '${schema.replaceAll("'", "''")}'::regnamespace AND p.prokind = 'f' AND l.lanname IN ('sql', 'plpgsql')
+      AND p.proowner = (SELECT oid FROM pg_catalog.pg_roles WHERE rolname = current_user)
+  LOOP
+    EXECUTE format('ALTER FUNCTION %s SET search_path TO pg_catalog, pg_temp', f);
+  END LOOP;
+END $body$;
+`,
+};

@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Owner } from '../../core/rows/job-entries.js';
+import { isLocked, type ProcessLock, tryLock } from '../../files/process-lock.js';
+
+/** Locks that say which owners of work live on this machine: a file each, which the system unlocks however its process dies. */
+export class OwnerLocks {
+  readonly #dir: string;
+  #mine: { readonly owner: Owner; readonly lock: ProcessLock | null } | null = null;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /** This process, with a lock from the first call on. */
+  owner(): Owner {
+    if (this.#mine === null) {
+      const id = randomUUID();
+      this.#mine = { owner: { id, host: hostname(), pid: process.pid }, lock: tryLock(this.#path(id)) };
+    }
+    return this.#mine.owner;
+  }
+
+  /** Whether an owner lives; null where its lock is not on this machine. */
+  lives({ id }: Owner): boolean | null {
+    return isLocked(this.#path(id));
+  }
+
+  /** Removes the lock of an owner that is dead. */
+  forget({ id }: Owner): void {
+    rmSync(this.#path(id), { force: true });
+  }
+
+  close(): void {
+    const mine = this.#mine;
+    if (mine === null) return;
+    this.#mine = null;
+    mine.lock?.release();
+    this.forget(mine.owner);
+  }
+
+  #path(id: string): string {
+    return join(this.#dir, `${id.replace(/[^\w-]/g, '')}.lock`);
+  }
+}

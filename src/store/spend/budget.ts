@@ -1,0 +1,48 @@
+import type { Intent } from '../../core/purchase/journal.js';
+import {
+  FIRST_ANSWERS,
+  FIRST_REQUESTS,
+  OverBudget,
+  observedMultiple,
+  reservedMicros,
+  type SpendCaps,
+} from '../../core/purchase/spend.js';
+import { type Amounts, committed, endOfDay, endOfMonth, jobOf, type SpendSums } from './spend-sums.js';
+
+/**
+ * What a purchase takes from its bounds, in micro-dollars; or the bound that it would pass now, the one that leaves least where there
+ * are several. Under a bound it takes what answers have cost, where that is more than its estimate, and waits while the first
+ * requests of its kind are in flight.
+ */
+export function reserve(
+  sums: SpendSums,
+  caps: SpendCaps,
+  team: string,
+  intent: Intent,
+  now: number,
+): number | OverBudget {
+  const { cap, estimateMicros, book, operation, tier = '' } = intent;
+  if (!cap && caps.dayMicros === null && caps.monthMicros === null) return estimateMicros;
+  const asked = { team, book, operation, tier, at: now };
+  const multiples = sums.multiples(asked);
+  const multiple = observedMultiple(multiples);
+  const micros = reservedMicros(intent, multiple);
+  const unproven = estimateMicros > 0 && multiples.length < FIRST_ANSWERS && sums.inFlight(asked) >= FIRST_REQUESTS;
+  const bounds: OverBudget[] = [];
+  const look = (
+    scope: OverBudget['scope'],
+    limit: number | null,
+    sum: Pick<Amounts, 'landedMicros' | 'openMicros' | 'unknownMicros'>,
+    resetsAt: number | null,
+  ) => {
+    if (limit === null) return;
+    const remaining = Math.max(0, limit - committed(sum));
+    const over = micros > remaining;
+    const why = { multiple, unproven: !over };
+    if (over || unproven) bounds.push(new OverBudget(scope, limit, remaining, sum.openMicros, resetsAt, why));
+  };
+  if (cap) look('job', cap.limitMicros, sums.job(jobOf(cap.bookPrefix)), null);
+  look('day', caps.dayMicros, sums.day(team, now), endOfDay(now));
+  look('month', caps.monthMicros, sums.month(team, now), endOfMonth(now));
+  return bounds.sort((a, b) => a.remainingMicros - b.remainingMicros)[0] ?? micros;
+}

@@ -1,0 +1,65 @@
+import { readFileSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { SpendCaps } from '../../core/purchase/spend.js';
+import { makeFolder } from '../../files/make-folder.js';
+import { writeDurably } from '../../files/write-durably.js';
+
+const none: SpendCaps = { dayMicros: null, monthMicros: null };
+
+/**
+ * The teams' caps in a small JSON file. Any process of the folder may set them; whoever buys looks at the file before each
+ * purchase, so that a new cap counts from the next one on.
+ */
+export class FileCaps {
+  readonly #path: string;
+  /** What the file said when it was last read, and how to tell that it is another. */
+  #known: { readonly mark: string; readonly caps: Readonly<Record<string, SpendCaps>> } = { mark: '', caps: {} };
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Throws where the file is damaged: money is not spent on a guess. */
+  get(team: string): SpendCaps {
+    return this.#read()[team] ?? none;
+  }
+
+  async set(team: string, { dayMicros, monthMicros }: SpendCaps): Promise<void> {
+    const caps = { ...this.#read(), [team]: { dayMicros, monthMicros } };
+    makeFolder(dirname(this.#path));
+    await writeDurably(this.#path, `${JSON.stringify(caps, null, 2)}\n`);
+  }
+
+  #read(): Readonly<Record<string, SpendCaps>> {
+    const stat = statSync(this.#path, { throwIfNoEntry: false });
+    if (!stat) return {};
+    const mark = `${stat.ino} ${stat.mtimeMs} ${stat.size}`;
+    if (mark !== this.#known.mark) this.#known = { mark, caps: this.#parse(readFileSync(this.#path, 'utf8')) };
+    return this.#known.caps;
+  }
+
+  #parse(text: string): Readonly<Record<string, SpendCaps>> {
+    try {
+      const all = JSON.parse(text) as Record<string, Record<keyof SpendCaps, unknown>>;
+      return Object.fromEntries(
+        Object.entries(all).map(([team, { dayMicros, monthMicros }]) => [
+          team,
+          { dayMicros: amount(dayMicros), monthMicros: amount(monthMicros) },
+        ]),
+      );
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Error(
+        `${this.#path}, which holds the team's budgets, is damaged (${why}): mend it, or remove it and set them again`,
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+}
+
+function amount(value: unknown): number | null {
+  if (value === null || (Number.isSafeInteger(value) && (value as number) >= 0)) return value as number | null;
+  throw new Error(`${JSON.stringify(value)} is no amount of micro-dollars`);
+}
