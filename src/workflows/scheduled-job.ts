@@ -9,8 +9,8 @@ import {
 import { startedByUs } from '../core/rows/job.js';
 import { pauseOf } from '../core/rows/pause.js';
 import type { ScheduledJobInput, ScheduledOutcome } from '../core/schedules/schedule.js';
-import { failureOf, messageOf } from './failures.js';
-import { publicInput } from './public-input.js';
+import { failureOf, messageOf } from './shared/failures.js';
+import { publicInput } from './shared/public-input.js';
 
 /**
  * `scheduledJob`: one run of a schedule. Runs a job as it would be run by hand, under the id that it always has, and never waits for

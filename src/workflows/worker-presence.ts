@@ -1,7 +1,7 @@
 import { condition, defineQuery, setHandler } from '@temporalio/workflow';
 import { queryNames } from '../core/rows/job.js';
 import type { WorkerHolder } from '../core/text/presence.js';
-import { publicInput } from './public-input.js';
+import { publicInput } from './shared/public-input.js';
 
 const holderQuery = defineQuery<WorkerHolder>(queryNames.holder);
 

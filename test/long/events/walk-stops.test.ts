@@ -1,7 +1,7 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../../src/sandbox/index.js';
-import type { PageWalkState } from '../../../src/workflows/page-walk-state.js';
+import type { PageWalkState } from '../../../src/workflows/events/page-walk-state.js';
 import { expectAll } from '../../support/events/expect-all.js';
 import { WalkSetting } from '../../support/events/walk-setting.js';
 import { openTemporal } from '../../support/temporal.js';

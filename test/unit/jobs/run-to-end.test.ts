@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { RunLook } from '../../../src/core/runs/agent-run.js';
-import { type RunView, runToEnd } from '../../../src/workflows/run-to-end.js';
+import { type RunView, runToEnd } from '../../../src/workflows/runs/run-to-end.js';
 
 /** Scheduled, started and completed, of an activity and of the workflow task behind it. */
 const EVENTS_A_STEP = 6;

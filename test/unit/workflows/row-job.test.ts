@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EnrichCsvInput, StagedJob } from '../../../src/core/rows/job.js';
-import { capOf, progressOf, type RowJobState } from '../../../src/workflows/row-job-state.js';
-import { SliceQueue, toRanges } from '../../../src/workflows/slice-set.js';
+import { capOf, progressOf, type RowJobState } from '../../../src/workflows/rows/row-job-state.js';
+import { SliceQueue, toRanges } from '../../../src/workflows/rows/slice-set.js';
 
 describe('a queue of slices', () => {
   const slices = fc.uniqueArray(fc.nat(60), { maxLength: 40 });

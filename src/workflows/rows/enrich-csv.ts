@@ -1,6 +1,6 @@
 import { continueAsNew } from '@temporalio/workflow';
-import type { EnrichCsvInput, JobSummary } from '../core/rows/job.js';
-import { publicInput } from './public-input.js';
+import type { EnrichCsvInput, JobSummary } from '../../core/rows/job.js';
+import { publicInput } from '../shared/public-input.js';
 import { type RowJobState, rowJob } from './row-job.js';
 
 /**

@@ -1,7 +1,7 @@
 import { continueAsNew } from '@temporalio/workflow';
-import { type AgentRowsInput, toEnrichInput } from '../core/rows/agent-rows.js';
-import type { JobSummary } from '../core/rows/job.js';
-import { publicInput } from './public-input.js';
+import { type AgentRowsInput, toEnrichInput } from '../../core/rows/agent-rows.js';
+import type { JobSummary } from '../../core/rows/job.js';
+import { publicInput } from '../shared/public-input.js';
 import { type RowJobState, rowJob } from './row-job.js';
 
 /**

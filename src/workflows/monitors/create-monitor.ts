@@ -1,9 +1,9 @@
 import { ActivityFailure, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.js';
-import type { CreatedMonitorResult, CreateMonitorInput, MadeMonitor } from '../core/monitors/monitor-create.js';
-import { failureOf, toWorkflowFailure } from './failures.js';
-import { bulkPolicy, slicePolicy } from './policies.js';
-import { publicInput } from './public-input.js';
+import type { Activities } from '../../activities/index.js';
+import type { CreatedMonitorResult, CreateMonitorInput, MadeMonitor } from '../../core/monitors/monitor-create.js';
+import { failureOf, toWorkflowFailure } from '../shared/failures.js';
+import { bulkPolicy, slicePolicy } from '../shared/policies.js';
+import { publicInput } from '../shared/public-input.js';
 
 const { makeMonitor } = proxyActivities<Activities>(slicePolicy);
 const { findMadeMonitors } = proxyActivities<Activities>(bulkPolicy);

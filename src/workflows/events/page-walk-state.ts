@@ -8,9 +8,9 @@ import {
   type WalkProgress,
   type WalkSummary,
   type WalkWindowResult,
-} from '../core/events/walk-job.js';
-import type { Pause } from '../core/rows/pause.js';
-import { type Ranges, toRanges } from './slice-set.js';
+} from '../../core/events/walk-job.js';
+import type { Pause } from '../../core/rows/pause.js';
+import { type Ranges, toRanges } from '../rows/slice-set.js';
 
 /** Everything of a walk that outlives a continue-as-new. */
 export interface PageWalkState extends WalkCounts {

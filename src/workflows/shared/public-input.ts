@@ -1,7 +1,7 @@
 import { ApplicationFailure, patched, workflowInfo } from '@temporalio/workflow';
-import { startedByUs } from '../core/rows/job.js';
-import { inputProblems } from '../core/text/check-input.js';
-import { addressProblem } from '../core/text/postgres-address.js';
+import { startedByUs } from '../../core/rows/job.js';
+import { inputProblems } from '../../core/text/check-input.js';
+import { addressProblem } from '../../core/text/postgres-address.js';
 
 /** Whose histories of before this check had wrong inputs go on with them. */
 const PATCH = 'strict-inputs';

@@ -1,9 +1,9 @@
 import { CancellationScope, isCancellation, proxyActivities, workflowInfo } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.js';
-import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../core/runs/agent-run.js';
-import { failureOf } from './failures.js';
-import { slicePolicy } from './policies.js';
-import { publicInput } from './public-input.js';
+import type { Activities } from '../../activities/index.js';
+import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../../core/runs/agent-run.js';
+import { failureOf } from '../shared/failures.js';
+import { slicePolicy } from '../shared/policies.js';
+import { publicInput } from '../shared/public-input.js';
 import { asWorkflowFailure, RunView, runToEnd } from './run-to-end.js';
 
 const { agentRun, endAgentRun, deleteAgentRun } = proxyActivities<Activities>(slicePolicy);

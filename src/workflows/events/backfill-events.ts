@@ -1,8 +1,8 @@
 import { continueAsNew } from '@temporalio/workflow';
-import { type BackfillEventsInput, stretchProblem, type WalkSummary } from '../core/events/walk-job.js';
+import { type BackfillEventsInput, stretchProblem, type WalkSummary } from '../../core/events/walk-job.js';
+import { publicInput } from '../shared/public-input.js';
 import { pageWalk } from './page-walk.js';
 import type { PageWalkState } from './page-walk-state.js';
-import { publicInput } from './public-input.js';
 
 /**
  * `backfillEvents`: webset events of a stretch of time into a warehouse (interface section 4.8), in many windows at once. It has

@@ -1,10 +1,10 @@
 import { ActivityFailure, proxyActivities } from '@temporalio/workflow';
-import type { Activities, OperationResult } from '../activities/index.js';
-import type { MonitorCall } from '../core/monitors/monitor-call.js';
-import type { Json } from '../core/text/json.js';
-import { toWorkflowFailure } from './failures.js';
-import { slicePolicy } from './policies.js';
-import { publicInput } from './public-input.js';
+import type { Activities, OperationResult } from '../../activities/index.js';
+import type { MonitorCall } from '../../core/monitors/monitor-call.js';
+import type { Json } from '../../core/text/json.js';
+import { toWorkflowFailure } from '../shared/failures.js';
+import { slicePolicy } from '../shared/policies.js';
+import { publicInput } from '../shared/public-input.js';
 
 const { callMonitor } = proxyActivities<Activities>(slicePolicy);
 

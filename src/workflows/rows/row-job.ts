@@ -11,7 +11,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.js';
+import type { Activities } from '../../activities/index.js';
 import {
   type EnrichCsvInput,
   type JobPhase,
@@ -20,12 +20,12 @@ import {
   queryNames,
   type Resumption,
   signalNames,
-} from '../core/rows/job.js';
-import { type Failure, type Pause, pauseOf } from '../core/rows/pause.js';
-import { canBeEnded, isSlow } from '../core/rows/row-operation.js';
-import { detailsText } from './details-text.js';
-import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
-import { bulkPolicy, slicePolicy } from './policies.js';
+} from '../../core/rows/job.js';
+import { type Failure, type Pause, pauseOf } from '../../core/rows/pause.js';
+import { canBeEnded, isSlow } from '../../core/rows/row-operation.js';
+import { detailsText } from '../shared/details-text.js';
+import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from '../shared/failures.js';
+import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { planRowJob } from './row-job-plan.js';
 import { boundOf, capOf, isBound, progressOf, type RowJobState } from './row-job-state.js';
 import { SliceQueue } from './slice-set.js';

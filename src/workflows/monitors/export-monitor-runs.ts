@@ -6,15 +6,15 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.js';
-import type { ExportMonitorRunsInput, MonitorExport } from '../core/monitors/monitor-export.js';
-import { filterProblem } from '../core/monitors/monitor-filter.js';
-import { DEFAULT_MONITOR_WAREHOUSE } from '../core/monitors/monitor-names.js';
-import { queryNames } from '../core/rows/job.js';
-import { toWorkflowFailure } from './failures.js';
-import { given } from './given.js';
-import { bulkPolicy } from './policies.js';
-import { publicInput } from './public-input.js';
+import type { Activities } from '../../activities/index.js';
+import type { ExportMonitorRunsInput, MonitorExport } from '../../core/monitors/monitor-export.js';
+import { filterProblem } from '../../core/monitors/monitor-filter.js';
+import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
+import { queryNames } from '../../core/rows/job.js';
+import { toWorkflowFailure } from '../shared/failures.js';
+import { given } from '../shared/given.js';
+import { bulkPolicy } from '../shared/policies.js';
+import { publicInput } from '../shared/public-input.js';
 
 const progressQuery = defineQuery<MonitorExport>(queryNames.progress);
 const { exportMonitors, exportRunSlice } = proxyActivities<Activities>(bulkPolicy);

@@ -1,7 +1,7 @@
 import { proxyActivities, upsertMemo, workflowInfo } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.js';
-import type { EnrichCsvInput, StagedJob } from '../core/rows/job.js';
-import { bulkPolicy } from './policies.js';
+import type { Activities } from '../../activities/index.js';
+import type { EnrichCsvInput, StagedJob } from '../../core/rows/job.js';
+import { bulkPolicy } from '../shared/policies.js';
 import type { RowJobState } from './row-job-state.js';
 import { toRanges } from './slice-set.js';
 

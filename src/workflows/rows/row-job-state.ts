@@ -1,5 +1,5 @@
-import type { Spent } from '../activities/rows/job.js';
-import type { Freshness } from '../core/purchase/journal.js';
+import type { Spent } from '../../activities/rows/job.js';
+import type { Freshness } from '../../core/purchase/journal.js';
 import {
   type EnrichCsvInput,
   type JobProgress,
@@ -10,9 +10,9 @@ import {
   wantedRows,
   wantedRowsOf,
   wantedSlices,
-} from '../core/rows/job.js';
-import type { Pause } from '../core/rows/pause.js';
-import { toMicros } from '../core/text/money.js';
+} from '../../core/rows/job.js';
+import type { Pause } from '../../core/rows/pause.js';
+import { toMicros } from '../../core/text/money.js';
 import type { Ranges } from './slice-set.js';
 
 /** Everything of a row job that outlives a continue-as-new. */

@@ -1,4 +1,4 @@
-import type { WalkProgress } from '../core/events/walk-job.js';
+import type { WalkProgress } from '../../core/events/walk-job.js';
 
 /** Where a walk stands, for Temporal's web UI (Markdown). */
 export function walkDetails(progress: WalkProgress): string {

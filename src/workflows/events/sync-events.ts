@@ -1,8 +1,8 @@
 import { continueAsNew } from '@temporalio/workflow';
-import type { SyncEventsInput, WalkSummary } from '../core/events/walk-job.js';
+import type { SyncEventsInput, WalkSummary } from '../../core/events/walk-job.js';
+import { publicInput } from '../shared/public-input.js';
 import { pageWalk } from './page-walk.js';
 import type { PageWalkState } from './page-walk-state.js';
-import { publicInput } from './public-input.js';
 
 /**
  * `syncEvents`: webset events since the last run into a warehouse (interface section 4.8), up to a minute before the service's

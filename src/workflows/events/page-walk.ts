@@ -11,14 +11,14 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { createWalkActivities } from '../activities/events/walk.js';
-import type { WalkCounts, WalkInput, WalkProgress, WalkSummary, WalkWindowResult } from '../core/events/walk-job.js';
-import { type JobPhase, queryNames, signalNames } from '../core/rows/job.js';
-import { type Pause, pauseOf } from '../core/rows/pause.js';
-import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
+import type { createWalkActivities } from '../../activities/events/walk.js';
+import type { WalkCounts, WalkInput, WalkProgress, WalkSummary, WalkWindowResult } from '../../core/events/walk-job.js';
+import { type JobPhase, queryNames, signalNames } from '../../core/rows/job.js';
+import { type Pause, pauseOf } from '../../core/rows/pause.js';
+import { SliceQueue, toRanges } from '../rows/slice-set.js';
+import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from '../shared/failures.js';
+import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { figuresOf, nextRun, openedState, type PageWalkState, stoppedBefore, withResult } from './page-walk-state.js';
-import { bulkPolicy, slicePolicy } from './policies.js';
-import { SliceQueue, toRanges } from './slice-set.js';
 import { walkDetails } from './walk-details.js';
 
 type WalkActivities = ReturnType<typeof createWalkActivities>;

@@ -1,5 +1,5 @@
-import type { JobProgress } from '../core/rows/job.js';
-import { dollars } from '../core/text/money.js';
+import type { JobProgress } from '../../core/rows/job.js';
+import { dollars } from '../../core/text/money.js';
 
 /** Where a job stands, for Temporal's web UI (Markdown). */
 export function detailsText(progress: JobProgress): string {

@@ -15,7 +15,7 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.js';
+import type { Activities } from '../../activities/index.js';
 import {
   APPROVAL_WITHIN_MS,
   afterCall,
@@ -26,16 +26,16 @@ import {
   DEFAULT_BATCH_LIMIT,
   type Decision,
   limitOfCall,
-} from '../core/monitors/monitor-batch.js';
-import type { BatchEffect, BatchSummary } from '../core/monitors/monitor-effect.js';
-import { filterText } from '../core/monitors/monitor-filter.js';
-import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../core/monitors/monitor-names.js';
-import { backoffMs } from '../core/purchase/backoff.js';
-import { jobOfWorkflow, queryNames } from '../core/rows/job.js';
-import { messageOf, toWorkflowFailure } from './failures.js';
-import { given } from './given.js';
-import { bulkPolicy, slicePolicy } from './policies.js';
-import { publicInput } from './public-input.js';
+} from '../../core/monitors/monitor-batch.js';
+import type { BatchEffect, BatchSummary } from '../../core/monitors/monitor-effect.js';
+import { filterText } from '../../core/monitors/monitor-filter.js';
+import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../../core/monitors/monitor-names.js';
+import { backoffMs } from '../../core/purchase/backoff.js';
+import { jobOfWorkflow, queryNames } from '../../core/rows/job.js';
+import { messageOf, toWorkflowFailure } from '../shared/failures.js';
+import { given } from '../shared/given.js';
+import { bulkPolicy, slicePolicy } from '../shared/policies.js';
+import { publicInput } from '../shared/public-input.js';
 
 const progressQuery = defineQuery<BatchProgress>(queryNames.progress);
 const approveUpdate = defineUpdate<BatchProgress, [Decision]>(monitorUpdates.approve);

@@ -1,9 +1,9 @@
 import { proxyActivities, workflowInfo } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.js';
-import type { ResearchResult, RunResearchOptions } from '../core/runs/agent-run.js';
-import type { Json } from '../core/text/json.js';
-import { slicePolicy } from './policies.js';
-import { publicInput } from './public-input.js';
+import type { Activities } from '../../activities/index.js';
+import type { ResearchResult, RunResearchOptions } from '../../core/runs/agent-run.js';
+import type { Json } from '../../core/text/json.js';
+import { slicePolicy } from '../shared/policies.js';
+import { publicInput } from '../shared/public-input.js';
 import { asWorkflowFailure, RunView, runToEnd } from './run-to-end.js';
 
 const { researchRun } = proxyActivities<Activities>(slicePolicy);

@@ -8,15 +8,15 @@ import {
   proxyActivities,
   sleep,
 } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.js';
-import { type QuietInput, type QuietOutcome, quietProblem } from '../core/monitors/quiet-input.js';
-import { signalNames, startedByUs } from '../core/rows/job.js';
-import { hash } from '../core/text/hash.js';
-import { canonicalJson } from '../core/text/json.js';
-import { isPostgresUrl, parseAddress } from '../core/text/postgres-address.js';
-import { toWorkflowFailure } from './failures.js';
-import { bulkPolicy } from './policies.js';
-import { publicInput } from './public-input.js';
+import type { Activities } from '../../activities/index.js';
+import { type QuietInput, type QuietOutcome, quietProblem } from '../../core/monitors/quiet-input.js';
+import { signalNames, startedByUs } from '../../core/rows/job.js';
+import { hash } from '../../core/text/hash.js';
+import { canonicalJson } from '../../core/text/json.js';
+import { isPostgresUrl, parseAddress } from '../../core/text/postgres-address.js';
+import { toWorkflowFailure } from '../shared/failures.js';
+import { bulkPolicy } from '../shared/policies.js';
+import { publicInput } from '../shared/public-input.js';
 
 /** One that is cancelled is over when nothing of it is on its way any more: whoever removes the hours puts back what it did. */
 const { takeQuietTurn } = proxyActivities<Activities>({

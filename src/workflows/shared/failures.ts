@@ -1,5 +1,5 @@
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
-import type { Failure } from '../core/rows/pause.js';
+import type { Failure } from '../../core/rows/pause.js';
 
 /** What a slice failed with, whoever wrapped it. */
 export function failureOf(error: unknown): Failure {

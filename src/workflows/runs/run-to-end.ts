@@ -1,7 +1,7 @@
 import { ActivityFailure, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
-import { queryNames } from '../core/rows/job.js';
-import type { RunLook, RunProgress, RunStepResult } from '../core/runs/agent-run.js';
-import { toWorkflowFailure } from './failures.js';
+import { queryNames } from '../../core/rows/job.js';
+import type { RunLook, RunProgress, RunStepResult } from '../../core/runs/agent-run.js';
+import { toWorkflowFailure } from '../shared/failures.js';
 
 const progressQuery = defineQuery<RunProgress>(queryNames.progress);
 
