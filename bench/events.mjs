@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { findTemporalBinary } from '../dist/worker/temporal-binary.js';
+import { findTemporalBinary } from '../dist/worker/temporal-server/temporal-binary.js';
 import { lastLine, runLimit, runMemory, walk } from './events-more.mjs';
 import { bar, median, root, sandboxProcess, timed, workFolder } from './measure.mjs';
 

@@ -7,8 +7,8 @@ import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../dist/activities/index.js';
 import { Secret } from '../dist/core/text/secret.js';
-import { openParts } from '../dist/worker/parts.js';
-import { workerDefaults, workflowSource } from '../dist/worker/worker-host.js';
+import { openParts } from '../dist/worker/host/parts.js';
+import { workerDefaults, workflowSource } from '../dist/worker/host/worker-host.js';
 
 const given = JSON.parse(process.argv[2]);
 const {

@@ -10,9 +10,9 @@ import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../dist/activities/index.js';
 import { Secret } from '../dist/core/text/secret.js';
 import { startSandbox } from '../dist/sandbox/index.js';
-import { openParts } from '../dist/worker/parts.js';
-import { findTemporalBinary } from '../dist/worker/temporal-binary.js';
-import { workerDefaults } from '../dist/worker/worker-host.js';
+import { openParts } from '../dist/worker/host/parts.js';
+import { workerDefaults } from '../dist/worker/host/worker-host.js';
+import { findTemporalBinary } from '../dist/worker/temporal-server/temporal-binary.js';
 import { History, withoutStackTraces } from './history-proto.mjs';
 import { inRoot, textOf } from './root.mjs';
 

@@ -1,7 +1,7 @@
 import type { AgentRequest, RunAgentOptions } from '../core/runs/agent-run.js';
 import type { Json } from '../core/text/json.js';
 import { parseDollars } from '../core/text/money.js';
-import type { ConfigFlags } from '../worker/config.js';
+import type { ConfigFlags } from '../worker/config/config.js';
 import { toContentsOptions } from './contents-flags.js';
 import { parseDuration } from './duration-option.js';
 import { readObject } from './read-object.js';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { JobFailed, UsageError } from '../worker/runtime-types.js';
+import { JobFailed, UsageError } from '../worker/config/runtime-types.js';
 
 /** A living worker answers within milliseconds, on a busy machine in seconds; one that is gone never does. */
 const ANSWER_MS = 5000;

@@ -1,5 +1,5 @@
 import { dollars } from '../core/text/money.js';
-import { type RuntimeConfig, UsageError } from '../worker/runtime-types.js';
+import { type RuntimeConfig, UsageError } from '../worker/config/runtime-types.js';
 import type { Context } from './context.js';
 
 /** Asks a question that is no by default. Never called where nobody can answer: see `Terminal.asks`. */

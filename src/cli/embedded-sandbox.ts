@@ -6,8 +6,8 @@ import { Secret } from '../core/text/secret.js';
 import { withLock } from '../files/process-lock.js';
 import { writeDurably } from '../files/write-durably.js';
 import type { SandboxOptions } from '../sandbox/index.js';
-import { contentsQps } from '../worker/config.js';
-import type { RuntimeConfig } from '../worker/runtime-types.js';
+import { contentsQps } from '../worker/config/config.js';
+import type { RuntimeConfig } from '../worker/config/runtime-types.js';
 
 /** What a sandbox says it sold; dollars in whole millionths. */
 export interface SandboxBill {

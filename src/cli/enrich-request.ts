@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isSameFile } from '../files/same-file.js';
-import type { EnrichRequest } from '../worker/runtime-types.js';
-import { intoShown } from '../worker/store-setting.js';
+import type { EnrichRequest } from '../worker/config/runtime-types.js';
+import { intoShown } from '../worker/config/store-setting.js';
 import { parseDuration } from './duration-option.js';
 import { readMaxCost } from './max-cost-option.js';
 import { type RowRequestFlags, toRowRequest } from './row-request.js';

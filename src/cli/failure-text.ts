@@ -1,5 +1,5 @@
 import { exitCodeOfFailure } from '../core/rows/exit-codes.js';
-import { JobFailed, JobStopped, UsageError } from '../worker/runtime-types.js';
+import { JobFailed, JobStopped, UsageError } from '../worker/config/runtime-types.js';
 import { type ExitCode, exitCodes } from './context.js';
 import { printable, printableLines } from './render/printable.js';
 

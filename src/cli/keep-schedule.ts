@@ -1,10 +1,10 @@
 import type { ScheduledWork } from '../core/schedules/schedule.js';
 import { parseAddress } from '../core/text/postgres-address.js';
-import { whyRefused } from '../worker/reach-database.js';
-import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../worker/runtime-types.js';
-import { ScheduleControl } from '../worker/schedule-control.js';
-import { isSameWarehouse } from '../worker/store-setting.js';
-import { whyUnwritable } from '../worker/why-unwritable.js';
+import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../worker/config/runtime-types.js';
+import { isSameWarehouse } from '../worker/config/store-setting.js';
+import { whyUnwritable } from '../worker/config/why-unwritable.js';
+import { ScheduleControl } from '../worker/schedules/schedule-control.js';
+import { whyRefused } from '../worker/store/reach-database.js';
 import { type Context, type ExitCode, exitCodes } from './context.js';
 import { printable } from './render/printable.js';
 import { moment, scheduleData } from './render/schedules.js';

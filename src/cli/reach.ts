@@ -1,8 +1,8 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { isPostgresUrl } from '../core/text/postgres-address.js';
-import { whyAway } from '../worker/reach-database.js';
-import type { RuntimeConfig } from '../worker/runtime-types.js';
+import type { RuntimeConfig } from '../worker/config/runtime-types.js';
+import { whyAway } from '../worker/store/reach-database.js';
 import { printable } from './render/printable.js';
 
 /** The service, or the warehouse, can't be reached at all; nothing was sent. The message names the setting. */

@@ -1,7 +1,7 @@
 import type { DefaultScheme } from '../core/rows/job.js';
 import { isRowOperation, type RowOperation, rowOperations } from '../core/rows/row-operation.js';
 import type { Json } from '../core/text/json.js';
-import type { EnrichRequest } from '../worker/runtime-types.js';
+import type { EnrichRequest } from '../worker/config/runtime-types.js';
 import { type ContentsFlags, toContentsOptions } from './contents-flags.js';
 import { readObject } from './read-object.js';
 

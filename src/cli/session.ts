@@ -1,4 +1,4 @@
-import type { Runtime, RuntimeConfig } from '../worker/runtime-types.js';
+import type { Runtime, RuntimeConfig } from '../worker/config/runtime-types.js';
 import type { Context, ExitCode } from './context.js';
 import { type EmbeddedSandbox, onSandbox, openSandbox } from './embedded-sandbox.js';
 import { some } from './render/amounts.js';

@@ -1,5 +1,5 @@
-import { type ConfigFlags, readConfig } from '../worker/config.js';
-import { type RuntimeConfig, UsageError } from '../worker/runtime-types.js';
+import { type ConfigFlags, readConfig } from '../worker/config/config.js';
+import { type RuntimeConfig, UsageError } from '../worker/config/runtime-types.js';
 import type { Context } from './context.js';
 import { printable } from './render/printable.js';
 

@@ -1,6 +1,6 @@
-import { EventControl, type WalkHandle } from '../worker/event-control.js';
-import { findWalk } from '../worker/find-walk.js';
-import type { Runtime } from '../worker/runtime-types.js';
+import type { Runtime } from '../worker/config/runtime-types.js';
+import { EventControl, type WalkHandle } from '../worker/control/event-control.js';
+import { findWalk } from '../worker/control/find-walk.js';
 
 /** The walk on events that a command names, null where it names none. */
 export async function walkNamed(

@@ -1,7 +1,7 @@
 import type { WalkHeartbeat, WalkProgress } from '../core/events/walk-job.js';
 import type { WalkEntry } from '../core/rows/job-entries.js';
-import type { WalkHandle } from '../worker/event-control.js';
-import { JobFailed, JobStopped, type Runtime } from '../worker/runtime-types.js';
+import { JobFailed, JobStopped, type Runtime } from '../worker/config/runtime-types.js';
+import type { WalkHandle } from '../worker/control/event-control.js';
 import { answered } from './answered.js';
 import { walkNamed } from './walk-named.js';
 

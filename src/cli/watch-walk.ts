@@ -1,7 +1,7 @@
 import type { WalkSummary } from '../core/events/walk-job.js';
 import { exitCodeOfPause } from '../core/rows/exit-codes.js';
-import type { WalkHandle } from '../worker/event-control.js';
-import { JobFailed } from '../worker/runtime-types.js';
+import { JobFailed } from '../worker/config/runtime-types.js';
+import type { WalkHandle } from '../worker/control/event-control.js';
 import { type Context, type ExitCode, exitCodes } from './context.js';
 import { follow } from './follow.js';
 import { differs, walkData, walkText } from './render/events.js';

@@ -1,5 +1,5 @@
-import type { ConfigFlags } from '../worker/config.js';
-import type { RuntimeConfig, WorkflowAccess } from '../worker/runtime-types.js';
+import type { ConfigFlags } from '../worker/config/config.js';
+import type { RuntimeConfig, WorkflowAccess } from '../worker/config/runtime-types.js';
 import type { Context, ExitCode } from './context.js';
 import { checkReachable, checkWarehouse } from './reach.js';
 import { type Session, withRuntime } from './session.js';

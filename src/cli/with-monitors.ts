@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
-import { MonitorControl } from '../worker/monitor-control.js';
-import type { RuntimeConfig, WorkflowAccess } from '../worker/runtime-types.js';
+import type { RuntimeConfig, WorkflowAccess } from '../worker/config/runtime-types.js';
+import { MonitorControl } from '../worker/control/monitor-control.js';
 import type { Context, ExitCode } from './context.js';
 import type { Session } from './session.js';
 import { withAccess } from './with-access.js';

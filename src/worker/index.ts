@@ -1,7 +1,5 @@
 export { DEFAULT_BASE_URL } from '../core/text/service.js';
-export { type ConfigFlags, type ConfigSources, readConfig } from './config.js';
-export { SearchflowPlugin, type SearchflowPluginOptions } from './plugin.js';
-export { openRuntime } from './runtime.js';
+export { type ConfigFlags, type ConfigSources, readConfig } from './config/config.js';
 export {
   type BadRow,
   type EnrichRequest,
@@ -12,4 +10,6 @@ export {
   type Runtime,
   type RuntimeConfig,
   UsageError,
-} from './runtime-types.js';
+} from './config/runtime-types.js';
+export { SearchflowPlugin, type SearchflowPluginOptions } from './host/plugin.js';
+export { openRuntime } from './runtime.js';

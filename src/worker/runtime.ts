@@ -13,17 +13,8 @@ import { entryAfter, type JobEntry, type Owner } from '../core/rows/job-entries.
 import type { WatchedRun } from '../core/schedules/schedule.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { whyNoTarget } from '../sinks/index.js';
-import { allowedBy } from './allowlist.js';
-import { findJob, noteState, refuseOtherUse } from './find-job.js';
-import { walkName } from './find-walk.js';
-import { jobHandle } from './job-handle.js';
-import { jobStatus } from './job-status.js';
-import { openStore } from './open-store.js';
-import { openTransport, placeTaken } from './parts.js';
-import { freshnessOf, makePlan, requestText } from './plan.js';
-import { rateProfileOf } from './rate-setting.js';
-import { reparse } from './reparse.js';
-import { runningFor, whyAnew } from './running-job.js';
+import { allowedBy } from './config/allowlist.js';
+import { rateProfileOf } from './config/rate-setting.js';
 import type {
   EnrichRequest,
   JobHandle,
@@ -33,14 +24,23 @@ import type {
   OpenRuntime,
   Runtime,
   RuntimeConfig,
-} from './runtime-types.js';
-import { JobFailed, JobStopped, UsageError } from './runtime-types.js';
-import { forgetEarlierStages, stageEnrichment } from './stage-job.js';
-import type { Store } from './store.js';
-import { connectTemporal, reachTemporal, type Temporal } from './temporal.js';
-import { openWarehouses, type Warehouses } from './warehouses.js';
-import { startedByCommand, WorkOwners } from './work-owners.js';
-import { WorkerHere } from './worker-here.js';
+} from './config/runtime-types.js';
+import { JobFailed, JobStopped, UsageError } from './config/runtime-types.js';
+import { walkName } from './control/find-walk.js';
+import { jobHandle } from './control/job-handle.js';
+import { jobStatus } from './control/job-status.js';
+import { runningFor, whyAnew } from './control/running-job.js';
+import { startedByCommand, WorkOwners } from './control/work-owners.js';
+import { openTransport, placeTaken } from './host/parts.js';
+import { WorkerHere } from './host/worker-here.js';
+import { findJob, noteState, refuseOtherUse } from './staging/find-job.js';
+import { freshnessOf, makePlan, requestText } from './staging/plan.js';
+import { reparse } from './staging/reparse.js';
+import { forgetEarlierStages, stageEnrichment } from './staging/stage-job.js';
+import { openStore } from './store/open-store.js';
+import type { Store } from './store/store.js';
+import { connectTemporal, reachTemporal, type Temporal } from './temporal-server/temporal.js';
+import { openWarehouses, type Warehouses } from './warehouse/warehouses.js';
 
 /**
  * Opens the runtime of a folder: what the command, and nothing else, uses. Nothing but the store is opened before it is needed;

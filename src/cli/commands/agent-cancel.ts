@@ -1,4 +1,4 @@
-import { withAgentCalls } from '../../worker/agent-control.js';
+import { withAgentCalls } from '../../worker/control/agent-control.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { onSandbox } from '../embedded-sandbox.js';
 import { printable } from '../render/printable.js';

@@ -1,5 +1,5 @@
-import { withAgentCalls } from '../../worker/agent-control.js';
-import type { ConfigFlags } from '../../worker/config.js';
+import type { ConfigFlags } from '../../worker/config/config.js';
+import { withAgentCalls } from '../../worker/control/agent-control.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { onSandbox } from '../embedded-sandbox.js';
 import { runsText } from '../render/agent.js';

@@ -1,6 +1,6 @@
-import { EventControl } from '../../worker/event-control.js';
-import { findWalk } from '../../worker/find-walk.js';
-import { type Runtime, UsageError } from '../../worker/runtime-types.js';
+import { type Runtime, UsageError } from '../../worker/config/runtime-types.js';
+import { EventControl } from '../../worker/control/event-control.js';
+import { findWalk } from '../../worker/control/find-walk.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { readMaxCost } from '../max-cost-option.js';
 import { checkReachable } from '../reach.js';

@@ -1,4 +1,4 @@
-import type { ConfigFlags } from '../../worker/config.js';
+import type { ConfigFlags } from '../../worker/config/config.js';
 import type { Context, ExitCode } from '../context.js';
 import { type EnrichFlags, toEnrichRequest } from '../enrich-request.js';
 import { readFailedRows } from '../failed-rows-option.js';

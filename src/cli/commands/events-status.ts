@@ -1,9 +1,9 @@
 import type { WalkEntry } from '../../core/rows/job-entries.js';
 import { SinkBusy } from '../../core/rows/sink.js';
-import { eventPlace, isMissingFile } from '../../worker/event-control.js';
-import { type EventStatus, readEventStatus } from '../../worker/event-status.js';
-import type { Runtime, RuntimeConfig } from '../../worker/runtime-types.js';
-import { isSameWarehouse } from '../../worker/store-setting.js';
+import type { Runtime, RuntimeConfig } from '../../worker/config/runtime-types.js';
+import { isSameWarehouse } from '../../worker/config/store-setting.js';
+import { eventPlace, isMissingFile } from '../../worker/control/event-control.js';
+import { type EventStatus, readEventStatus } from '../../worker/warehouse/event-status.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import type { EventFlags } from '../event-flags.js';
 import { type Halted, runningText, statusData, statusLines } from '../render/events.js';

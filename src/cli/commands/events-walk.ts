@@ -1,7 +1,7 @@
 import type { WalkInput } from '../../core/events/walk-job.js';
-import type { ConfigFlags } from '../../worker/config.js';
-import { EventControl, type EventPlace } from '../../worker/event-control.js';
-import type { RuntimeConfig, WorkflowAccess } from '../../worker/runtime-types.js';
+import type { ConfigFlags } from '../../worker/config/config.js';
+import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
+import { EventControl, type EventPlace } from '../../worker/control/event-control.js';
 import type { Context, ExitCode } from '../context.js';
 import { type EventFlags, type StretchFlags, toStretch, toWalkOptions, typesNote } from '../event-flags.js';
 import { keepSchedule } from '../keep-schedule.js';

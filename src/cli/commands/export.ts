@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { makeFolder } from '../../files/make-folder.js';
 import { isSameFile } from '../../files/same-file.js';
-import { UsageError } from '../../worker/runtime-types.js';
+import { UsageError } from '../../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { some } from '../render/amounts.js';
 import { printable } from '../render/printable.js';

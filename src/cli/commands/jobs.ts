@@ -1,4 +1,4 @@
-import type { JobListing } from '../../worker/runtime-types.js';
+import type { JobListing } from '../../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { count, dollars, duration } from '../render/amounts.js';
 import { columns } from '../render/columns.js';

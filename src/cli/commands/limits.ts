@@ -1,7 +1,7 @@
 import type { SpendCaps } from '../../core/purchase/spend.js';
 import { parseDollars } from '../../core/text/money.js';
-import type { ConfigFlags } from '../../worker/config.js';
-import { UsageError } from '../../worker/runtime-types.js';
+import type { ConfigFlags } from '../../worker/config/config.js';
+import { UsageError } from '../../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { dollars } from '../render/amounts.js';
 import { limitsData, limitsText } from '../render/limits.js';

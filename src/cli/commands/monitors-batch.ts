@@ -8,8 +8,8 @@ import {
 } from '../../core/monitors/monitor-batch.js';
 import type { BatchSummary } from '../../core/monitors/monitor-effect.js';
 import { jobOfWorkflow } from '../../core/rows/job.js';
-import type { BatchHandle } from '../../worker/monitor-control.js';
-import { UsageError } from '../../worker/runtime-types.js';
+import { UsageError } from '../../worker/config/runtime-types.js';
+import type { BatchHandle } from '../../worker/control/monitor-control.js';
 import { askYesNo } from '../ask.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { type FilterFlags, toCount, toFilter } from '../monitor-flags.js';

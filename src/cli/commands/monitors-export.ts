@@ -1,5 +1,5 @@
 import type { MonitorExport } from '../../core/monitors/monitor-export.js';
-import type { MonitorControl } from '../../worker/monitor-control.js';
+import type { MonitorControl } from '../../worker/control/monitor-control.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { keepSchedule } from '../keep-schedule.js';
 import { type FilterFlags, toFilter } from '../monitor-flags.js';

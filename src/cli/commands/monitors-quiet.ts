@@ -1,7 +1,7 @@
 import { filterText, takesSome } from '../../core/monitors/monitor-filter.js';
 import type { QuietHours } from '../../core/monitors/quiet-hours.js';
 import type { QuietOutcome } from '../../core/monitors/quiet-input.js';
-import type { QuietListing } from '../../worker/quiet-control.js';
+import type { QuietListing } from '../../worker/control/quiet-control.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { type FilterFlags, toFilter } from '../monitor-flags.js';
 import { type QuietFlags, toQuietHours } from '../quiet-flags.js';

@@ -3,7 +3,7 @@ import { exitCodeOfPause } from '../../core/rows/exit-codes.js';
 import type { JobSummary } from '../../core/rows/job.js';
 import { canBeEnded } from '../../core/rows/row-operation.js';
 import { toMicros } from '../../core/text/money.js';
-import type { BadRow, EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../../worker/runtime-types.js';
+import type { BadRow, EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { agreed, type Purchase } from '../ask.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { type FailedRows, tooManyFailed } from '../failed-rows-option.js';

@@ -1,4 +1,4 @@
-import { UsageError } from '../../worker/runtime-types.js';
+import { UsageError } from '../../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { printable } from '../render/printable.js';
 

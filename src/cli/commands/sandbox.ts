@@ -1,5 +1,5 @@
 import type { Fault, SandboxOptions } from '../../sandbox/index.js';
-import { UsageError } from '../../worker/runtime-types.js';
+import { UsageError } from '../../worker/config/runtime-types.js';
 import type { Context, ExitCode } from '../context.js';
 import { dollars, some } from '../render/amounts.js';
 import { signalExitCodes } from '../signals.js';

@@ -1,6 +1,6 @@
 import { toMicros } from '../../core/text/money.js';
-import type { EnrichRequest, JobPlan, RuntimeConfig } from '../../worker/runtime-types.js';
-import { rowsWork } from '../../worker/schedule-rows.js';
+import type { EnrichRequest, JobPlan, RuntimeConfig } from '../../worker/config/runtime-types.js';
+import { rowsWork } from '../../worker/schedules/schedule-rows.js';
 import { agreed, type Purchase } from '../ask.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { keepSchedule } from '../keep-schedule.js';

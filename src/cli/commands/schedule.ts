@@ -1,5 +1,5 @@
-import { UsageError } from '../../worker/runtime-types.js';
-import { ScheduleControl } from '../../worker/schedule-control.js';
+import { UsageError } from '../../worker/config/runtime-types.js';
+import { ScheduleControl } from '../../worker/schedules/schedule-control.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { whoRuns } from '../keep-schedule.js';
 import { toMoment } from '../moment-option.js';

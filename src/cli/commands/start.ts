@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { UsageError } from '../../worker/runtime-types.js';
+import { UsageError } from '../../worker/config/runtime-types.js';
 import type { Context, ExitCode } from '../context.js';
 import { toEnrichRequest } from '../enrich-request.js';
 import { settings } from '../settings.js';

@@ -1,7 +1,7 @@
 import { isUnderWay } from '../../core/rows/job.js';
 import { SinkBusy } from '../../core/rows/sink.js';
-import { findWalk } from '../../worker/find-walk.js';
-import type { JobStatus } from '../../worker/runtime-types.js';
+import type { JobStatus } from '../../worker/config/runtime-types.js';
+import { findWalk } from '../../worker/control/find-walk.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { Meter } from '../render/meter.js';
 import { printable } from '../render/printable.js';

@@ -1,4 +1,4 @@
-import type { ConfigFlags } from '../../worker/config.js';
+import type { ConfigFlags } from '../../worker/config/config.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
 import { serviceText } from '../render/plan.js';
 import { printable } from '../render/printable.js';

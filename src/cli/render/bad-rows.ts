@@ -1,4 +1,4 @@
-import type { BadRow } from '../../worker/runtime-types.js';
+import type { BadRow } from '../../worker/config/runtime-types.js';
 import { count, some } from './amounts.js';
 import { printable } from './printable.js';
 

@@ -1,6 +1,6 @@
 import type { Differences, StreamListing, Verification } from '../../core/events/event-warehouse.js';
 import type { WalkHeartbeat, WalkProgress, WalkSummary } from '../../core/events/walk-job.js';
-import type { EventStatus } from '../../worker/event-status.js';
+import type { EventStatus } from '../../worker/warehouse/event-status.js';
 import { count, duration, some } from './amounts.js';
 import { columns } from './columns.js';
 import { printable } from './printable.js';

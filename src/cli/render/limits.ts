@@ -2,7 +2,7 @@ import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { SlotsView } from '../../core/limiter/slots.js';
 import type { PeriodSpend, SpendCaps } from '../../core/purchase/spend.js';
 import type { OtherLimit } from '../../core/text/presence.js';
-import type { RuntimeConfig } from '../../worker/runtime-types.js';
+import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { dollars, duration, some } from './amounts.js';
 import { columns } from './columns.js';
 import { printable } from './printable.js';

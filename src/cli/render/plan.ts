@@ -1,6 +1,6 @@
 import { isSlow } from '../../core/rows/row-operation.js';
 import { toMicros } from '../../core/text/money.js';
-import type { JobPlan, RestPlan, RuntimeConfig, UrlCells } from '../../worker/runtime-types.js';
+import type { JobPlan, RestPlan, RuntimeConfig, UrlCells } from '../../worker/config/runtime-types.js';
 import { count, dollars, duration, some } from './amounts.js';
 import { badRowLines } from './bad-rows.js';
 import { manyOf, someOf } from './operation-words.js';

@@ -1,5 +1,5 @@
 import type { ScheduledRun } from '../../core/schedules/schedule.js';
-import type { ScheduleView } from '../../worker/schedule-view.js';
+import type { ScheduleView } from '../../worker/schedules/schedule-view.js';
 import { count, dollars } from './amounts.js';
 import { columns } from './columns.js';
 import { printable } from './printable.js';

@@ -1,4 +1,4 @@
-import type { JobStatus } from '../../worker/runtime-types.js';
+import type { JobStatus } from '../../worker/config/runtime-types.js';
 import { duration } from './amounts.js';
 import { printable } from './printable.js';
 

@@ -1,6 +1,6 @@
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { JobSummary } from '../../core/rows/job.js';
-import type { BadRow, JobPlan } from '../../worker/runtime-types.js';
+import type { BadRow, JobPlan } from '../../worker/config/runtime-types.js';
 import type { SandboxBill } from '../embedded-sandbox.js';
 import { count, dollars, duration, some } from './amounts.js';
 import { badRowLines } from './bad-rows.js';

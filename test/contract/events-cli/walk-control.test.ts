@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { standingOf } from '../../../dist/cli/walk-standing.js';
-import { EventControl } from '../../../dist/worker/event-control.js';
-import { readEventStatus } from '../../../dist/worker/event-status.js';
-import { findWalk } from '../../../src/worker/find-walk.js';
-import { FolderJobs } from '../../../src/worker/folder-jobs.js';
-import { jobHandle } from '../../../src/worker/job-handle.js';
+import { EventControl } from '../../../dist/worker/control/event-control.js';
+import { readEventStatus } from '../../../dist/worker/warehouse/event-status.js';
+import { findWalk } from '../../../src/worker/control/find-walk.js';
+import { jobHandle } from '../../../src/worker/control/job-handle.js';
+import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import { WalkSetting } from '../../support/events/walk-setting.js';
 import { openTemporal } from '../../support/temporal.js';
 

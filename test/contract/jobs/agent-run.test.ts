@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { queryNames, workflowNames } from '../../../src/core/rows/job.js';
 import type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from '../../../src/core/runs/agent-run.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
-import type { WorkflowAccess } from '../../../src/worker/runtime-types.js';
+import type { WorkflowAccess } from '../../../src/worker/config/runtime-types.js';
 import { type AgentOptions, type Service, startService } from '../../service/service.mjs';
 import { listen } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';

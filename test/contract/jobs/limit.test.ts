@@ -1,7 +1,7 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { EnrichRequest } from '../../../dist/worker/config/runtime-types.js';
 import { openRuntime } from '../../../dist/worker/index.js';
-import type { EnrichRequest } from '../../../dist/worker/runtime-types.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { place, vanished } from '../../support/jobs/command.js';
 import { type InputRow, plainRows } from '../../support/jobs/folder.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type EnrichCsvInput, workflowNames } from '../../../src/core/rows/job.js';
-import { SearchflowPlugin } from '../../../src/worker/plugin.js';
+import { SearchflowPlugin } from '../../../src/worker/host/plugin.js';
 import { startService } from '../../service/service.mjs';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { startHost } from '../../support/jobs/host.js';

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FolderJobs } from '../../../src/worker/folder-jobs.js';
-import type { RuntimeConfig } from '../../../src/worker/runtime-types.js';
-import type { Store } from '../../../src/worker/store.js';
-import { startedByCommand, WorkOwners } from '../../../src/worker/work-owners.js';
+import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
+import { startedByCommand, WorkOwners } from '../../../src/worker/control/work-owners.js';
+import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
+import type { Store } from '../../../src/worker/store/store.js';
 import { openTemporal } from '../../support/temporal.js';
 
 // No worker runs here: what becomes of work is decided without one.

@@ -1,6 +1,6 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { EnrichRequest } from '../../../dist/worker/runtime-types.js';
+import type { EnrichRequest } from '../../../dist/worker/config/runtime-types.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { enrich, serverOf } from '../../support/jobs/command.js';
 import { Folder } from '../../support/jobs/folder.js';

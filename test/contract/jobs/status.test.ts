@@ -1,7 +1,7 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobEntry, JobState } from '../../../src/core/rows/job-entries.js';
-import { jobStatus } from '../../../src/worker/job-status.js';
+import { jobStatus } from '../../../src/worker/control/job-status.js';
 import { openTemporal } from '../../support/temporal.js';
 
 // No worker runs here, as after a crash or in a new terminal.

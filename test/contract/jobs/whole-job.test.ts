@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { EnrichRequest } from '../../../dist/worker/runtime-types.js';
+import type { EnrichRequest } from '../../../dist/worker/config/runtime-types.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { enrich, serverOf } from '../../support/jobs/command.js';
 import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';

@@ -10,7 +10,7 @@ import { migrate, openPostgres, parseAddress } from '../../../src/postgres/index
 import { createDuckDbSink, createPostgresSink } from '../../../src/sinks/index.js';
 import { migrations } from '../../../src/sinks/postgres/migrations/index.js';
 import { unitLine } from '../../../src/store/file/unit-record.js';
-import { reparse } from '../../../src/worker/reparse.js';
+import { reparse } from '../../../src/worker/staging/reparse.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/sinks/pg-query.js';
 import { exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';

@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Claim, JobEntries, JobEntry, OwnedWork } from '../../../src/core/rows/job-entries.js';
 import { identifier } from '../../../src/postgres/index.js';
 import { PgJobEntries } from '../../../src/store/postgres/pg-job-entries.js';
-import { findJob } from '../../../src/worker/find-job.js';
-import { FolderJobs } from '../../../src/worker/folder-jobs.js';
-import type { RuntimeConfig } from '../../../src/worker/runtime-types.js';
-import type { Store } from '../../../src/worker/store.js';
-import { WorkOwners } from '../../../src/worker/work-owners.js';
+import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
+import { WorkOwners } from '../../../src/worker/control/work-owners.js';
+import { findJob } from '../../../src/worker/staging/find-job.js';
+import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
+import type { Store } from '../../../src/worker/store/store.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 
 const root = mkdtempSync(join(tmpdir(), 'searchflow-owned-'));

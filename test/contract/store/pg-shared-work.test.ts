@@ -8,10 +8,10 @@ import { Secret } from '../../../src/core/text/secret.js';
 import { sliceFile } from '../../../src/rows/index.js';
 import { PgJobEntries } from '../../../src/store/postgres/pg-job-entries.js';
 import { PgStages } from '../../../src/store/postgres/pg-stages.js';
-import { openStore } from '../../../src/worker/open-store.js';
-import type { RuntimeConfig } from '../../../src/worker/runtime-types.js';
-import { storeAddress } from '../../../src/worker/store-setting.js';
-import { otherLimitsText } from '../../../src/worker/team.js';
+import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
+import { storeAddress } from '../../../src/worker/config/store-setting.js';
+import { openStore } from '../../../src/worker/store/open-store.js';
+import { otherLimitsText } from '../../../src/worker/store/team.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 
 const root = mkdtempSync(join(tmpdir(), 'searchflow-pg-shared-'));

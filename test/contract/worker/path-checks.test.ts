@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createWarehouses } from '../../../src/sinks/index.js';
-import { readConfig } from '../../../src/worker/config.js';
-import { type StageRequest, whyPathsRefused } from '../../../src/worker/stage-job.js';
+import { readConfig } from '../../../src/worker/config/config.js';
+import { type StageRequest, whyPathsRefused } from '../../../src/worker/staging/stage-job.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-paths-'));
 const at = (...names: string[]) => join(dir, ...names);

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { tryLock } from '../../../dist/files/process-lock.js';
+import { activityNames } from '../../../dist/worker/host/plugin.js';
 import { SearchflowPlugin, type SearchflowPluginOptions } from '../../../dist/worker/index.js';
-import { activityNames } from '../../../dist/worker/plugin.js';
 import { codePath } from '../../support/jobs/host.js';
 import { fileNamespace, silence } from '../../support/temporal.js';
 

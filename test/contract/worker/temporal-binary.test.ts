@@ -15,9 +15,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { UsageError } from '../../../src/worker/runtime-types.js';
-import { checkBinary, findTemporalBinary } from '../../../src/worker/temporal-binary.js';
-import { installTemporal } from '../../../src/worker/temporal-install.js';
+import { UsageError } from '../../../src/worker/config/runtime-types.js';
+import { checkBinary, findTemporalBinary } from '../../../src/worker/temporal-server/temporal-binary.js';
+import { installTemporal } from '../../../src/worker/temporal-server/temporal-install.js';
 
 // Temporal's program is stood in for by a script that answers as it does: the real one is 250 MB.
 const temporal = (version: string) => `#!/bin/sh\necho "temporal version ${version}"\n`;

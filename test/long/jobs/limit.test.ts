@@ -1,6 +1,6 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { EnrichRequest } from '../../../dist/worker/runtime-types.js';
+import type { EnrichRequest } from '../../../dist/worker/config/runtime-types.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { place, vanished } from '../../support/jobs/command.js';
 import { plainRows } from '../../support/jobs/folder.js';

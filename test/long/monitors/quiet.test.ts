@@ -1,6 +1,6 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { MonitorControl } from '../../../dist/worker/monitor-control.js';
+import { MonitorControl } from '../../../dist/worker/control/monitor-control.js';
 import { monitorWorkflows } from '../../../src/core/monitors/monitor-names.js';
 import type { QuietHours, Weekday } from '../../../src/core/monitors/quiet-hours.js';
 import { type QuietInput, type QuietOutcome, quietProblem } from '../../../src/core/monitors/quiet-input.js';

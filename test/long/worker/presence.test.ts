@@ -9,7 +9,7 @@ import { SearchflowPlugin } from '../../../dist/worker/index.js';
 import { workflowNames } from '../../../src/core/rows/job.js';
 import type { WorkerHolder } from '../../../src/core/text/presence.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
-import { takePlaces } from '../../../src/worker/presence.js';
+import { takePlaces } from '../../../src/worker/control/presence.js';
 import { startCommand } from '../../support/cli/command.js';
 import { codePath } from '../../support/jobs/host.js';
 import { openTemporal } from '../../support/temporal.js';

@@ -5,9 +5,9 @@ import { Client, Connection } from '@temporalio/client';
 import { expect, it, vi } from 'vitest';
 import { isAlive, processStartTime } from '../../../src/files/process-identity.js';
 import { lockHolder } from '../../../src/files/process-lock.js';
-import { freePort } from '../../../src/worker/free-port.js';
-import { readRecord, removeRecord, serverFiles } from '../../../src/worker/server-files.js';
-import { TemporalServerFailed } from '../../../src/worker/temporal-server.js';
+import { freePort } from '../../../src/worker/temporal-server/free-port.js';
+import { readRecord, removeRecord, serverFiles } from '../../../src/worker/temporal-server/server-files.js';
+import { TemporalServerFailed } from '../../../src/worker/temporal-server/temporal-server.js';
 import { serverUsers, untilGone } from '../../support/worker/server-users.js';
 
 const users = serverUsers();

@@ -23,7 +23,7 @@ import { Secret } from '../../../src/core/text/secret.js';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
 import { MemorySlots } from '../../../src/store/limiter/memory-slots.js';
 import { FileSecrets } from '../../../src/store/process/file-secrets.js';
-import { sha256 } from '../../../src/worker/sha256.js';
+import { sha256 } from '../../../src/worker/config/sha256.js';
 import { idleLimiter } from '../store/idle-limiter.js';
 
 export type Fields = Record<string, Json>;

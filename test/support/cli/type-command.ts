@@ -1,7 +1,7 @@
 import type { Context } from '../../../src/cli/context.js';
 import { failureText } from '../../../src/cli/failure-text.js';
 import { buildProgram, saidAlready } from '../../../src/cli/program.js';
-import type { Runtime, RuntimeConfig } from '../../../src/worker/runtime-types.js';
+import type { Runtime, RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import { fakeContext, fakeRuntime } from './fake-runtime.js';
 
 type Action = (context: Context) => Promise<number>;

@@ -1,5 +1,5 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import type { RuntimeConfig } from '../../../dist/worker/runtime-types.js';
+import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import type {
   BackfillEventsInput,
   SyncEventsInput,

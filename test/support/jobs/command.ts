@@ -1,7 +1,7 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { onTestFinished } from 'vitest';
+import type { EnrichRequest, JobPlan, RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import { openRuntime } from '../../../dist/worker/index.js';
-import type { EnrichRequest, JobPlan, RuntimeConfig } from '../../../dist/worker/runtime-types.js';
 import type { JobSummary } from '../../../src/core/rows/job.js';
 import type { Sandbox } from '../../../src/sandbox/index.js';
 import { Folder, type InputRow } from './folder.js';

@@ -6,7 +6,7 @@ import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import { Secret } from '../../../dist/core/text/secret.js';
 import { createDuckDbSink } from '../../../dist/sinks/index.js';
-import type { RuntimeConfig } from '../../../dist/worker/runtime-types.js';
+import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import { placeEmptyWarehouse } from '../sinks/empty-warehouse.js';
 
 /** A row of the inputs here: an id, a name and a URL. */

@@ -3,9 +3,9 @@ import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../../../dist/activities/index.js';
-import { openParts, type Parts } from '../../../dist/worker/parts.js';
-import type { RuntimeConfig } from '../../../dist/worker/runtime-types.js';
-import { workerDefaults } from '../../../dist/worker/worker-host.js';
+import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
+import { openParts, type Parts } from '../../../dist/worker/host/parts.js';
+import { workerDefaults } from '../../../dist/worker/host/worker-host.js';
 import type { BookTotals } from '../../../src/core/purchase/journal.js';
 import {
   type EnrichCsvInput,

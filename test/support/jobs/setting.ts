@@ -1,7 +1,7 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { WorkerOptions } from '@temporalio/worker';
 import { onTestFinished } from 'vitest';
-import type { RuntimeConfig } from '../../../dist/worker/runtime-types.js';
+import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import type { EnrichCsvInput } from '../../../src/core/rows/job.js';
 import { type Fault, type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
 import { Folder, type InputRow } from './folder.js';

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, vi } from 'vitest';
 import { isAlive } from '../../../src/files/process-identity.js';
-import { readRecord, serverFiles } from '../../../src/worker/server-files.js';
-import { endProcess } from '../../../src/worker/server-process.js';
-import { type EmbeddedServer, ensureTemporalServer } from '../../../src/worker/temporal-server.js';
+import { readRecord, serverFiles } from '../../../src/worker/temporal-server/server-files.js';
+import { endProcess } from '../../../src/worker/temporal-server/server-process.js';
+import { type EmbeddedServer, ensureTemporalServer } from '../../../src/worker/temporal-server/temporal-server.js';
 
-const built = new URL('../../../dist/worker/temporal-server.js', import.meta.url).href;
+const built = new URL('../../../dist/worker/temporal-server/temporal-server.js', import.meta.url).href;
 
 /** What a process that uses the server said when it had it. */
 export type Told = Omit<EmbeddedServer, 'detach'>;

@@ -7,7 +7,7 @@ import { scheduleRows } from '../../../src/cli/commands/schedule-rows.js';
 import { failureText } from '../../../src/cli/failure-text.js';
 import { planData } from '../../../src/cli/render/plan.js';
 import { settings } from '../../../src/cli/settings.js';
-import type { EnrichRequest, JobPlan } from '../../../src/worker/runtime-types.js';
+import type { EnrichRequest, JobPlan } from '../../../src/worker/config/runtime-types.js';
 import { fakeContext, fakeRuntime, listen, plan, request } from '../../support/cli/fake-runtime.js';
 
 let service: Awaited<ReturnType<typeof listen>>;

@@ -7,8 +7,8 @@ import { pausedText } from '../../../src/cli/render/paused.js';
 import { planData, planText } from '../../../src/cli/render/plan.js';
 import { settings } from '../../../src/cli/settings.js';
 import { pauseOf } from '../../../src/core/rows/pause.js';
-import type { JobPlan } from '../../../src/worker/runtime-types.js';
-import { rowsWork } from '../../../src/worker/schedule-rows.js';
+import type { JobPlan } from '../../../src/worker/config/runtime-types.js';
+import { rowsWork } from '../../../src/worker/schedules/schedule-rows.js';
 import {
   fakeContext,
   fakeHandle,

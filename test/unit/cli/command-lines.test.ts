@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SinkBusy } from '../../../src/core/rows/sink.js';
-import type { JobHandle, JobStatus, Runtime } from '../../../src/worker/runtime-types.js';
+import type { JobHandle, JobStatus, Runtime } from '../../../src/worker/config/runtime-types.js';
 import { fakeHandle, listen, plan, progress, spend, summary } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 

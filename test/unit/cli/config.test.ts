@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { type ConfigFlags, readConfig } from '../../../src/worker/config.js';
-import { UsageError } from '../../../src/worker/runtime-types.js';
+import { type ConfigFlags, readConfig } from '../../../src/worker/config/config.js';
+import { UsageError } from '../../../src/worker/config/runtime-types.js';
 
 const key = 'canary-5f2e91c4';
 

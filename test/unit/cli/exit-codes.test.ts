@@ -10,7 +10,7 @@ import { buildProgram } from '../../../src/cli/program.js';
 import { settings } from '../../../src/cli/settings.js';
 import { exitCodeMeanings, exitCodeOfPause, exitCodes } from '../../../src/core/rows/exit-codes.js';
 import type { JobSummary } from '../../../src/core/rows/job.js';
-import { JobFailed, UsageError } from '../../../src/worker/runtime-types.js';
+import { JobFailed, UsageError } from '../../../src/worker/config/runtime-types.js';
 import {
   fakeContext,
   fakeHandle,

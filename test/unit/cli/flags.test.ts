@@ -6,10 +6,10 @@ import { type AgentRunFlags, toAgentRequest } from '../../../src/cli/agent-reque
 import { parseDuration } from '../../../src/cli/duration-option.js';
 import { type FilterFlags, toCount, toFilter } from '../../../src/cli/monitor-flags.js';
 import { type QuietFlags, toQuietHours } from '../../../src/cli/quiet-flags.js';
-import { findJob } from '../../../src/worker/find-job.js';
-import { findWalk } from '../../../src/worker/find-walk.js';
-import { freshnessOf } from '../../../src/worker/plan.js';
-import { rowsWork } from '../../../src/worker/schedule-rows.js';
+import { findWalk } from '../../../src/worker/control/find-walk.js';
+import { rowsWork } from '../../../src/worker/schedules/schedule-rows.js';
+import { findJob } from '../../../src/worker/staging/find-job.js';
+import { freshnessOf } from '../../../src/worker/staging/plan.js';
 import { plan, request } from '../../support/cli/fake-runtime.js';
 
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-flags-'));

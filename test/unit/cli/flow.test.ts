@@ -11,7 +11,7 @@ import { scrubber } from '../../../src/cli/terminal.js';
 import { watchWalk } from '../../../src/cli/watch-walk.js';
 import { Secret } from '../../../src/core/text/secret.js';
 import { parseAddress } from '../../../src/postgres/index.js';
-import { JobFailed, type JobHandle, type Runtime, UsageError } from '../../../src/worker/runtime-types.js';
+import { JobFailed, type JobHandle, type Runtime, UsageError } from '../../../src/worker/config/runtime-types.js';
 import {
   fakeContext,
   fakeHandle,

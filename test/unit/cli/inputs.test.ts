@@ -6,8 +6,8 @@ import { notesOf } from '../../../src/cli/commands/run-enrich.js';
 import { type EnrichFlags, toEnrichRequest } from '../../../src/cli/enrich-request.js';
 import { planData, planText } from '../../../src/cli/render/plan.js';
 import { summaryText } from '../../../src/cli/render/summary.js';
-import type { JobPlan } from '../../../src/worker/runtime-types.js';
-import { rowsWork } from '../../../src/worker/schedule-rows.js';
+import type { JobPlan } from '../../../src/worker/config/runtime-types.js';
+import { rowsWork } from '../../../src/worker/schedules/schedule-rows.js';
 import { plan, request, summary } from '../../support/cli/fake-runtime.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-inputs-'));

@@ -11,8 +11,8 @@ import { idleView } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { AgentRunResult } from '../../../src/core/runs/agent-run.js';
 import type { ScheduledRun } from '../../../src/core/schedules/schedule.js';
-import type { RuntimeConfig } from '../../../src/worker/runtime-types.js';
-import type { ScheduleView } from '../../../src/worker/schedule-view.js';
+import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
+import type { ScheduleView } from '../../../src/worker/schedules/schedule-view.js';
 import { plan, progress, summary } from '../../support/cli/fake-runtime.js';
 
 // Every field has a value of its own: one in another's place, or in another unit, is seen.

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { statusLine } from '../../../src/cli/render/status-line.js';
-import type { JobStatus } from '../../../src/worker/runtime-types.js';
+import type { JobStatus } from '../../../src/worker/config/runtime-types.js';
 
 const now = Date.UTC(2026, 0, 2, 12, 0);
 const known: JobStatus = { job: 'q3-1', name: 'q3', phase: 'done', message: null, since: null, shown: null };

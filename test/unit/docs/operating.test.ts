@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { knownVariables } from '../../../src/worker/misspelt-variables.js';
+import { knownVariables } from '../../../src/worker/config/misspelt-variables.js';
 
 const text = (path: string) => readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), 'utf8');
 const page = text('docs/operating.md');
@@ -13,7 +13,7 @@ it('docs/operating.md names every variable, and no other', () => {
 
 it('docs/operating.md names every metric, and no other', () => {
   const counters = [
-    ...text('src/worker/metrics.ts').matchAll(/create(Counter|Gauge|Histogram)\(\s*'(searchflow_\w+)'/g),
+    ...text('src/worker/host/metrics.ts').matchAll(/create(Counter|Gauge|Histogram)\(\s*'(searchflow_\w+)'/g),
   ];
   const names = counters.map(([, kind, name]) => (kind === 'Counter' ? `${name}_total` : `${name}`));
   expect(names.length).toBeGreaterThan(10);

@@ -7,7 +7,7 @@ import { createTransport } from '../../../src/api/transport.js';
 import type { JobEntry } from '../../../src/core/rows/job-entries.js';
 import { readSlice, sliceFile } from '../../../src/rows/index.js';
 import { urlProblem, withScheme } from '../../../src/rows/url-problem.js';
-import { type StageRequest, stageEnrichment } from '../../../src/worker/stage-job.js';
+import { type StageRequest, stageEnrichment } from '../../../src/worker/staging/stage-job.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-urls-'));
 const transport = createTransport({ baseUrl: 'http://127.0.0.1:9', apiKey: null });

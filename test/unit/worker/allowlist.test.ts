@@ -3,9 +3,9 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { entryAfter, type JobEntry, stageOf } from '../../../src/core/rows/job-entries.js';
-import { Allowlist, allowedBy, parseServer } from '../../../src/worker/allowlist.js';
-import { readConfig } from '../../../src/worker/config.js';
-import { databaseWarehouse } from '../../../src/worker/store-setting.js';
+import { Allowlist, allowedBy, parseServer } from '../../../src/worker/config/allowlist.js';
+import { readConfig } from '../../../src/worker/config/config.js';
+import { databaseWarehouse } from '../../../src/worker/config/store-setting.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-allowlist-'));
 const open = join(dir, 'open');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { Secret } from '../../../src/core/text/secret.js';
-import { blockFile } from '../../../src/worker/limit-owner.js';
+import { blockFile } from '../../../src/worker/store/limit-owner.js';
 
 it('fault 49: a block that was kept is no longer than it was, though the clock goes back by an hour', async () => {
   const userStateDir = mkdtempSync(join(tmpdir(), 'searchflow-block-'));

@@ -9,9 +9,9 @@ import { pricesAt } from '../../../src/core/purchase/prices.js';
 import type { JobEntry } from '../../../src/core/rows/job-entries.js';
 import { SinkBusy } from '../../../src/core/rows/sink.js';
 import { readSlice, sliceFile } from '../../../src/rows/index.js';
-import { costOfRest, makePlan } from '../../../src/worker/plan.js';
-import type { EnrichRequest } from '../../../src/worker/runtime-types.js';
-import { stageEnrichment } from '../../../src/worker/stage-job.js';
+import type { EnrichRequest } from '../../../src/worker/config/runtime-types.js';
+import { costOfRest, makePlan } from '../../../src/worker/staging/plan.js';
+import { stageEnrichment } from '../../../src/worker/staging/stage-job.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-plan-'));
 const transport = createTransport({ baseUrl: 'http://127.0.0.1:9', apiKey: null });

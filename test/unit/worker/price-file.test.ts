@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { estimateContents, estimateSearch, pricesAt, priceTables } from '../../../src/core/purchase/prices.js';
-import { readConfig } from '../../../src/worker/config.js';
-import { readPriceFile } from '../../../src/worker/price-file.js';
+import { readConfig } from '../../../src/worker/config/config.js';
+import { readPriceFile } from '../../../src/worker/config/price-file.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-prices-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

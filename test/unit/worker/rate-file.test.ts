@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { rateProfiles } from '../../../src/core/limiter/rate.js';
-import { contentsQps, readConfig } from '../../../src/worker/config.js';
-import { readRateFile } from '../../../src/worker/rate-file.js';
+import { contentsQps, readConfig } from '../../../src/worker/config/config.js';
+import { readRateFile } from '../../../src/worker/config/rate-file.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-rates-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

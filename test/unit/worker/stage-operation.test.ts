@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createTransport } from '../../../src/api/transport.js';
 import { readSlice, sliceFile } from '../../../src/rows/index.js';
-import { type StageRequest, stageEnrichment } from '../../../src/worker/stage-job.js';
+import { type StageRequest, stageEnrichment } from '../../../src/worker/staging/stage-job.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-stage-'));
 const transport = createTransport({ baseUrl: 'http://127.0.0.1:9', apiKey: null });

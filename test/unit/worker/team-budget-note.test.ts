@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
-import { teamBudgetNote } from '../../../src/worker/team-budget-note.js';
+import { teamBudgetNote } from '../../../src/worker/staging/team-budget-note.js';
 import { intent } from '../../support/store/journal-contract.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-note-'));

@@ -6,11 +6,11 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { JobEntry } from '../../../src/core/rows/job-entries.js';
 import { Secret } from '../../../src/core/text/secret.js';
 import { createWarehouses } from '../../../src/sinks/index.js';
-import { EventControl } from '../../../src/worker/event-control.js';
-import { MonitorControl } from '../../../src/worker/monitor-control.js';
-import type { RuntimeConfig } from '../../../src/worker/runtime-types.js';
-import { stageEnrichment } from '../../../src/worker/stage-job.js';
-import { databaseWarehouse } from '../../../src/worker/store-setting.js';
+import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
+import { databaseWarehouse } from '../../../src/worker/config/store-setting.js';
+import { EventControl } from '../../../src/worker/control/event-control.js';
+import { MonitorControl } from '../../../src/worker/control/monitor-control.js';
+import { stageEnrichment } from '../../../src/worker/staging/stage-job.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-address-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
-import { whyUnwritable } from '../../../src/worker/why-unwritable.js';
+import { whyUnwritable } from '../../../src/worker/config/why-unwritable.js';
 
 function folder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-unwritable-'));

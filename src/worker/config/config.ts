@@ -1,0 +1,201 @@
+import { homedir } from 'node:os';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { bucketsFor, type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
+import { DEFAULT_TASK_QUEUE } from '../../core/rows/job.js';
+import { parseDollars } from '../../core/text/money.js';
+import { whyNotOwn } from '../../files/make-folder.js';
+import { parseServer, pathsOf } from './allowlist.js';
+import { misspeltVariables } from './misspelt-variables.js';
+import { readPriceFile } from './price-file.js';
+import { readRateFile } from './rate-file.js';
+import { rateProfileOf } from './rate-setting.js';
+import { type RuntimeConfig, UsageError } from './runtime-types.js';
+import { readService } from './service-setting.js';
+import { type Environment, type Found, SettingsReader } from './settings-reader.js';
+import { readStore } from './store-setting.js';
+import { hostPort, readTemporal, temporalName } from './temporal-setting.js';
+
+/** A week: long enough to notice that a warehouse was deleted. */
+export const DEFAULT_KEEP_LANDING_MS = 7 * 86_400_000;
+
+/** What a command line says of the settings; texts as typed, so that all mistakes are reported together. */
+export interface ConfigFlags {
+  readonly qps?: string;
+  readonly rateProfile?: string;
+  readonly concurrency?: string;
+  /** Of a command that loads: a database's address may hold its credentials. */
+  readonly into?: string;
+  /** Days. */
+  readonly keepLanding?: string;
+  /** `sandbox` ignores key and base URL, `live` demands a key; by default the key decides. */
+  readonly service?: 'live' | 'sandbox';
+}
+
+export interface ConfigSources {
+  readonly env: Environment;
+  readonly flags: ConfigFlags;
+  readonly cwd: string;
+  readonly say: RuntimeConfig['say'];
+}
+
+const wholeNumber = (most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/)
+    .transform(Number)
+    .pipe(z.number().min(1).max(most));
+const amountOfDollars = z.string().transform(parseDollars).pipe(z.number());
+const listOfServers = z.string().transform((text, context) => {
+  try {
+    return text
+      .split(',')
+      .map((one) => one.trim())
+      .filter((one) => one !== '')
+      .map(parseServer);
+  } catch {
+    context.addIssue({ code: 'custom', message: 'no server' });
+    return z.NEVER;
+  }
+});
+const anAmount = 'an amount of dollars such as 5 or 0.50';
+/** Purchases up to this amount are not asked about unless SEARCHFLOW_ASK_ABOVE says otherwise. */
+const DEFAULT_ASK_ABOVE_MICROS = 10_000_000;
+const MAX_QPS = 10_000;
+const MAX_CONCURRENCY = 256;
+const aRate = `a whole number of requests a second from 1 to ${MAX_QPS}`;
+
+/**
+ * Makes the one configuration from flags and environment; flags win. Throws a {@link UsageError} that names every
+ * mistake, a line each, with the value and where it was found; never a key. Touches neither network nor disk, but for
+ * files that are named: a rate profile, price tables, or Temporal's own configuration by `TEMPORAL_CONFIG_FILE` or `TEMPORAL_PROFILE`.
+ *
+ * Without a key the service is the sandbox; `baseUrl` is a place where nothing listens until whoever starts it fills it in.
+ */
+export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConfig {
+  const reader = new SettingsReader(env);
+  for (const warning of misspeltVariables(env)) say(warning);
+
+  const service = readService(reader, flags.service);
+  const rate = readRate(reader, flags, cwd);
+  const keyQps = reader.check(reader.variable('SEARCHFLOW_KEY_QPS'), wholeNumber(MAX_QPS), aRate);
+  const concurrency = reader.check(
+    reader.flag(flags.concurrency, '--concurrency') ?? reader.variable('SEARCHFLOW_CONCURRENCY'),
+    wholeNumber(MAX_CONCURRENCY),
+    `a whole number from 1 to ${MAX_CONCURRENCY}`,
+  );
+  const taskQueue = reader.check(
+    reader.variable('SEARCHFLOW_TASK_QUEUE'),
+    temporalName,
+    'the name of a task queue (no white space, at most 200 characters)',
+  );
+  const keepDays = reader.check(
+    reader.flag(flags.keepLanding, '--keep-landing') ?? reader.variable('SEARCHFLOW_KEEP_LANDING_DAYS'),
+    wholeNumber(36_500),
+    'a whole number of days from 1',
+  );
+  const prices = readFile(reader, reader.variable('SEARCHFLOW_PRICES'), cwd, readPriceFile);
+  const store = readStore(reader, flags.into, cwd);
+  const paths = reader.variable('SEARCHFLOW_PATHS')?.text.split(delimiter).filter(Boolean);
+  const hosts = reader.check(
+    reader.variable('SEARCHFLOW_HOSTS'),
+    listOfServers,
+    'a list of database servers such as db.internal, db2.internal:6432',
+  );
+  const metricsAddress = reader.check(
+    reader.variable('SEARCHFLOW_METRICS'),
+    hostPort,
+    'an address such as 127.0.0.1:9464',
+  );
+  const askAboveMicros = reader.check(reader.variable('SEARCHFLOW_ASK_ABOVE'), amountOfDollars, anAmount);
+  const maxCostPerJobMicros = reader.check(reader.variable('SEARCHFLOW_MAX_COST_PER_JOB'), amountOfDollars, anAmount);
+  const temporalUi = reader.check(
+    reader.variable('SEARCHFLOW_TEMPORAL_UI'),
+    wholeNumber(65_535),
+    'a port such as 8233',
+  );
+  const temporal = readTemporal(reader, env);
+  const stateDir = resolve(cwd, env.SEARCHFLOW_STATE_DIR || '.searchflow');
+  const trusted = env.SEARCHFLOW_TRUST_STATE_DIR;
+  const foreign = trusted && resolve(cwd, trusted) === stateDir ? null : whyNotOwn(stateDir);
+  if (foreign !== null)
+    reader.mistakes.push(
+      `The state folder ${reader.shown(stateDir)} ${foreign}, who could choose what this command runs and ends. Take the right to write ` +
+        'from others, name another folder (SEARCHFLOW_STATE_DIR), or name this one in SEARCHFLOW_TRUST_STATE_DIR.',
+    );
+  if (reader.mistakes.length > 0) throw new UsageError(reader.mistakes.join('\n'));
+
+  return Object.freeze({
+    ...service,
+    ...store,
+    stateDir,
+    userStateDir: userStateDir(env),
+    rate,
+    keyQps,
+    ...(prices === null ? {} : { prices }),
+    rateIsShare: flags.qps !== undefined,
+    concurrency: concurrency ?? Math.min(MAX_CONCURRENCY, 5 * contentsQps(rate)),
+    keepLandingMs: keepDays === null ? DEFAULT_KEEP_LANDING_MS : keepDays * 86_400_000,
+    paths: pathsOf(paths, cwd),
+    hosts: hosts ?? [],
+    metricsAddress,
+    askAboveMicros: askAboveMicros ?? DEFAULT_ASK_ABOVE_MICROS,
+    maxCostPerJobMicros,
+    temporalAddress: temporal.address,
+    temporalUi,
+    namespace: temporal.namespace,
+    taskQueue: taskQueue ?? DEFAULT_TASK_QUEUE,
+    say,
+  } satisfies RuntimeConfig);
+}
+
+function readRate(reader: SettingsReader, flags: ConfigFlags, cwd: string): RuntimeConfig['rate'] {
+  const sources = [
+    [reader.flag(flags.qps, '--qps'), reader.flag(flags.rateProfile, '--rate-profile')],
+    [reader.variable('SEARCHFLOW_QPS'), reader.variable('SEARCHFLOW_RATE_PROFILE')],
+  ] as const;
+  for (const [qpsFound, profileFound] of sources) {
+    const qps = reader.check(qpsFound, wholeNumber(MAX_QPS), aRate);
+    const profile = readProfile(reader, profileFound, cwd);
+    if (qpsFound !== null && profileFound !== null) {
+      reader.mistakes.push(
+        `${qpsFound.name} and ${profileFound.name} (${qpsFound.where}) contradict each other; give one.`,
+      );
+    }
+    if (profile !== null) return { profile };
+    if (qps !== null) return { qps };
+  }
+  return { profile: 'contract' };
+}
+
+/** A profile by its name, or from a JSON file. */
+function readProfile(reader: SettingsReader, found: Found | null, cwd: string): string | RateProfile | null {
+  const known = Object.keys(rateProfiles);
+  if (!found?.text.endsWith('.json')) {
+    return reader.check(found, z.enum(known), `a rate profile; there are ${known.join(', ')}, or name a .json file`);
+  }
+  return readFile(reader, found, cwd, readRateFile);
+}
+
+/** What a file holds that a setting names; null where it can't be used, which is a mistake. */
+function readFile<T>(reader: SettingsReader, found: Found | null, cwd: string, read: (path: string) => T): T | null {
+  if (found === null) return null;
+  try {
+    return read(resolve(cwd, found.text));
+  } catch (error) {
+    reader.wrong(found, `${error instanceof Error ? error.message : error}.`);
+    return null;
+  }
+}
+
+/** Requests for page contents a second that this rate allows. */
+export function contentsQps(rate: RuntimeConfig['rate']): number {
+  const mine = bucketsFor(rateProfileOf({ rate, keyQps: null }), 'contents');
+  return Math.min(...mine.map((bucket) => bucket.qps), MAX_QPS);
+}
+
+/** The user's directory for state that outlives a project, by the XDG rules: relative paths in the variable are ignored. */
+function userStateDir(env: Environment): string {
+  const xdg = env.XDG_STATE_HOME;
+  return join(xdg && isAbsolute(xdg) ? xdg : join(env.HOME || homedir(), '.local', 'state'), 'searchflow');
+}

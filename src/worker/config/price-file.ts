@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { type PriceTable, priceTables } from '../../core/purchase/prices.js';
+
+const dollars = z.number().min(0).max(10_000);
+const bands = z.union([
+  dollars,
+  z
+    .array(z.tuple([z.int().min(0).nullable(), dollars]))
+    .min(1)
+    .refine((all) => all.every(([most], index) => (most === null) === (index === all.length - 1)), {
+      error: 'only the last band is without a bound: [[25, 0.005], [null, 1]]',
+    })
+    .refine((all) => all.every(([most], index) => most === null || index === 0 || most > (all[index - 1]?.[0] ?? 0)), {
+      error: 'the bounds of the bands must rise',
+    }),
+]);
+
+const tableSchema = z.strictObject({
+  since: z.iso.date(),
+  search: z.record(z.string().min(1), bands).optional(),
+  searchResult: dollars.optional(),
+  searchPage: z.strictObject({ text: dollars, highlights: dollars, summary: dollars }).partial().optional(),
+  contentsPage: dollars.optional(),
+  answer: dollars.optional(),
+  research: dollars.optional(),
+  monitorRun: dollars.optional(),
+  agentRun: z.record(z.string().min(1), dollars).optional(),
+  agentUse: z
+    .strictObject({ computeUnit: dollars, search: dollars, email: dollars, phoneNumber: dollars })
+    .partial()
+    .optional(),
+});
+type Given = z.infer<typeof tableSchema>;
+
+const fileSchema = z
+  .array(tableSchema)
+  .min(1)
+  .refine((tables) => new Set(tables.map(({ since }) => since)).size === tables.length, {
+    error: 'two tables begin on one day',
+  });
+
+/**
+ * Reads price tables from a JSON file: `[{ "since": "2026-12-01", "contentsPage": 0.002, "search": { "auto": 0.008 } }]`, in
+ * dollars, days of UTC. What a table doesn't say is as in the one before it, the first one's as in the newest built in. From the
+ * first of them on those built in don't count. Throws an `Error` that says in a line what is wrong.
+ */
+export function readPriceFile(path: string): readonly PriceTable[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new Error(`can't be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const read = fileSchema.safeParse(value);
+  if (!read.success) {
+    const problems = read.error.issues.map(({ path: at, message }) => `${at.join('.') || 'the whole'}: ${message}`);
+    throw new Error(`holds no price tables: ${problems.join('; ')}`);
+  }
+  const given = [...read.data].sort((a, b) => a.since.localeCompare(b.since));
+  let before = priceTables.at(-1) as PriceTable;
+  const tables = given.map((one) => {
+    before = changed(before, one);
+    return before;
+  });
+  return [...priceTables.filter(({ since }) => since < (tables[0]?.since ?? '')), ...tables];
+}
+
+function changed(before: PriceTable, given: Given): PriceTable {
+  const { search = {}, searchPage, agentRun, agentUse, ...plain } = given;
+  const searches = Object.entries(search).map(([type, price]) => [
+    type,
+    typeof price === 'number' ? ([[null, price]] as const) : price,
+  ]);
+  const said = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined)) as typeof plain;
+  return {
+    ...before,
+    ...(said as Partial<PriceTable>),
+    since: given.since,
+    search: { ...before.search, ...Object.fromEntries(searches) },
+    searchPage: { ...before.searchPage, ...(searchPage as Partial<PriceTable['searchPage']>) },
+    agentRun: { ...before.agentRun, ...agentRun },
+    agentUse: { ...before.agentUse, ...(agentUse as Partial<PriceTable['agentUse']>) },
+  };
+}

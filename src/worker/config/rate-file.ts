@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import type { RateProfile } from '../../core/limiter/rate.js';
+
+const bucket = z.strictObject({
+  name: z.string().min(1),
+  qps: z.int().min(1).max(10_000),
+  classes: z.array(z.string().min(1)).min(1),
+  of: z.enum(['team', 'key']).optional(),
+});
+
+const profile = z.strictObject({
+  name: z.string().min(1),
+  buckets: z
+    .array(bucket)
+    .min(1)
+    .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'two buckets have one name')
+    .refine((all) => all[0]?.of !== 'key', 'the first bucket, for classes that none names, must be the team’s'),
+});
+
+/**
+ * Reads a rate profile from a JSON file: `{ "name": "ours", "buckets": [{ "name": "all", "qps": 40, "classes": ["*"] }] }`.
+ * Throws an `Error` that says in a line what is wrong with it.
+ */
+export function readRateFile(path: string): RateProfile {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new Error(`can't be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const read = profile.safeParse(value);
+  if (read.success) return read.data;
+  const problems = read.error.issues.map(({ path: at, message }) => `${at.join('.') || 'the whole'}: ${message}`);
+  throw new Error(`is no rate profile: ${problems.join('; ')}`);
+}

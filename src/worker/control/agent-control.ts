@@ -1,0 +1,74 @@
+import { type Client, defaultPayloadConverter } from '@temporalio/client';
+import { agentKeys } from '../../activities/rows/agent-order.js';
+import { createClient, type Client as ServiceClient } from '../../api/client.js';
+import { workflowNames } from '../../core/rows/job.js';
+import type { AgentRequest, AgentRunResult, RunAgentOptions, RunLook, RunProgress } from '../../core/runs/agent-run.js';
+import { canonicalJson } from '../../core/text/json.js';
+import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
+import { rateProfileOf } from '../config/rate-setting.js';
+import type { RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
+import { sha256 } from '../config/sha256.js';
+import { blockFile } from '../store/limit-owner.js';
+import { FlowHandle } from './flow-handle.js';
+import { startedByCommand } from './work-owners.js';
+
+/** Id of the workflow of an agent run, made from what is asked. */
+export function agentRunId(
+  { origin }: Pick<RuntimeConfig, 'origin'>,
+  request: AgentRequest,
+  { beta, extraHeaders }: RunAgentOptions,
+): string {
+  const wire = { ...(beta && { beta }), ...(extraHeaders && { extraHeaders }) };
+  return `searchflow-agent-${agentKeys({ origin, sha256 }, {}, wire)(canonicalJson(request)).slice(0, 12)}`;
+}
+
+/** Starts the workflow of an agent run, or attaches to the one of the same request that runs. */
+export async function startAgentRun(
+  { client, config }: WorkflowAccess,
+  request: AgentRequest,
+  options: RunAgentOptions,
+): Promise<AgentRunHandle> {
+  const workflowId = agentRunId(config, request, options);
+  await client.workflow.start(workflowNames.runAgent, {
+    workflowId,
+    taskQueue: config.taskQueue,
+    args: [request, options],
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    memo: startedByCommand,
+  });
+  return new AgentRunHandle(client, workflowId);
+}
+
+/** An agent run that a workflow goes on with. */
+export class AgentRunHandle extends FlowHandle<RunProgress, AgentRunResult> {
+  readonly #temporal: Client;
+
+  constructor(client: Client, workflowId: string) {
+    super(client, workflowId);
+    this.#temporal = client;
+  }
+
+  /** Where it stands now, by the heartbeat of the activity that follows it; null while nobody does. */
+  async look(): Promise<RunLook | null> {
+    const { raw } = await this.#temporal.workflow.getHandle(this.workflowId).describe();
+    const following = raw.pendingActivities?.find(({ activityType }) => activityType?.name === 'agentRun');
+    const payload = following?.heartbeatDetails?.payloads?.[0];
+    return payload ? defaultPayloadConverter.fromPayload<RunLook>(payload) : null;
+  }
+}
+
+/** Makes free calls about agent runs, with the service's own client; a block that is known of is obeyed. */
+export async function withAgentCalls<T>(
+  config: RuntimeConfig,
+  work: (client: Pick<ServiceClient, 'listAgentRuns' | 'cancelAgentRun' | 'listAgentRunEvents'>) => Promise<T>,
+): Promise<T> {
+  const { baseUrl, apiKey, wire } = config;
+  const limiter = new MemoryLimiter(rateProfileOf(config), config.service === 'live' ? blockFile(config) : null);
+  const client = createClient({ ...wire, baseUrl, apiKey, limiter });
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+    await limiter.close();
+  }
+}

@@ -1,0 +1,102 @@
+import { type Client, defaultPayloadConverter, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  type JobProgress,
+  type JobSummary,
+  queryNames,
+  type Resumption,
+  type SliceHeartbeat,
+  signalNames,
+  workflowIdOf,
+} from '../../core/rows/job.js';
+import { JobFailed, type JobHandle, JobStopped, UsageError } from '../config/runtime-types.js';
+import { cancelLive, resultOf } from './flow-handle.js';
+import { waitsFor } from './waits-for.js';
+
+/** How a workflow ended that ended badly. A cancelled one was told to. */
+const badEnds = ['FAILED', 'TERMINATED', 'TIMED_OUT'];
+
+/** What an activity that is no slice shows while it waits: of the job's rows nothing. */
+const noSlice: SliceHeartbeat = { slice: 0, units: 0, landed: 0, failed: 0, costMicros: 0, waitingFor: null };
+
+const CANCELLED = 'the job was cancelled; the same command makes it go on';
+/** How long a cancelled job is asked for what it left. */
+const LEFT_MS = 2000;
+
+/** A living worker answers a query within this time. */
+const ANSWER_MS = 10_000;
+
+/** What a person may do with a job that a workflow runs. */
+export function jobHandle(client: Client, job: string, workflowId = workflowIdOf(job)): JobHandle {
+  const handle: WorkflowHandle = client.workflow.getHandle(workflowId);
+  const result = () =>
+    resultOf<JobSummary>(handle, CANCELLED).catch((error: unknown) => withRunsLeft(client, handle, error));
+  return {
+    job,
+    workflowId,
+    progress: async () => {
+      const deadline = Date.now() + ANSWER_MS;
+      // In this order: a slice that ends in between is missing for a moment, but never counted twice.
+      const progress = await client.withDeadline(deadline, () => handle.query<JobProgress>(queryNames.progress));
+      const running = await client.withDeadline(deadline, () => heartbeats(handle));
+      return { progress, running };
+    },
+    pause: () => whileItRuns(job, () => handle.signal(signalNames.pause)),
+    resume: (how) =>
+      whileItRuns(job, () =>
+        how === undefined ? handle.signal(signalNames.resume) : handle.signal<[Resumption]>(signalNames.resume, how),
+      ),
+    cancel: ({ handOver = false } = {}) =>
+      whileItRuns(job, async () => {
+        if (handOver) await handle.signal(signalNames.handOver);
+        await cancelLive(handle);
+      }),
+    result,
+    ending: async () => {
+      const { status } = await handle.describe();
+      if (status.name !== 'COMPLETED' && !badEnds.includes(status.name)) return null;
+      return result().then(
+        ({ phase, message }) => (phase === 'stopped' ? { phase, message: message ?? 'no reason was given' } : null),
+        (error: unknown) => ({
+          phase: error instanceof JobStopped ? ('stopped' as const) : ('failed' as const),
+          message: error instanceof Error ? error.message : String(error),
+        }),
+      );
+    },
+  };
+}
+
+/** A job that was cancelled says which of its runs did not end; without a worker it can't. */
+async function withRunsLeft(client: Client, handle: WorkflowHandle, error: unknown): Promise<never> {
+  if (!(error instanceof JobFailed && error.message === CANCELLED)) throw error;
+  const { message } = await client
+    .withDeadline(Date.now() + LEFT_MS, () => handle.query<JobProgress>(queryNames.progress))
+    .catch(() => ({ message: null }));
+  throw message?.includes('left running') ? new JobFailed(`${message}. ${CANCELLED}`, { cause: error.cause }) : error;
+}
+
+/** A signal to a job that has ended, or was never started on this server, is a person's mistake with a way out. */
+async function whileItRuns(job: string, work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+    throw new UsageError(
+      `${job} does not run now (it is done, stopped, cancelled or failed); its enrich command makes it go on`,
+    );
+  }
+}
+
+/** Heartbeats of the slices that run now, and why activities that wait for their next attempt do: what the workflow can't see. */
+async function heartbeats(handle: WorkflowHandle): Promise<SliceHeartbeat[]> {
+  const { raw } = await handle.describe();
+  const beats: SliceHeartbeat[] = [];
+  for (const activity of raw.pendingActivities ?? []) {
+    const slices = activity.activityType?.name === 'enrichSlice';
+    const payload = slices ? activity.heartbeatDetails?.payloads?.[0] : null;
+    const beat = payload ? defaultPayloadConverter.fromPayload<SliceHeartbeat>(payload) : null;
+    const failed = waitsFor(activity, Date.now());
+    if (failed) beats.push({ ...(beat ?? noSlice), waitingFor: failed });
+    else if (beat) beats.push(beat);
+  }
+  return beats;
+}

@@ -1,0 +1,63 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { isUnderWay } from '../../core/rows/job.js';
+import type { JobEntry, OwnedWork } from '../../core/rows/job-entries.js';
+import type { JobStatus } from '../config/runtime-types.js';
+import { jobHandle } from './job-handle.js';
+
+/** A server answers within milliseconds, and so does a worker that lives; who asks waits no longer than this for either. */
+const ANSWER_MS = 500;
+/** A worker that is busy may not answer in time; its activities tell that it lives, by heartbeats that are no older than this. */
+const FRESH_BEAT_MS = 15_000;
+
+/**
+ * Where a job stands: what its workflow answers where a worker lives, else what Temporal knows of its end, else what was written
+ * down when it last changed. `client`: null where no server can be asked. Takes less than a second.
+ */
+export async function jobStatus(
+  entry: JobEntry,
+  workflowId: string,
+  client: Client | null,
+  owned: (OwnedWork & { readonly living: readonly unknown[] }) | null,
+): Promise<JobStatus> {
+  const { staged, state, completed } = entry;
+  const known = { job: staged.job, name: staged.name, message: null, since: null, shown: null };
+  const reported = client && (await askTemporal(client, entry, workflowId));
+  const abandoned = owned?.living.length === 0;
+  if (reported && !(reported.phase === 'waiting' && abandoned)) return { ...known, ...reported };
+  // Without its server a job can't run: what its command, or its workflow, wrote down last holds.
+  if (state && state.phase !== 'running') return { ...known, message: null, ...state };
+  if (abandoned) return { ...known, phase: 'stopped', message: 'its command ended' };
+  if (completed === staged.generation) return { ...known, phase: 'done' };
+  return { ...known, phase: 'waiting', since: state?.since ?? null };
+}
+
+type Reported = Partial<JobStatus> & Pick<JobStatus, 'phase'>;
+
+/** Null where the server does not answer in time, or knows nothing of the job. */
+async function askTemporal(client: Client, { staged, state }: JobEntry, workflowId: string): Promise<Reported | null> {
+  const within = <T>(ask: () => Promise<T>) =>
+    Promise.race([ask(), setTimeout(ANSWER_MS, null, { ref: false })]).catch(() => null);
+  const about = await within(() => client.workflow.getHandle(workflowId).describe());
+  if (about === null) return null;
+  const handle = jobHandle(client, staged.job, workflowId);
+  if (about.status.name === 'RUNNING') {
+    const shown = await within(() => handle.progress());
+    const since = state && shown?.progress.phase === state.phase ? state.since : null;
+    if (shown && isUnderWay(shown.progress.phase))
+      return { phase: shown.progress.phase, message: shown.progress.message, since, shown };
+    if (beats(about)) return { phase: 'running' };
+    return state?.phase === 'paused' ? { message: null, ...state } : { phase: 'waiting' };
+  }
+  const since = about.closeTime?.getTime() ?? null;
+  if (about.status.name === 'CANCELLED') return { phase: 'cancelled', since };
+  const ending = await within(() => handle.ending());
+  if (ending) return { ...ending, since };
+  return about.status.name === 'COMPLETED' ? { phase: 'done', since } : null;
+}
+
+function beats({ raw }: WorkflowExecutionDescription): boolean {
+  return (raw.pendingActivities ?? []).some(
+    ({ lastHeartbeatTime }) => Date.now() - Number(lastHeartbeatTime?.seconds ?? 0) * 1000 < FRESH_BEAT_MS,
+  );
+}

@@ -1,0 +1,179 @@
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import type { BatchMonitorsInput, BatchProgress } from '../../core/monitors/monitor-batch.js';
+import type { MonitorCall } from '../../core/monitors/monitor-call.js';
+import type { CreatedMonitorResult } from '../../core/monitors/monitor-create.js';
+import type { BatchSummary } from '../../core/monitors/monitor-effect.js';
+import type { ExportMonitorRunsInput, MonitorExport } from '../../core/monitors/monitor-export.js';
+import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates, monitorWorkflows } from '../../core/monitors/monitor-names.js';
+import { jobOfWorkflow, workflowIdOf } from '../../core/rows/job.js';
+import type { Work } from '../../core/rows/job-entries.js';
+import type { ScheduledWork } from '../../core/schedules/schedule.js';
+import { canonicalJson, type Json } from '../../core/text/json.js';
+import { isPostgresUrl } from '../../postgres/index.js';
+import { warehouseIdentity } from '../../sinks/index.js';
+import { FileSecrets } from '../../store/process/file-secrets.js';
+import { UsageError, type WorkflowAccess } from '../config/runtime-types.js';
+import { sha256 } from '../config/sha256.js';
+import { warehouseOf } from '../config/store-setting.js';
+import { FlowHandle } from './flow-handle.js';
+import { QuietControl } from './quiet-control.js';
+import { ToldResults } from './told-results.js';
+import { startedByCommand } from './work-owners.js';
+
+/** The workflows for monitors, as the command uses them. */
+export class MonitorControl {
+  readonly quiet: QuietControl;
+  readonly #access: WorkflowAccess;
+  readonly #cwd: string;
+  readonly #told: ToldResults;
+
+  constructor(access: WorkflowAccess, cwd: string) {
+    this.#access = access;
+    this.#cwd = cwd;
+    this.#told = new ToldResults(access.config.stateDir);
+    this.quiet = new QuietControl(access);
+  }
+
+  /** Where a warehouse is, and which machine has it; a database's address without its credentials. */
+  place(into: string | undefined): { readonly into: string; readonly host?: string } {
+    const { config, shared } = this.#access;
+    const address = warehouseOf(config, into, DEFAULT_MONITOR_WAREHOUSE, this.#cwd);
+    return { into: address, ...(shared && !isPostgresUrl(address) ? { host: hostname() } : {}) };
+  }
+
+  /** Name and id of a batch: one at a time for an action, a filter and a warehouse. */
+  batchWork({ action, filter, into }: BatchMonitorsInput): Work {
+    const { origin } = this.#access.config;
+    const job = `monitors-${action}-${sha256(canonicalJson([action, filter, identityOf(into), origin])).slice(0, 6)}`;
+    return { job, workflowId: workflowIdOf(job) };
+  }
+
+  /** Starts a batch, or attaches to the same one where it runs. One that waits for somebody's approval is the workers'. */
+  async startBatch(input: BatchMonitorsInput, { owned }: { readonly owned: boolean }): Promise<BatchHandle> {
+    const { origin } = this.#access.config;
+    const handle = this.batch(this.batchWork(input).job);
+    await this.#start(monitorWorkflows.batchMonitors, handle.workflowId, { ...input, origin }, owned);
+    return handle;
+  }
+
+  /** A batch by the name that its start gave. */
+  batch(job: string): BatchHandle {
+    return new BatchHandle(this.#access.client, job);
+  }
+
+  /** One operation on a monitor. */
+  async call(call: MonitorCall): Promise<Json> {
+    const handle = await this.#start(monitorWorkflows.monitorCall, this.#once(call.operation), {
+      ...call,
+      origin: this.#access.config.origin,
+    });
+    const result = (await handle.result()) as { readonly data?: Json; readonly preview?: string };
+    return result.data === undefined ? { tooLarge: true, preview: result.preview ?? '' } : result.data;
+  }
+
+  /**
+   * Makes a monitor; the same definition again while it is being made attaches to it. What was made before for a command that ended
+   * before it could tell is told now (`before`), and nothing is made.
+   */
+  async create(
+    definition: { readonly [field: string]: Json },
+    secretFile: string,
+  ): Promise<{ readonly made: CreatedMonitorResult; readonly before: boolean }> {
+    const file = resolve(this.#cwd, secretFile);
+    await checkWritable(file);
+    const { origin } = this.#access.config;
+    const input = { definition, secretFile: file, origin, ...(this.#access.shared ? { host: hostname() } : {}) };
+    const id = `searchflow-monitors-create-${sha256(canonicalJson([definition, file, origin])).slice(0, 6)}`;
+    const before = await this.#isUntold(id);
+    const handle = before
+      ? new FlowHandle<never, CreatedMonitorResult>(this.#access.client, id)
+      : await this.#start<never, CreatedMonitorResult>(monitorWorkflows.createMonitor, id, input);
+    const made = await handle.result();
+    const { runId } = await this.#access.client.workflow.getHandle(id).describe();
+    this.#told.add(runId);
+    return { made, before };
+  }
+
+  /** Exports runs; the same export attaches where it runs. */
+  async export(input: ExportMonitorRunsInput): Promise<FlowHandle<MonitorExport, MonitorExport>> {
+    const { workflow, workflowId, input: named } = this.exportWork(input).work;
+    return this.#start(workflow, workflowId, named, true);
+  }
+
+  /** What a schedule of an export runs, and the name that it has where nobody gives it one. */
+  exportWork(input: ExportMonitorRunsInput): { readonly name: string; readonly work: ScheduledWork } {
+    const { origin } = this.#access.config;
+    const workflowId = exportId(input, origin);
+    return {
+      name: jobOfWorkflow(workflowId),
+      work: { workflow: monitorWorkflows.exportMonitorRuns, workflowId, input: { ...input, origin } },
+    };
+  }
+
+  /** Whether a workflow has come to its end in this folder, and no command has said so. */
+  async #isUntold(workflowId: string): Promise<boolean> {
+    // Others' workflows are others' to tell.
+    if (this.#access.shared) return false;
+    try {
+      const { status, runId } = await this.#access.client.workflow.getHandle(workflowId).describe();
+      return status.name === 'COMPLETED' && !this.#told.has(runId);
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return false;
+      throw error;
+    }
+  }
+
+  async #start<P, R>(workflow: string, workflowId: string, input: object, owned = false): Promise<FlowHandle<P, R>> {
+    const { client, config } = this.#access;
+    await this.#access.allow(input);
+    await client.workflow.start(workflow, {
+      workflowId,
+      taskQueue: config.taskQueue,
+      args: [input],
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      ...(owned ? { memo: startedByCommand } : {}),
+    });
+    return new FlowHandle<P, R>(client, workflowId);
+  }
+
+  /** An id for what is done each time it is asked for. */
+  #once(what: string): string {
+    return `searchflow-${what}-${Date.now().toString(36)}-${process.pid}`;
+  }
+}
+
+/** A batch of monitors that runs or ran. */
+export class BatchHandle extends FlowHandle<BatchProgress, BatchSummary> {
+  constructor(
+    client: Client,
+    readonly job: string,
+  ) {
+    super(client, workflowIdOf(job));
+  }
+
+  /** Decides over a batch that waits for it; rejects with a `UsageError` where it doesn't. */
+  decide(how: keyof typeof monitorUpdates, by: string, why: string | undefined): Promise<BatchProgress> {
+    return this.update(monitorUpdates[how], { by, ...(why === undefined ? {} : { why }) });
+  }
+}
+
+/** A change of nothing: a file that can't be written is better known before anything waits for it. Throws `UsageError`. */
+async function checkWritable(secretFile: string): Promise<void> {
+  try {
+    await new FileSecrets(secretFile).remove('webhook/');
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`--secret-file: ${secretFile} can't be written, nothing was sent: ${why}`);
+  }
+}
+
+/** Of a database, what does not change with the way to connect; no warehouse named is none. */
+function identityOf(into: string | undefined): string | undefined {
+  return into === undefined ? undefined : warehouseIdentity(into);
+}
+
+function exportId({ filter = {}, into }: ExportMonitorRunsInput, origin: string): string {
+  return `searchflow-monitors-export-${sha256(canonicalJson([filter, identityOf(into), origin])).slice(0, 6)}`;
+}

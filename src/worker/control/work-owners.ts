@@ -1,0 +1,301 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Client, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
+import { pricesAt } from '../../core/purchase/prices.js';
+import { jobOfWorkflow, signalNames, workflowNames } from '../../core/rows/job.js';
+import type { Claim, Claimed, JobEntry, OwnedWork, Owner, Work } from '../../core/rows/job-entries.js';
+import { dollars } from '../../core/text/money.js';
+import { rateProfileOf } from '../config/rate-setting.js';
+import type { RuntimeConfig } from '../config/runtime-types.js';
+import { costOfRest } from '../staging/plan.js';
+import type { Store } from '../store/store.js';
+
+/** A command works for itself; a worker (`worker`, `dev`, the plugin) also takes over the work of dead commands. */
+export type Role = 'command' | 'worker';
+
+/** In the memo of a workflow that a command started: without it a workflow belongs to the workers, also while a command watches it. */
+export const startedByCommand = { startedBy: 'command' } as const;
+
+/** How often a process that works looks for work whose owner has died. */
+const LOOK_MS = 2000;
+/** Looks after which a command ends such work: a worker of the store that takes it over looks as often, and comes first. */
+const COMMAND_LOOKS = 2;
+/** How long a workflow may take to stop: what is in flight lands, then it sums up and writes its line. */
+const STOP_MS = 15_000;
+
+/** Before the reason of a workflow that was terminated because it could not stop by itself. */
+export const STOPPED = 'stopped: ';
+const COMMAND_ENDED = 'its command ended';
+
+/** Workflows that end as `stopped` by a signal; a batch is cancelled, so that its audit is written. Others hold nothing, and are terminated. */
+const bySignal: readonly string[] = [
+  workflowNames.enrichCsv,
+  workflowNames.runAgentRows,
+  workflowNames.syncEvents,
+  workflowNames.backfillEvents,
+];
+const byCancel: readonly string[] = [monitorWorkflows.batchMonitors];
+/** What goes on for long and belongs to the workers where no command owns it. */
+const named: readonly string[] = [
+  ...bySignal,
+  ...byCancel,
+  workflowNames.runAgent,
+  workflowNames.runResearch,
+  monitorWorkflows.exportMonitorRuns,
+];
+const MOST_NAMED = 5;
+
+/** Which work this process owns or watches, and what becomes of work whose owner has died. See `docs/decisions/0019`. */
+export class WorkOwners {
+  readonly #config: RuntimeConfig;
+  readonly #store: Store;
+  readonly #client: () => Promise<Client>;
+  readonly #mine = new Map<string, Work>();
+  readonly #closed = new AbortController();
+  #stopped = false;
+  #looking: Promise<void> = Promise.resolve();
+
+  constructor(config: RuntimeConfig, store: Store, client: () => Promise<Client>) {
+    this.#config = config;
+    this.#store = store;
+    this.#client = client;
+  }
+
+  /**
+   * Makes this process the owner of work, or one that watches it where a living one owns it. `decide` may refuse by throwing, and
+   * say what becomes of the job's entry, in the same step.
+   */
+  async claim<More extends Pick<Claimed, 'entry'>>(
+    work: Work,
+    decide: (claim: Claim, owner: Owner | null) => More,
+  ): Promise<More & { readonly owner: Owner | null }> {
+    this.check();
+    const { entries, shared } = this.#store;
+    // It is by its journal that a process is heard of.
+    if (shared) await this.#store.journal();
+    const me = entries.owner();
+    const claimed = await entries.claim(work.workflowId, (claim) => {
+      const living = (claim.owned?.owners ?? []).filter((owner) => claim.lives(owner));
+      const owners = living.some(({ id }) => id === me.id) ? living : [...living, me];
+      const owner = owners[0] && owners[0].id !== me.id ? owners[0] : null;
+      return { ...decide(claim, owner), owner, owned: { ...work, owners } };
+    });
+    this.#mine.set(work.workflowId, work);
+    return claimed;
+  }
+
+  /** Leaves work that goes on and was started by a schedule or an SDK: this process only watches it. */
+  async leaveToWorkers({ workflowId }: Pick<Work, 'workflowId'>): Promise<void> {
+    const about = await this.#describe(workflowId);
+    if (about?.status.name === 'RUNNING' && about.memo?.startedBy !== startedByCommand.startedBy)
+      await this.release(workflowId);
+  }
+
+  /** Leaves work to those who watch it, or else to the workers. */
+  async release(workflowId: string): Promise<void> {
+    this.#mine.delete(workflowId);
+    const { id } = this.#store.entries.owner();
+    await this.#store.entries.claim(workflowId, ({ owned }) => {
+      const owners = (owned?.owners ?? []).filter((owner) => owner.id !== id);
+      return { owned: owned && owners.length > 0 ? { ...owned, owners } : null };
+    });
+  }
+
+  /** The work that this process owns. */
+  async owned(): Promise<readonly Work[]> {
+    if (this.#mine.size === 0) return [];
+    const { id } = this.#store.entries.owner();
+    const all = await this.#store.entries.owned();
+    return all.filter(({ workflowId, living }) => this.#mine.has(workflowId) && living[0]?.id === id);
+  }
+
+  /** Stops the work that this process owns, by a worker that still runs; what has not ended when `until` resolves is terminated. */
+  async stop(why: string, until: Promise<unknown>): Promise<void> {
+    this.#stopped = true;
+    const client = await this.#client();
+    // What is being started just now is still this process's when it closes.
+    for (const { workflowId } of await this.owned())
+      if (await stopWorkflow(client, workflowId, why, until)) await this.release(workflowId);
+  }
+
+  /** Throws once this process is stopping: what it started then would run without an owner. */
+  check(): void {
+    if (this.#stopped) throw new Error('The command was stopped');
+  }
+
+  /**
+   * Decides over work whose owner has died, before this process works. A worker takes it over; a command ends it, but for what it
+   * watched itself. A command also names what runs here for the workers.
+   */
+  async settle(role: Role): Promise<void> {
+    for (const orphan of await this.#orphans()) await this.#settle(orphan, role, null);
+    if (role === 'command') await this.#nameOthers();
+  }
+
+  /** Goes on doing so while this process works. */
+  watch(role: Role): void {
+    this.#looking = this.#look(role);
+  }
+
+  /**
+   * Leaves what has ended, or what others own. Work that goes on stays this process's, which is dead then: it must not pass to
+   * the workers because its command failed.
+   */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await this.#looking;
+    const owned = new Set((await this.owned()).map(({ workflowId }) => workflowId));
+    for (const workflowId of [...this.#mine.keys()])
+      if (!owned.has(workflowId) || !(await this.#runs(workflowId))) await this.release(workflowId);
+  }
+
+  async #look(role: Role): Promise<void> {
+    const { signal } = this.#closed;
+    const seen = new Map<string, number>();
+    while (!signal.aborted) {
+      await delay(LOOK_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        const orphans = await this.#orphans();
+        for (const known of [...seen.keys()])
+          if (!orphans.some(({ workflowId }) => workflowId === known)) seen.delete(known);
+        for (const orphan of orphans) {
+          const looks = (seen.get(orphan.workflowId) ?? 0) + 1;
+          seen.set(orphan.workflowId, looks);
+          if (role === 'worker' || this.#mine.has(orphan.workflowId) || looks >= COMMAND_LOOKS)
+            await this.#settle(orphan, role, delay(STOP_MS, undefined, { ref: false }));
+        }
+      } catch {
+        // The store or the server is away: there is a next look.
+      }
+    }
+  }
+
+  /** Work whose owners are all dead, and what this process watched and owns by now. */
+  async #orphans(): Promise<readonly OwnedWork[]> {
+    const all = await this.#store.entries.owned();
+    const { id } = this.#store.entries.owner();
+    return all.filter(
+      ({ owners, living }) => living.length === 0 || (living[0]?.id === id && living[0]?.id !== owners[0]?.id),
+    );
+  }
+
+  /** `until`: null before this process works, when nothing could stop by itself. */
+  async #settle(orphan: OwnedWork, role: Role, until: Promise<unknown> | null): Promise<void> {
+    const { workflowId, job } = orphan;
+    const { entries } = this.#store;
+    const me = entries.owner();
+    const watched = this.#mine.has(workflowId);
+    // One process settles it; should that die in between, it is its orphan.
+    const { won } = await entries.claim(workflowId, ({ owned, lives }) => {
+      const living = (owned?.owners ?? []).filter((owner) => lives(owner));
+      const isMine = owned !== null && (living.length === 0 || living[0]?.id === me.id);
+      return isMine
+        ? { won: true, owned: { ...owned, owners: [me, ...living.filter(({ id }) => id !== me.id)] } }
+        : { won: false, owned };
+    });
+    if (!won) return;
+    if (watched || role === 'worker') {
+      if (!watched) await this.release(workflowId);
+      if (await this.#runs(workflowId))
+        this.#config.say(`Resuming ${job}, whose command ended${await this.#costText(job, true)}.`);
+      return;
+    }
+    const stopped = await stopWorkflow(await this.#client(), workflowId, COMMAND_ENDED, until);
+    await this.release(workflowId);
+    if (stopped)
+      this.#config.say(
+        `Stopped ${job}: its command ended${await this.#costText(job, false)}. Paid results are kept; the same command resumes it.`,
+      );
+  }
+
+  /** What a job has cost, and what its rest costs; '' for what is no job of rows. */
+  async #costText(job: string, rest: boolean): Promise<string> {
+    const entry: JobEntry | null = (await this.#store.entries.all()).find(({ staged }) => staged.job === job) ?? null;
+    if (entry === null) return '';
+    const { staged, asked } = entry;
+    const journal = await this.#store.journal();
+    const { costMicros } = await journal.totals(`${staged.job}/`);
+    const spent = `; it has cost ${dollars(costMicros)}`;
+    if (!rest) return spent;
+    try {
+      const { stages } = this.#store;
+      const prices = pricesAt(Date.now(), this.#config.prices);
+      const file = (slice: number) => stages.slice(staged, slice);
+      const left = await costOfRest({ staged, journal, prices, rate: rateProfileOf(this.#config), file });
+      const most = typeof asked?.maxCostDollars === 'number' ? ` (--max-cost ${asked.maxCostDollars})` : '';
+      return `${spent}, about ${dollars(left)} is left${most}`;
+    } catch {
+      // Its rows are on another machine.
+      return spent;
+    }
+  }
+
+  /** Jobs of a schedule or an SDK: they go on beside the command's own. */
+  async #nameOthers(): Promise<void> {
+    try {
+      const { taskQueue } = this.#config;
+      const types = named.map((type) => `'${type}'`).join(', ');
+      const query = `TaskQueue = '${taskQueue.replaceAll("'", "''")}' AND ExecutionStatus = 'Running' AND WorkflowType IN (${types})`;
+      const owned = new Set((await this.#store.entries.owned()).map(({ workflowId }) => workflowId));
+      const found: string[] = [];
+      for await (const { workflowId } of (await this.#client()).workflow.list({ query, pageSize: 2 * MOST_NAMED })) {
+        if (!owned.has(workflowId)) found.push(jobOfWorkflow(workflowId));
+        if (found.length > MOST_NAMED) break;
+      }
+      if (found.length === 0) return;
+      const more = found.length > MOST_NAMED ? ' and more' : '';
+      this.#config.say(
+        `Also running here, for schedules or other clients: ${found.slice(0, MOST_NAMED).join(', ')}${more}.`,
+      );
+    } catch {
+      // A server without that list: the names are only information.
+    }
+  }
+
+  async #runs(workflowId: string): Promise<boolean> {
+    // What can't be looked at may run.
+    const about = await this.#describe(workflowId).catch(() => undefined);
+    return about === undefined || about?.status.name === 'RUNNING';
+  }
+
+  async #describe(workflowId: string) {
+    try {
+      return await (await this.#client()).workflow.getHandle(workflowId).describe();
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return null;
+      throw error;
+    }
+  }
+}
+
+/**
+ * Ends a workflow for its owner: as it ends by itself where `until` leaves it time, else by force. False where it had ended. What it
+ * bought is in the journal either way.
+ */
+async function stopWorkflow(
+  client: Client,
+  workflowId: string,
+  why: string,
+  until: Promise<unknown> | null,
+): Promise<boolean> {
+  const handle = client.workflow.getHandle(workflowId);
+  try {
+    const { status, type } = await handle.describe();
+    if (status.name !== 'RUNNING') return false;
+    if (until !== null && (bySignal.includes(type) || byCancel.includes(type))) {
+      if (byCancel.includes(type)) await handle.cancel();
+      else await handle.signal(signalNames.stop, why);
+      const ended = handle.result().then(
+        () => true,
+        (error: unknown) => error instanceof WorkflowFailedError,
+      );
+      if (await Promise.race([ended, until.then(() => false)])) return true;
+    }
+    await handle.terminate(`${STOPPED}${why}`);
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,69 @@
+import { realpathSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
+import { workflowNames } from '../../core/rows/job.js';
+
+/** What is used here of webpack, which bundles the workflows. */
+interface Module {
+  readonly resource?: string;
+  readonly buildMeta?: { readonly exportsType?: string };
+  readonly dependencies: readonly { readonly request?: string }[];
+}
+interface ExportInfo {
+  readonly provided?: boolean | null;
+  getTarget(graph: unknown): { readonly module: Module } | undefined;
+}
+interface Compilation {
+  readonly modules: Iterable<Module>;
+  readonly moduleGraph: {
+    getModule(dependency: unknown): Module | null;
+    getExportInfo(module: Module, name: string): ExportInfo;
+  };
+}
+interface Compiler {
+  readonly hooks: { readonly done: { tap(name: string, done: (stats: { compilation: Compilation }) => void): void } };
+}
+
+const names = [...Object.values(workflowNames), ...Object.values(monitorWorkflows)];
+
+/**
+ * Plugin of webpack that tells which workflows of searchflow a workflows file does not export, or hides behind one of its own with
+ * the same name: `export *` gives way to it without a word. Only for ES modules; what CommonJS exports shows when it runs.
+ */
+export class HiddenWorkflows {
+  readonly #path: string;
+  readonly #warn: (sentence: string) => void;
+
+  constructor(workflowsPath: string, warn: (sentence: string) => void) {
+    this.#path = workflowsPath;
+    this.#warn = warn;
+  }
+
+  apply(compiler: object): void {
+    (compiler as Compiler).hooks.done.tap('searchflow', ({ compilation }) => this.#tell(compilation));
+  }
+
+  #tell({ modules, moduleGraph }: Compilation): void {
+    const uses = [...modules].flatMap(({ dependencies }) => dependencies);
+    const entry = uses.find(({ request }) => request === this.#path);
+    const module = entry && moduleGraph.getModule(entry);
+    if (module?.buildMeta?.exportsType !== 'namespace') return;
+    const ours = dirname(realpathSync(fileURLToPath(new URL('../../workflows/index.js', import.meta.url))));
+    const hidden = names.filter((name) => {
+      const info = moduleGraph.getExportInfo(module, name);
+      const from = info.getTarget(moduleGraph)?.module.resource ?? module.resource ?? '';
+      return info.provided === true && dirname(from) !== ours;
+    });
+    if (hidden.length > 0) {
+      this.#warn(
+        `${this.#path} exports ${hidden.join(', ')} of its own, in place of the workflows of searchflow. Rename yours.`,
+      );
+    }
+    if (moduleGraph.getExportInfo(module, workflowNames.workerPresence).provided === false) {
+      this.#warn(
+        `${this.#path} does not export workerPresence: other workers can't tell whether this one is alive. Write: export * from 'searchflow/workflows';`,
+      );
+    }
+  }
+}

@@ -1,0 +1,350 @@
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { Client } from '@temporalio/client';
+import { SimplePlugin } from '@temporalio/plugin';
+import { type BundleOptions, NativeConnection, Runtime, type Worker, type WorkerOptions } from '@temporalio/worker';
+import { type Activities, createActivities } from '../../activities/index.js';
+import { type OperationName, operationTable } from '../../api/operations.js';
+import { resolveBase } from '../../api/request.js';
+import type { WireOptions } from '../../api/transport.js';
+import type { RateProfile } from '../../core/limiter/rate.js';
+import type { Journal, UnitRecord } from '../../core/purchase/journal.js';
+import type { PriceTable } from '../../core/purchase/prices.js';
+import { DEFAULT_TASK_QUEUE } from '../../core/rows/job.js';
+import { toMicros } from '../../core/text/money.js';
+import { Secret } from '../../core/text/secret.js';
+import { DEFAULT_BASE_URL } from '../../core/text/service.js';
+import { whyNotOwn } from '../../files/make-folder.js';
+import { parseServer, pathsOf } from '../config/allowlist.js';
+import { DEFAULT_KEEP_LANDING_MS } from '../config/config.js';
+import { type DatabaseAddress, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
+import { databaseWarehouse, storeAddress } from '../config/store-setting.js';
+import { limitAmongWorkers, placeOf, takePlaces } from '../control/presence.js';
+import { WorkOwners } from '../control/work-owners.js';
+import type { Store } from '../store/store.js';
+import { otherLimitsText } from '../store/team.js';
+import { HiddenWorkflows } from './hidden-workflows.js';
+import { openParts, type Parts } from './parts.js';
+import { workerDefaults } from './worker-host.js';
+
+export interface SearchflowPluginOptions extends WireOptions {
+  /** Key of the service. Read it from your own configuration; it is sent to the service and goes nowhere else. */
+  readonly apiKey: string;
+  /** Default: the public service. */
+  readonly baseUrl?: string;
+  /** Part of every purchase's key. Default: the base URL; `sandbox` for a stand-in, whose address may change. */
+  readonly origin?: string;
+  /**
+   * PostgreSQL that many workers share: `postgres://user:password@host/database?sslmode=verify-full`, with `schema=` if not `searchflow_store`. Journal,
+   * rate limit, budgets and staged rows are in it. Default: the folder `stateDir`, for one worker.
+   */
+  readonly store?: string;
+  /** Name that joins several keys to one team in the store. Default: each key is a team of its own. */
+  readonly team?: string;
+  /** A PostgreSQL warehouse with its credentials, which workflow inputs must not hold. */
+  readonly warehouseUrl?: string;
+  /**
+   * Folders whose files the inputs of workflows may name: rows, DuckDB warehouses, CSVs, secret files. Default: the working folder. Hidden
+   * folders in them (`.git`) and `stateDir` stay closed unless they are named themselves.
+   */
+  readonly paths?: readonly string[];
+  /** Database servers that they may name, such as `db.internal` or `db.internal:6432`, beside that of `warehouseUrl`. Default: none. */
+  readonly hosts?: readonly string[];
+  /** Folder of journal and stages. One worker process at a time owns it, unless there is a store. Default `.searchflow`. */
+  readonly stateDir?: string;
+  /** Takes a `stateDir` that belongs to another user, or that others may write. Default: it is refused. */
+  readonly trustStateDir?: boolean;
+  /** Units a second of your team's limit that this worker may use, or a named profile. Default: the contract's 10. */
+  readonly qps?: number;
+  readonly rateProfile?: string | RateProfile;
+  /** Price tables in the place of those built in, for estimates and where the wire says no cost. */
+  readonly prices?: readonly PriceTable[];
+  /** Units a second that this key alone may use of the team's limit. */
+  readonly keyQps?: number;
+  /** Paid requests in flight at most. Default: enough to fill the limit at 5 s latency, at most 256. */
+  readonly concurrency?: number;
+  /**
+   * The most that one run of a job may cost, in dollars: of `enrichCsv`, `runAgentRows`, `runAgent` and `runResearch`. It holds where
+   * the input names no `maxCostDollars`, or a higher one. Default: no bound.
+   */
+  readonly maxCostPerJob?: number;
+  /** File (mode 0600) for secrets that the service tells once, such as a monitor's webhook secret; `createMonitor` needs it. */
+  readonly secretFile?: string;
+  /**
+   * Whether the activities of single operations (`search`, `answer`, …) are registered for workflows of your own. Default true;
+   * false: only what the workflows of searchflow use, so that those names are yours.
+   */
+  readonly operations?: boolean;
+  /** Told what takes long, in a sentence. Default: nobody. */
+  readonly say?: (sentence: string) => void;
+}
+
+/**
+ * searchflow in your own worker: `Worker.create({ plugins: [new SearchflowPlugin({ apiKey })], … })` adds the activities, opens
+ * journal, limiter and warehouse when the worker runs and closes them when it has stopped. Plugins can't ship workflows: your
+ * workflow file says `export * from 'searchflow/workflows'`.
+ */
+export class SearchflowPlugin extends SimplePlugin {
+  readonly #opened: Opened;
+  readonly #operations: boolean;
+  readonly #warn: (sentence: string) => void;
+
+  constructor(options: SearchflowPluginOptions) {
+    const { operations = true, say } = options;
+    const config = toConfig(options);
+    const opened: Opened = { activities: null, journal: null, worker: null };
+    super({
+      name: 'searchflow',
+      activities: forwarded(opened, activityNames(operations)),
+      runContext: async (next) => {
+        const parts = await openParts({ ...config, taskQueue: opened.worker?.taskQueue ?? config.taskQueue });
+        try {
+          const places = opened.worker && (await ownPlaces(config, parts, opened.worker, this.#warn));
+          try {
+            opened.activities = createActivities(parts.deps);
+            opened.journal = parts.deps.journal;
+            await next();
+          } finally {
+            opened.activities = null;
+            opened.journal = null;
+            await places?.leave();
+          }
+        } finally {
+          await parts.close();
+        }
+      },
+    });
+    this.#opened = opened;
+    this.#operations = operations;
+    this.#warn = say ?? ((sentence) => Runtime.instance().logger.warn(sentence));
+  }
+
+  /**
+   * Answers that were too large for a workflow's history, by the keys of their reference (`landed`). For activities of your own
+   * in the same worker; rejects while it does not run.
+   */
+  async readLanded(keys: readonly string[]): Promise<readonly UnitRecord[]> {
+    if (!this.#opened.journal) throw new Error('the worker is not running');
+    const found = await this.#opened.journal.read(keys);
+    return keys.flatMap((key) => found.get(key) ?? []);
+  }
+
+  /** Fills in what the worker's owner left open; what they chose stays. Throws `UsageError` where both have an activity of one name. */
+  override configureWorker(options: WorkerOptions): WorkerOptions {
+    refuseSameNames(Object.keys(options.activities ?? {}), this.#operations);
+    this.#opened.worker = options;
+    const { maxHeartbeatThrottleInterval, defaultHeartbeatThrottleInterval, shutdownForceTime } = workerDefaults;
+    return super.configureWorker({
+      maxHeartbeatThrottleInterval,
+      defaultHeartbeatThrottleInterval,
+      shutdownForceTime,
+      ...options,
+    });
+  }
+
+  /** Where the plugin refuses, the worker is ended too: else its connection and its threads would stay. */
+  override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
+    try {
+      await super.runWorker(worker, next);
+    } catch (error) {
+      if (worker.getState() === 'INITIALIZED') await endUnrun(worker, next);
+      throw error;
+    }
+  }
+
+  /** Tells of workflows of the owner's that hide those of searchflow. */
+  override configureBundler(options: BundleOptions): BundleOptions {
+    const { webpackConfigHook = (config) => config, ...others } = super.configureBundler(options);
+    return {
+      ...others,
+      webpackConfigHook: (config) => {
+        const { plugins = [], ...rest } = webpackConfigHook(config);
+        return { ...rest, plugins: [...plugins, new HiddenWorkflows(others.workflowsPath, this.#warn)] };
+      },
+    };
+  }
+}
+
+/** Only a worker that has run can be ended. It is shut down in the same moment. */
+async function endUnrun(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
+  let isOver = false;
+  const ended = next(worker)
+    .catch(() => undefined)
+    .finally(() => {
+      isOver = true;
+    });
+  // Other plugins may do something first.
+  while (!isOver && worker.getState() === 'INITIALIZED') await setImmediate();
+  if (worker.getState() === 'RUNNING') worker.shutdown();
+  await ended;
+}
+
+/** What exists only while the worker runs. */
+interface Opened {
+  activities: Activities | null;
+  journal: Journal | null;
+  /** What its owner gave the worker. */
+  worker: WorkerOptions | null;
+}
+
+/** Takes the task queue, and the limit unless it is shared, for this worker; and the work of commands that have died. */
+async function ownPlaces(
+  config: RuntimeConfig,
+  { store, reservation }: Pick<Parts, 'reservation'> & { readonly store: Store },
+  { connection, namespace, taskQueue }: WorkerOptions,
+  warn: (sentence: string) => void,
+) {
+  const own = connection ?? (await NativeConnection.connect());
+  const closing: (() => Promise<void>)[] = connection ? [] : [() => own.close()];
+  const leaveAll = async () => {
+    for (const close of closing.splice(0).reverse()) await close();
+  };
+  try {
+    const client = new Client({ connection: own, ...(namespace === undefined ? {} : { namespace }) });
+    const { leave } = await takePlaces(client, taskQueue, [placeOf({ taskQueue })], config.store?.shown ?? null);
+    closing.push(leave);
+    await reservation?.alsoTake(limitAmongWorkers(client, { ...config, taskQueue }));
+    closing.push(async () => reservation?.alsoTake(null));
+    const owners = new WorkOwners(config, store, async () => client);
+    closing.push(() => owners.close());
+    await owners.settle('worker');
+    owners.watch('worker');
+    const warning = otherLimitsText(await store.otherLimits());
+    if (warning !== null) warn(warning);
+  } catch (error) {
+    await leaveAll();
+    throw error;
+  }
+  return { leave: leaveAll };
+}
+
+/** What the workflows of searchflow use: the activities beside those of the operations, in a record so that none is forgotten. */
+const ownActivities: Readonly<Record<Exclude<keyof Activities, OperationName> | 'deleteAgentRun', true>> = {
+  enrichSlice: true,
+  stageInput: true,
+  openJob: true,
+  jobSpent: true,
+  endRuns: true,
+  finishJob: true,
+  agentRun: true,
+  endAgentRun: true,
+  deleteAgentRun: true,
+  researchRun: true,
+  openWalk: true,
+  walkWindow: true,
+  finishWalk: true,
+  planMonitorBatch: true,
+  decideMonitorBatch: true,
+  affectMonitors: true,
+  finishMonitorBatch: true,
+  callMonitor: true,
+  makeMonitor: true,
+  findMadeMonitors: true,
+  exportMonitors: true,
+  exportRunSlice: true,
+  takeQuietTurn: true,
+};
+
+/** The activities that the plugin registers. */
+export function activityNames(operations: boolean): readonly (keyof Activities)[] {
+  const names = new Set([...(operations ? Object.keys(operationTable) : []), ...Object.keys(ownActivities)]);
+  return [...names] as (keyof Activities)[];
+}
+
+/** Of two activities with one name the plugin's would be registered, and the owner's never called. */
+function refuseSameNames(names: readonly string[], operations: boolean): void {
+  const ours: readonly string[] = activityNames(operations);
+  const same = names.filter((name) => ours.includes(name));
+  if (same.length === 0) return;
+  const [one, their] = same.length === 1 ? ['an activity', 'it'] : ['activities', 'them'];
+  const isMended = same.every((name) => !(name in ownActivities));
+  throw new UsageError(
+    `This worker has ${one} with a name of searchflow: ${same.join(', ')}. Rename ${their}${isMended ? ', or pass operations: false to SearchflowPlugin' : ''}.`,
+  );
+}
+
+/** Activities under their names before the parts exist: a worker is told them when it is made, and opens them when it runs. */
+function forwarded(
+  opened: Readonly<Opened>,
+  names: readonly (keyof Activities)[],
+): Record<string, (...args: never[]) => Promise<unknown>> {
+  const call =
+    (name: keyof Activities) =>
+    (...args: never[]) => {
+      if (!opened.activities) throw new Error('the worker is not running');
+      return (opened.activities[name] as (...args: never[]) => Promise<unknown>)(...args);
+    };
+  return Object.fromEntries(names.map((name) => [name, call(name)]));
+}
+
+function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
+  const baseUrl = options.baseUrl ?? DEFAULT_BASE_URL;
+  resolveBase(baseUrl);
+  const stateDir = resolve(options.stateDir ?? '.searchflow');
+  const foreign = options.trustStateDir ? null : whyNotOwn(stateDir);
+  if (foreign !== null)
+    throw new UsageError(
+      `stateDir: ${stateDir} ${foreign}. Take the right to write from others, or set trustStateDir.`,
+    );
+  const qps = options.qps ?? 10;
+  const allowed = options.maxCostPerJob === undefined ? null : toMicros(options.maxCostPerJob);
+  if (allowed === null && options.maxCostPerJob !== undefined)
+    throw new UsageError(`maxCostPerJob must be a non-negative number of dollars (got ${options.maxCostPerJob}).`);
+  return {
+    service: options.origin === 'sandbox' ? 'sandbox' : 'live',
+    origin: options.origin ?? baseUrl.replace(/\/+$/, ''),
+    baseUrl,
+    apiKey: new Secret(options.apiKey),
+    stateDir,
+    userStateDir: join(homedir(), '.local', 'state', 'searchflow'),
+    rate: options.rateProfile === undefined ? { qps } : { profile: options.rateProfile },
+    ...(options.prices === undefined ? {} : { prices: options.prices }),
+    keyQps: options.keyQps ?? null,
+    store: options.store === undefined ? null : addressed('store', options.store, storeAddress),
+    team: options.team ?? null,
+    warehouse:
+      options.warehouseUrl === undefined ? null : addressed('warehouseUrl', options.warehouseUrl, databaseWarehouse),
+    paths: pathsOf(options.paths, process.cwd()),
+    hosts: (options.hosts ?? []).map(serverOption),
+    rateIsShare: options.qps !== undefined,
+    concurrency: options.concurrency ?? Math.min(256, qps * 5),
+    keepLandingMs: DEFAULT_KEEP_LANDING_MS,
+    maxCostPerJobMicros: allowed,
+    secretFile: options.secretFile === undefined ? null : resolve(options.secretFile),
+    wire: wireOf(options),
+    temporalAddress: null,
+    namespace: 'default',
+    taskQueue: DEFAULT_TASK_QUEUE,
+    say: options.say ?? (() => undefined),
+  };
+}
+
+function serverOption(host: string): string {
+  try {
+    return parseServer(host);
+  } catch {
+    throw new UsageError(
+      `hosts: ${JSON.stringify(host)} is no database server such as db.internal or db.internal:6432.`,
+    );
+  }
+}
+
+function addressed(option: string, url: string, parse: (url: string) => DatabaseAddress): DatabaseAddress {
+  try {
+    return parse(url);
+  } catch (error) {
+    throw new UsageError(`${option} (not shown) ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** The options of the wire among them, those that were given. */
+function wireOf({ auth, headers, beta, betaHeader, profile }: WireOptions): WireOptions {
+  return {
+    ...(auth && { auth }),
+    ...(headers && { headers }),
+    ...(beta && { beta }),
+    ...(betaHeader && { betaHeader }),
+    ...(profile && { profile }),
+  };
+}

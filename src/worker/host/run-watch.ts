@@ -1,0 +1,45 @@
+import type { Info } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import { jobOfWorkflow } from '../../core/rows/job.js';
+import type { WatchedRun } from '../../core/schedules/schedule.js';
+import { endOf } from '../schedules/schedule-view.js';
+
+/** Each is a request that waits at the server. Of more the start alone is told. */
+const MOST_FOLLOWED = 100;
+
+/** Tells of each run once it has its first activity here, and of its end, whichever worker brings that about. */
+export function runWatch(client: Client, report: (run: WatchedRun) => void): ActivityInterceptorsFactory {
+  const known = new Set<string>();
+  let followed = 0;
+  const watch = async ({ workflowExecution, workflowType }: Info): Promise<void> => {
+    if (!workflowExecution || !workflowType) return;
+    const { workflowId, runId } = workflowExecution;
+    // A run that continues as new keeps its id.
+    if (known.has(workflowId)) return;
+    known.add(workflowId);
+    const run = { job: jobOfWorkflow(workflowId), workflowType };
+    report({ ...run, phase: 'running', message: null, summary: null });
+    if (followed >= MOST_FOLLOWED) return void known.delete(workflowId);
+    followed++;
+    try {
+      await client.workflow
+        .getHandle(workflowId, runId)
+        .result()
+        .catch(() => undefined);
+      report({ ...run, ...(await endOf(client, workflowId, runId)) });
+    } finally {
+      followed--;
+      known.delete(workflowId);
+    }
+  };
+  return ({ info }) => ({
+    inbound: {
+      execute: (input, next) => {
+        // A server that is away tells of no end; the run itself goes on.
+        watch(info).catch(() => undefined);
+        return next(input);
+      },
+    },
+  });
+}

@@ -1,0 +1,96 @@
+import { type Client, type ScheduleDescription, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import { jobOfWorkflow } from '../../core/rows/job.js';
+import type { ScheduledJobInput, ScheduledOutcome, ScheduledRun } from '../../core/schedules/schedule.js';
+
+/** A schedule as it is now. Times in Unix ms. */
+export interface ScheduleView {
+  readonly name: string;
+  /** What it runs, by the job's name: that of its workflow's id. */
+  readonly job: string;
+  readonly work: ScheduledJobInput;
+  readonly when: string;
+  readonly paused: boolean;
+  readonly note: string | null;
+  readonly next: readonly number[];
+  /** Runs of a trigger or backfill that begin after the one that goes on, even while paused. A long backfill is queued bit by bit. */
+  readonly queued: number;
+  /** The newest first; at most ten. */
+  readonly runs: readonly ScheduledRun[];
+}
+
+/** The view of a schedule, with so many of its last runs. `worked`: a worker is there for them. */
+export async function viewOf(
+  client: Client,
+  about: ScheduleDescription,
+  runs: number,
+  worked: boolean,
+): Promise<ScheduleView | null> {
+  const work = inputOf(about);
+  if (work === null) return null;
+  const recent = [...about.info.recentActions].reverse().slice(0, runs);
+  return {
+    name: work.schedule,
+    job: jobOfWorkflow(work.workflowId),
+    work,
+    when: work.when ?? '',
+    paused: about.state.paused,
+    note: about.state.note || null,
+    next: about.state.paused ? [] : about.info.nextActionTimes.map((at) => at.getTime()),
+    queued: queuedOf(about),
+    runs: await Promise.all(
+      recent.map(async ({ action: { workflow }, takenAt }) => ({
+        workflowId: workflow.workflowId,
+        at: takenAt.getTime(),
+        ...waitingUnless(worked, await endOf(client, workflow.workflowId, workflow.firstExecutionRunId)),
+      })),
+    ),
+  };
+}
+
+/** What a run answered: a scheduled one, a job, a walk or an export; of others, that it is done. */
+function outcomeOf(result: unknown): Pick<ScheduledRun, 'phase' | 'message' | 'summary'> {
+  const done = { phase: 'done' as const, message: null, summary: null };
+  if (typeof result !== 'object' || result === null) return done;
+  const { phase = 'done', message = null, summary } = result as Partial<ScheduledOutcome>;
+  if (summary !== undefined) return { phase, message, summary };
+  const isKnown = 'warehouse' in result || 'added' in result;
+  return isKnown ? { phase, message, summary: result as ScheduledOutcome['summary'] } : done;
+}
+
+function waitingUnless<Run extends Pick<ScheduledRun, 'phase'>>(worked: boolean, run: Run): Run {
+  return !worked && run.phase === 'running' ? { ...run, phase: 'waiting' } : run;
+}
+
+export function queuedOf({ raw }: ScheduleDescription): number {
+  return Number(raw.info?.bufferSize ?? 0);
+}
+
+/** What the runs of a schedule are told; null for one that is not of ours. */
+export function inputOf({ action }: ScheduleDescription): ScheduledJobInput | null {
+  const [input] = action.args ?? [];
+  return typeof input === 'object' && input !== null && 'schedule' in input ? (input as ScheduledJobInput) : null;
+}
+
+/** How a run ended. */
+export async function endOf(
+  client: Client,
+  workflowId: string,
+  runId: string,
+): Promise<Pick<ScheduledRun, 'phase' | 'message' | 'summary'>> {
+  const handle = client.workflow.getHandle(workflowId, runId);
+  try {
+    const { status } = await handle.describe();
+    if (status.name === 'RUNNING') return { phase: 'running', message: null, summary: null };
+    return outcomeOf(await handle.result());
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return { phase: 'forgotten', message: null, summary: null };
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    const { cause } = error;
+    const ended = cause?.name === 'CancelledFailure' || cause?.name === 'TerminatedFailure';
+    return {
+      phase: ended ? 'cancelled' : 'failed',
+      message: cause instanceof Error ? cause.message : error.message,
+      summary: null,
+    };
+  }
+}

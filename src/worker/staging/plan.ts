@@ -1,0 +1,280 @@
+import type { RateProfile } from '../../core/limiter/rate.js';
+import { DigestMap } from '../../core/purchase/digest-map.js';
+import { transientTags } from '../../core/purchase/failure.js';
+import type { Freshness, Journal } from '../../core/purchase/journal.js';
+import type { PriceTable } from '../../core/purchase/prices.js';
+import type { Spend } from '../../core/purchase/spend.js';
+import { type StagedJob, wantedRows, wantedSlices } from '../../core/rows/job.js';
+import type { JobEntry } from '../../core/rows/job-entries.js';
+import { type Sink, SinkBusy } from '../../core/rows/sink.js';
+import { canonicalJson } from '../../core/text/json.js';
+import { dollars, toMicros } from '../../core/text/money.js';
+import { readSlice, type StageManifest, sliceFile } from '../../rows/index.js';
+import type { EnrichRequest, JobPlan, RestPlan } from '../config/runtime-types.js';
+import { type Quote, quote } from './quote.js';
+import { teamBudgetNote } from './team-budget-note.js';
+
+/** An answer that nobody could read was paid for: only who says so buys it again. */
+const retriedTags: readonly string[] = [...transientTags, 'RESPONSE_SHAPE'];
+
+/** What is asked of answers that have landed already. */
+export function freshnessOf(
+  request: Pick<EnrichRequest, 'refreshAfterMs' | 'retryFailed' | 'rebuy'>,
+  now: number,
+): Freshness | undefined {
+  const freshness: Freshness = {
+    ...(request.refreshAfterMs === null ? {} : { freshAfter: now - request.refreshAfterMs }),
+    ...(request.retryFailed ? { retryTags: retriedTags, retryBefore: now } : {}),
+    ...(request.rebuy ? { rebuyBefore: now } : {}),
+  };
+  return Object.keys(freshness).length > 0 ? freshness : undefined;
+}
+
+interface PlanParts {
+  readonly staged: StagedJob;
+  readonly manifest: StageManifest;
+  readonly asked: EnrichRequest;
+  /** The same with what it kept of the job's last run. */
+  readonly request: EnrichRequest;
+  readonly journal: Journal & Spend;
+  readonly sink: Sink;
+  readonly before: JobEntry | null;
+  readonly rate: RateProfile;
+  readonly prices: PriceTable;
+  readonly maxCostPerJobMicros?: number | null;
+  readonly now: number;
+}
+
+/** Says what a run of the job would do, from stage, journal and (where it can be read) warehouse. */
+export async function makePlan(parts: PlanParts): Promise<JobPlan> {
+  const { staged, manifest, request, before, now } = parts;
+  const notes = [...keptNotes(parts), ...optionNotes(staged, before), ...schemeNotes(manifest)];
+  const freshness = freshnessOf(request, now);
+  const loaded = await loadedSlices(parts, notes);
+  const limited = staged.limit !== undefined;
+  const wanted = wantedSlices(staged);
+  const whole = loaded !== null && loaded.filter((slice) => slice < wanted).length === wanted;
+  // A try of the first rows is no whole job that its entry could name.
+  const known = limited || before?.completed === staged.generation;
+  const complete = whole && known && (freshness === undefined || onlyRebuy(freshness));
+  const costs = quote(staged, parts.prices, parts.rate);
+  const restCosts = quote(staged, parts.prices, parts.rate);
+  const skip: ReadonlySet<number> = whole && (complete || freshness === undefined) ? new Set(loaded) : new Set();
+  const count =
+    complete && !limited
+      ? { toBuy: 0, landed: staged.distinctUnits, gone: 0, restToBuy: 0, bad: 0, known: 0, knownMicros: 0 }
+      : await countUnits(parts, { costs, restCosts, freshness, skip });
+  if (count.gone > 0) {
+    notes.push(
+      `${count.gone} answers were bought before, but neither journal nor warehouse holds them any more; ` +
+        'give --rebuy to buy them once more.',
+    );
+  }
+  if (count.known > 0) notes.push(knownNote(count, request.rebuy));
+  const standing = complete
+    ? 'complete'
+    : before === null
+      ? 'new'
+      : before.staged.generation === staged.generation
+        ? 'unfinished'
+        : 'changed';
+  const { requests, micros: estimateMicros, seconds, perSecond, isMost } = costs.total();
+  const allowedMicros = parts.maxCostPerJobMicros ?? null;
+  const askedMicros = toMicros(request.maxCostDollars) ?? Number.POSITIVE_INFINITY;
+  const mostMicros = Math.min(askedMicros, allowedMicros ?? Number.POSITIVE_INFINITY);
+  if (allowedMicros !== null && allowedMicros < Math.min(askedMicros, estimateMicros)) {
+    notes.push(
+      `The worker allows a run of a job ${dollars(allowedMicros)} (SEARCHFLOW_MAX_COST_PER_JOB): there the job will pause.`,
+    );
+  }
+  const team = await teamBudgetNote(parts.journal, Math.min(estimateMicros, mostMicros));
+  return {
+    staged,
+    request,
+    standing,
+    alreadyBought: count.landed,
+    toBuy: count.toBuy,
+    requests,
+    estimateMicros,
+    estimateIsMost: isMost,
+    seconds,
+    perSecond,
+    badRows: manifest.firstBad.filter(({ row }) => row <= wantedRows(staged)),
+    ...(limited ? { limitedBadRows: count.bad } : {}),
+    rest: limited ? restOf(staged, count.restToBuy, restCosts) : null,
+    allowedMicros,
+    urlCells: manifest.urlCells,
+    notes: team === null ? notes : [...notes, team],
+  };
+}
+
+/** What the wanted units of a staged job that have not landed cost, in micro-dollars. `file`: path of a slice on this machine. */
+export async function costOfRest(parts: {
+  readonly staged: StagedJob;
+  readonly journal: Journal;
+  readonly prices: PriceTable;
+  readonly rate: RateProfile;
+  file(slice: number): Promise<string>;
+}): Promise<number> {
+  const { staged, journal } = parts;
+  const costs = quote(staged, parts.prices, parts.rate);
+  const seen = new DigestMap(staged.distinctUnits);
+  const last = wantedRows(staged);
+  for (let slice = 0; slice < staged.slices; slice++) {
+    const units = new Map<string, string>();
+    for (const { n, k, u } of await readSlice(await parts.file(slice)))
+      if (k !== null && n <= last && seen.set(k, 0)) units.set(k, u as string);
+    for (const { key } of await journal.lookup([...units.keys()])) units.delete(key);
+    costs.add([...units.values()]);
+  }
+  return costs.total().micros;
+}
+
+function onlyRebuy(freshness: Freshness): boolean {
+  return freshness.freshAfter === undefined && freshness.retryTags === undefined;
+}
+
+async function loadedSlices({ sink, staged }: PlanParts, notes: string[]): Promise<readonly number[] | null> {
+  try {
+    return await sink.loadedSlices(staged.job, staged.generation);
+  } catch (error) {
+    if (!(error instanceof SinkBusy)) throw error;
+    notes.push(`${error.message}; planned from the journal alone`);
+    return null;
+  }
+}
+
+function restOf(staged: StagedJob, toBuy: number, costs: Quote): RestPlan {
+  const { requests, micros } = costs.total();
+  return { rows: staged.rows - wantedRows(staged), toBuy, requests, estimateMicros: micros };
+}
+
+interface Counting {
+  readonly costs: Quote;
+  /** Of the rows beyond the limit. */
+  readonly restCosts: Quote;
+  readonly freshness: Freshness | undefined;
+  /** Slices that are known to be whole. */
+  readonly skip: ReadonlySet<number>;
+}
+
+/** Units that the warehouse is asked for at once. */
+const UNITS_AT_ONCE = 50_000;
+
+/** Distinct units by whether they have landed. `known`: the warehouse has their answers, the journal does not. */
+interface UnitCounts {
+  readonly toBuy: number;
+  readonly landed: number;
+  readonly gone: number;
+  /** Beyond the limit, not landed. */
+  readonly restToBuy: number;
+  /** Bad rows within the limit. */
+  readonly bad: number;
+  readonly known: number;
+  readonly knownMicros: number;
+}
+
+/** Counts the distinct units of the staged rows by whether they have landed; of those beyond the limit the ones that have not. */
+async function countUnits(
+  { staged, journal, sink, request, now }: PlanParts,
+  { costs, restCosts, freshness, skip }: Counting,
+): Promise<UnitCounts> {
+  const seen = new DigestMap(staged.distinctUnits);
+  const sums = { toBuy: 0, landed: 0, gone: 0, restToBuy: 0, bad: 0, known: 0, knownMicros: 0 };
+  const last = wantedRows(staged);
+  const asks = await holdsAnswers(sink);
+  let unbought = new Map<string, string>();
+  const decide = async () => {
+    const known = asks ? await sink.known([...unbought.keys()], freshness) : new Map<string, number>();
+    // Bodies that are gone are bought again, too, but the journal knows of them.
+    if (request.rebuy) for (const { key } of await journal.lookup([...known.keys()])) known.delete(key);
+    for (const [key, micros] of known) {
+      sums.known++;
+      sums.knownMicros += micros;
+      if (!request.rebuy) unbought.delete(key);
+    }
+    if (!request.rebuy) sums.landed += known.size;
+    sums.toBuy += unbought.size;
+    costs.add([...unbought.values()]);
+    unbought = new Map();
+  };
+  for (let slice = 0; slice < staged.slices; slice++) {
+    const units = new Map<string, string>();
+    const rest = new Map<string, string>();
+    for (const { n, k, u } of await readSlice(sliceFile(staged.stageDir, slice))) {
+      if (k === null && n <= last) sums.bad++;
+      if (k !== null && seen.set(k, 0)) (n <= last ? units : rest).set(k, u as string);
+    }
+    if (rest.size > 0 && !skip.has(slice)) {
+      for (const { key } of await journal.lookup([...rest.keys()], freshness)) rest.delete(key);
+      sums.restToBuy += rest.size;
+      restCosts.add([...rest.values()]);
+    }
+    if (units.size === 0) continue;
+    const keys = [...units.keys()];
+    const whole = skip.has(slice);
+    const landed = whole ? keys : (await journal.lookup(keys, freshness)).map(({ key }) => key);
+    if (!whole && landed.length > 0)
+      sums.gone += landed.length - (await journal.lookup(keys, { ...freshness, rebuyBefore: now })).length;
+    for (const key of landed) units.delete(key);
+    sums.landed += landed.length;
+    for (const [key, unit] of units) unbought.set(key, unit);
+    if (unbought.size >= UNITS_AT_ONCE) await decide();
+  }
+  await decide();
+  return sums;
+}
+
+async function holdsAnswers(sink: Sink): Promise<boolean> {
+  try {
+    return await sink.holdsAnswers();
+  } catch (error) {
+    // Said where its slices were asked for.
+    if (error instanceof SinkBusy) return false;
+    throw error;
+  }
+}
+
+/** Answers of the warehouse that the journal lacks. */
+function knownNote({ known, knownMicros }: UnitCounts, rebuy: boolean): string {
+  const what =
+    `The warehouse has ${known} answers, bought for $${knownMicros / 1e6}, that the journal does not know: ` +
+    'the state folder was deleted or is another one, or the store was restored from an older backup';
+  return rebuy
+    ? `${what}. They are bought again, as --rebuy says.`
+    : `${what}. They are taken from the warehouse and not bought again; pass --rebuy to buy them again.`;
+}
+
+/** What a job asks for beside its rows. */
+export function requestText({ options, template }: Pick<StagedJob, 'options' | 'template'>): string {
+  return canonicalJson(template === undefined ? options : { ...options, template });
+}
+
+/** What a request kept that it did not name, where that is not what it would be without. */
+function keptNotes({ asked, request, staged }: PlanParts): string[] {
+  const kept = [
+    ...(asked.options === request.options || isDefault(staged) ? [] : [`options ${canonicalJson(request.options)}`]),
+    ...(asked.defaultScheme === request.defaultScheme ? [] : [`--default-scheme ${request.defaultScheme}`]),
+  ];
+  return kept.length === 0 ? [] : [`Kept from the job's last run: ${kept.join(', ')}. Name others to change them.`];
+}
+
+function isDefault({ operation, options }: StagedJob): boolean {
+  return operation === 'contents' ? canonicalJson(options) === '{"text":true}' : Object.keys(options).length === 0;
+}
+
+function schemeNotes({ urlCells }: StageManifest): string[] {
+  const { withoutScheme = 0 } = urlCells ?? {};
+  if (withoutScheme === 0) return [];
+  const cells = withoutScheme === 1 ? '1 bad row has a URL' : `${withoutScheme} bad rows have URLs`;
+  return [`${cells} without http:// or https://; --default-scheme https takes them.`];
+}
+
+function optionNotes(staged: StagedJob, before: JobEntry | null): string[] {
+  if (!before) return [];
+  const [was, is] = [requestText(before.staged), requestText(staged)];
+  if (was === is) return [];
+  return [
+    `The options differ from those of the last run (${was} then, ${is} now): its answers don't serve, every row is bought anew.`,
+  ];
+}

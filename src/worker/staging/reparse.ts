@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { contentsOutcomes, landingOf, type Unit } from '../../activities/index.js';
+import { contentsEndpoint, operations, readKept } from '../../api/index.js';
+import type { UnitOutcome } from '../../core/purchase/journal.js';
+import type { StagedJob } from '../../core/rows/job.js';
+import type { MisreadAnswer, Sink } from '../../core/rows/sink.js';
+import { unitLine } from '../../store/file/unit-record.js';
+import type { Reparsed } from '../config/runtime-types.js';
+
+type Outcome = Omit<UnitOutcome, 'costMicros'>;
+
+const UNREADABLE = 'this answer was paid for, and what is kept of it cannot be read; --retry-failed buys it again';
+
+/**
+ * Reads the answers of a job again that were not understood, without buying any. A warehouse holds all that the journal has of a loaded
+ * answer, and for longer: it is read from there.
+ */
+export async function reparse(sink: Sink, staged: StagedJob, scratchDir: string): Promise<Reparsed> {
+  const answers = await sink.misreadAnswers(staged.job);
+  if (answers.length === 0) return { answers: 0, understood: 0, rows: 0 };
+  const read = [...byRequest(answers)].flatMap((request) => readRequest(staged, request));
+  const lines = read.map(({ outcome, answer }) =>
+    unitLine({ ...outcome, costMicros: 0 }, staged.operation, answer.requestId, answer.fetchedAt),
+  );
+  mkdirSync(scratchDir, { recursive: true, mode: 0o700 });
+  const file = join(scratchDir, `${randomUUID()}.jsonl`);
+  try {
+    writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 });
+    const rows = await sink.putAnswers(staged.job, file);
+    const understood = read.filter(({ outcome }) => outcome.errorTag !== 'RESPONSE_SHAPE' && !outcome.misread).length;
+    return { answers: answers.length, understood, rows };
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
+
+/** Answers that nothing was understood of, by the request that they came with; each other by itself. */
+function byRequest(answers: readonly MisreadAnswer[]): Iterable<readonly MisreadAnswer[]> {
+  const requests = new Map<string, MisreadAnswer[]>();
+  for (const answer of answers) {
+    const name = answer.status === 'error' ? `${answer.requestId} ${answer.fetchedAt}` : answer.key;
+    requests.set(name, [...(requests.get(name) ?? []), answer]);
+  }
+  return requests.values();
+}
+
+function readRequest(
+  { operation }: StagedJob,
+  answers: readonly MisreadAnswer[],
+): { readonly outcome: Outcome; readonly answer: MisreadAnswer }[] {
+  const [first] = answers as readonly [MisreadAnswer];
+  const units = answers.map(({ key, unit }): Unit => ({ key, unit }));
+  const bodies = answers.flatMap((answer) => bodyOf(answer) ?? []);
+  const outcomes = bodies.length === 1 ? outcomesOf(operation, units, first.status, bodies[0] as string) : null;
+  return answers.map((answer, index) => {
+    const found = outcomes?.[index];
+    if (found) return { answer, outcome: found };
+    const kept = answer.response === null ? null : (JSON.parse(answer.response) as object | null);
+    const { key, unit, status } = answer;
+    const ended = { status, errorTag: 'RESPONSE_SHAPE', httpStatus: null, source: null };
+    return { answer, outcome: { key, unit, ...ended, result: { ...kept, error: UNREADABLE } } };
+  });
+}
+
+/** The text that came: of an answer that nothing was understood of it is in one of its units. */
+function bodyOf({ status, response }: MisreadAnswer): string | null {
+  if (response === null || status === 'success') return response;
+  const kept = JSON.parse(response) as { readonly body?: unknown } | null;
+  return typeof kept?.body === 'string' ? kept.body : null;
+}
+
+function outcomesOf(
+  operation: string,
+  units: readonly Unit[],
+  was: MisreadAnswer['status'],
+  body: string,
+): readonly Outcome[] | null {
+  const [unit] = units as readonly [Unit];
+  if (operation === 'contents') {
+    const text = was === 'success' ? `{"results":[${body}]}` : body;
+    const kept = readKept(contentsEndpoint, Buffer.from(text));
+    if (kept === null) return null;
+    if (was === 'error') return contentsOutcomes(units, kept);
+    const { result, misread } = landingOf({
+      ...kept,
+      raw: () => Buffer.from(body),
+      misread: kept.misread.map(ofResult),
+    });
+    return [{ ...unit, ...success, result, ...(misread === undefined ? {} : { misread }) }];
+  }
+  const endpoint = { agent: 'getAgentRun', research: 'getResearchTask' }[operation] ?? operation;
+  const kept = readKept(operations[endpoint as keyof typeof operations] as never, Buffer.from(body));
+  return kept && [{ ...unit, ...success, ...landingOf(kept) }];
+}
+
+const success = { status: 'success', errorTag: null, httpStatus: null, source: null } as const;
+
+/** The path of a field of the only result, as the row tells it. */
+const ofResult = <M extends { readonly path: readonly PropertyKey[] }>(misread: M): M => ({
+  ...misread,
+  path: misread.path.slice(2),
+});

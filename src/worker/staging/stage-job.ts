@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Transport } from '../../api/transport.js';
+import type { EnrichCsvInput, StagedJob } from '../../core/rows/job.js';
+import type { JobEntry } from '../../core/rows/job-entries.js';
+import { canonicalJson } from '../../core/text/json.js';
+import { moveDurably } from '../../files/write-durably.js';
+import { isPostgresUrl } from '../../postgres/index.js';
+import { type StageManifest, stageCsv } from '../../rows/index.js';
+import { warehouseIdentity, whyNoTarget } from '../../sinks/index.js';
+import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
+import { sha256 } from '../config/sha256.js';
+import { isSameWarehouse, warehouseOf } from '../config/store-setting.js';
+import { whyUnwritable } from '../config/why-unwritable.js';
+import { refuseOtherUse } from './find-job.js';
+import { type OperationRequest, stageOperation } from './stage-operation.js';
+
+/** Contents of a file that stay staged, newest first: a run that is still going may read them. */
+const KEEP_GENERATIONS = 3;
+
+/** What staging needs to know of the process. */
+export interface StageContext {
+  readonly stateDir: string;
+  readonly origin: string;
+  readonly cwd: string;
+  readonly concurrency: number;
+  readonly transport: Pick<Transport, 'check'>;
+  /** The jobs that are remembered; absent: none. */
+  jobs?(): Promise<readonly JobEntry[]>;
+  /** The store is one that workers on other machines use, too. */
+  readonly shared: boolean;
+  readonly warehouse?: DatabaseAddress | null;
+}
+
+export interface StageRequest extends OperationRequest {
+  readonly input: string;
+  readonly delimiter: string | null;
+  readonly job: string | null;
+  readonly into: string | null;
+  readonly limit?: number;
+  /** The enriched CSV, where one is written at the end. */
+  readonly csv?: string | null;
+}
+
+/** What staging made of a request. */
+export interface Staging {
+  readonly staged: StagedJob;
+  readonly manifest: StageManifest;
+  /** The request with what it kept of the job's last run. */
+  readonly request: StageRequest;
+  readonly before: JobEntry | null;
+}
+
+/** Reads, checks and slices the input of an enrichment. Bad options and bad files are told before anything costs. */
+export async function stageEnrichment(context: StageContext, asked: StageRequest): Promise<Staging> {
+  const { operation = 'contents' } = asked;
+  const jobs = (await context.jobs?.()) ?? [];
+  const identity = identify(context, asked, jobs);
+  refuseOtherUse({ ...identity, origin: context.origin, operation }, asked.job !== null, jobs);
+  const before = jobs.find(({ staged }) => staged.job === identity.job) ?? null;
+  const request = keeping(asked, before?.staged);
+  const how = stageOperation(context, request);
+  const refused = whyPathsRefused(context, request);
+  if (refused !== null) throw new UsageError(refused);
+  const stages = join(context.stateDir, 'stages', identity.job);
+  mkdirSync(stages, { recursive: true, mode: 0o700 });
+  const draft = join(stages, `draft-${randomUUID()}`);
+  try {
+    const manifest = await stageCsv({
+      source: request.input === '-' ? process.stdin : identity.input,
+      units: how.units,
+      delimiter: request.delimiter,
+      rowsPerSlice: how.rowsPerSlice,
+      keyOf: how.keyOf,
+      sha256,
+      outDir: draft,
+    });
+    const { operation: _, options, batch, ...others } = how.facts;
+    // Contents are told by these alone, as they were before there was anything else.
+    const facts = [manifest.contentHash, options, manifest.unitColumn, request.delimiter, batch];
+    if (operation !== 'contents') facts.push(operation, others);
+    else if (Object.keys(others).length > 0) facts.push(others);
+    const generation = sha256(canonicalJson(facts)).slice(0, 12);
+    const stageDir = join(stages, generation);
+    await moveWhole(draft, stageDir);
+    return {
+      manifest,
+      request,
+      before,
+      staged: {
+        ...identity,
+        origin: context.origin,
+        ...how.facts,
+        columns: manifest.columns,
+        unitColumn: manifest.unitColumn,
+        generation,
+        rows: manifest.rows,
+        badRows: manifest.badRows,
+        distinctUnits: manifest.distinctUnits,
+        slices: manifest.slices,
+        rowsPerSlice: manifest.rowsPerSlice,
+        ...(request.limit !== undefined && request.limit < manifest.rows ? { limit: request.limit } : {}),
+        window: how.window(manifest.rowsPerSlice, context.concurrency),
+        stageDir,
+        ...(context.shared && !isPostgresUrl(identity.into) ? { host: hostname() } : {}),
+      },
+    };
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/**
+ * What a request does not name is as in the job's last run: the column of URLs, their scheme, and the options where none is named at all.
+ * Else a command without its flags would buy every row again, with other options.
+ */
+function keeping(request: StageRequest, before: StagedJob | undefined): StageRequest {
+  const { operation = 'contents', options, template, defaultScheme } = request;
+  if (before?.operation !== operation) return request;
+  const keepsOptions = Object.keys(options).length === 0 && template === undefined && before.template === undefined;
+  return {
+    ...request,
+    keptColumn: before.unitColumn,
+    ...(defaultScheme === undefined && before.defaultScheme ? { defaultScheme: before.defaultScheme } : {}),
+    ...(keepsOptions ? { options: before.options } : {}),
+  };
+}
+
+/**
+ * Why a job must not load into, or write to, the files that it names or has by default, in a sentence; null where it may. Looks only.
+ */
+export function whyPathsRefused(context: Pick<StageContext, 'cwd' | 'origin' | 'warehouse'>, request: StageRequest) {
+  const { input, into } = identify(context, request);
+  const why = whyUnwritable(into);
+  if (why !== null) return `${into} can't be the warehouse: ${why}.`;
+  const { csv = null } = request;
+  const wrong = csv === null ? null : whyNoTarget('csv', resolve(context.cwd, csv), { into, input });
+  return wrong === null ? null : `The CSV can't be written: ${wrong}.`;
+}
+
+/** The identity of a job: operation, input (or `--job`), sink and origin. */
+function identify(
+  context: Pick<StageContext, 'cwd' | 'origin' | 'warehouse'>,
+  request: StageRequest,
+  jobs: readonly JobEntry[] = [],
+): Pick<StagedJob, 'job' | 'name' | 'input' | 'into'> {
+  if (request.input === '-' && request.job === null) {
+    throw new UsageError('Standard input has no name: give the job one with --job NAME');
+  }
+  const input = request.input === '-' ? '-' : resolve(context.cwd, request.input);
+  const name = request.job ?? basename(input).replace(/(\.(csv|tsv|txt|gz))+$/i, '');
+  const into = warehouseOf(context, request.into, join('out', `${safe(name)}.duckdb`), context.cwd);
+  // A name is a job's whatever it buys, so that another operation under it is noticed.
+  const [operation, source] =
+    request.job === null ? [request.operation ?? 'contents', input] : ['contents', `job ${name}`];
+  const what = canonicalJson([operation, source, warehouseIdentity(into), context.origin]);
+  // The id of a job from when hosts were compared with their case stays.
+  const before = jobs.find(
+    ({ named, staged }) =>
+      named === (request.job !== null) &&
+      staged.name === name &&
+      (named || (staged.input === input && staged.operation === operation)) &&
+      staged.origin === context.origin &&
+      staged.into !== into &&
+      isSameWarehouse(staged.into, into),
+  );
+  return { job: before?.staged.job ?? `${safe(name)}-${sha256(what).slice(0, 6)}`, name, input, into };
+}
+
+/** Names a draft for what it holds. Whoever staged the same content before, or at the same time, has made the same files. */
+async function moveWhole(draft: string, stageDir: string): Promise<void> {
+  if (existsSync(join(stageDir, 'manifest.json'))) return;
+  try {
+    await moveDurably(draft, stageDir);
+  } catch (error) {
+    if (!existsSync(join(stageDir, 'manifest.json'))) throw error;
+  }
+}
+
+function safe(name: string): string {
+  return (
+    name
+      .replace(/[^\w-]+/g, '-')
+      .replace(/^-+|-+$/g, '')
+      .slice(0, 60) || 'job'
+  );
+}
+
+/**
+ * Removes the staged rows of earlier contents of a job. Call it once the job is this command's: until then another one may run on
+ * what it staged.
+ */
+export function forgetEarlierStages({ stageDir }: Pick<StagedJob, 'stageDir'>): void {
+  const stages = dirname(stageDir);
+  const others = readdirSync(stages, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== basename(stageDir) && !entry.name.startsWith('draft-'))
+    .map((entry) => ({ path: join(stages, entry.name), at: statSync(join(stages, entry.name)).mtimeMs }))
+    .sort((a, b) => b.at - a.at);
+  for (const { path } of others.slice(KEEP_GENERATIONS)) rmSync(path, { recursive: true, force: true });
+}
+
+/** For the activity: the same, from the workflow's plain input. */
+export function toStageRequest(input: EnrichCsvInput): StageRequest {
+  return {
+    input: input.input,
+    urlColumn: input.urlColumn ?? null,
+    ...(input.defaultScheme === undefined ? {} : { defaultScheme: input.defaultScheme }),
+    ...(input.limit === undefined ? {} : { limit: input.limit }),
+    ...(input.operation === undefined ? {} : { operation: input.operation }),
+    ...(input.template === undefined ? {} : { template: input.template }),
+    ...(input.rowsPerRun === undefined ? {} : { rowsPerRun: input.rowsPerRun }),
+    ...(input.variant === undefined ? {} : { variant: input.variant }),
+    delimiter: input.delimiter ?? null,
+    job: input.job ?? null,
+    into: input.into ?? null,
+    csv: input.csv ?? null,
+    options: input.options ?? {},
+    batch: input.batch ?? 100,
+  };
+}

@@ -1,0 +1,219 @@
+import { contentsKeys } from '../../activities/rows/contents-order.js';
+import { rowRequests } from '../../activities/rows/row-requests.js';
+import { contentsEndpoint } from '../../api/endpoints/contents.js';
+import type { Transport } from '../../api/transport.js';
+import { ApiError } from '../../api/wire/errors.js';
+import type { DefaultScheme, StagedJob } from '../../core/rows/job.js';
+import { isSlow, ROW_ID_FIELD, ROWS_FIELD, type RowOperation } from '../../core/rows/row-operation.js';
+import type { Json } from '../../core/text/json.js';
+import type { SliceSizes, UnitCheck, UnitSource } from '../../rows/index.js';
+import { UsageError } from '../config/runtime-types.js';
+import { sha256 } from '../config/sha256.js';
+
+/** Requests of a slice: a durable unit of about two seconds at ten a second. */
+const REQUESTS_PER_SLICE = { large: 20, small: 2 };
+/** Rows of a slice where each is a request of its own; of large answers fewer, since a slice is loaded as a whole. */
+const WHOLE_REQUESTS_PER_SLICE = { large: 1000, small: 50 };
+const LARGE_ANSWERS_PER_SLICE = { large: 250, small: 50 };
+/** Runs of a slice where they go on for minutes. */
+const RUNS_PER_SLICE = 25;
+/** Slices in flight of these: when most of their runs have ended the others still hold enough to fill fifty places. */
+const SLOW_WINDOW = 8;
+const MAX_ROWS_PER_RUN = 100;
+
+type Fields = { readonly [name: string]: Json };
+
+/** What of a request to stage depends on its operation. */
+export interface OperationRequest {
+  /** Default `contents`. */
+  readonly operation?: RowOperation;
+  readonly options: StagedJob['options'];
+  /** The part of the request that is made of each row. */
+  readonly template?: Json;
+  readonly urlColumn: string | null;
+  /** The column of the job's last run, where none is named. */
+  readonly keptColumn?: string | null;
+  /** Default `none`. */
+  readonly defaultScheme?: DefaultScheme;
+  /** Default 1. */
+  readonly rowsPerRun?: number;
+  readonly variant?: string;
+  /** URLs a request, of contents. */
+  readonly batch: number;
+}
+
+/** How the rows of an operation are staged. */
+export interface OperationStage {
+  readonly units: UnitSource;
+  readonly keyOf: (unit: string) => string;
+  readonly rowsPerSlice: SliceSizes;
+  /** Slices in flight at once, where slices have so many rows and so many paid requests may be in flight. */
+  window(rowsPerSlice: number, concurrency: number): number;
+  /** What the staged job says of it. */
+  readonly facts: Pick<
+    StagedJob,
+    'operation' | 'options' | 'template' | 'rowsPerRun' | 'variant' | 'batch' | 'defaultScheme'
+  >;
+}
+
+interface Context {
+  readonly origin: string;
+  readonly transport: Pick<Transport, 'check'>;
+}
+
+/** Says how the rows are staged; throws for a request that the service would refuse for every row, before a row is read. */
+export function stageOperation(context: Context, request: OperationRequest): OperationStage {
+  return (request.operation ?? 'contents') === 'contents'
+    ? stageContents(context, request)
+    : stageRequests(context, request);
+}
+
+function stageContents({ origin, transport }: Context, request: OperationRequest): OperationStage {
+  const { batch, template, rowsPerRun = 1 } = request;
+  if (template !== undefined) throw new UsageError('Contents are of a column of URLs: they take no template.');
+  if (rowsPerRun !== 1) throw new UsageError('Only agent runs take several rows together.');
+  const options = Object.keys(request.options).length > 0 ? request.options : { text: true };
+  transport.check(contentsEndpoint, { ...options, urls: ['https://example.com/'] });
+  return {
+    units: urlsOf(request),
+    keyOf: contentsKeys({ origin, sha256 }, options),
+    rowsPerSlice: { large: REQUESTS_PER_SLICE.large * batch, small: REQUESTS_PER_SLICE.small * batch },
+    window: (rows, concurrency) => fill(concurrency, Math.ceil(rows / batch)),
+    facts: { operation: 'contents', options, batch, ...schemeOf(request) },
+  };
+}
+
+function schemeOf({ defaultScheme = 'none' }: OperationRequest): Pick<StagedJob, 'defaultScheme'> {
+  return defaultScheme === 'none' ? {} : { defaultScheme };
+}
+
+function urlsOf(request: OperationRequest): UnitSource & { readonly kind: 'url' } {
+  const { urlColumn, keptColumn = null } = request;
+  return { kind: 'url', column: urlColumn, kept: keptColumn, ...schemeOf(request) };
+}
+
+function stageRequests({ origin, transport }: Context, request: OperationRequest): OperationStage {
+  const { operation = 'contents', rowsPerRun = 1, variant, urlColumn } = request;
+  checkRowsPerRun(operation, rowsPerRun);
+  const together = rowsPerRun > 1;
+  const { template, options } = splitRequest(request);
+  const unitColumn = operation === 'findSimilar' && template === null ? (urlColumn ?? '') : null;
+  if (template === null && unitColumn === null && !together) {
+    throw new UsageError(
+      `${operation}: nothing in the request names a column, so that every row would ask the same; write one in double braces, such as {{name}}.`,
+    );
+  }
+  const facts = {
+    operation,
+    options: together ? forRows(options) : options,
+    ...(template === null ? {} : { template }),
+    ...(together ? { rowsPerRun } : {}),
+    ...(variant === undefined ? {} : { variant }),
+    ...(unitColumn === null ? {} : schemeOf(request)),
+    batch: 1,
+  };
+  const requests = rowRequests({ origin, sha256 }, { ...facts, unitColumn });
+  if (requests === null) throw new UsageError(`There is no operation ${operation} for rows.`);
+  const check: UnitCheck = (unit) => {
+    try {
+      requests.check(transport, unit);
+      return null;
+    } catch (error) {
+      // What a row was not asked about is wrong for all of them.
+      const field = error instanceof ApiError ? /^\w+/.exec(error.field ?? '')?.[0] : undefined;
+      if (field === undefined || !(field in ownFields(template, unitColumn))) throw error;
+      return (error as ApiError).message;
+    }
+  };
+  const rows = isSlow(operation) ? RUNS_PER_SLICE * rowsPerRun : null;
+  return {
+    units:
+      unitColumn !== null
+        ? { ...urlsOf(request), check }
+        : together
+          ? { kind: 'rows', row: rowTemplate(template), together: rowsPerRun, check }
+          : { kind: 'template', template, check },
+    keyOf: requests.keyOf,
+    rowsPerSlice: rows === null ? sizesOf(options) : { large: rows, small: rows },
+    window: (perSlice, concurrency) => (rows === null ? fill(concurrency, perSlice) : SLOW_WINDOW),
+    facts,
+  };
+}
+
+/** An answer with the contents of its pages is large. */
+function sizesOf({ contents, text }: Fields): SliceSizes {
+  return contents === undefined && text === undefined ? WHOLE_REQUESTS_PER_SLICE : LARGE_ANSWERS_PER_SLICE;
+}
+
+function fill(concurrency: number, requestsPerSlice: number): number {
+  return Math.ceil(concurrency / Math.max(1, requestsPerSlice)) + 2;
+}
+
+function checkRowsPerRun(operation: RowOperation, rowsPerRun: number): void {
+  if (rowsPerRun !== 1 && operation !== 'agent') throw new UsageError('Only agent runs take several rows together.');
+  if (!Number.isInteger(rowsPerRun) || rowsPerRun < 1 || rowsPerRun > MAX_ROWS_PER_RUN)
+    throw new UsageError(`Rows a run: ${rowsPerRun} is not a whole number from 1 to ${MAX_ROWS_PER_RUN}.`);
+}
+
+/** The fields of the request with something to render, or null; and those that all rows share. */
+function splitRequest({ template, options }: OperationRequest): { template: Json | null; options: Fields } {
+  if (template === undefined) return { template: null, options };
+  if (typeof template !== 'object' || template === null || Array.isArray(template))
+    throw new UsageError('The template of a request is a JSON object, such as {"query": "{{name}} official site"}.');
+  const both = Object.keys(template).filter((name) => name in options);
+  if (both.length > 0)
+    throw new UsageError(`${both.join(', ')}: given for each row and for all of them; give it once.`);
+  const parts = Object.entries(template).map((field) => ({ field, rendered: /\{[{%]/.test(JSON.stringify(field[1])) }));
+  const fieldsOf = (wanted: boolean) =>
+    Object.fromEntries(parts.filter(({ rendered }) => rendered === wanted).map(({ field }) => field));
+  const rendered = fieldsOf(true);
+  return {
+    template: Object.keys(rendered).length > 0 ? rendered : null,
+    options: { ...options, ...fieldsOf(false) },
+  };
+}
+
+function ownFields(template: Json | null, unitColumn: string | null): object {
+  if (unitColumn !== null) return { url: true };
+  return template === null ? { input: true } : (template as object);
+}
+
+/** What each row of a shared run is made of: the one template object of `input.data`; null: all its cells. */
+function rowTemplate(template: Json | null): Json | null {
+  if (template === null) return null;
+  const { input, ...others } = template as Fields;
+  const { data, ...rest } = (input ?? {}) as Fields;
+  const [row, ...more] = Array.isArray(data) ? (data as readonly Json[]) : [];
+  const plain = Object.keys(others).length === 0 && Object.keys(rest).length === 0 && more.length === 0;
+  if (plain && typeof row === 'object' && row !== null && !Array.isArray(row)) return row;
+  throw new UsageError(
+    'Several rows share a run: its query is for all of them and can name no column. Each row is sent with all its cells, or with what the one object of input.data makes of it.',
+  );
+}
+
+/** The options of a run for several rows: the schema of one row's output becomes that of a list of them, each with its id. */
+function forRows(options: Fields): Fields {
+  const { outputSchema } = options;
+  if (outputSchema === undefined) return options;
+  const { properties, required, ...rest } = outputSchema as { properties?: Fields; required?: readonly string[] };
+  const id = {
+    type: 'string',
+    description: `The ${ROW_ID_FIELD} of the row of input.data that this object is about, copied as it is.`,
+  };
+  const items = {
+    ...rest,
+    type: 'object',
+    properties: { [ROW_ID_FIELD]: id, ...properties },
+    required: [ROW_ID_FIELD, ...(required ?? [])],
+  };
+  return {
+    ...options,
+    outputSchema: {
+      type: 'object',
+      properties: {
+        [ROWS_FIELD]: { type: 'array', items, description: 'One object for each row of input.data, in their order.' },
+      },
+      required: [ROWS_FIELD],
+    },
+  };
+}

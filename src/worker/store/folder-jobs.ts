@@ -1,0 +1,173 @@
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isJobId } from '../../core/rows/job.js';
+import type {
+  Allowed,
+  Claim,
+  Claimed,
+  JobEntries,
+  JobEntry,
+  OwnedWork,
+  Owner,
+  WalkEntry,
+} from '../../core/rows/job-entries.js';
+import { makeFolder } from '../../files/make-folder.js';
+import { withLock } from '../../files/process-lock.js';
+import { writeDurably } from '../../files/write-durably.js';
+import { KeptEntries } from '../../store/process/kept-entries.js';
+import { OwnerLocks } from '../../store/process/owner-locks.js';
+import { UsageError } from '../config/runtime-types.js';
+import { sha256 } from '../config/sha256.js';
+
+/** How long a claim waits for another one, which takes milliseconds. */
+const CLAIM_MS = 30_000;
+
+/** The jobs of a folder: a small JSON file each. */
+export class FolderJobs implements JobEntries {
+  readonly #dir: string;
+  /** Beside the jobs: who owns what, and the locks of the owners. */
+  readonly #ownedDir: string;
+  readonly #locks: OwnerLocks;
+  readonly #kept: KeptEntries;
+
+  /** `say` is told of damaged files, which are left out. */
+  constructor(dir: string, say: (sentence: string) => void = () => undefined) {
+    this.#dir = dir;
+    this.#kept = new KeptEntries(say);
+    this.#ownedDir = join(dirname(dir), 'owners');
+    this.#locks = new OwnerLocks(this.#ownedDir);
+  }
+
+  async get(job: string): Promise<JobEntry | null> {
+    return isJobId(job) ? this.#read(`${job}.json`) : null;
+  }
+
+  async put(entry: JobEntry): Promise<void> {
+    await write(this.#dir, this.#path(entry.staged.job), entry);
+  }
+
+  async all(): Promise<JobEntry[]> {
+    const entries = filesIn(this.#dir).map((file) => this.#kept.unlessDamaged(() => this.#read(file)));
+    return entries.filter((entry) => entry !== null);
+  }
+
+  /** Null where there is none. Throws `EntryDamaged`. */
+  #read(file: string): JobEntry | null {
+    const path = join(this.#dir, file);
+    if (!existsSync(path)) return null;
+    return this.#kept.job(() => readFileSync(path, 'utf8'), path, 'Remove it');
+  }
+
+  /** In a folder of their own, under names of our own: ids of workflows are whatever their client likes. */
+  async putWalk(entry: WalkEntry): Promise<void> {
+    await write(this.#walks, join(this.#walks, `${sha256(entry.job).slice(0, 16)}.json`), entry);
+  }
+
+  async walks(): Promise<WalkEntry[]> {
+    const walks = filesIn(this.#walks).map((file) => {
+      const path = join(this.#walks, file);
+      return this.#kept.unlessDamaged(() => this.#kept.walk(() => readFileSync(path, 'utf8'), path, 'Remove it'));
+    });
+    return walks.filter((walk) => walk !== null);
+  }
+
+  claim<C extends Claimed>(workflowId: string, decide: (claim: Claim) => C): Promise<C> {
+    return withLock(
+      join(this.#ownedDir, 'claims.lock'),
+      async () => {
+        const path = this.#ownedPath(workflowId);
+        const claimed = decide({
+          owned: existsSync(path) ? this.#owned(path) : null,
+          jobs: await this.all(),
+          lives: (owner) => this.#lives(owner),
+        });
+        if (claimed.entry?.now) {
+          // What a damaged entry said of the job is no longer known: a person removes it.
+          await this.get(claimed.entry.job);
+          await this.put(claimed.entry.now);
+        } else if (claimed.entry) rmSync(this.#path(claimed.entry.job), { force: true });
+        if (claimed.owned === null) rmSync(path, { force: true });
+        else await write(this.#ownedDir, path, claimed.owned);
+        return claimed;
+      },
+      { waitMs: CLAIM_MS },
+    );
+  }
+
+  async allow(named: readonly Allowed[]): Promise<void> {
+    if (named.length === 0) return;
+    await withLock(
+      join(this.#ownedDir, 'allowed.lock'),
+      async () => {
+        const all = new Map([...(await this.allowed()), ...named].map((one) => [JSON.stringify(one), one]));
+        await write(dirname(this.#dir), this.#allowedPath, [...all.values()]);
+      },
+      { waitMs: CLAIM_MS },
+    );
+  }
+
+  async allowed(): Promise<readonly Allowed[]> {
+    return existsSync(this.#allowedPath) ? this.#kept.allowed(readFileSync(this.#allowedPath, 'utf8')) : [];
+  }
+
+  async owned() {
+    const all = filesIn(this.#ownedDir).map((file) => this.#owned(join(this.#ownedDir, file)));
+    return all
+      .filter((one) => one !== null)
+      .map((one) => ({ ...one, living: one.owners.filter((owner) => this.#lives(owner)) }));
+  }
+
+  owner(): Owner {
+    return this.#locks.owner();
+  }
+
+  close(): void {
+    this.#locks.close();
+  }
+
+  /** An owner without a lock has closed it, or its folder was copied. */
+  #lives(owner: Owner): boolean {
+    if (this.#locks.lives(owner)) return true;
+    this.#locks.forget(owner);
+    return false;
+  }
+
+  #owned(path: string): OwnedWork | null {
+    return this.#kept.owned(() => readFileSync(path, 'utf8'));
+  }
+
+  #ownedPath(workflowId: string): string {
+    return join(this.#ownedDir, `${sha256(workflowId).slice(0, 16)}.json`);
+  }
+
+  get #allowedPath(): string {
+    return join(dirname(this.#dir), 'allowed.json');
+  }
+
+  get #walks(): string {
+    return join(this.#dir, 'walks');
+  }
+
+  #path(job: string): string {
+    if (!isJobId(job)) throw new UsageError(`"${job}" can't be the id of a job`);
+    return join(this.#dir, `${job}.json`);
+  }
+}
+
+async function write(dir: string, path: string, entry: object): Promise<void> {
+  makeFolder(dir);
+  await writeDurably(path, JSON.stringify(entry, null, 2));
+}
+
+/** Longest untouched first. */
+function filesIn(dir: string): string[] {
+  if (!existsSync(dir)) return [];
+  return (
+    readdirSync(dir)
+      .filter((file) => file.endsWith('.json'))
+      // One that was removed meanwhile is none.
+      .map((file) => ({ file, at: statSync(join(dir, file), { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
+      .sort((a, b) => a.at - b.at)
+      .map(({ file }) => file)
+  );
+}

@@ -1,0 +1,112 @@
+import { join } from 'node:path';
+import { idleView } from '../../core/limiter/limiter.js';
+import { lockHolder, tryLock } from '../../files/process-lock.js';
+import { FileJournal, type FileJournalOptions } from '../../store/file/file-journal.js';
+import { damageText } from '../../store/file/mend-book.js';
+import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
+import { MemorySlots } from '../../store/limiter/memory-slots.js';
+import { ReservedLimiter } from '../../store/limiter/reserved-limiter.js';
+import { rateProfileOf } from '../config/rate-setting.js';
+import type { RuntimeConfig } from '../config/runtime-types.js';
+import { FolderJobs } from './folder-jobs.js';
+import { folderStages } from './folder-stages.js';
+import { blockFile, reserveLimit } from './limit-owner.js';
+import type { Books, Store, WorkerStore } from './store.js';
+import { teamOf } from './team.js';
+
+/** The store of one folder: one worker process at a time, by the lock of the folder; any number of readers. */
+export class FolderStore implements Store {
+  readonly shared = false;
+  readonly stages = folderStages;
+  readonly entries: FolderJobs;
+  readonly #config: RuntimeConfig;
+  readonly #lockPath: string;
+  readonly #journalDir: string;
+  #reading: Promise<FileJournal> | null = null;
+  #working: WorkerStore | null = null;
+
+  constructor(config: RuntimeConfig) {
+    this.#config = config;
+    this.entries = new FolderJobs(join(config.stateDir, 'jobs'), config.say);
+    this.#lockPath = join(config.stateDir, 'worker.lock');
+    this.#journalDir = join(config.stateDir, 'journal');
+  }
+
+  /** The worker's of this process; else a reading one. */
+  async journal(): Promise<Books> {
+    if (this.#working) return this.#working.journal;
+    this.#reading ??= this.#openJournal({ writes: false, alone: lockHolder(this.#lockPath) === null });
+    return this.#reading;
+  }
+
+  async #openJournal(how: Pick<FileJournalOptions, 'writes' | 'alone'>): Promise<FileJournal> {
+    const journal = await FileJournal.open(this.#journalDir, { ...how, team: teamOf(this.#config) });
+    for (const damage of journal.damage) this.#config.say(damageText(damage));
+    return journal;
+  }
+
+  async work(): Promise<WorkerStore | null> {
+    const lock = tryLock(this.#lockPath);
+    if (!lock) return null;
+    const releases = [() => lock.release()];
+    const release = () => {
+      for (const one of releases.splice(0).reverse()) one();
+    };
+    try {
+      // Every sandbox is a service of its own: there is no team to share a limit with.
+      const teams = this.#config.origin !== 'sandbox';
+      // The reading journal's index is not needed beside the writing one's.
+      this.#reading = null;
+      const journal = await this.#openJournal({ writes: true });
+      const own = new MemoryLimiter(rateProfileOf(this.#config), teams ? blockFile(this.#config) : null);
+      const reservation = teams ? reserveLimit(this.#config) : null;
+      const limiter = reservation === null ? own : new ReservedLimiter(own, reservation, this.#config.say);
+      const slots = new MemorySlots(this.#config.agentSlots);
+      this.#working = {
+        journal,
+        limiter,
+        slots,
+        reservation,
+        close: async () => {
+          this.#working = null;
+          await limiter.close();
+          await slots.close();
+          await journal.close();
+          release();
+        },
+      };
+      return this.#working;
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  holder(): number | null {
+    return lockHolder(this.#lockPath)?.pid ?? null;
+  }
+
+  async limits() {
+    if (this.#working) return this.#working.limiter.view();
+    const block = this.#config.origin === 'sandbox' ? null : blockFile(this.#config).load();
+    const blocks = block !== null && block.until > Date.now();
+    return {
+      ...idleView(rateProfileOf(this.#config)),
+      ...(blocks ? { blockedUntil: block.until, blockReason: block.reason } : {}),
+    };
+  }
+
+  slots() {
+    return (this.#working?.slots ?? new MemorySlots(this.#config.agentSlots)).view();
+  }
+
+  /** There is one worker. */
+  async otherLimits() {
+    return [];
+  }
+
+  async close(): Promise<void> {
+    await (await this.#reading)?.close();
+    this.entries.close();
+  }
+}

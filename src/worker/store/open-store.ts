@@ -1,0 +1,16 @@
+import { PostgresAway, PostgresRefused } from '../../postgres/index.js';
+import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
+import { FolderStore } from './folder-store.js';
+import { PostgresStore } from './postgres-store.js';
+import type { Store } from './store.js';
+
+/** The store that a configuration names: a PostgreSQL for many workers, else the folder's own files. */
+export async function openStore(config: RuntimeConfig): Promise<Store> {
+  if (!config.store) return new FolderStore(config);
+  try {
+    return await PostgresStore.open(config, config.store);
+  } catch (error) {
+    if (!(error instanceof PostgresRefused || error instanceof PostgresAway)) throw error;
+    throw new UsageError(`SEARCHFLOW_STORE: ${error.message}`, { cause: error });
+  }
+}

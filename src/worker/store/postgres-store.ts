@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import type { Postgres } from '../../postgres/index.js';
+import { sliceFile } from '../../rows/index.js';
+import { PgJournal } from '../../store/postgres/journal/pg-journal.js';
+import { PgLimiter } from '../../store/postgres/limiter/limiter.js';
+import { PgSlots } from '../../store/postgres/limiter/slots.js';
+import { openStore } from '../../store/postgres/open-store.js';
+import { PgJobEntries } from '../../store/postgres/pg-job-entries.js';
+import { PgStages } from '../../store/postgres/pg-stages.js';
+import { rateProfileOf } from '../config/rate-setting.js';
+import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js';
+import type { Store, WorkerStore } from './store.js';
+import { fingerprint, teamOf } from './team.js';
+
+/** Connections of a process: claims, purchases and grants side by side. */
+const CONNECTIONS = 8;
+
+/** The store of many workers: a schema of a PostgreSQL database. */
+export class PostgresStore implements Store {
+  readonly shared = true;
+  readonly entries: PgJobEntries;
+  readonly stages: PgStages;
+  readonly #config: RuntimeConfig;
+  readonly #postgres: Postgres;
+  readonly #limiter: PgLimiter;
+  readonly #slots: PgSlots;
+  #journal: Promise<PgJournal> | null = null;
+
+  private constructor(config: RuntimeConfig, postgres: Postgres) {
+    this.#config = config;
+    this.#postgres = postgres;
+    this.entries = new PgJobEntries(postgres, join(config.userStateDir, 'owners'), config.say);
+    this.stages = new PgStages(postgres, { cacheDir: join(config.stateDir, 'fetched-stages'), sliceFile });
+    const [team, key, profile] = [teamOf(config), fingerprint(config.apiKey), rateProfileOf(config)];
+    this.#limiter = new PgLimiter({ postgres, team, key, profile });
+    this.#slots = new PgSlots({ postgres, team, ...(config.agentSlots ? { limit: config.agentSlots } : {}) });
+  }
+
+  /** Connects; makes the schema or brings it up to date. Throws where the database can't be used. */
+  static async open(config: RuntimeConfig, address: DatabaseAddress): Promise<PostgresStore> {
+    const options = { applicationName: 'searchflow store', max: CONNECTIONS, say: config.say };
+    return new PostgresStore(config, await openStore(address.url.reveal(), options));
+  }
+
+  /** Opened when first asked for: it makes this process one of the store. */
+  journal(): Promise<PgJournal> {
+    const { deadAfterMs } = this.#config;
+    this.#journal ??= PgJournal.open(this.#postgres, {
+      team: teamOf(this.#config),
+      ...(deadAfterMs === undefined ? {} : { deadAfterMs }),
+    });
+    return this.#journal;
+  }
+
+  async work(): Promise<WorkerStore> {
+    const journal = await this.journal();
+    await journal.works(this.#config.taskQueue);
+    // What it holds is the process's own, and is closed with the store.
+    return { journal, limiter: this.#limiter, slots: this.#slots, close: async () => undefined };
+  }
+
+  holder(): null {
+    return null;
+  }
+
+  limits() {
+    return this.#limiter.view();
+  }
+
+  slots() {
+    return this.#slots.view();
+  }
+
+  async otherLimits() {
+    const { taskQueue, origin } = this.#config;
+    const all = await (await this.journal()).workersOn(taskQueue);
+    const own = teamOf(this.#config);
+    return all
+      .filter(({ team }) => team !== own && team.endsWith(` at ${origin}`))
+      .map(({ host, pid }) => ({ host, pid }));
+  }
+
+  async close(): Promise<void> {
+    await this.#limiter.close();
+    await this.#slots.close();
+    const journal = await this.#journal?.catch(() => null);
+    await journal?.close();
+    this.entries.close();
+    await this.#postgres.close();
+  }
+}

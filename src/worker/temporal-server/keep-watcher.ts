@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { tryLock } from '../../files/process-lock.js';
+import type { ServerFiles } from './server-files.js';
+import { bareEnvironment } from './server-process.js';
+
+const inherits = process.platform !== 'win32';
+const INHERITED_FD = 3;
+
+/** Starts the watcher of a folder where none runs. Call it under the folder's lock, and before the server is started. */
+export function keepWatcher(
+  files: ServerFiles,
+  lingerMs: number,
+  env: Readonly<Record<string, string | undefined>>,
+): void {
+  const lock = tryLock(files.watcherLock);
+  if (lock === null) return;
+  const log = openSync(files.log, 'a', 0o600);
+  try {
+    const lockFd = inherits ? String(INHERITED_FD) : 'none';
+    const child = spawn(process.execPath, [watcherScript(), files.stateDir, String(lingerMs), lockFd], {
+      detached: true,
+      // What would end the watcher, which is never expected, stands in the server's log.
+      stdio: ['ignore', 'ignore', log, inherits ? lock.fd : 'ignore'],
+      env: bareEnvironment(env),
+      windowsHide: true,
+    });
+    // Without a watcher the server lives on until the next command of the folder starts one.
+    child.once('error', () => undefined);
+    if (child.pid !== undefined && inherits) lock.handOver(child.pid);
+    child.unref();
+  } finally {
+    closeSync(log);
+    lock.release();
+  }
+}
+
+/** Node runs the compiled watcher; where this file runs from its sources, in tests, the built one is beside them. */
+function watcherScript(): string {
+  const beside = fileURLToPath(new URL('./server-watcher.js', import.meta.url));
+  return existsSync(beside)
+    ? beside
+    : fileURLToPath(new URL('../../../dist/worker/temporal-server/server-watcher.js', import.meta.url));
+}

@@ -1,0 +1,110 @@
+import { hostname } from 'node:os';
+import type { WalkPlaces } from '../../activities/base/deps.js';
+import type { MonitorPlaces } from '../../activities/base/monitor-places.js';
+import type { StagedJob } from '../../core/rows/job.js';
+import { type Sink, SinkBusy, SinkUnusable } from '../../core/rows/sink.js';
+import { Secret } from '../../core/text/secret.js';
+import { PostgresRefused, strictest } from '../../postgres/index.js';
+import { createWarehouses, type OpenedWarehouse } from '../../sinks/index.js';
+import { FileSecrets } from '../../store/process/file-secrets.js';
+import type { Allowlist } from '../config/allowlist.js';
+import type { RuntimeConfig } from '../config/runtime-types.js';
+import { isSameWarehouse } from '../config/store-setting.js';
+
+/** The warehouses of a process, as jobs, walks and the workflows for monitors name them; and their secret files. */
+export interface Warehouses {
+  of(staged: Pick<StagedJob, 'into' | 'host'>): Sink;
+  readonly events: WalkPlaces;
+  readonly monitors: MonitorPlaces;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens warehouses with the credentials of the configuration, which jobs don't hold. A file of another machine is `SinkBusy`: its
+ * activities are tried again until a worker there gets them. `allowlist`: what events and monitors may name. `oneOfMany`: so is for jobs a database that this worker may not log in
+ * to, since another may.
+ */
+export function openWarehouses(
+  { say, warehouse }: Pick<RuntimeConfig, 'say' | 'warehouse'>,
+  oneOfMany: boolean,
+  allowlist: Allowlist | null = null,
+): Warehouses {
+  const warehouses = createWarehouses({
+    say,
+    credentialsFor: (address) =>
+      warehouse && isSameWarehouse(address, warehouse.shown)
+        ? new Secret(strictest(warehouse.url.reveal(), address))
+        : null,
+  });
+  const refusals: Refusals = new Map();
+  const at = ({ into, host }: Place): OpenedWarehouse => {
+    onlyHere(`The warehouse ${into}`, host);
+    return warehouses.open(into);
+  };
+  const allowed = async (place: Place): Promise<OpenedWarehouse> => {
+    onlyHere(`The warehouse ${place.into}`, place.host);
+    await allowlist?.check({ into: place.into });
+    return at(place);
+  };
+  return {
+    of: (staged) => (oneOfMany ? leftToOthers(at(staged).rows, { into: staged.into, refusals, say }) : at(staged).rows),
+    events: { warehouse: async (place) => (await allowed(place)).events },
+    monitors: {
+      warehouse: async (place) => (await allowed(place)).monitors,
+      async secrets({ file, host }) {
+        onlyHere(`The secret file ${file}`, host);
+        await allowlist?.check({ secretFile: file });
+        return new FileSecrets(file);
+      },
+    },
+    close: () => warehouses.close(),
+  };
+}
+
+type Place = Pick<StagedJob, 'into' | 'host'>;
+
+function onlyHere(what: string, host: string | undefined): void {
+  if (host !== undefined && host !== hostname())
+    throw new SinkBusy(`${what} is a file on ${host}, where a worker must run for it`, null);
+}
+
+/** Databases that refused the login of this worker, by their addresses: what was said of each, and when it may be asked again. */
+type Refusals = Map<string, { readonly sentence: string; readonly until: number }>;
+
+/** A worker without credentials is offered a slice every few seconds: not each of them is worth a login. */
+const ASK_AGAIN_MS = 60_000;
+
+interface Refusing extends Pick<RuntimeConfig, 'say'> {
+  readonly into: string;
+  readonly refusals: Refusals;
+}
+
+/** The same warehouse; being refused to log in is said once, and left to a worker that is not. */
+function leftToOthers(sink: Sink, { into, refusals, say }: Refusing): Sink {
+  const told = (error: unknown): unknown => {
+    const cause = error instanceof SinkUnusable ? error.cause : null;
+    if (!(cause instanceof PostgresRefused) || !/^(28|3D)/.test(cause.code ?? '')) return error;
+    const sentence = `A worker on ${hostname()} (PID ${process.pid}) can't load: ${(error as SinkUnusable).message}`;
+    if (!refusals.has(into)) say(sentence);
+    refusals.set(into, { sentence, until: performance.now() + ASK_AGAIN_MS });
+    return new SinkBusy(sentence, null);
+  };
+  return new Proxy(sink, {
+    get(found, name) {
+      const method: unknown = Reflect.get(found, name, found);
+      if (typeof method !== 'function') return method;
+      return async (...args: unknown[]) => {
+        const refused = refusals.get(into);
+        if (refused && performance.now() < refused.until && name !== 'close')
+          throw new SinkBusy(refused.sentence, null);
+        try {
+          const result: unknown = await method.apply(found, args);
+          if (name !== 'close') refusals.delete(into);
+          return result;
+        } catch (error) {
+          throw told(error);
+        }
+      };
+    },
+  });
+}
