@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
-import { type Context, type ExitCode, exitCodes } from './context.js';
-import { failureText, stackText } from './failure-text.js';
 import { buildProgram, saidAlready } from './program.js';
-import { watchInterrupts } from './signals.js';
-import { openTerminal, scrubber } from './terminal.js';
+import { type Context, type ExitCode, exitCodes } from './shared/context.js';
+import { failureText, stackText } from './shared/failure-text.js';
+import { watchInterrupts } from './shared/signals.js';
+import { openTerminal, scrubber } from './shared/terminal.js';
 
 const { env, argv, stdin, stdout, stderr } = process;
 const terminal = openTerminal({ env, stdin, stdout, stderr });

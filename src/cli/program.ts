@@ -1,12 +1,12 @@
 import { Command, CommanderError, Option } from 'commander';
 import { exitCodeMeanings } from '../core/rows/exit-codes.js';
-import { addAgentRuns } from './agent-commands.js';
-import { type Context, type ExitCode, exitCodes } from './context.js';
-import { addEvents } from './event-program.js';
-import { addMonitors } from './monitor-program.js';
-import { many, withRate } from './options.js';
-import { addAgentRows, addEnrich } from './row-commands.js';
-import { addSchedules } from './schedule-program.js';
+import { addAgentRuns } from './agents/agent-commands.js';
+import { addEvents } from './events/event-program.js';
+import { addMonitors } from './monitors/monitor-program.js';
+import { many, withRate } from './options/options.js';
+import { addAgentRows, addEnrich } from './rows/row-commands.js';
+import { addSchedules } from './schedules/schedule-program.js';
+import { type Context, type ExitCode, exitCodes } from './shared/context.js';
 
 const exitCodesText = `
 Exit codes:
@@ -41,46 +41,42 @@ export function buildProgram(version: string, chosen: (action: Action) => void):
     .option('--csv <file>', 'the enriched CSV; - for stdout')
     .option('--parquet <dir>', 'Parquet files, into a directory of their own')
     .action((job, flags) =>
-      chosen(async (context) => (await import('./commands/export.js')).exportJob(context, job, flags)),
+      chosen(async (context) => (await import('./rows/export.js')).exportJob(context, job, flags)),
     );
   program
     .command('status')
     .description('where a job stands')
     .argument('<job>', 'name or id of the job')
     .option('--json', 'one JSON object')
-    .action((job, flags) =>
-      chosen(async (context) => (await import('./commands/status.js')).status(context, job, flags)),
-    );
+    .action((job, flags) => chosen(async (context) => (await import('./rows/status.js')).status(context, job, flags)));
   program
     .command('pause')
     .description('let paid requests in flight land, start no more')
     .argument('<job>', 'name or id of the job')
-    .action((job) => chosen(async (context) => (await import('./commands/control.js')).pause(context, job)));
+    .action((job) => chosen(async (context) => (await import('./rows/control.js')).pause(context, job)));
   withRate(program.command('resume'))
     .description('go on with a paused job, and watch it')
     .argument('<job>', 'name or id of the job')
     .option('--max-cost <dollars>', 'what this run may cost from its start, or none (default: as before)')
     .option('--json', 'the summary as one JSON object on stdout')
-    .action((job, flags) =>
-      chosen(async (context) => (await import('./commands/control.js')).resume(context, job, flags)),
-    );
+    .action((job, flags) => chosen(async (context) => (await import('./rows/control.js')).resume(context, job, flags)));
   program
     .command('cancel')
     .description('end a job; what it bought stays bought')
     .argument('<job>', 'name or id of the job')
-    .action((job) => chosen(async (context) => (await import('./commands/control.js')).cancel(context, job)));
+    .action((job) => chosen(async (context) => (await import('./rows/control.js')).cancel(context, job)));
   program
     .command('jobs')
     .description('the jobs of this folder, or of its store')
     .option('--json', 'one JSON array')
-    .action((flags) => chosen(async (context) => (await import('./commands/jobs.js')).jobs(context, flags)));
+    .action((flags) => chosen(async (context) => (await import('./rows/jobs.js')).jobs(context, flags)));
   addMoney(program, chosen);
   withRate(program.command('worker'))
     .description('run a worker until Ctrl-C')
-    .action((flags) => chosen(async (context) => (await import('./commands/worker.js')).worker(context, flags)));
+    .action((flags) => chosen(async (context) => (await import('./local/worker.js')).worker(context, flags)));
   withRate(program.command('dev'))
     .description('Temporal server, sandbox (without a key) and worker, until Ctrl-C')
-    .action((flags) => chosen(async (context) => (await import('./commands/worker.js')).worker(context, flags)));
+    .action((flags) => chosen(async (context) => (await import('./local/worker.js')).worker(context, flags)));
   program
     .command('start')
     .description('the demonstration of `npm start`: the example brands, on the sandbox')
@@ -89,7 +85,7 @@ export function buildProgram(version: string, chosen: (action: Action) => void):
     .option('--qps <n>', 'requests a second')
     .option('--dry-run', 'say what would be bought, buy nothing')
     .option('--json', 'the summary as one JSON object on stdout')
-    .action((flags) => chosen(async (context) => (await import('./commands/start.js')).start(context, flags)));
+    .action((flags) => chosen(async (context) => (await import('./rows/start.js')).start(context, flags)));
   addEvents(program, chosen);
   addMonitors(program, chosen);
   addSchedules(program, chosen);
@@ -101,13 +97,13 @@ function addMoney(program: Command, chosen: (action: Action) => void): void {
   const limits = withRate(program.command('limits'))
     .description('rate, slots and money of the team: what is set, what is left')
     .option('--json', 'one JSON object')
-    .action((flags) => chosen(async (context) => (await import('./commands/limits.js')).limits(context, flags)));
+    .action((flags) => chosen(async (context) => (await import('./team/limits.js')).limits(context, flags)));
   limits
     .command('set')
     .description('set what the team may spend')
     .option('--per-day <dollars>', 'a day of UTC; none: no cap')
     .option('--per-month <dollars>', 'a month of UTC; none: no cap')
-    .action((flags) => chosen(async (context) => (await import('./commands/limits.js')).setLimits(context, flags)));
+    .action((flags) => chosen(async (context) => (await import('./team/limits.js')).setLimits(context, flags)));
   program
     .command('usage')
     .description('what was bought')
@@ -115,7 +111,7 @@ function addMoney(program: Command, chosen: (action: Action) => void): void {
     .option('--since <day>', 'a day of UTC: 2026-11-01, or 30d for that 30 days ago')
     .option('--until <day>', 'the last one, the same')
     .option('--json', 'one JSON object')
-    .action((flags) => chosen(async (context) => (await import('./commands/usage.js')).usage(context, flags)));
+    .action((flags) => chosen(async (context) => (await import('./team/usage.js')).usage(context, flags)));
 }
 
 function addSandbox(program: Command, chosen: (action: Action) => void): void {
@@ -141,7 +137,7 @@ function addSandbox(program: Command, chosen: (action: Action) => void): void {
     .option('--events <n>', 'webset events in the history (default: 1000)')
     .option('--events-per-second <n>', 'new ones that arrive (default: 0)')
     .option('--set <name=json>', 'any other option, such as agentRuns.failureRate=0.1; may be repeated', many)
-    .action((flags) => chosen(async (context) => (await import('./commands/sandbox.js')).sandbox(context, flags)));
+    .action((flags) => chosen(async (context) => (await import('./local/sandbox.js')).sandbox(context, flags)));
   sandbox
     .command('trigger')
     .description('make something happen in a running sandbox; prints the ids of it')
@@ -150,7 +146,7 @@ function addSandbox(program: Command, chosen: (action: Action) => void): void {
     .option('--url <url>', 'where the sandbox is (default: SEARCHFLOW_BASE_URL)')
     .option('--count <n>', 'how many events')
     .action((what, id, flags) =>
-      chosen(async (context) => (await import('./commands/sandbox-trigger.js')).trigger(context, what, id, flags)),
+      chosen(async (context) => (await import('./local/sandbox-trigger.js')).trigger(context, what, id, flags)),
     );
 }
 

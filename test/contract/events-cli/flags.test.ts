@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type StretchFlags, toStretch, toWalkOptions, typesNote } from '../../../src/cli/event-flags.js';
-import { parseMoment } from '../../../src/cli/moment-option.js';
-import { type Halted, statusData, statusLines, walkText } from '../../../src/cli/render/events.js';
-import { progressText } from '../../../src/cli/render/progress-line.js';
-import { WalkMeter } from '../../../src/cli/render/walk-meter.js';
-import { walkCommand } from '../../../src/cli/walk-command.js';
+import { type StretchFlags, toStretch, toWalkOptions, typesNote } from '../../../src/cli/events/event-flags.js';
+import { type Halted, statusData, statusLines, walkText } from '../../../src/cli/events/events.js';
+import { walkCommand } from '../../../src/cli/events/walk-command.js';
+import { WalkMeter } from '../../../src/cli/events/walk-meter.js';
+import { parseMoment } from '../../../src/cli/options/moment-option.js';
+import { progressText } from '../../../src/cli/progress/progress-line.js';
 import type { StreamListing } from '../../../src/core/events/event-warehouse.js';
 import type { WalkProgress, WalkSummary } from '../../../src/core/events/walk-job.js';
 

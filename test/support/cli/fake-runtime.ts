@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import type { Context } from '../../../src/cli/context.js';
-import { watchInterrupts } from '../../../src/cli/signals.js';
+import type { Context } from '../../../src/cli/shared/context.js';
+import { watchInterrupts } from '../../../src/cli/shared/signals.js';
 import { idleView } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { Spend } from '../../../src/core/purchase/spend.js';

@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { openTerminal, type Terminal } from '../../../src/cli/terminal.js';
+import { openTerminal, type Terminal } from '../../../src/cli/shared/terminal.js';
 
 /** The real terminal over streams in memory. */
 export function fakeTerminal(options: { readonly tty?: boolean; readonly env?: Record<string, string> } = {}): {

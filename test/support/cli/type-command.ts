@@ -1,6 +1,6 @@
-import type { Context } from '../../../src/cli/context.js';
-import { failureText } from '../../../src/cli/failure-text.js';
 import { buildProgram, saidAlready } from '../../../src/cli/program.js';
+import type { Context } from '../../../src/cli/shared/context.js';
+import { failureText } from '../../../src/cli/shared/failure-text.js';
 import type { Runtime, RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import { fakeContext, fakeRuntime } from './fake-runtime.js';
 

@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 import type { Client } from '@temporalio/client';
-import type { Context, ExitCode } from '../../../src/cli/context.js';
-import { failureText } from '../../../src/cli/failure-text.js';
 import { buildProgram } from '../../../src/cli/program.js';
-import { watchInterrupts } from '../../../src/cli/signals.js';
+import type { Context, ExitCode } from '../../../src/cli/shared/context.js';
+import { failureText } from '../../../src/cli/shared/failure-text.js';
+import { watchInterrupts } from '../../../src/cli/shared/signals.js';
 import { fakeRuntime } from '../cli/fake-runtime.js';
 import { fakeTerminal } from '../cli/fake-terminal.js';
 

@@ -1,12 +1,12 @@
 import type { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { agreed } from '../../../src/cli/ask.js';
-import { agentRun } from '../../../src/cli/commands/agent-run.js';
-import { runEnrich } from '../../../src/cli/commands/run-enrich.js';
-import { scheduleRows } from '../../../src/cli/commands/schedule-rows.js';
-import { failureText } from '../../../src/cli/failure-text.js';
-import { planData } from '../../../src/cli/render/plan.js';
-import { settings } from '../../../src/cli/settings.js';
+import { agentRun } from '../../../src/cli/agents/agent-run.js';
+import { planData } from '../../../src/cli/progress/plan.js';
+import { runEnrich } from '../../../src/cli/rows/run-enrich.js';
+import { scheduleRows } from '../../../src/cli/rows/schedule-rows.js';
+import { agreed } from '../../../src/cli/shared/ask.js';
+import { failureText } from '../../../src/cli/shared/failure-text.js';
+import { settings } from '../../../src/cli/shared/settings.js';
 import type { EnrichRequest, JobPlan } from '../../../src/worker/config/runtime-types.js';
 import { fakeContext, fakeRuntime, listen, plan, request } from '../../support/cli/fake-runtime.js';
 

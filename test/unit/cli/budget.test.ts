@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { resume } from '../../../src/cli/commands/control.js';
-import { runEnrich } from '../../../src/cli/commands/run-enrich.js';
-import { toEnrichRequest } from '../../../src/cli/enrich-request.js';
-import { readMaxCost } from '../../../src/cli/max-cost-option.js';
-import { pausedText } from '../../../src/cli/render/paused.js';
-import { planData, planText } from '../../../src/cli/render/plan.js';
-import { settings } from '../../../src/cli/settings.js';
+import { readMaxCost } from '../../../src/cli/options/max-cost-option.js';
+import { pausedText } from '../../../src/cli/progress/paused.js';
+import { planData, planText } from '../../../src/cli/progress/plan.js';
+import { resume } from '../../../src/cli/rows/control.js';
+import { toEnrichRequest } from '../../../src/cli/rows/enrich-request.js';
+import { runEnrich } from '../../../src/cli/rows/run-enrich.js';
+import { settings } from '../../../src/cli/shared/settings.js';
 import { pauseOf } from '../../../src/core/rows/pause.js';
 import type { JobPlan } from '../../../src/worker/config/runtime-types.js';
 import { rowsWork } from '../../../src/worker/schedules/schedule-rows.js';

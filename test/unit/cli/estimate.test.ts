@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Ending, summaryData, summaryText } from '../../../src/cli/render/summary.js';
+import { type Ending, summaryData, summaryText } from '../../../src/cli/progress/summary.js';
 import type { JobSummary } from '../../../src/core/rows/job.js';
 import { BUDGET_EXCEEDED, pauseOf } from '../../../src/core/rows/pause.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { limits, setLimits } from '../../../src/cli/commands/limits.js';
+import { limits, setLimits } from '../../../src/cli/team/limits.js';
 import { idleView } from '../../../src/core/limiter/limiter.js';
 import { rateProfiles } from '../../../src/core/limiter/rate.js';
 import type { SpendCaps } from '../../../src/core/purchase/spend.js';

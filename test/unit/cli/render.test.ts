@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { count, dollars, duration, some } from '../../../src/cli/render/amounts.js';
-import { badRowLines } from '../../../src/cli/render/bad-rows.js';
-import { Meter } from '../../../src/cli/render/meter.js';
-import { printable, printableLines } from '../../../src/cli/render/printable.js';
-import { progressBar, progressText, rowLine } from '../../../src/cli/render/progress-line.js';
-import { ProgressView } from '../../../src/cli/render/progress-view.js';
-import { type Ending, summaryData, summaryText } from '../../../src/cli/render/summary.js';
+import { badRowLines } from '../../../src/cli/progress/bad-rows.js';
+import { Meter } from '../../../src/cli/progress/meter.js';
+import { progressBar, progressText, rowLine } from '../../../src/cli/progress/progress-line.js';
+import { ProgressView } from '../../../src/cli/progress/progress-view.js';
+import { type Ending, summaryData, summaryText } from '../../../src/cli/progress/summary.js';
+import { count, dollars, duration, some } from '../../../src/cli/text/amounts.js';
+import { printable, printableLines } from '../../../src/cli/text/printable.js';
 import { idleView } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { JobProgress, JobSummary, SliceHeartbeat } from '../../../src/core/rows/job.js';

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { toContentsOptions } from '../../../src/cli/contents-flags.js';
-import { parseDuration } from '../../../src/cli/duration-option.js';
-import { type EnrichFlags, toEnrichRequest } from '../../../src/cli/enrich-request.js';
-import { resumeCommand } from '../../../src/cli/resume-command.js';
+import { toContentsOptions } from '../../../src/cli/options/contents-flags.js';
+import { parseDuration } from '../../../src/cli/options/duration-option.js';
+import { type EnrichFlags, toEnrichRequest } from '../../../src/cli/rows/enrich-request.js';
+import { resumeCommand } from '../../../src/cli/shared/resume-command.js';
 
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-cli-'));
 writeFileSync(join(cwd, 'in.csv'), 'url\nhttps://example.com\n');

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { standBy } from '../../../src/cli/stand-by.js';
+import { standBy } from '../../../src/cli/shared/stand-by.js';
 
 it('takes the place of a worker that is gone, says so once, and tells once why it can’t yet', async () => {
   const stop = new AbortController();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { statusLine } from '../../../src/cli/render/status-line.js';
+import { statusLine } from '../../../src/cli/rows/status-line.js';
 import type { JobStatus } from '../../../src/worker/config/runtime-types.js';
 
 const now = Date.UTC(2026, 0, 2, 12, 0);

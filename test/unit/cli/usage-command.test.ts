@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { usage } from '../../../src/cli/commands/usage.js';
-import { parseDay, parseLastDay } from '../../../src/cli/day-option.js';
+import { parseDay, parseLastDay } from '../../../src/cli/options/day-option.js';
+import { usage } from '../../../src/cli/team/usage.js';
 import type { UsageLine } from '../../../src/core/purchase/spend.js';
 import { fakeContext, fakeRuntime, spend } from '../../support/cli/fake-runtime.js';
 

@@ -1,0 +1,24 @@
+import { withAgentCalls } from '../../worker/control/agent-control.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { onSandbox } from '../shared/embedded-sandbox.js';
+import { withRuntime } from '../shared/session.js';
+import { settings } from '../shared/settings.js';
+import { printable } from '../text/printable.js';
+
+/** `searchflow agent cancel ID`: ends a run at the service; whoever follows it sees that, and has what it cost. */
+export async function agentCancel(
+  context: Context,
+  id: string,
+  { json }: { readonly json?: boolean },
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const config = settings(context, {});
+  return withRuntime(context, config, { sends: true }, async ({ sandbox }) => {
+    const { data: run } = await withAgentCalls(sandbox ? onSandbox(config, sandbox) : config, (calls) =>
+      calls.cancelAgentRun({ id }),
+    );
+    if (json) terminal.data(JSON.stringify(run));
+    else terminal.say(`${printable(run.id)}: ${printable(run.status)}; it cost $${run.costDollars?.total ?? 0}.`);
+    return exitCodes.ok;
+  });
+}

@@ -1,0 +1,25 @@
+import type { ConfigFlags } from '../../worker/config/config.js';
+import { withAgentCalls } from '../../worker/control/agent-control.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { onSandbox } from '../shared/embedded-sandbox.js';
+import { withRuntime } from '../shared/session.js';
+import { settings } from '../shared/settings.js';
+import { runsText } from './agent.js';
+
+/** `searchflow agent list`: the latest runs of the team, whoever started them. */
+export async function agentList(
+  context: Context,
+  flags: ConfigFlags & { readonly limit?: string; readonly json?: boolean },
+): Promise<ExitCode> {
+  const limit = Number(flags.limit ?? 20);
+  const whole = Number.isInteger(limit) && limit >= 1 && limit <= 100;
+  const config = settings(context, {}, whole ? [] : [`--limit: '${flags.limit}' is not a whole number from 1 to 100.`]);
+  return withRuntime(context, config, { sends: true }, async ({ sandbox }) => {
+    const { data } = await withAgentCalls(sandbox ? onSandbox(config, sandbox) : config, (calls) =>
+      calls.listAgentRuns({ limit }),
+    );
+    const runs = data.data ?? [];
+    context.terminal.data(flags.json ? JSON.stringify(runs) : runsText(runs));
+    return exitCodes.ok;
+  });
+}

@@ -1,0 +1,65 @@
+import type { AgentRequest, RunAgentOptions } from '../../core/runs/agent-run.js';
+import type { Json } from '../../core/text/json.js';
+import { parseDollars } from '../../core/text/money.js';
+import type { ConfigFlags } from '../../worker/config/config.js';
+import { toContentsOptions } from '../options/contents-flags.js';
+import { parseDuration } from '../options/duration-option.js';
+import { readObject } from '../options/read-object.js';
+
+/** Flags of `searchflow agent run`. */
+export interface AgentRunFlags extends ConfigFlags {
+  readonly schema?: string;
+  readonly effort?: string;
+  readonly maxCost?: string;
+  readonly maxDuration?: string;
+  readonly previous?: string;
+  readonly request?: string;
+  readonly option?: readonly string[];
+  readonly anew?: boolean;
+  readonly deleteAfter?: boolean;
+  readonly stream?: boolean;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+/** The flags as a request and how it is run; adds a sentence to `mistakes` for each that can't be. */
+export function toAgentRequest(
+  query: string | undefined,
+  flags: AgentRunFlags,
+  cwd: string,
+  mistakes: string[],
+): { readonly request: AgentRequest; readonly options: RunAgentOptions } {
+  const fields = new Map<string, Json>();
+  const put = (name: string, value: Json | undefined, flag: string) => {
+    if (value === undefined || value === null) return;
+    if (fields.has(name)) mistakes.push(`${flag} sets ${name}, which is set already; give one.`);
+    fields.set(name, value);
+  };
+  const file = flags.request === undefined ? null : readObject('--request', flags.request, cwd, mistakes);
+  for (const [name, value] of Object.entries(file ?? {})) put(name, value, '--request');
+  put('query', query, 'QUERY');
+  if (flags.schema !== undefined) put('outputSchema', readObject('--schema', flags.schema, cwd, mistakes), '--schema');
+  put('effort', flags.effort, '--effort');
+  put('previousRunId', flags.previous, '--previous');
+  const others = toContentsOptions(flags.option ? { option: flags.option } : {}, mistakes);
+  for (const [name, value] of Object.entries(others)) put(name, value, `--option ${name}`);
+  if (!fields.has('query') && (flags.request === undefined || file !== null))
+    mistakes.push('Say what to find out: searchflow agent run "QUERY", or give --request FILE.');
+  return {
+    request: Object.fromEntries(fields) as AgentRequest & { readonly [name: string]: Json },
+    options: toOptions(flags, mistakes),
+  };
+}
+
+function toOptions({ maxCost, maxDuration, anew, deleteAfter }: AgentRunFlags, mistakes: string[]): RunAgentOptions {
+  const micros = maxCost === undefined ? undefined : parseDollars(maxCost);
+  if (micros === null) mistakes.push(`--max-cost: '${maxCost}' is not an amount of dollars such as 5 or 0.50.`);
+  const ms = maxDuration === undefined ? undefined : parseDuration(maxDuration);
+  if (ms === null) mistakes.push(`--max-duration: '${maxDuration}' is not a duration such as 20m or 2h.`);
+  return {
+    ...(typeof micros === 'number' ? { maxCostDollars: micros / 1e6 } : {}),
+    ...(typeof ms === 'number' ? { maxDurationSeconds: ms / 1000 } : {}),
+    ...(anew ? { refreshAfterMs: 0 } : {}),
+    ...(deleteAfter ? { deleteAfter } : {}),
+  };
+}

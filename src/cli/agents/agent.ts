@@ -1,0 +1,76 @@
+import type { AgentRunResult, RunLook } from '../../core/runs/agent-run.js';
+import type { Json } from '../../core/text/json.js';
+import { duration } from '../text/amounts.js';
+import { columns } from '../text/columns.js';
+import { printable, printableLines } from '../text/printable.js';
+
+const dollars = (amount: number): string => `$${amount}`;
+
+/** Where a run stands, on one line. */
+export function lookText(look: RunLook, now: number): string {
+  if (look.runId === null) return `waiting for ${printable(look.waitingFor ?? 'the run to start')}`;
+  return [
+    `${printable(look.runId)}: ${printable(look.status ?? 'running')}`,
+    ...(look.startedAt === null ? [] : [duration((now - look.startedAt) / 1000)]),
+    ...(look.events === null ? [] : [`${look.events} events`]),
+    ...(look.costDollars ? [`${dollars(look.costDollars)} so far`] : []),
+  ].join(', ');
+}
+
+/** How a run ended, for a person: one or two lines beside its output. */
+export function endText(result: AgentRunResult): string {
+  const { runId, status, stopReason, costDollars, requests, error, leftOutBytes, landed } = result;
+  const why = stopReason === null ? '' : ` (${printable(stopReason)})`;
+  const bought = requests.some((request) => request.bought);
+  const lines = [
+    `${printable(runId)}: ${printable(status)}${why}; ${bought ? dollars(costDollars) : `bought before, for ${dollars(costDollars)}`}.`,
+  ];
+  if (error !== null) lines.push(printable(JSON.stringify(error)));
+  if (leftOutBytes !== null)
+    lines.push(`Its output of ${leftOutBytes} bytes is in the journal, under ${landed.join(', ')}.`);
+  return lines.join('\n');
+}
+
+/** The output of a run: its text, what it is structured to, and the sources. */
+export function outputText({ text, structured, grounding }: AgentRunResult): string {
+  const sources = new Set(grounding.flatMap(urlsOf));
+  return [
+    ...(text ? [printableLines(text)] : []),
+    ...(structured === null ? [] : [printableLines(JSON.stringify(structured, null, 2))]),
+    ...(sources.size > 0 ? [['Sources:', ...[...sources].map((url) => `  ${printable(url)}`)].join('\n')] : []),
+  ].join('\n\n');
+}
+
+function urlsOf(grounding: Json): string[] {
+  const { citations } = grounding as { readonly citations?: readonly { readonly url?: unknown }[] | null };
+  return (citations ?? []).flatMap(({ url }) => (typeof url === 'string' ? [url] : []));
+}
+
+/** An event of a run, on one line. */
+export function eventText(event: { readonly event?: string | null | undefined; readonly data?: unknown }): string {
+  const data = event.data === undefined ? '' : ` ${JSON.stringify(event.data)}`;
+  return printable(`${event.event ?? 'event'}${data}`, 160);
+}
+
+/** What a list of runs shows of each. */
+export interface ListedRun {
+  readonly id: string;
+  readonly status: string;
+  readonly createdAt?: string | null | undefined;
+  readonly request?: { readonly query?: unknown } | null | undefined;
+  readonly costDollars?: { readonly total?: number | null | undefined } | null | undefined;
+}
+
+export function runsText(runs: readonly ListedRun[]): string {
+  if (runs.length === 0) return 'No agent runs.';
+  return columns([
+    ['id', 'status', 'cost', 'started', 'query'],
+    ...runs.map(({ id, status, createdAt, request, costDollars }) => [
+      printable(id),
+      printable(status),
+      dollars(costDollars?.total ?? 0),
+      printable(createdAt ?? '?'),
+      printable(String(request?.query ?? '?'), 60),
+    ]),
+  ]).join('\n');
+}

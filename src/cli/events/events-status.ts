@@ -1,0 +1,112 @@
+import type { WalkEntry } from '../../core/rows/job-entries.js';
+import { SinkBusy } from '../../core/rows/sink.js';
+import type { Runtime, RuntimeConfig } from '../../worker/config/runtime-types.js';
+import { isSameWarehouse } from '../../worker/config/store-setting.js';
+import { eventPlace, isMissingFile } from '../../worker/control/event-control.js';
+import { type EventStatus, readEventStatus } from '../../worker/warehouse/event-status.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { resumeCommand } from '../shared/resume-command.js';
+import { withRuntime } from '../shared/session.js';
+import { settings } from '../shared/settings.js';
+import { printable } from '../text/printable.js';
+import type { EventFlags } from './event-flags.js';
+import { type Halted, runningText, statusData, statusLines } from './events.js';
+import { settingsOf } from './events-walk.js';
+import { walkCommand } from './walk-command.js';
+import { standingOf, type WalkStanding } from './walk-standing.js';
+
+/** `searchflow events status`: what the warehouse says of its events, and which walks are under way. */
+export async function status(context: Context, flags: EventFlags): Promise<ExitCode> {
+  const config = settings(context, settingsOf(flags));
+  const into = eventPlace(config, flags.into, context.cwd);
+  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+    return show(context, config, runtime, into, flags.json ?? false);
+  });
+}
+
+/** `searchflow status JOB` of a walk: the same, of its own warehouse. */
+export async function walkStatus(
+  context: Context,
+  config: RuntimeConfig,
+  runtime: Runtime,
+  walk: WalkEntry,
+  json: boolean,
+): Promise<ExitCode> {
+  return show(context, { ...config, origin: walk.origin }, runtime, walk.into, json);
+}
+
+async function show(
+  context: Context,
+  config: RuntimeConfig,
+  runtime: Runtime,
+  into: string,
+  json: boolean,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const found = await read(config, into);
+  const walks = (await runtime.walks()).filter(
+    (walk) => isSameWarehouse(walk.into, into) && walk.origin === config.origin,
+  );
+  const told = await standings(runtime, walks, found);
+  const running = told.flatMap(({ job, standing }) => (standing.state === 'running' ? [{ job, ...standing }] : []));
+  const isUsual = isSameWarehouse(into, eventPlace(settings(context, {}), undefined, context.cwd));
+  const halted = told.flatMap(({ job, stream, standing }): Halted[] => {
+    if (standing.state === 'running') return [];
+    const { state, message } = standing;
+    const command = walkCommand(stream, isUsual ? null : into);
+    return [{ job, stream, state, message, goOn: command && resumeCommand(command, context.env) }];
+  });
+  const now = Date.now();
+  if (found instanceof SinkBusy) {
+    // The walks themselves tell what they know; a file that somebody else has is a failure.
+    if (running.length === 0) throw found;
+    terminal.say(`${printable(found.message)}; what the walks say that load it:`);
+  }
+  const held = found instanceof SinkBusy ? null : found;
+  if (json) terminal.data(JSON.stringify(statusData(held, { running, halted }, into, config.origin, now)));
+  else if (held?.streams.length === 0 && told.length === 0) terminal.say(nothingText(context, config, into, isUsual));
+  else terminal.data([...running.map(runningText), ...statusLines(held, halted, into, now)].join('\n'));
+  return exitCodes.ok;
+}
+
+/** That there is nothing, and the command that loads it there. */
+function nothingText({ env }: Context, { origin }: RuntimeConfig, into: string, usual: boolean): string {
+  const command = resumeCommand(walkCommand('sync', usual ? null : into) ?? [], env);
+  const loads = `\`${printable(command, 1000)}\` loads them`;
+  return isMissingFile(into)
+    ? `There is no file ${printable(into)}, and so no events of ${printable(origin)}; ${loads}.`
+    : `No events of ${printable(origin)} are in ${printable(into)}; ${loads}.`;
+}
+
+async function read(config: RuntimeConfig, into: string): Promise<EventStatus | SinkBusy> {
+  try {
+    return await readEventStatus(config, into);
+  } catch (error) {
+    if (error instanceof SinkBusy) return error;
+    throw error;
+  }
+}
+
+/** Walks that may have something left to do, and how it stands with each; one a stream, of several the one that runs. */
+async function standings(
+  runtime: Runtime,
+  walks: readonly WalkEntry[],
+  found: EventStatus | SinkBusy,
+): Promise<readonly { readonly job: string | null; readonly stream: string; readonly standing: WalkStanding }[]> {
+  const streams = found instanceof SinkBusy ? [] : found.streams;
+  const ofStreams = new Map<string, { job: string | null; stream: string; standing: WalkStanding }>();
+  // What nobody here has begun may run elsewhere; the same command goes on with it, too.
+  for (const { stream, pending } of streams)
+    if (pending.length > 0) ofStreams.set(stream, { job: null, stream, standing: { state: 'stopped', message: null } });
+  for (const walk of walks) {
+    const { job, stream } = walk;
+    const known = streams.find((one) => one.stream === stream);
+    // Its server may have to be started for it: only where something is left to do, or it can't be seen.
+    if (known && known.pending.length === 0) continue;
+    const standing = await standingOf(runtime, walk);
+    const nothing = !known && standing.state !== 'running' && standing.message === null;
+    if (!nothing && ofStreams.get(stream)?.standing.state !== 'running')
+      ofStreams.set(stream, { job, stream, standing });
+  }
+  return [...ofStreams.values()];
+}

@@ -1,0 +1,90 @@
+import type { WalkInput } from '../../core/events/walk-job.js';
+import type { ConfigFlags } from '../../worker/config/config.js';
+import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
+import { EventControl, type EventPlace } from '../../worker/control/event-control.js';
+import { serviceText } from '../progress/plan.js';
+import { keepSchedule } from '../schedules/keep-schedule.js';
+import { type ScheduleFlags, toScheduleWish } from '../schedules/schedule-flags.js';
+import type { Context, ExitCode } from '../shared/context.js';
+import { checkWarehouse } from '../shared/reach.js';
+import { type Session, withRuntime } from '../shared/session.js';
+import { settings } from '../shared/settings.js';
+import { withAccess } from '../shared/with-access.js';
+import { printable } from '../text/printable.js';
+import { type EventFlags, type StretchFlags, toStretch, toWalkOptions, typesNote } from './event-flags.js';
+import { watchWalk } from './watch-walk.js';
+
+/** `searchflow events sync`: what has happened since it ran last; or a schedule for it. */
+export async function sync(context: Context, flags: EventFlags & ScheduleFlags): Promise<ExitCode> {
+  const mistakes: string[] = [];
+  const wish = toScheduleWish(flags, mistakes);
+  const input = { kind: 'sync', ...toWalkOptions(flags, mistakes) } as const;
+  if (wish === null) return run(context, flags, input, mistakes);
+  const config = settings(context, settingsOf(flags), mistakes);
+  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+    noteTypes(context, input);
+    if (wish.timing !== 'never') await checkWarehouse(config, flags.into);
+    const access = await runtime.workflows();
+    const control = new EventControl(access, context.cwd);
+    const { job, workflowId, input: walk } = control.work({ ...input, ...control.place(flags.into) });
+    const { kind: _, ...scheduled } = walk;
+    const work = { workflow: 'syncEvents', workflowId, input: scheduled } as const;
+    return keepSchedule(context, access, wish, { name: job, work, data: flags.json ?? false });
+  });
+}
+
+/** `searchflow events backfill`: a stretch of time. The same command makes it go on, or finds it done. */
+export async function backfill(context: Context, flags: EventFlags & StretchFlags): Promise<ExitCode> {
+  const mistakes: string[] = [];
+  const stretch = toStretch(flags, Date.now(), mistakes);
+  return run(context, flags, { kind: 'backfill', ...stretch, ...toWalkOptions(flags, mistakes) }, mistakes);
+}
+
+/** `searchflow events verify`: a stretch is read once more, compared and mended. Fails where the service shows less than there is. */
+export async function verify(
+  context: Context,
+  flags: EventFlags & StretchFlags & { readonly strict?: boolean },
+): Promise<ExitCode> {
+  const mistakes: string[] = [];
+  const stretch = toStretch(flags, Date.now(), mistakes);
+  const { strict = false } = flags;
+  const input = { kind: 'backfill', verify: true, ...stretch, ...toWalkOptions(flags, mistakes) } as const;
+  return run(context, flags, input, mistakes, { strict });
+}
+
+async function run(
+  context: Context,
+  flags: EventFlags,
+  input: WalkInput,
+  mistakes: readonly string[],
+  { strict = false }: { readonly strict?: boolean } = {},
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const work = async (access: WorkflowAccess, session: Session, config: RuntimeConfig) => {
+    noteTypes(context, input);
+    const control = new EventControl(access, context.cwd);
+    const walk: WalkInput & EventPlace = { ...input, ...control.place(flags.into) };
+    const { json = false } = flags;
+    await session.runtime.own(control.work(walk));
+    const { handle, joined } = await control.start(walk);
+    session.working(handle.job);
+    const what = joined ? 'goes on' : 'starts';
+    terminal.say(`${handle.job} ${what}; webset events of ${serviceText(config)} into ${printable(walk.into)}.`);
+    return watchWalk(context, session, handle, { json, strict });
+  };
+  return withAccess(context, settingsOf(flags), mistakes, work, { loads: true, owns: true });
+}
+
+function noteTypes({ terminal }: Context, { types }: Pick<WalkInput, 'types'>): void {
+  const note = typesNote(types);
+  if (note !== null) terminal.say(terminal.colors.yellow(`Note: ${printable(note, 1000)}`));
+}
+
+/** What of the flags is a setting. */
+export function settingsOf({ qps, rateProfile, into }: EventFlags): ConfigFlags {
+  return {
+    ...(qps === undefined ? {} : { qps }),
+    ...(rateProfile === undefined ? {} : { rateProfile }),
+    ...(into === undefined ? {} : { into }),
+  };
+}

@@ -1,0 +1,44 @@
+import type { WalkHeartbeat, WalkProgress } from '../../core/events/walk-job.js';
+import type { WalkEntry } from '../../core/rows/job-entries.js';
+import { JobFailed, JobStopped, type Runtime } from '../../worker/config/runtime-types.js';
+import type { WalkHandle } from '../../worker/control/event-control.js';
+import { answered } from '../shared/answered.js';
+import { walkNamed } from './walk-named.js';
+
+/** How it stands with a walk that has windows left, or that nobody can look at. */
+export type WalkStanding =
+  | { readonly state: 'running'; readonly progress: WalkProgress; readonly running: readonly WalkHeartbeat[] }
+  /** `silent`: no server or no worker answers for it. `stopped`: it was ended, or its server knows nothing of it. */
+  | { readonly state: 'failed' | 'stopped' | 'silent'; readonly message: string | null };
+
+/** Asks its server, which may have to be started for it, and its worker. */
+export async function standingOf(
+  runtime: Pick<Runtime, 'walks' | 'workflows'>,
+  { job }: Pick<WalkEntry, 'job'>,
+): Promise<WalkStanding> {
+  const found = await answered(
+    () => walkNamed(runtime, job),
+    async (walk) => walk && look(walk),
+  ).catch(() => null);
+  return found ?? { state: 'silent', message: null };
+}
+
+async function look(walk: WalkHandle): Promise<WalkStanding> {
+  const runs = await walk.runs();
+  if (runs === null) return { state: 'stopped', message: null };
+  if (runs) return { state: 'running', progress: await walk.progress(), running: await walk.running() };
+  try {
+    // What went on after it had ended well is somebody else's; a scheduled run says why it ended early.
+    const { message } = await walk.result();
+    return { state: 'stopped', message };
+  } catch (error) {
+    if (error instanceof JobStopped) return { state: 'stopped', message: error.message };
+    if (!(error instanceof JobFailed)) throw error;
+    return { state: wasCancelled(error) ? 'stopped' : 'failed', message: error.message };
+  }
+}
+
+/** Whether something ended because somebody told it to. */
+export function wasCancelled({ cause }: JobFailed): boolean {
+  return cause instanceof Error && cause.name === 'CancelledFailure';
+}

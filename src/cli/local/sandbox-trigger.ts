@@ -1,0 +1,51 @@
+import { UsageError } from '../../worker/config/runtime-types.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { printable } from '../text/printable.js';
+
+/** Flags of `searchflow sandbox trigger`, as typed. */
+export interface TriggerFlags {
+  readonly url?: string;
+  readonly count?: string;
+}
+
+/**
+ * `searchflow sandbox trigger WHAT [ID]`: makes something happen in a running sandbox. WHAT is a type of webset event, or
+ * `monitor-run` or `disable-monitor` with the monitor's id. Prints the ids of what happened, a line each.
+ */
+export async function trigger(
+  context: Context,
+  what: string,
+  id: string | undefined,
+  flags: TriggerFlags,
+): Promise<ExitCode> {
+  const url = flags.url ?? context.env.SEARCHFLOW_BASE_URL;
+  if (url === undefined || !URL.canParse(url)) {
+    throw new UsageError('--url (or SEARCHFLOW_BASE_URL) must be the URL that `searchflow sandbox` printed.');
+  }
+  const body = JSON.stringify(toTrigger(what, id, flags.count));
+  const headers = { 'content-type': 'application/json' };
+  const endpoint = `${url.replace(/\/+$/, '')}/__sandbox/trigger`;
+  const response = await fetch(endpoint, { method: 'POST', body, headers, redirect: 'error' }).catch(() => {
+    throw new Error(`No sandbox answers at ${url}.`);
+  });
+  const answer = (await response.json().catch(() => ({}))) as { readonly ids?: string[]; readonly error?: string };
+  if (response.status === 400 || (response.status === 404 && answer.error))
+    throw new UsageError(printable(answer.error ?? ''));
+  if (!response.ok || !answer.ids) throw new Error(`At ${url} there is no sandbox: it answered ${response.status}.`);
+  for (const one of answer.ids) context.terminal.data(printable(one));
+  return exitCodes.ok;
+}
+
+function toTrigger(what: string, id: string | undefined, count: string | undefined): unknown {
+  const names: Readonly<Record<string, string>> = { 'monitor-run': 'monitorRun', 'disable-monitor': 'disableMonitor' };
+  const name = names[what];
+  if (name !== undefined) {
+    if (id === undefined) throw new UsageError(`${what} needs the id of a monitor.`);
+    if (count !== undefined) throw new UsageError('--count is for events only.');
+    return { [name]: id };
+  }
+  if (id !== undefined) throw new UsageError(`${what} takes no id; \`monitor-run\` and \`disable-monitor\` do.`);
+  if (count !== undefined && !/^[1-9]\d*$/.test(count))
+    throw new UsageError(`--count: '${count}' is not a whole number.`);
+  return { event: what, ...(count === undefined ? {} : { count: Number(count) }) };
+}

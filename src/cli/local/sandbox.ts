@@ -1,0 +1,126 @@
+import type { Fault, SandboxOptions } from '../../sandbox/index.js';
+import { UsageError } from '../../worker/config/runtime-types.js';
+import type { Context, ExitCode } from '../shared/context.js';
+import { signalExitCodes } from '../shared/signals.js';
+import { dollars, some } from '../text/amounts.js';
+
+/** Flags of `searchflow sandbox`, as typed. */
+export interface SandboxFlags {
+  readonly port?: string;
+  readonly qps?: string;
+  readonly latencyMs?: string;
+  readonly errorRate?: string;
+  readonly retryAfter?: string;
+  readonly retryAfterSeconds?: string;
+  readonly fault?: readonly string[];
+  readonly book?: string;
+  readonly seed?: string;
+  readonly key?: readonly string[];
+  readonly credits?: string;
+  readonly textBytes?: string;
+  readonly x402?: boolean;
+  readonly prebuilt?: boolean;
+  readonly agentRunMs?: string;
+  readonly monitorClock?: string;
+  readonly events?: string;
+  readonly eventsPerSecond?: string;
+  readonly set?: readonly string[];
+}
+
+/** `searchflow sandbox`: the stand-in for the service in a process of its own. Its URL is the one line on stdout. */
+export async function sandbox(context: Context, flags: SandboxFlags): Promise<ExitCode> {
+  const { parseFault, startSandbox } = await import('../../sandbox/index.js');
+  const options = toOptions(flags, parseFault);
+  const running = await startSandbox(options).catch((error: unknown) => {
+    // A system error (port, file) says enough itself; the rest is about the options.
+    if (error instanceof Error && !('code' in error)) throw new UsageError(error.message);
+    throw error;
+  });
+  context.terminal.data(running.url);
+  context.terminal.say(
+    `The sandbox runs until Ctrl-C. In another terminal: SEARCHFLOW_BASE_URL=${running.url} SEARCHFLOW_API_KEY=sandbox searchflow enrich …`,
+  );
+  const signal = await context.interrupts.first;
+  const { micros, requests } = running.bill({ keys: false });
+  await running.close();
+  context.terminal.say(`Ended; the bill: ${dollars(micros)} for ${some(requests, 'request')}.`);
+  return signalExitCodes[signal];
+}
+
+function toOptions(flags: SandboxFlags, parseFault: (text: string) => Fault): Partial<SandboxOptions> {
+  const mistakes: string[] = [];
+  const number = (text: string | undefined, flag: string): number | undefined => {
+    if (text === undefined) return undefined;
+    if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
+    mistakes.push(`${flag}: '${text}' is not a number.`);
+    return undefined;
+  };
+  const faults = (flags.fault ?? []).flatMap((text) => {
+    try {
+      return [parseFault(text)];
+    } catch (error) {
+      mistakes.push(`--fault: ${(error as Error).message}`);
+      return [];
+    }
+  });
+  const given: { [Name in keyof SandboxOptions]?: SandboxOptions[Name] | undefined } = {
+    port: number(flags.port, '--port'),
+    qps: number(flags.qps, '--qps'),
+    latencyMs: readRange(flags.latencyMs, '--latency-ms', number),
+    failureRate: number(flags.errorRate, '--error-rate'),
+    retryAfter: flags.retryAfter as SandboxOptions['retryAfter'] | undefined,
+    retryAfterSeconds: number(flags.retryAfterSeconds, '--retry-after-seconds'),
+    seed: number(flags.seed, '--seed'),
+    credits: number(flags.credits, '--credits'),
+    textBytes: number(flags.textBytes, '--text-bytes'),
+    bookFile: flags.book,
+    keys: flags.key,
+    x402: flags.x402,
+    prebuilt: flags.prebuilt,
+    faults,
+    agentRuns: group({ durationMs: readRange(flags.agentRunMs, '--agent-run-ms', number) }),
+    monitorClock: number(flags.monitorClock, '--monitor-clock'),
+    events: group({
+      count: number(flags.events, '--events'),
+      arrivingPerSecond: number(flags.eventsPerSecond, '--events-per-second'),
+    }),
+  };
+  if (mistakes.length > 0) throw new UsageError(mistakes.join('\n'));
+  const options: Record<string, unknown> = group(given) ?? {};
+  for (const text of flags.set ?? []) setOption(options, text);
+  return options;
+}
+
+/** `200`, or a range `100-400` that is drawn from. */
+function readRange(
+  text: string | undefined,
+  flag: string,
+  number: (text: string | undefined, flag: string) => number | undefined,
+): SandboxOptions['latencyMs'] | undefined {
+  const range = /^(\d+)-(\d+)$/.exec(text ?? '');
+  return range ? { min: Number(range[1]), max: Number(range[2]) } : number(text, flag);
+}
+
+/** A group of options of which something was given; undefined where nothing was. */
+function group<T extends object>(options: T): T | undefined {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return given.length > 0 ? (Object.fromEntries(given) as T) : undefined;
+}
+
+/** Puts `name=value` or `group.name=value` into the options; the value is JSON, or text where it is none. */
+function setOption(options: Record<string, unknown>, text: string): void {
+  const [, path, value] = /^([a-zA-Z.]+)=(.*)$/s.exec(text) ?? [];
+  if (path === undefined || value === undefined) throw new UsageError(`--set: '${text}' is not name=value.`);
+  const [first, second, ...more] = path.split('.') as [string, ...string[]];
+  if (more.length > 0) throw new UsageError(`--set: there is no option ${path}.`);
+  if (second === undefined) options[first] = readValue(value);
+  else options[first] = { ...(options[first] as object | undefined), [second]: readValue(value) };
+}
+
+function readValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

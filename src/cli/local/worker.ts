@@ -1,0 +1,24 @@
+import type { ConfigFlags } from '../../worker/config/config.js';
+import { serviceText } from '../progress/plan.js';
+import { moment, runText } from '../schedules/schedules.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { withRuntime } from '../shared/session.js';
+import { settings } from '../shared/settings.js';
+import { printable } from '../text/printable.js';
+
+/** `searchflow worker` and `searchflow dev`: a worker, with server and sandbox as needed, until Ctrl-C. */
+export async function worker(context: Context, flags: ConfigFlags): Promise<ExitCode> {
+  const config = settings(context, flags);
+  return withRuntime(context, config, { sends: true }, async (session) => {
+    session.working();
+    const { say } = context.terminal;
+    await session.runtime.runWorker(
+      () => say(`A worker on ${serviceText(config)}, task queue ${config.taskQueue}. Ctrl-C ends it.`),
+      (run) =>
+        say(
+          `${moment(Date.now())}  ${printable(run.job)} (${run.workflowType}): ${run.phase === 'running' ? 'started' : runText(run)}`,
+        ),
+    );
+    return exitCodes.ok;
+  });
+}

@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type BatchMonitorsInput,
+  type BatchProgress,
+  batchProblem,
+  MAX_BATCH_LIMIT,
+  type MonitorAction,
+} from '../../core/monitors/monitor-batch.js';
+import type { BatchSummary } from '../../core/monitors/monitor-effect.js';
+import { jobOfWorkflow } from '../../core/rows/job.js';
+import { UsageError } from '../../worker/config/runtime-types.js';
+import type { BatchHandle } from '../../worker/control/monitor-control.js';
+import { askYesNo } from '../shared/ask.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import type { Session } from '../shared/session.js';
+import { whoami, withMonitors } from '../shared/with-monitors.js';
+import { count, some } from '../text/amounts.js';
+import { printable } from '../text/printable.js';
+import { type FilterFlags, toCount, toFilter } from './monitor-flags.js';
+import { effectText, planText } from './monitors.js';
+
+export interface BatchFlags extends FilterFlags {
+  readonly limit?: string;
+  readonly yes?: boolean;
+  readonly waitForApproval?: boolean;
+  readonly into?: string;
+  readonly json?: boolean;
+  readonly qps?: string;
+}
+
+/** `searchflow monitors pause|unpause|delete`: plan, approval, calls, effect. The same command again watches the one that runs. */
+export async function runBatch(context: Context, action: MonitorAction, flags: BatchFlags): Promise<ExitCode> {
+  const { terminal } = context;
+  const mistakes: string[] = [];
+  const filter = toFilter(flags, mistakes);
+  const limit = toCount(flags.limit, '--limit', MAX_BATCH_LIMIT, mistakes);
+  if (flags.yes && flags.waitForApproval)
+    mistakes.push('--yes and --wait-for-approval contradict each other; give one.');
+  const asks = !flags.yes && !flags.waitForApproval && terminal.asks;
+  if (action === 'delete' && !flags.yes && !flags.waitForApproval && !asks) {
+    mistakes.push('This deletes for good and nobody can be asked here; give --yes or --wait-for-approval.');
+  }
+  const by = whoami(context);
+  const wanted = { action, filter, by, ...(limit === undefined ? {} : { limit }) };
+  const problem = mistakes.length > 0 ? null : batchProblem(wanted);
+  if (problem !== null) mistakes.push(`${problem}.`);
+  return withMonitors(
+    context,
+    flags,
+    mistakes,
+    async (control, session) => {
+      const approval: BatchMonitorsInput['approval'] = flags.yes
+        ? { by, why: '--yes' }
+        : flags.waitForApproval || asks
+          ? 'wait'
+          : 'none';
+      const input = { ...wanted, ...control.place(flags.into), approval };
+      // One that waits for somebody else goes on without this command.
+      const owned = !flags.waitForApproval;
+      if (owned) await session.runtime.own(control.batchWork(input));
+      else await session.runtime.workflows({ worker: true });
+      const handle = await control.startBatch(input, { owned });
+      return watch(context, session, handle, {
+        asks,
+        approves: flags.yes ?? false,
+        limit,
+        json: flags.json ?? false,
+        by,
+      });
+    },
+    { owns: true },
+  );
+}
+
+/** `searchflow monitors approve|reject JOB`. */
+export async function decide(
+  context: Context,
+  decision: 'approve' | 'reject',
+  job: string,
+  flags: { readonly why?: string; readonly json?: boolean; readonly qps?: string },
+): Promise<ExitCode> {
+  return withMonitors(context, flags, [], async (control, session) => {
+    const by = whoami(context);
+    const handle = control.batch(jobOfWorkflow(job));
+    await handle.decide(decision, by, flags.why);
+    context.terminal.say(
+      `${printable(job)} is ${decision === 'approve' ? 'approved' : 'rejected'} by ${printable(by)}.`,
+    );
+    if (session.runtime.clientOnly) return exitCodes.ok;
+    const code = await watch(context, session, handle, { asks: false, approves: false, json: flags.json ?? false, by });
+    return decision === 'reject' ? exitCodes.ok : code;
+  });
+}
+
+interface Manner {
+  readonly asks: boolean;
+  /** What waits for an approval, begun by somebody else, has it. */
+  readonly approves: boolean;
+  /** Monitors a call that are wanted. */
+  readonly limit?: number | undefined;
+  readonly json: boolean;
+  readonly by: string;
+}
+
+const LOOK_EVERY_MS = 300;
+
+/** Shows plan and progress, asks where it is to, and tells the effect. */
+async function watch(context: Context, session: Session, handle: BatchHandle, manner: Manner): Promise<ExitCode> {
+  const { terminal } = context;
+  const ended = handle.result();
+  // Heard below; between two looks there is nobody to hear it.
+  ended.catch(() => undefined);
+  let planShown = false;
+  let waitSaid = false;
+  for (let summary: BatchSummary | null = null; !session.stopped.aborted; ) {
+    const progress = await handle.progress().catch(() => null);
+    if (progress?.plan && progress.plan.planned > 0 && !planShown) {
+      terminal.say(planText(progress, progress.plan));
+      if (manner.limit !== undefined && manner.limit !== progress.limit)
+        terminal.say(`This batch was begun before, with --limit ${progress.limit}; it goes on with that.`);
+      planShown = true;
+    }
+    if (progress?.phase === 'waiting' && !progress.decision) {
+      if (manner.asks || manner.approves) {
+        const yes = manner.approves || (await ask(context, progress));
+        const why = manner.approves ? '--yes' : 'asked on the terminal';
+        await decideHere(context, handle, yes ? 'approve' : 'reject', manner.by, why);
+        continue;
+      }
+      if (!waitSaid) terminal.say(waitingText(progress));
+      waitSaid = true;
+    }
+    if (progress?.phase === 'running') terminal.show(runningText(progress));
+    summary = await Promise.race([ended, sleep(LOOK_EVERY_MS, null, { signal: session.stopped }).catch(() => null)]);
+    if (summary) return tell(context, summary, manner);
+  }
+  return new Promise<never>(() => undefined);
+}
+
+async function ask(context: Context, { action, plan }: BatchProgress): Promise<boolean> {
+  const monitors = some(plan?.planned ?? 0, 'monitor');
+  const question = action === 'delete' ? `Delete ${monitors} for good?` : `Do you want to ${action} ${monitors}?`;
+  return askYesNo(context, question);
+}
+
+async function decideHere(
+  context: Context,
+  handle: BatchHandle,
+  decision: 'approve' | 'reject',
+  by: string,
+  why: string,
+): Promise<void> {
+  try {
+    await handle.decide(decision, by, why);
+  } catch (error) {
+    // Somebody else has decided while the question stood there.
+    if (!(error instanceof UsageError)) throw error;
+    context.terminal.say(printable(error.message));
+  }
+}
+
+function waitingText({ job, approveUntil }: BatchProgress): string {
+  const until = approveUntil === null ? '' : ` until ${new Date(approveUntil).toISOString().replace('.000Z', 'Z')}`;
+  return `Waiting for an approval${until}: searchflow monitors approve ${printable(job)}`;
+}
+
+function runningText({ affected, plan, calls, message }: BatchProgress): string {
+  const text = `${count(affected)} of ${some(plan?.planned ?? 0, 'monitor')}, ${some(calls, 'call')}`;
+  return message === null ? text : `${text}; ${printable(message)}`;
+}
+
+/** Codes of a batch that changed nothing, or not all. */
+const endCodes: Readonly<Partial<Record<BatchSummary['phase'], ExitCode>>> = {
+  rejected: exitCodes.usage,
+  expired: exitCodes.usage,
+  cancelled: exitCodes.stopped,
+};
+
+function tell({ terminal }: Context, summary: BatchSummary, { json }: Manner): ExitCode {
+  terminal.show('');
+  if (json) terminal.data(JSON.stringify({ kind: 'batch', ...summary }));
+  else terminal.say(effectText(summary));
+  if (summary.phase === 'done') return (summary.effect?.missed ?? 0) === 0 ? exitCodes.ok : exitCodes.failed;
+  return endCodes[summary.phase] ?? exitCodes.failed;
+}

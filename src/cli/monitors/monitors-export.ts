@@ -1,0 +1,44 @@
+import type { MonitorExport } from '../../core/monitors/monitor-export.js';
+import type { MonitorControl } from '../../worker/control/monitor-control.js';
+import { keepSchedule } from '../schedules/keep-schedule.js';
+import { type ScheduleFlags, toScheduleWish } from '../schedules/schedule-flags.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import type { Session } from '../shared/session.js';
+import { withMonitors } from '../shared/with-monitors.js';
+import { some } from '../text/amounts.js';
+import { printable } from '../text/printable.js';
+import { type FilterFlags, toFilter } from './monitor-flags.js';
+
+/** `searchflow monitors export`: runs and results into a warehouse, once, or once and by a schedule from then on. */
+export async function exportRuns(
+  context: Context,
+  flags: FilterFlags &
+    ScheduleFlags & {
+      readonly into?: string;
+      readonly json?: boolean;
+      readonly qps?: string;
+    },
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const mistakes: string[] = [];
+  const filter = toFilter(flags, mistakes);
+  const wish = toScheduleWish(flags, mistakes);
+  const loads = wish?.timing !== 'never';
+  const exports = async (control: MonitorControl, { runtime }: Session) => {
+    const input = { filter, ...control.place(flags.into) };
+    if (wish !== null) await keepSchedule(context, await runtime.workflows(), wish, control.exportWork(input));
+    if (!loads) return exitCodes.ok;
+    const { name, work } = control.exportWork(input);
+    await runtime.own({ job: name, workflowId: work.workflowId });
+    const done = await (await control.export(input)).result();
+    if (flags.json) terminal.data(JSON.stringify({ kind: 'export', ...done }));
+    else terminal.say(exportText(done));
+    return exitCodes.ok;
+  };
+  return withMonitors(context, flags, mistakes, exports, { loads, owns: true });
+}
+
+function exportText({ monitors, added, again, results, into }: MonitorExport): string {
+  const reread = again > 0 ? `, ${some(again, 'run')} read again` : '';
+  return `${some(monitors, 'monitor')}: ${some(added, 'new run')}${reread}, ${some(results, 'result')}. Written: ${printable(into)}`;
+}

@@ -1,0 +1,85 @@
+import { filterText, takesSome } from '../../core/monitors/monitor-filter.js';
+import type { QuietHours } from '../../core/monitors/quiet-hours.js';
+import type { QuietOutcome } from '../../core/monitors/quiet-input.js';
+import type { QuietListing } from '../../worker/control/quiet-control.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { withMonitors } from '../shared/with-monitors.js';
+import { count, some } from '../text/amounts.js';
+import { printable } from '../text/printable.js';
+import { type FilterFlags, toFilter } from './monitor-flags.js';
+import { type QuietFlags, toQuietHours } from './quiet-flags.js';
+
+const DEFAULT_NAME = 'quiet';
+
+/** `searchflow monitors quiet --from … --until … --tz …`: sets quiet hours. */
+export async function add(
+  context: Context,
+  flags: FilterFlags & QuietFlags & { readonly as?: string; readonly into?: string; readonly qps?: string },
+): Promise<ExitCode> {
+  const mistakes: string[] = [];
+  const filter = toFilter(flags, mistakes);
+  if (!takesSome(filter)) mistakes.push('Give --name or --metadata: all monitors at once are never meant.');
+  const hours = toQuietHours(flags, mistakes);
+  const name = flags.as ?? DEFAULT_NAME;
+  if (!/^[\w-]{1,60}$/.test(name))
+    mistakes.push(`--as: '${name}' is not a name of letters, digits, dashes and underscores.`);
+  return withMonitors(context, flags, mistakes, async (control, _session, config) => {
+    const { terminal } = context;
+    const wanted = { name, hours: hours as QuietHours, filter, ...control.place(flags.into) };
+    const takeTurn = await control.quiet.add(wanted);
+    terminal.say(
+      `Quiet hours ${name}: ${hoursText(hours as QuietHours)}, monitors with ${printable(filterText(filter))}.`,
+    );
+    const outcome = await takeTurn();
+    if (outcome.did === 'begin') terminal.say(`They have begun: ${some(outcome.paused, 'monitor')} paused.`);
+    if (config.temporalAddress === null) {
+      terminal.say(
+        'The schedules fire only while this folder has a server and a worker: keep `searchflow dev` running.',
+      );
+    }
+    return exitCodes.ok;
+  });
+}
+
+/** `searchflow monitors quiet list`. */
+export async function list(context: Context, flags: { readonly json?: boolean }): Promise<ExitCode> {
+  return withMonitors(context, {}, [], async (control) => {
+    const all = await control.quiet.list();
+    if (flags.json) context.terminal.data(JSON.stringify(all));
+    else for (const one of all) context.terminal.data(listingText(one));
+    if (all.length === 0) context.terminal.say('No quiet hours are set.');
+    return exitCodes.ok;
+  });
+}
+
+/** `searchflow monitors quiet remove NAME`. */
+export async function remove(context: Context, name: string): Promise<ExitCode> {
+  return withMonitors(context, {}, [], async (control) => {
+    const putBack = await control.quiet.remove(name);
+    context.terminal.say(`Quiet hours ${printable(name)} end; monitors that they paused are put back, one by one.`);
+    const outcome = await putBack();
+    context.terminal.say(`Quiet hours ${printable(name)} are removed; ${some(outcome.unpaused, 'monitor')} put back.`);
+    for (const line of leftLines(outcome)) context.terminal.say(line);
+    return exitCodes.ok;
+  });
+}
+
+function hoursText({ from, until, tz, days, untilDay }: QuietHours): string {
+  if (untilDay !== null) return `${days[0]} ${from} to ${untilDay} ${until} (${tz})`;
+  return `${days.join(', ')} ${from} to ${until} (${tz})`;
+}
+
+function listingText({ input, next }: QuietListing): string {
+  const when = next[0] === undefined ? '' : `, next turn ${new Date(next[0]).toISOString().replace('.000Z', 'Z')}`;
+  return `${printable(input.name)}: ${hoursText(input.hours)}, ${printable(filterText(input.filter))}${when}`;
+}
+
+function leftLines({ left, leftCount }: QuietOutcome): string[] {
+  return [
+    ...left.map(
+      ({ id, name, what }) =>
+        `Left alone: ${printable(name ?? '(no name)', 60)} (${printable(id)}): ${printable(what)}`,
+    ),
+    ...(leftCount > left.length ? [`… and ${count(leftCount - left.length)} more (table monitor_quiet_reports)`] : []),
+  ];
+}

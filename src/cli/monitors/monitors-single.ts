@@ -1,0 +1,199 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
+import { next, type PageEnvelope, startWalk } from '../../core/events/walk.js';
+import type { CreatedMonitorResult } from '../../core/monitors/monitor-create.js';
+import type { Json } from '../../core/text/json.js';
+import { UsageError } from '../../worker/config/runtime-types.js';
+import type { MonitorControl } from '../../worker/control/monitor-control.js';
+import { askYesNo } from '../shared/ask.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { withMonitors } from '../shared/with-monitors.js';
+import { printable } from '../text/printable.js';
+import { type FilterFlags, toCount, toFilter } from './monitor-flags.js';
+import { monitorsText, runsText } from './monitors.js';
+
+type Fields = { readonly [field: string]: Json };
+interface Flags {
+  readonly qps?: string;
+  readonly json?: boolean;
+}
+
+/** `searchflow monitors create FILE --secret-file F`: made once; where the answer is lost it is found and adopted. */
+export async function create(
+  context: Context,
+  file: string,
+  flags: Flags & { readonly secretFile?: string },
+): Promise<ExitCode> {
+  const { secretFile } = flags;
+  const mistakes =
+    secretFile === undefined
+      ? ['--secret-file: name a file for the webhook secret, which the service tells only once (mode 0600).']
+      : [];
+  const definition = await readJson(context, file, mistakes);
+  return withMonitors(context, flags, mistakes, async (control) => {
+    const { made, before } = await control.create(definition, secretFile as string);
+    if (before)
+      context.terminal.say('It was made before, by a command that ended before it could say so; now nothing was made.');
+    return tellMade(context, control, definition, secretFile as string, made, flags.json ?? false);
+  });
+}
+
+async function tellMade(
+  context: Context,
+  control: MonitorControl,
+  definition: Fields,
+  secretFile: string,
+  made: CreatedMonitorResult,
+  json: boolean,
+): Promise<ExitCode> {
+  const { terminal, cwd } = context;
+  const id = printable(made.monitor.id);
+  if (json) terminal.data(JSON.stringify({ kind: 'monitor', ...made }));
+  else terminal.data(id);
+  if (made.adopted) terminal.say('The answer to the call was lost; the monitor that it made was found and adopted.');
+  for (const other of made.others) {
+    terminal.say(`A lost call made another one, too: searchflow monitors delete ${printable(other)}`);
+  }
+  if (made.secret === 'kept') {
+    terminal.say(`Its webhook secret is in ${printable(resolve(cwd, secretFile))} under webhook/${id}.`);
+    return exitCodes.ok;
+  }
+  const where = made.adopted ? 'was in the answer that was lost' : 'was not in the answer';
+  terminal.say(
+    `secret missing: the webhook secret of ${id} ${where}, and the service tells it once. ` +
+      'Deleting the monitor and making it again gives a secret, and a new id.',
+  );
+  if (terminal.asks && (await askYesNo(context, `Delete ${id} and make it again, with a new id?`))) {
+    await control.call({ operation: 'deleteMonitor', input: { id: made.monitor.id } });
+    const { made: anew } = await control.create(definition, secretFile);
+    return tellMade(context, control, definition, secretFile, anew, json);
+  }
+  terminal.say(`To do so: searchflow monitors delete ${id}, then the same command again.`);
+  return exitCodes.failed;
+}
+
+/** `searchflow monitors update ID FILE`. */
+export async function update(context: Context, id: string, file: string, flags: Flags): Promise<ExitCode> {
+  const mistakes: string[] = [];
+  const changes = await readJson(context, file, mistakes);
+  return show(context, flags, mistakes, (control) =>
+    control.call({ operation: 'updateMonitor', input: { ...changes, id } }),
+  );
+}
+
+/** `searchflow monitors get ID`. */
+export async function get(context: Context, id: string, flags: Flags): Promise<ExitCode> {
+  return show(context, flags, [], (control) => control.call({ operation: 'getMonitor', input: { id } }));
+}
+
+/** `searchflow monitors trigger ID`. */
+export async function trigger(context: Context, id: string, flags: Flags): Promise<ExitCode> {
+  return show(context, flags, [], (control) => control.call({ operation: 'triggerMonitor', input: { id } }));
+}
+
+/** `searchflow monitors delete ID`. */
+export async function remove(
+  context: Context,
+  id: string,
+  flags: Flags & FilterFlags & { readonly yes?: boolean; readonly waitForApproval?: boolean },
+): Promise<ExitCode> {
+  const { terminal } = context;
+  if (flags.name ?? flags.status ?? flags.metadata) throw new UsageError('Give an id or a filter, not both.');
+  if (flags.waitForApproval)
+    throw new UsageError('--wait-for-approval is for many; one monitor is deleted by its id with --yes.');
+  if (!flags.yes && !terminal.asks)
+    throw new UsageError('This deletes for good and nobody can be asked here; give --yes.');
+  return withMonitors(context, flags, [], async (control) => {
+    if (!flags.yes && !(await askYesNo(context, `Delete ${printable(id)} for good?`))) {
+      terminal.say('Nothing was deleted.');
+      return exitCodes.usage;
+    }
+    await control.call({ operation: 'deleteMonitor', input: { id } });
+    terminal.say(`${printable(id)} is deleted.`);
+    return exitCodes.ok;
+  });
+}
+
+/** `searchflow monitors list`. */
+export async function list(
+  context: Context,
+  flags: Flags & FilterFlags & { readonly limit?: string },
+): Promise<ExitCode> {
+  const mistakes: string[] = [];
+  const filter = toFilter(flags, mistakes) as Fields;
+  const most = toCount(flags.limit, '--limit', 100_000, mistakes) ?? 100;
+  return withMonitors(context, flags, mistakes, async (control) => {
+    const found = await pages(control, 'listMonitors', filter, most);
+    context.terminal.data(flags.json ? JSON.stringify(found) : monitorsText(found));
+    return exitCodes.ok;
+  });
+}
+
+/** `searchflow monitors runs ID [RUN]`. */
+export async function runs(
+  context: Context,
+  id: string,
+  run: string | undefined,
+  flags: Flags & { readonly limit?: string },
+): Promise<ExitCode> {
+  const mistakes: string[] = [];
+  const most = toCount(flags.limit, '--limit', 100_000, mistakes) ?? 20;
+  if (run !== undefined) {
+    return show(context, flags, mistakes, (control) =>
+      control.call({ operation: 'getMonitorRun', input: { id, runId: run } }),
+    );
+  }
+  return withMonitors(context, flags, mistakes, async (control) => {
+    const found = await pages(control, 'listMonitorRuns', { id }, most);
+    context.terminal.data(flags.json ? JSON.stringify(found) : runsText(found));
+    return exitCodes.ok;
+  });
+}
+
+/** Pages of a list, as many as it takes. Each is small, because it goes through the server's history. */
+async function pages(
+  control: MonitorControl,
+  operation: 'listMonitors' | 'listMonitorRuns',
+  input: Fields,
+  most: number,
+): Promise<Fields[]> {
+  const found: Fields[] = [];
+  let state = startWalk();
+  while (!state.done && found.length < most) {
+    const limit = Math.min(50, most - found.length);
+    const cursor: Fields = state.cursor === null ? {} : { cursor: state.cursor };
+    const page = await control.call({ operation, input: { ...input, ...cursor, limit } });
+    const step = next<Fields>(state, page as PageEnvelope<Fields>);
+    found.push(...step.items);
+    state = step.state;
+  }
+  return found;
+}
+
+async function show(
+  context: Context,
+  flags: Flags,
+  mistakes: readonly string[],
+  call: (control: MonitorControl) => Promise<Json>,
+): Promise<ExitCode> {
+  return withMonitors(context, flags, mistakes, async (control) => {
+    context.terminal.data(JSON.stringify(await call(control), null, 2));
+    return exitCodes.ok;
+  });
+}
+
+/** A JSON object from a file or standard input. */
+async function readJson(context: Context, file: string, mistakes: string[]): Promise<Fields> {
+  try {
+    const text =
+      file === '-' ? await readAll(context.terminal.streams().stdin) : readFileSync(resolve(context.cwd, file), 'utf8');
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+    mistakes.push(`${file}: a JSON object is needed.`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') mistakes.push(`There is no file ${file}.`);
+    else mistakes.push(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return {};
+}

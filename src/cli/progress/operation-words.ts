@@ -1,0 +1,22 @@
+import { some } from '../text/amounts.js';
+
+/** What is bought, one and many, by the operation of a job. */
+const words: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  contents: ['URL', 'URLs'],
+  search: ['search', 'searches'],
+  answer: ['answer', 'answers'],
+  findSimilar: ['search for similar pages', 'searches for similar pages'],
+  agent: ['agent run', 'agent runs'],
+  research: ['research task', 'research tasks'],
+};
+
+/** `3,470 searches`, `1 URL`. */
+export function someOf(amount: number, operation: string): string {
+  const [one, many] = words[operation] ?? ['unit', 'units'];
+  return some(amount, one, many);
+}
+
+/** The word for many, such as `Distinct searches` begins a line with. */
+export function manyOf(operation: string): string {
+  return words[operation]?.[1] ?? 'units';
+}

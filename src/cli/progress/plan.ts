@@ -1,0 +1,153 @@
+import { isSlow } from '../../core/rows/row-operation.js';
+import { toMicros } from '../../core/text/money.js';
+import type { JobPlan, RestPlan, RuntimeConfig, UrlCells } from '../../worker/config/runtime-types.js';
+import { count, dollars, duration, some } from '../text/amounts.js';
+import { printable } from '../text/printable.js';
+import { badRowLines } from './bad-rows.js';
+import { manyOf, someOf } from './operation-words.js';
+
+const standings: Readonly<Record<JobPlan['standing'], string>> = {
+  new: 'new',
+  unfinished: 'unfinished, goes on where it stands',
+  changed: 'the file or the options changed since the last run; only what is new is bought',
+  complete: 'complete: nothing to buy, nothing to load',
+};
+
+/** Which service a command works on, in words. */
+export function serviceText(config: Pick<RuntimeConfig, 'service' | 'origin'>): string {
+  return config.service === 'live'
+    ? `the real service at ${printable(config.origin)}`
+    : 'the sandbox (no key set: made-up pages, no real money)';
+}
+
+/** What the run may cost, in micro-dollars; null for no bound. */
+export function atMost({ request, allowedMicros = null }: Pick<JobPlan, 'request' | 'allowedMicros'>): number | null {
+  const askedMicros = toMicros(request.maxCostDollars);
+  if (allowedMicros === null || askedMicros === null) return askedMicros ?? allowedMicros;
+  return Math.min(askedMicros, allowedMicros);
+}
+
+/** What it will cost, in words: about so much by the list, or at most so much where it is metered. */
+export function aboutDollars({ estimateMicros, estimateIsMost }: JobPlan): string {
+  return `${estimateIsMost ? 'at most' : 'about'} ${dollars(estimateMicros)}`;
+}
+
+function dollarsText(plan: JobPlan): string {
+  const most = atMost(plan);
+  if (most === null || (most >= plan.estimateMicros && plan.estimateIsMost)) return aboutDollars(plan);
+  if (most >= plan.estimateMicros) return `${aboutDollars(plan)}, at most ${dollars(most)}`;
+  return `would stop at ${dollars(most)} of an estimated ${dollars(plan.estimateMicros)}`;
+}
+
+function requestsText({ staged, requests }: JobPlan): string {
+  if (staged.operation === 'contents') return `${count(requests)} of up to ${some(staged.batch, 'URL')}`;
+  return staged.rowsPerRun ? `${count(requests)} for up to ${some(staged.rowsPerRun, 'row')} each` : count(requests);
+}
+
+function timeText({ staged, seconds, perSecond }: JobPlan): string {
+  const rate = `${some(perSecond, 'request')} a second`;
+  return isSlow(staged.operation)
+    ? `${duration(seconds)} at 50 at a time and ${rate}, if each takes a minute`
+    : `${duration(seconds)} at ${rate}`;
+}
+
+/** How a column of URLs was found, in words. */
+const foundBy: Readonly<Record<UrlCells['by'], string>> = {
+  option: '',
+  job: ' (as in the last run)',
+  name: ' (found by its name)',
+  contents: ' (found by its contents)',
+};
+
+/** Which column holds the URLs, and how many of its cells are URLs. */
+export function urlColumnText({ staged }: Pick<JobPlan, 'staged'>, { by, urls, filled }: UrlCells): string {
+  const empty = staged.rows - filled;
+  const rest = empty > 0 ? `, ${count(empty)} ${empty === 1 ? 'is' : 'are'} empty` : '';
+  const verb = urls === 1 ? 'is a URL' : 'are URLs';
+  return `${printable(staged.unitColumn ?? '')}${foundBy[by]}: ${count(urls)} of ${some(filled, 'cell')} ${verb}${rest}`;
+}
+
+/** Rows among those that are asked for that can't be. */
+export const badRowsOf = ({ staged, limitedBadRows }: JobPlan): number => limitedBadRows ?? staged.badRows;
+
+/** Different units among the rows that are asked for. */
+const distinctOf = ({ staged, alreadyBought, toBuy }: JobPlan): number =>
+  staged.limit === undefined ? staged.distinctUnits : alreadyBought + toBuy;
+
+function rowsText({ staged }: JobPlan): string {
+  return staged.limit === undefined ? count(staged.rows) : `the first ${count(staged.limit)} of ${count(staged.rows)}`;
+}
+
+/** What the rows that a limit leaves unasked would cost, in words. */
+export function restText(
+  { staged, estimateIsMost }: Pick<JobPlan, 'staged' | 'estimateIsMost'>,
+  { rows, toBuy, requests, estimateMicros }: RestPlan,
+): string {
+  if (toBuy === 0) return `${some(rows, 'row')}, nothing to buy`;
+  const sent = staged.operation === 'contents' ? ` in ${some(requests, 'request')}` : '';
+  const cost = `${estimateIsMost ? 'at most' : 'about'} ${dollars(estimateMicros)}`;
+  return `${some(rows, 'row')}, ${someOf(toBuy, staged.operation)} to buy${sent} for ${cost}`;
+}
+
+/** The plan for a person. */
+export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): string {
+  const { staged } = plan;
+  const { operation } = staged;
+  const lines: [string, string][] = [
+    ['Job', `${printable(staged.job)} (${standings[plan.standing]})`],
+    ['Service', serviceText(config)],
+    ['Rows', rowsText(plan)],
+    ...(plan.urlCells ? [['URL column', urlColumnText(plan, plan.urlCells)] as [string, string]] : []),
+    ...(operation === 'contents' ? [] : [['Buys', manyOf(operation)] as [string, string]]),
+    [operation === 'contents' ? 'Distinct URLs' : 'Distinct', count(distinctOf(plan))],
+    ['Already bought', count(plan.alreadyBought)],
+    ['Bad rows', count(badRowsOf(plan))],
+    ['To buy', someOf(plan.toBuy, operation)],
+    ['Requests', requestsText(plan)],
+    ['Dollars', dollarsText(plan)],
+    ['Time', timeText(plan)],
+    ['Warehouse', printable(staged.into)],
+    ...(plan.rest ? [['The rest', restText(plan, plan.rest)] as [string, string]] : []),
+  ];
+  return [
+    ...lines.map(([name, value]) => `${`${name}:`.padEnd(16)}${value}`),
+    ...plan.notes.map((note) => `Note: ${printable(note)}`),
+    ...badRowLines(plan.badRows, badRowsOf(plan)),
+  ].join('\n');
+}
+
+/** The rest of a plan for machines. */
+export function restData({ rows, toBuy, requests, estimateMicros }: RestPlan): object {
+  return { rows, toBuy, requests, dollars: estimateMicros / 1e6 };
+}
+
+/** The plan for machines; dollars as numbers, exact to six decimals. */
+export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): object {
+  const { staged } = plan;
+  const most = atMost(plan);
+  return {
+    kind: 'plan',
+    job: staged.job,
+    name: staged.name,
+    service: config.service,
+    origin: config.origin,
+    operation: staged.operation,
+    standing: plan.standing,
+    rows: staged.rows,
+    limit: staged.limit ?? null,
+    rest: plan.rest ? restData(plan.rest) : null,
+    urlColumn: plan.urlCells ? { name: staged.unitColumn, ...plan.urlCells } : null,
+    ...(staged.operation === 'contents' ? { distinctUrls: distinctOf(plan) } : { distinctRequests: distinctOf(plan) }),
+    alreadyBought: plan.alreadyBought,
+    badRows: badRowsOf(plan),
+    toBuy: plan.toBuy,
+    requests: plan.requests,
+    dollars: plan.estimateMicros / 1e6,
+    dollarsAreMost: plan.estimateIsMost,
+    maxDollars: most === null ? null : most / 1e6,
+    seconds: plan.seconds,
+    into: staged.into,
+    notes: plan.notes,
+    badRowExamples: plan.badRows,
+  };
+}

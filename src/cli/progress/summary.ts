@@ -1,0 +1,173 @@
+import type { UnknownOutcome } from '../../core/purchase/journal.js';
+import type { JobSummary } from '../../core/rows/job.js';
+import type { BadRow, JobPlan } from '../../worker/config/runtime-types.js';
+import type { SandboxBill } from '../shared/embedded-sandbox.js';
+import { count, dollars, duration, some } from '../text/amounts.js';
+import { printable } from '../text/printable.js';
+import { badRowLines } from './bad-rows.js';
+import { restData, restText } from './plan.js';
+
+/** All that the end of a job has to tell. */
+export interface Ending {
+  readonly summary: JobSummary;
+  readonly origin: string;
+  readonly badRows: readonly BadRow[];
+  readonly unknown: readonly UnknownOutcome[];
+  /** What the sandbox says it sold, where the job ran on one. */
+  readonly bill: SandboxBill | null;
+  /** The CSV written, where one was. */
+  readonly csv: string | null;
+  /** What was planned, where a limit left rows unasked. */
+  readonly plan?: Pick<JobPlan, 'staged' | 'estimateIsMost' | 'rest'>;
+  /** False: nothing was run, the job is only looked at. */
+  readonly ran: boolean;
+}
+
+const SHOWN = 10;
+/** A difference from the estimate by more than this part of it is pointed out. */
+const NOTABLE = 0.05;
+const headlines: Readonly<Record<string, string>> = {
+  done: 'Done',
+  stopped: 'Stopped',
+  cancelled: 'Cancelled',
+  failed: 'Failed',
+  paused: 'Paused',
+};
+
+/** The summary for a person. */
+export function summaryText(ending: Ending): string {
+  const { summary, bill } = ending;
+  const { warehouse } = summary;
+  const tags = Object.entries(warehouse.tags).sort(([, a], [, b]) => b - a);
+  return [
+    headline(ending),
+    ...(summary.message === undefined ? [] : [printable(summary.message)]),
+    ...statusLines(summary),
+    ...tags.map(([tag, rows]) => `    ${count(rows).padStart(9)}  ${printable(tag)}`),
+    ...badRowLines(ending.badRows, warehouse.invalid),
+    ...overdueLines(warehouse.tags.RUN_OVERDUE ?? 0),
+    ending.ran ? moneyLine(summary) : `Bought in all: ${dollars(summary.totalCostMicros)}.`,
+    ...(bill === null ? [] : [billLine(summary, bill)]),
+    ...unknownLines(summary.unknownOutcomes, ending.unknown),
+    `${ending.ran ? 'Written' : 'Files'}: ${[summary.into, ending.csv]
+      .filter((file) => file !== null)
+      .map((file) => printable(file))
+      .join(', ')}`,
+    ...restLines(ending),
+  ].join('\n');
+}
+
+function overdueLines(rows: number): string[] {
+  if (rows === 0) return [];
+  return [
+    `Left running past --max-run-time: the runs of ${some(rows, 'row')}, named in error_message. The same command with --retry-failed follows them again and buys none twice.`,
+  ];
+}
+
+function restLines({ plan }: Ending): string[] {
+  if (!plan?.rest) return [];
+  return [`The rest: ${restText(plan, plan.rest)}. The same command without --limit buys only that.`];
+}
+
+function headline({ summary, ran }: Ending): string {
+  const { rows, missing } = summary.warehouse;
+  const name = printable(summary.name);
+  if (ran)
+    return `${headlines[summary.phase] ?? summary.phase}: ${tried(summary)}${some(rows, 'row')} of ${name} in ${duration(summary.seconds)}.`;
+  if (missing === 0) return `${name}: complete, ${some(rows, 'row')}.`;
+  return `${name}: ${some(missing, 'row')} of ${count(rows)} to load.`;
+}
+
+const tried = ({ limit }: JobSummary): string => (limit === undefined ? '' : `the first ${count(limit)} of `);
+
+function statusLines({ warehouse, limit }: JobSummary): string[] {
+  const counts: [string, number, string][] = [
+    ['success', warehouse.success, ''],
+    ['error', warehouse.error, ''],
+    ['invalid', warehouse.invalid, 'rows that could not be asked for'],
+    ['missing', warehouse.missing, limit === undefined ? 'not loaded yet' : 'not loaded yet, most not asked for'],
+    ['vanished', warehouse.vanished, 'no longer in the file, kept'],
+  ];
+  return counts
+    .filter(([name, rows]) => rows > 0 || name === 'success')
+    .map(([name, rows, note]) => `  ${count(rows).padStart(9)}  ${name}${note ? ` (${note})` : ''}`);
+}
+
+function moneyLine(summary: JobSummary): string {
+  const before = summary.totalCostMicros - summary.costMicros;
+  const total = before > 0 ? `; ${dollars(summary.totalCostMicros)} over all runs of the job` : '';
+  if (summary.requests === 0) return `No request was sent: nothing was left to buy${total}.`;
+  const { requests, costMicros, estimateMicros } = summary;
+  const estimate = estimateMicros === undefined ? '' : ` (estimate ${dollars(estimateMicros)})`;
+  return `Bought with ${some(requests, 'request')} for ${dollars(costMicros)}${estimate}${total}.${differenceText(summary)}`;
+}
+
+/** Says it where prices were not what the price table has; the empty text where they were. */
+function differenceText({ costMicros, estimateMicros = 0 }: JobSummary): string {
+  if (estimateMicros <= 0) return '';
+  const more = costMicros - estimateMicros;
+  if (Math.abs(more) <= NOTABLE * estimateMicros) return '';
+  const percent = `${count(Math.round((100 * Math.abs(more)) / estimateMicros))}%`;
+  return more > 0
+    ? ` This is ${percent} more than the estimate: the service charges more than the price table says.`
+    : ` This is ${percent} less than the estimate.`;
+}
+
+function billLine(summary: JobSummary, bill: SandboxBill): string {
+  if (bill.micros === summary.totalCostMicros)
+    return `The sandbox's own bill says the same: ${dollars(bill.micros)}, ${some(bill.requests, 'request')}.`;
+  return `The sandbox's own bill, over all jobs here and with answers that were lost: ${dollars(bill.micros)}, ${some(bill.requests, 'request')}.`;
+}
+
+function unknownLines(total: number, outcomes: readonly UnknownOutcome[]): string[] {
+  const all = Math.max(total, outcomes.length);
+  if (all === 0) return [];
+  const shown = outcomes.slice(0, SHOWN);
+  return [
+    `${some(all, 'unknown outcome')}: sent, answer lost, perhaps charged:`,
+    ...shown.map(
+      (one) =>
+        `  ${new Date(one.intendedAt).toISOString()} ${printable(one.operation)}${one.operation === 'contents' ? ` of ${some(one.keys.length, 'URL')}` : ''}, ` +
+        `at most ${dollars(one.estimateMicros)}: ${printable(one.reason, 160)}`,
+    ),
+    ...(shown.length === 0 ? ['  see the table unknown_outcomes'] : []),
+    ...(shown.length > 0 && all > shown.length
+      ? [`  and ${count(all - shown.length)} more (table unknown_outcomes)`]
+      : []),
+  ];
+}
+
+/** The summary for machines: one object; dollars as numbers, exact to six decimals. */
+export function summaryData(ending: Ending): object {
+  const { summary, bill } = ending;
+  const { rows, success, error, invalid, missing, vanished, tags } = summary.warehouse;
+  return {
+    kind: 'summary',
+    job: summary.job,
+    name: summary.name,
+    phase: summary.phase,
+    origin: ending.origin,
+    rows,
+    ...(summary.limit === undefined ? {} : { limit: summary.limit }),
+    byStatus: { success, error, invalid, missing, vanished },
+    tags,
+    requests: summary.requests,
+    dollars: summary.costMicros / 1e6,
+    estimatedDollars: summary.estimateMicros === undefined ? null : summary.estimateMicros / 1e6,
+    totalDollars: summary.totalCostMicros / 1e6,
+    sandboxBill: bill === null ? null : { dollars: bill.micros / 1e6, requests: bill.requests },
+    unknownOutcomes: Math.max(summary.unknownOutcomes, ending.unknown.length),
+    unknownOutcomeExamples: ending.unknown.slice(0, SHOWN).map((one) => ({
+      operation: one.operation,
+      urls: one.keys.length,
+      at: new Date(one.intendedAt).toISOString(),
+      dollarsAtMost: one.estimateMicros / 1e6,
+      reason: one.reason,
+    })),
+    badRowExamples: ending.badRows.slice(0, SHOWN),
+    ...(ending.plan?.rest ? { rest: restData(ending.plan.rest) } : {}),
+    into: summary.into,
+    csv: ending.csv,
+    seconds: summary.seconds,
+  };
+}

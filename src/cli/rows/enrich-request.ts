@@ -1,0 +1,121 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { isSameFile } from '../../files/same-file.js';
+import type { EnrichRequest } from '../../worker/config/runtime-types.js';
+import { intoShown } from '../../worker/config/store-setting.js';
+import { parseDuration } from '../options/duration-option.js';
+import { readMaxCost } from '../options/max-cost-option.js';
+import { type RowRequestFlags, toRowRequest } from './row-request.js';
+
+/** Flags of `searchflow enrich`, as typed. */
+export interface EnrichFlags extends RowRequestFlags {
+  readonly delimiter?: string;
+  readonly job?: string;
+  readonly into?: string;
+  readonly csv?: string;
+  readonly refreshAfter?: string;
+  readonly retryFailed?: boolean;
+  readonly rebuy?: boolean;
+  readonly reparse?: boolean;
+  readonly maxCost?: string;
+  readonly maxRunTime?: string;
+  readonly limit?: string;
+}
+
+/** Most URLs of one request (public facts section 3.1). */
+const MAX_BATCH = 100;
+
+/** Turns argument and flags into the request; adds a sentence to `mistakes` for each that can't be. Looks at the disk, buys nothing. */
+export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, mistakes: string[]): EnrichRequest {
+  const stdin = file === '-';
+  if (stdin && flags.job === undefined) {
+    mistakes.push('Rows from standard input have no name: give the job one with --job NAME, the same each time.');
+  }
+  if (!stdin) checkInput(file, cwd, mistakes);
+  for (const [flag, path] of [
+    ['--into', flags.into],
+    ['--csv', flags.csv],
+  ] as const) {
+    if (path === undefined) continue;
+    if (flag === '--into' ? path === '-' : path === '') mistakes.push(`${flag}: '${path}' is not the name of a file.`);
+    else if (!stdin && isSameFile(resolve(cwd, path), resolve(cwd, file)))
+      mistakes.push(`${flag} would overwrite the input ${file}.`);
+  }
+  if (flags.csv === '-') mistakes.push('--csv -: write to a file, or use `searchflow export JOB --csv -` afterwards.');
+  if (
+    flags.into !== undefined &&
+    flags.csv !== undefined &&
+    isSameFile(resolve(cwd, flags.into), resolve(cwd, flags.csv))
+  ) {
+    mistakes.push(`--into and --csv name the same file, ${flags.csv}.`);
+  }
+  if (flags.reparse && (flags.retryFailed || flags.rebuy || flags.refreshAfter !== undefined))
+    mistakes.push('--reparse buys nothing: give it without --retry-failed, --rebuy and --refresh-after.');
+  const maxCostDollars = readMaxCost(flags.maxCost, mistakes);
+  return {
+    input: file,
+    urlColumn: flags.urlColumn ?? null,
+    ...(flags.defaultScheme === undefined ? {} : { defaultScheme: flags.defaultScheme }),
+    delimiter: flags.delimiter === undefined ? null : readDelimiter(flags.delimiter, mistakes),
+    job: flags.job ?? null,
+    into: flags.into === undefined ? null : intoShown(flags.into),
+    csv: flags.csv ?? null,
+    ...toRowRequest(flags, cwd, mistakes),
+    batch: readBatch(flags.batch, mistakes),
+    ...readLimit(flags.limit, mistakes),
+    refreshAfterMs: readRefreshAfter(flags.refreshAfter, mistakes),
+    retryFailed: flags.retryFailed ?? false,
+    rebuy: flags.rebuy ?? false,
+    ...(flags.reparse ? { reparse: true } : {}),
+    ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
+    ...readMaxRunTime(flags.maxRunTime, mistakes),
+  };
+}
+
+function checkInput(file: string, cwd: string, mistakes: string[]): void {
+  const path = resolve(cwd, file);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found) mistakes.push(`There is no file ${file}${path === file ? '' : ` (looked for ${path})`}.`);
+  else if (found.isDirectory()) mistakes.push(`${file} is a folder, not a CSV file.`);
+}
+
+function readDelimiter(text: string, mistakes: string[]): string | null {
+  const named: Readonly<Record<string, string>> = { tab: '\t', '\\t': '\t', comma: ',', semicolon: ';', pipe: '|' };
+  const delimiter = named[text] ?? text;
+  if ([...delimiter].length === 1 && !/["\r\n]/.test(delimiter)) return delimiter;
+  mistakes.push(`--delimiter: '${text}' is not one character; for a tab give tab.`);
+  return null;
+}
+
+function readBatch(text: string | undefined, mistakes: string[]): number {
+  if (text === undefined) return MAX_BATCH;
+  if (/^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_BATCH) return Number(text);
+  mistakes.push(`--batch: '${text}' is not a whole number of URLs a request from 1 to ${MAX_BATCH}.`);
+  return MAX_BATCH;
+}
+
+function readLimit(text: string | undefined, mistakes: string[]): Pick<EnrichRequest, 'limit'> {
+  if (text === undefined) return {};
+  if (/^\d{1,9}$/.test(text) && Number(text) >= 1) return { limit: Number(text) };
+  mistakes.push(`--limit: '${text}' is not a whole number of rows from 1.`);
+  return {};
+}
+
+function readMaxRunTime(text: string | undefined, mistakes: string[]): Pick<EnrichRequest, 'maxRunSeconds'> {
+  if (text === undefined) return {};
+  const ms = parseDuration(text);
+  if (ms !== null && ms > 0) return { maxRunSeconds: ms / 1000 };
+  mistakes.push(`--max-run-time: '${text}' is not a duration such as 30m, 6h or 1d.`);
+  return {};
+}
+
+function readRefreshAfter(text: string | undefined, mistakes: string[]): number | null {
+  if (text === undefined) return null;
+  const ms = parseDuration(text);
+  if (ms === null) mistakes.push(`--refresh-after: '${text}' is not a duration such as 12h, 30d or 2w.`);
+  else if (ms === 0)
+    mistakes.push(
+      `--refresh-after: after ${text} every answer is too old at once, also those that this job has just bought, should it be interrupted; give a longer time, such as 1h.`,
+    );
+  return ms;
+}

@@ -1,0 +1,32 @@
+import type { ConfigFlags } from '../../worker/config/config.js';
+import { readFailedRows } from '../options/failed-rows-option.js';
+import { type ScheduleFlags, toScheduleWish } from '../schedules/schedule-flags.js';
+import type { Context, ExitCode } from '../shared/context.js';
+import { settings } from '../shared/settings.js';
+import { type EnrichFlags, toEnrichRequest } from './enrich-request.js';
+import { runEnrich } from './run-enrich.js';
+import { scheduleRows } from './schedule-rows.js';
+
+export interface EnrichCommandFlags extends EnrichFlags, ConfigFlags, ScheduleFlags {
+  readonly json?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  /** `true` where the flag has no value. */
+  readonly failOnFailedRows?: true | string;
+}
+
+/** `searchflow enrich FILE`: page contents, or what `--op` says, for every row, into a warehouse. The same command makes a stopped job go on. */
+export async function enrich(context: Context, file: string, flags: EnrichCommandFlags): Promise<ExitCode> {
+  const mistakes: string[] = [];
+  const request = toEnrichRequest(file, flags, context.cwd, mistakes);
+  const wish = toScheduleWish(flags, mistakes);
+  const failedRows = readFailedRows(flags.failOnFailedRows, mistakes);
+  if (wish !== null && failedRows !== null)
+    mistakes.push('--fail-on-failed-rows is for a run that this command watches; a schedule has no exit code.');
+  const config = settings(context, flags, mistakes);
+  const { json = false, dryRun = false, yes = false } = flags;
+  const manner = { json, dryRun, yes, asksAlways: false, failedRows };
+  return wish === null
+    ? runEnrich(context, config, request, manner)
+    : scheduleRows(context, config, request, wish, manner);
+}

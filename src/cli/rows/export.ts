@@ -1,0 +1,64 @@
+import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { makeFolder } from '../../files/make-folder.js';
+import { isSameFile } from '../../files/same-file.js';
+import { UsageError } from '../../worker/config/runtime-types.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { withRuntime } from '../shared/session.js';
+import { settings } from '../shared/settings.js';
+import { some } from '../text/amounts.js';
+import { printable } from '../text/printable.js';
+
+export interface ExportFlags {
+  readonly csv?: string;
+  readonly parquet?: string;
+}
+
+/** `searchflow export JOB`: the rows as an enriched CSV (`-` is stdout), as Parquet files, or both. Needs no Temporal server. */
+export async function exportJob(context: Context, job: string, flags: ExportFlags): Promise<ExitCode> {
+  const { csv, parquet } = flags;
+  if (csv === undefined && parquet === undefined) {
+    throw new UsageError('Say where to: --csv FILE (- for stdout), --parquet DIR, or both.');
+  }
+  if (
+    csv !== undefined &&
+    parquet !== undefined &&
+    isSameFile(resolve(context.cwd, csv), resolve(context.cwd, parquet))
+  ) {
+    throw new UsageError(`--csv and --parquet name the same path, ${csv}.`);
+  }
+  const config = settings(context, {});
+  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+    await runtime.checkTargets(job, csv === '-' ? { parquet } : flags);
+    if (parquet !== undefined) {
+      const { rows, files, folder } = await runtime.exportParquet(job, parquet);
+      context.terminal.say(`${some(rows, 'row')} written to ${printable(folder)} in ${some(files, 'file')}`);
+    }
+    if (csv === undefined) return exitCodes.ok;
+    if (csv !== '-') {
+      const { rows, file } = await runtime.export(job, csv);
+      context.terminal.say(`${some(rows, 'row')} written to ${printable(file)}`);
+      return exitCodes.ok;
+    }
+    // Through a file, so that a reader of stdout never sees the first half of an export that fails.
+    const folder = join(config.stateDir, 'scratch');
+    makeFolder(folder);
+    const own = mkdtempSync(join(folder, 'export-'));
+    const scratch = join(own, 'stdout.csv');
+    try {
+      await runtime.export(job, scratch);
+      await pipeline(createReadStream(scratch), context.terminal.streams().stdout, { end: false }).catch(
+        ignoreLostReader,
+      );
+    } finally {
+      rmSync(own, { recursive: true, force: true });
+    }
+    return exitCodes.ok;
+  });
+}
+
+/** `… | head` has seen enough. */
+function ignoreLostReader(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+}

@@ -1,0 +1,46 @@
+import type { JobListing } from '../../worker/config/runtime-types.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { withRuntime } from '../shared/session.js';
+import { settings } from '../shared/settings.js';
+import { count, dollars, duration } from '../text/amounts.js';
+import { columns } from '../text/columns.js';
+import { printable } from '../text/printable.js';
+import { phaseWord } from './status-line.js';
+
+/** `searchflow jobs`: the jobs of this folder or of its store, a line each. */
+export async function jobs(context: Context, flags: { readonly json?: boolean }): Promise<ExitCode> {
+  return withRuntime(context, settings(context, {}), { sends: false }, async ({ runtime }) => {
+    const all = await runtime.jobs();
+    if (flags.json) context.terminal.data(JSON.stringify(all.map(jobData)));
+    else if (all.length > 0) context.terminal.data(table(all, Date.now()).join('\n'));
+    if (all.length === 0)
+      context.terminal.say('No job yet; `searchflow enrich FILE` or `searchflow events sync` makes one.');
+    return exitCodes.ok;
+  });
+}
+
+function table(all: readonly JobListing[], now: number): string[] {
+  const facts = all.map(({ job, rows, phase, since, costMicros }) => [
+    printable(job),
+    phase === null ? '' : phaseWord(phase),
+    rows === null ? '' : count(rows),
+    costMicros === null ? '' : dollars(costMicros),
+    since === null ? '' : duration(Math.max(0, now - since) / 1000),
+  ]);
+  const [head = '', ...lines] = columns([['job', 'state', 'rows', 'cost', 'since'], ...facts]);
+  return [
+    `${head}  from, into`,
+    ...lines.map((line, nth) => {
+      const { input, into } = all[nth] as JobListing;
+      return `${line.padEnd(head.length)}  ${printable(input)}, ${printable(into)}`;
+    }),
+  ];
+}
+
+function jobData({ costMicros, since, ...job }: JobListing): object {
+  return {
+    ...job,
+    since: since === null ? null : new Date(since).toISOString(),
+    dollars: costMicros === null ? null : costMicros / 1e6,
+  };
+}

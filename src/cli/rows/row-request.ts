@@ -1,0 +1,111 @@
+import type { DefaultScheme } from '../../core/rows/job.js';
+import { isRowOperation, type RowOperation, rowOperations } from '../../core/rows/row-operation.js';
+import type { Json } from '../../core/text/json.js';
+import type { EnrichRequest } from '../../worker/config/runtime-types.js';
+import { type ContentsFlags, toContentsOptions } from '../options/contents-flags.js';
+import { readObject } from '../options/read-object.js';
+
+/** Flags that say what is bought for each row. */
+export interface RowRequestFlags extends ContentsFlags {
+  readonly op?: string;
+  readonly query?: string;
+  /** File with the whole request as JSON. */
+  readonly request?: string;
+  readonly numResults?: string;
+  /** File with a JSON Schema of the output. */
+  readonly schema?: string;
+  readonly effort?: string;
+  readonly rowsPerRun?: string;
+  readonly urlColumn?: string;
+  readonly defaultScheme?: DefaultScheme;
+  readonly batch?: string;
+}
+
+type RowRequest = Pick<EnrichRequest, 'operation' | 'template' | 'options' | 'rowsPerRun'>;
+
+/** Which flags an operation takes beside `--request` and `--option`. */
+const takes: Readonly<Record<RowOperation, readonly (keyof RowRequestFlags)[]>> = {
+  contents: ['text', 'highlights', 'summary', 'maxAgeHours', 'urlColumn', 'defaultScheme', 'batch'],
+  search: ['query', 'numResults', 'schema', 'text', 'highlights', 'summary', 'maxAgeHours'],
+  answer: ['query', 'schema', 'text'],
+  findSimilar: ['urlColumn', 'defaultScheme', 'numResults', 'text', 'highlights', 'summary', 'maxAgeHours'],
+  agent: ['query', 'schema', 'effort', 'rowsPerRun'],
+  research: ['query', 'schema'],
+};
+const limited = [...new Set(Object.values(takes).flat())];
+const spelled = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+/** The flags as operation, template and options; adds a sentence to `mistakes` for each that can't be. */
+export function toRowRequest(flags: RowRequestFlags, cwd: string, mistakes: string[]): RowRequest {
+  const operation = readOperation(flags, mistakes);
+  for (const name of limited) {
+    if (flags[name] === undefined || takes[operation].includes(name)) continue;
+    const takers = rowOperations.filter((one) => takes[one].includes(name));
+    mistakes.push(`${spelled(name)} is for --op ${takers.join(', ')}, not for ${operation}.`);
+  }
+  if (operation === 'contents') {
+    if (flags.request !== undefined) mistakes.push('--request is for the other operations: say which with --op.');
+    return { options: toContentsOptions(flags, mistakes) };
+  }
+  const request = readRequest(flags, operation, cwd, mistakes);
+  const rowsPerRun = readWhole(flags.rowsPerRun, '--rows-per-run', 100, mistakes);
+  return {
+    operation,
+    ...request,
+    ...(rowsPerRun === undefined ? {} : { rowsPerRun }),
+  };
+}
+
+function readOperation({ op }: RowRequestFlags, mistakes: string[]): RowOperation {
+  if (op === undefined || isRowOperation(op)) return op ?? 'contents';
+  mistakes.push(`--op: '${op}' is none of ${rowOperations.join(', ')}.`);
+  return 'contents';
+}
+
+/** The parts of the request, each from one flag; what has something to render is the template. */
+function readRequest(flags: RowRequestFlags, operation: RowOperation, cwd: string, mistakes: string[]) {
+  const [template, options] = [new Map<string, Json>(), new Map<string, Json>()];
+  const put = (name: string, value: Json, flag: string, rendered: boolean) => {
+    if (template.has(name) || options.has(name)) mistakes.push(`${flag} sets ${name}, which is set already; give one.`);
+    (rendered ? template : options).set(name, value);
+  };
+  const file = flags.request === undefined ? null : readObject('--request', flags.request, cwd, mistakes);
+  for (const [name, value] of Object.entries(file ?? {})) put(name, value, '--request', true);
+  const research = operation === 'research';
+  if (flags.query !== undefined) {
+    if (research) put('input', { instructions: flags.query }, '--query', true);
+    else put('query', flags.query, '--query', true);
+  } else if (flags.request === undefined && operation !== 'findSimilar') {
+    mistakes.push(`${operation} needs --query TEMPLATE, such as "{{name}} official site", or --request FILE.`);
+  }
+  const schema = flags.schema === undefined ? null : readObject('--schema', flags.schema, cwd, mistakes);
+  if (schema !== null) {
+    if ((schema.type ?? 'object') !== 'object')
+      mistakes.push(
+        `--schema: its type is ${JSON.stringify(schema.type)}; columns are made of an object's properties.`,
+      );
+    if (research) put('output', { schema }, '--schema', false);
+    else put('outputSchema', schema, '--schema', false);
+  }
+  if (flags.effort !== undefined) put('effort', flags.effort, '--effort', false);
+  const numResults = readWhole(flags.numResults, '--num-results', 100, mistakes);
+  if (numResults !== undefined) put('numResults', numResults, '--num-results', false);
+  const { option, ...pages } = flags;
+  const contents = toContentsOptions(pages, mistakes);
+  if (operation === 'answer' && contents.text) put('text', true, '--text', false);
+  else if (Object.keys(contents).length > 0) put('contents', contents, '--text', false);
+  for (const [name, value] of Object.entries(toContentsOptions(option ? { option } : {}, mistakes))) {
+    put(name, value, `--option ${name}`, /\{[{%]/.test(JSON.stringify(value)));
+  }
+  return {
+    ...(template.size > 0 ? { template: Object.fromEntries(template) } : {}),
+    options: Object.fromEntries(options),
+  };
+}
+
+function readWhole(text: string | undefined, flag: string, most: number, mistakes: string[]): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= most) return Number(text);
+  mistakes.push(`${flag}: '${text}' is not a whole number from 1 to ${most}.`);
+  return undefined;
+}

@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { UsageError } from '../../worker/config/runtime-types.js';
+import type { Context, ExitCode } from '../shared/context.js';
+import { settings } from '../shared/settings.js';
+import { toEnrichRequest } from './enrich-request.js';
+import { runEnrich } from './run-enrich.js';
+
+export interface StartFlags {
+  readonly live?: boolean;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+  readonly dryRun?: boolean;
+  readonly qps?: string;
+}
+
+/** Half of the contract's rate: the 35 requests of the demonstration then take long enough to be watched. */
+const DEMO_QPS = '5';
+
+/**
+ * `searchflow start`, which is `npm start`: the brands of the example, on the sandbox whatever the environment says; with
+ * `--live` on the real service, and then it asks first.
+ */
+export async function start(context: Context, flags: StartFlags): Promise<ExitCode> {
+  const file = fileURLToPath(new URL('../../../examples/brands.csv', import.meta.url));
+  if (!existsSync(file)) {
+    throw new UsageError(
+      'There is no examples/brands.csv here: `start` is for a clone of the repository. Use `searchflow enrich FILE`.',
+    );
+  }
+  const live = flags.live ?? false;
+  const name = live ? 'brands-live' : 'brands';
+  const request = toEnrichRequest(
+    relative(context.cwd, file) || file,
+    { urlColumn: 'source', job: name, into: `out/${name}.duckdb`, csv: `out/${name}.csv`, text: true },
+    context.cwd,
+    [],
+  );
+  const config = settings(context, {
+    service: live ? 'live' : 'sandbox',
+    qps: flags.qps ?? (live || context.env.SEARCHFLOW_QPS ? undefined : DEMO_QPS),
+  });
+  const { yes = false, json = false, dryRun = false } = flags;
+  return runEnrich(context, config, request, { json, dryRun, yes, asksAlways: live });
+}

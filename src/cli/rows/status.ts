@@ -1,0 +1,57 @@
+import { isUnderWay } from '../../core/rows/job.js';
+import { SinkBusy } from '../../core/rows/sink.js';
+import type { JobStatus } from '../../worker/config/runtime-types.js';
+import { findWalk } from '../../worker/control/find-walk.js';
+import { walkStatus } from '../events/events-status.js';
+import { Meter } from '../progress/meter.js';
+import { progressText, rowLine } from '../progress/progress-line.js';
+import { summaryData, summaryText } from '../progress/summary.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { withRuntime } from '../shared/session.js';
+import { settings } from '../shared/settings.js';
+import { printable } from '../text/printable.js';
+import { statusLine } from './status-line.js';
+
+/** `searchflow status JOB`: what runs, if it runs, and what is loaded and bought. Starts nothing; takes less than a second. */
+export async function status(context: Context, job: string, flags: { readonly json?: boolean }): Promise<ExitCode> {
+  const { terminal } = context;
+  const config = settings(context, {});
+  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+    const walk = findWalk(await runtime.walks(), job);
+    if (walk) return walkStatus(context, config, runtime, walk, flags.json ?? false);
+    const found = await runtime.status(job);
+    const { shown } = found;
+    if (shown !== null && isUnderWay(shown.progress.phase)) {
+      const data = { kind: 'progress', ...shown.progress, running: shown.running, ...statusData(found) };
+      terminal.data(flags.json ? JSON.stringify(data) : runningText(found, shown));
+      return exitCodes.ok;
+    }
+    try {
+      const [summary, unknown] = await Promise.all([runtime.summary(job), runtime.unknownOutcomes(job)]);
+      const end = { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };
+      if (flags.json) terminal.data(JSON.stringify({ ...summaryData(end), ...statusData(found) }));
+      else terminal.data([statusLine(found, Date.now()), summaryText(end)].join('\n'));
+    } catch (error) {
+      // Its state is known all the same.
+      if (!(error instanceof SinkBusy)) throw error;
+      if (flags.json) terminal.data(JSON.stringify({ kind: 'status', job: found.job, ...statusData(found) }));
+      else
+        terminal.data(`${statusLine(found, Date.now())}\nIts rows can't be counted now: ${printable(error.message)}`);
+    }
+    return exitCodes.ok;
+  });
+}
+
+function statusData({ phase, message, since }: JobStatus): object {
+  return {
+    phase,
+    since: since === null ? null : new Date(since).toISOString(),
+    ...(phase === 'failed' ? { failure: message } : phase === 'stopped' ? { stopped: message } : {}),
+    message,
+  };
+}
+
+function runningText(found: JobStatus, shown: NonNullable<JobStatus['shown']>): string {
+  const reading = new Meter().read({ at: Date.now(), ...shown, limits: null });
+  return `${statusLine(found, Date.now())}\n${progressText(rowLine(reading))}`;
+}

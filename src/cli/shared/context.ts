@@ -1,0 +1,16 @@
+export { type ExitCode, exitCodes } from '../../core/rows/exit-codes.js';
+
+import type { OpenRuntime } from '../../worker/config/runtime-types.js';
+import type { Interrupts } from './signals.js';
+import type { Terminal } from './terminal.js';
+
+/** What every command gets: the process around it, and the runtime it drives. */
+export interface Context {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Arguments after the command's name, as typed. */
+  readonly args: readonly string[];
+  readonly terminal: Terminal;
+  readonly interrupts: Interrupts;
+  readonly openRuntime: OpenRuntime;
+}

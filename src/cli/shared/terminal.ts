@@ -1,0 +1,120 @@
+import type { Writable } from 'node:stream';
+import pc from 'picocolors';
+import { printableLines } from '../text/printable.js';
+
+type Colors = ReturnType<typeof pc.createColors>;
+type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+
+/** Where the command speaks: data on stdout, everything for a person on stderr. */
+export interface Terminal {
+  /** Whether stderr can redraw a line. */
+  readonly live: boolean;
+  /** Whether a person can be asked: stdin and stderr are terminals. */
+  readonly asks: boolean;
+  readonly colors: Colors;
+  columns(): number;
+  /** A line of data. */
+  data(text: string): void;
+  /** One or more lines for a person, above the live line. */
+  say(text: string): void;
+  /** Replaces the live line; an empty text takes it away. Does nothing where stderr is not a terminal. */
+  show(line: string): void;
+  /** For a prompt or a byte stream: the streams themselves, the live line taken away. */
+  streams(): { readonly stdin: NodeJS.ReadStream; readonly stdout: Output; readonly stderr: Output };
+}
+
+export interface TerminalParts {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: Output;
+  readonly stderr: Output;
+}
+
+const secretNames = ['SEARCHFLOW_API_KEY', 'EXA_API_KEY', 'TEMPORAL_API_KEY', 'PGPASSWORD'];
+const urlNames = ['SEARCHFLOW_STORE', 'SEARCHFLOW_WAREHOUSE_URL'];
+
+/** User and password of any URL, as far as the last `@` before path, query or quote. */
+const inUrl = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#'"]*@/gi;
+/** The same among the parameters of a database's address; a web page may have parameters of these names. */
+const ofDatabase = /\bpostgres(?:ql)?:\/\/[^\s'"]*/gi;
+const inQuery = /([?&](?:user|password|sslpassword)=)[^&]+/gi;
+
+/**
+ * Takes the values of secret variables out of a text, and user and password out of every URL: the last line of defence,
+ * whatever a message holds.
+ */
+export function scrubber(env: TerminalParts['env']): (text: string) => string {
+  const secrets = [
+    ...secretNames.map((name) => env[name]?.trim() ?? ''),
+    ...urlNames.map((name) => password(env[name])),
+  ]
+    .flatMap((value) => [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)])
+    // A shorter one is no key, and would punch holes into ordinary words.
+    .filter((secret) => secret.length >= 6)
+    .sort((a, b) => b.length - a.length);
+  return (text) =>
+    secrets.reduce(
+      (clean, secret) => clean.replaceAll(secret, '[redacted]'),
+      text.replace(inUrl, '$1[redacted]@').replace(ofDatabase, (address) => address.replace(inQuery, '$1[redacted]')),
+    );
+}
+
+/** The password of a URL. One that is a word of the address itself, such as `postgres`, is no secret worth every such word. */
+function password(url = ''): string {
+  if (!URL.canParse(url)) return '';
+  const { password: inFront, username, protocol, host, pathname, searchParams } = new URL(url);
+  const given = inFront || (searchParams.get('password') ?? '');
+  return [username, `${protocol}${host}${pathname}`].some((part) => part.includes(given)) ? '' : decode(given);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Speaks on these streams. Colours only on a terminal, and never with `NO_COLOR`. */
+export function openTerminal({ env, stdin, stdout, stderr }: TerminalParts): Terminal {
+  const scrub = scrubber(env);
+  const live = stderr.isTTY === true && env.TERM !== 'dumb';
+  const colors = pc.createColors(live && !env.NO_COLOR);
+  let shown = '';
+  const clear = () => {
+    if (shown !== '') stderr.write('\r\u001b[2K');
+  };
+  return {
+    live,
+    asks: live && stdin.isTTY === true,
+    colors,
+    columns: () => stderr.columns ?? 80,
+    data: (text) => void stdout.write(`${scrub(text)}\n`),
+    say: (text) => {
+      clear();
+      stderr.write(`${scrub(keepColors(text))}\n${shown}`);
+    },
+    show: (line) => {
+      if (!live) return;
+      clear();
+      shown = scrub(keepColors(line));
+      stderr.write(shown);
+    },
+    streams: () => {
+      clear();
+      shown = '';
+      return { stdin, stdout, stderr };
+    },
+  };
+}
+
+/** Makes every line printable but for our own colour codes. What came from elsewhere was made printable before it got them. */
+function keepColors(text: string): string {
+  return (
+    text
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: the colour codes begin with one
+      .split(/(\u001b\[\d{1,2}m)/)
+      .map((part, index) => (index % 2 === 1 ? part : printableLines(part)))
+      .join('')
+  );
+}

@@ -1,0 +1,26 @@
+import type { ConfigFlags } from '../../worker/config/config.js';
+import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
+import type { Context, ExitCode } from './context.js';
+import { checkReachable, checkWarehouse } from './reach.js';
+import { type Session, withRuntime } from './session.js';
+import { settings } from './settings.js';
+
+/**
+ * Runs a command that starts workflows: with a server, a worker here or elsewhere, and a sandbox where there is no key. One that
+ * `loads` needs its warehouse within reach. One that `owns` its work runs the worker itself, once it owns that (`Runtime.own`).
+ */
+export async function withAccess(
+  context: Context,
+  flags: ConfigFlags,
+  mistakes: readonly string[],
+  work: (access: WorkflowAccess, session: Session, config: RuntimeConfig) => Promise<ExitCode>,
+  { loads = false, owns = false }: { readonly loads?: boolean; readonly owns?: boolean } = {},
+): Promise<ExitCode> {
+  const config = settings(context, flags, mistakes);
+  return withRuntime(context, config, { sends: true }, async (session) => {
+    await checkReachable(config);
+    if (loads) await checkWarehouse(config, flags.into);
+    session.working();
+    return work(await session.runtime.workflows({ worker: !owns }), session, config);
+  });
+}

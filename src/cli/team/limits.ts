@@ -1,0 +1,72 @@
+import type { SpendCaps } from '../../core/purchase/spend.js';
+import { parseDollars } from '../../core/text/money.js';
+import type { ConfigFlags } from '../../worker/config/config.js';
+import { UsageError } from '../../worker/config/runtime-types.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { withRuntime } from '../shared/session.js';
+import { settings } from '../shared/settings.js';
+import { dollars } from '../text/amounts.js';
+import { limitsData, limitsText } from './limits-text.js';
+
+/** `searchflow limits`: what bounds the team, and how much of it is taken. */
+export async function limits(context: Context, flags: ConfigFlags & { readonly json?: boolean }): Promise<ExitCode> {
+  const config = settings(context, flags);
+  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+    const spend = await runtime.spend();
+    const [limiter, others, slots, caps, spent] = await Promise.all([
+      runtime.limits(),
+      runtime.otherLimits(),
+      runtime.slots(),
+      spend.caps(),
+      spend.spent(),
+    ]);
+    const all = {
+      config,
+      limiter,
+      others,
+      slots,
+      caps,
+      spent,
+      workerElsewhere: runtime.workerElsewhere(),
+      now: Date.now(),
+    };
+    context.terminal.data(flags.json ? JSON.stringify(limitsData(all)) : limitsText(all));
+    return exitCodes.ok;
+  });
+}
+
+export interface CapFlags {
+  readonly perDay?: string;
+  readonly perMonth?: string;
+}
+
+/** `searchflow limits set`: the team's caps in dollars a day and a month of UTC; `none` takes one away, absent leaves it. */
+export async function setLimits(context: Context, flags: CapFlags): Promise<ExitCode> {
+  const mistakes: string[] = [];
+  const cap = (text: string | undefined, flag: string): number | null | undefined => {
+    if (text === undefined || text === 'none') return text === undefined ? undefined : null;
+    const micros = parseDollars(text);
+    if (micros === null) mistakes.push(`${flag}: '${text}' is not an amount of dollars such as 20 or 0.50, nor none.`);
+    return micros;
+  };
+  const [dayMicros, monthMicros] = [cap(flags.perDay, '--per-day'), cap(flags.perMonth, '--per-month')];
+  const config = settings(context, {}, mistakes);
+  if (dayMicros === undefined && monthMicros === undefined) {
+    throw new UsageError('Give --per-day, --per-month or both: dollars, or none to take the cap away.');
+  }
+  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+    const spend = await runtime.spend();
+    const before = await spend.caps();
+    const caps: SpendCaps = {
+      dayMicros: dayMicros === undefined ? before.dayMicros : dayMicros,
+      monthMicros: monthMicros === undefined ? before.monthMicros : monthMicros,
+    };
+    await spend.setCaps(caps);
+    const shown = (micros: number | null) => (micros === null ? 'no cap' : `at most ${dollars(micros)}`);
+    context.terminal.say(
+      `From the next request on: ${shown(caps.dayMicros)} a day, ${shown(caps.monthMicros)} a month (UTC). ` +
+        'A job that met a cap goes on with `searchflow resume JOB`.',
+    );
+    return exitCodes.ok;
+  });
+}

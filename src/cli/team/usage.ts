@@ -1,0 +1,41 @@
+import type { UsageGroup } from '../../core/purchase/spend.js';
+import { parseDay, parseLastDay } from '../options/day-option.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { withRuntime } from '../shared/session.js';
+import { settings } from '../shared/settings.js';
+import { usageData, usageText } from './usage-text.js';
+
+export interface UsageFlags {
+  readonly by: UsageGroup;
+  readonly since?: string;
+  readonly until?: string;
+  readonly json?: boolean;
+}
+
+/** `searchflow usage`: what the team has bought, by job, operation or day of UTC. */
+export async function usage(context: Context, flags: UsageFlags): Promise<ExitCode> {
+  const mistakes: string[] = [];
+  const now = Date.now();
+  const day = (text: string | undefined, flag: string, parse: typeof parseDay): number | undefined => {
+    if (text === undefined) return undefined;
+    const at = parse(text, now);
+    if (at === null)
+      mistakes.push(
+        `${flag}: '${text}' is not a day such as 2026-11-21, nor one so many days or weeks ago, such as 7d or 2w.`,
+      );
+    return at ?? undefined;
+  };
+  const since = day(flags.since, '--since', parseDay);
+  const until = day(flags.until, '--until', parseLastDay);
+  if (since !== undefined && until !== undefined && since >= until) {
+    mistakes.push(`--since ${flags.since} is after --until ${flags.until}.`);
+  }
+  const config = settings(context, {}, mistakes);
+  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+    const lines = await (await runtime.spend()).usage(flags.by, since, until);
+    if (flags.json) context.terminal.data(JSON.stringify(usageData(flags.by, lines)));
+    else if (lines.length > 0) context.terminal.data(usageText(flags.by, lines));
+    else context.terminal.say('Nothing was bought in that time.');
+    return exitCodes.ok;
+  });
+}
