@@ -2,9 +2,9 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { z } from 'zod';
 import { isLoopback } from '../core/text/loopback.js';
-import { faultsSchema } from './fault.js';
+import { Refusal } from './base/refusal.js';
 import { type Panel, triggerSchema } from './panel.js';
-import { Refusal } from './refusal.js';
+import { faultsSchema } from './server/fault.js';
 
 /** Paths below it belong to the sandbox itself, need no key, meet no limit and no fault, and stay out of the request log. */
 export const CONTROL_PATH = '/__sandbox';

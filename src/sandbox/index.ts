@@ -1,5 +1,5 @@
-export { type Fault, type FaultDo, type FaultWhen, parseFault, type SandboxOptions } from './options.js';
+export type { Bill } from './ledger/purchase-book.js';
 export type { Panel, SandboxStats } from './panel.js';
-export type { Bill } from './purchase-book.js';
-export type { RequestLogEntry } from './request-log.js';
 export { type Sandbox, startSandbox } from './sandbox.js';
+export { type Fault, type FaultDo, type FaultWhen, parseFault, type SandboxOptions } from './server/options.js';
+export type { RequestLogEntry } from './server/request-log.js';

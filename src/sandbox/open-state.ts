@@ -1,14 +1,14 @@
 import { AgentRuns } from './agents/agent-runs.js';
-import type { Fact, WriteFact } from './fact-log.js';
-import { idsOf } from './ids.js';
+import { idsOf } from './base/ids.js';
+import type { Timers } from './base/timers.js';
+import type { Fact, WriteFact } from './ledger/fact-log.js';
+import type { Till } from './ledger/till.js';
 import { Monitors } from './monitors/monitors.js';
 import { Webhooks } from './monitors/webhooks.js';
-import type { Settings } from './options.js';
+import type { PageSettings } from './pages/result.js';
 import type { SandboxState, Trigger } from './panel.js';
 import { ResearchTasks } from './research/research-tasks.js';
-import type { PageSettings } from './result.js';
-import type { Till } from './till.js';
-import type { Timers } from './timers.js';
+import type { Settings } from './server/options.js';
 import { EventHistory } from './websets/event-history.js';
 import { idOf } from './websets/scene.js';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Fault } from './fault.js';
+import type { Bill } from './ledger/purchase-book.js';
 import type { Delivery } from './monitors/webhooks.js';
-import type { Bill } from './purchase-book.js';
-import type { RequestLogEntry } from './request-log.js';
+import type { Fault } from './server/fault.js';
+import type { RequestLogEntry } from './server/request-log.js';
 import { eventTypes } from './websets/story.js';
 
 /** Counts over every request since the start or the last reset. */

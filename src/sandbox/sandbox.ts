@@ -1,22 +1,22 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { BookFile } from './book-file.js';
+import { idsOf } from './base/ids.js';
+import { Timers } from './base/timers.js';
 import { CONTROL_PATH, createControl } from './control.js';
-import { Crawler } from './crawl.js';
-import { createExchange } from './exchange.js';
-import type { Fact } from './fact-log.js';
-import { faultsSchema } from './fault.js';
-import { FaultScript } from './fault-script.js';
-import { idsOf } from './ids.js';
+import { BookFile } from './ledger/book-file.js';
+import type { Fact } from './ledger/fact-log.js';
+import { PurchaseBook } from './ledger/purchase-book.js';
+import { Till } from './ledger/till.js';
 import { openState } from './open-state.js';
-import { parseOptions, rateOf, type SandboxOptions } from './options.js';
+import { Crawler } from './pages/crawl.js';
+import { PrebuiltPages } from './pages/prebuilt.js';
 import { type Panel, triggerSchema } from './panel.js';
-import { PrebuiltPages } from './prebuilt.js';
-import { PurchaseBook } from './purchase-book.js';
-import { RateGate } from './rate-gate.js';
-import { RequestLog } from './request-log.js';
-import { Till } from './till.js';
-import { Timers } from './timers.js';
+import { createExchange } from './server/exchange.js';
+import { faultsSchema } from './server/fault.js';
+import { FaultScript } from './server/fault-script.js';
+import { parseOptions, rateOf, type SandboxOptions } from './server/options.js';
+import { RateGate } from './server/rate-gate.js';
+import { RequestLog } from './server/request-log.js';
 
 /** A stand-in for the service, running in this process. */
 export interface Sandbox extends Panel {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { RestoreFact, WriteFact } from '../fact-log.js';
-import { fraction, hashText } from '../hash.js';
-import type { NextId } from '../ids.js';
-import { Refusal } from '../refusal.js';
-import { type AgentRunOptions, drawMs } from '../state-options.js';
-import type { Till } from '../till.js';
+import { fraction, hashText } from '../base/hash.js';
+import type { NextId } from '../base/ids.js';
+import { Refusal } from '../base/refusal.js';
+import { type AgentRunOptions, drawMs } from '../base/state-options.js';
+import type { RestoreFact, WriteFact } from '../ledger/fact-log.js';
+import type { Till } from '../ledger/till.js';
 import { isTerminalAt, type Run, statusAt, storedRunSchema } from './run.js';
 import { isMetered, type RunInput } from './run-input.js';
 import { usageOf } from './run-usage.js';

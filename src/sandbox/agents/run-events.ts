@@ -1,7 +1,7 @@
-import { hashText, mix } from '../hash.js';
-import type { PageSettings } from '../result.js';
-import { findUrls } from '../search-index.js';
-import { sseFrame } from '../sse.js';
+import { hashText, mix } from '../base/hash.js';
+import { sseFrame } from '../base/sse.js';
+import type { PageSettings } from '../pages/result.js';
+import { findUrls } from '../pages/search-index.js';
 import { endOf, type Run, statusAt } from './run.js';
 import { failureOf, runRecord } from './run-record.js';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { checkInput } from '../check-input.js';
-import { Refusal } from '../refusal.js';
-import { schemaProblem } from '../schema-problem.js';
+import { checkInput } from '../base/check-input.js';
+import { Refusal } from '../base/refusal.js';
+import { schemaProblem } from '../pages/schema-problem.js';
 
 const rows = z.array(z.record(z.string(), z.unknown())).optional();
 

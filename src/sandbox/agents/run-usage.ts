@@ -1,6 +1,6 @@
 import { toDollars } from '../../core/text/money.js';
-import { fraction, hashText, mix } from '../hash.js';
-import { prices as listed } from '../prices.js';
+import { fraction, hashText, mix } from '../base/hash.js';
+import { prices as listed } from '../ledger/prices.js';
 import { doneShare, type Run, stopReasonOf } from './run.js';
 import { isMetered } from './run-input.js';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { checkInput } from '../check-input.js';
-import { checkOutputSchema, outputSchemaSchema } from '../synthesis.js';
+import { checkInput } from '../base/check-input.js';
+import { checkOutputSchema, outputSchemaSchema } from '../pages/synthesis.js';
 import { type Monitor, metadataSchema, nameSchema, searchSchema, triggerSchema, webhookSchema } from './monitor.js';
 
 const createSchema = z.looseObject({

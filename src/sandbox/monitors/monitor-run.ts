@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { wantedOf } from '../contents-options.js';
-import { MICROS_PER_PAGE, prices } from '../prices.js';
-import { type PageSettings, resultOf } from '../result.js';
-import { findUrls } from '../search-index.js';
-import { groundingOf, writeAbout } from '../synthesis.js';
+import { MICROS_PER_PAGE, prices } from '../ledger/prices.js';
+import { wantedOf } from '../pages/contents-options.js';
+import { type PageSettings, resultOf } from '../pages/result.js';
+import { findUrls } from '../pages/search-index.js';
+import { groundingOf, writeAbout } from '../pages/synthesis.js';
 import type { Monitor } from './monitor.js';
 
 /** A run of a monitor as it is kept: its end is settled when it begins. Times are milliseconds of the wall clock. */

@@ -1,8 +1,8 @@
-import type { WriteFact } from '../fact-log.js';
-import type { NextId } from '../ids.js';
-import type { PageSettings } from '../result.js';
-import type { MonitorOptions } from '../state-options.js';
-import type { Till } from '../till.js';
+import type { NextId } from '../base/ids.js';
+import type { MonitorOptions } from '../base/state-options.js';
+import type { WriteFact } from '../ledger/fact-log.js';
+import type { Till } from '../ledger/till.js';
+import type { PageSettings } from '../pages/result.js';
 import type { Monitor, MonitorEvent } from './monitor.js';
 import { type MonitorRun, monitorRunRecord, runMicros } from './monitor-run.js';
 import { planRun } from './plan-run.js';

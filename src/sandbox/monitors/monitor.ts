@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isLoopback } from '../../core/text/loopback.js';
-import { contentsOptionsSchema } from '../contents-options.js';
-import { outputSchemaSchema } from '../synthesis.js';
+import { contentsOptionsSchema } from '../pages/contents-options.js';
+import { outputSchemaSchema } from '../pages/synthesis.js';
 
 const domains = z.array(z.string().min(1)).max(1200).optional();
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { RestoreFact } from '../fact-log.js';
-import { Refusal } from '../refusal.js';
-import type { Timers } from '../timers.js';
+import { Refusal } from '../base/refusal.js';
+import type { Timers } from '../base/timers.js';
+import type { RestoreFact } from '../ledger/fact-log.js';
 import { type Monitor, type MonitorEvent, monitorRecord, storedMonitorSchema } from './monitor.js';
 import type { MonitorWishes } from './monitor-input.js';
 import { type MonitorRun, storedRunSchema } from './monitor-run.js';

@@ -1,5 +1,5 @@
-import { choose, fraction, hashText } from '../hash.js';
-import { drawMs, type MonitorOptions } from '../state-options.js';
+import { choose, fraction, hashText } from '../base/hash.js';
+import { drawMs, type MonitorOptions } from '../base/state-options.js';
 import type { Monitor } from './monitor.js';
 import type { MonitorRun } from './monitor-run.js';
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import type { NextId } from '../ids.js';
-import type { MonitorOptions } from '../state-options.js';
-import type { Timers } from '../timers.js';
+import type { NextId } from '../base/ids.js';
+import type { MonitorOptions } from '../base/state-options.js';
+import type { Timers } from '../base/timers.js';
 import { isDelivered, type Monitor, type MonitorEvent } from './monitor.js';
 
 /** One attempt to deliver an event. */

@@ -1,5 +1,5 @@
-import type { PageSettings } from '../result.js';
-import { findUrls } from '../search-index.js';
+import type { PageSettings } from '../pages/result.js';
+import { findUrls } from '../pages/search-index.js';
 import { findingsOf, type ResearchTask, taskCost } from './research-task.js';
 
 /** An event of a v1 task: `createdAt` in milliseconds, as the wire has it (public facts section 6). */

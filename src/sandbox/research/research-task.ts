@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { toDollars } from '../../core/text/money.js';
-import { hashText, mix } from '../hash.js';
-import { pageOf } from '../page.js';
-import type { PageSettings } from '../result.js';
-import { schemaValue } from '../schema-value.js';
-import { findUrls } from '../search-index.js';
-import { sentences } from '../sentences.js';
+import { hashText, mix } from '../base/hash.js';
+import { sentences } from '../base/sentences.js';
+import { pageOf } from '../pages/page.js';
+import type { PageSettings } from '../pages/result.js';
+import { schemaValue } from '../pages/schema-value.js';
+import { findUrls } from '../pages/search-index.js';
 
 export const taskSchema = z.object({
   id: z.string(),

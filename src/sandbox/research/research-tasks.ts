@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { RestoreFact, WriteFact } from '../fact-log.js';
-import { fraction, hashText } from '../hash.js';
-import { type NextId, toUuid } from '../ids.js';
-import { Refusal } from '../refusal.js';
-import { drawMs, type ResearchOptions } from '../state-options.js';
-import type { Till } from '../till.js';
+import { fraction, hashText } from '../base/hash.js';
+import { type NextId, toUuid } from '../base/ids.js';
+import { Refusal } from '../base/refusal.js';
+import { drawMs, type ResearchOptions } from '../base/state-options.js';
+import type { RestoreFact, WriteFact } from '../ledger/fact-log.js';
+import type { Till } from '../ledger/till.js';
 import { type ResearchTask, taskCost, taskSchema, taskStatus } from './research-task.js';
 
 const factSchema = z.object({ kind: z.literal('research-task'), task: taskSchema });

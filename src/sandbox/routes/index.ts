@@ -1,4 +1,8 @@
-import { listAgentRunEvents } from './agent-run-stream.js';
+import { Router } from '../routing/router.js';
+import { batchMonitors } from './monitors/monitor-batch.js';
+import { getMonitorRun, listMonitorRuns, triggerMonitor } from './monitors/monitor-runs.js';
+import { createMonitor, deleteMonitor, getMonitor, listMonitors, updateMonitor } from './monitors/monitors.js';
+import { listAgentRunEvents } from './runs/agent-run-stream.js';
 import {
   cancelAgentRun,
   createAgentRun,
@@ -6,19 +10,15 @@ import {
   getAgentRun,
   listAgentRuns,
   stopAgentRun,
-} from './agent-runs.js';
-import { answer } from './answer.js';
-import { contents } from './contents.js';
-import { findSimilar } from './find-similar.js';
-import { batchMonitors } from './monitor-batch.js';
-import { getMonitorRun, listMonitorRuns, triggerMonitor } from './monitor-runs.js';
-import { createMonitor, deleteMonitor, getMonitor, listMonitors, updateMonitor } from './monitors.js';
-import { createResearchTask, createResearchTaskV0, getResearchTask, listResearchTasks } from './research.js';
-import { createResearchV1, getResearchV1, listResearchV1 } from './research-v1.js';
-import { Router } from './router.js';
-import { search } from './search.js';
-import { getEvent, listEvents } from './webset-events.js';
-import { getWebset, getWebsetItem, listWebsetItems, listWebsets } from './websets.js';
+} from './runs/agent-runs.js';
+import { createResearchTask, createResearchTaskV0, getResearchTask, listResearchTasks } from './runs/research.js';
+import { createResearchV1, getResearchV1, listResearchV1 } from './runs/research-v1.js';
+import { answer } from './search/answer.js';
+import { contents } from './search/contents.js';
+import { findSimilar } from './search/find-similar.js';
+import { search } from './search/search.js';
+import { getEvent, listEvents } from './websets/webset-events.js';
+import { getWebset, getWebsetItem, listWebsetItems, listWebsets } from './websets/websets.js';
 
 const queued = { queued: true };
 const polling = { weight: 0 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { RestoreFact, WriteFact } from '../fact-log.js';
-import { fraction, mix } from '../hash.js';
-import { drawMs, type EventOptions } from '../state-options.js';
+import { fraction, mix } from '../base/hash.js';
+import { drawMs, type EventOptions } from '../base/state-options.js';
+import type { RestoreFact, WriteFact } from '../ledger/fact-log.js';
 import { EventTexts } from './event-text.js';
 import { idOf, numberOf, type Scene } from './scene.js';
 import { DESIGNS, type EventType, eventTypes, Stories, stepOf, TRIGGERED } from './story.js';

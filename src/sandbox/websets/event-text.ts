@@ -1,4 +1,4 @@
-import { asciiJson } from '../prebuilt.js';
+import { asciiJson } from '../pages/prebuilt.js';
 import { idOf, type Kind, type Scene } from './scene.js';
 import { DESIGNS } from './story.js';
 import { eventData } from './webset.js';

@@ -1,4 +1,4 @@
-import { choose, mix } from '../hash.js';
+import { choose, mix } from '../base/hash.js';
 
 /** A webset at a step of its life. */
 export interface Scene {

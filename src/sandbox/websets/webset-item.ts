@@ -1,5 +1,5 @@
-import { choose, mix } from '../hash.js';
-import { sentences } from '../sentences.js';
+import { choose, mix } from '../base/hash.js';
+import { sentences } from '../base/sentences.js';
 import { idOf, type Scene, type Theme, themeOf } from './scene.js';
 import { stepOf } from './story.js';
 

@@ -1,4 +1,4 @@
-import { fraction, mix } from '../hash.js';
+import { fraction, mix } from '../base/hash.js';
 import { idOf, type Scene, themeOf } from './scene.js';
 import { ITEMS, stepOf, steps } from './story.js';
 import { enrichments } from './webset-item.js';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { schemaProblem } from '../../../src/sandbox/schema-problem.js';
-import { schemaValue } from '../../../src/sandbox/schema-value.js';
+import { schemaProblem } from '../../../src/sandbox/pages/schema-problem.js';
+import { schemaValue } from '../../../src/sandbox/pages/schema-value.js';
 
 const company = {
   type: 'object',

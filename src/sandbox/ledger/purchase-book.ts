@@ -1,0 +1,102 @@
+import { toDollars } from '../../core/text/money.js';
+
+/** What one answered request bought, or what a run cost that a request had started. */
+export interface Purchase {
+  /** `contents`, `search`, `answer`, `findSimilar`, `createAgentRun`, `createResearchTask`, `monitorRun`. */
+  readonly operation: string;
+  /** Canonical options that change what is bought; empty for the default ones. */
+  readonly options: string;
+  /** The units that cost: URLs, or the canonical request. */
+  readonly units: readonly string[];
+  /** Units that were asked for and failed: free, but written down. */
+  readonly failed: readonly string[];
+  readonly micros: number;
+  /** Id of the run that this is the charge for: it is billed at its end, when the request that bought it is long answered. */
+  readonly run?: string | undefined;
+}
+
+/** Everything that was bought here. */
+export interface Bill {
+  readonly dollars: number;
+  /** The same in whole millionths. */
+  readonly micros: number;
+  /** Requests whose work was done, whether or not the answer arrived. */
+  readonly requests: number;
+  readonly units: number;
+  /** `<operation> <unit>`, followed by ` <options>` where they are not the default ones -> times bought. */
+  readonly keys: Readonly<Record<string, number>>;
+  /** The same for units that failed, which cost nothing -> times asked. */
+  readonly failed: Readonly<Record<string, number>>;
+}
+
+/** Counts per unit, nested by operation and options so that a million units share their prefix and suffix. */
+class Tally {
+  readonly #groups = new Map<
+    string,
+    { readonly before: string; readonly after: string; readonly counts: Map<string, number> }
+  >();
+
+  add(operation: string, options: string, units: readonly string[]): void {
+    if (units.length === 0) return;
+    const name = `${operation}\n${options}`;
+    let group = this.#groups.get(name);
+    if (!group) {
+      group = { before: `${operation} `, after: options === '' ? '' : ` ${options}`, counts: new Map() };
+      this.#groups.set(name, group);
+    }
+    for (const unit of units) group.counts.set(unit, (group.counts.get(unit) ?? 0) + 1);
+  }
+
+  toRecord(): Record<string, number> {
+    const record: Record<string, number> = {};
+    for (const { before, after, counts } of this.#groups.values()) {
+      for (const [unit, times] of counts) record[before + unit + after] = times;
+    }
+    return record;
+  }
+
+  clear(): void {
+    this.#groups.clear();
+  }
+}
+
+/** The book every purchase is written into: what was sold, and how often each unit. */
+export class PurchaseBook {
+  readonly #bought = new Tally();
+  readonly #failed = new Tally();
+  #micros = 0;
+  #requests = 0;
+  #units = 0;
+
+  get micros(): number {
+    return this.#micros;
+  }
+
+  add(purchase: Purchase): void {
+    this.#bought.add(purchase.operation, purchase.options, purchase.units);
+    this.#failed.add(purchase.operation, purchase.options, purchase.failed);
+    this.#micros += purchase.micros;
+    if (purchase.run === undefined) this.#requests += 1;
+    this.#units += purchase.units.length;
+  }
+
+  /** `keys: false` leaves the two records empty, which is cheap for a big book. */
+  bill(keys = true): Bill {
+    return {
+      dollars: toDollars(this.#micros),
+      micros: this.#micros,
+      requests: this.#requests,
+      units: this.#units,
+      keys: keys ? this.#bought.toRecord() : {},
+      failed: keys ? this.#failed.toRecord() : {},
+    };
+  }
+
+  reset(): void {
+    this.#bought.clear();
+    this.#failed.clear();
+    this.#micros = 0;
+    this.#requests = 0;
+    this.#units = 0;
+  }
+}

@@ -1,0 +1,93 @@
+import { toDollars, toMicros } from '../../core/text/money.js';
+import { Refusal } from '../base/refusal.js';
+import type { BookFile, BookReader } from './book-file.js';
+import type { Purchase, PurchaseBook } from './purchase-book.js';
+
+/** Takes the money: the team's credits, the purchase book, and its file where there is one. */
+export class Till {
+  readonly #book: PurchaseBook;
+  readonly #firstMicros: number | null;
+  #balance: number | null;
+  #file: BookFile | null = null;
+  /** Runs that an earlier process charged. */
+  readonly #charged = new Set<string>();
+
+  /** `credits`: dollars to begin with; null is no end. */
+  constructor(book: PurchaseBook, credits: number | null) {
+    this.#book = book;
+    this.#firstMicros = credits === null ? null : toMicros(credits);
+    this.#balance = this.#firstMicros;
+  }
+
+  /** Takes up what a file tells of earlier purchases; call before {@link keepIn}. */
+  get reader(): Omit<BookReader, 'fact'> {
+    return {
+      purchase: (purchase) => {
+        if (purchase.run !== undefined) this.#charged.add(purchase.run);
+        this.#take(purchase);
+      },
+      credits: (micros) => {
+        this.#balance = micros;
+      },
+    };
+  }
+
+  /** From now on every purchase is in the file before it counts as made. */
+  keepIn(file: BookFile): void {
+    this.#file = file;
+  }
+
+  /** Dollars left; null is no end. */
+  get credits(): number | null {
+    return this.#balance === null ? null : toDollars(this.#balance);
+  }
+
+  /** Sells, or refuses with 402 and books nothing where the credits don't cover it or are gone. */
+  sell(purchase: Purchase): void {
+    if (this.#balance !== null && (this.#balance <= 0 || purchase.micros > this.#balance)) {
+      throw outOfCredits();
+    }
+    this.#file?.purchase(purchase);
+    this.#take(purchase);
+  }
+
+  /** Charges for a run at its end, which nobody can refuse: the credits may go below nothing. Once for each run. */
+  charge(operation: string, run: string, micros: number): void {
+    if (this.#charged.delete(run)) return;
+    const purchase = { operation, options: '', units: [], failed: [], micros, run };
+    this.#file?.purchase(purchase);
+    this.#take(purchase);
+  }
+
+  /** Refuses with 402 where the credits are gone: for what costs only later. */
+  checkCredits(): void {
+    if (this.#balance !== null && this.#balance <= 0) throw outOfCredits();
+  }
+
+  setCredits(dollars: number | null): void {
+    const micros = dollars === null ? null : toMicros(dollars);
+    if (dollars !== null && micros === null) throw new Error(`credits: not an amount of dollars: ${dollars}`);
+    this.#file?.credits(micros);
+    this.#balance = micros;
+  }
+
+  /** Empties the book and its file; the credits are those of the start. */
+  reset(): void {
+    this.#book.reset();
+    this.#file?.reset();
+    this.#balance = this.#firstMicros;
+  }
+
+  close(): void {
+    this.#file?.close();
+  }
+
+  #take(purchase: Purchase): void {
+    this.#book.add(purchase);
+    if (this.#balance !== null) this.#balance -= purchase.micros;
+  }
+}
+
+function outOfCredits(): Refusal {
+  return new Refusal(402, 'NO_MORE_CREDITS', 'The credits of this team are used up');
+}

@@ -1,0 +1,122 @@
+import { choose, mix } from '../base/hash.js';
+import { resolveSchema, type Schema } from './resolve-schema.js';
+import { textFor } from './schema-text.js';
+
+/** Rows of the request, whose values fill equally named properties: what was given is found again in what was made of it. */
+export interface GivenRows {
+  readonly rows?: readonly Readonly<Record<string, unknown>>[];
+}
+
+interface Place {
+  readonly root: unknown;
+  readonly depth: number;
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+  readonly row: Readonly<Record<string, unknown>> | null;
+}
+
+/**
+ * A value that fits a JSON schema, by hash: the stand-in for what a model would extract.
+ * Knows types, bounds, formats, simple patterns, enum, const, local references, allOf and the first branch of anyOf and oneOf;
+ * text where a schema says nothing. Optional properties end where a schema goes deeper than eight levels.
+ */
+export function schemaValue(schema: unknown, hash: number, { rows = [] }: GivenRows = {}): unknown {
+  return makeValue(schema, hash, { root: schema, depth: 0, rows, row: null });
+}
+
+function makeValue(given: unknown, hash: number, place: Place): unknown {
+  const schema = resolveSchema(given, place.root);
+  if (schema === null || place.depth > 16) return given === true ? choose(['true', 'yes'], hash, 70) : null;
+  if ('const' in schema) return schema.const;
+  if (Array.isArray(schema.enum) && schema.enum.length > 0) return choose(schema.enum, hash, 71);
+  const type = typeOf(schema);
+  if (type === 'object') return objectOf(schema, hash, place);
+  if (type === 'array') return arrayOf(schema, hash, place);
+  if (type === 'integer' || type === 'number') return numberOf(schema, type === 'integer', hash);
+  if (type === 'boolean') return mix(hash, 75) % 2 === 0;
+  return type === 'null' ? null : textFor(schema, hash);
+}
+
+function typeOf(schema: Schema): unknown {
+  const types = Array.isArray(schema.type) ? schema.type : [schema.type];
+  const type = types.find((one) => one !== 'null') ?? types[0];
+  if (type !== undefined) return type;
+  if (['properties', 'required', 'minProperties', 'patternProperties'].some((name) => name in schema)) return 'object';
+  if ('items' in schema || 'prefixItems' in schema) return 'array';
+  return 'minimum' in schema || 'maximum' in schema ? 'number' : undefined;
+}
+
+function objectOf(schema: Schema, hash: number, place: Place): unknown {
+  const properties = (schema.properties ?? {}) as Record<string, unknown>;
+  const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
+  const rest = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : { type: 'string' };
+  const names = new Set(place.depth > 8 ? required : [...Object.keys(properties), ...required]);
+  for (let extra = 1; names.size < (whole(schema.minProperties) ?? 0); extra += 1) names.add(`extra_${extra}`);
+  const schemaOf = (name: string): unknown => properties[name] ?? patternSchema(schema, name) ?? rest;
+  return Object.fromEntries(
+    [...names].map((name, index) => {
+      const one = schemaOf(name);
+      const known = place.row?.[name];
+      const value = fits(known, resolveSchema(one, place.root))
+        ? known
+        : makeValue(one, mix(hash, index), { ...place, depth: place.depth + 1 });
+      return [name, value];
+    }),
+  );
+}
+
+function patternSchema({ patternProperties }: Schema, name: string): unknown {
+  const patterns = Object.entries((patternProperties ?? {}) as Record<string, unknown>);
+  return patterns.find(([pattern]) => new RegExp(pattern, 'u').test(name))?.[1];
+}
+
+/** Whether a value of the input may stand in a property: it has the type, and the schema bounds it no further. */
+function fits(value: unknown, schema: Schema | null): boolean {
+  if (value === undefined || value === null || schema === null) return false;
+  const names = new Set(Object.keys(schema));
+  for (const harmless of ['type', 'description', 'title']) names.delete(harmless);
+  return names.size === 0 && typeof value === (schema.type === 'integer' ? 'never' : schema.type);
+}
+
+function arrayOf(schema: Schema, hash: number, place: Place): unknown {
+  const first = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
+  const least = whole(schema.minItems) ?? 0;
+  const most = whole(schema.maxItems) ?? Number.POSITIVE_INFINITY;
+  const isOfRows = place.rows.length > 0 && place.row === null;
+  const wanted = Math.max(least, isOfRows ? place.rows.length : place.depth > 8 ? 0 : 1 + (mix(hash, 77) % 3));
+  const length = Math.min(most, Math.max(wanted, Math.min(first.length, most)));
+  const items = Array.from({ length }, (_, index) =>
+    makeValue(first[index] ?? schema.items ?? { type: 'string' }, mix(mix(hash, 72), index), {
+      ...place,
+      depth: place.depth + 1,
+      row: isOfRows ? (place.rows[index] ?? null) : place.row,
+    }),
+  );
+  if (schema.uniqueItems !== true) return items;
+  const distinct = new Map(items.map((one) => [JSON.stringify(one), one]));
+  const values = resolveSchema(schema.items, place.root)?.enum;
+  // An enum may be drawn from twice: its values in order are as distinct as they can be.
+  if (Array.isArray(values)) return values.slice(0, Math.max(least, distinct.size));
+  return [...distinct.values()];
+}
+
+function numberOf(schema: Schema, isWhole: boolean, hash: number): number {
+  const step = number(schema.multipleOf) ?? (isWhole ? 1 : 0.01);
+  const bound = (inclusive: unknown, exclusive: unknown, by: number) => {
+    const over = number(exclusive);
+    return over === undefined ? number(inclusive) : over + by;
+  };
+  const least = bound(schema.minimum, schema.exclusiveMinimum, step);
+  const most = bound(schema.maximum, schema.exclusiveMaximum, -step);
+  const from = Math.ceil((least ?? Math.min(0, most ?? 0)) / step);
+  const to = Math.floor((most ?? Math.max(from * step, 0) + 1000 * (isWhole ? step : 1)) / step);
+  const value = (from + (mix(hash, 73) % (Math.max(0, to - from) + 1))) * step;
+  return isWhole ? Math.round(value) : Number(value.toFixed(10));
+}
+
+function whole(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isInteger(value) ? value : undefined;
+}
+
+function number(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { hashText, mix } from '../base/hash.js';
+import { Refusal } from '../base/refusal.js';
+import { sentences } from '../base/sentences.js';
+import { isSchema } from './resolve-schema.js';
+import { schemaProblem } from './schema-problem.js';
+import { schemaValue } from './schema-value.js';
+
+/** `outputSchema` of a search or a monitor: text, or an object (public facts section 2.1). */
+export const outputSchemaSchema = z.looseObject({
+  type: z.enum(['text', 'object']),
+  description: z.string().optional(),
+  properties: z.record(z.string(), z.unknown()).optional(),
+  required: z.array(z.string()).optional(),
+});
+
+export type OutputSchema = z.infer<typeof outputSchemaSchema>;
+
+/** Refuses what a search cannot be asked to write: more than ten properties in all, or more than two levels. */
+export function checkOutputSchema(schema: OutputSchema | null | undefined): void {
+  if (!schema || schema.type === 'text') return;
+  const problem = schemaProblem(schema) ?? tooLarge(schema);
+  if (problem !== null) throw new Refusal(400, 'INVALID_JSON_SCHEMA', `Invalid request body: outputSchema: ${problem}`);
+}
+
+function tooLarge(schema: OutputSchema): string | null {
+  const { count, depth } = measure(schema);
+  if (count > 10) return `${count} properties; at most 10 in all`;
+  return depth > 2 ? `${depth} levels; at most 2` : null;
+}
+
+function measure(schema: unknown): { count: number; depth: number } {
+  if (!isSchema(schema)) return { count: 0, depth: 0 };
+  if (isSchema(schema.items)) return measure(schema.items);
+  const below = Object.values(isSchema(schema.properties) ? schema.properties : {}).map(measure);
+  if (below.length === 0) return { count: 0, depth: 0 };
+  return {
+    count: below.length + below.reduce((sum, one) => sum + one.count, 0),
+    depth: 1 + Math.max(...below.map((one) => one.depth)),
+  };
+}
+
+/** What a model would write about a query: text with letters beyond ASCII, or a value that fits the schema. */
+export function writeAbout(query: string, schema: Readonly<Record<string, unknown>> | null, seed: number): unknown {
+  const hash = hashText(query, seed);
+  if (schema === null || schema.type === 'text') {
+    const told = [1, 2, 3].map((salt) => sentences[mix(hash, salt) % sentences.length]);
+    return `About “${query}”: ${told.join(' ')}`;
+  }
+  const isOpen = schema.type === 'object' && !isSchema(schema.properties);
+  return schemaValue(isOpen ? { ...schema, properties: { summary: { type: 'string' } } } : schema, hash);
+}
+
+/** Where each field of what was written comes from (public facts section 2.4). */
+export function groundingOf(
+  content: unknown,
+  pages: readonly { readonly url: string; readonly title?: unknown }[],
+): readonly unknown[] {
+  const fields = isSchema(content) ? Object.keys(content) : ['content'];
+  return fields.map((field, index) => ({
+    field,
+    citations: pages.slice(index % 3, (index % 3) + 2).map(({ url, title }) => ({ url, title })),
+    confidence: ['high', 'medium', 'low'][index % 3],
+  }));
+}
+
+/** The text of what was written, in the pieces that a stream sends it in. Letters stay whole. */
+export function piecesOf(content: unknown): string[] {
+  const text = typeof content === 'string' ? content : JSON.stringify(content);
+  return text.match(/\S+\s*/gu) ?? [text];
+}

@@ -1,9 +1,0 @@
-import { listQueryOf } from './list-query.js';
-
-/** Query of the lists under `/agent/runs` (section 8). */
-export const agentListQuery = listQueryOf(100, 20, {});
-
-/** Whether the caller wants events as they come (section 4.7). */
-export function wantsStream(accept: string | undefined): boolean {
-  return accept?.includes('text/event-stream') ?? false;
-}

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { checkInput } from '../../base/check-input.js';
+import { hashText } from '../../base/hash.js';
+import { Refusal } from '../../base/refusal.js';
+import { contentsPrice, costDollars, type PageCounts } from '../../ledger/prices.js';
+import {
+  type ContentsOptions,
+  contentsOptionsSchema,
+  contextLimit,
+  purchaseOptions,
+  wantedOf,
+} from '../../pages/contents-options.js';
+import type { Crawl } from '../../pages/crawl.js';
+import { asciiJson, type PrebuiltPages } from '../../pages/prebuilt.js';
+import { contextOf, countPages, pagesOf, type Result, resultOf } from '../../pages/result.js';
+import type { Desk, Route, Work } from '../../routing/route.js';
+
+const operation = 'contents';
+const urls = z.array(z.string().min(1).max(2048)).max(100).optional();
+const schema = contentsOptionsSchema.extend({ urls, ids: urls });
+
+/** `POST /contents` (section 4.2): every URL gets a status, the successful ones a result and a price. */
+export const contents: Route = (input, desk) => {
+  const body = checkInput(schema, input);
+  const asked = urlsOf(body);
+  const options = purchaseOptions(body);
+  const { prebuilt } = desk;
+  if (prebuilt && options === '') return (requestId) => glue(requestId, asked, desk, prebuilt);
+  return (requestId) => make(requestId, asked, body, options, desk);
+};
+
+function urlsOf({ urls, ids, subpages }: z.infer<typeof schema>): readonly string[] {
+  if (urls && ids) throw new Refusal(400, 'INVALID_REQUEST_BODY', 'Invalid request body: send urls or ids, not both');
+  const asked = urls ?? ids ?? [];
+  if (asked.length === 0)
+    throw new Refusal(400, 'INVALID_URLS', 'Invalid request body: urls: at least one URL is needed');
+  if ((subpages ?? 0) * asked.length > 100) {
+    throw new Refusal(400, 'SUBPAGES_LIMIT_EXCEEDED', 'Invalid request body: subpages: more than 100 in one request');
+  }
+  return asked;
+}
+
+function make(requestId: string, asked: readonly string[], body: ContentsOptions, options: string, desk: Desk): Work {
+  const wanted = wantedOf(body, true);
+  const results: Result[] = [];
+  const statuses: unknown[] = [];
+  const failed: string[] = [];
+  for (const url of asked) {
+    const crawl = desk.crawler.crawl(url, body);
+    statuses.push(statusOf(url, crawl));
+    if (crawl.status === 'success') results.push(resultOf(url, wanted, body, desk.pages));
+    else failed.push(url);
+  }
+  const pages = countPages(wanted, results.length * pagesOf(body));
+  const limit = contextLimit(body.context);
+  const answer = {
+    requestId,
+    results,
+    ...(limit === null ? {} : { context: contextOf(results, limit) }),
+    statuses,
+    costDollars: costDollars(null, pages),
+  };
+  const units = results.map(({ url }) => url);
+  return {
+    body: Buffer.from(JSON.stringify(answer)),
+    purchase: { operation, options, units, failed, micros: contentsPrice(pages) },
+  };
+}
+
+function statusOf(url: string, crawl: Crawl): unknown {
+  if (crawl.status === 'success') return { id: url, status: 'success', source: crawl.source };
+  return { id: url, status: 'error', error: { tag: crawl.tag, httpStatusCode: crawl.httpStatusCode } };
+}
+
+/** The same answer for plain text, glued together. */
+function glue(requestId: string, asked: readonly string[], { crawler, pages }: Desk, prebuilt: PrebuiltPages): Work {
+  const results = prebuilt.answer(requestId);
+  let statuses = '';
+  const units: string[] = [];
+  const failed: string[] = [];
+  for (const url of asked) {
+    const hash = hashText(url, pages.seed);
+    const quoted = asciiJson(url);
+    const crawl = crawler.crawl(url, {}, hash);
+    if (statuses !== '') statuses += ',';
+    if (crawl.status === 'success') {
+      statuses += `{"id":${quoted},"status":"success","source":"${crawl.source}"}`;
+      results.add(quoted, hash);
+      units.push(url);
+    } else {
+      statuses += asciiJson(statusOf(url, crawl));
+      failed.push(url);
+    }
+  }
+  const counts: PageCounts = { text: units.length, highlights: 0, summary: 0 };
+  return {
+    body: results.finish(`],"statuses":[${statuses}],"costDollars":${JSON.stringify(costDollars(null, counts))}}`),
+    purchase: { operation, options: '', units, failed, micros: contentsPrice(counts) },
+  };
+}

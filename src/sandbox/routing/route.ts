@@ -1,0 +1,51 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AgentRuns } from '../agents/agent-runs.js';
+import type { Timers } from '../base/timers.js';
+import type { Purchase } from '../ledger/purchase-book.js';
+import type { Monitors } from '../monitors/monitors.js';
+import type { Crawler } from '../pages/crawl.js';
+import type { PrebuiltPages } from '../pages/prebuilt.js';
+import type { PageSettings } from '../pages/result.js';
+import type { ResearchTasks } from '../research/research-tasks.js';
+import type { EventHistory } from '../websets/event-history.js';
+
+/** What a route works with. */
+export interface Desk {
+  readonly pages: PageSettings;
+  readonly crawler: Crawler;
+  readonly prebuilt: PrebuiltPages | null;
+  readonly timers: Timers;
+  readonly agentRuns: AgentRuns;
+  readonly research: ResearchTasks;
+  readonly monitors: Monitors;
+  readonly history: EventHistory;
+}
+
+/** A request as a route sees it, beside its body. */
+export interface Call {
+  /** The parts of the path that its pattern leaves open, decoded, by name. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** Frames of an event stream, each whole. `gone` is aborted where the client went away or the sandbox closes. */
+export type Frames = (gone: AbortSignal) => AsyncIterable<string> | Iterable<string>;
+
+/** Work that was done: its answer, and what it bought where it cost something. */
+export interface Work {
+  /** Status of the answer; 200 unless told. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The body, or the frames of a stream. */
+  readonly body: Buffer | Frames;
+  readonly purchase?: Purchase;
+}
+
+/** Checks a request's JSON (throws a {@link Refusal}) and answers with the work, which is done later: after the latency. */
+export type Route = (input: unknown, desk: Desk, call: Call) => (requestId: string) => Work;
+
+/** Work whose answer is JSON. */
+export function jsonWork(value: unknown, more: Omit<Work, 'body'> = {}): Work {
+  return { ...more, body: Buffer.from(JSON.stringify(value)) };
+}

@@ -1,0 +1,153 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { fieldOf } from '../../api/checks/field-of.js';
+import { fraction, mix } from '../base/hash.js';
+import { readJson } from '../base/read-json.js';
+import { envelopeOf, Refusal } from '../base/refusal.js';
+import type { Timers } from '../base/timers.js';
+import type { Till } from '../ledger/till.js';
+import { routes } from '../routes/index.js';
+import type { Desk, Frames } from '../routing/route.js';
+import type { FoundRoute } from '../routing/router.js';
+import { checkAccess, keyOf } from './access.js';
+import { changeResults } from './change-results.js';
+import { cut, deliver, type Reply } from './deliver.js';
+import { deliverStream } from './deliver-stream.js';
+import { faultReply, refusalReply } from './error-reply.js';
+import { type FaultDo, faultLabel } from './fault.js';
+import type { FaultScript } from './fault-script.js';
+import type { Settings } from './options.js';
+import type { RateGate } from './rate-gate.js';
+import type { OpenEntry, RequestLog } from './request-log.js';
+import { retryAfterOf } from './retry-after.js';
+
+/** The parts that serve a request. */
+export interface ExchangeParts {
+  readonly options: Settings;
+  readonly log: RequestLog;
+  readonly gate: RateGate;
+  /** Milliseconds since the start, of a monotonic clock. */
+  readonly now: () => number;
+  readonly script: FaultScript;
+  readonly till: Till;
+  readonly desk: Desk;
+  readonly timers: Timers;
+  /** Does what has fallen due since the last request. */
+  readonly settle: () => void;
+  readonly baseUrl: () => string;
+  readonly nextRequestId: () => string;
+}
+
+/** One request, from its headers to its answer. In this order: log, key, rate limit, fault, body, latency, work, book, answer. */
+export function createExchange(
+  parts: ExchangeParts,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const { log, timers } = parts;
+  return async (request, response) => {
+    const path = (request.url ?? '/').split('?', 1)[0] as string;
+    const entry = log.open(request.method ?? 'GET', path);
+    const requestId = parts.nextRequestId();
+    const seat: Seat = { request, path, entry, requestId, fault: null };
+    try {
+      const reply = await answer(parts, seat).catch((error: unknown) => refusalReply(path, requestId, error));
+      log.done(entry, await send(response, reply, seat.fault, timers));
+    } catch {
+      // The client is gone, or its connection can't be written to: nothing is left to be answered.
+      log.done(entry, cut(response));
+    }
+  };
+}
+
+/** The answer of a stream: its head, and where its frames come from. */
+interface StreamReply extends Omit<Reply, 'body'> {
+  readonly body: Frames;
+}
+
+async function send(
+  response: ServerResponse,
+  reply: Reply | StreamReply | null,
+  fault: FaultDo | null,
+  timers: Timers,
+): Promise<number> {
+  if (reply === null) return cut(response);
+  const { body } = reply;
+  return typeof body === 'function'
+    ? deliverStream(response, reply, body, fault, timers)
+    : deliver(response, { ...reply, body }, fault, timers);
+}
+
+/** A request on its way through. */
+interface Seat {
+  readonly request: IncomingMessage;
+  readonly path: string;
+  readonly entry: OpenEntry;
+  readonly requestId: string;
+  fault: FaultDo | null;
+}
+
+/** Answers null where the connection is to be cut. Throws a {@link Refusal} for what isn't served. */
+async function answer(parts: ExchangeParts, seat: Seat): Promise<Reply | StreamReply | null> {
+  const { options, gate, script, desk, till, timers } = parts;
+  const { request, path, entry, requestId } = seat;
+  const method = request.method ?? 'GET';
+  const found = routes.find(method, path);
+  checkAccess(request.headers, path, { keys: options.keys, x402: options.x402, baseUrl: parts.baseUrl() });
+  const early = method === 'POST' && gate.needsBody(path) ? { input: await readJson(request) } : null;
+  const key = keyOf(request.headers);
+  const rated = { path, weight: found?.weight ?? 1, type: fieldOf(early?.input, 'type'), key };
+  const limit = gate.admit(early ? parts.now() : entry.at, rated);
+  if (limit !== null) throw tooFast(options, entry, limit);
+  const fault = script.next(method, path, entry.at)?.do ?? null;
+  seat.fault = fault;
+  entry.fault = fault === null ? null : faultLabel(fault);
+  if (fault?.kind === 'reset' && fault.moment === 'before') return null;
+  if (fault && isReplacement(fault) && !fault.booked) return faultReply(path, requestId, fault);
+  if (!found)
+    throw new Refusal(404, envelopeOf(path) === 'agent' ? 'RUN_NOT_FOUND' : 'NOT_FOUND', `No ${method} ${path}`);
+  const query = new URLSearchParams((request.url ?? '').split('?').slice(1).join('?'));
+  const call = { params: found.params, query, headers: request.headers };
+  const work = found.route(early ? early.input : method === 'GET' ? undefined : await readJson(request), desk, call);
+  await timers.wait(latencyOf(options, entry.n));
+  if (timers.stopped) return null;
+  parts.settle();
+  const done = work(requestId);
+  if (done.purchase) {
+    till.sell(done.purchase);
+    entry.units = done.purchase.units.length;
+  }
+  if (fault && isReplacement(fault)) return faultReply(path, requestId, fault);
+  const head = { status: done.status ?? 200, headers: { ...headersOf(options, found, requestId), ...done.headers } };
+  const { body } = done;
+  if (typeof body === 'function') return { ...head, headers: { ...head.headers, ...streamHeaders }, body };
+  return { ...head, body: fault?.kind === 'results' ? changeResults(body, fault.change) : body };
+}
+
+const streamHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
+
+function isReplacement(fault: FaultDo): fault is Extract<FaultDo, { kind: 'status' | 'body' }> {
+  return fault.kind === 'status' || fault.kind === 'body';
+}
+
+function latencyOf({ latencyMs, seed }: Settings, n: number): number {
+  if (typeof latencyMs === 'number') return latencyMs;
+  return latencyMs.min + fraction(mix(n, seed), 63) * (latencyMs.max - latencyMs.min);
+}
+
+function tooFast(options: Settings, entry: OpenEntry, limit: string): Refusal {
+  entry.limited = true;
+  const value = retryAfterOf(options.retryAfter, options.retryAfterSeconds);
+  return new Refusal(429, 'RATE_LIMIT_EXCEEDED', `You have exceeded the limit of ${limit}`, {
+    headers: value === null ? {} : { 'retry-after': value },
+  });
+}
+
+function headersOf(
+  { headerPrefix }: Settings,
+  { queued }: FoundRoute,
+  requestId: string,
+): Readonly<Record<string, string>> {
+  return {
+    'content-type': 'application/json; charset=utf-8',
+    'x-request-id': requestId,
+    ...(queued ? { [`${headerPrefix}-queued`]: 'false', [`${headerPrefix}-queue-ms`]: '0' } : {}),
+  };
+}

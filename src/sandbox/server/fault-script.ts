@@ -1,0 +1,60 @@
+import { fraction, mix } from '../base/hash.js';
+import type { Fault, FaultWhen } from './fault.js';
+
+interface Line {
+  readonly fault: Fault;
+  seen: number;
+  struck: number;
+}
+
+/** Whether the `seen`-th request that this condition looks at is one it strikes. */
+function strikes(when: FaultWhen, seen: number): boolean {
+  if (when.nth !== undefined) return seen === when.nth;
+  if (when.every !== undefined) return seen % when.every === 0;
+  if (when.probability !== undefined) return fraction(mix(seen, when.seed ?? 0), 61) < when.probability;
+  return true;
+}
+
+/** Whether a path is the one told; a segment `*` stands for any. */
+function isPath(pattern: string, path: string): boolean {
+  if (!pattern.includes('*')) return pattern === path;
+  const wanted = pattern.split('/');
+  const given = path.split('/');
+  return wanted.length === given.length && wanted.every((one, index) => one === '*' || one === given[index]);
+}
+
+/** Decides which fault a request meets. Every fault counts on its own; where several strike at once, the first declared is done. */
+export class FaultScript {
+  #lines: Line[] = [];
+  #since = 0;
+
+  /** Replaces the script; counts and times begin anew at `now` (ms). */
+  set(faults: readonly Fault[], now: number): void {
+    this.#lines = faults.map((fault) => ({ fault, seen: 0, struck: 0 }));
+    this.#since = now;
+  }
+
+  /** Keeps the faults and begins their counts and times anew. */
+  rewind(now: number): void {
+    this.set(
+      this.#lines.map((line) => line.fault),
+      now,
+    );
+  }
+
+  next(method: string, path: string, now: number): Fault | null {
+    const at = now - this.#since;
+    let chosen: Line | null = null;
+    for (const line of this.#lines) {
+      const { when, limit } = line.fault;
+      if (when.method !== undefined && when.method !== method) continue;
+      if (when.path !== undefined && !isPath(when.path, path)) continue;
+      if (at < (when.fromMs ?? 0) || at >= (when.untilMs ?? Number.POSITIVE_INFINITY)) continue;
+      line.seen += 1;
+      if (!chosen && line.struck < (limit ?? Number.POSITIVE_INFINITY) && strikes(when, line.seen)) chosen = line;
+    }
+    if (!chosen) return null;
+    chosen.struck += 1;
+    return chosen.fault;
+  }
+}

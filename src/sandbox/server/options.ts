@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import { flatProfile, type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
+import {
+  type AgentRunOptions,
+  agentRunsSchema,
+  durationSchema,
+  type EventOptions,
+  eventsSchema,
+  type MonitorOptions,
+  monitorsSchema,
+  type ResearchOptions,
+  researchSchema,
+} from '../base/state-options.js';
+import { type Fault, faultsSchema } from './fault.js';
+
+export { type Fault, type FaultDo, type FaultWhen, parseFault } from './fault.js';
+
+/** How the sandbox behaves. Everything it answers follows from the seed, the request and the order of requests. */
+export interface SandboxOptions {
+  /** Port on 127.0.0.1; 0 takes a free one. Default 0. */
+  readonly port: number;
+  /** Changes every page, failure and draw. Default 1. */
+  readonly seed: number;
+  /** API keys that are accepted; null takes any. Default null. */
+  readonly keys: readonly string[] | null;
+  /** Answers `/search` and `/contents` without a key with the 402 payment challenge instead of 401 (section 5.4). Default false. */
+  readonly x402: boolean;
+  /** Dollars the team has; null is no end. Draws down with each purchase, kept across restarts by `bookFile`. Default null. */
+  readonly credits: number | null;
+  /** Requests in any sliding second, whole, of all kinds together; null is no limit. Default null. */
+  readonly qps: number | null;
+  /** Instead of `qps`: `contract` (flat 10), `boost` (25), `public` (the table per endpoint), or a profile of one's own. Default null. */
+  readonly rate: string | RateProfile | null;
+  /** Form of the `Retry-After` header on the limit's own 429. Default `none`. */
+  readonly retryAfter: 'none' | 'seconds' | 'http-date';
+  /** Seconds that header asks for. Default 1. */
+  readonly retryAfterSeconds: number;
+  /** Milliseconds before the work is done and answered; a range is drawn from per request. Default 0. */
+  readonly latencyMs: number | { readonly min: number; readonly max: number };
+  /** Share of URLs that fail, by their hash. Default 0.03. */
+  readonly failureRate: number;
+  /** URLs that fail with the tag given, beside those. Default none. */
+  readonly failures: Readonly<Record<string, string>>;
+  /** How often a transient failure (`CRAWL_TIMEOUT`, `CRAWL_UNKNOWN_ERROR`) fails before it heals; null is for ever. Default null. */
+  readonly transientFailures: number | null;
+  /** Characters of a page's text, on average. Default 1000. */
+  readonly textBytes: number;
+  /**
+   * Glues answers to plain text requests together from pages made beforehand, for measuring a client: 256 different pages
+   * in all, chosen by the URL. Default false.
+   */
+  readonly prebuilt: boolean;
+  /** Faults, declared as data. Default none. */
+  readonly faults: readonly Fault[];
+  /** File of the purchase book and of the state (runs, tasks, monitors), kept across restarts and SIGKILL; null keeps them in memory. Default null. */
+  readonly bookFile: string | null;
+  /** Requests the log holds. Default 200,000. */
+  readonly logEntries: number;
+  /** Beginning of the queue headers' names: `x-svc` as in the contract, `x-exa` as the public service has it. Default `x-svc`. */
+  readonly headerPrefix: string;
+  /** How many times faster than the clock on the wall the schedules of monitors go: with 3600 an hour is a second. Default 1. */
+  readonly monitorClock: number;
+  readonly agentRuns: Partial<AgentRunOptions>;
+  readonly research: Partial<ResearchOptions>;
+  readonly monitors: Partial<MonitorOptions>;
+  readonly events: Partial<EventOptions>;
+}
+
+/** The options with every default put in. */
+export interface Settings extends SandboxOptions {
+  readonly agentRuns: AgentRunOptions;
+  readonly research: ResearchOptions;
+  readonly monitors: MonitorOptions;
+  readonly events: EventOptions;
+}
+
+const nonNegative = z.number().nonnegative();
+
+const rateSchema = z.union([
+  z.enum(Object.keys(rateProfiles)),
+  z.strictObject({
+    name: z.string().default('own'),
+    buckets: z
+      .array(
+        z.strictObject({
+          name: z.string().min(1),
+          qps: z.number().positive(),
+          classes: z.array(z.string()),
+          of: z.enum(['team', 'key']).default('team'),
+        }),
+      )
+      .min(1),
+  }),
+]);
+
+const optionsSchema = z.strictObject({
+  port: z.number().int().min(0).max(65_535).default(0),
+  seed: z.number().int().default(1),
+  keys: z.array(z.string().min(1)).readonly().nullable().default(null),
+  x402: z.boolean().default(false),
+  credits: nonNegative.nullable().default(null),
+  qps: z.number().int().positive().nullable().default(null),
+  rate: rateSchema.nullable().default(null),
+  retryAfter: z.enum(['none', 'seconds', 'http-date']).default('none'),
+  retryAfterSeconds: z.number().int().nonnegative().default(1),
+  latencyMs: durationSchema.default(0),
+  failureRate: z.number().min(0).max(1).default(0.03),
+  failures: z.record(z.string(), z.string()).default({}),
+  transientFailures: z.number().int().nonnegative().nullable().default(null),
+  textBytes: z.number().int().min(1).max(5_000_000).default(1000),
+  prebuilt: z.boolean().default(false),
+  faults: faultsSchema.default([]),
+  bookFile: z.string().min(1).nullable().default(null),
+  logEntries: z.number().int().positive().default(200_000),
+  headerPrefix: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]*$/)
+    .default('x-svc'),
+  monitorClock: z.number().positive().default(1),
+  agentRuns: agentRunsSchema.prefault({}),
+  research: researchSchema.prefault({}),
+  monitors: monitorsSchema.prefault({}),
+  events: eventsSchema.prefault({}),
+});
+
+/** Checks options and fills in the defaults. Throws one error that names every mistake. */
+export function parseOptions(options: Partial<SandboxOptions>): Settings {
+  const parsed = optionsSchema.safeParse(options);
+  if (!parsed.success) throw new Error(`sandbox options:\n${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+/** The rate limit that the options ask for; null is none. */
+export function rateOf({ rate, qps }: Pick<Settings, 'rate' | 'qps'>): RateProfile | null {
+  if (rate !== null && qps !== null) throw new Error('sandbox options:\nqps and rate exclude each other');
+  if (rate !== null) return typeof rate === 'string' ? (rateProfiles[rate] ?? null) : rate;
+  return qps === null ? null : flatProfile(qps);
+}
