@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createWarehouses } from '../dist/sinks/index.js';
+import { createWarehouses } from '../dist/warehouse/index.js';
 import { startPostgres } from '../test/support/postgres-server.mjs';
 import { inRoot } from './root.mjs';
 import { readCatalogs, warehouseDoc } from './warehouse-doc.mjs';

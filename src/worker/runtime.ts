@@ -12,7 +12,7 @@ import type { Work } from '../core/rows/job-entries.js';
 import { entryAfter, type JobEntry, type Owner } from '../core/rows/job-entries.js';
 import type { WatchedRun } from '../core/schedules/schedule.js';
 import { isPostgresUrl } from '../postgres/index.js';
-import { whyNoTarget } from '../sinks/index.js';
+import { whyNoTarget } from '../warehouse/index.js';
 import { allowedBy } from './config/allowlist.js';
 import { rateProfileOf } from './config/rate-setting.js';
 import type {

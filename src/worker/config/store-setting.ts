@@ -2,9 +2,9 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { Secret } from '../../core/text/secret.js';
 import { isPostgresUrl, type PostgresAddress, parseAddress, strictest, whyPlain } from '../../postgres/index.js';
-import { WAREHOUSE_SCHEMA, warehouseAddress, warehouseIdentity, whyNoDatabase } from '../../sinks/index.js';
 import { DEAD_AFTER_MS } from '../../store/postgres/journal/presence.js';
 import { STORE_SCHEMA } from '../../store/postgres/open-store.js';
+import { WAREHOUSE_SCHEMA, warehouseAddress, warehouseIdentity, whyNoDatabase } from '../../warehouse/index.js';
 import type { DatabaseAddress, RuntimeConfig } from './runtime-types.js';
 import type { Found, SettingsReader } from './settings-reader.js';
 

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isPostgresUrl } from '../../postgres/index.js';
-import { whyNoDatabase } from '../../sinks/index.js';
+import { whyNoDatabase } from '../../warehouse/index.js';
 
 /** Why the file of a warehouse can't be made or changed here; null where it can, and for a database. Leaves nothing behind. */
 export function whyUnwritable(file: string): string | null {

@@ -9,7 +9,7 @@ import { canonicalJson } from '../../core/text/json.js';
 import { moveDurably } from '../../files/write-durably.js';
 import { isPostgresUrl } from '../../postgres/index.js';
 import { type StageManifest, stageCsv } from '../../rows/index.js';
-import { warehouseIdentity, whyNoTarget } from '../../sinks/index.js';
+import { warehouseIdentity, whyNoTarget } from '../../warehouse/index.js';
 import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { isSameWarehouse, warehouseOf } from '../config/store-setting.js';

@@ -1,5 +1,5 @@
 import { openPostgres, PostgresAway, PostgresRefused, parseAddress } from '../../postgres/index.js';
-import { WAREHOUSE_SCHEMA } from '../../sinks/index.js';
+import { WAREHOUSE_SCHEMA } from '../../warehouse/index.js';
 import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js';
 
 /** A restart of a database takes seconds; an address that never worked is told before a person gives up. */

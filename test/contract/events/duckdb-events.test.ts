@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { startWalk } from '../../../src/core/events/walk.js';
-import { createDuckDbEvents } from '../../../src/sinks/duckdb/events/duckdb-events.js';
+import { createDuckDbEvents } from '../../../src/warehouse/duckdb/events/duckdb-events.js';
 import { eventContract } from '../../support/events/event-contract.js';
 import { duckDbEvents, queryDuckDb } from '../../support/events/event-databases.js';
 import { event, noon, pagesOf, sync } from '../../support/events/made-events.js';

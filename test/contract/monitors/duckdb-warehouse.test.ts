@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { createWarehouses } from '../../../src/sinks/index.js';
+import { createWarehouses } from '../../../src/warehouse/index.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { warehouseContract } from '../../support/monitors/warehouse-contract.js';
 

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { beforeAll, describe } from 'vitest';
-import { createWarehouses } from '../../../src/sinks/index.js';
+import { createWarehouses } from '../../../src/warehouse/index.js';
 import { warehouseContract } from '../../support/monitors/warehouse-contract.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
-import { Warehouse } from '../../../src/sinks/duckdb/warehouse.js';
-import { openWarehouse } from '../../../src/sinks/index.js';
+import { Warehouse } from '../../../src/warehouse/duckdb/open/warehouse.js';
+import { openWarehouse } from '../../../src/warehouse/index.js';
 
 it('refuses the file to whoever opens it in the same process meanwhile, and gives it to him afterwards', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-shared-'));

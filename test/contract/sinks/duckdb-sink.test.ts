@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Sink, SinkBusy, SinkUnusable } from '../../../src/core/rows/sink.js';
-import { createDuckDbSink, createWarehouses } from '../../../src/sinks/index.js';
+import { createDuckDbSink, createWarehouses } from '../../../src/warehouse/index.js';
 import { placeEmptyWarehouse } from '../../support/sinks/empty-warehouse.js';
 import { batchOf, buySlice, exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';
 import { sinkContract } from '../../support/sinks/sink-contract.js';

@@ -7,9 +7,9 @@ import type { UnitOutcome, UnitRecord } from '../../../src/core/purchase/journal
 import type { Sink } from '../../../src/core/rows/sink.js';
 import { RawJson } from '../../../src/core/text/json.js';
 import { migrate, openPostgres, parseAddress } from '../../../src/postgres/index.js';
-import { createDuckDbSink, createPostgresSink } from '../../../src/sinks/index.js';
-import { migrations } from '../../../src/sinks/postgres/migrations/index.js';
 import { unitLine } from '../../../src/store/file/unit-record.js';
+import { createDuckDbSink, createPostgresSink } from '../../../src/warehouse/index.js';
+import { migrations } from '../../../src/warehouse/postgres/migrations/index.js';
 import { reparse } from '../../../src/worker/staging/reparse.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/sinks/pg-query.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sink } from '../../../src/core/rows/sink.js';
-import { createWarehouses } from '../../../src/sinks/index.js';
+import { createWarehouses } from '../../../src/warehouse/index.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { runs } from '../../support/property-runs.js';
 import { parquetRows, runJob, Service, stageText } from '../../support/sinks/row-job.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sink, SinkUnusable } from '../../../src/core/rows/sink.js';
 import { Secret } from '../../../src/core/text/secret.js';
-import { createPostgresSink, createWarehouses, warehouseAddress } from '../../../src/sinks/index.js';
+import { createPostgresSink, createWarehouses, warehouseAddress } from '../../../src/warehouse/index.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/sinks/pg-query.js';
 import { exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { compressions } from '../../../src/sinks/duckdb/events/compression.js';
-import { duckDbDialect } from '../../../src/sinks/duckdb/events/duckdb-dialect.js';
-import { eventTables } from '../../../src/sinks/events/event-tables.js';
+import { compressions } from '../../../src/warehouse/duckdb/dialect/compression.js';
+import { duckDbDialect } from '../../../src/warehouse/duckdb/dialect/event-dialect.js';
+import { eventTables } from '../../../src/warehouse/events/event-tables.js';
 
 test('every column that DuckDB is told to compress in some way is there, and is told once', () => {
   const columns = new Set(eventTables(duckDbDialect).flatMap((table) => table.columns.map(({ name }) => name)));

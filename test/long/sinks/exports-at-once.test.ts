@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWarehouses } from '../../../src/sinks/index.js';
+import { createWarehouses } from '../../../src/warehouse/index.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { parquetRows, runJob, Service, stageText } from '../../support/sinks/row-job.js';
 

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type Sink, SinkUnusable } from '../../../src/core/rows/sink.js';
 import { jsonText } from '../../../src/core/text/json.js';
 import { readSlice } from '../../../src/rows/index.js';
-import { createDuckDbSink, createPostgresSink } from '../../../src/sinks/index.js';
+import { createDuckDbSink, createPostgresSink } from '../../../src/warehouse/index.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { pgQuery } from '../../support/sinks/pg-query.js';
 import { batchOf, buySlice, exported, runJob, Service, sha256, stageText } from '../../support/sinks/row-job.js';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { DuckDBInstance, DuckDBTimestampValue } from '@duckdb/node-api';
 import pg from 'pg';
-import { createDuckDbEvents } from '../../../src/sinks/duckdb/events/duckdb-events.js';
-import { createPostgresEvents } from '../../../src/sinks/postgres/events/postgres-events.js';
+import { createDuckDbEvents } from '../../../src/warehouse/duckdb/events/duckdb-events.js';
+import { createPostgresEvents } from '../../../src/warehouse/postgres/events/postgres-events.js';
 import { sharedPostgres } from '../postgres.js';
 import { placeEmptyWarehouse } from '../sinks/empty-warehouse.js';
 import type { Contracted } from './event-contract.js';

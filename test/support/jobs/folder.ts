@@ -5,7 +5,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import { Secret } from '../../../dist/core/text/secret.js';
-import { createDuckDbSink } from '../../../dist/sinks/index.js';
+import { createDuckDbSink } from '../../../dist/warehouse/index.js';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import { placeEmptyWarehouse } from '../sinks/empty-warehouse.js';
 

@@ -1,5 +1,5 @@
 // A process that exports a job, and says how that ended. `kind`: csv or parquet; `address`: of the warehouse.
-import { createWarehouses } from '../../../dist/sinks/index.js';
+import { createWarehouses } from '../../../dist/warehouse/index.js';
 
 const [, , address, job, kind, target] = process.argv;
 const warehouses = createWarehouses();

@@ -1,6 +1,6 @@
 // A process that loads batches until it is done or killed. Says a line after each. `address`: as for createWarehouses.
 import { readFileSync } from 'node:fs';
-import { createWarehouses } from '../../../dist/sinks/index.js';
+import { createWarehouses } from '../../../dist/warehouse/index.js';
 
 const [, , address, batchesFile] = process.argv;
 const { batches } = JSON.parse(readFileSync(batchesFile, 'utf8'));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Sink } from '../../../src/core/rows/sink.js';
 import type { Json } from '../../../src/core/text/json.js';
-import { resultRelations } from '../../../src/sinks/results/result-relations.js';
+import { resultRelations } from '../../../src/warehouse/rows/result-relations.js';
 import { exported, parquetRows, runJob, Service, stageText } from './row-job.js';
 
 /** A fresh, empty warehouse, and what a query answers. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { createDuckDbSink, createPostgresSink } from '../../../src/sinks/index.js';
+import { createDuckDbSink, createPostgresSink } from '../../../src/warehouse/index.js';
 import { placeEmptyWarehouse } from './empty-warehouse.js';
 import { pgQuery } from './pg-query.js';
 import type { SinkUnderTest } from './sink-contract.js';

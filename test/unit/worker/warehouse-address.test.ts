@@ -5,7 +5,7 @@ import type { Client } from '@temporalio/client';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { JobEntry } from '../../../src/core/rows/job-entries.js';
 import { Secret } from '../../../src/core/text/secret.js';
-import { createWarehouses } from '../../../src/sinks/index.js';
+import { createWarehouses } from '../../../src/warehouse/index.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import { databaseWarehouse } from '../../../src/worker/config/store-setting.js';
 import { EventControl } from '../../../src/worker/control/event-control.js';

@@ -1,9 +1,0 @@
-import { makeEventTables } from '../../events/make-tables.js';
-import { compressionOf } from '../events/compression.js';
-import { duckDbDialect } from '../events/duckdb-dialect.js';
-
-/** Webset events and the current state made of them. Anti-join and append is faster than keys. */
-export const events = {
-  name: '0010-events',
-  sql: makeEventTables(duckDbDialect, { prefix: '', suffix: compressionOf, keys: false }),
-} as const;

@@ -1,0 +1,45 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { ResultColumn } from '../../rows/result-column.js';
+import { freeName } from '../../shared/free-name.js';
+import { viewColumns } from '../../shared/view-columns.js';
+import { identifier, literal } from '../driver/quote.js';
+import { resultSql } from './result-sql.js';
+
+/** Names of all tables and views, in lower case. */
+export async function relationNames(connection: DuckDBConnection): Promise<Set<string>> {
+  const reader = await connection.runAndReadAll(
+    `SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal OR schema_name = 'main'`,
+  );
+  return new Set(reader.getRowsJson().map((row) => String(row[0]).toLowerCase()));
+}
+
+/** Name of the job's view: its own name, unless a table or another job's view has it. */
+export async function chooseViewName(connection: DuckDBConnection, name: string): Promise<string> {
+  const taken = await relationNames(connection);
+  const views = await connection.runAndReadAll('SELECT view_name FROM searchflow_jobs');
+  for (const [view] of views.getRowsJson()) taken.add(String(view).toLowerCase());
+  return freeName(name === '' ? 'job' : name, taken, (wanted, turn) => `${wanted}_${turn}`);
+}
+
+/** Makes the view of a job: the rows of its input as it is now, the user's columns first. */
+export async function makeView(
+  connection: DuckDBConnection,
+  view: string,
+  job: string,
+  columns: readonly string[],
+  added: readonly ResultColumn[],
+): Promise<void> {
+  const { own, results } = viewColumns(
+    columns,
+    added.map(({ name }) => name),
+  );
+  const { inner, shown } = resultSql(added, false);
+  const all = [
+    ...own.map((name, index) => `input[${index + 1}] AS ${identifier(name)}`),
+    ...results.map((name, index) => `${shown[index]} AS ${identifier(name)}`),
+  ];
+  await connection.run(
+    `CREATE OR REPLACE VIEW ${identifier(view)} AS SELECT ${all.join(', ')}
+     FROM (SELECT ${['*', ...inner].join(', ')} FROM enriched_rows WHERE job = ${literal(job)} AND vanished_at IS NULL)`,
+  );
+}

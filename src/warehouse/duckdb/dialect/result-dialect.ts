@@ -1,0 +1,51 @@
+import type { ResultDialect, ResultValue } from '../../rows/make-views.js';
+import type { Path } from '../../rows/result-column.js';
+import { literal } from '../driver/quote.js';
+
+const pointer = (path: readonly string[]) => literal(path.map((name) => `/${name}`).join(''));
+
+/** The views of results in DuckDB's words. */
+export const duckDbResults: ResultDialect = {
+  prefix: '',
+  read(from, plain, values) {
+    // Read together: each reading of its own would parse the element once more.
+    const lists = new Map<string, string[]>();
+    const shown = values.map((value) => {
+      const { o, column } = value;
+      if (column.type !== 'text' && column.type !== 'number') return `${alone(value)} AS ${column.name}`;
+      const list = lists.get(o) ?? [];
+      lists.set(o, list);
+      const text = `${o}_facts[${list.push(pointer(column.path))}]`;
+      return `${column.type === 'number' ? `TRY_CAST(${text} AS DOUBLE)` : onlyText(o, column.path, text)} AS ${column.name}`;
+    });
+    const facts = [...lists].map(([o, paths]) => `json_extract_string(${o}, [${paths.join(', ')}]) AS ${o}_facts`);
+    return `SELECT ${[...plain, ...shown].join(', ')}\nFROM (SELECT ${['*', ...facts].join(', ')} FROM (${from}) e) r`;
+  },
+  elements(from, o, path, item, place, outer) {
+    const list = `json_extract(${o}, '$.${path.join('.')}[*]')`;
+    const whole = outer ? `CASE WHEN len(${list}) > 0 THEN ${list} ELSE [NULL] END` : list;
+    const numbers = outer
+      ? `CASE WHEN len(${list}) > 0 THEN range(1, len(${list}) + 1) ELSE [NULL] END`
+      : `range(1, len(${list}) + 1)`;
+    return `SELECT *, unnest(${whole}) AS ${item}, unnest(${numbers}) AS ${place} FROM (${from}) s`;
+  },
+};
+
+/** What is read as a text. Where a row says that fields of its answer don't fit their types, it may be one of them: none then. */
+function onlyText(o: string, path: Path, text: string): string {
+  return `CASE WHEN error_message IS NULL OR json_type(${o}, ${pointer(path)}) = 'VARCHAR' THEN ${text} END`;
+}
+
+function alone({ o, column: { type, path } }: ResultValue): string {
+  const at = path.length === 0 ? o : `json_extract(${o}, ${pointer(path)})`;
+  switch (type) {
+    case 'string':
+      return `CASE WHEN json_type(${at}) = 'VARCHAR' THEN json_extract_string(${o}, ${pointer(path)}) END`;
+    case 'structure':
+      return `CASE WHEN json_type(${at}) IN ('OBJECT', 'ARRAY') THEN ${at} END`;
+    case 'count':
+      return `CASE WHEN json_type(${at}) = 'ARRAY' THEN CAST(json_array_length(${at}) AS BIGINT) END`;
+    default:
+      return at;
+  }
+}

@@ -1,0 +1,70 @@
+import { ROW_ID_FIELD, ROWS_FIELD } from '../../../core/rows/row-operation.js';
+import type { Path, ResultColumn, ValueType } from '../../rows/result-column.js';
+import { literal } from '../driver/quote.js';
+
+/** SQL for result columns: what an inner query adds to its rows, and the expressions over those, in the order of the columns. */
+export interface ResultSql {
+  readonly inner: readonly string[];
+  readonly shown: readonly string[];
+}
+
+/**
+ * Reads result columns from rows of `row_store` or `enriched_rows`. All texts of an answer are read together: each reading of its
+ * own would parse it once more. `plain`: JSON as text, for files that other programs read.
+ */
+export function resultSql(columns: readonly ResultColumn[], plain: boolean): ResultSql {
+  const lists = { response: [] as string[], row: [] as string[] };
+  const fact = (of: 'response' | 'row', path: Path) => {
+    const at = lists[of].push(pointer(path));
+    return `${of}_facts[${at}]`;
+  };
+  const shown = columns.map(({ from }) => {
+    if ('stored' in from) return from.stored === 'response' && plain ? 'CAST(response AS VARCHAR)' : from.stored;
+    if ('count' in from) return `CAST(json_array_length(response, ${pointer(from.count)}) AS BIGINT)`;
+    if (from.type === 'json' && !plain) return `json_extract(${source[from.of]}, ${pointer(from.path)})`;
+    const text = fact(from.of, from.path);
+    if (from.type !== 'string') return typed(text, from.type);
+    return `CASE WHEN error_message IS NULL OR json_type(${source[from.of]}, ${pointer(from.path)}) = 'VARCHAR' THEN ${text} END`;
+  });
+  const ofRow = columns.some(({ from }) => 'of' in from && from.of === 'row');
+  return {
+    inner: [
+      ...(ofRow ? [`${rowPart('response', 'row_hash')} AS row_part`] : []),
+      ...(['response', 'row'] as const)
+        .filter((of) => lists[of].length > 0)
+        .map((of) => `json_extract_string(${source[of]}, [${lists[of].join(', ')}]) AS ${of}_facts`),
+    ],
+    shown,
+  };
+}
+
+const source = { response: 'response', row: 'row_part' } as const;
+
+/** The object of a shared run's output that names the row. */
+export const rowPart = (response: string, rowHash: string): string =>
+  `list_filter(json_extract(${response}, '$.output.structured.${ROWS_FIELD}[*]'),
+  lambda part: json_extract_string(part, '$.${ROW_ID_FIELD}') = ${rowHash})[1]`;
+
+/** A JSON pointer: any name can stand in it. */
+function pointer(path: Path): string {
+  return literal(path.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''));
+}
+
+/** A text as a value of its type; NULL where it is none. Words such as `infinity` and `today` are no dates. */
+function typed(text: string, type: ValueType): string {
+  const dated = `CASE WHEN regexp_matches(${text}, '^\\d{4}-\\d\\d-\\d\\d') THEN ${text} END`;
+  switch (type) {
+    case 'number':
+      return `TRY_CAST(${text} AS DOUBLE)`;
+    case 'integer':
+      return `CASE WHEN TRY_CAST(${text} AS DOUBLE) = trunc(TRY_CAST(${text} AS DOUBLE)) THEN TRY_CAST(${text} AS BIGINT) END`;
+    case 'boolean':
+      return `CASE ${text} WHEN 'true' THEN true WHEN 'false' THEN false END`;
+    case 'date':
+      return `TRY_CAST(left(${dated}, 10) AS DATE)`;
+    case 'time':
+      return `make_timestamp(epoch_us(TRY_CAST(${dated} AS TIMESTAMPTZ)))`;
+    default:
+      return text;
+  }
+}

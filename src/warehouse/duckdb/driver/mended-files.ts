@@ -1,0 +1,39 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { mendSurrogates } from '../../shared/mend-escapes.js';
+
+/** Runs `work` with mended copies of files of JSON lines, and removes them. */
+export async function withMendedFiles<T>(
+  files: readonly string[],
+  work: (copies: readonly string[]) => Promise<T>,
+): Promise<T> {
+  const dir = await mkdtemp(join(tmpdir(), 'searchflow-'));
+  try {
+    const copies = files.map((_, index) => join(dir, `${index}.jsonl`));
+    for (const [index, file] of files.entries()) {
+      await pipeline(
+        createReadStream(file, 'utf8'),
+        mended,
+        createWriteStream(copies[index] as string, { mode: 0o600 }),
+      );
+    }
+    return await work(copies);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+async function* mended(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of chunks) {
+    const text = rest + chunk;
+    // Whole lines only, so that no escape is cut in two.
+    const end = text.lastIndexOf('\n') + 1;
+    rest = text.slice(end);
+    yield mendSurrogates(text.slice(0, end));
+  }
+  yield mendSurrogates(rest);
+}

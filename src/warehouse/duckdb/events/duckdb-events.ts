@@ -1,0 +1,62 @@
+import { resolve } from 'node:path';
+import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
+import type { EventWarehouse } from '../../../core/events/event-warehouse.js';
+import type { EventTransaction, SqlValue } from '../../events/event-sql.js';
+import { createEventStore } from '../../events/event-store.js';
+import { duckDbDialect } from '../dialect/event-dialect.js';
+import { inTransaction } from '../driver/in-transaction.js';
+import { Warehouse } from '../open/warehouse.js';
+import { stagePages } from './stage-pages.js';
+
+/** Webset events in a DuckDB file, beside the rows of jobs. One a file and process, as for `createDuckDbSink`. */
+export function createDuckDbEvents(options: { readonly file: string }): EventWarehouse {
+  const warehouse = Warehouse.at(resolve(options.file));
+  return createEventStore({
+    dialect: duckDbDialect,
+    exists: async () => warehouse.exists(),
+    transaction: (purpose, work) => {
+      const inOne = (connection: DuckDBConnection) => inTransaction(connection, () => work(transactionOn(connection)));
+      // Contents are compared whole where something is there already.
+      if (purpose === 'all') return warehouse.useWhole(inOne);
+      return warehouse.use(inOne, lanes[purpose], purpose === 'settle' ? { threads: 2 } : {});
+    },
+    stage: (_tx, batch) => stagePages(batch),
+    close: () => warehouse.close(),
+  });
+}
+
+/** State is made on a second connection, and so on a second core, while more is loaded; then on two, since nobody else wants one. */
+const lanes = { read: ['incoming'], write: ['incoming'], fold: ['state'], settle: ['state'] } as const;
+
+function transactionOn(connection: DuckDBConnection): EventTransaction {
+  const run = async (sql: string, values?: readonly SqlValue[]) => {
+    await (values ? withPrepared(connection, sql, values, (one) => one.run()) : connection.run(sql));
+  };
+  return {
+    run,
+    runOnMany: run,
+    async rows<Row extends object>(sql: string, values?: readonly SqlValue[]) {
+      const reader = await (values
+        ? withPrepared(connection, sql, values, (one) => one.runAndReadAll())
+        : connection.runAndReadAll(sql));
+      // Each statement casts to what the row types say.
+      return reader.getRowObjectsJS() as Row[];
+    },
+  };
+}
+
+/** The connection would first take the text for several statements, on another thread: each way there and back waits for its turn. */
+async function withPrepared<T>(
+  connection: DuckDBConnection,
+  sql: string,
+  values: readonly SqlValue[],
+  work: (statement: DuckDBPreparedStatement) => Promise<T>,
+): Promise<T> {
+  const statement = await connection.prepare(sql);
+  try {
+    statement.bind([...values]);
+    return await work(statement);
+  } finally {
+    statement.destroySync();
+  }
+}

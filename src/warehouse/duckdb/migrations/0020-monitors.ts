@@ -1,0 +1,17 @@
+import { makeMonitorTables, monitorTables } from '../../monitors/monitor-tables.js';
+import { duckDbMonitors } from '../dialect/monitor-dialect.js';
+
+/** Monitors: batches and their audit, quiet hours, runs and results. A job that has one of the names gets another view. */
+export const monitors = {
+  name: '0020-monitors',
+  sql: (taken: ReadonlySet<string>) =>
+    [
+      ...monitorTables
+        .filter(({ name }) => taken.has(name))
+        .flatMap(({ name }) => [
+          `ALTER VIEW ${name} RENAME TO ${name}_job;`,
+          `UPDATE searchflow_jobs SET view_name = '${name}_job' WHERE lower(view_name) = '${name}';`,
+        ]),
+      makeMonitorTables(duckDbMonitors, '', false),
+    ].join('\n'),
+} as const;

@@ -1,0 +1,28 @@
+import { makeResultViews } from '../../rows/make-views.js';
+import { commentsOn } from '../../shared/comments.js';
+import { dollarsOf, spendView } from '../../shared/spend-view.js';
+import { duckDbResults } from '../dialect/result-dialect.js';
+
+const REPLACE = 'CREATE OR REPLACE VIEW';
+const own = ['row_store', 'enriched_rows', 'searchflow_runs'];
+
+/** Only a text; see `ValueType`. */
+const text = (name: string) =>
+  `CASE WHEN error_message IS NULL OR json_type(response, '$.${name}') = 'VARCHAR' THEN json_extract_string(response, '$.${name}') END AS ${name}`;
+
+/** Dollars are exact, and what is no text is in no column for texts. A job that is called spend keeps its view. */
+export const exactDollars = {
+  name: '0071-exact-dollars',
+  sql: (_taken: ReadonlySet<string>, ofJobs: ReadonlySet<string>) => `
+${REPLACE} enriched_rows AS
+SELECT * EXCLUDE (response, request_id, cost_micros, fetched_at, loaded_at, outdated_at, vanished_at),
+  ${text('text')}, json_extract(response, '$.highlights') AS highlights, ${text('summary')},
+  response, request_id, cost_micros, ${dollarsOf('cost_micros')} AS cost_dollars, fetched_at, loaded_at, outdated_at, vanished_at
+FROM row_store;
+${makeResultViews(duckDbResults, REPLACE)}
+${
+  ofJobs.has('spend')
+    ? commentsOn(own)
+    : `${spendView((moment) => `CAST(${moment} AS DATE)`, '', REPLACE)};\n${commentsOn([...own, 'spend'])}`
+}`,
+} as const;

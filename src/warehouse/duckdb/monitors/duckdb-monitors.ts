@@ -1,0 +1,32 @@
+import { resolve } from 'node:path';
+import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import type { MonitorWarehouse } from '../../../core/monitors/monitor-warehouse.js';
+import type { MonitorTransaction, SqlValue } from '../../monitors/monitor-sql.js';
+import { createMonitorStore } from '../../monitors/monitor-store.js';
+import { duckDbMonitors } from '../dialect/monitor-dialect.js';
+import { Warehouse } from '../open/warehouse.js';
+
+/** Monitors in a DuckDB file, beside the rows of jobs. One a file and process, as for `createDuckDbSink`. */
+export function createDuckDbMonitors(options: { readonly file: string }): MonitorWarehouse {
+  const warehouse = Warehouse.at(resolve(options.file));
+  return createMonitorStore(
+    duckDbMonitors,
+    (work) => warehouse.transaction((connection) => work(transactionOn(connection))),
+    () => warehouse.close(),
+  );
+}
+
+function transactionOn(connection: DuckDBConnection): MonitorTransaction {
+  const given = (values: readonly SqlValue[] = []): DuckDBValue[] =>
+    values.map((value) => (typeof value === 'number' ? BigInt(Math.round(value)) : value));
+  return {
+    async run(sql, values) {
+      await connection.run(sql, given(values));
+    },
+    async rows<Row extends object>(sql: string, values?: readonly SqlValue[]) {
+      const reader = await connection.runAndReadAll(sql, given(values));
+      // Each statement casts to what the row types say.
+      return reader.getRowObjectsJS() as Row[];
+    },
+  };
+}

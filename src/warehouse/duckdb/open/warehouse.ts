@@ -1,0 +1,277 @@
+import { existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { SinkUnusable } from '../../../core/rows/sink.js';
+import { makeFolder } from '../../../files/make-folder.js';
+import { realPath } from '../../../files/same-file.js';
+import { worthGivingBack } from '../driver/give-back-memory.js';
+import { inTransaction } from '../driver/in-transaction.js';
+import { identifier, literal } from '../driver/quote.js';
+import { sinkError } from '../driver/sink-error.js';
+import { whyNoDatabase } from '../driver/why-no-database.js';
+import { checkSchema } from './check-schema.js';
+import { migrate } from './migrate.js';
+
+/** While a warehouse is open no other process can even read it, so it is closed this soon after its last use. */
+const IDLE_MS = 250;
+
+/** Size of the log at which its contents are brought into the file. Until then they take memory, too. */
+const LARGE_LOG_MB = 48;
+
+/**
+ * Enough for every statement here; DuckDB's defaults (80% of the memory, all cores) are not for a guest in a worker. One thread:
+ * a slice is too small to share, and a second thread spends its time waiting for the first, awake (loads took 1.6 times the CPU).
+ * Rare checkpoints halve the cost of loading; such a log is replayed in well under a second. They merge no row groups that are not
+ * full, which of loads of events took a fifth of the CPU: closing does, see `MERGES`. New files are in the form of
+ * DuckDB 1.2, which has zstd (see `compressions`): JSON takes a sixth of the room, and less time; older files stay as they are.
+ */
+const LIMITS = {
+  checkpoint_threshold: `${LARGE_LOG_MB}MB`,
+  max_vacuum_tasks: '0',
+  storage_compatibility_version: 'v1.2.0',
+} as const;
+
+/**
+ * Rows that are written together. A checkpoint writes the last group anew, and reads it for that: of DuckDB's own 122,880 rows, 170 MB
+ * of events, that took about a fifth of the CPU of loads; see docs/decisions/0013.
+ */
+const ROW_GROUP_ROWS = 6144;
+
+/** What each statement may have. */
+export const USUAL: Required<Needs> = { memory: 128, threads: 1 };
+
+/** For work on a whole job, which sorts and joins all its rows, or on contents side by side: with less it spills more, or fails. */
+const WHOLE_JOB: Needs = { memory: 256 };
+
+/** Row groups of a table that are merged when the file is closed, so that what was deleted is given back little by little. */
+const MERGES = 2;
+
+/** What may be worked on at the same time, because neither writes what the other does: what comes in, and the state made of it. */
+export type Lane = 'incoming' | 'state';
+const LANES: readonly Lane[] = ['incoming', 'state'];
+
+/** What some work may have more of: memory in MB, and threads. */
+export interface Needs {
+  readonly memory?: number;
+  readonly threads?: number;
+}
+
+/** Gives the statements that follow more, where they need more than they have. */
+export type Grant = (more: Needs) => Promise<void>;
+
+type Work<T> = (connection: DuckDBConnection, grant: Grant) => Promise<T>;
+
+/** The warehouses of this process by the real paths of their files. */
+const warehouses = new Map<string, Warehouse>();
+const nothing = () => undefined;
+
+/**
+ * One DuckDB file, for everything in this process that works on it: opened for its use, closed when idle, used by one caller at a time, or
+ * one a lane. Errors leave as `SinkBusy` and `SinkUnusable`.
+ */
+export class Warehouse {
+  /** The warehouse of a file, the same for all who ask in this process, whatever links lead to it. `file`: absolute path. */
+  static at(file: string): Warehouse {
+    const path = realPath(file);
+    const warehouse = warehouses.get(path) ?? new Warehouse(path);
+    warehouses.set(path, warehouse);
+    return warehouse;
+  }
+
+  readonly file: string;
+  #instance: Promise<DuckDBInstance> | null = null;
+  readonly #tails: Record<Lane, Promise<unknown>> = { incoming: Promise.resolve(), state: Promise.resolve() };
+  #users = 0;
+  #checkpointing = false;
+  #idle: NodeJS.Timeout | null = null;
+  /** What the work that runs now needs, and what the instance has been told last. */
+  readonly #needs = new Set<Needs>();
+  #told: Promise<Required<Needs>> = Promise.resolve(USUAL);
+
+  private constructor(file: string) {
+    this.file = file;
+  }
+
+  exists(): boolean {
+    return existsSync(this.file);
+  }
+
+  /** Runs `work` when it is its turn in these lanes, all of them where none are named. The connection is its own and ends with it. */
+  use<T>(work: Work<T>, lanes: readonly Lane[] = LANES, needs: Needs = {}): Promise<T> {
+    return this.#inTurn(lanes, async () => {
+      if (this.#idle !== null) clearTimeout(this.#idle);
+      this.#users++;
+      try {
+        this.#instance ??= this.#open().catch((error: unknown) => {
+          this.#instance = null;
+          throw error;
+        });
+        const connection = await (await this.#instance).connect();
+        try {
+          return await this.#granted(connection, needs, work);
+        } finally {
+          connection.closeSync();
+          this.#checkpointLargeLog();
+        }
+      } catch (error) {
+        // After a fatal error DuckDB refuses all further use of the instance: the next use opens it anew.
+        if (/FATAL|has been invalidated/.test(String(error))) await this.#drop();
+        throw sinkError(error, this.file);
+      } finally {
+        this.#users--;
+        if (this.#users === 0) this.#idle = setTimeout(() => void this.close(), IDLE_MS);
+      }
+    });
+  }
+
+  /** The same, with the memory for work on a whole job. */
+  useWhole<T>(work: Work<T>): Promise<T> {
+    return this.use(work, LANES, WHOLE_JOB);
+  }
+
+  /** The same as `use`, in one transaction. */
+  transaction<T>(work: Work<T>, needs: Needs = {}): Promise<T> {
+    return this.use((connection, grant) => inTransaction(connection, () => work(connection, grant)), LANES, needs);
+  }
+
+  /** Closes the file once what waits is done. A later use opens it again. */
+  close(): Promise<void> {
+    if (this.#idle !== null) clearTimeout(this.#idle);
+    return this.#inTurn(LANES, async () => {
+      if (this.#idle !== null) clearTimeout(this.#idle);
+      if (this.#instance === null) return;
+      // Closing checkpoints, too, but on the event loop.
+      await checkpoint(await this.#instance, MERGES);
+      await this.#drop();
+    });
+  }
+
+  /** DuckDB checkpoints by itself only when nobody else writes, which with two lanes may not happen for minutes: both wait for one. */
+  #checkpointLargeLog(): void {
+    const { size = 0 } = statSync(`${this.file}.wal`, { throwIfNoEntry: false }) ?? {};
+    if (this.#checkpointing || size < LARGE_LOG_MB * 1_048_576) return;
+    this.#checkpointing = true;
+    this.#inTurn(LANES, async () => {
+      this.#checkpointing = false;
+      // Closed meanwhile, it is done.
+      if (this.#instance !== null) await checkpoint(await this.#instance, 0);
+    }).catch(nothing);
+  }
+
+  #inTurn<T>(lanes: readonly Lane[], work: () => Promise<T>): Promise<T> {
+    const turn = Promise.all(lanes.map((lane) => this.#tails[lane])).then(work);
+    const over = turn.catch(nothing);
+    for (const lane of lanes) this.#tails[lane] = over;
+    return turn;
+  }
+
+  /** Runs `work` with what it needs. */
+  async #granted<T>(connection: DuckDBConnection, needs: Needs, work: Work<T>): Promise<T> {
+    const mine: Needs[] = [];
+    const grant: Grant = async (more) => {
+      mine.push(more);
+      this.#needs.add(more);
+      await this.#tell(connection);
+    };
+    try {
+      await grant({ ...needs });
+      return await work(connection, grant);
+    } finally {
+      for (const one of mine) this.#needs.delete(one);
+      await this.#tell(connection, true).catch(nothing);
+    }
+  }
+
+  /**
+   * The one place that sets memory and threads of the instance: to the most that anybody who works now needs, one after the other. To
+   * set a limit gives memory back to the system, too, be it to what it is; `over`: where that is worth it.
+   */
+  #tell(connection: DuckDBConnection, over = false): Promise<unknown> {
+    const told = this.#told.then(async (last) => {
+      const all = [USUAL, ...this.#needs];
+      const most = (name: keyof Needs) => Math.max(...all.map((needs) => needs[name] ?? 0));
+      const [memory, threads] = [most('memory'), most('threads')];
+      if (memory !== last.memory || (over && worthGivingBack())) await connection.run(memoryLimit(memory));
+      if (threads !== last.threads) await connection.run(`SET GLOBAL threads = ${threads}`);
+      return { memory, threads };
+    });
+    // What the instance did not take, it is told again.
+    this.#told = told.catch(() => ({ memory: 0, threads: 0 }));
+    return told;
+  }
+
+  async #drop(): Promise<void> {
+    const instance = this.#instance;
+    this.#instance = null;
+    await instance?.then((one) => one.closeSync(), nothing);
+  }
+
+  async #open(): Promise<DuckDBInstance> {
+    if (this.file.includes('?')) {
+      throw new SinkUnusable(
+        `${this.file} has a question mark in its path, which DuckDB can't work with: name another file`,
+      );
+    }
+    const why = whyNoDatabase(this.file);
+    if (why !== null) throw new SinkUnusable(`${this.file} ${why}`);
+    this.#told = Promise.resolve(USUAL);
+    const { DuckDBInstance } = await import('@duckdb/node-api');
+    makeFolder(dirname(this.file), 0o777);
+    // From the process-wide cache: a second instance on one file in one process, as of somebody's own code, would take the lock away
+    // from the first, and both would write.
+    const instance = await DuckDBInstance.fromCache(this.file, {
+      ...LIMITS,
+      memory_limit: `${USUAL.memory}MB`,
+      threads: `${USUAL.threads}`,
+      temp_directory: `${this.file}.tmp`,
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+    });
+    try {
+      const connection = await instance.connect();
+      try {
+        await attachAnew(connection, this.file);
+        await migrate(connection, this.file);
+        await checkSchema(connection, this.file);
+      } finally {
+        connection.closeSync();
+      }
+      return instance;
+    } catch (error) {
+      instance.closeSync();
+      throw error;
+    }
+  }
+}
+
+const memoryLimit = (megabytes: number) => `SET GLOBAL memory_limit = '${megabytes}MB'`;
+
+/** Brings the log into the file and merges up to so many row groups of a table. What can't be written now is safe in the log. */
+async function checkpoint(instance: DuckDBInstance, merges: number): Promise<void> {
+  const connection = await instance.connect();
+  try {
+    await connection.run(`SET GLOBAL max_vacuum_tasks = ${merges}`);
+    await connection.run('CHECKPOINT').catch(nothing);
+  } finally {
+    connection.closeSync();
+  }
+}
+
+/**
+ * Only an attached database can be told its row groups. The instance stays the one that the process-wide cache knows by this file, and
+ * its database keeps its name, so that whoever shares the instance shares the database. Once an instance.
+ */
+async function attachAnew(connection: DuckDBConnection, file: string): Promise<void> {
+  const reader = await connection.runAndReadAll(
+    `SELECT database_name, options['row_group_size'] IS NULL FROM duckdb_databases() WHERE database_name = current_database()`,
+  );
+  const [name, asItComes] = reader.getRows()[0] ?? [];
+  if (!asItComes) return;
+  const database = identifier(String(name));
+  await connection.run(`ATTACH ':memory:' AS "searchflow aside"`);
+  await connection.run('USE "searchflow aside"');
+  await connection.run(`DETACH ${database}`);
+  await connection.run(`ATTACH ${literal(file)} AS ${database} (ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`);
+  await connection.run(`USE ${database}`);
+  await connection.run('DETACH "searchflow aside"');
+}

@@ -1,0 +1,152 @@
+import { createReadStream } from 'node:fs';
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Freshness, UnitRecord } from '../../../core/purchase/journal.js';
+import { type LoadBatch, TooMuchAtOnce } from '../../../core/rows/sink.js';
+import { largest, MAX_OBJECT } from '../driver/read-files.js';
+import { USUAL, type Warehouse } from '../open/warehouse.js';
+import { finishSlice, type Loaded, loadSlice, unitsMissing } from './load-slice.js';
+import { makePending } from './pending.js';
+
+/** Answers that are loaded in one transaction where a slice needs more memory than a warehouse is given; a larger one goes alone. */
+const PART_BYTES = 2_097_152;
+/** Memory that a load needs for each byte of its answers, beside what it is given anyway: buffers of the reader, copies of a value. */
+const MEMORY_FACTOR = 60;
+
+interface Line {
+  readonly file: string;
+  readonly offset: number;
+  readonly length: number;
+  readonly fetchedAt: string;
+}
+
+interface Part {
+  readonly from: number;
+  to: number;
+  bytes: number;
+  readonly keys: Set<string>;
+}
+
+/** `Sink.load`: a slice at once, or in parts where that needs too much memory or a line is longer than the reader takes. */
+export async function loadWholeOrInParts(
+  warehouse: Warehouse,
+  batch: LoadBatch,
+  freshness: Freshness | undefined,
+): Promise<Loaded> {
+  try {
+    return await warehouse.transaction((connection) => loadSlice(connection, batch, freshness));
+  } catch (error) {
+    const parts = error instanceof TooMuchAtOnce || (await largest(batch.unitFiles)) > MAX_OBJECT;
+    if (!parts) throw error;
+    return inParts(warehouse, batch, freshness);
+  }
+}
+
+/** Each part is a transaction with a ledger line of its own. Rows that an earlier attempt has loaded are in no part. */
+async function inParts(warehouse: Warehouse, batch: LoadBatch, freshness: Freshness | undefined): Promise<Loaded> {
+  const lines = await newestLines(batch.unitFiles);
+  const rows = await warehouse.transaction((connection) => pendingRows(connection, batch, freshness));
+  const dir = await mkdtemp(join(tmpdir(), 'searchflow-'));
+  try {
+    for (const part of cut(rows, lines, batch)) {
+      const file = join(dir, 'part.jsonl');
+      await writeLines(
+        file,
+        [...part.keys].map((key) => lines.get(key) as Line),
+      );
+      const memory = USUAL.memory + Math.ceil((part.bytes * MEMORY_FACTOR) / 1e6);
+      await warehouse.transaction(
+        (connection) => loadSlice(connection, { ...batch, unitFiles: [file] }, freshness, part),
+        { memory },
+      );
+    }
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+  return warehouse.transaction((connection) => finishSlice(connection, batch, freshness));
+}
+
+interface PendingRow {
+  readonly n: number;
+  readonly k: string | null;
+}
+
+async function pendingRows(
+  connection: DuckDBConnection,
+  { job, rowsFile }: LoadBatch,
+  freshness: Freshness | undefined,
+): Promise<readonly PendingRow[]> {
+  await makePending(connection, { job, rowsFile, cells: false }, freshness);
+  const reader = await connection.runAndReadAll('SELECT n, k FROM pending ORDER BY n');
+  return reader.getRowsJson().map(([n, k]) => ({ n: Number(n), k: k === null ? null : String(k) }));
+}
+
+function cut(rows: readonly PendingRow[], lines: ReadonlyMap<string, Line>, batch: LoadBatch): readonly Part[] {
+  const parts: Part[] = [];
+  for (const { n, k } of rows) {
+    const line = k === null ? null : lines.get(k);
+    if (line === undefined) throw unitsMissing(batch);
+    const bytes = line?.length ?? 0;
+    let part = parts.at(-1);
+    if (!part || part.bytes + bytes > PART_BYTES) {
+      part = { from: n, to: n, bytes: 0, keys: new Set() };
+      parts.push(part);
+    }
+    part.to = n;
+    part.bytes += bytes;
+    if (k !== null) part.keys.add(k);
+  }
+  return parts;
+}
+
+/** Where the newest record of each unit stands. A line that is no JSON is passed over. */
+async function newestLines(files: readonly string[]): Promise<ReadonlyMap<string, Line>> {
+  const lines = new Map<string, Line>();
+  for (const file of files) {
+    let offset = 0;
+    let rest: Buffer[] = [];
+    const take = (end: Buffer) => {
+      const text = Buffer.concat([...rest, end]);
+      rest = [];
+      const record = asRecord(text);
+      const known = record && lines.get(record.key);
+      if (record && !(known && known.fetchedAt > record.fetched_at))
+        lines.set(record.key, { file, offset, length: text.length, fetchedAt: record.fetched_at });
+      offset += text.length;
+    };
+    for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+      let from = 0;
+      for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
+        take(chunk.subarray(from, end + 1));
+        from = end + 1;
+      }
+      rest.push(chunk.subarray(from));
+    }
+  }
+  return lines;
+}
+
+function asRecord(line: Buffer): UnitRecord | null {
+  try {
+    return JSON.parse(line.toString('utf8')) as UnitRecord;
+  } catch {
+    return null;
+  }
+}
+
+async function writeLines(file: string, lines: readonly Line[]): Promise<void> {
+  const texts: Buffer[] = [];
+  for (const { file: from, offset, length } of lines) {
+    const handle = await open(from);
+    try {
+      const text = Buffer.alloc(length);
+      await handle.read(text, 0, length, offset);
+      texts.push(text);
+    } finally {
+      await handle.close();
+    }
+  }
+  await writeFile(file, texts, { mode: 0o600 });
+}

@@ -1,0 +1,106 @@
+import type { EventWarehouse, EventWindow, LoadedPages, TypeCount } from '../../core/events/event-warehouse.js';
+import { eventTypes } from '../../core/events/payloads.js';
+import { inParts } from '../shared/in-parts.js';
+import { sumUpChecks } from './checks.js';
+import type { EventDatabase } from './event-database.js';
+import type { EventTransaction } from './event-sql.js';
+import { ENOUGH_TO_FOLD, foldWaiting } from './fold-state.js';
+import { loadBatch } from './load-batch.js';
+import { together } from './together.js';
+import { beginRun, claimWindows, listStreams, readStream, splitWindow, type WindowClaim } from './windows.js';
+
+/** The port on a database: the same statements for all, see `EventDialect`. */
+export function createEventStore<Tx extends EventTransaction>(database: EventDatabase<Tx>): EventWarehouse {
+  const { dialect } = database;
+  let looksFirst = dialect.looksFirst;
+  let settling = 0;
+  const fold = async (origin: string, atLeast: number): Promise<void> => {
+    const some = (parts: number) =>
+      database.transaction(settling > 0 ? 'settle' : 'fold', (tx) =>
+        foldWaiting(tx, dialect, origin, { atLeast, parts }),
+      );
+    while (await inParts(some));
+  };
+  let folding = false;
+  /** Makes state of what has been loaded while more is. What fails here is tried again, and told, by whoever settles. */
+  const foldAside = (origin: string): void => {
+    if (folding) return;
+    folding = true;
+    const over = () => {
+      folding = false;
+    };
+    fold(origin, ENOUGH_TO_FOLD).then(over, over);
+  };
+  /** Windows begin and end many at a time. */
+  const claim = together<WindowClaim, EventWindow | null>((take) =>
+    database.transaction('write', (tx) => claimWindows(tx, dialect, take())),
+  );
+  return {
+    stream: async (key) =>
+      (await database.exists()) ? database.transaction('read', (tx) => readStream(tx, dialect, key)) : null,
+
+    begin: (key, run) =>
+      database.transaction('write', async (tx) => {
+        await beginRun(tx, dialect, key, run);
+        const state = await readStream(tx, dialect, key);
+        if (!state) throw new Error(`the stream ${key.stream} is gone`);
+        return state;
+      }),
+
+    claim: ({ origin, stream }, window, attempt) => claim({ origin, stream, window, attempt }),
+
+    split: (key, window, attempt, parts, walk) =>
+      database.transaction('write', (tx) => splitWindow(tx, dialect, key, window, attempt, parts, walk)),
+
+    async load(batch) {
+      const loaded = await loadBatch(database, batch, looksFirst);
+      // Where much is there already, as when a stretch is read again, the next pages are likely to be there, too.
+      looksFirst = dialect.looksFirst || share(loaded) > 0.1;
+      foldAside(batch[0]?.origin as string);
+      return loaded;
+    },
+
+    async settle(origin) {
+      settling++;
+      try {
+        await fold(origin, 0);
+      } finally {
+        settling--;
+      }
+    },
+
+    streams: async (origin) =>
+      (await database.exists()) ? database.transaction('read', (tx) => listStreams(tx, dialect, origin)) : [],
+
+    verified: (key) => database.transaction('write', (tx) => sumUpChecks(tx, dialect, key)),
+
+    async counts(origin, span) {
+      if (!(await database.exists())) return [];
+      return database.transaction('read', async (tx) => {
+        const { moment, millis } = dialect;
+        const rows = await tx.rows<{ type: string; events: number; latest: number | null }>(
+          `SELECT type, CAST(count(*) AS DOUBLE PRECISION) AS events, ${millis('max(created_at)')} AS latest FROM events
+           WHERE origin = $1 AND ($2 = 0 OR created_at >= ${moment('$3')} AND created_at <= ${moment('$4')})
+           GROUP BY type ORDER BY 2 DESC, 1`,
+          [origin, span ? 1 : 0, span?.from ?? 0, span?.to ?? 0],
+        );
+        return rows.map((row): TypeCount => ({ ...row, known: eventTypes.includes(row.type) }));
+      });
+    },
+
+    close: () => database.close(),
+  };
+}
+
+/** Part of the events that were there already. */
+function share(loaded: readonly LoadedPages[]): number {
+  const sum = (of: (one: LoadedPages) => number) => loaded.reduce((total, one) => total + of(one), 0);
+  return (
+    1 -
+    sum(({ added }) => added) /
+      Math.max(
+        1,
+        sum(({ events }) => events),
+      )
+  );
+}

@@ -1,0 +1,168 @@
+import { type LoadedPages, MisshapenPage, sizeOfPages, type WindowPages } from '../../core/events/event-warehouse.js';
+import { verifies } from '../../core/events/walk-job.js';
+import { SinkBusy, SinkUnusable, TooMuchAtOnce } from '../../core/rows/sink.js';
+import { inParts } from '../shared/in-parts.js';
+import type { EventDatabase, Purpose } from './event-database.js';
+import type { EventDialect, EventTransaction } from './event-sql.js';
+import { foldReplaced } from './fold-state.js';
+import { loadPages, type PartResult } from './load-pages.js';
+import { moveWindows } from './windows.js';
+
+/** How a load is made, and in how many parts state is made of it. */
+interface Manner {
+  readonly care: Care;
+  readonly parts: number;
+}
+
+/** What a load takes its events for: all new; some there already; some there with other contents. Each is slower than the one before it. */
+type Care = 'new' | 'mixed' | 'replacing';
+
+/** Contents are replaced: the state made of the old ones is taken back, while nobody makes any. */
+class Replaces extends Error {
+  override readonly name = 'Replaces';
+}
+
+/** Loads pages of any windows of one origin, all or nothing. `looksFirst`: some of their events are likely to be there already. */
+export async function loadBatch<Tx extends EventTransaction>(
+  database: EventDatabase<Tx>,
+  batch: readonly WindowPages[],
+  looksFirst: boolean,
+): Promise<readonly LoadedPages[]> {
+  const load = (care: Care) => {
+    const work = (purpose: Purpose, parts: number) =>
+      database.transaction(purpose, (tx) => loadOnce(tx, database, batch, { care, parts }));
+    return care === 'replacing' ? inParts((parts) => work('all', parts)) : work('write', 1);
+  };
+  try {
+    // A verification looks at everything, to note it down.
+    return await withCare(looksFirst || batch.some(verifies) ? 'mixed' : 'new', load);
+  } catch (error) {
+    throw misshapen(batch, error);
+  }
+}
+
+/** Work with as much care as it takes. */
+async function withCare<T>(care: Care, work: (care: Care) => Promise<T>): Promise<T> {
+  try {
+    return await work(care);
+  } catch (error) {
+    // Something is there already; or wrong, which is found out with more care.
+    if (care === 'new' && !(error instanceof SinkBusy)) return withCare('mixed', work);
+    if (care === 'mixed' && (error instanceof Replaces || error instanceof TooMuchAtOnce))
+      return withCare('replacing', work);
+    throw error;
+  }
+}
+
+/** Loads the parts that have no load line yet, in the caller's transaction; answers for all of them, in their order. */
+async function loadOnce<Tx extends EventTransaction>(
+  tx: Tx,
+  database: EventDatabase<Tx>,
+  batch: readonly WindowPages[],
+  how: Manner,
+): Promise<readonly LoadedPages[]> {
+  const results = await loadedBefore(tx, batch);
+  const rest = batch.filter((_, index) => results[index] === null);
+  if (rest.length > 0) {
+    const loaded = await loadRest(tx, database, rest, how);
+    for (const [index, part] of batch.entries()) results[index] ??= loaded[rest.indexOf(part)] ?? null;
+  }
+  return results.flatMap((result) => result ?? []);
+}
+
+/** What the load lines of these very pages say, null where there is none: the answer to a COMMIT may have been lost. */
+async function loadedBefore(tx: EventTransaction, batch: readonly WindowPages[]): Promise<(LoadedPages | null)[]> {
+  const attempts = [...new Set(batch.map(({ attempt }) => attempt))];
+  const lines = await tx.rows<
+    Omit<LoadedPages, 'current'> & Pick<WindowPages, 'stream' | 'window' | 'attempt'> & { last: number }
+  >(
+    `SELECT stream, CAST(window_number AS INTEGER) AS "window", attempt, CAST(last_page AS INTEGER) AS last,
+       CAST(events AS INTEGER) AS events, CAST(added AS INTEGER) AS added, CAST(changed AS INTEGER) AS changed
+     FROM event_loads WHERE origin = $1 AND attempt IN (${attempts.map((_, index) => `$${index + 2}`).join(', ')})`,
+    [batch[0]?.origin ?? '', ...attempts],
+  );
+  return batch.map(({ stream, window, attempt, pages }) => {
+    const line = lines.find(
+      (one) =>
+        one.stream === stream &&
+        one.window === window &&
+        one.attempt === attempt &&
+        one.last >= (pages.at(-1)?.page ?? 0),
+    );
+    return line ? { events: line.events, added: line.added, changed: line.changed, current: true } : null;
+  });
+}
+
+async function loadRest<Tx extends EventTransaction>(
+  tx: Tx,
+  { dialect, stage }: EventDatabase<Tx>,
+  batch: readonly WindowPages[],
+  { care, parts: pieces }: Manner,
+): Promise<readonly LoadedPages[]> {
+  const numbers = await tx.rows<{ id: number }>(
+    `SELECT CAST(nextval('event_load_ids') AS INTEGER) AS id FROM (VALUES ${batch.map(() => '(0)').join(', ')}) v`,
+  );
+  const loads = numbers.map(({ id }) => id).sort((a, b) => a - b);
+  const staged = await stage(tx, batch);
+  try {
+    const parts = await loadPages(tx, dialect, { batch, loads, staged, careful: care !== 'new' });
+    const replaces = parts.some(({ changed }) => changed > 0);
+    if (replaces && care !== 'replacing') throw new Replaces('contents are replaced');
+    const results = await writeDown(tx, dialect, batch, loads, parts);
+    if (replaces) await foldReplaced(tx, dialect, batch[0]?.origin as string, pieces);
+    return results;
+  } finally {
+    await staged.remove();
+  }
+}
+
+async function writeDown(
+  tx: EventTransaction,
+  dialect: EventDialect,
+  batch: readonly WindowPages[],
+  loads: readonly number[],
+  results: readonly PartResult[],
+): Promise<readonly LoadedPages[]> {
+  const texts: string[] = [];
+  const text = (value: string) => `$${texts.push(value) + 2}`;
+  const lines = batch.map(({ stream, window, attempt, pages }, index) => {
+    const { events, added, changed } = results[index] as PartResult;
+    const [first, last] = [pages[0]?.page ?? 0, pages.at(-1)?.page ?? 0];
+    const counts = [first, last, events, added, changed, sizeOfPages(pages), 0];
+    return `(${[loads[index], '$1', text(stream), window, text(attempt), ...counts].join(', ')}, ${dialect.moment('$2')})`;
+  });
+  await tx.run(
+    `INSERT INTO event_loads (load_id, origin, stream, window_number, attempt, first_page, last_page, events, added, changed, bytes,
+       in_state, loaded_at) VALUES ${lines.join(', ')}`,
+    [batch[0]?.origin ?? '', Date.now(), ...texts],
+  );
+  const current = await moveWindows(tx, dialect, batch, results);
+  return results.map(({ events, added, changed }, index) => ({
+    ...{ events, added, changed },
+    current: current[index] ?? false,
+  }));
+}
+
+/** What a database says of a page that holds no events, in the word of the port. Other errors pass. */
+function misshapen(batch: readonly WindowPages[], error: unknown): unknown {
+  if (error instanceof SinkBusy || error instanceof SinkUnusable || error instanceof MisshapenPage) return error;
+  for (const { window, pages } of batch) {
+    for (const { page, events } of pages) {
+      if (!isList(events)) {
+        return new MisshapenPage(`page ${page} of window ${window} is no list of events (section 4.8)`, {
+          cause: error,
+        });
+      }
+    }
+  }
+  return error;
+}
+
+function isList(events: Uint8Array): boolean {
+  try {
+    const list: unknown = JSON.parse(Buffer.from(events).toString());
+    return Array.isArray(list) && list.every((one) => typeof one === 'object' && one !== null && !Array.isArray(one));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,59 @@
+import { resolve } from 'node:path';
+import { type Sink, SinkBusy, SinkUnusable } from '../../core/rows/sink.js';
+import { withDraftFolder } from '../../files/draft-folder.js';
+import { LockBusy } from '../../files/process-lock.js';
+import { sinkError } from '../duckdb/driver/sink-error.js';
+import { exportCsv } from './export-csv.js';
+import { exportParquet } from './export-parquet.js';
+import type { RowReader } from './job-rows.js';
+import { type TargetKind, whyNoTarget } from './why-no-target.js';
+
+/** How long an export waits for another one of the same target. */
+const WAIT_MS = 600_000;
+
+/** What a warehouse brings along for its exports. */
+export interface ExportSource {
+  /** Its address. */
+  readonly into: string;
+  readonly say: (sentence: string) => void;
+  /** Throws where there is no such job. */
+  check(job: string): Promise<void>;
+  /** Runs `work` on the rows of a job; `scratch`: a folder for files on the way, which the caller removes. */
+  read<T>(job: string, scratch: string, work: (reader: RowReader) => Promise<T>): Promise<T>;
+}
+
+/** A part of an export: writes to `draft`, beside other drafts in its folder, then puts it in the place of `target`. */
+export type Export<T> = (reader: RowReader, draft: string, target: string) => Promise<T>;
+
+/** `Sink.exportCsv` and `Sink.exportParquet`: one export of a target at a time, which is replaced in one step or left as it is. */
+export function createExports(source: ExportSource): Pick<Sink, 'exportCsv' | 'exportParquet'> {
+  const { into, say } = source;
+  const exporting = async <T>(kind: TargetKind, job: string, path: string, write: Export<T>): Promise<T> => {
+    const target = resolve(path);
+    const refuse = (input: string | null) => {
+      const why = whyNoTarget(kind, target, { into, input });
+      if (why !== null) throw new SinkUnusable(why);
+    };
+    await source.check(job);
+    refuse(null);
+    try {
+      return await withDraftFolder(
+        target,
+        (folder) =>
+          source.read(job, folder, (reader) => {
+            refuse(reader.rows.input);
+            return write(reader, folder, target);
+          }),
+        { waitMs: WAIT_MS, say },
+      );
+    } catch (error) {
+      if (error instanceof LockBusy) throw new SinkBusy(`Another export writes ${target}: ${error.message}`, error.pid);
+      // A full disk or a missing permission is here the target's, not the warehouse's.
+      throw sinkError(error, target);
+    }
+  };
+  return {
+    exportCsv: (job, file) => exporting('csv', job, file, exportCsv),
+    exportParquet: (job, dir) => exporting('parquet', job, dir, exportParquet),
+  };
+}

@@ -1,0 +1,54 @@
+import { createReadStream, statSync } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { moveDurably } from '../../files/write-durably.js';
+import { literal } from '../duckdb/driver/quote.js';
+import { viewColumns } from '../shared/view-columns.js';
+import { csvQuery } from './csv-query.js';
+import { type JobRows, memoryFor, ROWS_AT_ONCE, type RowReader } from './job-rows.js';
+
+/**
+ * `Sink.exportCsv`. UTF-8, commas, LF. The cells of the input are written as they came; what came from the web is made
+ * harmless for spreadsheets, see `csvQuery`. A file that is replaced keeps its permissions.
+ */
+export async function exportCsv(
+  { connection, rows: job, need }: RowReader,
+  folder: string,
+  file: string,
+): Promise<{ readonly rows: number; readonly bytes: number }> {
+  const added = job.results.filter(({ csv }) => csv);
+  const [whole, piece] = [join(folder, 'whole.csv'), join(folder, 'piece.csv')];
+  await need(memoryFor(job.columns.length));
+  const { mode = 0o644 } = statSync(file, { throwIfNoEntry: false }) ?? {};
+  const draft = await open(whole, 'wx', mode & 0o777);
+  let rows = 0;
+  let bytes = 0;
+  try {
+    await draft.writeFile(header(job));
+    for (let from = 1; from <= job.last; from += ROWS_AT_ONCE) {
+      const query = csvQuery(job.columns.length, added, await job.part(from, from + ROWS_AT_ONCE - 1));
+      const copied = await connection.runAndReadAll(
+        `COPY (${query}) TO ${literal(piece)} (FORMAT csv, HEADER false, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%gZ')`,
+      );
+      rows += Number(copied.getRowsJson()[0]?.[0]);
+      for await (const bytes of createReadStream(piece, { highWaterMark: 1 << 20 })) await draft.writeFile(bytes);
+      await rm(piece);
+    }
+    bytes = (await draft.stat()).size;
+  } finally {
+    await draft.close();
+  }
+  await moveDurably(whole, file);
+  return { rows, bytes };
+}
+
+function header({ columns, results }: JobRows): string {
+  // Named as in the view, where a column that is not exported has a name, too.
+  const named = viewColumns(
+    columns,
+    results.map(({ name }) => name),
+  ).results;
+  const names = named.filter((_, index) => results[index]?.csv);
+  const cell = (name: string) => (/[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
+  return `${[...columns, ...names].map(cell).join(',')}\n`;
+}

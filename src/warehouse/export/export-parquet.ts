@@ -1,0 +1,69 @@
+import { lstatSync } from 'node:fs';
+import { mkdir, open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SinkUnusable } from '../../core/rows/sink.js';
+import { moveDurably, swapFolders } from '../../files/write-durably.js';
+import { literal } from '../duckdb/driver/quote.js';
+import { memoryFor, ROWS_AT_ONCE, type RowReader } from './job-rows.js';
+import { parquetQuery } from './parquet-query.js';
+
+/** Small, because a group of rows is held in memory until it is written, and a page may be large. */
+const ROW_GROUP = 2048;
+
+/**
+ * `Sink.exportParquet`: `part-00000.parquet` and so on, {@link ROWS_AT_ONCE} rows each in their order, in a directory that
+ * appears, or is replaced, as a whole. One that holds anything else is refused before anything is written.
+ */
+export async function exportParquet(
+  { connection, rows: job, need }: RowReader,
+  folder: string,
+  dir: string,
+): Promise<{ readonly rows: number; readonly files: number; readonly bytes: number }> {
+  await refuseOthers(dir);
+  const draft = join(folder, 'parquet');
+  const { mode = 0o777 } = lstatSync(dir, { throwIfNoEntry: false }) ?? {};
+  await mkdir(draft, { mode: mode & 0o777 });
+  await need(memoryFor(job.columns.length));
+  let [rows, files, bytes] = [0, 0, 0];
+  // An empty job is one empty file: its columns are to be seen.
+  for (let from = 1; from === 1 || from <= job.last; from += ROWS_AT_ONCE) {
+    const query = parquetQuery(job.columns, job.results, await job.part(from, from + ROWS_AT_ONCE - 1));
+    const file = join(draft, `part-${String(files).padStart(5, '0')}.parquet`);
+    const copied = await connection.runAndReadAll(
+      `COPY (${query}) TO ${literal(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP})`,
+    );
+    bytes += await syncedSize(file);
+    rows += Number(copied.getRowsJson()[0]?.[0]);
+    files++;
+  }
+  await putInPlace(draft, dir);
+  return { rows, files, bytes };
+}
+
+async function putInPlace(draft: string, dir: string): Promise<void> {
+  if (lstatSync(dir, { throwIfNoEntry: false }) === undefined) return moveDurably(draft, dir);
+  await swapFolders(draft, dir);
+  // What was put there meanwhile is not ours to remove.
+  await refuseOthers(draft, dir).catch(async (error: unknown) => {
+    await swapFolders(draft, dir);
+    throw error;
+  });
+}
+
+async function refuseOthers(dir: string, shown = dir): Promise<void> {
+  if (lstatSync(dir, { throwIfNoEntry: false }) === undefined) return;
+  const entries = await readdir(dir, { withFileTypes: true });
+  const other = entries.find((entry) => !entry.isFile() || !/^part-\d{5,}\.parquet$/.test(entry.name));
+  if (other)
+    throw new SinkUnusable(`${shown} holds something else than an export (${other.name}): name a directory of its own`);
+}
+
+async function syncedSize(file: string): Promise<number> {
+  const handle = await open(file, 'r+');
+  try {
+    await handle.sync();
+    return (await handle.stat()).size;
+  } finally {
+    await handle.close();
+  }
+}

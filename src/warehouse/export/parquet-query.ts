@@ -1,0 +1,23 @@
+import { resultSql } from '../duckdb/dialect/result-sql.js';
+import { identifier } from '../duckdb/driver/quote.js';
+import type { ResultColumn } from '../rows/result-column.js';
+import { dollarsOf } from '../shared/spend-view.js';
+import { viewColumns } from '../shared/view-columns.js';
+
+/**
+ * The rows of `source` (see `JobRows.part`) in their order, with the columns of the job's view, exactly as they are. JSON is text
+ * here: every reader knows that.
+ */
+export function parquetQuery(columns: readonly string[], added: readonly ResultColumn[], source: string): string {
+  const { own, results } = viewColumns(
+    columns,
+    added.map(({ name }) => name),
+  );
+  const { inner, shown } = resultSql(added, true);
+  const all = [
+    ...own.map((name, index) => `input[${index + 1}] AS ${identifier(name)}`),
+    ...results.map((name, index) => `${shown[index]} AS ${identifier(name)}`),
+  ];
+  return `SELECT ${all.join(', ')} FROM (
+      SELECT ${['*', `${dollarsOf('cost_micros')} AS cost_dollars`, ...inner].join(', ')} FROM (${source}) ORDER BY row_number)`;
+}

@@ -1,0 +1,73 @@
+import { identifier, type PgTransaction } from '../../../postgres/index.js';
+import type { ResultColumn } from '../../rows/result-column.js';
+import { freeName } from '../../shared/free-name.js';
+import { viewColumns } from '../../shared/view-columns.js';
+import { lockNames } from '../driver/locks.js';
+import { resultSql } from './result-sql.js';
+
+/** A view can have this many columns. */
+const MAX_COLUMNS = 1600;
+/** Bytes of a name. */
+const MAX_NAME = 63;
+
+/** A name with its suffix, cut to what PostgreSQL takes; NUL is shown. */
+function cut(name: string, suffix: string): string {
+  let text = name.replaceAll('\0', '\\u0000');
+  while (Buffer.byteLength(text + suffix) > MAX_NAME) text = [...text].slice(0, -1).join('');
+  return text + suffix;
+}
+
+/** Name of the job's view: its own name, unless a table or another job's view has it. */
+export async function chooseViewName(tx: PgTransaction, name: string): Promise<string> {
+  await lockNames(tx);
+  const rows = await tx.query<{ name: string }>(
+    `SELECT lower(relname) AS name FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace
+     UNION SELECT lower(view_name) FROM searchflow_jobs`,
+  );
+  const wanted = name === '' ? 'job' : name;
+  return freeName(cut(wanted, ''), new Set(rows.map((row) => row.name)), (_name, turn) => cut(wanted, `_${turn}`));
+}
+
+/**
+ * Makes the view of a job: the rows of its input as it is now, the user's columns first. `unchanged`: what its columns are made of
+ * is as it was; then a view with the same names is the same, and stays.
+ */
+export async function makeView(
+  tx: PgTransaction,
+  schema: string,
+  view: string,
+  job: string,
+  columns: readonly string[],
+  added: readonly ResultColumn[],
+  unchanged: boolean,
+): Promise<void> {
+  const { own, results } = viewColumns(
+    columns.slice(0, MAX_COLUMNS - added.length),
+    added.map(({ name }) => name),
+    cut,
+  );
+  const { from, shown: values } = resultSql(added, `${schema}.`);
+  const place = `${schema}.${identifier(view)}`;
+  const names = [...own, ...results];
+  const before = await tx.query<{ name: string }>(
+    'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 ORDER BY attnum',
+    [place],
+  );
+  if (unchanged && before.length === names.length && before.every(({ name }, index) => name === names[index])) return;
+  const shown = [
+    ...own.map((name, index) => `input[${index + 1}] AS ${identifier(name)}`),
+    ...results.map((name, index) => `${values[index]} AS ${identifier(name)}`),
+  ];
+  // A view that is replaced must keep its columns, and these change with the file's.
+  await tx.query(`DROP VIEW IF EXISTS ${place}`);
+  await tx.query(
+    `CREATE VIEW ${place} AS SELECT ${shown.join(', ')}
+     FROM ${from} WHERE job = '${job.replaceAll("'", "''")}' AND vanished_at IS NULL`,
+  );
+  const rest = columns.length - own.length;
+  if (rest > 0) {
+    await tx.query(
+      `COMMENT ON VIEW ${place} IS 'The first ${own.length} columns; the other ${rest} are in enriched_rows.input'`,
+    );
+  }
+}

@@ -1,0 +1,40 @@
+import type { ResultDialect } from '../../rows/make-views.js';
+import type { RelationColumn } from '../../rows/result-relations.js';
+import { listLength, pathOf, typed } from './result-sql.js';
+
+/** The views of results in PostgreSQL's words. `prefix`: the schema with its dot. */
+export function postgresResults(prefix: string): ResultDialect {
+  return {
+    prefix,
+    read(from, plain, values) {
+      const shown = values.map(({ o, column }) => `${readValue(o, column, prefix)} AS ${column.name}`);
+      return `SELECT ${[...plain, ...shown].join(', ')}\nFROM (${from}) r`;
+    },
+    elements(from, o, path, item, place, outer) {
+      const at = `(s.${o} #> ${pathOf(path)})`;
+      const list = `json_array_elements(CASE WHEN json_typeof(${at}) = 'array' THEN ${at} ELSE '[]' END)`;
+      return `SELECT s.*, l.${item}, l.${place} FROM (${from}) s
+        ${outer ? 'LEFT' : 'INNER'} JOIN LATERAL ${list} WITH ORDINALITY AS l(${item}, ${place}) ON true`;
+    },
+  };
+}
+
+function readValue(o: string, { type, path }: RelationColumn, prefix: string): string {
+  const at = path.length === 0 ? o : `(${o} #> ${pathOf(path)})`;
+  const text = `(${o} #>> ${pathOf(path)})`;
+  switch (type) {
+    case 'json':
+      return at;
+    case 'number':
+      return typed(text, 'number', prefix);
+    case 'string':
+      return `CASE WHEN json_typeof(${at}) = 'string' THEN ${text} END`;
+    case 'structure':
+      return `CASE WHEN json_typeof(${at}) IN ('object', 'array') THEN ${at} END`;
+    case 'count':
+      return listLength(at);
+    // Where a row says that fields of its answer don't fit their types, it may be one of them: none then.
+    default:
+      return `CASE WHEN error_message IS NULL OR json_typeof(${at}) = 'string' THEN ${text} END`;
+  }
+}

@@ -1,0 +1,67 @@
+import { ROW_ID_FIELD, ROWS_FIELD } from '../../../core/rows/row-operation.js';
+import type { Path, ResultColumn, ValueType } from '../../rows/result-column.js';
+
+/** SQL for result columns: the source of the rows, and an expression for each column. */
+export interface ResultSql {
+  readonly from: string;
+  readonly shown: readonly string[];
+}
+
+/** Reads result columns from `enriched_rows`. `prefix`: the schema with its dot. */
+export function resultSql(columns: readonly ResultColumn[], prefix: string): ResultSql {
+  const ofRow = columns.some(({ from }) => 'of' in from && from.of === 'row');
+  return {
+    from: `${prefix}enriched_rows${ofRow ? rowPart : ''}`,
+    shown: columns.map(({ from }) => {
+      if ('stored' in from) return from.stored;
+      if ('count' in from) return listLength(`response #> ${pathOf(from.count)}`);
+      const source = from.of === 'row' ? 'row_part' : 'response';
+      const text = `(${source} #>> ${pathOf(from.path)})`;
+      if (from.type === 'string') {
+        const type = `json_typeof(${source} #> ${pathOf(from.path)})`;
+        return `CASE WHEN error_message IS NULL OR ${type} = 'string' THEN ${text} END`;
+      }
+      return from.type === 'json' ? `(${source} #> ${pathOf(from.path)})` : typed(text, from.type, prefix);
+    }),
+  };
+}
+
+/** The object of a shared run's output that names the row. */
+const rowPart = ` LEFT JOIN LATERAL (${partsOf('response', 'row_hash')} LIMIT 1) AS parts ON true`;
+
+/** A query for the objects of a shared run's output that name a row: its `row_part`s. */
+export function partsOf(response: string, rowHash: string): string {
+  const list = `${response} #> '{output,structured,${ROWS_FIELD}}'`;
+  return `SELECT part AS row_part FROM json_array_elements(CASE WHEN json_typeof(${list}) = 'array' THEN ${list} ELSE '[]' END) part
+  WHERE json_typeof(part) = 'object' AND part ->> '${ROW_ID_FIELD}' = ${rowHash}`;
+}
+
+/** Length of a list; NULL where it is none. */
+export function listLength(json: string): string {
+  return `CASE WHEN json_typeof(${json}) = 'array' THEN json_array_length(${json})::bigint END`;
+}
+
+/** A path as an array of texts: any name can stand in it. */
+export function pathOf(path: Path): string {
+  return `ARRAY[${path.map((name) => `'${name.replaceAll('\0', '\\u0000').replaceAll("'", "''")}'`).join(', ')}]::text[]`;
+}
+
+/** A text as a value of its type; NULL where it is none. Words such as `infinity` and `today` are no dates. */
+export function typed(text: string, type: ValueType, prefix: string): string {
+  const reader = (what: 'number' | 'integer' | 'time', value: string) => `${prefix}searchflow_${what}(${value})`;
+  const dated = `CASE WHEN ${text} ~ '^\\d{4}-\\d\\d-\\d\\d' THEN ${text} END`;
+  switch (type) {
+    case 'number':
+      return reader('number', text);
+    case 'integer':
+      return `CASE WHEN ${reader('number', text)} = trunc(${reader('number', text)}) THEN ${reader('integer', text)} END`;
+    case 'boolean':
+      return `CASE ${text} WHEN 'true' THEN true WHEN 'false' THEN false END`;
+    case 'date':
+      return `(${reader('time', `left(${dated}, 10)`)} AT TIME ZONE 'UTC')::date`;
+    case 'time':
+      return reader('time', dated);
+    default:
+      return text;
+  }
+}

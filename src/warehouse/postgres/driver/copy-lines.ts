@@ -1,0 +1,100 @@
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import type { PgTransaction } from '../../../postgres/index.js';
+import { mayHoldHalves, mendForPostgres } from '../../shared/mend-escapes.js';
+
+/** Bytes read and sent at a time: the loop is never held for longer than these take. */
+const PIECE = 262_144;
+
+/** The binary format has no escapes for the server to look for: half its work. A header, a frame a row, a trailer. */
+const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
+const TRAILER = Buffer.from([0xff, 0xff]);
+/** Number of fields (one), then the bytes of the field. */
+const FRAME = 6;
+
+/** Makes the tables for lines of files, once a connection; they are emptied at the end of each transaction. */
+export async function makeLineTables(tx: PgTransaction): Promise<void> {
+  await tx.query(`CREATE TEMP TABLE IF NOT EXISTS row_lines (line json) ON COMMIT DELETE ROWS;
+    CREATE TEMP TABLE IF NOT EXISTS unit_lines (line json) ON COMMIT DELETE ROWS`);
+}
+
+/**
+ * Adds the lines of a file (`.gz`: unpacked) to a table of lines, each as it stands: parsing is the server's work. A line with an
+ * escape that PostgreSQL's text can't hold is mended, and gets a field `exact`: the line as it was, as text. What follows the
+ * last line feed is the torn end of a file that is being written, and left out; so is, with `careful`, every line that is no JSON.
+ */
+export async function copyLines(
+  tx: PgTransaction,
+  table: 'row_lines' | 'unit_lines',
+  file: string,
+  careful = false,
+): Promise<void> {
+  const { from } = await import('pg-copy-streams');
+  const source = createReadStream(file, { highWaterMark: PIECE });
+  const framed = (chunks: AsyncIterable<Buffer>) => frames(chunks, careful);
+  const copy = tx.client.query(from(`COPY ${table} FROM STDIN (FORMAT binary)`, { highWaterMark: PIECE }));
+  // A connection that breaks may say so twice, the second time when nobody listens any more.
+  copy.on('error', () => undefined);
+  try {
+    if (file.endsWith('.gz')) await pipeline(source, createGunzip({ chunkSize: PIECE }), framed, copy);
+    else await pipeline(source, framed, copy);
+  } catch (error) {
+    const { path, message } = error as NodeJS.ErrnoException;
+    // Without its code, which means something else in a conversation with a database.
+    throw path === file ? new Error(message, { cause: error }) : error;
+  }
+}
+
+async function* frames(chunks: AsyncIterable<Buffer>, careful: boolean): AsyncGenerator<Buffer> {
+  yield HEADER;
+  let rest: Buffer[] = [];
+  for await (const chunk of chunks) {
+    const end = chunk.lastIndexOf(10) + 1;
+    const piece = end === 0 ? null : Buffer.concat([...rest, chunk.subarray(0, end)]);
+    rest = piece === null ? [...rest, chunk] : [chunk.subarray(end)];
+    if (piece !== null)
+      yield frame(
+        careful || mayHoldHalves(piece) || piece.includes('\\u0000')
+          ? Buffer.from(mended(piece.toString(), careful))
+          : piece,
+      );
+  }
+  yield TRAILER;
+}
+
+/** Whole lines, each without its line feed and with its length before it. */
+function frame(lines: Buffer): Buffer {
+  let count = 0;
+  for (let at = lines.indexOf(10); at >= 0; at = lines.indexOf(10, at + 1)) count++;
+  const framed = Buffer.allocUnsafe(lines.length + count * (FRAME - 1));
+  let to = 0;
+  for (let from = 0; from < lines.length; ) {
+    const end = lines.indexOf(10, from);
+    framed.writeInt16BE(1, to);
+    framed.writeInt32BE(end - from, to + 2);
+    lines.copy(framed, to + FRAME, from, end);
+    to += FRAME + end - from;
+    from = end + 1;
+  }
+  return framed;
+}
+
+function mended(text: string, careful: boolean): string {
+  const lines = text.split('\n').slice(0, -1);
+  return (careful ? lines.filter(isObject) : lines)
+    .map((line) => {
+      const better = mendForPostgres(line);
+      return better === line ? `${line}\n` : `${better.slice(0, -1)},"exact":${JSON.stringify(line)}}\n`;
+    })
+    .join('');
+}
+
+function isObject(line: string): boolean {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}

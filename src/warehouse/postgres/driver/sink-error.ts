@@ -1,0 +1,65 @@
+import { SinkBusy, SinkUnusable } from '../../../core/rows/sink.js';
+import { PostgresAway, PostgresRefused } from '../../../postgres/index.js';
+
+const changed = (where: string) => `The tables in ${where} are not as searchflow made them`;
+const undo = 'undo the change, or load into another schema (?schema=name)';
+
+/** By SQLSTATE, or its class: what is wrong, and the way out. */
+const cases: readonly (readonly [code: RegExp, say: (where: string) => string])[] = [
+  [
+    /^(42P01|3F000)$/,
+    (where) =>
+      `${changed(where)}: one is gone. The same command makes a warehouse that was deleted anew from the journal, nothing is bought twice`,
+  ],
+  [
+    /^(42P07|42710|42723)$/,
+    (where) =>
+      `${where} holds things of the same names that are not this warehouse's: load into another schema (?schema=name)`,
+  ],
+  [/^(42703|42804|42883|428C9|42809)$/, (where) => `${changed(where)}: ${undo}`],
+  [/^23/, (where) => `${changed(where)}, they refuse its rows: ${undo}`],
+  [/^2BP01$/, (where) => `A view of a job in ${where} can't be changed while others are built on it: drop those first`],
+  [
+    /^53[12]00$/,
+    (where) =>
+      `${where} has no room left (disk or memory of the server): make some, then run the job again; nothing that was bought is lost`,
+  ],
+  [
+    /^22P05$/,
+    (where) =>
+      `${where} can't hold every character: its encoding is not UTF8. Load into a database that was created with it`,
+  ],
+];
+
+/** What PostgreSQL says, in the two words of the port: busy (wait) or unusable (with the way out). Other errors pass. */
+export function sinkError(error: unknown, where: string): unknown {
+  if (!(error instanceof Error) || error instanceof SinkBusy || error instanceof SinkUnusable) return error;
+  if (error instanceof PostgresAway) return busy(error, where);
+  if (/SSL|certificate|TLS/i.test(error.message)) {
+    return new SinkUnusable(`${where} can't be spoken to safely (${error.message}): see sslmode in its address`, {
+      cause: error,
+    });
+  }
+  if (error instanceof PostgresRefused) {
+    const way = /^(28|3D)/.test(error.code ?? '')
+      ? 'check the address, and user and password (in the address, SEARCHFLOW_WAREHOUSE_URL, PGUSER and PGPASSWORD, or .pgpass)'
+      : 'have its owner grant what is missing';
+    return new SinkUnusable(`${error.message}: ${way}`, { cause: error });
+  }
+  const code = codeOf(error);
+  const found = cases.find(([when]) => when.test(code));
+  if (!found) return error;
+  return new SinkUnusable(`${found[1](where)} (PostgreSQL: ${error.message})`, { cause: error });
+}
+
+function busy(error: PostgresAway, where: string): SinkBusy {
+  const code = codeOf(error.cause);
+  const why =
+    code === '55P03' ? `is locked by somebody else's transaction` : code === '57014' ? 'takes too long' : null;
+  return new SinkBusy(why === null ? error.message : `${where} ${why}: it can be used once that is over`, null);
+}
+
+function codeOf(error: unknown): string {
+  const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
+  return typeof code === 'string' ? code : '';
+}

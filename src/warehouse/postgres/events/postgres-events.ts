@@ -1,0 +1,54 @@
+import type { EventWarehouse } from '../../../core/events/event-warehouse.js';
+import type { PgTransaction } from '../../../postgres/index.js';
+import type { EventTransaction, SqlValue } from '../../events/event-sql.js';
+import { createEventStore } from '../../events/event-store.js';
+import { postgresDialect } from '../dialect/event-dialect.js';
+import { Warehouse, type WarehouseOptions } from '../open/warehouse.js';
+import { stagePages } from './stage-pages.js';
+
+interface PostgresEventTransaction extends EventTransaction {
+  readonly tx: PgTransaction;
+}
+
+/** Webset events in a schema of a PostgreSQL database, beside the rows of jobs. Throws `SinkUnusable` for what is no address. */
+export function createPostgresEvents(
+  url: string,
+  options: WarehouseOptions = {},
+  warehouse = new Warehouse(url, options),
+): EventWarehouse {
+  return createEventStore<PostgresEventTransaction>({
+    dialect: postgresDialect(),
+    exists: () => warehouse.exists(),
+    transaction: (purpose, work) =>
+      warehouse.transaction(async (tx) => {
+        for (const lock of locks[purpose])
+          await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), ${lock}))`);
+        return work(transactionOn(tx));
+      }),
+    stage: ({ tx }, batch) => stagePages(tx, batch),
+    close: () => warehouse.close(),
+  });
+}
+
+/**
+ * What one transaction at a time may do: look ids up before they are inserted (two at once would both find nothing); and make state.
+ * In this order.
+ */
+const [LOADS, STATE] = [4, 5];
+const locks = { read: [], write: [LOADS], fold: [STATE], settle: [STATE], all: [LOADS, STATE] } as const;
+
+function transactionOn(tx: PgTransaction): PostgresEventTransaction {
+  return {
+    tx,
+    async run(sql: string, values?: readonly SqlValue[]) {
+      await tx.query(sql, values);
+    },
+    async runOnMany(sql: string, values?: readonly SqlValue[]) {
+      // Of what was loaded just now it expects a row, and would go through thousands for each of thousands.
+      await tx.query('SET LOCAL enable_nestloop = off');
+      await tx.query(sql, values);
+      await tx.query('SET LOCAL enable_nestloop = on');
+    },
+    rows: async <Row extends object>(sql: string, values?: readonly SqlValue[]) => tx.query<Row>(sql, values),
+  };
+}

@@ -1,0 +1,112 @@
+import { commentsOn } from '../../shared/comments.js';
+import { spendView } from '../../shared/spend-view.js';
+import { lz4 } from './lz4.js';
+
+/** What this database needs besides: see docs/decisions/0009. */
+export const exact = {
+  id: 'Number of the row in this table.',
+  row_exact:
+    'Only where cells hold NUL, which text can’t: the staged row exactly as it came, its cells under i. In input each such character is written as the six characters that name it (\\u0000).',
+  answer_exact:
+    'Only where the answer holds NUL or half a surrogate pair, which text can’t: the answer exactly as it landed, under result. In response and the columns made of it each such character is written as the six characters that name it, such as \\u0000.',
+};
+
+/**
+ * Jobs, their rows, the load ledger, what is unknown, and what was spent. Never changed once released: what comes later is a
+ * new file. `response` is json, not jsonb: it keeps numbers, their digits and the order of fields as they came, and costs
+ * less to load; `->` and `->>` work on both, and `response::jsonb` is there for the rest.
+ */
+export const rowJobs = {
+  name: '0001-row-jobs',
+  sql: (schema: string) => `
+CREATE TABLE ${schema}.searchflow_jobs (
+  job text PRIMARY KEY,
+  name text NOT NULL,
+  view_name text NOT NULL,
+  origin text NOT NULL,
+  operation text NOT NULL,
+  input text NOT NULL,
+  columns text[] NOT NULL,
+  generation text NOT NULL,
+  options jsonb,
+  rows bigint NOT NULL,
+  slices integer NOT NULL,
+  created_at timestamptz NOT NULL,
+  opened_at timestamptz NOT NULL
+);
+
+CREATE TABLE ${schema}.row_store (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  job text NOT NULL,
+  origin text NOT NULL,
+  generation text NOT NULL,
+  slice integer NOT NULL,
+  row_number bigint,
+  row_hash text NOT NULL,
+  unit_key text,
+  url text,
+  input text[] NOT NULL,
+  status text NOT NULL,
+  error_tag text,
+  error_message text,
+  http_status integer,
+  source text,
+  title text,
+  author text,
+  published_date text,
+  response json,
+  request_id text,
+  cost_micros bigint NOT NULL,
+  fetched_at timestamptz,
+  loaded_at timestamptz NOT NULL,
+  outdated_at timestamptz,
+  vanished_at timestamptz,
+  row_exact json,
+  answer_exact json
+);
+CREATE INDEX row_store_place ON ${schema}.row_store (job, row_number);
+${lz4(schema, [['row_store', 'response']])}
+
+CREATE VIEW ${schema}.enriched_rows AS
+SELECT id, job, origin, generation, slice, row_number, row_hash, unit_key, url, input, status, error_tag, error_message,
+  http_status, source, title, author, published_date,
+  response ->> 'text' AS text, response -> 'highlights' AS highlights, response ->> 'summary' AS summary,
+  response, request_id, cost_micros, cost_micros / 1000000.0 AS cost_dollars, fetched_at, loaded_at, outdated_at, vanished_at,
+  row_exact, answer_exact
+FROM ${schema}.row_store;
+
+CREATE TABLE ${schema}.load_ledger (
+  job text NOT NULL,
+  generation text NOT NULL,
+  slice integer NOT NULL,
+  rows bigint NOT NULL,
+  attempt text NOT NULL,
+  loaded_at timestamptz NOT NULL,
+  PRIMARY KEY (job, generation, slice)
+);
+
+CREATE TABLE ${schema}.unknown_outcomes (
+  job text NOT NULL,
+  id text NOT NULL,
+  book text NOT NULL,
+  operation text NOT NULL,
+  unit_keys text[] NOT NULL,
+  intended_at timestamptz NOT NULL,
+  reason text NOT NULL,
+  estimate_micros bigint NOT NULL,
+  recorded_at timestamptz NOT NULL,
+  PRIMARY KEY (job, id)
+);
+
+${spendView((moment) => `CAST(${moment} AT TIME ZONE 'UTC' AS date)`, `${schema}.`)};
+
+${commentsOn(
+  ['searchflow_jobs', 'row_store', 'enriched_rows', 'load_ledger', 'unknown_outcomes', 'spend'],
+  `${schema}.`,
+  {
+    row_store: exact,
+    enriched_rows: exact,
+  },
+)}
+`,
+};

@@ -1,0 +1,24 @@
+import type { MonitorWarehouse } from '../../../core/monitors/monitor-warehouse.js';
+import { createMonitorStore } from '../../monitors/monitor-store.js';
+import { postgresMonitors } from '../dialect/monitor-dialect.js';
+import { Warehouse, type WarehouseOptions } from '../open/warehouse.js';
+
+/** Monitors in a schema of a PostgreSQL database, beside the rows of jobs; see `createPostgresSink`. */
+export function createPostgresMonitors(
+  options: WarehouseOptions & { readonly url: string },
+  warehouse = new Warehouse(options.url, options),
+): MonitorWarehouse {
+  return createMonitorStore(
+    postgresMonitors,
+    (work) =>
+      warehouse.transaction((tx) =>
+        work({
+          run: async (sql, values) => {
+            await tx.query(sql, values);
+          },
+          rows: (sql, values) => tx.query(sql, values),
+        }),
+      ),
+    () => warehouse.close(),
+  );
+}

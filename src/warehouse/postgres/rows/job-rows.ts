@@ -1,0 +1,93 @@
+import { createWriteStream } from 'node:fs';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Json } from '../../../core/text/json.js';
+import type { PgTransaction } from '../../../postgres/index.js';
+import { literal, plainPath } from '../../duckdb/driver/quote.js';
+import type { JobRows } from '../../export/job-rows.js';
+import { jobColumns, type StoredRequest, storedShape } from '../../rows/job-columns.js';
+import { mayHoldHalves, mendSurrogates } from '../../shared/mend-escapes.js';
+import { unknownJob } from '../../shared/warehouse-summary.js';
+import type { Warehouse } from '../open/warehouse.js';
+
+/** The same columns and types as a DuckDB warehouse has, and what came where it can't be held as text here. */
+const shape = `{row_number: 'BIGINT', row_hash: 'VARCHAR', input: 'VARCHAR[]', status: 'VARCHAR', error_tag: 'VARCHAR', error_message: 'VARCHAR',
+  http_status: 'INTEGER', title: 'VARCHAR', author: 'VARCHAR', published_date: 'VARCHAR', response: 'JSON',
+  request_id: 'VARCHAR', cost_micros: 'BIGINT', fetched_at: 'TIMESTAMP', row_exact: 'STRUCT(i VARCHAR[])', answer_exact: 'JSON'}`;
+
+/** The same values, too, so that both give the same export to the byte. */
+const asInDuckDb = ['title', 'author', 'publishedDate']
+  .map((field) => {
+    const column = field === 'publishedDate' ? 'published_date' : field;
+    return `if(answer_exact IS NULL, ${column}, json_extract_string(answer_exact, '$.result.${field}')) AS ${column}`;
+  })
+  .join(', ');
+
+const rows = (job: string, from: number, to: number) => `
+  SELECT row_number, row_hash, input, status, error_tag, error_message, http_status, title, author, published_date,
+    CASE WHEN answer_exact IS NULL THEN response END AS response, request_id, cost_micros,
+    to_char(fetched_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS fetched_at, row_exact, answer_exact
+  FROM row_store
+  WHERE job = '${job.replaceAll("'", "''")}' AND row_number BETWEEN ${from} AND ${to} AND vanished_at IS NULL
+  ORDER BY row_number`;
+
+/** The rows of a job for exports, brought a part at a time into the file `scratch`, which the caller removes. */
+export async function jobRows(warehouse: Warehouse, job: string, scratch: string): Promise<JobRows> {
+  const [record] = await warehouse.read((tx) =>
+    tx.query<{
+      columns: string[];
+      operation: string;
+      options: Json;
+      request: StoredRequest | null;
+      input: string;
+      last: string;
+    }>(
+      `SELECT columns, operation, options, request, input, (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $1) AS last
+       FROM searchflow_jobs WHERE job = $1`,
+      [job],
+    ),
+  );
+  if (record === undefined) throw unknownJob(job, warehouse.shown);
+  return {
+    input: record.input,
+    columns: record.columns,
+    results: jobColumns(storedShape(record)),
+    last: Number(record.last),
+    async part(from, to) {
+      const longest = await warehouse.read((tx) => bring(tx, rows(job, from, to), scratch));
+      return `SELECT * EXCLUDE (row_exact, answer_exact) REPLACE (${asInDuckDb}, coalesce(row_exact.i, input) AS input,
+        coalesce(json_extract(answer_exact, '$.result'), response) AS response) FROM read_json(${literal(plainPath(scratch))}, format = 'newline_delimited', columns = ${shape},
+        compression = 'uncompressed', maximum_object_size = ${Math.max(65_536, longest + 1)})`;
+    },
+  };
+}
+
+/** Writes rows as lines of JSON; answers with the bytes of the longest. */
+async function bring(tx: PgTransaction, query: string, file: string): Promise<number> {
+  const { to } = await import('pg-copy-streams');
+  const lines = tx.client.query(
+    to(`COPY (SELECT row_to_json(r) FROM (${query}) r) TO STDOUT (FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01')`),
+  );
+  // A connection that breaks may say so twice, the second time when nobody listens any more.
+  lines.on('error', () => undefined);
+  let longest = 0;
+  let rest: Buffer[] = [];
+  const readable = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      const end = chunk.lastIndexOf(10) + 1;
+      rest.push(end === 0 ? chunk : chunk.subarray(0, end));
+      if (end === 0) return done();
+      const piece = Buffer.concat(rest);
+      rest = [chunk.subarray(end)];
+      for (let at = 0; at < piece.length; ) {
+        const next = piece.indexOf(10, at) + 1;
+        longest = Math.max(longest, next - at);
+        at = next;
+      }
+      // Half of a surrogate pair is no character to DuckDB either; there it is shown, as in a warehouse of its own.
+      done(null, mayHoldHalves(piece) ? mendSurrogates(piece.toString()) : piece);
+    },
+  });
+  await pipeline(lines, readable, createWriteStream(file, { mode: 0o600 }));
+  return longest;
+}

@@ -1,0 +1,70 @@
+import type { Freshness } from '../../../core/purchase/journal.js';
+import type { LoadBatch } from '../../../core/rows/sink.js';
+import type { PgTransaction } from '../../../postgres/index.js';
+import { checkGeneration } from '../../shared/ledger.js';
+import { copyLines, makeLineTables } from '../driver/copy-lines.js';
+import { lockSlice } from '../driver/locks.js';
+import { insertRows } from './insert-rows.js';
+import { makePending } from './pending.js';
+
+/** Loads one slice inside of the caller's transaction: rows and ledger line, or neither. */
+export async function loadSlice(
+  tx: PgTransaction,
+  batch: LoadBatch,
+  freshness: Freshness | undefined,
+): Promise<{ readonly rows: number; readonly already: boolean }> {
+  await lockSlice(tx, batch.job, batch.slice);
+  const { origin, loaded } = await standing(tx, batch);
+  if (loaded !== null) return { rows: loaded, already: true };
+  await makeLineTables(tx);
+  await copyLines(tx, 'row_lines', batch.rowsFile);
+  const rows = (await asItIs(tx, batch, origin)) ?? (await withCare(tx, batch, origin, freshness));
+  return { rows, already: false };
+}
+
+/** What the warehouse knows of the slice. Fences an attempt of another generation: its places belong to other rows now. */
+async function standing(
+  tx: PgTransaction,
+  { job, generation, slice }: LoadBatch,
+): Promise<{ readonly origin: string; readonly loaded: number | null }> {
+  const [current] = await tx.query<{ generation: string; origin: string; loaded: string | null }>(
+    `SELECT generation, origin, (SELECT rows FROM load_ledger WHERE job = $1 AND generation = $2 AND slice = $3) AS loaded
+     FROM searchflow_jobs WHERE job = $1`,
+    [job, generation, slice],
+  );
+  if (current?.loaded != null) return { origin: current.origin, loaded: Number(current.loaded) };
+  checkGeneration(job, generation, current?.generation);
+  return { origin: (current as NonNullable<typeof current>).origin, loaded: null };
+}
+
+/** The lines just as they are; null, with nothing done, where that won't do. */
+async function asItIs(tx: PgTransaction, batch: LoadBatch, origin: string): Promise<number | null> {
+  await tx.query('SAVEPOINT units');
+  try {
+    for (const file of batch.unitFiles) await copyLines(tx, 'unit_lines', file);
+    const rows = await insertRows(tx, batch, origin, 'plain');
+    if (rows !== null) return rows;
+  } catch (error) {
+    // What is wrong with a line (SQLSTATE class 22) may be of no account.
+    if (!/^22/.test(String((error as { code?: unknown }).code))) throw error;
+  }
+  await tx.query('ROLLBACK TO SAVEPOINT units');
+  return null;
+}
+
+/** For a slice that takes the place of other rows, units that stand in two lines, and lines that are no JSON. */
+async function withCare(
+  tx: PgTransaction,
+  batch: LoadBatch,
+  origin: string,
+  freshness: Freshness | undefined,
+): Promise<number> {
+  await makePending(tx, batch.job, freshness);
+  for (const file of batch.unitFiles) await copyLines(tx, 'unit_lines', file, true);
+  await tx.query('DELETE FROM row_store WHERE job = $1 AND row_number IN (SELECT n FROM pending)', [batch.job]);
+  const rows = await insertRows(tx, batch, origin, 'chosen');
+  if (rows !== null) return rows;
+  throw new Error(
+    `Units of slice ${batch.slice} of ${batch.job} are in none of its unit files (${batch.unitFiles.length}); nothing was loaded`,
+  );
+}

@@ -1,0 +1,42 @@
+import type { Freshness } from '../../../core/purchase/journal.js';
+import type { PgTransaction } from '../../../postgres/index.js';
+import { copyLines, makeLineTables } from '../driver/copy-lines.js';
+import { stale, useFreshness } from './stale.js';
+
+/** The staged rows among the lines of files. */
+export const stagedRows = `SELECT r.* FROM row_lines,
+  json_to_record(line) AS r(n bigint, h text, k text, u text, e text, m text, d boolean, i text[], exact text)`;
+
+/** Condition: the job in the first parameter has rows at places of these staged rows. An index finds them. */
+export const occupied = `EXISTS (SELECT FROM row_store e WHERE e.job = $1
+  AND e.row_number BETWEEN (SELECT min(n) FROM staged) AND (SELECT max(n) FROM staged))`;
+
+/**
+ * Makes `staged`, a temporary table of the rows among the lines, and `pending`, of those that the job's rows don't have yet with
+ * the same place, content and unit, or have stale.
+ */
+export async function makePending(tx: PgTransaction, job: string, freshness: Freshness | undefined): Promise<void> {
+  await useFreshness(tx, freshness);
+  await tx.query(`CREATE TEMP TABLE staged ON COMMIT DROP AS ${stagedRows};
+    CREATE TEMP TABLE pending (LIKE staged) ON COMMIT DROP`);
+  await tx.query(
+    `INSERT INTO pending SELECT s.* FROM staged s WHERE NOT EXISTS (
+       SELECT FROM row_store e WHERE e.job = $1 AND e.row_number = s.n AND e.row_hash = s.h
+         AND e.unit_key IS NOT DISTINCT FROM s.k AND NOT ${stale('e')})`,
+    [job],
+  );
+}
+
+/** Unit keys of the slice that rows are missing for, each once. All of them where the job was never opened here. */
+export async function pendingKeys(
+  tx: PgTransaction,
+  job: string,
+  rowsFile: string,
+  freshness: Freshness | undefined,
+): Promise<readonly string[]> {
+  await makeLineTables(tx);
+  await copyLines(tx, 'row_lines', rowsFile);
+  await makePending(tx, job, freshness);
+  const rows = await tx.query<{ k: string }>('SELECT k FROM pending WHERE k IS NOT NULL GROUP BY k ORDER BY min(n)');
+  return rows.map(({ k }) => k);
+}

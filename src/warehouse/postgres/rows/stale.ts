@@ -1,0 +1,24 @@
+import type { Freshness } from '../../../core/purchase/journal.js';
+import type { PgTransaction } from '../../../postgres/index.js';
+
+/**
+ * Puts the policy where SQL can read it: a temporary table `freshness` of one line, for {@link stale}.
+ * Bodies that are gone (`rebuyBefore`) are the journal's business: what the warehouse holds has its body.
+ */
+export async function useFreshness(tx: PgTransaction, freshness: Freshness | undefined): Promise<void> {
+  const moment = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
+  await tx.query(
+    'CREATE TEMP TABLE freshness (fresh_after timestamptz, retry_tags text[], retry_before timestamptz) ON COMMIT DROP',
+  );
+  await tx.query('INSERT INTO freshness VALUES ($1, $2, $3)', [
+    moment(freshness?.freshAfter),
+    freshness?.retryTags ?? [],
+    moment(freshness?.retryBefore),
+  ]);
+}
+
+/** Condition: the answer in a row of `row_store` under this alias no longer counts. */
+export function stale(alias: string): string {
+  return `(${alias}.unit_key IS NOT NULL AND EXISTS (SELECT FROM freshness f WHERE ${alias}.fetched_at < f.fresh_after
+    OR (${alias}.status = 'error' AND ${alias}.fetched_at < f.retry_before AND ${alias}.error_tag = ANY(f.retry_tags))))`;
+}

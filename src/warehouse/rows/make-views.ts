@@ -1,0 +1,63 @@
+import { dollarsOf } from '../shared/spend-view.js';
+import { placeColumns, type RelationColumn, type ResultRelation, resultRelations } from './result-relations.js';
+
+export interface ResultValue {
+  readonly o: string;
+  readonly column: RelationColumn;
+}
+
+/** What differs between databases in the views of results. Expressions are SQL; `o` is JSON. */
+export interface ResultDialect {
+  /** The schema with its dot, or nothing. */
+  readonly prefix: string;
+  /** Query of `from` with these columns as they are, then these values, each read from the JSON column `o` by its type and path. */
+  read(from: string, plain: readonly string[], values: readonly ResultValue[]): string;
+  /**
+   * Query of `from` once for each element of the list at `path` of its JSON column `o`: all its columns, the element as `item`, its
+   * number from 1 as `place`. `outer`: a row without an element stays, with neither.
+   */
+  elements(from: string, o: string, path: readonly string[], item: string, place: string, outer: boolean): string;
+}
+
+/**
+ * Statements that make the views, with a comment on everything. They are views because an answer is kept once, whole, in `row_store`:
+ * what is refreshed, moved or gone there is so here at once, and nothing needs to be loaded twice.
+ */
+export function makeResultViews(dialect: ResultDialect, create = 'CREATE VIEW'): string {
+  return resultRelations.map((relation) => makeView(relation, dialect, create)).join('\n');
+}
+
+function makeView(relation: ResultRelation, dialect: ResultDialect, create: string): string {
+  const { name, is, lists, columns, operation, keepsEmpty = false } = relation;
+  const { prefix } = dialect;
+  const items = ['response', ...lists.map((_, index) => `item_${index}`)];
+  const from = lists.reduce(
+    (query, { path }, index) =>
+      dialect.elements(query, items[index] as string, path, `item_${index}`, `place_${index}`, keepsEmpty && index > 0),
+    rowsOf(operation, prefix),
+  );
+  const values = columns
+    .filter(({ type }) => type !== 'stored')
+    .map((column) => ({ o: items[column.list === undefined ? lists.length : column.list + 1] as string, column }));
+  const ofRow = columns.filter(({ type }) => type === 'stored').map((column) => column.name);
+  const ranks = lists.map(({ rank }, index) => `place_${index} AS ${rank}`);
+  const place = placeColumns.map(([column]) => column);
+  const text = (sentence: string) => `'${sentence.replaceAll("'", "''")}'`;
+  const told = [
+    ...placeColumns,
+    ...lists.map(({ rank, is: sentence }) => [rank, sentence] as const),
+    ...columns.map((column) => [column.name, column.is] as const),
+  ];
+  return [
+    `${create} ${prefix}${name} AS\n${dialect.read(from, [...place, ...ranks, ...ofRow], values)};`,
+    `COMMENT ON VIEW ${prefix}${name} IS ${text(is)};`,
+    ...told.map(([column, sentence]) => `COMMENT ON COLUMN ${prefix}${name}.${column} IS ${text(sentence)};`),
+  ].join('\n');
+}
+
+/** The rows that are in their inputs now and have an answer. */
+function rowsOf(operation: string, prefix: string): string {
+  return `SELECT job, origin, row_number, response, error_message, request_id, ${dollarsOf('cost_micros')} AS cost_dollars, fetched_at
+  FROM ${prefix}row_store WHERE vanished_at IS NULL AND response IS NOT NULL
+    AND job IN (SELECT job FROM ${prefix}searchflow_jobs WHERE operation = '${operation}')`;
+}

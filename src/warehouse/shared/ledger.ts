@@ -1,0 +1,23 @@
+import { SinkUnusable } from '../../core/rows/sink.js';
+
+/**
+ * Slices of a job's generation whose ledger line names more rows than there are: somebody deleted rows. `job` and `generation` are
+ * SQL expressions. One text for both databases.
+ */
+export function slicesLackingRows(job: string, generation: string): string {
+  return `SELECT l.slice FROM load_ledger l LEFT JOIN (
+      SELECT e.slice, count(*) AS present FROM row_store e
+      WHERE e.job = ${job} AND e.row_number IS NOT NULL AND e.vanished_at IS NULL AND e.outdated_at IS NULL GROUP BY e.slice
+    ) r ON r.slice = l.slice
+    WHERE l.job = ${job} AND l.generation = ${generation} AND l.rows > coalesce(r.present, 0)`;
+}
+
+/** Throws for another generation than the warehouse has (undefined: it has none): rows would land at places that belong to others. */
+export function checkGeneration(job: string, generation: string, current: unknown): void {
+  if (current === generation) return;
+  throw new SinkUnusable(
+    current === undefined
+      ? `The warehouse of ${job} was deleted or replaced while the job ran; the same command loads it again from the journal`
+      : `The job ${job} has meanwhile been started with other content or options; this run of it can't load any more`,
+  );
+}

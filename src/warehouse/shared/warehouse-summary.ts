@@ -1,0 +1,25 @@
+import { SinkUnusable, type WarehouseSummary } from '../../core/rows/sink.js';
+
+/** Rows of a job that share a status (`vanished` for those no longer in the input) and a tag. */
+export interface RowGroup {
+  readonly status: string;
+  readonly tag: string | null;
+  readonly count: number;
+}
+
+/** Sums groups up: `success + error + invalid + missing = rows`; answers to other options are not among them, so they are missing. */
+export function summaryOf(rows: number, groups: readonly RowGroup[]): WarehouseSummary {
+  const counts: Record<string, number> = {};
+  const tags: Record<string, number> = {};
+  for (const { status, tag, count } of groups) {
+    counts[status] = (counts[status] ?? 0) + count;
+    if (status !== 'vanished' && tag !== null) tags[tag] = (tags[tag] ?? 0) + count;
+  }
+  const { success = 0, error = 0, invalid = 0, vanished = 0 } = counts;
+  return { rows, success, error, invalid, missing: rows - success - error - invalid, vanished, tags };
+}
+
+/** `where`: what a person calls the warehouse. */
+export function unknownJob(job: string, where: string): SinkUnusable {
+  return new SinkUnusable(`There is no job ${job} in ${where}: run it first, or name the right warehouse`);
+}

@@ -1,0 +1,92 @@
+import { resolve } from 'node:path';
+import type { EventWarehouse } from '../core/events/event-warehouse.js';
+import type { MonitorWarehouse } from '../core/monitors/monitor-warehouse.js';
+import type { Sink } from '../core/rows/sink.js';
+import type { Secret } from '../core/text/secret.js';
+import { isPostgresUrl } from '../postgres/index.js';
+import { createDuckDbEvents } from './duckdb/events/duckdb-events.js';
+import { createDuckDbMonitors } from './duckdb/monitors/duckdb-monitors.js';
+import { createDuckDbSink } from './duckdb/rows/duckdb-sink.js';
+import { createPostgresEvents } from './postgres/events/postgres-events.js';
+import { createPostgresMonitors } from './postgres/monitors/postgres-monitors.js';
+import { addressOf, Warehouse as PostgresWarehouse } from './postgres/open/warehouse.js';
+import { createPostgresSink } from './postgres/rows/postgres-sink.js';
+
+/** Everything that is kept at one address, on one DuckDB instance or one pool of connections. */
+export interface OpenedWarehouse {
+  readonly rows: Sink;
+  readonly events: EventWarehouse;
+  readonly monitors: MonitorWarehouse;
+  /** Closes it once what waits is done. A later use opens it again. */
+  close(): Promise<void>;
+}
+
+/** The warehouses of a process, each once however often it is asked for. */
+export interface Warehouses {
+  /**
+   * The warehouse at an address: the path of a DuckDB file, or `postgres://host:port/database?schema=name`. Throws `SinkUnusable` for
+   * an address that is none.
+   */
+  open(address: string): OpenedWarehouse;
+  /** Closes them all, when what waits is done. */
+  close(): Promise<void>;
+}
+
+export interface WarehousesOptions {
+  /** Told in a sentence what takes long. */
+  readonly say?: (sentence: string) => void;
+  /**
+   * The whole URL, with user and password, of a warehouse at this address; null where there is none, then the driver looks at `PGUSER`,
+   * `PGPASSWORD` and `.pgpass`. Jobs and histories hold addresses without credentials only.
+   */
+  readonly credentialsFor?: (address: string) => Secret | null;
+}
+
+/**
+ * The address of a warehouse as jobs and histories hold it: an absolute path, or a URL without user and password, with every parameter
+ * that others need to connect in the same way.
+ */
+export function warehouseAddress(address: string, cwd = '.'): string {
+  return isPostgresUrl(address) ? addressOf(address).carried : resolve(cwd, address);
+}
+
+/** What tells warehouses apart, whatever the way to connect to them: what ids are made of. */
+export function warehouseIdentity(address: string, cwd = '.'): string {
+  return isPostgresUrl(address) ? addressOf(address).shown : resolve(cwd, address);
+}
+
+/** Opens one warehouse, see {@link Warehouses}; nothing is read or made before it is used. */
+export function openWarehouse(address: string, { credentialsFor, say }: WarehousesOptions = {}): OpenedWarehouse {
+  const known = warehouseAddress(address);
+  const telling = say ? { say } : {};
+  if (!isPostgresUrl(address)) {
+    const options = { file: known, ...telling };
+    const rows = createDuckDbSink(options);
+    const [events, monitors] = [createDuckDbEvents(options), createDuckDbMonitors(options)];
+    return { rows, events, monitors, close: () => rows.close() };
+  }
+  const url = credentialsFor?.(known)?.reveal() ?? address;
+  const warehouse = new PostgresWarehouse(url, telling);
+  return {
+    rows: createPostgresSink({ url, ...telling }, warehouse),
+    events: createPostgresEvents(url, telling, warehouse),
+    monitors: createPostgresMonitors({ url, ...telling }, warehouse),
+    close: () => warehouse.close(),
+  };
+}
+
+export function createWarehouses(options: WarehousesOptions = {}): Warehouses {
+  const opened = new Map<string, OpenedWarehouse>();
+  return {
+    open(address) {
+      // Two ways to connect to one database are two warehouses here: neither uses a connection of the other.
+      const known = warehouseAddress(address);
+      const warehouse = opened.get(known) ?? openWarehouse(address, options);
+      opened.set(known, warehouse);
+      return warehouse;
+    },
+    async close() {
+      await Promise.all([...opened.values()].map((warehouse) => warehouse.close()));
+    },
+  };
+}
