@@ -11,8 +11,8 @@ const table = {
   rows: { values: ['core', 'files'], never: ['temporal'] },
   postgres: { values: ['core'], never: ['temporal'] },
   store: { values: ['core', 'files', 'postgres'], never: ['temporal'] },
-  sinks: { values: ['core', 'files', 'postgres'], never: ['temporal'] },
-  activities: { values: ['core', 'api', 'rows'], types: ['store', 'sinks'], never: ['drivers'] },
+  warehouse: { values: ['core', 'files', 'postgres'], never: ['temporal'] },
+  activities: { values: ['core', 'api', 'rows'], types: ['store', 'warehouse'], never: ['drivers'] },
   workflows: { values: ['core'], types: ['activities', 'api'], never: ['node', 'zod'] },
   worker: {
     values: [
@@ -22,7 +22,7 @@ const table = {
       'rows',
       'postgres',
       'store',
-      'sinks',
+      'warehouse',
       'activities',
       'workflows',
       'sandbox',
@@ -31,7 +31,7 @@ const table = {
   },
   cli: { values: ['core', 'files', 'worker', 'sandbox'], types: 'all' },
   sandbox: { values: ['core', 'api'], never: ['temporal'] },
-  index: { values: ['core', 'api', 'store/memory-limiter'], types: 'all', never: ['temporal'] },
+  index: { values: ['core', 'api', 'store/limiter/memory-limiter'], types: 'all', never: ['temporal'] },
 };
 
 export const folders = Object.keys(table).filter((name) => name !== 'index');
@@ -69,13 +69,14 @@ export function ruleSet(tree, kind) {
     to: { ...outside.drivers, dynamic: false },
   };
   const circular = { name: 'circular', severity: 'error', from: {}, to: { circular: true } };
+  const circularFolders = { ...circular, name: 'circular folders', scope: 'folder' };
   const examples = {
     name: 'examples: the package name only',
     severity: 'error',
     from: { path: '^examples/' },
     to: { path: '^(src|test|bench|scripts)/' },
   };
-  return { forbidden: kind === 'values' ? [...forbidden, lazy, circular] : [...forbidden, examples, circular] };
+  return { forbidden: kind === 'values' ? [...forbidden, lazy, circular] : [...forbidden, examples, circular, circularFolders] };
 }
 
 /** How both trees are read. TypeScript 7 has no API for dependency-cruiser, swc reads the same imports. */
