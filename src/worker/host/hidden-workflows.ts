@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import { workflowNames } from '../../core/rows/job.js';
@@ -49,11 +49,11 @@ export class HiddenWorkflows {
     const entry = uses.find(({ request }) => request === this.#path);
     const module = entry && moduleGraph.getModule(entry);
     if (module?.buildMeta?.exportsType !== 'namespace') return;
-    const ours = dirname(realpathSync(fileURLToPath(new URL('../../workflows/index.js', import.meta.url))));
+    const ours = join(dirname(realpathSync(fileURLToPath(new URL('../../workflows/index.js', import.meta.url)))), sep);
     const hidden = names.filter((name) => {
       const info = moduleGraph.getExportInfo(module, name);
       const from = info.getTarget(moduleGraph)?.module.resource ?? module.resource ?? '';
-      return info.provided === true && dirname(from) !== ours;
+      return info.provided === true && !from.startsWith(ours);
     });
     if (hidden.length > 0) {
       this.#warn(
