@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { isUnderWay } from '../../core/rows/job.js';
 import type { JobEntry, OwnedWork } from '../../core/rows/job-entries.js';
@@ -37,7 +36,7 @@ type Reported = Partial<JobStatus> & Pick<JobStatus, 'phase'>;
 /** Null where the server does not answer in time, or knows nothing of the job. */
 async function askTemporal(client: Client, { staged, state }: JobEntry, workflowId: string): Promise<Reported | null> {
   const within = <T>(ask: () => Promise<T>) =>
-    Promise.race([ask(), setTimeout(ANSWER_MS, null, { ref: false })]).catch(() => null);
+    client.withAbortSignal(AbortSignal.timeout(ANSWER_MS), ask).catch(() => null);
   const about = await within(() => client.workflow.getHandle(workflowId).describe());
   if (about === null) return null;
   const handle = jobHandle(client, staged.job, workflowId);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { Client, Connection } from '@temporalio/client';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnection } from '@temporalio/worker';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
@@ -8,6 +9,33 @@ import { ensureTemporalServer, runningServer } from './temporal-server.js';
 
 /** A server that is there takes a connection within this time. */
 const REACH_MS = 2000;
+
+/** A call that is repeated later than this is left behind when its connection closes. */
+const LEFT_BEHIND_MS = 2000;
+
+/** Repeats calls as the client does by default, until `stop`: a repeat on a closed connection would end the process. */
+function retries() {
+  const usual = defaultGrpcRetryOptions();
+  let stopped = false;
+  let nextAt = 0;
+  const interceptor = makeGrpcRetryInterceptor({
+    retryableDecider: (attempt, status) => !stopped && usual.retryableDecider(attempt, status),
+    delayFunction: (attempt, status) => {
+      const ms = usual.delayFunction(attempt, status);
+      nextAt = Math.max(nextAt, performance.now() + ms);
+      return ms;
+    },
+  });
+  /** Closes the connection once no repeat waits; leaves it to the end of the process where one waits for longer. */
+  const close = async (connection: Connection): Promise<void> => {
+    stopped = true;
+    const left = nextAt - performance.now();
+    if (left > LEFT_BEHIND_MS) return;
+    if (left > 0) await delay(left + 50);
+    await connection.close();
+  };
+  return { interceptor, close };
+}
 
 /** A way to Temporal: a client, a worker's connection on demand, and the end of both. */
 export interface Temporal {
@@ -36,7 +64,9 @@ export async function connectTemporal(
     ...(loaded?.connectionOptions ?? {}),
     address: embedded?.address ?? (config.temporalAddress as string),
   };
-  const connection = await Connection.connect({ ...options, connectTimeout: '10s' }).catch((error: unknown) => {
+  const { interceptor, close } = retries();
+  const connecting = Connection.connect({ ...options, connectTimeout: '10s', interceptors: [interceptor] });
+  const connection = await connecting.catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
     throw new UsageError(`No Temporal server answers at ${options.address} (TEMPORAL_ADDRESS): ${reason}`);
   });
@@ -52,7 +82,7 @@ export async function connectTemporal(
       return made;
     },
     close: async () => {
-      await connection.close();
+      await close(connection);
       for (const made of native) await made.close();
       await embedded?.detach();
     },
@@ -69,8 +99,12 @@ export async function reachTemporal(
   const loaded =
     config.temporalAddress === null ? null : loadClientConnectConfig({ overrideEnvVars: definedOnly(env) });
   try {
-    const connection = await Connection.connect({ ...loaded?.connectionOptions, address, connectTimeout: '3s' });
-    return { client: new Client({ connection, namespace: config.namespace }), close: () => connection.close() };
+    const { interceptor, close } = retries();
+    const connection = await Connection.connect({
+      ...loaded?.connectionOptions,
+      ...{ address, connectTimeout: '3s', interceptors: [interceptor] },
+    });
+    return { client: new Client({ connection, namespace: config.namespace }), close: () => close(connection) };
   } catch {
     return null;
   }
