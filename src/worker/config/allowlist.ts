@@ -202,3 +202,9 @@ export function parseServer(text: string): string {
     throw new Error('is no host');
   return serverOf(address);
 }
+
+/** Whether two addresses are of databases on one server. */
+export function isSameServer(one: string, other: string): boolean {
+  const [a, b] = [parsed(one), parsed(other)];
+  return a !== null && b !== null && serverOf(a) === serverOf(b);
+}

@@ -7,7 +7,7 @@ import { Secret } from '../../core/text/secret.js';
 import { PostgresRefused, strictest } from '../../postgres/index.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
 import { createWarehouses, type OpenedWarehouse } from '../../warehouse/index.js';
-import type { Allowlist } from '../config/allowlist.js';
+import { type Allowlist, isSameServer } from '../config/allowlist.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { isSameWarehouse } from '../config/store-setting.js';
 
@@ -31,10 +31,13 @@ export function openWarehouses(
 ): Warehouses {
   const warehouses = createWarehouses({
     say,
-    credentialsFor: (address) =>
-      warehouse && isSameWarehouse(address, warehouse.shown)
-        ? new Secret(strictest(warehouse.url.reveal(), address))
-        : null,
+    credentialsFor: (address) => {
+      if (!warehouse) return null;
+      const own = warehouse.url.reveal();
+      if (isSameWarehouse(address, warehouse.shown)) return new Secret(strictest(own, address));
+      // Another database of the same server is sent the same password of the environment.
+      return isSameServer(address, own) ? new Secret(strictest(address, own)) : null;
+    },
   });
   const refusals: Refusals = new Map();
   const at = ({ into, host }: Place): OpenedWarehouse => {
