@@ -27,8 +27,10 @@ const text = z.string().min(1);
 const anyText = z.string();
 const flag = z.boolean();
 const count = (most?: number) => (most === undefined ? z.int().min(1) : z.int().min(1).max(most));
-const moment = z.number();
-const milliseconds = z.number().min(0);
+/** Unix ms, up to the year 9999. */
+const moment = z.number().min(0).max(253_402_300_799_999);
+/** At most a thousand years. */
+const milliseconds = z.number().min(0).max(31_556_952_000_000);
 /** Ten years: a timer that is too long for the server would be asked for again for ever. */
 const LONGEST_WAIT_MS = 315_360_000_000;
 /** An ISO date; `format` is checked by `Date.parse`. */

@@ -185,7 +185,15 @@ function isInRange(value: unknown, schema: InputSchema): boolean {
   if (values) return values.includes(value);
   if (value.length < minLength || (maxLength !== undefined && value.length > maxLength)) return false;
   if (pattern !== undefined && !new RegExp(pattern, 'u').test(value)) return false;
-  return format !== 'date-time' || !Number.isNaN(Date.parse(value));
+  return format !== 'date-time' || isDateTime(value);
+}
+
+/** ISO 8601: a day that there is, or a moment of one with its zone. */
+function isDateTime(value: string): boolean {
+  const [, day] = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/.exec(value) ?? [];
+  if (day === undefined || Number.isNaN(Date.parse(value))) return false;
+  // A day such as 2026-02-31 is taken for one of the next month.
+  return new Date(day).toISOString().startsWith(day);
 }
 
 /** What a schema asks for: `a whole number from 1 to 100`. */
