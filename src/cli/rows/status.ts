@@ -1,5 +1,5 @@
 import { isUnderWay } from '../../core/rows/job.js';
-import { SinkBusy } from '../../core/rows/sink.js';
+import { SinkBusy, SinkUnusable } from '../../core/rows/sink.js';
 import type { JobStatus } from '../../worker/config/runtime-types.js';
 import { findWalk } from '../../worker/control/find-walk.js';
 import { walkStatus } from '../events/events-status.js';
@@ -33,7 +33,7 @@ export async function status(context: Context, job: string, flags: { readonly js
       else terminal.data([statusLine(found, Date.now()), summaryText(end)].join('\n'));
     } catch (error) {
       // Its state is known all the same.
-      if (!(error instanceof SinkBusy)) throw error;
+      if (!(error instanceof SinkBusy || error instanceof SinkUnusable)) throw error;
       if (flags.json) terminal.data(JSON.stringify({ kind: 'status', job: found.job, ...statusData(found) }));
       else
         terminal.data(`${statusLine(found, Date.now())}\nIts rows can't be counted now: ${printable(error.message)}`);

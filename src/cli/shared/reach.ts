@@ -20,6 +20,8 @@ const reasons: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'there is no way to that host',
   ENETUNREACH: 'there is no network',
   ETIMEDOUT: 'it does not answer in time',
+  EPROTO: 'it does not speak TLS there (http instead of https?)',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS there (http instead of https?)',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',

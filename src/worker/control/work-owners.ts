@@ -7,6 +7,7 @@ import type { Claim, Claimed, JobEntry, OwnedWork, Owner, Work } from '../../cor
 import { dollars } from '../../core/text/money.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
+import { noteState } from '../staging/find-job.js';
 import { costOfRest } from '../staging/plan.js';
 import type { Store } from '../store/store.js';
 
@@ -202,6 +203,9 @@ export class WorkOwners {
       return;
     }
     const stopped = await stopWorkflow(await this.#client(), workflowId, COMMAND_ENDED, until);
+    const entry = await entries.get(job);
+    if (stopped && entry)
+      await noteState(entries, entry.staged, { phase: 'stopped', message: COMMAND_ENDED, since: Date.now() });
     await this.release(workflowId);
     if (stopped)
       this.#config.say(
