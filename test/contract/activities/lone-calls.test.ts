@@ -124,6 +124,19 @@ describe('an activity of one operation', () => {
   });
 });
 
+it('an answer that must be new is bought once by all attempts of an activity', async () => {
+  const { server, deps } = await service(replying(200, examples.search.answer));
+  const info = { scheduledTimestampMs: Date.now() - 1000 };
+  const attempt = (nth: number) =>
+    runActivity(deps, 'search', examples.search.input, { refreshAfterMs: 0 }, quiet({ ...info, attempt: nth }));
+  await attempt(1);
+  // An attempt that counted from its own start would take the first answer for older.
+  const landed = Date.now();
+  await expect.poll(() => Date.now() > landed).toBe(true);
+  await attempt(2);
+  expect(server.requests).toHaveLength(1);
+});
+
 describe('an activity of what acts each time', () => {
   it.each(['createMonitor', 'triggerMonitor', 'batchMonitors'] as const)(
     '%s is done once by all attempts of one activity, and anew by the next',

@@ -132,8 +132,8 @@ describe('the rules, in a project with planted violations,', () => {
       stdio: ['ignore', 2, 2],
     });
     const all = await brokenRules(project, ['src', 'examples'], 'all');
-    folders = all.filter((line) => line.startsWith('circular folders'));
-    inSrc = all.filter((line) => !folders.includes(line));
+    folders = all.filter((line: string) => line.startsWith('circular folders'));
+    inSrc = all.filter((line: string) => !folders.includes(line));
     inDist = await brokenRules(project, ['dist'], 'values');
   });
 

@@ -106,7 +106,7 @@ describe('searchflow enrich, without a key', () => {
 
   it('shows jobs, status, limits and the CSV on stdout', async () => {
     const { out: jobs } = await runCommand(['jobs'], { cwd });
-    expect(jobs).toMatch(/^sites-\w+\tsandbox\t/);
+    expect(jobs).toMatch(/^sites-\w+ +done +230 +\$0\.\d+ .*sites\.csv, .*\.duckdb$/m);
     const { out: status } = await runCommand(['status', 'sites'], { cwd });
     expect(status).toContain('230 rows');
     const { out: limits } = await runCommand(['limits', '--qps', '7'], { cwd });

@@ -111,6 +111,15 @@ describe('enrich', () => {
     expect(err()).toContain('Written: /data/out/brands.duckdb, /data/out.csv');
   });
 
+  it('writes its own CSV where the job, which another command began, wrote another', async () => {
+    const other = { ...summary, csv: '/data/other.csv' };
+    const { runtime, calls } = fakeRuntime({ start: async () => fakeHandle({ result: async () => other }) });
+    const { context, err } = fakeContext(runtime);
+    await run(context, {}, 'out.csv');
+    expect(calls).toContain('export');
+    expect(err()).toContain('Written: /data/out/brands.duckdb, /data/out.csv');
+  });
+
   it('ends with 0 where rows failed and with an error where the job failed', async () => {
     const failing = fakeRuntime({
       start: async () => fakeHandle({ result: () => Promise.reject(new JobFailed('the warehouse is damaged')) }),
