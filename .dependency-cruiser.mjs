@@ -76,7 +76,9 @@ export function ruleSet(tree, kind) {
     from: { path: '^examples/' },
     to: { path: '^(src|test|bench|scripts)/' },
   };
-  return { forbidden: kind === 'values' ? [...forbidden, lazy, circular] : [...forbidden, examples, circular, circularFolders] };
+  return {
+    forbidden: kind === 'values' ? [...forbidden, lazy, circular] : [...forbidden, examples, circular, circularFolders],
+  };
 }
 
 /** How both trees are read. TypeScript 7 has no API for dependency-cruiser, swc reads the same imports. */

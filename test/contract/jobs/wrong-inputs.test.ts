@@ -81,7 +81,17 @@ const cases: readonly Case[] = [
   ['enrichCsv', [{ ...rows, into: 5 }], /into must be .* \(got 5\)\./],
   ['enrichCsv', [{ ...rows, into: ['postgres://me:hidden@host/db'] }], /into must be .* \(got a list\)\./],
   ['enrichCsv', [{ ...rows, delimiter: 'tab' }], /delimiter must be one character \(got "tab"\)\./],
-  ['enrichCsv', [{ ...rows, refreshAfterMs: -5 }], /refreshAfterMs must be a number of at least 0 \(got -5\)\./],
+  [
+    'enrichCsv',
+    [{ ...rows, refreshAfterMs: 1e300 }],
+    /refreshAfterMs must be a number from 0 to \d+ \(got 1e\+300\)\./,
+  ],
+  [
+    'enrichCsv',
+    [{ ...rows, freshness: { freshAfter: 1e300 } }],
+    /freshness\.freshAfter must be a number from 0 to \d+/,
+  ],
+  ['enrichCsv', [{ ...rows, refreshAfterMs: -5 }], /refreshAfterMs must be a number from 0 to \d+ \(got -5\)\./],
   ['enrichCsv', [{ ...rows, retryFailed: 'yes' }], /retryFailed must be true or false \(got "yes"\)\./],
   [
     'enrichCsv',
@@ -152,6 +162,8 @@ const cases: readonly Case[] = [
     /from must be a date such as 2025-01-31T00:00:00Z \(got "yesterday"\)\./,
   ],
   ['backfillEvents', [{ into, from: 20250101 }], /from must be a date/],
+  ['backfillEvents', [{ into, from: '2026-02-31' }], /from must be a date such as .* \(got "2026-02-31"\)/],
+  ['backfillEvents', [{ into, from: 'foo 5' }], /from must be a date such as .* \(got "foo 5"\)/],
   ['backfillEvents', [{ into, from: '2025-02-01', until: '2025-01-01' }], /from must not be later than until/],
   ['backfillEvents', [{ into, verfy: true }], /verfy is not .* did you mean verify\?/],
   ['exportMonitorRuns', [5], /The input must be an object/],
