@@ -49,7 +49,7 @@ export interface ActivityDeps {
   staged(named: StagedName): Promise<Stage>;
   /** Where the CSV of a job may go: as its workflow says, or as its command said last. */
   csvOf(stage: Stage, csv: string): Promise<string | null>;
-  /** Remembers that the job's content is whole in its warehouse. */
+  /** Remembers where the job stands; once it is done, that its content is whole in its warehouse. */
   noteState(staged: StagedJob, state: JobState): Promise<void>;
   /** Remembers a walk, so that the command finds it by its name, whoever started it. */
   noteWalk(walk: Walk, workflowId: string): Promise<void>;

@@ -26,7 +26,8 @@ export interface EndedRuns {
 
 /**
  * `endRuns`: cancels the agent runs that go on for slices of a job (interface section 4.7), those whose start got no answer too, and
- * lands what they cost. Those that do not end in time are left to the next run of the job. Rows that somebody else asks for as well keep their runs. Safe to run any number of times.
+ * lands what they cost. Those that do not end in time are left to the next run of the job. Runs of rows that another job asks for, too,
+ * stay. Safe to run any number of times.
  */
 export function createEndRuns(deps: ActivityDeps) {
   return async function endRuns(input: EndRunsInput): Promise<EndedRuns> {

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Context, log } from '@temporalio/activity';
 import type { Freshness } from '../../core/purchase/journal.js';
 import { OverBudget } from '../../core/purchase/spend.js';
@@ -13,7 +11,7 @@ import type { Unit } from '../purchase/purchase.js';
 import { heartbeatFrom, SLICE_MS, stopping } from '../purchase/stopping.js';
 import { CONTENTS } from './contents-order.js';
 import { rowOrder } from './row-orders.js';
-import { loadFromJournal, rowsToLoad, sliceBook } from './slice-loads.js';
+import { loadFromJournal, sliceBook, withSliceRows } from './slice-loads.js';
 
 /** Slices of whole requests, of which a second buys few, and of runs, which go on for minutes, have longer: they are fewer activities. */
 const WHOLE_REQUESTS_MS = 600_000;
@@ -51,48 +49,56 @@ export function createEnrichSlice(deps: ActivityDeps) {
       },
     });
     const heart = heartbeatFrom(() => state);
-    const cutFile = join(deps.scratchDir, `${attempt}.rows.jsonl.gz`);
     const allowed = boundBy(deps, input);
     const { cap } = allowed;
     try {
       await noteRuns(staged, resumedAt);
       const sink = deps.sinkFor(staged);
-      const { rowsFile, partial } = await rowsToLoad(deps, staged, slice, cutFile);
-      // A warehouse that held nothing of the job when it was opened lacks whatever the ledger doesn't name.
-      const wanted = input.carried
-        ? new Set(await sink.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))
-        : null;
-      const units = await unitsOf(rowsFile, wanted);
-      const keys = units.map((unit) => unit.key);
-      state = { ...state, units: units.length };
-      const known = input.adopts
-        ? async (wanting: readonly string[]) => adoptable(sink, staged.job, wanting, freshness)
-        : undefined;
-      const { maxRunMs = MAX_RUN_MS } = input;
-      const order = rowOrder(deps, staged, { book, owner: attempt, units, freshness, known, resumedAt, cap, maxRunMs });
-      const receipt = await deps.purchase(order, control);
-      const result = {
-        requests: receipt.requests,
-        bought: receipt.bought,
-        failed: receipt.failed,
-        costMicros: receipt.costMicros,
-        unknownOutcomes: receipt.unknownOutcomes,
-      };
-      if (!receipt.complete) {
-        // Cancelled (a pause, a cancel, the worker's end) the slice still says what it bought, and hands back the rest.
-        const { aborted } = Context.current().cancellationSignal;
-        if (receipt.waitMs > 0 && !aborted) throw waiting(receipt.waitMs, receipt.waitingFor);
-        return { ...result, complete: false, rows: 0 };
-      }
-      state = { ...state, landed: units.length, waitingFor: 'the warehouse' };
-      const loaded = await loadFromJournal(deps, staged, { slice, attempt, rowsFile, partial, keys, freshness });
-      return { ...result, complete: true, rows: loaded.rows };
+      return await withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, partial }) => {
+        // A warehouse that held nothing of the job when it was opened lacks whatever the ledger doesn't name.
+        const wanted = input.carried
+          ? new Set(await sink.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))
+          : null;
+        const units = await unitsOf(rowsFile, wanted);
+        const keys = units.map((unit) => unit.key);
+        state = { ...state, units: units.length };
+        const known = input.adopts
+          ? async (wanting: readonly string[]) => adoptable(sink, staged.job, wanting, freshness)
+          : undefined;
+        const { maxRunMs = MAX_RUN_MS } = input;
+        const order = rowOrder(deps, staged, {
+          book,
+          owner: attempt,
+          units,
+          freshness,
+          known,
+          resumedAt,
+          cap,
+          maxRunMs,
+        });
+        const receipt = await deps.purchase(order, control);
+        const result = {
+          requests: receipt.requests,
+          bought: receipt.bought,
+          failed: receipt.failed,
+          costMicros: receipt.costMicros,
+          unknownOutcomes: receipt.unknownOutcomes,
+        };
+        if (!receipt.complete) {
+          // Cancelled (a pause, a cancel, the worker's end) the slice still says what it bought, and hands back the rest.
+          const { aborted } = Context.current().cancellationSignal;
+          if (receipt.waitMs > 0 && !aborted) throw waiting(receipt.waitMs, receipt.waitingFor);
+          return { ...result, complete: false, rows: 0 };
+        }
+        state = { ...state, landed: units.length, waitingFor: 'the warehouse' };
+        const loaded = await loadFromJournal(deps, staged, { slice, attempt, rowsFile, partial, keys, freshness });
+        return { ...result, complete: true, rows: loaded.rows };
+      });
     } catch (error) {
       throw toFailure(allowed.told(error), nth);
     } finally {
       heart.stop();
       control.done();
-      await rm(cutFile, { force: true });
     }
   };
 }

@@ -13,22 +13,34 @@ export function sliceBook(job: string, generation: string, slice: number): strin
   return `${job}/${generation}/${String(slice).padStart(6, '0')}`;
 }
 
-/**
- * The staged rows of a slice. Of the last slice that is asked for the rest stays unasked: then the rows wanted are written to
- * `cutFile`, and have no line in the ledger.
- */
-export async function rowsToLoad(
+/** The rows of a slice that are wanted. */
+interface SliceRows {
+  readonly rowsFile: string;
+  /** Of the last slice that is asked for the rest stays unasked: these rows have no line in the ledger. */
+  readonly partial: boolean;
+  /** Path for further rows that are cut out of these; removed with them. */
+  readonly cutFile: string;
+}
+
+/** Does something with the staged rows of a slice. Files that it takes are gone afterwards. */
+export async function withSliceRows<T>(
   deps: ActivityDeps,
-  staged: StagedJob,
-  slice: number,
-  cutFile: string,
-): Promise<{ readonly rowsFile: string; readonly partial: boolean }> {
-  const stagedFile = await deps.stages.slice(staged, slice);
-  const partial = wantedRowsOf(staged, slice) < wantedRowsOf({ ...staged, limit: staged.rows }, slice);
-  return {
-    rowsFile: partial ? await cutRows(stagedFile, ({ n }) => n <= wantedRows(staged), cutFile) : stagedFile,
-    partial,
-  };
+  { staged, slice, attempt }: { readonly staged: StagedJob; readonly slice: number; readonly attempt: string },
+  work: (rows: SliceRows) => Promise<T>,
+): Promise<T> {
+  const [firstFile, cutFile] = ['rows', 'cut'].map((name) => join(deps.scratchDir, `${attempt}.${name}.jsonl.gz`)) as [
+    string,
+    string,
+  ];
+  try {
+    const stagedFile = await deps.stages.slice(staged, slice);
+    const partial = wantedRowsOf(staged, slice) < wantedRowsOf({ ...staged, limit: staged.rows }, slice);
+    const rowsFile = partial ? await cutRows(stagedFile, ({ n }) => n <= wantedRows(staged), firstFile) : stagedFile;
+    return await work({ rowsFile, partial, cutFile });
+  } finally {
+    await rm(firstFile, { force: true });
+    await rm(cutFile, { force: true });
+  }
 }
 
 /** What is loaded of a slice. */
@@ -75,12 +87,10 @@ export async function loadMissing(
   });
   for (const slice of slices) {
     const attempt = randomUUID();
-    const cutFile = join(deps.scratchDir, `${attempt}.rows.jsonl.gz`);
-    try {
-      const { rowsFile, partial } = await rowsToLoad(deps, staged, slice, cutFile);
+    await withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, partial }) => {
       const keys = await sink.pendingKeys(job, generation, slice, rowsFile, freshness);
       // A slice of which only the first rows were asked for never has a line in the ledger.
-      if (partial && keys.length === 0) continue;
+      if (partial && keys.length === 0) return;
       const lost = keys.length - (await deps.journal.lookup(keys)).length;
       if (lost > 0) {
         throw new SinkUnusable(
@@ -88,9 +98,7 @@ export async function loadMissing(
         );
       }
       await loadFromJournal(deps, staged, { slice, attempt, rowsFile, partial, keys, freshness });
-    } finally {
-      await rm(cutFile, { force: true });
-    }
+    });
   }
 }
 
@@ -107,21 +115,15 @@ export async function loadLanded(
   const { job, generation } = staged;
   for (const slice of slices) {
     const attempt = randomUUID();
-    const cutFile = join(deps.scratchDir, `${attempt}.rows.jsonl.gz`);
-    const landedFile = join(deps.scratchDir, `${attempt}.landed.jsonl.gz`);
-    try {
-      const { rowsFile } = await rowsToLoad(deps, staged, slice, cutFile);
+    await withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, cutFile }) => {
       const wanted = (await readSlice(rowsFile)).flatMap(({ k }) => (k === null ? [] : [k]));
       const landed = new Set((await deps.journal.lookup([...new Set(wanted)], freshness)).map(({ key }) => key));
-      if (landed.size === 0) continue;
-      await cutRows(rowsFile, ({ k }) => k === null || landed.has(k), landedFile);
-      const keys = await deps.sinkFor(staged).pendingKeys(job, generation, slice, landedFile, freshness);
+      if (landed.size === 0) return;
+      await cutRows(rowsFile, ({ k }) => k === null || landed.has(k), cutFile);
+      const keys = await deps.sinkFor(staged).pendingKeys(job, generation, slice, cutFile, freshness);
       if (keys.length > 0)
-        await loadFromJournal(deps, staged, { slice, attempt, rowsFile: landedFile, partial: true, keys, freshness });
-    } finally {
-      await rm(cutFile, { force: true });
-      await rm(landedFile, { force: true });
-    }
+        await loadFromJournal(deps, staged, { slice, attempt, rowsFile: cutFile, partial: true, keys, freshness });
+    });
   }
 }
 
