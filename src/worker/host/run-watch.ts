@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { jobOfWorkflow } from '../../core/rows/job.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
-import { endOf } from '../schedules/schedule-view.js';
+import { awaitEnd } from '../schedules/schedule-view.js';
 
 /** Each is a request that waits at the server. Of more the start alone is told. */
 const MOST_FOLLOWED = 100;
@@ -23,11 +23,7 @@ export function runWatch(client: Client, report: (run: WatchedRun) => void): Act
     if (followed >= MOST_FOLLOWED) return void known.delete(workflowId);
     followed++;
     try {
-      await client.workflow
-        .getHandle(workflowId, runId)
-        .result()
-        .catch(() => undefined);
-      report({ ...run, ...(await endOf(client, workflowId, runId)) });
+      report({ ...run, ...(await awaitEnd(client.workflow.getHandle(workflowId, runId))) });
     } finally {
       followed--;
       known.delete(workflowId);

@@ -1,4 +1,10 @@
-import { type Client, type ScheduleDescription, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  type Client,
+  type ScheduleDescription,
+  WorkflowFailedError,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import { jobOfWorkflow } from '../../core/rows/job.js';
 import type { ScheduledJobInput, ScheduledOutcome, ScheduledRun } from '../../core/schedules/schedule.js';
 
@@ -48,7 +54,7 @@ export async function viewOf(
 }
 
 /** What a run answered: a scheduled one, a job, a walk or an export; of others, that it is done. */
-function outcomeOf(result: unknown): Pick<ScheduledRun, 'phase' | 'message' | 'summary'> {
+function outcomeOf(result: unknown): RunEnd {
   const done = { phase: 'done' as const, message: null, summary: null };
   if (typeof result !== 'object' || result === null) return done;
   const { phase = 'done', message = null, summary } = result as Partial<ScheduledOutcome>;
@@ -71,16 +77,22 @@ export function inputOf({ action }: ScheduleDescription): ScheduledJobInput | nu
   return typeof input === 'object' && input !== null && 'schedule' in input ? (input as ScheduledJobInput) : null;
 }
 
-/** How a run ended. */
-export async function endOf(
-  client: Client,
-  workflowId: string,
-  runId: string,
-): Promise<Pick<ScheduledRun, 'phase' | 'message' | 'summary'>> {
+type RunEnd = Pick<ScheduledRun, 'phase' | 'message' | 'summary'>;
+
+async function endOf(client: Client, workflowId: string, runId: string): Promise<RunEnd> {
   const handle = client.workflow.getHandle(workflowId, runId);
   try {
     const { status } = await handle.describe();
     if (status.name === 'RUNNING') return { phase: 'running', message: null, summary: null };
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+  return awaitEnd(handle);
+}
+
+/** How a run ends: waits for it. */
+export async function awaitEnd(handle: Pick<WorkflowHandle, 'result'>): Promise<RunEnd> {
+  try {
     return outcomeOf(await handle.result());
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return { phase: 'forgotten', message: null, summary: null };
