@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import { CancelledFailure } from '@temporalio/common';
 import { summarize } from '../activities/rows/job.js';
 import { pricesAt } from '../core/purchase/prices.js';
 import type { Spend } from '../core/purchase/spend.js';
@@ -21,11 +20,12 @@ import type {
   JobListing,
   JobPlan,
   JobStatus,
+  KnownJob,
   OpenRuntime,
   Runtime,
   RuntimeConfig,
 } from './config/runtime-types.js';
-import { JobFailed, JobStopped, UsageError } from './config/runtime-types.js';
+import { JobFailed, JobStopped, UsageError, wasCancelled } from './config/runtime-types.js';
 import { walkName } from './control/find-walk.js';
 import { jobHandle } from './control/job-handle.js';
 import { jobStatus } from './control/job-status.js';
@@ -297,41 +297,49 @@ class StoreRuntime implements Runtime {
   }
 
   async status(job: string): Promise<JobStatus> {
-    return this.#statusOf(await findJob(this.#store.entries, job));
+    const entry = await findJob(this.#store.entries, job);
+    return (await this.#statuses([entry]))[0] as JobStatus;
   }
 
-  async #statusOf(entry: JobEntry): Promise<JobStatus> {
-    const workflowId = entry.workflowId ?? workflowIdOf(entry.staged.job);
+  async #statuses(entries: readonly JobEntry[]): Promise<readonly JobStatus[]> {
     this.#reached ??= reachTemporal(this.#config, process.env);
     const [reached, owned] = await Promise.all([this.#reached, this.#store.entries.owned()]);
-    const owners = owned.find((one) => one.workflowId === workflowId) ?? null;
-    return jobStatus(entry, workflowId, reached?.client ?? null, owners);
+    const ask = (entry: JobEntry) => {
+      const workflowId = entry.workflowId ?? workflowIdOf(entry.staged.job);
+      const owners = owned.find((one) => one.workflowId === workflowId) ?? null;
+      return jobStatus(entry, workflowId, reached?.client ?? null, owners);
+    };
+    return Promise.all(entries.map(ask));
+  }
+
+  async known(): Promise<readonly KnownJob[]> {
+    const rows = [...(await this.#store.entries.all())].reverse();
+    return [...rows.map(({ staged }) => knownJob(staged)), ...(await this.#knownWalks())];
   }
 
   async jobs(): Promise<readonly JobListing[]> {
     const entries = [...(await this.#store.entries.all())].reverse();
-    const journal = await this.#store.journal();
-    const rows = entries.map(async (entry): Promise<JobListing> => {
-      const { job, name, origin, input, into, rows } = entry.staged;
-      const { phase, since } = await this.#statusOf(entry);
-      const { costMicros } = await journal.totals(`${job}/`);
-      return { job, name, origin, input, into, rows, phase, since, costMicros };
+    const [statuses, journal, walks] = await Promise.all([
+      this.#statuses(entries),
+      this.#store.journal(),
+      this.#knownWalks(),
+    ]);
+    const rows = entries.map(async ({ staged }, nth): Promise<JobListing> => {
+      const { phase, since } = statuses[nth] as JobStatus;
+      const { costMicros } = await journal.totals(`${staged.job}/`);
+      return { ...knownJob(staged), rows: staged.rows, phase, since, costMicros };
     });
-    const walks = (await this.walks()).map((walk): JobListing => {
+    return [
+      ...(await Promise.all(rows)),
+      ...walks.map((walk) => ({ ...walk, rows: null, phase: null, since: null, costMicros: null })),
+    ];
+  }
+
+  async #knownWalks(): Promise<readonly KnownJob[]> {
+    return (await this.walks()).map((walk) => {
       const { job, origin, stream, into } = walk;
-      return {
-        job,
-        name: walkName(walk),
-        origin,
-        input: stream,
-        into,
-        rows: null,
-        phase: null,
-        since: null,
-        costMicros: null,
-      };
+      return { job, name: walkName(walk), origin, input: stream, into };
     });
-    return [...(await Promise.all(rows)), ...walks];
   }
 
   async walks() {
@@ -411,7 +419,7 @@ class StoreRuntime implements Runtime {
           // No activity of it can write this down any more.
           if (error instanceof JobFailed || error instanceof JobStopped)
             await noteState(this.#store.entries, staged, {
-              phase: endOf(error),
+              phase: error instanceof JobStopped ? 'stopped' : wasCancelled(error) ? 'cancelled' : 'failed',
               message: error.message,
               since: Date.now(),
             }).catch(() => undefined);
@@ -437,8 +445,7 @@ class StoreRuntime implements Runtime {
 const oneMachine =
   'The warehouse is a file: only workers on this machine can load it. For workers on several, give a database (--into postgres://…).';
 
-const endOf = (error: JobFailed | JobStopped): 'stopped' | 'cancelled' | 'failed' =>
-  error instanceof JobStopped ? 'stopped' : error.cause instanceof CancelledFailure ? 'cancelled' : 'failed';
+const knownJob = ({ job, name, origin, input, into }: StagedJob): KnownJob => ({ job, name, origin, input, into });
 
 /** How often a command that watches looks whether the other one has started the job. */
 const START_LOOK_MS = 250;

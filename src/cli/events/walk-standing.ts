@@ -1,6 +1,6 @@
 import type { WalkHeartbeat, WalkProgress } from '../../core/events/walk-job.js';
 import type { WalkEntry } from '../../core/rows/job-entries.js';
-import { JobFailed, JobStopped, type Runtime } from '../../worker/config/runtime-types.js';
+import { JobFailed, JobStopped, type Runtime, wasCancelled } from '../../worker/config/runtime-types.js';
 import type { WalkHandle } from '../../worker/control/event-control.js';
 import { answered } from '../shared/answered.js';
 import { walkNamed } from './walk-named.js';
@@ -36,9 +36,4 @@ async function look(walk: WalkHandle): Promise<WalkStanding> {
     if (!(error instanceof JobFailed)) throw error;
     return { state: wasCancelled(error) ? 'stopped' : 'failed', message: error.message };
   }
-}
-
-/** Whether something ended because somebody told it to. */
-export function wasCancelled({ cause }: JobFailed): boolean {
-  return cause instanceof Error && cause.name === 'CancelledFailure';
 }

@@ -1,6 +1,6 @@
 import type { WalkSummary } from '../../core/events/walk-job.js';
 import { exitCodeOfPause } from '../../core/rows/exit-codes.js';
-import { JobFailed } from '../../worker/config/runtime-types.js';
+import { JobFailed, wasCancelled } from '../../worker/config/runtime-types.js';
 import type { WalkHandle } from '../../worker/control/event-control.js';
 import { follow } from '../progress/follow.js';
 import { blockedText } from '../progress/meter.js';
@@ -12,7 +12,6 @@ import type { Session } from '../shared/session.js';
 import { printable } from '../text/printable.js';
 import { differs, walkData, walkText } from './events.js';
 import { WalkMeter } from './walk-meter.js';
-import { wasCancelled } from './walk-standing.js';
 
 export interface WalkManner {
   readonly json: boolean;

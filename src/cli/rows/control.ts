@@ -50,7 +50,7 @@ export async function resume(
 
 /** A job goes on where it began: its requests never go to another service because a key was set or unset meanwhile. */
 async function refuseOtherService(runtime: Runtime, job: string, origin: string): Promise<void> {
-  const mine = (await runtime.jobs()).filter((one) => one.job === job || one.name === job);
+  const mine = (await runtime.known()).filter((one) => one.job === job || one.name === job);
   const [first] = mine;
   if (!first || mine.some((one) => one.origin === origin)) return;
   throw new UsageError(

@@ -212,6 +212,11 @@ export class JobFailed extends Error {
   override readonly name = 'JobFailed';
 }
 
+/** Whether something ended because it was cancelled. */
+export function wasCancelled({ cause }: JobFailed): boolean {
+  return cause instanceof Error && cause.name === 'CancelledFailure';
+}
+
 /** Work was stopped, and the way it was stopped left no summary; the message is one sentence with the way out. */
 export class JobStopped extends Error {
   override readonly name = 'JobStopped';
@@ -231,13 +236,17 @@ export interface JobStatus {
   readonly shown: Awaited<ReturnType<JobHandle['progress']>> | null;
 }
 
-/** A job that this folder, or its store, knows. */
-export interface JobListing {
+/** A job, or a walk on events, that this folder or its store knows. */
+export interface KnownJob {
   readonly job: string;
   readonly name: string;
   readonly origin: string;
   readonly input: string;
   readonly into: string;
+}
+
+/** The same with where it stands. */
+export interface JobListing extends KnownJob {
   /** Null of a walk on events: see `events status`. */
   readonly rows: number | null;
   readonly phase: JobStatus['phase'] | null;
@@ -286,7 +295,9 @@ export interface Runtime {
   summary(job: string): Promise<JobSummary>;
   /** Where a job stands. Starts no server; asks the one that runs. */
   status(job: string): Promise<JobStatus>;
-  /** The jobs of this folder, or of its store, newest first. Starts no server. */
+  /** The jobs of this folder, or of its store, newest first, without Temporal. */
+  known(): Promise<readonly KnownJob[]>;
+  /** The same with where they stand. Starts no server; asks the one that runs. */
   jobs(): Promise<readonly JobListing[]>;
   /** Walks on events that ran in this folder, or in its store, newest first, without Temporal. They are among the jobs, too. */
   walks(): Promise<readonly WalkEntry[]>;

@@ -137,6 +137,7 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): {
     exportParquet: async (_job, dir) => ({ rows: 200, files: 1, bytes: 1, folder: `/data/${dir}` }),
     reparse: async () => ({ answers: 0, understood: 0, rows: 0 }),
     summary: async () => ({ ...summary, requests: 0, costMicros: 0 }),
+    known: async () => [],
     jobs: async () => [],
     walks: async () => [],
     inFlight: () => 3,

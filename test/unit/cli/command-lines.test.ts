@@ -250,14 +250,14 @@ describe('a command line', () => {
   it('of resume leaves a job of another service alone, whatever names it', async () => {
     const one = { ...listed, rows: 1, phase: 'paused', since: 1, costMicros: 1 } as const;
     for (const name of ['brands', 'brands-1']) {
-      const { code, refusal, calls } = await type(`resume ${name}`, { jobs: async () => [one] });
+      const { code, refusal, calls } = await type(`resume ${name}`, { known: async () => [one] });
       expect({ code, refusal }).toEqual({ code: 2, refusal: expect.stringContaining('unset the key') });
       expect(calls).not.toContain('resume');
     }
     const far = { ...one, origin: 'https://far.example' };
-    expect((await type('resume brands', { jobs: async () => [far] })).refusal).toContain('one of https://far.example');
+    expect((await type('resume brands', { known: async () => [far] })).refusal).toContain('one of https://far.example');
     const here = { ...one, origin: service.url };
-    const both = { jobs: async () => [far, here], resume: async () => handle().one };
+    const both = { known: async () => [far, here], resume: async () => handle().one };
     expect((await type('resume brands', both)).code).toBe(0);
   });
 
