@@ -8,9 +8,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 export function pausedText(progress: JobProgress, args: readonly string[], env: Env): string {
   const { pausedFor, message } = progress;
   const reason = `Paused (${pausedFor}): ${commandsAsTyped(printable(message ?? 'no reason was given'), env)}`;
-  // Most messages name the way out, and the same command would stop at the same bound of cost.
-  if (pausedFor === 'budget' || message?.includes('searchflow '))
-    return `${reason}\nNothing is lost: what was bought stays bought.`;
+  // The same command would stop at the same bound.
+  if (pausedFor === 'budget') return `${reason}\nNothing is lost: what was bought stays bought.`;
   return `${reason}\nNothing is lost. When that is mended, go on: ${resumeCommand(args, env)}`;
 }
 

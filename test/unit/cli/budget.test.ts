@@ -135,13 +135,6 @@ describe('a job that waits for a person', () => {
       npm_lifecycle_event: 'searchflow',
     });
     expect(text).toContain('npm run -s searchflow -- resume brands-1 --max-cost 2');
-    const key = { ...paused, pausedFor: 'key' as const };
-    expect(pausedText({ ...key, message: 'refused; go on: searchflow resume x' }, ['enrich'], {})).not.toContain(
-      'mended',
-    );
-    expect(pausedText({ ...key, message: 'refused' }, ['enrich', 'x.csv'], {})).toMatch(
-      /mended.*searchflow enrich x\.csv$/,
-    );
     expect(pausedText({ ...paused, pausedFor: 'budget' }, ['enrich'], {})).toBe(
       'Paused (budget): searchflow resume brands-1 --max-cost 2\nNothing is lost: what was bought stays bought.',
     );
