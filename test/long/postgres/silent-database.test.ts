@@ -17,7 +17,15 @@ const TOLD_WITHIN_MS = 10_000;
 function signalAll(server: PostgresServer, signal: NodeJS.Signals): void {
   const parent = server.pid();
   const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === parent);
-  for (const pid of [parent, ...children.map(Number)]) process.kill(pid, signal);
+  process.kill(parent, signal);
+  for (const pid of children.map(Number)) {
+    try {
+      process.kill(pid, signal);
+    } catch (error) {
+      // A backend may end of its own between the listing and the signal.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
 }
 
 function parentOf(pid: string): number {
