@@ -15,10 +15,10 @@ import { createJobActivities } from './rows/job.js';
 
 export type { ActivityDeps } from './base/deps.js';
 export { toFailure } from './call/failure.js';
-export { Halt } from './call/halt.js';
+export { Halt } from './call/account-breaker.js';
 export { InFlight } from './call/in-flight.js';
 export { landingOf } from './call/landing.js';
-export { ServiceHealth } from './call/service-health.js';
+export { ServiceHealth } from './call/circuit-breaker.js';
 export type { CallOptions, OperationResult, RequestShare } from './operations/buy.js';
 export type { ContentsResult } from './operations/contents.js';
 export {
@@ -29,7 +29,7 @@ export {
   type Receipt,
   type Unit,
 } from './purchase/purchase.js';
-export { contentsOutcomes } from './rows/contents-order.js';
+export { contentsOutcomes } from './rows/contents-purchase.js';
 export { createRuns, type WorkerRuns } from './runs/runs.js';
 
 /** All activities, by the names under which workflows call them. */

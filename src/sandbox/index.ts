@@ -1,4 +1,4 @@
-export type { Bill } from './ledger/purchase-book.js';
+export type { Bill } from './ledger/purchase-log.js';
 export type { Panel, SandboxStats } from './panel.js';
 export { type Sandbox, startSandbox } from './sandbox.js';
 export { type Fault, type FaultDo, type FaultWhen, parseFault, type SandboxOptions } from './server/options.js';

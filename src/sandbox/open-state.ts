@@ -2,7 +2,7 @@ import { AgentRuns } from './agents/agent-runs.js';
 import { idsOf } from './base/ids.js';
 import type { Timers } from './base/timers.js';
 import type { Fact, WriteFact } from './ledger/fact-log.js';
-import type { Till } from './ledger/till.js';
+import type { Till } from './ledger/ledger.js';
 import { Monitors } from './monitors/monitors.js';
 import { Webhooks } from './monitors/webhooks.js';
 import type { PageSettings } from './pages/result.js';

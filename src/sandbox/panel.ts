@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Bill } from './ledger/purchase-book.js';
+import type { Bill } from './ledger/purchase-log.js';
 import type { Delivery } from './monitors/webhooks.js';
 import type { Fault } from './server/fault.js';
 import type { RequestLogEntry } from './server/request-log.js';

@@ -12,7 +12,7 @@ import type { Stages } from '../../core/rows/stages.js';
 import type { SecretStore } from '../../core/text/secret-store.js';
 import type { Purchase } from '../purchase/purchase.js';
 import type { WorkerRuns } from '../runs/runs.js';
-import type { MonitorPlaces } from './monitor-places.js';
+import type { MonitorPlaces } from './monitor-warehouses.js';
 
 /** Where walks find their warehouses. */
 export interface WalkPlaces {

@@ -6,9 +6,9 @@ import type { Draw } from '../../core/limiter/limiter.js';
 import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
 import { blockMs } from '../../core/purchase/backoff.js';
 import { isApiError, toFailure } from '../call/failure.js';
-import { heartbeatFrom, stopping } from '../purchase/stopping.js';
+import { heartbeatFrom, stopping } from '../purchase/cancellation.js';
 import type { ActivityDeps } from './deps.js';
-import { turnOrYield } from './turn-or-yield.js';
+import { turnOrYield } from './wait-for-turn.js';
 
 /**
  * Makes one free call that may be repeated, once, in its turn of the team's rate. Rejects with the Temporal failure of the one

@@ -5,7 +5,7 @@ import type { Answer } from '../../api/answer/read-answer.js';
 import type { Input } from '../../api/transport.js';
 import type { Endpoint } from '../../api/wire/endpoint.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
-import { YIELD_AFTER_MS } from '../purchase/stopping.js';
+import { YIELD_AFTER_MS } from '../purchase/cancellation.js';
 import type { ActivityDeps } from './deps.js';
 import { sendFree } from './free-call.js';
 

@@ -6,7 +6,7 @@ import { BodiesGone } from '../../core/purchase/journal.js';
 import { OverBudget } from '../../core/purchase/spend.js';
 import { BUDGET_EXCEEDED, type OverBudgetFacts, SERVICE_UNRECOGNIZED } from '../../core/rows/pause.js';
 import { SinkBusy, SinkUnusable } from '../../core/rows/sink.js';
-import { MAX_UNRECOGNIZED, ServiceUnrecognized } from './service-health.js';
+import { MAX_UNRECOGNIZED, ServiceUnrecognized } from './circuit-breaker.js';
 
 export function isApiError(error: unknown): error is ApiError {
   return error instanceof ApiError;

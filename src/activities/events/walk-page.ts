@@ -6,11 +6,11 @@ import { drawOf } from '../../api/wire/endpoint.js';
 import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
 import { backoffMs, blockMs } from '../../core/purchase/backoff.js';
 import type { WalkDeps } from '../base/deps.js';
-import { turnOrYield } from '../base/turn-or-yield.js';
+import { turnOrYield } from '../base/wait-for-turn.js';
 import { isApiError } from '../call/failure.js';
-import { MAX_UNRECOGNIZED, ServiceUnrecognized } from '../call/service-health.js';
-import { YIELD_AFTER_MS } from '../purchase/stopping.js';
-import { longWaitFor } from '../purchase/tally.js';
+import { MAX_UNRECOGNIZED, ServiceUnrecognized } from '../call/circuit-breaker.js';
+import { YIELD_AFTER_MS } from '../purchase/cancellation.js';
+import { longWaitFor } from '../purchase/purchase-stats.js';
 
 export interface PageOptions {
   readonly signal: AbortSignal;

@@ -10,9 +10,9 @@ import {
   type WalkWindowResult,
 } from '../../core/events/walk-job.js';
 import type { WalkDeps } from '../base/deps.js';
-import { onlyFor } from '../base/monitor-places.js';
+import { onlyFor } from '../base/monitor-warehouses.js';
 import { toFailure } from '../call/failure.js';
-import { heartbeatFrom, SLICE_MS } from '../purchase/stopping.js';
+import { heartbeatFrom, SLICE_MS } from '../purchase/cancellation.js';
 import { WalkLoader } from './walk-loader.js';
 import { walkOn } from './walk-on.js';
 

@@ -13,10 +13,10 @@ import {
   type WalkSummary,
 } from '../../core/events/walk-job.js';
 import { OVERLAP_MS, planSync, SETTLE_MS, type Span } from '../../core/events/walk-window.js';
-import { beating } from '../base/beating.js';
+import { beating } from '../base/with-heartbeat.js';
 import type { ActivityDeps, WalkDeps } from '../base/deps.js';
 import { sendFree } from '../base/free-call.js';
-import { onlyFor } from '../base/monitor-places.js';
+import { onlyFor } from '../base/monitor-warehouses.js';
 import { localFailures } from '../call/failure.js';
 import { createWalkWindow } from './walk-window.js';
 

@@ -24,11 +24,11 @@ import {
 import { type BatchEffect, effectOf, summarizeEffects } from '../../core/monitors/monitor-effect.js';
 import type { MonitorFilter } from '../../core/monitors/monitor-filter.js';
 import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
-import { beating } from '../base/beating.js';
+import { beating } from '../base/with-heartbeat.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { onlyFor } from '../base/monitor-places.js';
+import { onlyFor } from '../base/monitor-warehouses.js';
 import { patiently } from '../base/patient-call.js';
-import { pooled } from '../call/pooled.js';
+import { pooled } from '../call/map-concurrent.js';
 import type { OperationResult } from '../operations/buy.js';
 import { buyWhole } from '../operations/whole-request-order.js';
 import { listStates, readState, refusal } from './monitor-list.js';

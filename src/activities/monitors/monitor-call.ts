@@ -1,7 +1,7 @@
 import type { MonitorCall } from '../../core/monitors/monitor-call.js';
 import type { Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { onlyFor } from '../base/monitor-places.js';
+import { onlyFor } from '../base/monitor-warehouses.js';
 import type { OperationResult } from '../operations/buy.js';
 import { createOperationActivities } from '../operations/operations.js';
 

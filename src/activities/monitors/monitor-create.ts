@@ -2,9 +2,9 @@ import { createMonitorEndpoint, listMonitorsEndpoint } from '../../api/endpoints
 import type { CreatedMonitor, MonitorDefinition } from '../../api/schemas/monitor-schemas.js';
 import type { Input } from '../../api/transport.js';
 import { type CreateMonitorInput, type MadeMonitor, MONITOR_KEY } from '../../core/monitors/monitor-create.js';
-import { beating } from '../base/beating.js';
+import { beating } from '../base/with-heartbeat.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { onlyFor } from '../base/monitor-places.js';
+import { onlyFor } from '../base/monitor-warehouses.js';
 import { withoutSecrets } from '../call/without-secrets.js';
 import { createMonitor } from '../operations/create-monitor.js';
 import { pagesOf } from './monitor-list.js';

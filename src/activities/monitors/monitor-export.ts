@@ -3,13 +3,13 @@ import { ApplicationFailure } from '@temporalio/common';
 import { getMonitorRunEndpoint, listMonitorRunsEndpoint, listMonitorsEndpoint } from '../../api/endpoints/monitors.js';
 import { type MonitorFilter, takesSome } from '../../core/monitors/monitor-filter.js';
 import type { ExportCounts, MonitorRuns, RawRecord } from '../../core/monitors/monitor-warehouse.js';
-import { beating } from '../base/beating.js';
+import { beating } from '../base/with-heartbeat.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { onlyFor } from '../base/monitor-places.js';
+import { onlyFor } from '../base/monitor-warehouses.js';
 import { patiently } from '../base/patient-call.js';
-import { pooled } from '../call/pooled.js';
+import { pooled } from '../call/map-concurrent.js';
 import { withoutSecrets } from '../call/without-secrets.js';
-import { SLICE_MS } from '../purchase/stopping.js';
+import { SLICE_MS } from '../purchase/cancellation.js';
 import { pagesOf } from './monitor-list.js';
 
 /** What each activity of an export is told. */

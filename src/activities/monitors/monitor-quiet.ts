@@ -4,10 +4,10 @@ import { SHOWN_MONITORS } from '../../core/monitors/monitor-batch.js';
 import type { QuietMemory, QuietReport } from '../../core/monitors/monitor-warehouse.js';
 import type { QuietInput, QuietOutcome } from '../../core/monitors/quiet-input.js';
 import { beginStep, endStep, type HeldMonitor, type QuietMonitor, quietTurn } from '../../core/monitors/quiet-plan.js';
-import { beating } from '../base/beating.js';
+import { beating } from '../base/with-heartbeat.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { onlyFor } from '../base/monitor-places.js';
-import { pooled } from '../call/pooled.js';
+import { onlyFor } from '../base/monitor-warehouses.js';
+import { pooled } from '../call/map-concurrent.js';
 import { listStates, readState, setStatus } from './monitor-list.js';
 
 /** Monitors whose intents are written together, and calls at once: between a look at a monitor and its change lie seconds at most. */

@@ -13,10 +13,10 @@ import type {
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure } from '../call/failure.js';
-import type { Order } from '../purchase/order.js';
-import { agentKeys, agentOrder } from '../rows/agent-order.js';
+import type { Order } from '../purchase/purchase-request.js';
+import { agentKeys, agentOrder } from '../rows/agent-purchase.js';
 import { EventCount } from '../runs/event-count.js';
-import { buySlowly, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './slow-call.js';
+import { buySlowly, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './long-running-call.js';
 import { sendOptions } from './whole-request-order.js';
 
 type Step = RunStep<AgentRequest, RunOptions>;

@@ -8,7 +8,7 @@ import { toMicros } from '../../core/text/money.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
 import type { Order } from '../purchase/purchase.js';
-import { heartbeatFrom, stopping } from '../purchase/stopping.js';
+import { heartbeatFrom, stopping } from '../purchase/cancellation.js';
 
 /** Results above this many bytes are returned as a reference: Temporal refuses payloads of 2 MB after they were paid for. */
 export const MAX_INLINE_BYTES = 256 * 1024;

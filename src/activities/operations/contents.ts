@@ -4,7 +4,7 @@ import type { UnitRecord } from '../../core/purchase/journal.js';
 import type { Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { isApiError, toFailure } from '../call/failure.js';
-import { contentsKeys, contentsOrder } from '../rows/contents-order.js';
+import { contentsKeys, contentsOrder } from '../rows/contents-purchase.js';
 import { buyNow, type CallOptions, failUnlessSuccess, loneOrder, type OperationResult, packed } from './buy.js';
 import { buyWhole, sendOptions } from './whole-request-order.js';
 

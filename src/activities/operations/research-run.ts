@@ -9,8 +9,8 @@ import type { ResearchResult, RunLook, RunResearchOptions, RunStep, RunStepResul
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure } from '../call/failure.js';
-import { researchKeys, researchOrder } from '../rows/research-order.js';
-import { buySlowly, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './slow-call.js';
+import { researchKeys, researchOrder } from '../rows/research-purchase.js';
+import { buySlowly, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './long-running-call.js';
 import { sendOptions } from './whole-request-order.js';
 
 type Step = RunStep<{ readonly [field: string]: Json }, RunResearchOptions>;

@@ -7,11 +7,11 @@ import type { Journal, Started, UnitOutcome } from '../../core/purchase/journal.
 import { OverBudget, type Price } from '../../core/purchase/spend.js';
 import { splitMicros } from '../../core/text/money.js';
 import { isApiError } from '../call/failure.js';
-import type { Halt } from '../call/halt.js';
+import type { Halt } from '../call/account-breaker.js';
 import type { InFlight } from '../call/in-flight.js';
-import type { ServiceHealth } from '../call/service-health.js';
-import type { Bought, Control, Order, Places, RunFacts, Unit } from './order.js';
-import type { Tally } from './tally.js';
+import type { ServiceHealth } from '../call/circuit-breaker.js';
+import type { Bought, Control, Order, Places, RunFacts, Unit } from './purchase-request.js';
+import type { Tally } from './purchase-stats.js';
 
 export interface PurchaseDeps {
   readonly journal: Journal;

@@ -3,15 +3,15 @@ import type { ApiError } from '../../api/wire/errors.js';
 import type { Claimed } from '../../core/purchase/journal.js';
 import type { KnownAnswer } from '../../core/rows/sink.js';
 import { Attempt, failed, type PurchaseDeps } from './attempt.js';
-import type { Control, Order, Receipt, Unit } from './order.js';
-import { type BudgetGate, BudgetGates, Purse } from './purse.js';
+import type { Control, Order, Receipt, Unit } from './purchase-request.js';
+import { type BudgetGate, BudgetGates, Purse } from './budget-gate.js';
 import { hopeless, lostTooOften, Request, type Shared } from './request.js';
-import { SlowUnit } from './slow-unit.js';
-import { Tally } from './tally.js';
+import { SlowUnit } from './long-running.js';
+import { Tally } from './purchase-stats.js';
 import { Waits } from './waits.js';
 
 export type { PurchaseDeps } from './attempt.js';
-export type { Bought, Control, Order, Places, Progress, Receipt, RunFacts, Slow, Start, Unit } from './order.js';
+export type { Bought, Control, Order, Places, Progress, Receipt, RunFacts, Slow, Start, Unit } from './purchase-request.js';
 
 /** So many single units refused and none bought: it is the request that is wrong, not the units. */
 const REFUSALS_TO_FAIL = 8;

@@ -2,11 +2,11 @@ import type { ApiError } from '../../api/wire/errors.js';
 import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
 import { backoffMs, blockMs } from '../../core/purchase/backoff.js';
 import { type OverBudget, reservedMicros } from '../../core/purchase/spend.js';
-import { MAX_UNRECOGNIZED, ServiceUnrecognized } from '../call/service-health.js';
+import { MAX_UNRECOGNIZED, ServiceUnrecognized } from '../call/circuit-breaker.js';
 import { type Attempt, type LostStart, type PurchaseDeps, priceOf, type Running } from './attempt.js';
-import type { Order, Unit } from './order.js';
-import type { Purse } from './purse.js';
-import type { Tally } from './tally.js';
+import type { Order, Unit } from './purchase-request.js';
+import type { Purse } from './budget-gate.js';
+import type { Tally } from './purchase-stats.js';
 import type { Waits } from './waits.js';
 
 /** A unit whose answer got lost this often beyond the first time is given up: tag `UNKNOWN_OUTCOME`. */

@@ -3,11 +3,11 @@ import { CancelledFailure, Context } from '@temporalio/activity';
 import { type EndRunsInput, type StagedJob, wantedRows } from '../../core/rows/job.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
-import { pooled } from '../call/pooled.js';
-import type { Control } from '../purchase/order.js';
-import { heartbeatFrom, stopping } from '../purchase/stopping.js';
+import { pooled } from '../call/map-concurrent.js';
+import type { Control } from '../purchase/purchase-request.js';
+import { heartbeatFrom, stopping } from '../purchase/cancellation.js';
 import { unitsOf } from './enrich-slice.js';
-import { rowOrder } from './row-orders.js';
+import { rowOrder } from './row-purchases.js';
 import { sliceBook } from './slice-loads.js';
 
 /** Slices looked at side by side; most have nothing that runs. */

@@ -8,9 +8,9 @@ import { readSlice } from '../../rows/index.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
 import type { Unit } from '../purchase/purchase.js';
-import { heartbeatFrom, SLICE_MS, stopping } from '../purchase/stopping.js';
-import { CONTENTS } from './contents-order.js';
-import { rowOrder } from './row-orders.js';
+import { heartbeatFrom, SLICE_MS, stopping } from '../purchase/cancellation.js';
+import { CONTENTS } from './contents-purchase.js';
+import { rowOrder } from './row-purchases.js';
 import { loadFromJournal, sliceBook, withSliceRows } from './slice-loads.js';
 
 /** Slices of whole requests, of which a second buys few, and of runs, which go on for minutes, have longer: they are fewer activities. */

@@ -11,9 +11,9 @@ import {
 import type { JobState } from '../../core/rows/job-entries.js';
 import type { Pause } from '../../core/rows/pause.js';
 import { SinkUnusable } from '../../core/rows/sink.js';
-import { beating } from '../base/beating.js';
+import { beating } from '../base/with-heartbeat.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { onlyFor } from '../base/monitor-places.js';
+import { onlyFor } from '../base/monitor-warehouses.js';
 import { jobRecord, loadLanded, loadMissing } from './slice-loads.js';
 
 /** Requests answered and what they cost, in micro-dollars. */

@@ -13,8 +13,8 @@ import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type Landing, landingOf } from '../call/landing.js';
 import type { Bought } from '../purchase/purchase.js';
-import { agentKeys } from './agent-order.js';
-import { researchKeys } from './research-order.js';
+import { agentKeys } from './agent-purchase.js';
+import { researchKeys } from './research-purchase.js';
 
 /** What makes the requests of a job of whole requests. */
 export type RowRequestFacts = Pick<StagedJob, 'operation' | 'options' | 'unitColumn' | 'variant'>;

@@ -1,7 +1,7 @@
 import { listAgentRunEventsEndpoint } from '../../api/endpoints/agent-runs.js';
 import { readPage } from '../../core/events/walk.js';
 import { isApiError } from '../call/failure.js';
-import { type SendDeps, sendInTurn } from '../call/send-in-turn.js';
+import { type SendDeps, sendInTurn } from '../call/call-in-turn.js';
 
 const EVERY_MS = 2000;
 const PAGE = 100;

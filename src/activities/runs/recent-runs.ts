@@ -3,7 +3,7 @@ import type { SendOptions } from '../../api/transport.js';
 import type { Endpoint } from '../../api/wire/endpoint.js';
 import { type PageEnvelope, readPage } from '../../core/events/walk.js';
 import { isApiError } from '../call/failure.js';
-import { type SendDeps, sendOnAndOn } from '../call/send-in-turn.js';
+import { type SendDeps, sendOnAndOn } from '../call/call-in-turn.js';
 import { LOOK_TIMEOUT_MS, type RunKind } from './run-follower.js';
 
 const PAGE = 100;

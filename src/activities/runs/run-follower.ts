@@ -6,7 +6,7 @@ import { type PageEnvelope, readPage } from '../../core/events/walk.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
 import { isApiError } from '../call/failure.js';
 import { type Landing, landingOf } from '../call/landing.js';
-import { type SendDeps, sendInTurn } from '../call/send-in-turn.js';
+import { type SendDeps, sendInTurn } from '../call/call-in-turn.js';
 
 /** What runs on at the service after its start, and how it is looked at. */
 export interface RunKind<R> {

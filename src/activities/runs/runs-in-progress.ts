@@ -1,7 +1,7 @@
 import type { SendOptions } from '../../api/transport.js';
 import { readPage } from '../../core/events/walk.js';
 import { isApiError } from '../call/failure.js';
-import { type SendDeps, sendInTurn } from '../call/send-in-turn.js';
+import { type SendDeps, sendInTurn } from '../call/call-in-turn.js';
 import { LOOK_TIMEOUT_MS, type RunKind } from './run-follower.js';
 
 const PAGE = 100;

@@ -1,8 +1,8 @@
 import { fieldOf } from '../../api/checks/field-of.js';
 import type { Slots } from '../../core/limiter/slots.js';
 import type { Journal } from '../../core/purchase/journal.js';
-import type { SendDeps } from '../call/send-in-turn.js';
-import type { Places } from '../purchase/order.js';
+import type { SendDeps } from '../call/call-in-turn.js';
+import type { Places } from '../purchase/purchase-request.js';
 import type { RunKind } from './run-follower.js';
 import { RunsInProgress, type SeenRuns } from './runs-in-progress.js';
 

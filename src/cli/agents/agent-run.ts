@@ -8,7 +8,7 @@ import { type AgentRunHandle, agentRunId, startAgentRun, withAgentCalls } from '
 import { serviceText } from '../progress/plan.js';
 import { agreed, type Purchase } from '../shared/ask.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { checkReachable } from '../shared/reach.js';
+import { checkReachable } from '../shared/check-connection.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { endText, eventText, lookText, outputText } from './agent.js';

@@ -13,7 +13,7 @@ import type { EventFlags } from './event-flags.js';
 import { type Halted, runningText, statusData, statusLines } from './events.js';
 import { settingsOf } from './events-walk.js';
 import { walkCommand } from './walk-command.js';
-import { standingOf, type WalkStanding } from './walk-standing.js';
+import { standingOf, type WalkStanding } from './walk-status.js';
 
 /** `searchflow events status`: what the warehouse says of its events, and which walks are under way. */
 export async function status(context: Context, flags: EventFlags): Promise<ExitCode> {

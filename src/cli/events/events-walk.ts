@@ -6,7 +6,7 @@ import { serviceText } from '../progress/plan.js';
 import { keepSchedule } from '../schedules/keep-schedule.js';
 import { type ScheduleFlags, toScheduleWish } from '../schedules/schedule-flags.js';
 import type { Context, ExitCode } from '../shared/context.js';
-import { checkWarehouse } from '../shared/reach.js';
+import { checkWarehouse } from '../shared/check-connection.js';
 import { type Session, withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { withAccess } from '../shared/with-access.js';

@@ -5,7 +5,7 @@ import { progressText } from '../progress/progress-line.js';
 import { count, duration, some } from '../text/amounts.js';
 import { columns } from '../text/columns.js';
 import { printable } from '../text/printable.js';
-import { WalkMeter } from './walk-meter.js';
+import { WalkMeter } from './walk-progress.js';
 
 /** A moment as people and other programs read it, without what is always zero. */
 const moment = (at: number) => new Date(at).toISOString().replace('.000Z', 'Z');

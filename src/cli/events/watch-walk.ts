@@ -3,7 +3,7 @@ import { exitCodeOfPause } from '../../core/rows/exit-codes.js';
 import { JobFailed, wasCancelled } from '../../worker/config/runtime-types.js';
 import type { WalkHandle } from '../../worker/control/event-control.js';
 import { follow } from '../progress/follow.js';
-import { blockedText } from '../progress/meter.js';
+import { blockedText } from '../progress/progress.js';
 import { commandsAsTyped } from '../progress/paused.js';
 import { ProgressView } from '../progress/progress-view.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
@@ -11,7 +11,7 @@ import { resumeCommand } from '../shared/resume-command.js';
 import type { Session } from '../shared/session.js';
 import { printable } from '../text/printable.js';
 import { differs, walkData, walkText } from './events.js';
-import { WalkMeter } from './walk-meter.js';
+import { WalkMeter } from './walk-progress.js';
 
 export interface WalkManner {
   readonly json: boolean;

@@ -3,7 +3,7 @@ import type { PauseReason } from '../../core/rows/job.js';
 import type { Terminal } from '../shared/terminal.js';
 import { count, dollars, duration } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
-import type { Reading } from './meter.js';
+import type { Reading } from './progress.js';
 
 /** What a job that waits for a person says, by what it waits for. */
 const paused: Readonly<Record<PauseReason, string>> = {

@@ -5,7 +5,7 @@ import { walkNamed } from '../events/walk-named.js';
 import { watchWalk } from '../events/watch-walk.js';
 import { readMaxCost } from '../options/max-cost-option.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { checkReachable } from '../shared/reach.js';
+import { checkReachable } from '../shared/check-connection.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';

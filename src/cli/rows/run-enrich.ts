@@ -6,7 +6,7 @@ import { toMicros } from '../../core/text/money.js';
 import type { BadRow, EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { type FailedRows, tooManyFailed } from '../options/failed-rows-option.js';
 import { follow } from '../progress/follow.js';
-import { Meter } from '../progress/meter.js';
+import { Meter } from '../progress/progress.js';
 import { someOf } from '../progress/operation-words.js';
 import { pausedData, pausedText } from '../progress/paused.js';
 import {
@@ -24,7 +24,7 @@ import { ProgressView } from '../progress/progress-view.js';
 import { summaryData, summaryText } from '../progress/summary.js';
 import { agreed, type Purchase } from '../shared/ask.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { checkReachable, checkWarehouse } from '../shared/reach.js';
+import { checkReachable, checkWarehouse } from '../shared/check-connection.js';
 import { type Session, withRuntime } from '../shared/session.js';
 import { count, dollars, some } from '../text/amounts.js';
 import { printable } from '../text/printable.js';

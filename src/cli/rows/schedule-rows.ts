@@ -6,7 +6,7 @@ import { keepSchedule } from '../schedules/keep-schedule.js';
 import type { ScheduleWish } from '../schedules/schedule-flags.js';
 import { agreed, type Purchase } from '../shared/ask.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { checkWarehouse } from '../shared/reach.js';
+import { checkWarehouse } from '../shared/check-connection.js';
 import { withRuntime } from '../shared/session.js';
 import { dollars, duration } from '../text/amounts.js';
 import { announcement, type EnrichManner, notesOf } from './run-enrich.js';

@@ -1,7 +1,7 @@
 import type { ConfigFlags } from '../../worker/config/config.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
 import type { Context, ExitCode } from './context.js';
-import { checkReachable, checkWarehouse } from './reach.js';
+import { checkReachable, checkWarehouse } from './check-connection.js';
 import { type Session, withRuntime } from './session.js';
 import { settings } from './settings.js';
 

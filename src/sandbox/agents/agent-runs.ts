@@ -4,7 +4,7 @@ import type { NextId } from '../base/ids.js';
 import { Refusal } from '../base/refusal.js';
 import { type AgentRunOptions, drawMs } from '../base/state-options.js';
 import type { RestoreFact, WriteFact } from '../ledger/fact-log.js';
-import type { Till } from '../ledger/till.js';
+import type { Till } from '../ledger/ledger.js';
 import { isTerminalAt, type Run, statusAt, storedRunSchema } from './run.js';
 import { isMetered, type RunInput } from './run-input.js';
 import { usageOf } from './run-usage.js';

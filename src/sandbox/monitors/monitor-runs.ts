@@ -1,12 +1,12 @@
 import type { NextId } from '../base/ids.js';
 import type { MonitorOptions } from '../base/state-options.js';
 import type { WriteFact } from '../ledger/fact-log.js';
-import type { Till } from '../ledger/till.js';
+import type { Till } from '../ledger/ledger.js';
 import type { PageSettings } from '../pages/result.js';
 import type { Monitor, MonitorEvent } from './monitor.js';
 import { type MonitorRun, monitorRunRecord, runMicros } from './monitor-run.js';
 import { planRun } from './plan-run.js';
-import { RunShelf } from './run-shelf.js';
+import { RunShelf } from './run-store.js';
 import type { Webhooks } from './webhooks.js';
 
 export interface MonitorRunsParts {

@@ -6,7 +6,7 @@ import { type Monitor, type MonitorEvent, monitorRecord, storedMonitorSchema } f
 import type { MonitorWishes } from './monitor-input.js';
 import { type MonitorRun, storedRunSchema } from './monitor-run.js';
 import { MonitorRuns, type MonitorRunsParts } from './monitor-runs.js';
-import { endOf } from './run-shelf.js';
+import { endOf } from './run-store.js';
 import { Schedule } from './schedule.js';
 
 const factSchema = z.discriminatedUnion('kind', [

@@ -4,7 +4,7 @@ import { type NextId, toUuid } from '../base/ids.js';
 import { Refusal } from '../base/refusal.js';
 import { drawMs, type ResearchOptions } from '../base/state-options.js';
 import type { RestoreFact, WriteFact } from '../ledger/fact-log.js';
-import type { Till } from '../ledger/till.js';
+import type { Till } from '../ledger/ledger.js';
 import { type ResearchTask, taskCost, taskSchema, taskStatus } from './research-task.js';
 
 const factSchema = z.object({ kind: z.literal('research-task'), task: taskSchema });

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AgentRuns } from '../agents/agent-runs.js';
 import type { Timers } from '../base/timers.js';
-import type { Purchase } from '../ledger/purchase-book.js';
+import type { Purchase } from '../ledger/purchase-log.js';
 import type { Monitors } from '../monitors/monitors.js';
 import type { Crawler } from '../pages/crawl.js';
 import type { PrebuiltPages } from '../pages/prebuilt.js';

@@ -4,7 +4,7 @@ import { fraction, mix } from '../base/hash.js';
 import { readJson } from '../base/read-json.js';
 import { envelopeOf, Refusal } from '../base/refusal.js';
 import type { Timers } from '../base/timers.js';
-import type { Till } from '../ledger/till.js';
+import type { Till } from '../ledger/ledger.js';
 import { routes } from '../routes/index.js';
 import type { Desk, Frames } from '../routing/route.js';
 import type { FoundRoute } from '../routing/router.js';

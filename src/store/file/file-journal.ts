@@ -20,17 +20,17 @@ import type { Json } from '../../core/text/json.js';
 import { reserve } from '../spend/budget.js';
 import { FileCaps } from '../spend/file-caps.js';
 import { SpendSums } from '../spend/spend-sums.js';
-import type { Book } from './book.js';
-import type { BookLine, UnitEntry } from './book-lines.js';
-import type { UnitLine } from './book-writer.js';
+import type { Book } from './segment.js';
+import type { BookLine, UnitEntry } from './segment-lines.js';
+import type { UnitLine } from './segment-writer.js';
 import { Claims } from './claims.js';
 import { LandedUnits } from './landed-units.js';
-import { type JournalDamage, recover, rewrite } from './mend-book.js';
+import { type JournalDamage, recover, rewrite } from './mend-segment.js';
 import { Reserve } from './reserve.js';
-import { type DamagedBook, Shelf } from './shelf.js';
+import { type DamagedBook, Shelf } from './segment-store.js';
 import { UnitBodies } from './unit-bodies.js';
 import { unitLine } from './unit-record.js';
-import { Unsettled } from './unsettled.js';
+import { Unsettled } from './pending-outcomes.js';
 
 const ORPHANED = 'the process ended before an answer landed';
 

@@ -1,6 +1,6 @@
 import { BodiesGone, ENDED_WITH_JOB, type Freshness, type Landed } from '../../core/purchase/journal.js';
-import { eachBody } from './book-bodies.js';
-import type { UnitEntry } from './book-lines.js';
+import { eachBody } from './segment-bodies.js';
+import type { UnitEntry } from './segment-lines.js';
 import { type IndexEntry, UnitIndex } from './unit-index.js';
 
 /** What has landed, where its bodies are, and which of these are gone. */

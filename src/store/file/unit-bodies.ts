@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import type { LandedUnits } from './landed-units.js';
-import type { Shelf } from './shelf.js';
+import type { Shelf } from './segment-store.js';
 import type { IndexEntry } from './unit-index.js';
 
 type Found = readonly [key: string, entry: IndexEntry];

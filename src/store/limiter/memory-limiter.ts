@@ -2,8 +2,8 @@ import { performance } from 'node:perf_hooks';
 import type { BucketView, Draw, Grant } from '../../core/limiter/limiter.js';
 import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../../core/limiter/rate.js';
 import { late } from '../../core/limiter/ring.js';
-import { ask, type BucketState, bucketView, newBucket, refused } from '../../core/limiter/turns.js';
-import type { Block, Meter, Place, Wanted } from './meter.js';
+import { ask, type BucketState, bucketView, newBucket, refused } from '../../core/limiter/rate-queue.js';
+import type { Block, Meter, Place, Wanted } from './rate-source.js';
 import { QueuedLimiter } from './queued-limiter.js';
 
 /** Keeps a block over a restart of the process; the times are Unix ms. */

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Draw, Grant, Limiter, LimiterView } from '../../core/limiter/limiter.js';
-import { Lane } from './lane.js';
-import type { Meter } from './meter.js';
+import { Lane } from './wait-queue.js';
+import type { Meter } from './rate-source.js';
 
 /** A start later than planned by more than this is written back into the ring. */
 const LATE_MS = 3;

@@ -6,7 +6,7 @@ import type { EventDatabase } from './event-database.js';
 import type { EventTransaction } from './event-sql.js';
 import { ENOUGH_TO_FOLD, foldWaiting } from './fold-state.js';
 import { loadBatch } from './load-batch.js';
-import { together } from './together.js';
+import { together } from './batched.js';
 import { beginRun, claimWindows, listStreams, readStream, splitWindow, type WindowClaim } from './windows.js';
 
 /** The port on a database: the same statements for all, see `EventDialect`. */

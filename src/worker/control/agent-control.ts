@@ -1,5 +1,5 @@
 import { type Client, defaultPayloadConverter } from '@temporalio/client';
-import { agentKeys } from '../../activities/rows/agent-order.js';
+import { agentKeys } from '../../activities/rows/agent-purchase.js';
 import { createClient, type Client as ServiceClient } from '../../api/client.js';
 import { workflowNames } from '../../core/rows/job.js';
 import type { AgentRequest, AgentRunResult, RunAgentOptions, RunLook, RunProgress } from '../../core/runs/agent-run.js';
@@ -9,7 +9,7 @@ import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { blockFile } from '../store/limit-owner.js';
-import { FlowHandle } from './flow-handle.js';
+import { FlowHandle } from './workflow-handle.js';
 import { startedByCommand } from './work-owners.js';
 
 /** Id of the workflow of an agent run, made from what is asked. */

@@ -24,7 +24,7 @@ import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../config/r
 import { sha256 } from '../config/sha256.js';
 import { warehouseOf } from '../config/store-setting.js';
 import { walkName } from './find-walk.js';
-import { FlowHandle } from './flow-handle.js';
+import { FlowHandle } from './workflow-handle.js';
 import { waitsFor } from './waits-for.js';
 import { startedByCommand } from './work-owners.js';
 

@@ -17,9 +17,9 @@ import { warehouseIdentity } from '../../warehouse/index.js';
 import { UsageError, type WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { warehouseOf } from '../config/store-setting.js';
-import { FlowHandle } from './flow-handle.js';
+import { FlowHandle } from './workflow-handle.js';
 import { QuietControl } from './quiet-control.js';
-import { ToldResults } from './told-results.js';
+import { ToldResults } from './reported-results.js';
 import { startedByCommand } from './work-owners.js';
 
 /** The workflows for monitors, as the command uses them. */

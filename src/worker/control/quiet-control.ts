@@ -4,7 +4,7 @@ import { minutesOf, type QuietHours, type Weekday } from '../../core/monitors/qu
 import type { QuietInput, QuietOutcome } from '../../core/monitors/quiet-input.js';
 import { startedByUs } from '../../core/rows/job.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
-import { FlowHandle } from './flow-handle.js';
+import { FlowHandle } from './workflow-handle.js';
 import { cancelRunning, deleteSchedule, describeSchedule, haltSchedule, schedulesOf } from './schedules.js';
 
 const PREFIX = 'searchflow-quiet-';

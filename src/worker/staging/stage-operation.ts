@@ -1,4 +1,4 @@
-import { contentsKeys } from '../../activities/rows/contents-order.js';
+import { contentsKeys } from '../../activities/rows/contents-purchase.js';
 import { rowRequests } from '../../activities/rows/row-requests.js';
 import { contentsEndpoint } from '../../api/endpoints/contents.js';
 import type { Transport } from '../../api/transport.js';

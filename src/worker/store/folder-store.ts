@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { idleView } from '../../core/limiter/limiter.js';
 import { lockHolder, tryLock } from '../../files/process-lock.js';
 import { FileJournal, type FileJournalOptions } from '../../store/file/file-journal.js';
-import { damageText } from '../../store/file/mend-book.js';
+import { damageText } from '../../store/file/mend-segment.js';
 import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
 import { MemorySlots } from '../../store/limiter/memory-slots.js';
 import { ReservedLimiter } from '../../store/limiter/reserved-limiter.js';

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { WalkPlaces } from '../../activities/base/deps.js';
-import type { MonitorPlaces } from '../../activities/base/monitor-places.js';
+import type { MonitorPlaces } from '../../activities/base/monitor-warehouses.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import { type Sink, SinkBusy, SinkUnusable } from '../../core/rows/sink.js';
 import { Secret } from '../../core/text/secret.js';

@@ -33,7 +33,7 @@ import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../../core/monitors/m
 import { backoffMs } from '../../core/purchase/backoff.js';
 import { jobOfWorkflow, queryNames } from '../../core/rows/job.js';
 import { messageOf, toWorkflowFailure } from '../shared/failures.js';
-import { given } from '../shared/given.js';
+import { given } from '../shared/without-undefined.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { publicInput } from '../shared/public-input.js';
 

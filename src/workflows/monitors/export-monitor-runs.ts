@@ -12,7 +12,7 @@ import { filterProblem } from '../../core/monitors/monitor-filter.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
 import { queryNames } from '../../core/rows/job.js';
 import { toWorkflowFailure } from '../shared/failures.js';
-import { given } from '../shared/given.js';
+import { given } from '../shared/without-undefined.js';
 import { bulkPolicy } from '../shared/policies.js';
 import { publicInput } from '../shared/public-input.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
-import type { Order } from '../../../src/activities/purchase/order.js';
+import type { Order } from '../../../src/activities/purchase/purchase-request.js';
 import { createPurchase, type Progress } from '../../../src/activities/purchase/purchase.js';
 import { OverBudget, type SpendCap } from '../../../src/core/purchase/spend.js';
 import {

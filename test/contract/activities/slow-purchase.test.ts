@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ActivityDeps, Order, Receipt } from '../../../src/activities/index.js';
-import { agentKeys, agentOrder } from '../../../src/activities/rows/agent-order.js';
+import { agentKeys, agentOrder } from '../../../src/activities/rows/agent-purchase.js';
 import type { AgentRunRequest } from '../../../src/api/schemas/agent-run-schemas.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
 import { canonicalJson } from '../../../src/core/text/json.js';

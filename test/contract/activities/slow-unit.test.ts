@@ -7,7 +7,7 @@ import type {
   Start,
   StartToFind,
   Unit,
-} from '../../../src/activities/purchase/order.js';
+} from '../../../src/activities/purchase/purchase-request.js';
 import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import { createAgentRunEndpoint } from '../../../src/api/endpoints/agent-runs.js';
 import { ApiError } from '../../../src/api/wire/errors.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type StretchFlags, toStretch, toWalkOptions, typesNote } from '../../../src/cli/events/event-flags.js';
 import { type Halted, statusData, statusLines, walkText } from '../../../src/cli/events/events.js';
 import { walkCommand } from '../../../src/cli/events/walk-command.js';
-import { WalkMeter } from '../../../src/cli/events/walk-meter.js';
+import { WalkMeter } from '../../../src/cli/events/walk-progress.js';
 import { parseMoment } from '../../../src/cli/options/moment-option.js';
 import { progressText } from '../../../src/cli/progress/progress-line.js';
 import type { StreamListing } from '../../../src/core/events/event-warehouse.js';

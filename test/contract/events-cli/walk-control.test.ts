@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { standingOf } from '../../../dist/cli/events/walk-standing.js';
+import { standingOf } from '../../../dist/cli/events/walk-status.js';
 import { EventControl } from '../../../dist/worker/control/event-control.js';
 import { readEventStatus } from '../../../dist/worker/warehouse/event-status.js';
 import { findWalk } from '../../../src/worker/control/find-walk.js';

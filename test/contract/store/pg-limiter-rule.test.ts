@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { fc, test as property } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answered, ask, type BucketState, newBucket, refused } from '../../../src/core/limiter/turns.js';
+import { type Answered, ask, type BucketState, newBucket, refused } from '../../../src/core/limiter/rate-queue.js';
 import { identifier, type Postgres } from '../../../src/postgres/index.js';
 import { bookCases, earliestCases, lateCases, resizeCases } from '../../support/core/ring-cases.js';
 import { type AskStep, askCases, refusedCases } from '../../support/core/turns-cases.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Halt } from '../../../src/activities/call/halt.js';
+import { Halt } from '../../../src/activities/call/account-breaker.js';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
-import { ServiceHealth } from '../../../src/activities/call/service-health.js';
-import { Tally } from '../../../src/activities/purchase/tally.js';
+import { ServiceHealth } from '../../../src/activities/call/circuit-breaker.js';
+import { Tally } from '../../../src/activities/purchase/purchase-stats.js';
 import { Waits } from '../../../src/activities/purchase/waits.js';
 
 const never = new AbortController().signal;

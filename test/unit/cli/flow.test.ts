@@ -5,7 +5,7 @@ import { watchWalk } from '../../../src/cli/events/watch-walk.js';
 import { runEnrich } from '../../../src/cli/rows/run-enrich.js';
 import type { Context } from '../../../src/cli/shared/context.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
-import { checkReachable, checkWarehouse } from '../../../src/cli/shared/reach.js';
+import { checkReachable, checkWarehouse } from '../../../src/cli/shared/check-connection.js';
 import { settings } from '../../../src/cli/shared/settings.js';
 import { watchInterrupts } from '../../../src/cli/shared/signals.js';
 import { scrubber } from '../../../src/cli/shared/terminal.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { badRowLines } from '../../../src/cli/progress/bad-rows.js';
-import { Meter } from '../../../src/cli/progress/meter.js';
+import { Meter } from '../../../src/cli/progress/progress.js';
 import { progressBar, progressText, rowLine } from '../../../src/cli/progress/progress-line.js';
 import { ProgressView } from '../../../src/cli/progress/progress-view.js';
 import { type Ending, summaryData, summaryText } from '../../../src/cli/progress/summary.js';

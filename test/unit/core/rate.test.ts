@@ -8,8 +8,8 @@ import {
   rateProfiles,
   withKeyLimit,
 } from '../../../src/core/limiter/rate.js';
-import { queuedCalls, recovered, widened } from '../../../src/core/limiter/slack.js';
-import { bucketView, newBucket, stillWaits } from '../../../src/core/limiter/turns.js';
+import { queuedCalls, recovered, widened } from '../../../src/core/limiter/backpressure.js';
+import { bucketView, newBucket, stillWaits } from '../../../src/core/limiter/rate-queue.js';
 
 const namesOf = (profile: RateProfile, rateClass: string) => bucketsFor(profile, rateClass).map(({ name }) => name);
 const qpsOf = (profile: RateProfile | undefined, rateClass: string) =>

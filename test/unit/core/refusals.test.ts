@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ask, bucketView, newBucket, refused } from '../../../src/core/limiter/turns.js';
+import { ask, bucketView, newBucket, refused } from '../../../src/core/limiter/rate-queue.js';
 import { refusedCases } from '../../support/core/turns-cases.js';
 
 const LIMIT = 10;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { refusedCalls } from '../../../src/core/limiter/slack.js';
-import { ask, type BucketState, bucketView, newBucket, refused } from '../../../src/core/limiter/turns.js';
+import { refusedCalls } from '../../../src/core/limiter/backpressure.js';
+import { ask, type BucketState, bucketView, newBucket, refused } from '../../../src/core/limiter/rate-queue.js';
 import { askCases } from '../../support/core/turns-cases.js';
 
 describe('asking for starts', () => {

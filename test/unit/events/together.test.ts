@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { together } from '../../../src/warehouse/events/together.js';
+import { together } from '../../../src/warehouse/events/batched.js';
 
 /** Serves numbers, their doubles the answers, each time it is let. */
 function doubling() {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type BookLine, decodeLine, encodeLine, legibleLines } from '../../../src/store/file/book-lines.js';
-import { Shelf } from '../../../src/store/file/shelf.js';
+import { type BookLine, decodeLine, encodeLine, legibleLines } from '../../../src/store/file/segment-lines.js';
+import { Shelf } from '../../../src/store/file/segment-store.js';
 import type { SpendSums } from '../../../src/store/spend/spend-sums.js';
 
 const intent = {

@@ -1,6 +1,6 @@
 import { ServiceError, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import { expect, it } from 'vitest';
-import { resultOf } from '../../../src/worker/control/flow-handle.js';
+import { resultOf } from '../../../src/worker/control/workflow-handle.js';
 
 /** A gRPC error as the client throws it. */
 function away(code: number): ServiceError {

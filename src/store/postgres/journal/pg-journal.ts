@@ -27,8 +27,8 @@ import {
   toLanded,
   unitArgs,
 } from './journal-values.js';
-import { News } from './news.js';
-import { pruneBooks, totalsOf } from './pg-books.js';
+import { News } from './notifier.js';
+import { pruneBooks, totalsOf } from './pg-segments.js';
 import { createPgSpend } from './pg-spend.js';
 import { isUnregistered, Presence } from './presence.js';
 import { eachBody, writeBodies } from './unit-bodies.js';

@@ -1,6 +1,6 @@
 import type { BucketView } from '../../../core/limiter/limiter.js';
 import { limitOf, type RateBucket } from '../../../core/limiter/rate.js';
-import { type BucketState, bucketView, stillWaits, type Turn } from '../../../core/limiter/turns.js';
+import { type BucketState, bucketView, stillWaits, type Turn } from '../../../core/limiter/rate-queue.js';
 
 /** A row of `limiter_buckets`. */
 export interface BucketRow extends Omit<BucketState, 'turns' | 'slackAt' | 'guardAt'> {

@@ -1,7 +1,7 @@
 import { QueuedLimiter } from '../../limiter/queued-limiter.js';
-import { type PgLimiterOptions, PgMeter } from './limiter-meter.js';
+import { type PgLimiterOptions, PgMeter } from './pg-rate-source.js';
 
-export type { PgLimiterOptions } from './limiter-meter.js';
+export type { PgLimiterOptions } from './pg-rate-source.js';
 
 /**
  * The team's limiter for many processes: its rings and its block are in PostgreSQL, one statement an acquisition. Touches the

@@ -1,5 +1,5 @@
 import type { Claimed } from '../../core/purchase/journal.js';
-import type { Book } from './book.js';
+import type { Book } from './segment.js';
 
 interface Place {
   readonly book: Book;

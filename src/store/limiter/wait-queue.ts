@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Draw, Grant } from '../../core/limiter/limiter.js';
-import type { Meter } from './meter.js';
+import type { Meter } from './rate-source.js';
 
 interface Waiter {
   resolve(grant: Grant): void;

@@ -6,7 +6,7 @@ import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import type { Landing } from '../call/landing.js';
-import type { Bought, Order, RunFacts, Unit } from '../purchase/order.js';
+import type { Bought, Order, RunFacts, Unit } from '../purchase/purchase-request.js';
 import type { RunKind } from '../runs/run-follower.js';
 import type { Runs } from '../runs/runs.js';
 

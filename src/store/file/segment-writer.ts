@@ -2,7 +2,7 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
-import { type BookLine, encodeLine, type UnitEntry } from './book-lines.js';
+import { type BookLine, encodeLine, type UnitEntry } from './segment-lines.js';
 
 const NEWLINE = 10;
 

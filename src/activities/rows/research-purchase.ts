@@ -8,10 +8,10 @@ import { unitKeys } from '../../core/purchase/unit-key.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { toMicros } from '../../core/text/money.js';
 import type { ActivityDeps } from '../base/deps.js';
-import type { Order } from '../purchase/order.js';
+import type { Order } from '../purchase/purchase-request.js';
 import { researchKind } from '../runs/run-kinds.js';
-import { runTag } from './agent-order.js';
-import { type RunsWanted, runOrder, type SlowKind } from './run-order.js';
+import { runTag } from './agent-purchase.js';
+import { type RunsWanted, runOrder, type SlowKind } from './run-purchase.js';
 
 /** Name of the operation in keys and books. */
 export const RESEARCH = 'research';

@@ -12,10 +12,10 @@ import { canonicalJson } from '../../core/text/json.js';
 import { toMicros } from '../../core/text/money.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { isApiError } from '../call/failure.js';
-import { sendOnAndOn } from '../call/send-in-turn.js';
-import type { Order } from '../purchase/order.js';
+import { sendOnAndOn } from '../call/call-in-turn.js';
+import type { Order } from '../purchase/purchase-request.js';
 import { agentRunKind } from '../runs/run-kinds.js';
-import { type RunsWanted, runOrder, type SlowKind } from './run-order.js';
+import { type RunsWanted, runOrder, type SlowKind } from './run-purchase.js';
 
 /** Name of the operation in keys and books. */
 export const AGENT = 'agent';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { FIRST_REQUESTS, OverBudget } from '../../core/purchase/spend.js';
 import { InFlight } from '../call/in-flight.js';
 import type { AttemptEnd } from './attempt.js';
-import type { Order } from './order.js';
+import type { Order } from './purchase-request.js';
 import type { Waits } from './waits.js';
 
 /** First and longest wait for money that others have in flight, in ms. Each look takes a place on the meter. */

@@ -1,5 +1,5 @@
 import type { WalkHeartbeat, WalkProgress } from '../../core/events/walk-job.js';
-import { Speed } from '../progress/meter.js';
+import { Speed } from '../progress/progress.js';
 import { type ProgressLine, speedText, waitText } from '../progress/progress-line.js';
 import { count, duration, some } from '../text/amounts.js';
 

@@ -1,7 +1,7 @@
 import { closeSync, createReadStream, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { z } from 'zod';
 import type { Fact } from './fact-log.js';
-import type { Purchase } from './purchase-book.js';
+import type { Purchase } from './purchase-log.js';
 
 /** A line of the file: a purchase, a new balance, a change of state, or the mark of a start. */
 const lineSchema = z.union([

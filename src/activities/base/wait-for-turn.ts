@@ -1,6 +1,6 @@
 import { type Draw, type Limiter, takeTurn } from '../../core/limiter/limiter.js';
 import { waiting } from '../call/failure.js';
-import { YIELD_AFTER_MS } from '../purchase/stopping.js';
+import { YIELD_AFTER_MS } from '../purchase/cancellation.js';
 
 /**
  * Waits for a turn of the team's rate. A short block is sat out here, a long one is Temporal's to wait for, also one that begins

@@ -1,7 +1,7 @@
 import type { BucketView } from './limiter.js';
 import { GRANT_AHEAD_MS, limitOf, type RateBucket } from './rate.js';
 import { book, earliest, fullRing, type Ring, resize } from './ring.js';
-import { queuedCalls, recovered, refusedCalls, widened } from './slack.js';
+import { queuedCalls, recovered, refusedCalls, widened } from './backpressure.js';
 
 /** Somebody who waits on a bucket: the calls of one kind of one process. */
 export interface Turn {

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { toFailure } from '../call/failure.js';
-import { heartbeatFrom } from '../purchase/stopping.js';
+import { heartbeatFrom } from '../purchase/cancellation.js';
 
 /** Runs an activity's work with a heartbeat from a timer; what goes wrong leaves by the one map. */
 export async function beating<T>(work: () => Promise<T>): Promise<T> {

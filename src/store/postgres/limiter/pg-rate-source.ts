@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type BucketView, type Draw, type Grant, idleView } from '../../../core/limiter/limiter.js';
 import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../../../core/limiter/rate.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../../postgres/index.js';
-import type { Block, Meter, Place, Wanted } from '../../limiter/meter.js';
+import type { Block, Meter, Place, Wanted } from '../../limiter/rate-source.js';
 import { LimiterClock } from './limiter-clock.js';
 import { type BucketRow, viewOf, waitingElsewhere } from './limiter-view.js';
 

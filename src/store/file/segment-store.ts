@@ -3,9 +3,9 @@ import { join, relative, sep } from 'node:path';
 import { UsageError } from '../../core/rows/exit-codes.js';
 import { isJobId } from '../../core/rows/job.js';
 import type { SpendSums } from '../spend/spend-sums.js';
-import { Book, type ReadBook, readBook } from './book.js';
-import type { BookLine, UnitEntry } from './book-lines.js';
-import { type BookEnds, BookWriter, type UnitLine } from './book-writer.js';
+import { Book, type ReadBook, readBook } from './segment.js';
+import type { BookLine, UnitEntry } from './segment-lines.js';
+import { type BookEnds, BookWriter, type UnitLine } from './segment-writer.js';
 
 const LINES = '.journal';
 const UNITS = '.units.jsonl';

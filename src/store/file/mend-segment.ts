@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import { writeDurably } from '../../files/write-durably.js';
-import { type Book, type DamagedStretch, readBook } from './book.js';
-import { type BookLine, encodeLine, type UnitEntry } from './book-lines.js';
-import type { BookEnds } from './book-writer.js';
+import { type Book, type DamagedStretch, readBook } from './segment.js';
+import { type BookLine, encodeLine, type UnitEntry } from './segment-lines.js';
+import type { BookEnds } from './segment-writer.js';
 
 /** What was damaged in a file of the journal, and what became of it. */
 export interface JournalDamage {

@@ -3,7 +3,7 @@ import { GRANT_AHEAD_MS } from '../../core/limiter/rate.js';
 import type { Claimed, Lost } from '../../core/purchase/journal.js';
 import type { Json } from '../../core/text/json.js';
 import { type Asked, tagOf } from './attempt.js';
-import type { RunFacts, Slow, Unit } from './order.js';
+import type { RunFacts, Slow, Unit } from './purchase-request.js';
 import { Request, type Shared } from './request.js';
 
 /** What a start without an answer made may have begun so long before its intent, by the service's clock. */

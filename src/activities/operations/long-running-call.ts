@@ -6,8 +6,8 @@ import { OverBudget } from '../../core/purchase/spend.js';
 import type { RunLook, RunOptions, RunRequest, RunStep } from '../../core/runs/agent-run.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
-import type { Order } from '../purchase/order.js';
-import { heartbeatFrom, stopping } from '../purchase/stopping.js';
+import type { Order } from '../purchase/purchase-request.js';
+import { heartbeatFrom, stopping } from '../purchase/cancellation.js';
 import { failUnlessSuccess, loneOrder, MAX_INLINE_BYTES } from './buy.js';
 
 /** Fields of an order of one run: what landed since its workflow began is its own. */

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Lost, Started, UnknownOutcome } from '../../core/purchase/journal.js';
 import type { Json } from '../../core/text/json.js';
 import type { Asked, SpendSums } from '../spend/spend-sums.js';
-import { type BookLine, decodeLine, legibleLines, type UnitEntry } from './book-lines.js';
-import type { BookEnds } from './book-writer.js';
+import { type BookLine, decodeLine, legibleLines, type UnitEntry } from './segment-lines.js';
+import type { BookEnds } from './segment-writer.js';
 
 type IntentLine = Extract<BookLine, { t: 'intent' }>;
 

@@ -3,9 +3,9 @@ import { ENDED_WITH_JOB } from '../../core/purchase/journal.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import type { ActivityDeps } from '../base/deps.js';
 import type { Order, Unit } from '../purchase/purchase.js';
-import { agentOrder } from './agent-order.js';
-import { type ContentsOptions, contentsOrder } from './contents-order.js';
-import { researchOrder } from './research-order.js';
+import { agentOrder } from './agent-purchase.js';
+import { type ContentsOptions, contentsOrder } from './contents-purchase.js';
+import { researchOrder } from './research-purchase.js';
 import { type RowRequests, rowRequests } from './row-requests.js';
 
 type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' | 'origin' | 'sha256' | 'runs'>;

@@ -1,7 +1,7 @@
 import { toDollars, toMicros } from '../../core/text/money.js';
 import { Refusal } from '../base/refusal.js';
-import type { BookFile, BookReader } from './book-file.js';
-import type { Purchase, PurchaseBook } from './purchase-book.js';
+import type { BookFile, BookReader } from './log-file.js';
+import type { Purchase, PurchaseBook } from './purchase-log.js';
 
 /** Takes the money: the team's credits, the purchase book, and its file where there is one. */
 export class Till {
