@@ -1,7 +1,10 @@
 export {
   isPostgresUrl,
+  isRemote,
   type PostgresAddress,
   parseAddress,
+  rankOf,
+  sslModes,
   strictest,
   whyPlain,
 } from '../core/text/postgres-address.js';

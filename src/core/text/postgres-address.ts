@@ -124,16 +124,22 @@ function checkTls({ sslmode, sslrootcert, sslcert, sslkey, sslnegotiation }: Rea
     throw new Error('has parameters of TLS but no sslmode that encrypts; add sslmode=verify-full');
 }
 
-function rankOf(sslmode: string | undefined | null): number {
+/** Position of a mode among {@link sslModes}, from the weakest; -1 for none of them. */
+export function rankOf(sslmode: string | undefined | null): number {
   return (sslModes as readonly (string | undefined | null)[]).indexOf(sslmode);
+}
+
+/** Whether a connection leaves this machine: one to loopback or to a socket needs no encryption. */
+export function isRemote({ host }: Pick<PostgresAddress, 'host'>): boolean {
+  return !host.startsWith('/') && !isLoopback(host);
 }
 
 /**
  * Why a connection must not be opened, in words that follow the name of the database; null where it may. Password and rows cross a
  * network in plain text only where the address says so.
  */
-export function whyPlain({ host, parameters }: PostgresAddress): string | null {
-  if (parameters.sslmode !== undefined || host.startsWith('/') || isLoopback(host)) return null;
+export function whyPlain(address: PostgresAddress): string | null {
+  if (address.parameters.sslmode !== undefined || !isRemote(address)) return null;
   return 'is on another host and its address does not say how to encrypt; add sslmode=verify-full, or sslmode=disable for plain text';
 }
 

@@ -6,13 +6,17 @@ import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
 import type { Allowed, JobEntries } from '../../core/rows/job-entries.js';
 import { realPath } from '../../files/same-file.js';
-import { isPostgresUrl, type PostgresAddress, parseAddress } from '../../postgres/index.js';
+import { isPostgresUrl, isRemote, type PostgresAddress, parseAddress, rankOf, sslModes } from '../../postgres/index.js';
 import type { RuntimeConfig } from './runtime-types.js';
 
 /** The fields of a workflow's input that name a file, or a database. */
 const fields = ['input', 'into', 'csv', 'secretFile'] as const;
 type Field = (typeof fields)[number];
 export type Names = { readonly [name in Field]?: string | null | undefined };
+
+/** What a server of `hosts` must be asked for at least, where its entry does not say so: the password is never sent in plain text. */
+const DEFAULT_LEAST = 'require';
+const ASKS = '?sslmode=';
 
 /** Longer ones no system takes. */
 const MOST_OF_A_PATH = 4096;
@@ -67,11 +71,21 @@ export class Allowlist {
     if (address === null) return [{ named: null, why: `${field}: this is no address of a PostgreSQL database.` }];
     const server = serverOf(address);
     const others = filesOf(address).flatMap((file) => (this.#isOwnFile(file) ? [] : this.#ofFile(field, file)));
-    if (this.#servers().includes(server)) return others;
+    const named = { field, what: withPlainMark(address), host: null };
+    const known = this.#servers().find((one) => one.server === server);
+    if (known === undefined) {
+      const why =
+        `${field}: this worker connects workflows to no database of ${server}. To allow it, add ${server} to SEARCHFLOW_HOSTS ` +
+        `(option hosts of SearchflowPlugin), or give that database in SEARCHFLOW_WAREHOUSE_URL (option warehouseUrl).`;
+      return [{ named, why }, ...others];
+    }
+    const { sslmode } = address.parameters;
+    // Without one the connection itself is refused, see `whyPlain`.
+    if (!isRemote(address) || sslmode === undefined || rankOf(sslmode) >= rankOf(known.least)) return others;
     const why =
-      `${field}: this worker connects workflows to no database of ${server}. To allow it, add ${server} to SEARCHFLOW_HOSTS ` +
-      `(option hosts of SearchflowPlugin), or give that database in SEARCHFLOW_WAREHOUSE_URL (option warehouseUrl).`;
-    return [{ named: { field, what: server, host: null }, why }, ...others];
+      `${field}: this worker connects to ${server} with sslmode=${known.least} or stricter (got ${sslmode}). To allow less, write ` +
+      `${server}${ASKS}${sslmode} in SEARCHFLOW_HOSTS (option hosts of SearchflowPlugin).`;
+    return [{ named, why }, ...others];
   }
 
   #ofFile(field: Field, path: string): Refusal[] {
@@ -92,9 +106,15 @@ export class Allowlist {
     return field === 'into' && [DEFAULT_EVENT_WAREHOUSE, DEFAULT_MONITOR_WAREHOUSE].includes(path);
   }
 
-  #servers(): readonly string[] {
+  /** The servers of the settings, each with the weakest `sslmode` that a workflow may ask for there. */
+  #servers(): readonly { readonly server: string; readonly least: string }[] {
     const own = this.#ownAddress();
-    return [...(this.#config.hosts ?? []), ...(own ? [serverOf(own)] : [])];
+    const hosts = (this.#config.hosts ?? []).map((host) => {
+      const [server = host, least = DEFAULT_LEAST] = host.split(ASKS);
+      return { server, least };
+    });
+    // Whoever connects to the server of the warehouse takes the stricter of both addresses.
+    return [...(own ? [{ server: serverOf(own), least: 'disable' }] : []), ...hosts];
   }
 
   /** A file that the address of the settings names, too. */
@@ -143,13 +163,20 @@ export function allowedBy(names: Names): readonly Allowed[] {
     const address = parsed(value);
     if (address === null) return [];
     const files = filesOf(address).map((file) => ({ field, what: realPath(file), host: hostname() }));
-    return [{ field, what: serverOf(address), host: null }, ...files];
+    const servers = [...new Set([serverOf(address), withPlainMark(address)])];
+    return [...servers.map((what) => ({ field, what, host: null })), ...files];
   });
 }
 
 /** A database server as settings, messages and entries write it: `host:port`, `[address]:port`, or `/folder:port` of a socket. */
 export function serverOf({ host, port }: Pick<PostgresAddress, 'host' | 'port'>): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** The server; marked where its connection would carry the password in plain text over a network. */
+function withPlainMark(address: PostgresAddress): string {
+  const plain = isRemote(address) && address.parameters.sslmode === 'disable';
+  return plain ? `${serverOf(address)}${ASKS}disable` : serverOf(address);
 }
 
 function filesOf({ parameters }: PostgresAddress): readonly string[] {
@@ -191,16 +218,23 @@ export function pathsOf(paths: readonly string[] | undefined, cwd: string): read
   return (paths ?? [cwd]).map((path) => resolve(cwd, path));
 }
 
-/** Server of the setting `hosts`: a host, or host and port. Throws an `Error` for what is none. */
+/**
+ * Server of the setting `hosts`: a host, or host and port, with `?sslmode=` for the weakest encryption that workflows may ask for there.
+ * Throws an `Error` for what is none.
+ */
 export function parseServer(text: string): string {
-  const socket = /^(\/[^:]*)(?::(\d+))?$/.exec(text);
+  const [server = '', ...rest] = text.split(ASKS);
+  const [least] = rest;
+  if (rest.length > 1 || (least !== undefined && rankOf(least) < 0))
+    throw new Error(`needs one of ${sslModes.join(', ')}`);
+  const socket = /^(\/[^:]*)(?::(\d+))?$/.exec(server);
   const url = socket
     ? `postgres:///x?host=${encodeURIComponent(socket[1] as string)}${socket[2] ? `&port=${socket[2]}` : ''}`
-    : `postgres://${text}/x`;
+    : `postgres://${server}/x`;
   const address = parseAddress(url, '');
-  if (address.user !== null || address.password !== null || address.database !== 'x' || text.includes('?'))
+  if (address.user !== null || address.password !== null || address.database !== 'x' || server.includes('?'))
     throw new Error('is no host');
-  return serverOf(address);
+  return least === undefined ? serverOf(address) : `${serverOf(address)}${ASKS}${least}`;
 }
 
 /** Whether two addresses are of databases on one server. */

@@ -80,6 +80,27 @@ describe('the allowlist of a worker', () => {
     expect(await list({ warehouse: null }).whyRefused({ into: 'postgres://db.internal:6000/dw' })).toMatch(/HOSTS/);
   });
 
+  it('lets a workflow weaken the encryption of a named server only where its entry or a person says so', async () => {
+    const asks = (hosts: readonly string[], mode: string, entries = {}) =>
+      list({ hosts: hosts.map(parseServer) }, entries).whyRefused({
+        into: `postgres://db2.internal/x?sslmode=${mode}`,
+      });
+    expect(await asks(['db2.internal'], 'require')).toBeNull();
+    expect(await asks(['db2.internal'], 'disable')).toMatch(/with sslmode=require or stricter \(got disable\)/);
+    expect(await asks(['db2.internal?sslmode=disable'], 'disable')).toBeNull();
+    expect(await asks(['db2.internal?sslmode=verify-full'], 'require')).toMatch(/sslmode=verify-full or stricter/);
+    expect(await asks(['db2.internal?sslmode=verify-full'], 'verify-full')).toBeNull();
+    expect(
+      await list({ hosts: ['127.0.0.1:5432'] }).whyRefused({ into: 'postgres://127.0.0.1/x?sslmode=disable' }),
+    ).toBeNull();
+    const typed = (mode: string) => ({
+      allowed: async () => allowedBy({ into: `postgres://db2.internal/y?sslmode=${mode}` }),
+    });
+    expect(await asks([], 'disable', typed('require'))).toMatch(/HOSTS/);
+    expect(await asks([], 'disable', typed('disable'))).toBeNull();
+    expect(await asks([], 'require', typed('disable'))).toBeNull();
+  });
+
   it('refuses what is neither a path nor an address, quoting no address', async () => {
     for (const into of ['file:///x', 'https://x/y', 'a\0b', '', 'x'.repeat(5000), 5 as unknown as string])
       expect(await list({ paths: ['/'] }).whyRefused({ into })).toMatch(/^into: /);
@@ -112,7 +133,7 @@ describe('the allowlist of a worker', () => {
       paths: [open, '/data'],
       hosts: ['a.internal:5432', '[::1]:6432', '/run/pg:5432'],
     });
-    for (const hosts of ['a b', 'ann:canary@db', 'db/x', 'db:0', 'db?host=evil', 'a,b:x'])
+    for (const hosts of ['a b', 'ann:canary@db', 'db/x', 'db:0', 'db?host=evil', 'db?sslmode=prefer', 'a,b:x'])
       expect(() => read({ SEARCHFLOW_HOSTS: hosts })).toThrow(/SEARCHFLOW_HOSTS: .* is not a list of database servers/);
   });
 });
