@@ -21,32 +21,48 @@ export async function jobStatus(
 ): Promise<JobStatus> {
   const { staged, state, completed } = entry;
   const known = { job: staged.job, name: staged.name, message: null, since: null, shown: null };
-  const reported = client && (await askTemporal(client, entry, workflowId));
   const abandoned = owned?.living.length === 0;
-  if (reported && !(reported.phase === 'waiting' && abandoned)) return { ...known, ...reported };
+  const reported = client && (await askTemporal(client, entry, workflowId, abandoned));
+  if (reported) return { ...known, ...reported };
   // Without its server a job can't run: what its command, or its workflow, wrote down last holds.
   if (state && state.phase !== 'running') return { ...known, message: null, ...state };
-  if (abandoned) return { ...known, phase: 'stopped', message: 'its command ended' };
+  if (abandoned) return { ...known, ...orphaned(state, null) };
   if (completed === staged.generation) return { ...known, phase: 'done' };
   return { ...known, phase: 'waiting', since: state?.since ?? null };
 }
 
 type Reported = Partial<JobStatus> & Pick<JobStatus, 'phase'>;
 
-/** Null where the server does not answer in time, or knows nothing of the job. */
-async function askTemporal(client: Client, { staged, state }: JobEntry, workflowId: string): Promise<Reported | null> {
+/** Work whose command is gone, since its last sign of life. What is known of a pause is kept: the next command begins with it. */
+function orphaned(state: JobEntry['state'], lastBeat: number | null): Reported {
+  return { phase: 'stopped', message: 'its command ended', since: lastBeat ?? state?.since ?? null };
+}
+
+/**
+ * Null where the server does not answer in time, or knows nothing of the job. `abandoned`: the command that the work belongs to has
+ * ended, so that no heartbeat of a moment ago means that it runs.
+ */
+async function askTemporal(
+  client: Client,
+  { staged, state }: JobEntry,
+  workflowId: string,
+  abandoned: boolean,
+): Promise<Reported | null> {
   const within = <T>(ask: () => Promise<T>) =>
     client.withAbortSignal(AbortSignal.timeout(ANSWER_MS), ask).catch(() => null);
   const about = await within(() => client.workflow.getHandle(workflowId).describe());
   if (about === null) return null;
   const handle = jobHandle(client, staged.job, workflowId);
   if (about.status.name === 'RUNNING') {
-    const shown = await within(() => handle.progress());
-    const since = state && shown?.progress.phase === state.phase ? state.since : null;
-    if (shown && isUnderWay(shown.progress.phase))
-      return { phase: shown.progress.phase, message: shown.progress.message, since, shown };
-    if (beats(about)) return { phase: 'running' };
-    return state?.phase === 'paused' ? { message: null, ...state } : { phase: 'waiting' };
+    const begun = state?.since ?? about.startTime.getTime();
+    const shown = abandoned ? null : await within(() => handle.progress());
+    if (shown && isUnderWay(shown.progress.phase)) {
+      const { phase, message } = shown.progress;
+      return { phase, message, since: state?.phase === phase ? state.since : about.startTime.getTime(), shown };
+    }
+    if (state?.phase === 'paused' && (abandoned || !isFresh(about))) return { message: null, ...state };
+    if (abandoned) return orphaned(state, lastBeatOf(about));
+    return { phase: isFresh(about) ? 'running' : 'waiting', since: begun };
   }
   const since = about.closeTime?.getTime() ?? null;
   if (about.status.name === 'CANCELLED') return { phase: 'cancelled', since };
@@ -55,8 +71,15 @@ async function askTemporal(client: Client, { staged, state }: JobEntry, workflow
   return about.status.name === 'COMPLETED' ? { phase: 'done', since } : null;
 }
 
-function beats({ raw }: WorkflowExecutionDescription): boolean {
-  return (raw.pendingActivities ?? []).some(
-    ({ lastHeartbeatTime }) => Date.now() - Number(lastHeartbeatTime?.seconds ?? 0) * 1000 < FRESH_BEAT_MS,
+/** Unix ms of the newest heartbeat of its activities; null without one. */
+function lastBeatOf({ raw }: WorkflowExecutionDescription): number | null {
+  const beats = (raw.pendingActivities ?? []).map(
+    ({ lastHeartbeatTime }) => Number(lastHeartbeatTime?.seconds ?? 0) * 1000,
   );
+  const last = Math.max(0, ...beats);
+  return last === 0 ? null : last;
+}
+
+function isFresh(about: WorkflowExecutionDescription): boolean {
+  return Date.now() - (lastBeatOf(about) ?? 0) < FRESH_BEAT_MS;
 }
