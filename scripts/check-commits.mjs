@@ -1,0 +1,54 @@
+// Checks the subjects of the commits since the rule began: at most 72 characters, `area: verb …` in the imperative. Ends with 1 and
+// names each that is not so.
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** When the rule began, in Unix seconds; it also holds in a shallow clone, which does not know the commit before. */
+const BEGAN_SECONDS = 1795363693;
+const MOST = 72;
+/** Verbs that only look like a participle. */
+const verbs = new Set([
+  'bring',
+  'embed',
+  'feed',
+  'need',
+  'proceed',
+  'seed',
+  'shed',
+  'speed',
+  'spring',
+  'string',
+  'wed',
+]);
+
+/** Why a subject is refused, or null. */
+export function whyRefused(subject) {
+  if (subject.length > MOST) return `has ${subject.length} characters, ${MOST} are allowed`;
+  const [, verb] = /^[a-z][a-z0-9 /.,-]*: ([a-z]+)(?: |$)/.exec(subject) ?? [];
+  if (verb === undefined) return 'is not "area: verb …"';
+  if (/(ed|ing)$/.test(verb) && !verbs.has(verb)) return `begins with "${verb}", not with an imperative`;
+  return null;
+}
+
+function git(...args) {
+  return execFileSync('git', args, { encoding: 'utf8', cwd: fileURLToPath(new URL('..', import.meta.url)) });
+}
+
+function subjects() {
+  return git('log', '--no-merges', '--format=%h%x09%ct%x09%s')
+    .trim()
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => line.split('\t'))
+    .filter(([, seconds]) => Number(seconds) > BEGAN_SECONDS)
+    .map(([hash, , ...subject]) => ({ hash, subject: subject.join('\t') }));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const wrong = subjects().flatMap((commit) => {
+    const why = whyRefused(commit.subject);
+    return why === null ? [] : [`${commit.hash} "${commit.subject}": ${why}`];
+  });
+  for (const line of wrong) console.error(line);
+  if (wrong.length > 0) process.exitCode = 1;
+}
