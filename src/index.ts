@@ -31,7 +31,7 @@ export {
 export type { Differences, Verification } from './core/events/event-warehouse.js';
 export { WalkError } from './core/events/walk.js';
 export type { BackfillEventsInput, SyncEventsInput, WalkProgress, WalkSummary } from './core/events/walk-job.js';
-export type { Draw, Grant, Limiter, LimiterView } from './core/limiter/limiter.js';
+export type { Grant, Limiter, LimiterView, RateCost } from './core/limiter/limiter.js';
 export { flatProfile, type RateBucket, type RateProfile, rateProfiles } from './core/limiter/rate.js';
 export type {
   BatchMonitorsInput,

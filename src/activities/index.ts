@@ -14,18 +14,18 @@ import { createEnrichSlice } from './rows/enrich-slice.js';
 import { createJobActivities } from './rows/job.js';
 
 export type { ActivityDeps } from './base/deps.js';
+export { AccountBreaker } from './call/account-breaker.js';
+export { CircuitBreaker } from './call/circuit-breaker.js';
 export { toFailure } from './call/failure.js';
-export { Halt } from './call/account-breaker.js';
 export { InFlight } from './call/in-flight.js';
 export { landingOf } from './call/landing.js';
-export { ServiceHealth } from './call/circuit-breaker.js';
 export type { CallOptions, OperationResult, RequestShare } from './operations/buy.js';
 export type { ContentsResult } from './operations/contents.js';
 export {
   type Control,
   createPurchase,
-  type Order,
   type Purchase,
+  type PurchaseRequest,
   type Receipt,
   type Unit,
 } from './purchase/purchase.js';

@@ -1,5 +1,5 @@
 import type { PageEnvelope } from '../core/events/walk.js';
-import { type Draw, type Limiter, takeTurn } from '../core/limiter/limiter.js';
+import { type Limiter, type RateCost, takeTurn } from '../core/limiter/limiter.js';
 import { MAX_BLOCK_MS } from '../core/limiter/rate.js';
 import { blockMs } from '../core/purchase/backoff.js';
 import { Secret } from '../core/text/secret.js';
@@ -23,7 +23,7 @@ import {
   type StreamOptions,
   type TransportOptions,
 } from './transport.js';
-import { drawOf, type Endpoint } from './wire/endpoint.js';
+import { type Endpoint, rateCostOf } from './wire/endpoint.js';
 import { ApiError } from './wire/errors.js';
 
 export interface ClientOptions extends Omit<TransportOptions, 'apiKey' | 'baseUrl'> {
@@ -70,17 +70,17 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
   let strikes = 0;
 
   /** The service's word holds for everybody who shares the limiter. */
-  async function obey(error: unknown, draw: Draw): Promise<void> {
+  async function obey(error: unknown, rateCost: RateCost): Promise<void> {
     if (!limiter || !(error instanceof ApiError) || !error.verdict.blocks) return;
     const ms = error.facts.retryAfterMs ?? blockMs(strikes++, Math.random());
-    await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message, draw);
+    await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message, rateCost);
   }
 
   /** Waits for a turn. A call that was aborted meanwhile goes on to be refused as such, unsent. */
-  async function turn(draw: Draw, signal: AbortSignal | undefined): Promise<void> {
+  async function turn(rateCost: RateCost, signal: AbortSignal | undefined): Promise<void> {
     if (!limiter || signal?.aborted) return;
     try {
-      await takeTurn(limiter, draw, signal);
+      await takeTurn(limiter, rateCost, signal);
     } catch (error) {
       if (!signal?.aborted) throw error;
     }
@@ -89,24 +89,24 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
   async function call<I, O>(endpoint: Endpoint<I, O>, input: Input<I>, options: SendOptions = {}): Promise<Answer<O>> {
     transport.check(endpoint, input, options);
     // Checked against the endpoint's types just before.
-    const draw = drawOf(endpoint, input as I);
-    await turn(draw, options.signal);
+    const rateCost = rateCostOf(endpoint, input as I);
+    await turn(rateCost, options.signal);
     try {
       const answer = await transport.send(endpoint, input, options);
       strikes = 0;
-      if (answer.queued) limiter?.queued(draw);
+      if (answer.queued) limiter?.queued(rateCost);
       return answer;
     } catch (error) {
-      await obey(error, draw);
+      await obey(error, rateCost);
       throw error;
     }
   }
 
   function stream<I, C>(spec: StreamEndpoint<I, C>, input: Input<I>, options: StreamOptions = {}): EventStream<C> {
-    const draw = drawOf(spec.endpoint, input as I);
+    const rateCost = rateCostOf(spec.endpoint, input as I);
     return transport.stream(spec, input, options, {
-      beforeSend: () => turn(draw, options.signal),
-      onError: (error) => obey(error, draw),
+      beforeSend: () => turn(rateCost, options.signal),
+      onError: (error) => obey(error, rateCost),
     });
   }
 

@@ -48,7 +48,7 @@ export async function withDraftFolder<T>(
   };
   const lock = join(dirname(place), `${prefix}lock`);
   // A lock would empty what it opens: anything but a file of that name is not a lock of ours.
-  if (!(look(lock)?.isFile() ?? true)) return run(false);
+  if (!(statIfThere(lock)?.isFile() ?? true)) return run(false);
   try {
     return await withLock(lock, () => run(true), { ...wait, what: target, passing: true });
   } catch (error) {
@@ -73,10 +73,10 @@ async function removeAbandoned(place: string, prefix: string, alone: boolean): P
   for (const name of await readdir(dirname(place))) {
     const folder = join(dirname(place), name);
     const ours = name.startsWith(prefix) && /^[0-9a-f]{16}$/.test(name.slice(prefix.length));
-    if (!ours || !look(folder)?.isDirectory()) continue;
+    if (!ours || !statIfThere(folder)?.isDirectory()) continue;
     if (!(await isAbandoned(folder, basename(place))) && !(alone && (await isUnmarked(folder)))) continue;
     const old = join(folder, ASIDE);
-    if (existsSync(old) && !look(place)) await moveDurably(old, place);
+    if (existsSync(old) && !statIfThere(place)) await moveDurably(old, place);
     await removeFolder(folder);
   }
 }
@@ -92,7 +92,7 @@ async function removeFolder(folder: string): Promise<void> {
 /** Killed before it had its mark, or after it: nothing else is in it. */
 async function isUnmarked(folder: string): Promise<boolean> {
   const names = await readdir(folder);
-  return names.length === 0 || (names.length === 1 && look(join(folder, MARK))?.size === 0);
+  return names.length === 0 || (names.length === 1 && statIfThere(join(folder, MARK))?.size === 0);
 }
 
 async function isAbandoned(folder: string, target: string): Promise<boolean> {
@@ -111,6 +111,6 @@ async function isAbandoned(folder: string, target: string): Promise<boolean> {
   }
 }
 
-function look(path: string): Stats | undefined {
+function statIfThere(path: string): Stats | undefined {
   return lstatSync(path, { throwIfNoEntry: false });
 }

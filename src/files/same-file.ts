@@ -24,9 +24,9 @@ export function realPath(path: string, links = 0): string {
   }
 }
 
-function ifThere<T>(look: () => T): T | undefined {
+function ifThere<T>(read: () => T): T | undefined {
   try {
-    return look();
+    return read();
   } catch {
     // What can't be looked at is told by whoever opens it.
     return undefined;

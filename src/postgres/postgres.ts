@@ -281,10 +281,10 @@ class Absence {
 
 /** The server's or the system's own words, which name hosts and users but no password. */
 function reasonOf(error: unknown): string {
-  const told = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error;
-  if (!(told instanceof Error)) return String(told);
+  const reported = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error;
+  if (!(reported instanceof Error)) return String(reported);
   // The driver names its timer.
-  if (/timeout (exceeded|expired)|connection timeout/i.test(told.message)) return 'no connection in time';
-  const pooler = poolerProblem(told.message);
-  return pooler === null ? told.message : `${told.message}; ${pooler}`;
+  if (/timeout (exceeded|expired)|connection timeout/i.test(reported.message)) return 'no connection in time';
+  const pooler = poolerProblem(reported.message);
+  return pooler === null ? reported.message : `${reported.message}; ${pooler}`;
 }

@@ -48,7 +48,7 @@ export class SilenceWatch {
   #timer: NodeJS.Timeout | undefined;
   #lookedAt = 0;
   #asking = false;
-  #told = false;
+  #reported = false;
 
   /** `connect` makes a client that is not connected yet; `tell` is given why a statement takes long. */
   constructor(connect: () => Client, tell: (reason: string) => void) {
@@ -61,7 +61,7 @@ export class SilenceWatch {
     this.#uses.add(use);
     if (this.#timer === undefined) {
       this.#lookedAt = performance.now();
-      this.#timer = setInterval(() => this.#look(), TICK_MS).unref();
+      this.#timer = setInterval(() => this.#check(), TICK_MS).unref();
     }
     return {
       within(longestMs) {
@@ -76,7 +76,7 @@ export class SilenceWatch {
     };
   }
 
-  #look(): void {
+  #check(): void {
     const now = performance.now();
     // A process that was stopped itself heard nothing either.
     const passed = Math.min(now - this.#lookedAt, 2 * TICK_MS);
@@ -121,8 +121,8 @@ export class SilenceWatch {
             : `a statement has taken ${Math.round(use.silentMs / 1000)} s`,
         );
     }
-    if (activities !== null && long[0] !== undefined && !this.#told) this.#tell(long[0]);
-    this.#told = long.length > 0;
+    if (activities !== null && long[0] !== undefined && !this.#reported) this.#tell(long[0]);
+    this.#reported = long.length > 0;
   }
 
   /** What the server does for these connections; null where it does not say. One that refuses to say is there. */

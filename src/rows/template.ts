@@ -168,8 +168,8 @@ function renderText(part: Part, scope: object): Json {
   try {
     return String(engine.renderSync(part.text, scope)).trim();
   } catch (error) {
-    const told = error as { originalError?: { variableName?: unknown } };
-    const variable = told.originalError?.variableName;
+    const reported = error as { originalError?: { variableName?: unknown } };
+    const variable = reported.originalError?.variableName;
     if (typeof variable !== 'string') throw new TemplateError(`${placeOf(part.path)} fails: ${firstLine(error)}`);
     const name = variable.replace(/^row\./, '');
     throw new MissingValue(part.names.includes(name) ? name : (part.names[0] ?? name), firstLine(error));

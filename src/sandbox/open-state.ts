@@ -2,7 +2,7 @@ import { AgentRuns } from './agents/agent-runs.js';
 import { idsOf } from './base/ids.js';
 import type { Timers } from './base/timers.js';
 import type { Fact, WriteFact } from './ledger/fact-log.js';
-import type { Till } from './ledger/ledger.js';
+import type { Ledger } from './ledger/ledger.js';
 import { Monitors } from './monitors/monitors.js';
 import { Webhooks } from './monitors/webhooks.js';
 import type { PageSettings } from './pages/result.js';
@@ -15,10 +15,10 @@ import { idOf } from './websets/scene.js';
 export interface StateParts {
   readonly options: Settings;
   readonly pages: PageSettings;
-  readonly till: Till;
+  readonly ledger: Ledger;
   readonly timers: Timers;
   readonly write: WriteFact;
-  /** How often the book file was opened before. */
+  /** How often the purchase log file was opened before. */
   readonly starts: number;
 }
 
@@ -29,7 +29,7 @@ export interface State {
   readonly monitors: Monitors;
   readonly history: EventHistory;
   /** Does what has fallen due: ends of runs, charges, schedules. */
-  settle(): void;
+  advance(): void;
   view(): SandboxState;
   trigger(what: Trigger): readonly string[];
   reset(): void;
@@ -37,11 +37,11 @@ export interface State {
 
 /** Opens the stores and takes up `facts`, which an earlier process wrote down. Throws where one can't be read. */
 export function openState(parts: StateParts, facts: readonly Fact[]): State {
-  const { options, pages, till, timers, write, starts } = parts;
+  const { options, pages, ledger, timers, write, starts } = parts;
   const { seed } = options;
   const now = () => Date.now();
   const ids = (kind: string) => idsOf(seed, starts, kind);
-  const shared = { seed, till, write, now };
+  const shared = { seed, ledger, write, now };
   const agentRuns = new AgentRuns({ ...shared, options: options.agentRuns, nextId: ids('agent') });
   const research = new ResearchTasks({ ...shared, options: options.research, nextId: ids('research') });
   const webhooks = new Webhooks(options.monitors, timers, ids('webhook'));
@@ -55,19 +55,19 @@ export function openState(parts: StateParts, facts: readonly Fact[]): State {
   }
   // The history's times count from the first start, not from the first look at it.
   void history.timeline;
-  const settle = () => {
-    agentRuns.settle();
-    research.settle();
-    monitors.settle();
+  const advance = () => {
+    agentRuns.advance();
+    research.advance();
+    monitors.advance();
   };
   return {
     agentRuns,
     research,
     monitors,
     history,
-    settle,
+    advance,
     view: () => {
-      settle();
+      advance();
       const counts = monitors.counts();
       return {
         agentRuns: {

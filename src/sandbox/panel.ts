@@ -66,7 +66,7 @@ export interface Panel {
   state(): SandboxState;
   /** Makes something happen; answers with the ids of what did. Throws where there is no such monitor. */
   trigger(what: Trigger): readonly string[];
-  /** Empties book, log, limit and state, gives the first credits back, and begins the faults anew. */
+  /** Empties purchase log, log, limit and state, gives the first credits back, and begins the faults anew. */
   reset(): void;
   /** Replaces the faults; their counts and times begin now. Throws where one is malformed. */
   setFaults(faults: readonly Fault[]): void;

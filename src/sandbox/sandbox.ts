@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { idsOf } from './base/ids.js';
 import { Timers } from './base/timers.js';
 import { CONTROL_PATH, createControl } from './control.js';
-import { BookFile } from './ledger/log-file.js';
 import type { Fact } from './ledger/fact-log.js';
-import { PurchaseBook } from './ledger/purchase-log.js';
-import { Till } from './ledger/ledger.js';
+import { Ledger } from './ledger/ledger.js';
+import { LogFile } from './ledger/log-file.js';
+import { PurchaseLog } from './ledger/purchase-log.js';
 import { openState } from './open-state.js';
 import { Crawler } from './pages/crawl.js';
 import { PrebuiltPages } from './pages/prebuilt.js';
@@ -27,15 +27,15 @@ export interface Sandbox extends Panel {
   close(): Promise<void>;
 }
 
-/** Starts a stand-in for the service on 127.0.0.1. Rejects naming every wrong option, or with the error of the port or the book file. */
+/** Starts a stand-in for the service on 127.0.0.1. Rejects naming every wrong option, or with the error of the port or the log file. */
 export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   const options = parseOptions(given);
-  const book = new PurchaseBook();
-  const till = new Till(book, options.credits);
+  const purchases = new PurchaseLog();
+  const ledger = new Ledger(purchases, options.credits);
   const facts: Fact[] = [];
-  const reader = { ...till.reader, fact: (fact: Fact) => void facts.push(fact) };
-  const file = options.bookFile === null ? null : await BookFile.open(options.bookFile, reader);
-  if (file) till.keepIn(file);
+  const reader = { ...ledger.reader, fact: (fact: Fact) => void facts.push(fact) };
+  const file = options.bookFile === null ? null : await LogFile.open(options.bookFile, reader);
+  if (file) ledger.keepIn(file);
 
   const began = performance.now();
   const now = () => performance.now() - began;
@@ -47,7 +47,7 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
   const timers = new Timers();
   const pages = { seed: options.seed, textBytes: options.textBytes };
   const starts = file?.starts ?? 0;
-  const state = openState({ options, pages, till, timers, write: (fact) => file?.fact(fact), starts }, facts);
+  const state = openState({ options, pages, ledger, timers, write: (fact) => file?.fact(fact), starts }, facts);
   let url = '';
 
   const exchange = createExchange({
@@ -56,29 +56,29 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
     gate,
     now,
     script,
-    till,
+    ledger,
     timers,
-    desk: { ...state, pages, crawler, timers, prebuilt: options.prebuilt ? new PrebuiltPages(pages) : null },
-    settle: state.settle,
+    context: { ...state, pages, crawler, timers, prebuilt: options.prebuilt ? new PrebuiltPages(pages) : null },
+    advance: state.advance,
     baseUrl: () => url,
     nextRequestId: idsOf(options.seed, starts),
   });
   const panel: Panel = {
     bill: ({ keys = true } = {}) => {
-      state.settle();
-      return book.bill(keys);
+      state.advance();
+      return purchases.bill(keys);
     },
     log: (from) => log.since(from),
     stats: () => {
-      state.settle();
-      const { dollars } = book.bill(false);
+      state.advance();
+      const { dollars } = purchases.bill(false);
       const { count: requests, limited } = log;
       return { requests, byStatus: log.byStatus(), limited, dollars, maxInSlidingSecond: gate.max };
     },
     state: state.view,
     trigger: (what) => state.trigger(triggerSchema.parse(what)),
     reset: () => {
-      till.reset();
+      ledger.reset();
       state.reset();
       log.reset();
       gate.reset();
@@ -86,7 +86,7 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
       script.rewind(now());
     },
     setFaults: (faults) => script.set(faultsSchema.parse(faults), now()),
-    setCredits: (dollars) => till.setCredits(dollars),
+    setCredits: (dollars) => ledger.setCredits(dollars),
   };
   const control = createControl(panel);
   const server = createServer((request, response) => {
@@ -96,13 +96,13 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
   // Above the clients' own idle times, so that the client is the one who closes and no request meets a closing connection.
   server.keepAliveTimeout = 65_000;
   const port = await listen(server, options.port).catch((error: unknown) => {
-    till.close();
+    ledger.close();
     throw error;
   });
   void state.monitors.keepTime();
   url = `http://127.0.0.1:${port}`;
   let closing: Promise<void> | null = null;
-  return { ...panel, url, port, close: () => (closing ??= close(server, timers).then(() => till.close())) };
+  return { ...panel, url, port, close: () => (closing ??= close(server, timers).then(() => ledger.close())) };
 }
 
 async function listen(server: Server, port: number): Promise<number> {

@@ -31,7 +31,7 @@ import { jobHandle } from './control/job-handle.js';
 import { jobStatus } from './control/job-status.js';
 import { runningFor, whyAnew } from './control/running-job.js';
 import { startedByCommand, WorkOwners } from './control/work-owners.js';
-import { openTransport, placeTaken } from './host/parts.js';
+import { folderTaken, openTransport } from './host/parts.js';
 import { WorkerHere } from './host/worker-here.js';
 import { findJob, noteState, refuseOtherUse } from './staging/find-job.js';
 import { freshnessOf, makePlan, requestText } from './staging/plan.js';
@@ -39,7 +39,7 @@ import { reparse } from './staging/reparse.js';
 import { forgetEarlierStages, stageEnrichment } from './staging/stage-job.js';
 import { openStore } from './store/open-store.js';
 import type { Store } from './store/store.js';
-import { connectTemporal, reachTemporal, type Temporal } from './temporal-server/temporal.js';
+import { connectIfRunning, connectTemporal, type Temporal } from './temporal-server/temporal.js';
 import { openWarehouses, type Warehouses } from './warehouse/warehouses.js';
 
 /**
@@ -55,7 +55,7 @@ class StoreRuntime implements Runtime {
   readonly #owners: WorkOwners;
   readonly #here: WorkerHere;
   #temporal: Promise<Temporal> | null = null;
-  #reached: ReturnType<typeof reachTemporal> | null = null;
+  #connectedIfRunning: ReturnType<typeof connectIfRunning> | null = null;
 
   constructor(config: RuntimeConfig, store: Store) {
     this.#config = config;
@@ -113,7 +113,7 @@ class StoreRuntime implements Runtime {
         const running = await runningFor(client, handle);
         if (running?.generation === staged.generation && running.limit === (staged.limit ?? null))
           return this.#withCsv(handle, staged);
-        await delay(START_LOOK_MS);
+        await delay(START_POLL_MS);
       }
       forgetEarlierStages(staged);
       return await this.#startOwned(plan, handle, claimed.before);
@@ -302,8 +302,8 @@ class StoreRuntime implements Runtime {
   }
 
   async #statuses(entries: readonly JobEntry[]): Promise<readonly JobStatus[]> {
-    this.#reached ??= reachTemporal(this.#config, process.env);
-    const [reached, owned] = await Promise.all([this.#reached, this.#store.entries.owned()]);
+    this.#connectedIfRunning ??= connectIfRunning(this.#config, process.env);
+    const [reached, owned] = await Promise.all([this.#connectedIfRunning, this.#store.entries.owned()]);
     const ask = (entry: JobEntry) => {
       const workflowId = entry.workflowId ?? workflowIdOf(entry.staged.job);
       const owners = owned.find((one) => one.workflowId === workflowId) ?? null;
@@ -389,7 +389,7 @@ class StoreRuntime implements Runtime {
 
   async runWorker(running: () => void, tell: (run: WatchedRun) => void): Promise<void> {
     await this.#here.run('worker', tell);
-    if (!this.#here.ended) throw new UsageError(placeTaken(this.#config, this.#store));
+    if (!this.#here.ended) throw new UsageError(folderTaken(this.#config, this.#store));
     running();
     await this.#here.ended;
   }
@@ -398,7 +398,7 @@ class StoreRuntime implements Runtime {
     if (mode === 'drain') await this.#here.drain();
     // What can't be asked now stays this command's.
     if (mode === 'drain') await this.#owners.close().catch(() => undefined);
-    await (await this.#reached)?.close().catch(() => undefined);
+    await (await this.#connectedIfRunning)?.close().catch(() => undefined);
     const temporal = await this.#temporal?.catch(() => null);
     await temporal?.close().catch(() => undefined);
     await this.#warehouses.close();
@@ -447,8 +447,8 @@ const oneMachine =
 
 const knownJob = ({ job, name, origin, input, into }: StagedJob): KnownJob => ({ job, name, origin, input, into });
 
-/** How often a command that watches looks whether the other one has started the job. */
-const START_LOOK_MS = 250;
+/** How often a command that watches times whether the other one has started the job. */
+const START_POLL_MS = 250;
 
 const watchText = ({ job }: StagedJob, { pid, host }: Owner): string =>
   `Another command (PID ${pid} on ${host}) is working on ${job}. Watching it; it continues here if that command dies.`;

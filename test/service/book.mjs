@@ -1,5 +1,5 @@
 /** What the service charged for, written when the work is done, whether or not the answer arrives. Amounts are micro-dollars. */
-export class PurchaseBook {
+export class PurchaseLog {
   #charges = [];
 
   /** `units`: what was charged for, each by a key and its amount. */

@@ -3,7 +3,7 @@
 import { createServer } from 'node:http';
 import { z } from 'zod';
 import { agentRuns } from './agents.mjs';
-import { PurchaseBook } from './book.mjs';
+import { PurchaseLog } from './book.mjs';
 import { FaultScript, faultFrom, sendAs } from './faults.mjs';
 import { Limiter } from './limiter.mjs';
 import { monitorRoutes } from './monitors.mjs';
@@ -28,7 +28,7 @@ export async function startService({
   monitors = {},
 } = {}) {
   const log = [];
-  const book = new PurchaseBook();
+  const book = new PurchaseLog();
   const limiter = new Limiter(qps);
   const script = new FaultScript(faults);
   const nouns = {

@@ -12,10 +12,10 @@ import type { Stages } from '../../core/rows/stages.js';
 import type { SecretStore } from '../../core/text/secret-store.js';
 import type { Purchase } from '../purchase/purchase.js';
 import type { WorkerRuns } from '../runs/runs.js';
-import type { MonitorPlaces } from './monitor-warehouses.js';
+import type { MonitorWarehouses } from './monitor-warehouses.js';
 
 /** Where walks find their warehouses. */
-export interface WalkPlaces {
+export interface WalkWarehouses {
   /** The warehouse of a walk; the same one for the same address. Rejects with `SinkBusy` where only another machine can reach it, and with `BadInput` where a worker here may not. */
   warehouse(walk: Pick<Walk, 'into' | 'host'>): Promise<EventWarehouse>;
 }
@@ -41,7 +41,7 @@ export interface ActivityDeps {
   /** Where a secret goes that the service tells once; null: what needs one refuses before it sends. */
   readonly secrets: SecretStore | null;
   /** Warehouses of the walks on events. */
-  readonly events: WalkPlaces;
+  readonly events: WalkWarehouses;
   /**
    * What was staged under a name, by the worker's own folder or store; only the limit is as the run says. Rejects with `BadInput` where
    * nothing was.
@@ -54,7 +54,7 @@ export interface ActivityDeps {
   /** Remembers a walk, so that the command finds it by its name, whoever started it. */
   noteWalk(walk: Walk, workflowId: string): Promise<void>;
   /** Warehouses and secret files of the workflows for monitors. */
-  readonly monitors: MonitorPlaces;
+  readonly monitors: MonitorWarehouses;
   /** Where scratch files may be written. */
   readonly scratchDir: string;
   /** Reads and stages the input of a job that nobody staged yet. */

@@ -1,14 +1,14 @@
 import { Context } from '@temporalio/activity';
 import type { Answer } from '../../api/answer/read-answer.js';
 import type { Input, SendOptions } from '../../api/transport.js';
-import { drawOf, type Endpoint } from '../../api/wire/endpoint.js';
-import type { Draw } from '../../core/limiter/limiter.js';
+import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
+import type { RateCost } from '../../core/limiter/limiter.js';
 import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
 import { blockMs } from '../../core/purchase/backoff.js';
 import { isApiError, toFailure } from '../call/failure.js';
 import { heartbeatFrom, stopping } from '../purchase/cancellation.js';
 import type { ActivityDeps } from './deps.js';
-import { turnOrYield } from './wait-for-turn.js';
+import { waitForTurn } from './wait-for-turn.js';
 
 /**
  * Makes one free call that may be repeated, once, in its turn of the team's rate. Rejects with the Temporal failure of the one
@@ -24,17 +24,17 @@ export async function sendFree<I, O>(
   const { info, cancellationSignal } = Context.current();
   const control = stopping({});
   const heart = heartbeatFrom(() => null);
-  let draw: Draw | undefined;
+  let rateCost: RateCost | undefined;
   try {
     transport.check(endpoint, input, options);
     // Checked against the endpoint's types just before.
-    draw = drawOf(endpoint, input as I);
-    await turnOrYield(limiter, draw, { signal: control.stop, first: true });
+    rateCost = rateCostOf(endpoint, input as I);
+    await waitForTurn(limiter, rateCost, { signal: control.stop, first: true });
     // Nothing is paid for: a cancelled call is cut at once. A change gets the time to land, so that it does not come about behind
     // the back of whoever goes on.
     const signal = endpoint.method === 'PATCH' ? control.cut : control.stop;
     const answer = await transport.send(endpoint, input, { ...options, signal });
-    if (answer.queued) limiter.queued(draw);
+    if (answer.queued) limiter.queued(rateCost);
     return answer;
   } catch (error) {
     if (!isApiError(error)) throw toFailure(error, info.attempt);
@@ -42,7 +42,7 @@ export async function sendFree<I, O>(
     const { verdict, facts } = error;
     if (!verdict.blocks) throw toFailure(error, info.attempt);
     const ms = facts.retryAfterMs ?? blockMs(info.attempt - 1, Math.random());
-    await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message, draw);
+    await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message, rateCost);
     throw toFailure(error, info.attempt);
   } finally {
     heart.stop();

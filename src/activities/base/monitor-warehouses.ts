@@ -7,7 +7,7 @@ import { toFailure } from '../call/failure.js';
  * Where the workflows for monitors keep things, as their inputs name them. `host` is the machine that has a file; elsewhere these
  * reject with `SinkBusy`, so that a worker there gets the activity. What a worker may not open is `BadInput`.
  */
-export interface MonitorPlaces {
+export interface MonitorWarehouses {
   warehouse(place: { readonly into: string; readonly host?: string }): Promise<MonitorWarehouse>;
   secrets(place: { readonly file: string; readonly host?: string }): Promise<SecretStore>;
 }

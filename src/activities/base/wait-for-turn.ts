@@ -1,4 +1,4 @@
-import { type Draw, type Limiter, takeTurn } from '../../core/limiter/limiter.js';
+import { type Limiter, type RateCost, takeTurn } from '../../core/limiter/limiter.js';
 import { waiting } from '../call/failure.js';
 import { YIELD_AFTER_MS } from '../purchase/cancellation.js';
 
@@ -7,22 +7,22 @@ import { YIELD_AFTER_MS } from '../purchase/cancellation.js';
  * meanwhile: rejects with `Waiting`. It is looked for every second; with `first` before anything else, too. `waits` is told of a short
  * one.
  */
-export async function turnOrYield(
+export async function waitForTurn(
   limiter: Limiter,
-  draw: Draw,
+  rateCost: RateCost,
   options: { readonly signal: AbortSignal; readonly first: boolean; waits?(why: string | null): void },
 ): Promise<void> {
   const long = new AbortController();
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const { blockedUntil, blockReason } = await limiter.view();
     const ms = (blockedUntil ?? 0) - Date.now();
     if (ms > YIELD_AFTER_MS) long.abort(waiting(ms, blockReason));
     else if (ms > 0) options.waits?.(blockReason);
   };
-  if (options.first) await look();
-  const timer = setInterval(() => void look().catch(() => undefined), 1000);
+  if (options.first) await poll();
+  const timer = setInterval(() => void poll().catch(() => undefined), 1000);
   try {
-    await takeTurn(limiter, draw, AbortSignal.any([options.signal, long.signal]));
+    await takeTurn(limiter, rateCost, AbortSignal.any([options.signal, long.signal]));
   } finally {
     clearInterval(timer);
   }

@@ -2,7 +2,7 @@
  * The worker's memory of a refused key or an empty account: nothing is sent after the first 401 or 402, until a job is
  * started or resumed later than that.
  */
-export class Halt {
+export class AccountBreaker {
   #error: Error | null = null;
   #at = 0;
 

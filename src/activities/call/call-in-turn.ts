@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer } from '../../api/answer/read-answer.js';
 import type { Input, SendOptions, Transport } from '../../api/transport.js';
-import { drawOf, type Endpoint } from '../../api/wire/endpoint.js';
+import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
 import { type Limiter, takeTurn } from '../../core/limiter/limiter.js';
 import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
 import { backoffMs, blockMs } from '../../core/purchase/backoff.js';
@@ -13,27 +13,27 @@ export interface SendDeps {
 }
 
 /** One attempt at a free call in its turn of the team's rate; everybody holds back where the service says so. */
-export async function sendInTurn<I, O>(
+export async function callInTurn<I, O>(
   { transport, limiter }: SendDeps,
   endpoint: Endpoint<I, O>,
   input: I,
   options: SendOptions = {},
 ): Promise<Answer<O>> {
-  const draw = drawOf(endpoint, input);
-  await takeTurn(limiter, draw, options.signal);
+  const rateCost = rateCostOf(endpoint, input);
+  await takeTurn(limiter, rateCost, options.signal);
   try {
     return await transport.send(endpoint, input as Input<NoInfer<I>>, options);
   } catch (error) {
     if (isApiError(error) && error.verdict.blocks) {
       const ms = error.facts.retryAfterMs ?? blockMs(0, Math.random());
-      await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message, draw);
+      await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message, rateCost);
     }
     throw error;
   }
 }
 
 /** The same so many times while the failure may pass. Rejects with the signal's reason when aborted. */
-export async function sendOnAndOn<I, O>(
+export async function callWithRetries<I, O>(
   deps: SendDeps,
   endpoint: Endpoint<I, O>,
   input: I,
@@ -41,7 +41,7 @@ export async function sendOnAndOn<I, O>(
 ): Promise<Answer<O>> {
   for (let nth = 1; ; nth++) {
     try {
-      return await sendInTurn(deps, endpoint, input, options);
+      return await callInTurn(deps, endpoint, input, options);
     } catch (error) {
       options.signal?.throwIfAborted();
       if (!isApiError(error) || !error.verdict.retry || nth === tries) throw error;

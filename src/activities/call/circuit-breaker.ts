@@ -20,7 +20,7 @@ export class ServiceUnrecognized extends Error {
  * Holds paid calls back while the service fails every one of them: an outage must not use up the few second buys that an
  * unknown outcome is allowed. While unwell one call at a time tries; the time between tries doubles.
  */
-export class ServiceHealth {
+export class CircuitBreaker {
   #failures = 0;
   #unrecognized = 0;
   #successes = 0;

@@ -1,5 +1,9 @@
 /** Does work on items, so many at a time. Rejects with the first failure, once those that had begun have ended. */
-export async function pooled<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>): Promise<void> {
+export async function mapConcurrent<T>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const left = [...items];
   let failed = false;
   const hand = async (): Promise<void> => {

@@ -20,7 +20,7 @@ import { walkOn } from './walk-on.js';
  * Times are read so often, ms, of one page of all windows: it takes as long as a request may be late at most, and at ten requests a
  * second each one's page would be read.
  */
-const LOOK_EVERY_MS = 1000;
+const POLL_EVERY_MS = 1000;
 
 const nothing = { pages: 0, events: 0, added: 0, changed: 0, parts: [] as readonly number[], lengthMs: 0, partsMs: 0 };
 
@@ -39,7 +39,7 @@ export function createWalkWindow(deps: WalkDeps) {
   let lookedAt = Number.NEGATIVE_INFINITY;
   const looks = (): boolean => {
     const now = performance.now();
-    if (now - lookedAt < LOOK_EVERY_MS) return false;
+    if (now - lookedAt < POLL_EVERY_MS) return false;
     lookedAt = now;
     return true;
   };
@@ -77,7 +77,7 @@ export function createWalkWindow(deps: WalkDeps) {
         });
         const replaced = parts && (await warehouse.split(walk, window, attempt, parts, begin));
         const { current, ...counts } = await loading.landed();
-        if (context.cancellationDetails?.cancelRequested) await settle(warehouse, walk);
+        if (context.cancellationDetails?.cancelRequested) await foldQuietly(warehouse, walk);
         return {
           ...counts,
           pages: walked.pages - claimed.walk.pages,
@@ -91,7 +91,8 @@ export function createWalkWindow(deps: WalkDeps) {
       }
     } catch (error) {
       const failure = toWalkFailure(error, info.attempt);
-      if (claimedIn && failure instanceof ApplicationFailure && failure.nonRetryable) await settle(claimedIn, walk);
+      if (claimedIn && failure instanceof ApplicationFailure && failure.nonRetryable)
+        await foldQuietly(claimedIn, walk);
       throw failure;
     } finally {
       heart.stop();
@@ -103,8 +104,8 @@ export function createWalkWindow(deps: WalkDeps) {
  * Behind a pause, a cancel or a failure nobody else would make state of what is loaded, for as long as that lasts. Where it can't be
  * made now, whoever goes on does, and tells why not.
  */
-async function settle(warehouse: EventWarehouse, { origin }: WalkWindowInput['walk']): Promise<void> {
-  await warehouse.settle(origin).catch(() => undefined);
+async function foldQuietly(warehouse: EventWarehouse, { origin }: WalkWindowInput['walk']): Promise<void> {
+  await warehouse.foldAll(origin).catch(() => undefined);
 }
 
 /** A list that can't be walked on, or holds something else, is a person's business; the latter only when read with care. */

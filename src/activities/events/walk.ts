@@ -13,10 +13,10 @@ import {
   type WalkSummary,
 } from '../../core/events/walk-job.js';
 import { OVERLAP_MS, planSync, SETTLE_MS, type Span } from '../../core/events/walk-window.js';
-import { beating } from '../base/with-heartbeat.js';
 import type { ActivityDeps, WalkDeps } from '../base/deps.js';
 import { sendFree } from '../base/free-call.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
+import { withHeartbeat } from '../base/with-heartbeat.js';
 import { localFailures } from '../call/failure.js';
 import { createWalkWindow } from './walk-window.js';
 
@@ -42,7 +42,7 @@ export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWa
      * a backfill once, or what came since where its end was not over yet. No windows: there is nothing to do.
      */
     async openWalk(input: WalkInput): Promise<OpenedWalk> {
-      return beating(async () => {
+      return withHeartbeat(async () => {
         onlyFor(deps, input.origin);
         const walk = walkOf(deps, input);
         // One that can't be leaves no trace.
@@ -65,12 +65,12 @@ export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWa
 
     /** `finishWalk`: looks whether windows are left, whose numbers got lost with a worker, and sums the run up where none are. */
     async finishWalk({ walk, startedAt, before, stopped }: FinishWalk): Promise<WalkEnd> {
-      return beating(async () => {
+      return withHeartbeat(async () => {
         onlyFor(deps, walk.origin);
         const warehouse = await deps.events.warehouse(walk);
         const known = await warehouse.stream(walk);
         if (known && known.pending.length > 0 && stopped === null) return { pending: known.pending, summary: null };
-        await warehouse.settle(walk.origin);
+        await warehouse.foldAll(walk.origin);
         const sum = (name: keyof WalkCounts) => Math.max(0, (known?.[name] ?? 0) - before[name]);
         return {
           pending: [],

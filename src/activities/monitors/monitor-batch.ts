@@ -24,13 +24,13 @@ import {
 import { type BatchEffect, effectOf, summarizeEffects } from '../../core/monitors/monitor-effect.js';
 import type { MonitorFilter } from '../../core/monitors/monitor-filter.js';
 import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
-import { beating } from '../base/with-heartbeat.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
 import { patiently } from '../base/patient-call.js';
-import { pooled } from '../call/map-concurrent.js';
+import { withHeartbeat } from '../base/with-heartbeat.js';
+import { mapConcurrent } from '../call/map-concurrent.js';
 import type { OperationResult } from '../operations/buy.js';
-import { buyWhole } from '../operations/whole-request-order.js';
+import { buyWhole } from '../operations/whole-request.js';
 import { listStates, readState, refusal } from './monitor-list.js';
 
 /** What each activity of a batch is told. */
@@ -62,7 +62,7 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
   return {
     /** `planMonitorBatch`: lists what matches, holds it against a dry run, and writes the plan into the warehouse. */
     async planMonitorBatch(step: BatchStep & { readonly by: string | null }): Promise<BatchPlan> {
-      return beating(async () => {
+      return withHeartbeat(async () => {
         const { action, filter } = step;
         const audit = await auditOf(step);
         const { toDo, already, left } = await agreedPlan(deps, step);
@@ -87,7 +87,7 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
         readonly waited: boolean;
       },
     ): Promise<void> {
-      return beating(async () => {
+      return withHeartbeat(async () => {
         const { decision, waited } = step;
         const audit = await auditOf(step);
         await audit.decide(runOf(step), decision);
@@ -108,11 +108,11 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
       } catch (error) {
         if (!(error instanceof ApplicationFailure) || !lostTypes.has(error.type ?? '')) throw error;
       }
-      return beating(async () => {
-        const told = answer ? readMonitorBatch(answer.data) : null;
-        if (told?.dryRun === true)
+      return withHeartbeat(async () => {
+        const reported = answer ? readMonitorBatch(answer.data) : null;
+        if (reported?.dryRun === true)
           throw refusal('the service only told what it would do, though it was asked to do it');
-        const ids = told?.ids ?? (await seenDone(deps, step, await auditOf(step)));
+        const ids = reported?.ids ?? (await seenDone(deps, step, await auditOf(step)));
         const record = { call, requestId: answer?.requestId ?? null, at: Date.now(), answered: answer !== null, ids };
         const { planned, unplanned } = await (await auditOf(step)).record(runOf(step), record);
         return {
@@ -120,18 +120,18 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
           fresh: planned + (await countDone(deps, step, unplanned)),
           unplanned: unplanned.length,
           stranger: unplanned[0] ?? null,
-          hasMore: told?.hasMore ?? null,
+          hasMore: reported?.hasMore ?? null,
         };
       });
     },
 
     /** `finishMonitorBatch`: lists again, and compares with the plan and with what the calls told. */
     async finishMonitorBatch(step: BatchStep & { readonly phase: BatchPhase }): Promise<BatchEffect | null> {
-      return beating(async () => {
+      return withHeartbeat(async () => {
         const audit = await auditOf(step);
         const acted = step.phase !== 'rejected' && step.phase !== 'expired';
         const planned = acted ? await audit.monitors(runOf(step), 'all') : [];
-        const now = planned.length > 0 ? await lookUp(deps, step, planned) : () => null;
+        const now = planned.length > 0 ? await currentStates(deps, step, planned) : () => null;
         const effects = planned.map((one) => effectOf(step.action, one, now(one.id)));
         await audit.finish(runOf(step), { phase: step.phase, at: Date.now(), effects });
         return acted ? summarizeEffects(effects, SHOWN_MONITORS) : null;
@@ -147,10 +147,10 @@ async function agreedPlan(deps: ActivityDeps, { action, filter }: BatchStep) {
     const limit = Math.min(MAX_BATCH_LIMIT, Math.max(1, sorted.toDo.length));
     const input = { action, filter: filterOfCalls(action, filter), dry_run: true, limit };
     const { data } = await patiently(deps, batchMonitorsEndpoint, input);
-    const told = readMonitorBatch(data);
-    if (told.dryRun === false)
+    const reported = readMonitorBatch(data);
+    if (reported.dryRun === false)
       throw refusal('the service did what it was only to tell; look at the monitors', 'PlanDiffers');
-    const differs = contradiction(sorted.toDo, told);
+    const differs = contradiction(sorted.toDo, reported);
     if (differs === null) return sorted;
     if (tries === PLAN_TRIES)
       throw refusal(`the service contradicts itself: ${differs}; nothing was done`, 'PlanDiffers');
@@ -181,7 +181,7 @@ async function holdToPlan(
 /** Of monitors that no plan names, how many the action was done to. One that is gone may never have been. */
 async function countDone(deps: ActivityDeps, step: BatchStep, ids: readonly string[]): Promise<number> {
   if (ids.length === 0 || step.action === 'delete') return 0;
-  const now = await lookUp(
+  const now = await currentStates(
     deps,
     step,
     ids.map((id) => ({ id, ours: true })),
@@ -205,15 +205,15 @@ async function answerOf(
 async function seenDone(deps: ActivityDeps, step: BatchStep, audit: MonitorWarehouse['audit']): Promise<string[]> {
   const pending = await audit.monitors({ origin: deps.origin, job: step.job, run: step.run }, 'pending');
   if (pending.length === 0) return [];
-  const now = await lookUp(deps, step, pending);
+  const now = await currentStates(deps, step, pending);
   return pending.filter(({ id }) => isDone(step.action, now(id))).map(({ id }) => id);
 }
 
 /** So many are asked for one by one; for more the whole list is read. */
-const MAX_SINGLE_LOOKS = 10;
+const MAX_SINGLE_POLLS = 10;
 
 /** How monitors are now. One that the filter finds no more may have got another name, unless a call deleted it: it is looked for. */
-async function lookUp(
+async function currentStates(
   deps: ActivityDeps,
   { action, filter }: BatchStep,
   monitors: readonly { readonly id: string; readonly ours: boolean }[],
@@ -221,11 +221,11 @@ async function lookUp(
   const byId = (found: readonly MonitorState[]) => found.map((one) => [one.id, one] as const);
   const listed = new Map(byId(await listStates(deps, filterOfLooks(filter))));
   const absent = monitors.filter(({ id, ours }) => !listed.has(id) && !(ours && action === 'delete'));
-  if (absent.length > MAX_SINGLE_LOOKS) {
+  if (absent.length > MAX_SINGLE_POLLS) {
     const all = new Map(byId(await listStates(deps, {})));
     return (id) => listed.get(id) ?? all.get(id) ?? null;
   }
-  await pooled(absent, MAX_SINGLE_LOOKS, async ({ id }) => {
+  await mapConcurrent(absent, MAX_SINGLE_POLLS, async ({ id }) => {
     const found = await readState(deps, id);
     if (found) listed.set(id, found);
   });

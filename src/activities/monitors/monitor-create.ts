@@ -2,9 +2,9 @@ import { createMonitorEndpoint, listMonitorsEndpoint } from '../../api/endpoints
 import type { CreatedMonitor, MonitorDefinition } from '../../api/schemas/monitor-schemas.js';
 import type { Input } from '../../api/transport.js';
 import { type CreateMonitorInput, type MadeMonitor, MONITOR_KEY } from '../../core/monitors/monitor-create.js';
-import { beating } from '../base/with-heartbeat.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
+import { withHeartbeat } from '../base/with-heartbeat.js';
 import { withoutSecrets } from '../call/without-secrets.js';
 import { createMonitor } from '../operations/create-monitor.js';
 import { pagesOf } from './monitor-list.js';
@@ -36,17 +36,17 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
       const { definition, key } = step;
       onlyFor(deps, step.origin);
       const metadata = { ...(definition.metadata as object | null | undefined), [MONITOR_KEY]: key };
-      const secrets = await beating(() => storeOf(step));
+      const secrets = await withHeartbeat(() => storeOf(step));
       // The service's limits and types are checked before it is sent.
       const input = { ...definition, metadata } as unknown as Input<MonitorDefinition>;
       const result = await createMonitor<MonitorDefinition>({ ...deps, secrets }, createMonitorEndpoint, input, {});
       const monitor = ('data' in result ? result.data : await whole(deps, result.landed)) as Made;
-      return beating(async () => (await withSecrets(step, [monitor]))[0] as MadeMonitor);
+      return withHeartbeat(async () => (await withSecrets(step, [monitor]))[0] as MadeMonitor);
     },
 
     /** `findMadeMonitors`: what a creation made whose answer was lost, and whether its secret was kept. The latest first. */
     async findMadeMonitors(step: CreateStep): Promise<readonly MadeMonitor[]> {
-      return beating(async () => {
+      return withHeartbeat(async () => {
         onlyFor(deps, step.origin);
         const found: CreatedMonitor[] = [];
         for await (const page of pagesOf(deps, listMonitorsEndpoint, { metadata: { [MONITOR_KEY]: step.key } }))

@@ -3,11 +3,11 @@ import { ApplicationFailure } from '@temporalio/common';
 import { getMonitorRunEndpoint, listMonitorRunsEndpoint, listMonitorsEndpoint } from '../../api/endpoints/monitors.js';
 import { type MonitorFilter, takesSome } from '../../core/monitors/monitor-filter.js';
 import type { ExportCounts, MonitorRuns, RawRecord } from '../../core/monitors/monitor-warehouse.js';
-import { beating } from '../base/with-heartbeat.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
 import { patiently } from '../base/patient-call.js';
-import { pooled } from '../call/map-concurrent.js';
+import { withHeartbeat } from '../base/with-heartbeat.js';
+import { mapConcurrent } from '../call/map-concurrent.js';
 import { withoutSecrets } from '../call/without-secrets.js';
 import { SLICE_MS } from '../purchase/cancellation.js';
 import { pagesOf } from './monitor-list.js';
@@ -36,7 +36,7 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
     async exportMonitors(
       step: ExportStep & { readonly filter: MonitorFilter },
     ): Promise<{ readonly monitors: number }> {
-      return beating(async () => {
+      return withHeartbeat(async () => {
         onlyFor(deps, step.origin);
         const { runs } = await deps.monitors.warehouse(step);
         const since = Date.now();
@@ -53,7 +53,7 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
 
     /** `exportRunSlice`: reads runs of monitors that are not read yet, for about a minute. */
     async exportRunSlice(step: ExportStep): Promise<ExportSlice> {
-      return beating(async () => {
+      return withHeartbeat(async () => {
         onlyFor(deps, step.origin);
         const { runs } = await deps.monitors.warehouse(step);
         const until = performance.now() + SLICE_MS;
@@ -62,7 +62,7 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
         for (let ids: readonly string[]; performance.now() < until; ) {
           ids = await runs.unread(origin, mark, 10 * WIDTH);
           if (ids.length === 0) return { ...(await runs.counts(origin, mark)), complete: true };
-          await pooled(ids, WIDTH, async (id) => {
+          await mapConcurrent(ids, WIDTH, async (id) => {
             cancellationSignal.throwIfAborted();
             if (performance.now() > until) return;
             await exportRuns(deps, runs, mark, id);

@@ -4,10 +4,10 @@ import { SHOWN_MONITORS } from '../../core/monitors/monitor-batch.js';
 import type { QuietMemory, QuietReport } from '../../core/monitors/monitor-warehouse.js';
 import type { QuietInput, QuietOutcome } from '../../core/monitors/quiet-input.js';
 import { beginStep, endStep, type HeldMonitor, type QuietMonitor, quietTurn } from '../../core/monitors/quiet-plan.js';
-import { beating } from '../base/with-heartbeat.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
-import { pooled } from '../call/map-concurrent.js';
+import { withHeartbeat } from '../base/with-heartbeat.js';
+import { mapConcurrent } from '../call/map-concurrent.js';
 import { listStates, readState, setStatus } from './monitor-list.js';
 
 /** Monitors whose intents are written together, and calls at once: between a look at a monitor and its change lie seconds at most. */
@@ -24,7 +24,7 @@ export function createMonitorQuietActivities(deps: ActivityDeps) {
   return {
     /** `takeQuietTurn`: does what is to be done now. Run again it goes on where it was. */
     async takeQuietTurn(step: QuietStep): Promise<QuietOutcome> {
-      return beating(async () => {
+      return withHeartbeat(async () => {
         onlyFor(deps, step.origin);
         return new Turn(deps, step, (await deps.monitors.warehouse(step)).quiet).take();
       });
@@ -48,7 +48,7 @@ class Turn {
 
   async take(): Promise<QuietOutcome> {
     const { hours, now, restore } = this.#step;
-    const mark = await this.#memory.mark(...this.#place);
+    const mark = await this.#memory.mark(...this.#key);
     const turn = restore ? ({ do: 'end', window: mark?.window ?? '' } as const) : quietTurn(now, hours, mark);
     if (turn.do === 'begin') await this.#begin(turn.window);
     if (turn.do === 'end') await this.#end(turn.window);
@@ -62,21 +62,21 @@ class Turn {
     };
   }
 
-  get #place(): [string, string] {
+  get #key(): [string, string] {
     return [this.#deps.origin, this.#step.name];
   }
 
   async #begin(window: string): Promise<void> {
-    await this.#memory.setMark(...this.#place, { window, state: 'beginning' });
-    const known = new Map((await this.#memory.remembered(...this.#place)).map((one) => [one.id, one]));
+    await this.#memory.setMark(...this.#key, { window, state: 'beginning' });
+    const known = new Map((await this.#memory.remembered(...this.#key)).map((one) => [one.id, one]));
     const matching = await listStates(this.#deps, this.#step.filter);
     const held = await this.#held();
     const stepOf = (one: MonitorState) => beginStep(one, known.get(one.id) ?? null, window, held.get(one.id) ?? null);
     const concerned = matching.filter((one) => stepOf(one) !== 'nothing');
     for (const chunk of chunksOf(concerned)) await this.#pause(chunk, known, held, window);
-    await this.#memory.setMark(...this.#place, { window, state: 'begun' });
+    await this.#memory.setMark(...this.#key, { window, state: 'begun' });
     // From the memory, because an attempt before this one may have paused some.
-    const now = await this.#memory.remembered(...this.#place);
+    const now = await this.#memory.remembered(...this.#key);
     this.#paused = now.filter((one) => one.window === window).length;
   }
 
@@ -88,7 +88,7 @@ class Turn {
   ): Promise<void> {
     const intents: QuietMonitor[] = [];
     const adopted: QuietMonitor[] = [];
-    await this.#lookAt(chunk, async (now) => {
+    await this.#withCurrent(chunk, async (now) => {
       const before = known.get(now.id) ?? null;
       const theirs = held.get(now.id) ?? null;
       const what = beginStep(now, before, window, theirs);
@@ -101,34 +101,34 @@ class Turn {
         adopted.push({ id, name, window, state: 'paused', before: null, after: updatedAt, keptBy });
       }
     });
-    await this.#memory.remember(...this.#place, [...intents, ...adopted]);
+    await this.#memory.remember(...this.#key, [...intents, ...adopted]);
     const paused: QuietMonitor[] = [];
     const gone: string[] = [];
     const { cancellationSignal } = Context.current();
-    await pooled(intents, WIDTH, async (one) => {
+    await mapConcurrent(intents, WIDTH, async (one) => {
       if (cancellationSignal.aborted) return;
       const now = await setStatus(this.#deps, one.id, 'paused');
       if (now === null) gone.push(one.id);
       else paused.push({ ...one, state: 'paused', after: now.updatedAt });
     });
-    await this.#memory.remember(...this.#place, paused);
-    await this.#memory.forget(...this.#place, gone);
+    await this.#memory.remember(...this.#key, paused);
+    await this.#memory.forget(...this.#key, gone);
     // What is not begun stays an intent, and what is known is kept.
     cancellationSignal.throwIfAborted();
   }
 
   async #end(window: string): Promise<void> {
-    const remembered = await this.#memory.remembered(...this.#place);
+    const remembered = await this.#memory.remembered(...this.#key);
     const held = await this.#held();
     for (const chunk of chunksOf(remembered)) await this.#unpause(chunk, held);
-    await this.#memory.setMark(...this.#place, this.#step.restore ? null : { window, state: 'ended' });
+    await this.#memory.setMark(...this.#key, this.#step.restore ? null : { window, state: 'ended' });
   }
 
   async #unpause(chunk: readonly QuietMonitor[], held: ReadonlyMap<string, HeldMonitor>): Promise<void> {
     const ours: QuietMonitor[] = [];
     const done: string[] = [];
     const left: QuietReport[] = [];
-    await pooled(chunk, WIDTH, async (known) => {
+    await mapConcurrent(chunk, WIDTH, async (known) => {
       const { id, name } = known;
       const now = await readState(this.#deps, id);
       const what = endStep(known, now);
@@ -147,14 +147,14 @@ class Turn {
       done.push(id);
       if (what.why !== null) left.push({ id, name, what: what.why });
     });
-    await this.#memory.report(...this.#place, this.#step.now, left);
-    await this.#memory.forget(...this.#place, done);
-    await this.#memory.remember(...this.#place, ours);
-    await pooled(ours, WIDTH, async ({ id }) => {
+    await this.#memory.report(...this.#key, this.#step.now, left);
+    await this.#memory.forget(...this.#key, done);
+    await this.#memory.remember(...this.#key, ours);
+    await mapConcurrent(ours, WIDTH, async ({ id }) => {
       await setStatus(this.#deps, id, 'active');
     });
     await this.#memory.forget(
-      ...this.#place,
+      ...this.#key,
       ours.map(({ id }) => id),
     );
     this.#unpaused += ours.length;
@@ -163,11 +163,11 @@ class Turn {
 
   /** Monitors that other quiet hours hold, by id. */
   async #held(): Promise<ReadonlyMap<string, HeldMonitor>> {
-    return new Map((await this.#memory.held(...this.#place)).map((one) => [one.id, one]));
+    return new Map((await this.#memory.held(...this.#key)).map((one) => [one.id, one]));
   }
 
-  async #lookAt(states: readonly MonitorState[], see: (now: MonitorState) => Promise<void>): Promise<void> {
-    await pooled(states, WIDTH, async ({ id }) => {
+  async #withCurrent(states: readonly MonitorState[], see: (now: MonitorState) => Promise<void>): Promise<void> {
+    await mapConcurrent(states, WIDTH, async ({ id }) => {
       const now = await readState(this.#deps, id);
       if (now !== null) await see(now);
     });

@@ -5,23 +5,23 @@ import type { UnitRecord } from '../../core/purchase/journal.js';
 import type {
   AgentRequest,
   AgentRunResult,
-  RunLook,
   RunOptions,
+  RunSnapshot,
   RunStep,
   RunStepResult,
 } from '../../core/runs/agent-run.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure } from '../call/failure.js';
-import type { Order } from '../purchase/purchase-request.js';
-import { agentKeys, agentOrder } from '../rows/agent-purchase.js';
+import type { PurchaseRequest } from '../purchase/purchase-request.js';
+import { agentKeys, agentPurchase } from '../rows/agent-purchase.js';
 import { EventCount } from '../runs/event-count.js';
-import { buySlowly, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './long-running-call.js';
-import { sendOptions } from './whole-request-order.js';
+import { buyLongRunning, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './long-running-call.js';
+import { sendOptions } from './whole-request.js';
 
 type Step = RunStep<AgentRequest, RunOptions>;
 
-const nothingYet: RunLook = {
+const nothingYet: RunSnapshot = {
   runId: null,
   status: null,
   startedAt: null,
@@ -39,15 +39,15 @@ export function createAgentRunActivities(deps: ActivityDeps) {
      */
     async agentRun(step: Step): Promise<RunStepResult<AgentRunResult>> {
       checked(deps, step);
-      let seen: RunLook = nothingYet;
+      let seen: RunSnapshot = nothingYet;
       const events = new EventCount(deps);
       const look = (run: AgentRun, startedAt: number) => {
-        seen = lookOf(run, startedAt);
-        if (!isTerminal(run.status)) void events.look(run.id);
+        seen = snapshotOf(run, startedAt);
+        if (!isTerminal(run.status)) void events.poll(run.id);
       };
-      const looked = (): RunLook => ({ ...seen, events: events.count });
+      const looked = (): RunSnapshot => ({ ...seen, events: events.count });
       const { sliceMs, untilAgeMs } = step;
-      const end = await buySlowly(deps, orderOf(deps, step, { look }), { sliceMs, untilAgeMs, look: looked });
+      const end = await buyLongRunning(deps, purchaseOf(deps, step, { look }), { sliceMs, untilAgeMs, look: looked });
       if (end.record === null) return { ended: null, look: end.look };
       return { ended: resultOf(end.record, step.askedAt), look: null };
     },
@@ -57,12 +57,12 @@ export function createAgentRunActivities(deps: ActivityDeps) {
      * it cost; null where none was started, or where it has not ended within `sliceMs`. A start without an answer is looked for.
      */
     async endAgentRun(step: Step & { readonly how: 'cancel' | 'stop' }): Promise<AgentRunResult | null> {
-      let seen: RunLook = nothingYet;
+      let seen: RunSnapshot = nothingYet;
       const look = (run: AgentRun, startedAt: number) => {
-        seen = lookOf(run, startedAt);
+        seen = snapshotOf(run, startedAt);
       };
-      const order = orderOf(deps, step, { look, ending: step.how });
-      const { record } = await buySlowly(deps, order, { sliceMs: step.sliceMs, look: () => seen });
+      const purchaseRequest = purchaseOf(deps, step, { look, ending: step.how });
+      const { record } = await buyLongRunning(deps, purchaseRequest, { sliceMs: step.sliceMs, look: () => seen });
       return record === null ? null : resultOf(record, step.askedAt);
     },
   };
@@ -76,25 +76,25 @@ function checked({ transport }: ActivityDeps, { request, call }: Step): void {
   }
 }
 
-function orderOf(
+function purchaseOf(
   deps: ActivityDeps,
   step: Step,
   { look, ending }: { look(run: AgentRun, startedAt: number): void; readonly ending?: 'cancel' | 'stop' },
-): Order {
+): PurchaseRequest {
   const wire: SendOptions = sendOptions(step.call);
   const unit = canonicalJson(step.request);
-  return agentOrder(deps, {
+  return agentPurchase(deps, {
     ...runOrderFields(deps, step),
     units: [{ key: agentKeys(deps, {}, wire)(unit), unit }],
     request: () => step.request as AgentRunRequest,
-    look: (_unit, run, startedAt) => look(run, startedAt),
+    onPoll: (_unit, run, startedAt) => look(run, startedAt),
     wire,
     ...(ending ? { ending } : {}),
   });
 }
 
 /** The service's clock may be another one: how old a run is, is told by ours. */
-function lookOf({ id, status, costDollars }: AgentRun, startedAt: number): RunLook {
+function snapshotOf({ id, status, costDollars }: AgentRun, startedAt: number): RunSnapshot {
   return {
     ...nothingYet,
     runId: id,

@@ -7,8 +7,8 @@ import type { UnitRecord } from '../../core/purchase/journal.js';
 import { toMicros } from '../../core/text/money.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
-import type { Order } from '../purchase/purchase.js';
 import { heartbeatFrom, stopping } from '../purchase/cancellation.js';
+import type { PurchaseRequest } from '../purchase/purchase.js';
 
 /** Results above this many bytes are returned as a reference: Temporal refuses payloads of 2 MB after they were paid for. */
 export const MAX_INLINE_BYTES = 256 * 1024;
@@ -49,13 +49,13 @@ export interface CallOptions {
   readonly maxCostDollars?: number;
 }
 
-/** Fields of an order that a lone activity gives by itself: a book a day, a token for this attempt. */
-export function loneOrder(
+/** Fields of an order that a lone activity gives by itself: a segment a day, a token for this attempt. */
+export function lonePurchase(
   options: CallOptions = {},
-): Pick<Order, 'book' | 'owner' | 'resumedAt' | 'freshness' | 'mostMicros'> {
+): Pick<PurchaseRequest, 'segment' | 'owner' | 'resumedAt' | 'freshness' | 'mostMicros'> {
   const scheduledAt = Context.current().info.scheduledTimestampMs;
   return {
-    book: `calls/${new Date(scheduledAt).toISOString().slice(0, 10)}`,
+    segment: `calls/${new Date(scheduledAt).toISOString().slice(0, 10)}`,
     owner: randomUUID(),
     resumedAt: Date.now(),
     mostMicros: mostOf(options),
@@ -79,7 +79,7 @@ function mostOf({ maxCostDollars }: CallOptions): number | undefined {
 /** Buys what an activity of one operation needs, and answers with the records in the order of the units. */
 export async function buyNow(
   deps: ActivityDeps,
-  order: Order,
+  purchaseRequest: PurchaseRequest,
 ): Promise<{ records: UnitRecord[]; requests: RequestShare[] }> {
   const startedAt = Date.now();
   let waitingFor: string | null = null;
@@ -90,13 +90,13 @@ export async function buyNow(
   });
   const heart = heartbeatFrom(() => ({ waitingFor }));
   try {
-    const receipt = await deps.purchase(order, control);
+    const receipt = await deps.purchase(purchaseRequest, control);
     if (!receipt.complete) {
       if (Context.current().cancellationSignal.aborted) throw new CancelledFailure('cancelled before all was bought');
       throw waiting(receipt.waitMs, receipt.waitingFor);
     }
-    const byKey = await deps.journal.read(order.units.map((unit) => unit.key));
-    const records = order.units.map((unit) => byKey.get(unit.key)).filter((record) => record !== undefined);
+    const byKey = await deps.journal.read(purchaseRequest.units.map((unit) => unit.key));
+    const records = purchaseRequest.units.map((unit) => byKey.get(unit.key)).filter((record) => record !== undefined);
     return { records, requests: shares(records, startedAt) };
   } catch (error) {
     throw toFailure(error, Context.current().info.attempt);
@@ -116,12 +116,22 @@ function shares(records: readonly UnitRecord[], startedAt: number): RequestShare
 }
 
 /** Packs a result for Temporal: itself where it is small, a reference to the journal where it is not. */
-export function packed<T>(data: T, order: Order, requests: readonly RequestShare[]): OperationResult<T> {
+export function packed<T>(
+  data: T,
+  purchaseRequest: PurchaseRequest,
+  requests: readonly RequestShare[],
+): OperationResult<T> {
   const costDollars = Math.round(requests.reduce((sum, share) => sum + share.costDollars, 0) * 1e6) / 1e6;
   const json = JSON.stringify(data);
   const bytes = Buffer.byteLength(json);
   if (bytes <= MAX_INLINE_BYTES) return { data, requests, costDollars };
-  return { landed: order.units.map((unit) => unit.key), bytes, preview: json.slice(0, 500), requests, costDollars };
+  return {
+    landed: purchaseRequest.units.map((unit) => unit.key),
+    bytes,
+    preview: json.slice(0, 500),
+    requests,
+    costDollars,
+  };
 }
 
 /**
@@ -132,8 +142,8 @@ export function failUnlessSuccess(record: UnitRecord | undefined, paid = true, s
   if (record?.status === 'success') return record;
   const { operation, result, request_id: requestId = null, error_tag: tag = 'UNKNOWN_OUTCOME' } = record ?? {};
   const anew = paid ? ', or call it with { refreshAfterMs: 0 } to buy it anew' : '; it is not done again by itself';
-  const told = fieldOf(result, 'error');
-  const reason = typeof told === 'string' ? told : `ended with ${tag}`;
+  const reported = fieldOf(result, 'error');
+  const reason = typeof reported === 'string' ? reported : `ended with ${tag}`;
   const misread = `${operation}: the answer was not what the interface describes (request id ${requestId})`;
   const failures: Readonly<Record<string, readonly [string, string]>> = {
     UNKNOWN_OUTCOME: ['UnknownOutcome', `${operation}: ${reason}; look for what it may have done${anew}`],

@@ -4,9 +4,9 @@ import type { UnitRecord } from '../../core/purchase/journal.js';
 import type { Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { isApiError, toFailure } from '../call/failure.js';
-import { contentsKeys, contentsOrder } from '../rows/contents-purchase.js';
-import { buyNow, type CallOptions, failUnlessSuccess, loneOrder, type OperationResult, packed } from './buy.js';
-import { buyWhole, sendOptions } from './whole-request-order.js';
+import { contentsKeys, contentsPurchase } from '../rows/contents-purchase.js';
+import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, packed } from './buy.js';
+import { buyWhole, sendOptions } from './whole-request.js';
 
 /** Most URLs of one request. */
 const PER_REQUEST = 100;
@@ -40,8 +40,8 @@ export function createContentsActivity(deps: ActivityDeps) {
     const answers: ContentsResponse[] = [];
     const onAnswer = (answer: ContentsResponse) => void answers.push(answer);
     const what = { options, wire, units, unitsPerRequest: PER_REQUEST, onAnswer };
-    const order = contentsOrder(deps, { ...loneOrder(call), ...what });
-    const { records, requests } = await buyNow(deps, order);
+    const purchaseRequest = contentsPurchase(deps, { ...lonePurchase(call), ...what });
+    const { records, requests } = await buyNow(deps, purchaseRequest);
     // Where the service answered for none of the URLs, the call as a whole failed.
     if (records.every(unanswered)) failUnlessSuccess(records[0]);
     const whole = requests.length === 1 && requests[0]?.bought ? answers[0] : undefined;
@@ -51,7 +51,7 @@ export function createContentsActivity(deps: ActivityDeps) {
       statuses: records.map(statusOf),
       ...rest,
     };
-    return packed(data, order, requests);
+    return packed(data, purchaseRequest, requests);
   };
 }
 

@@ -8,7 +8,7 @@ import type { SecretStore } from '../../core/text/secret-store.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { withoutSecrets } from '../call/without-secrets.js';
 import type { CallOptions, OperationResult } from './buy.js';
-import { buyWhole } from './whole-request-order.js';
+import { buyWhole } from './whole-request.js';
 
 /** How often, and how far apart (ms), a secret in hand is offered to its store. */
 const TRIES = 5;

@@ -3,19 +3,19 @@ import { ApplicationFailure } from '@temporalio/common';
 import { transientTags } from '../../core/purchase/failure.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import { OverBudget } from '../../core/purchase/spend.js';
-import type { RunLook, RunOptions, RunRequest, RunStep } from '../../core/runs/agent-run.js';
+import type { RunOptions, RunRequest, RunSnapshot, RunStep } from '../../core/runs/agent-run.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
-import type { Order } from '../purchase/purchase-request.js';
 import { heartbeatFrom, stopping } from '../purchase/cancellation.js';
-import { failUnlessSuccess, loneOrder, MAX_INLINE_BYTES } from './buy.js';
+import type { PurchaseRequest } from '../purchase/purchase-request.js';
+import { failUnlessSuccess, lonePurchase, MAX_INLINE_BYTES } from './buy.js';
 
 /** Fields of an order of one run: what landed since its workflow began is its own. */
 export function runOrderFields(
   { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
   { call, askedAt }: RunStep<unknown, RunOptions>,
 ) {
-  const lone = loneOrder(call.maxCostDollars === undefined ? {} : { maxCostDollars: call.maxCostDollars });
+  const lone = lonePurchase(call.maxCostDollars === undefined ? {} : { maxCostDollars: call.maxCostDollars });
   return {
     ...lone,
     mostMicros:
@@ -33,23 +33,23 @@ export function runOrderFields(
 }
 
 /** How long a purchase that runs on is gone on with. */
-export interface SlowSlice {
+export interface LongRunningSlice {
   readonly sliceMs: number | undefined;
   /** No longer than until the run is so old. */
   readonly untilAgeMs?: number | undefined;
-  look(): RunLook;
+  look(): RunSnapshot;
 }
 
 /** Goes on with one purchase that runs on, for so long; answers with its record once it has landed, else with where it stands. */
-export async function buySlowly(
+export async function buyLongRunning(
   deps: ActivityDeps,
-  order: Order,
-  { sliceMs, untilAgeMs, look }: SlowSlice,
-): Promise<{ readonly record: UnitRecord } | { readonly record: null; readonly look: RunLook }> {
+  purchaseRequest: PurchaseRequest,
+  { sliceMs, untilAgeMs, look }: LongRunningSlice,
+): Promise<{ readonly record: UnitRecord } | { readonly record: null; readonly look: RunSnapshot }> {
   const { cancellationSignal, info } = Context.current();
   let waitingFor: string | null = null;
   let age: NodeJS.Timeout | undefined;
-  const looked = (): RunLook => ({ ...look(), waitingFor });
+  const looked = (): RunSnapshot => ({ ...look(), waitingFor });
   const control = stopping({
     ...(sliceMs === undefined ? {} : { timeUpMs: sliceMs }),
     progress: (progress) => {
@@ -61,17 +61,17 @@ export async function buySlowly(
   });
   const heart = heartbeatFrom(looked);
   try {
-    const receipt = await deps.purchase(order, control);
+    const receipt = await deps.purchase(purchaseRequest, control);
     if (!receipt.complete) {
       if (cancellationSignal.aborted) throw new CancelledFailure('cancelled; what runs is left to be ended');
       if (receipt.waitMs > 0) throw waiting(receipt.waitMs, receipt.waitingFor);
       return { record: null, look: looked() };
     }
-    const keys = order.units.map(({ key }) => key);
+    const keys = purchaseRequest.units.map(({ key }) => key);
     const record = (await deps.journal.read(keys)).get(keys[0] as string);
     return record ? { record } : { record: null, look: looked() };
   } catch (error) {
-    throw toFailure(told(deps, error), info.attempt);
+    throw toFailure(reported(deps, error), info.attempt);
   } finally {
     clearTimeout(age);
     heart.stop();
@@ -80,7 +80,7 @@ export async function buySlowly(
 }
 
 /** Where the worker's own bound refused the run, the failure names that. */
-function told({ maxCostPerJobMicros = null }: ActivityDeps, error: unknown): unknown {
+function reported({ maxCostPerJobMicros = null }: ActivityDeps, error: unknown): unknown {
   if (!(error instanceof OverBudget) || error.scope !== 'call' || error.capMicros !== maxCostPerJobMicros) return error;
   return new OverBudget('worker', error.capMicros, error.remainingMicros, error.openMicros, null);
 }

@@ -8,9 +8,9 @@ import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { sendFree } from '../base/free-call.js';
 import { withoutSecrets } from '../call/without-secrets.js';
-import { type CallOptions, loneOrder, MAX_INLINE_BYTES, type OperationResult } from './buy.js';
+import { type CallOptions, lonePurchase, MAX_INLINE_BYTES, type OperationResult } from './buy.js';
 import { createMonitor } from './create-monitor.js';
-import { buyWhole, sendOptions } from './whole-request-order.js';
+import { buyWhole, sendOptions } from './whole-request.js';
 
 type Fields = { readonly [field: string]: Json };
 type AnyCall = Endpoint<Fields, unknown>;
@@ -26,7 +26,7 @@ export type OperationActivities = { readonly [Name in Exclude<OperationName, Spe
 
 /**
  * An activity for every row of the operations table: one attempt of one operation. What is paid for or acts each time goes
- * through `purchase`; a free one that may be repeated takes its place on the meter and is sent. Their results have the fields of the interface's section that the table names.
+ * through `purchase`; a free one that may be repeated takes its start at the rate source and is sent. Their results have the fields of the interface's section that the table names.
  */
 export function createOperationActivities(deps: ActivityDeps): OperationActivities {
   const rows = Object.entries(operationTable).filter(([name]) => name !== 'getContents');
@@ -56,7 +56,7 @@ async function packFree(
   const json = JSON.stringify(data);
   const bytes = Buffer.byteLength(json);
   if (bytes <= MAX_INLINE_BYTES) return { data, requests, costDollars: 0 };
-  const { book, owner } = loneOrder();
+  const { segment, owner } = lonePurchase();
   const unit = canonicalJson([input, randomUUID()]);
   const key = unitKeys(deps.sha256, deps.origin, endpoint.name, {})(unit);
   const outcome = {
@@ -69,6 +69,6 @@ async function packFree(
     costMicros: 0,
     result: data,
   } as const;
-  await deps.journal.settle(owner, book, endpoint.name, [outcome]);
+  await deps.journal.recordOutcomes(owner, segment, endpoint.name, [outcome]);
   return { landed: [key], bytes, preview: json.slice(0, 500), requests, costDollars: 0 };
 }

@@ -5,13 +5,19 @@ import {
   researchIdOf,
 } from '../../api/endpoints/research.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
-import type { ResearchResult, RunLook, RunResearchOptions, RunStep, RunStepResult } from '../../core/runs/agent-run.js';
+import type {
+  ResearchResult,
+  RunResearchOptions,
+  RunSnapshot,
+  RunStep,
+  RunStepResult,
+} from '../../core/runs/agent-run.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure } from '../call/failure.js';
-import { researchKeys, researchOrder } from '../rows/research-purchase.js';
-import { buySlowly, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './long-running-call.js';
-import { sendOptions } from './whole-request-order.js';
+import { researchKeys, researchPurchase } from '../rows/research-purchase.js';
+import { buyLongRunning, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './long-running-call.js';
+import { sendOptions } from './whole-request.js';
 
 type Step = RunStep<{ readonly [field: string]: Json }, RunResearchOptions>;
 
@@ -28,7 +34,7 @@ export function createResearchRunActivities(deps: ActivityDeps) {
         throw toFailure(error);
       }
       const unit = canonicalJson(step.request);
-      let seen: RunLook = {
+      let seen: RunSnapshot = {
         runId: null,
         status: null,
         startedAt: null,
@@ -36,23 +42,23 @@ export function createResearchRunActivities(deps: ActivityDeps) {
         costDollars: null,
         waitingFor: null,
       };
-      const order = researchOrder(deps, {
+      const purchaseRequest = researchPurchase(deps, {
         ...runOrderFields(deps, step),
         units: [{ key: researchKeys(deps, {}, variant)(unit), unit }],
         request: () => request,
-        look: (_unit, task, startedAt) => {
-          seen = lookOf(task, startedAt);
+        onPoll: (_unit, task, startedAt) => {
+          seen = snapshotOf(task, startedAt);
         },
         ...(variant === undefined ? {} : { variant }),
       });
-      const end = await buySlowly(deps, order, { sliceMs: step.sliceMs, look: () => seen });
+      const end = await buyLongRunning(deps, purchaseRequest, { sliceMs: step.sliceMs, look: () => seen });
       if (end.record === null) return { ended: null, look: end.look };
       return { ended: resultOf(end.record, step.askedAt), look: null };
     },
   };
 }
 
-function lookOf(task: ResearchTask, startedAt: number): RunLook {
+function snapshotOf(task: ResearchTask, startedAt: number): RunSnapshot {
   const { status, events, costDollars } = task;
   return {
     runId: researchIdOf(task),

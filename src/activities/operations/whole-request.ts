@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { type Answer, readLeniently } from '../../api/answer/read-answer.js';
 import type { Input, SendOptions } from '../../api/transport.js';
-import { drawOf, type Endpoint } from '../../api/wire/endpoint.js';
+import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
 import { transientTags } from '../../core/purchase/failure.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
@@ -9,8 +9,8 @@ import type { ActivityDeps } from '../base/deps.js';
 import { toFailure } from '../call/failure.js';
 import { type Landing, landingOf } from '../call/landing.js';
 import { withoutSecrets } from '../call/without-secrets.js';
-import type { Order } from '../purchase/purchase.js';
-import { buyNow, type CallOptions, failUnlessSuccess, loneOrder, type OperationResult, packed } from './buy.js';
+import type { PurchaseRequest } from '../purchase/purchase.js';
+import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, packed } from './buy.js';
 
 /** What of an answer lands; the default is all of it, as it came, but its secrets. */
 export type Keep = (answer: unknown) => Promise<Json>;
@@ -38,11 +38,11 @@ export async function buyWhole<I, O>(
   const onFailure = (error: Error): void => {
     shape = error;
   };
-  const order = wholeRequestOrder(deps, endpoint, input, call, { send, keep, onFailure });
-  const { records, requests } = await buyNow(deps, order);
+  const purchaseRequest = wholeRequestPurchase(deps, endpoint, input, call, { send, keep, onFailure });
+  const { records, requests } = await buyNow(deps, purchaseRequest);
   const { result } = failUnlessSuccess(records[0], endpoint.paid, shape);
   // What landed was checked against the endpoint's schema when it came, where all of it was kept.
-  return packed(readLeniently(endpoint, result)?.value ?? (result as O), order, requests);
+  return packed(readLeniently(endpoint, result)?.value ?? (result as O), purchaseRequest, requests);
 }
 
 /** What of a call's options goes on the wire. */
@@ -50,19 +50,19 @@ export function sendOptions({ variant, beta, extraHeaders }: CallOptions): SendO
   return { ...(variant && { variant }), ...(beta && { beta }), ...(extraHeaders && { extraHeaders }) };
 }
 
-function wholeRequestOrder<I, O>(
+function wholeRequestPurchase<I, O>(
   deps: ActivityDeps,
   endpoint: Endpoint<I, O>,
   input: Input<NoInfer<I>>,
   call: CallOptions,
   { send, keep, onFailure }: { send: SendOptions; keep: Keep | undefined; onFailure(error: Error): void },
-): Order {
+): PurchaseRequest {
   const unit = canonicalJson(endpoint.retry === 'look' ? [thisActivity(), input] : input);
   // Another form, or another beta feature, is another answer.
   const key = unitKeys(deps.sha256, deps.origin, endpoint.name, send)(unit);
   // Checked against the endpoint's types before.
   const known = input as I;
-  const lone = loneOrder(call);
+  const lone = lonePurchase(call);
   const starts = endpoint.retry === 'adopt' || endpoint.retry === 'look';
   return {
     ...lone,
@@ -72,7 +72,7 @@ function wholeRequestOrder<I, O>(
     }),
     operation: endpoint.name,
     refused: 'throw',
-    draw: drawOf(endpoint, known),
+    rateCost: rateCostOf(endpoint, known),
     units: [{ key, unit }],
     unitsPerRequest: 1,
     timeoutMs: deps.timeoutMs,

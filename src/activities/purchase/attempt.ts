@@ -6,19 +6,19 @@ import { backoffMs } from '../../core/purchase/backoff.js';
 import type { Journal, Started, UnitOutcome } from '../../core/purchase/journal.js';
 import { OverBudget, type Price } from '../../core/purchase/spend.js';
 import { splitMicros } from '../../core/text/money.js';
+import type { AccountBreaker } from '../call/account-breaker.js';
+import type { CircuitBreaker } from '../call/circuit-breaker.js';
 import { isApiError } from '../call/failure.js';
-import type { Halt } from '../call/account-breaker.js';
 import type { InFlight } from '../call/in-flight.js';
-import type { ServiceHealth } from '../call/circuit-breaker.js';
-import type { Bought, Control, Order, Places, RunFacts, Unit } from './purchase-request.js';
-import type { Tally } from './purchase-stats.js';
+import type { Bought, Control, PurchaseRequest, RunFacts, RunSlots, Unit } from './purchase-request.js';
+import type { PurchaseStats } from './purchase-stats.js';
 
 export interface PurchaseDeps {
   readonly journal: Journal;
   readonly limiter: Limiter;
   readonly inFlight: InFlight;
-  readonly health: ServiceHealth;
-  readonly halt: Halt;
+  readonly health: CircuitBreaker;
+  readonly accountBreaker: AccountBreaker;
   readonly random?: () => number;
 }
 
@@ -71,15 +71,20 @@ export const tagOf = (unit: Unit, intentId: string): string => `${unit.key}/${in
 /** Makes single attempts at requests of one order: a place, a turn, the intent, the call, and what came of it on disk. */
 export class Attempt {
   readonly #deps: PurchaseDeps;
-  readonly #order: Order;
+  readonly #purchaseRequest: PurchaseRequest;
   readonly #control: Pick<Control, 'stop' | 'cut'>;
-  readonly #tally: Tally;
+  readonly #stats: PurchaseStats;
 
-  constructor(deps: PurchaseDeps, order: Order, control: Pick<Control, 'stop' | 'cut'>, tally: Tally) {
+  constructor(
+    deps: PurchaseDeps,
+    purchaseRequest: PurchaseRequest,
+    control: Pick<Control, 'stop' | 'cut'>,
+    stats: PurchaseStats,
+  ) {
     this.#deps = deps;
-    this.#order = order;
+    this.#purchaseRequest = purchaseRequest;
     this.#control = control;
-    this.#tally = tally;
+    this.#stats = stats;
   }
 
   /**
@@ -88,10 +93,10 @@ export class Attempt {
    */
   async at(batch: readonly Unit[], granted: () => void, limitMicros: number | null = null): Promise<AttemptEnd> {
     const course: Course = { sent: false, said: 'undecided', unrecognized: false };
-    const { slow } = this.#order;
-    if (!slow) return this.#inFlight(batch, granted, limitMicros, course);
+    const { longRunning } = this.#purchaseRequest;
+    if (!longRunning) return this.#inFlight(batch, granted, limitMicros, course);
     const { key } = batch[0] as Unit;
-    await this.#place(slow.places, key);
+    await this.#place(longRunning.slots, key);
     let runs = false;
     try {
       const end = await this.#inFlight(batch, granted, limitMicros, course);
@@ -100,16 +105,16 @@ export class Attempt {
       return end;
     } finally {
       // What may have been started keeps its place.
-      if (!runs && !course.sent) await slow.places.free(key);
+      if (!runs && !course.sent) await longRunning.slots.free(key);
     }
   }
 
-  async #place(places: Places, owner: string): Promise<void> {
-    this.#tally.queueing++;
+  async #place(slots: RunSlots, owner: string): Promise<void> {
+    this.#stats.queueing++;
     try {
-      await places.take(owner, this.#control.stop);
+      await slots.take(owner, this.#control.stop);
     } finally {
-      this.#tally.queueing--;
+      this.#stats.queueing--;
     }
   }
 
@@ -140,13 +145,13 @@ export class Attempt {
     course: Course,
   ): Promise<AttemptEnd> {
     const { limiter, inFlight } = this.#deps;
-    const grant = await limiter.acquire(this.#order.draw, this.#control.stop);
+    const grant = await limiter.acquire(this.#purchaseRequest.rateCost, this.#control.stop);
     const asked = await this.#intend(batch, limitMicros);
     if (asked instanceof OverBudget) return asked;
     granted();
     if (!(await this.#start(grant, asked))) return 'blocked';
     const sent = { at: Date.now() };
-    this.#tally.requestsSent.add(sent);
+    this.#stats.requestsSent.add(sent);
     inFlight.sent++;
     course.sent = true;
     try {
@@ -157,49 +162,50 @@ export class Attempt {
       if (!isApiError(error)) throw error;
       if (error.verdict.type === 'ServiceUnavailable' && !this.#control.cut.aborted) course.said = 'failed';
       course.unrecognized = error.facts.unrecognized ?? false;
-      if (!this.#order.slow || error.verdict.charged === 'never') return await this.#missed(asked, batch, error);
+      if (!this.#purchaseRequest.longRunning || error.verdict.charged === 'never')
+        return await this.#missed(asked, batch, error);
       // What was answered is over, whatever it made.
       const over = error.facts.phase === 'answer';
       return { asked: over ? { ...asked, deadline: Date.now() } : asked, error };
     } finally {
-      this.#tally.requestsSent.delete(sent);
+      this.#stats.requestsSent.delete(sent);
       inFlight.sent--;
     }
   }
 
   async #send(asked: Asked, batch: readonly Unit[], limitMicros: number | null): Promise<'landed' | Running> {
-    const { slow, owner, draw } = this.#order;
+    const { longRunning, owner, rateCost } = this.#purchaseRequest;
     const { limiter, journal } = this.#deps;
     const { cut } = this.#control;
-    if (!slow) {
-      const bought = await this.#order.send(batch, cut);
-      if (bought.queued) limiter.queued(draw);
+    if (!longRunning) {
+      const bought = await this.#purchaseRequest.send(batch, cut);
+      if (bought.queued) limiter.queued(rateCost);
       await this.land(asked, bought);
       return 'landed';
     }
     const unit = batch[0] as Unit;
-    const { run, requestId, queued } = await slow.start(unit, { tag: tagOf(unit, asked.id), limitMicros }, cut);
-    if (queued) limiter.queued(draw);
+    const { run, requestId, queued } = await longRunning.start(unit, { tag: tagOf(unit, asked.id), limitMicros }, cut);
+    if (queued) limiter.queued(rateCost);
     await persist(() => journal.note(asked.id, owner, { run, requestId }));
     return { asked, facts: { run, requestId } };
   }
 
   async #intend(batch: readonly Unit[], limitMicros: number | null): Promise<Asked | OverBudget> {
-    const { journal, halt } = this.#deps;
-    const { owner, book, operation, timeoutMs, cap, mostMicros, resumedAt } = this.#order;
-    halt.check(resumedAt);
-    const price = priceOf(this.#order, batch, limitMicros);
-    const takenMicros = this.#tally.reserve(mostMicros, price);
+    const { journal, accountBreaker } = this.#deps;
+    const { owner, segment, operation, timeoutMs, cap, mostMicros, resumedAt } = this.#purchaseRequest;
+    accountBreaker.check(resumedAt);
+    const price = priceOf(this.#purchaseRequest, batch, limitMicros);
+    const takenMicros = this.#stats.reserve(mostMicros, price);
     if (takenMicros instanceof OverBudget) return takenMicros;
-    this.#tally.opened(takenMicros);
+    this.#stats.opened(takenMicros);
     const at = Date.now();
     const deadline = at + GRANT_AHEAD_MS + timeoutMs;
     try {
       const id = await journal.intend({
         owner,
-        book,
+        segment,
         operation,
-        tier: this.#order.tier?.(batch).slice(0, MAX_TIER),
+        tier: this.#purchaseRequest.tier?.(batch).slice(0, MAX_TIER),
         keys: batch.map((unit) => unit.key),
         ...price,
         deadline,
@@ -207,7 +213,7 @@ export class Attempt {
       });
       return { id, ...price, takenMicros, at, deadline };
     } catch (error) {
-      this.#tally.closed(takenMicros);
+      this.#stats.closed(takenMicros);
       if (error instanceof OverBudget) return error;
       throw error;
     }
@@ -215,9 +221,9 @@ export class Attempt {
 
   /** Takes over an intent of an earlier attempt, which is open. */
   adopt(unit: Unit, { intentId, at }: Pick<Started, 'intentId' | 'at'>, deadline: number): Asked {
-    const price = priceOf(this.#order, [unit], null);
+    const price = priceOf(this.#purchaseRequest, [unit], null);
     const takenMicros = price.estimateMicros;
-    this.#tally.opened(takenMicros);
+    this.#stats.opened(takenMicros);
     return { id: intentId, ...price, takenMicros, at, deadline };
   }
 
@@ -229,19 +235,19 @@ export class Attempt {
     came: string | null = null,
   ): Promise<void> {
     await this.#deps.journal.miss(id, reason, charged, came === null ? null : firstBytes(came, MAX_KEPT_BYTES));
-    this.#tally.closed(takenMicros);
+    this.#stats.closed(takenMicros);
     if (charged === 'never') return;
-    this.#tally.unknownOutcomes++;
-    this.#tally.unknownMicros += takenMicros;
+    this.#stats.unknownOutcomes++;
+    this.#stats.unknownMicros += takenMicros;
   }
 
   /** Waits for the grant's moment; false, and the intent taken back, where a block began meanwhile. */
   async #start(grant: Grant, asked: Asked): Promise<boolean> {
-    const { limiter, halt } = this.#deps;
+    const { limiter, accountBreaker } = this.#deps;
     let go: boolean;
     try {
       go = (await limiter.start(grant, this.#control.stop)) === 'go';
-      halt.check(this.#order.resumedAt);
+      accountBreaker.check(this.#purchaseRequest.resumedAt);
     } catch (error) {
       await this.miss(asked, 'stopped before it was sent', 'never');
       throw error;
@@ -262,14 +268,14 @@ export class Attempt {
       return { ...unit, costMicros };
     });
     await persist(() => this.#deps.journal.land(id, { requestId: bought.requestId, fetchedAt: Date.now(), units }));
-    const tally = this.#tally;
-    tally.requests++;
-    tally.bought += units.length;
-    tally.failed += units.length - charged;
-    tally.landed += units.length;
-    tally.closed(takenMicros);
-    tally.learn(listMicros, total, units);
-    tally.costMicros += total;
+    const stats = this.#stats;
+    stats.requests++;
+    stats.bought += units.length;
+    stats.failed += units.length - charged;
+    stats.landed += units.length;
+    stats.closed(takenMicros);
+    stats.learn(listMicros, total, units);
+    stats.costMicros += total;
   }
 
   /** Writes a failed call down. An answer that nobody can read was paid for: it lands as it is. */
@@ -288,16 +294,20 @@ export class Attempt {
     }
     await this.miss(asked, error.message, verdict.charged, error.body);
     if (verdict.charged === 'maybe') {
-      for (const { key } of batch) this.#tally.unknowns.set(key, this.#tally.unknownsOf(key) + 1);
+      for (const { key } of batch) this.#stats.unknowns.set(key, this.#stats.unknownsOf(key) + 1);
     }
     return error;
   }
 }
 
 /** What a request for these is taken to cost; `limitMicros` is the bound that it is sent with. */
-export function priceOf(order: Order, batch: readonly Unit[], limitMicros: number | null): Required<Price> {
-  const estimateMicros = limitMicros ?? order.estimateMicros(batch);
-  return { estimateMicros, listMicros: limitMicros ?? order.listMicros?.(batch) ?? estimateMicros };
+export function priceOf(
+  purchaseRequest: PurchaseRequest,
+  batch: readonly Unit[],
+  limitMicros: number | null,
+): Required<Price> {
+  const estimateMicros = limitMicros ?? purchaseRequest.estimateMicros(batch);
+  return { estimateMicros, listMicros: limitMicros ?? purchaseRequest.listMicros?.(batch) ?? estimateMicros };
 }
 
 function firstBytes(text: string, most: number): string {

@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { FIRST_REQUESTS, OverBudget } from '../../core/purchase/spend.js';
 import { InFlight } from '../call/in-flight.js';
 import type { AttemptEnd } from './attempt.js';
-import type { Order } from './purchase-request.js';
+import type { PurchaseRequest } from './purchase-request.js';
 import type { Waits } from './waits.js';
 
-/** First and longest wait for money that others have in flight, in ms. Each look takes a place on the meter. */
-const LOOK_MS = 500;
-const MAX_LOOK_MS = 5000;
+/** First and longest wait for money that others have in flight, in ms. Each look takes a start at the rate source. */
+const POLL_MS = 500;
+const MAX_POLL_MS = 5000;
 const SHORT = 'its budget: money in flight may come back';
 const UNPROVEN = 'its budget: the first answers tell what a request costs';
 
@@ -51,7 +51,7 @@ export class BudgetGates {
   readonly #gates = new Map<string, BudgetGate>();
 
   /** The gate of a purchase, which gives it back with `leave`. */
-  enter({ cap, mostMicros }: Pick<Order, 'cap' | 'mostMicros'>): BudgetGate {
+  enter({ cap, mostMicros }: Pick<PurchaseRequest, 'cap' | 'mostMicros'>): BudgetGate {
     const name = cap?.bookPrefix;
     const gate = (name !== undefined && this.#gates.get(name)) || new BudgetGate((name ?? mostMicros) !== undefined);
     if (name !== undefined) this.#gates.set(name, gate);
@@ -59,7 +59,7 @@ export class BudgetGates {
     return gate;
   }
 
-  leave({ cap }: Pick<Order, 'cap'>, gate: BudgetGate): void {
+  leave({ cap }: Pick<PurchaseRequest, 'cap'>, gate: BudgetGate): void {
     if (--gate.users === 0 && cap) this.#gates.delete(cap.bookPrefix);
   }
 }
@@ -68,7 +68,7 @@ export class BudgetGates {
  * The money of one purchase. While there is enough nobody notices it. Once a request was refused for want of it, one of the job at a
  * time asks for more, so that a hundred that wait don't use up the rate limit by asking; until a few in a row have got it.
  */
-export class Purse {
+export class PurchaseBudget {
   readonly #waits: Waits;
   readonly #stop: AbortSignal;
   readonly #gate: BudgetGate;
@@ -125,7 +125,7 @@ export class Purse {
       gate.turn.leave();
     };
     try {
-      for (let look = LOOK_MS; gate.short; look = Math.min(MAX_LOOK_MS, 2 * look)) {
+      for (let look = POLL_MS; gate.short; look = Math.min(MAX_POLL_MS, 2 * look)) {
         const { signal } = gate.ended;
         const granted = () => {
           if (mine) gate.granted();

@@ -3,16 +3,16 @@ import { GRANT_AHEAD_MS } from '../../core/limiter/rate.js';
 import type { Claimed, Lost } from '../../core/purchase/journal.js';
 import type { Json } from '../../core/text/json.js';
 import { type Asked, tagOf } from './attempt.js';
-import type { RunFacts, Slow, Unit } from './purchase-request.js';
+import type { LongRunning, RunFacts, Unit } from './purchase-request.js';
 import { Request, type Shared } from './request.js';
 
 /** What a start without an answer made may have begun so long before its intent, by the service's clock. */
 const LOOK_BACK_MS = 5 * 60_000;
 /** How often it is looked for until its answer is overdue, and how long after that once more. */
-const LOOK_MS = 20_000;
-const LAST_LOOK_MS = 3000;
+const POLL_MS = 20_000;
+const LAST_POLL_MS = 3000;
 /** A run that is overdue when it is taken over is followed for so long, to see whether it has ended. */
-const OVERDUE_LOOK_MS = 3000;
+const OVERDUE_POLL_MS = 3000;
 /** A longer timer would fire at once. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 /** A run is listed so soon after its start at the latest: before that its absence says nothing. */
@@ -22,15 +22,15 @@ const LISTED_MS = 15_000;
  * A unit that runs at the service after its start, to its end: taken over where it runs already, looked for where a start got no
  * answer, started where there is none; then followed and landed. A second start is never made blindly.
  */
-export class SlowUnit {
+export class LongRunningUnit {
   readonly #shared: Shared;
-  readonly #slow: Slow;
+  readonly #longRunning: LongRunning;
   readonly #unit: Unit;
   readonly #claimed: Claimed;
 
-  constructor(shared: Shared, slow: Slow, unit: Unit, claimed: Claimed) {
+  constructor(shared: Shared, longRunning: LongRunning, unit: Unit, claimed: Claimed) {
     this.#shared = shared;
-    this.#slow = slow;
+    this.#longRunning = longRunning;
     this.#unit = unit;
     this.#claimed = claimed;
   }
@@ -47,7 +47,7 @@ export class SlowUnit {
   }
 
   async #start(): Promise<void> {
-    if (this.#slow.startsNothing) return this.#slow.places.free(this.#unit.key);
+    if (this.#longRunning.startsNothing) return this.#longRunning.slots.free(this.#unit.key);
     const end = await new Request(this.#shared, [this.#unit]).attempts();
     if (end === null) return;
     return 'facts' in end ? this.#follow(end.asked, end.facts) : this.#search(end.asked, end.error.message);
@@ -56,10 +56,10 @@ export class SlowUnit {
   /** A start of somebody who died: its intent is an unknown outcome until what it made is found. */
   async #searchLost({ intentId, at, deadline }: Lost): Promise<void> {
     const { attempt, giveUp } = this.#shared;
-    const found = await this.#look({ id: intentId, at, deadline }, null);
+    const found = await this.#findRun({ id: intentId, at, deadline }, null);
     if (found === null) {
       await giveUp([this.#unit]);
-      return this.#slow.places.free(this.#unit.key);
+      return this.#longRunning.slots.free(this.#unit.key);
     }
     await this.#note(intentId, found === 'none' ? { run: null } : { ...found });
     const asked = attempt.adopt(this.#unit, { intentId, at }, deadline);
@@ -69,12 +69,12 @@ export class SlowUnit {
   /** A start without an answer, whose intent is open. `said`: what the service said instead, if it did. */
   async #search(asked: Asked, said: string | null): Promise<void> {
     const { attempt, giveUp } = this.#shared;
-    const found = await this.#look(asked, said);
+    const found = await this.#findRun(asked, said);
     if (found === 'none') return this.#startAgain(asked);
     if (found === null) {
       await attempt.miss(asked, said ?? 'the process ended before an answer landed', 'maybe');
       await giveUp([this.#unit]);
-      return this.#slow.places.free(this.#unit.key);
+      return this.#longRunning.slots.free(this.#unit.key);
     }
     await this.#note(asked.id, { ...found });
     return this.#follow(asked, found);
@@ -87,64 +87,64 @@ export class SlowUnit {
 
   /** When a run is left, in Unix ms: whoever asks for it again has as much patience again. */
   #overdueAt({ at }: Asked): number {
-    const { maxRunMs = Number.POSITIVE_INFINITY } = this.#slow;
-    return Math.max(at, this.#shared.order.freshness?.retryBefore ?? 0) + maxRunMs;
+    const { maxRunMs = Number.POSITIVE_INFINITY } = this.#longRunning;
+    return Math.max(at, this.#shared.purchaseRequest.freshness?.retryBefore ?? 0) + maxRunMs;
   }
 
   #note(intentId: string, facts: Json): Promise<void> {
-    const { deps, order } = this.#shared;
-    return deps.journal.note(intentId, order.owner, facts);
+    const { deps, purchaseRequest } = this.#shared;
+    return deps.journal.note(intentId, purchaseRequest.owner, facts);
   }
 
   /** Looks for what a start made until it is certain that it can't be told. */
-  async #look(
+  async #findRun(
     { id, at, deadline }: Pick<Asked, 'id' | 'at' | 'deadline'>,
     said: string | null,
   ): Promise<RunFacts | 'none' | null> {
-    const { waits, order, stop } = this.#shared;
+    const { waits, purchaseRequest, stop } = this.#shared;
     // The start was sent before this moment, whatever its clock said: no wait is longer than from here.
     const begun = performance.now();
-    const listed = Math.min(LISTED_MS, order.timeoutMs);
+    const listed = Math.min(LISTED_MS, purchaseRequest.timeoutMs);
     const left = (until: number, most: number) => Math.min(until - Date.now(), begun + most - performance.now());
     const sought = { tag: tagOf(this.#unit, id), since: at - LOOK_BACK_MS, said };
     for (let late = 0; ; ) {
-      const found = await this.#slow.find(this.#unit, sought, stop);
+      const found = await this.#longRunning.find(this.#unit, sought, stop);
       if (found !== null && found !== 'none') return found;
-      const toAnswer = left(deadline, GRANT_AHEAD_MS + order.timeoutMs);
+      const toAnswer = left(deadline, GRANT_AHEAD_MS + purchaseRequest.timeoutMs);
       if (toAnswer <= 0 && ++late >= 2 && (found === null || left(at + listed, listed) <= 0)) return found;
-      const ms = toAnswer > 0 ? Math.min(LOOK_MS, toAnswer) : LAST_LOOK_MS;
+      const ms = toAnswer > 0 ? Math.min(POLL_MS, toAnswer) : LAST_POLL_MS;
       await waits.sleep(ms, 'a run whose start got no answer', stop);
     }
   }
 
   async #follow(asked: Asked, facts: RunFacts): Promise<void> {
-    const { attempt, tally, stop, settle, purse } = this.#shared;
-    const { places, maxRunMs } = this.#slow;
-    await places.name(this.#unit.key, facts.run);
+    const { attempt, stats, stop, record, budget } = this.#shared;
+    const { slots, maxRunMs } = this.#longRunning;
+    await slots.name(this.#unit.key, facts.run);
     const run = { at: asked.at };
-    tally.runs.add(run);
+    stats.runs.add(run);
     // One that is overdue already is looked at before it is left again.
-    const leftMs = Math.max(this.#overdueAt(asked) - Date.now(), maxRunMs === undefined ? 0 : OVERDUE_LOOK_MS);
+    const leftMs = Math.max(this.#overdueAt(asked) - Date.now(), maxRunMs === undefined ? 0 : OVERDUE_POLL_MS);
     const overdue = new AbortController();
     const timer = Number.isFinite(leftMs)
       ? setTimeout(() => overdue.abort(new Error('overdue')), Math.min(leftMs, LONGEST_TIMER_MS))
       : undefined;
-    const followedFrom = leftMs > OVERDUE_LOOK_MS ? asked.at : Date.now();
+    const followedFrom = leftMs > OVERDUE_POLL_MS ? asked.at : Date.now();
     try {
       const until = AbortSignal.any([stop, overdue.signal]);
-      const bought = await this.#slow.follow(this.#unit, facts, followedFrom, until);
+      const bought = await this.#longRunning.follow(this.#unit, facts, followedFrom, until);
       if (bought) await attempt.land(asked, bought);
       else {
         const why = `the service tells nothing more of the run ${facts.run}`;
         await attempt.miss(asked, why, 'maybe');
-        await settle(this.#unit, 'RUN_GONE', `${why}; what it cost is not known`);
+        await record(this.#unit, 'RUN_GONE', `${why}; what it cost is not known`);
       }
     } catch (error) {
-      if (stop.aborted) tally.leftRunning++;
+      if (stop.aborted) stats.leftRunning++;
       if (stop.aborted || !overdue.signal.aborted) throw error;
       // The purchase stays open, and so does its place: the run goes on, and may be taken over.
       const age = Math.round((Date.now() - asked.at) / 60_000);
-      await settle(
+      await record(
         this.#unit,
         'RUN_OVERDUE',
         `the run ${facts.run} has not ended after ${age} min and is left running; --retry-failed follows it again`,
@@ -152,10 +152,10 @@ export class SlowUnit {
       return;
     } finally {
       clearTimeout(timer);
-      tally.runs.delete(run);
-      purse.landed();
+      stats.runs.delete(run);
+      budget.landed();
     }
-    await places.free(this.#unit.key);
+    await slots.free(this.#unit.key);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Draw } from '../../core/limiter/limiter.js';
+import type { RateCost } from '../../core/limiter/limiter.js';
 import type { Freshness, UnitOutcome } from '../../core/purchase/journal.js';
 import type { SpendCap } from '../../core/purchase/spend.js';
 import type { KnownAnswer } from '../../core/rows/sink.js';
@@ -44,7 +44,7 @@ export interface StartToFind {
 }
 
 /** Places for runs in progress, as purchase needs them; see the port `Slots`. */
-export interface Places {
+export interface RunSlots {
   take(owner: string, signal: AbortSignal): Promise<void>;
   name(owner: string, runId: string): Promise<void>;
   free(owner: string): Promise<void>;
@@ -53,7 +53,7 @@ export interface Places {
 }
 
 /** How something is bought that runs on at the service after its start. A request is for one unit. */
-export interface Slow {
+export interface LongRunning {
   /** One attempt. Throws `ApiError`. */
   start(unit: Unit, start: Start, signal: AbortSignal): Promise<RunFacts & { readonly queued?: boolean | null }>;
   /** Waits for the end; null where the service tells nothing more of the run. Rejects with the signal's reason when aborted: the run goes on. */
@@ -69,16 +69,16 @@ export interface Slow {
   readonly startsNothing: boolean;
   /** A run that takes longer (ms) is left running, its unit ends as `RUN_OVERDUE`; absent: it is followed to its end. */
   readonly maxRunMs?: number | undefined;
-  readonly places: Places;
+  readonly slots: RunSlots;
 }
 
 /** What to buy, and how one request for some of it is made. */
-export interface Order {
-  readonly book: string;
+export interface PurchaseRequest {
+  readonly segment: string;
   /** Token of this attempt: claims and intents are in its name. */
   readonly owner: string;
   readonly operation: string;
-  readonly draw: Draw;
+  readonly rateCost: RateCost;
   readonly units: readonly Unit[];
   readonly unitsPerRequest: number;
   /** The most that a request for these may cost; less for fewer units. */
@@ -90,7 +90,7 @@ export interface Order {
   /** One attempt. Throws `ApiError`. */
   send(units: readonly Unit[], signal: AbortSignal): Promise<Bought>;
   /** In the place of `send`, for what is answered long after its start. */
-  readonly slow?: Slow | undefined;
+  readonly longRunning?: LongRunning | undefined;
   /** After this many milliseconds without an answer the intent is overdue. */
   readonly timeoutMs: number;
   readonly freshness?: Freshness | undefined;
@@ -98,7 +98,7 @@ export interface Order {
   readonly known?: ((keys: readonly string[]) => Promise<readonly KnownAnswer[]>) | undefined;
   readonly resumedAt: number;
   /** A unit that the service refuses: write it down as failed and go on, or fail the whole order. */
-  readonly refused: 'settle' | 'throw';
+  readonly refused: 'record' | 'throw';
   /** How often a lost answer is bought again; default three times. 0 for what starts something. */
   readonly maxRebuys?: number | undefined;
   /** What the job may cost, beside the team's own caps. */

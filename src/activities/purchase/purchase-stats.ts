@@ -20,7 +20,7 @@ export function longWaitFor(begun: readonly { readonly at: number }[], what: str
 }
 
 /** What a purchase has come to so far. */
-export class Tally {
+export class PurchaseStats {
   /** Units that ended, by this purchase or before it. */
   landed = 0;
   requests = 0;

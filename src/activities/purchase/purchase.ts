@@ -3,22 +3,33 @@ import type { ApiError } from '../../api/wire/errors.js';
 import type { Claimed } from '../../core/purchase/journal.js';
 import type { KnownAnswer } from '../../core/rows/sink.js';
 import { Attempt, failed, type PurchaseDeps } from './attempt.js';
-import type { Control, Order, Receipt, Unit } from './purchase-request.js';
-import { type BudgetGate, BudgetGates, Purse } from './budget-gate.js';
+import { type BudgetGate, BudgetGates, PurchaseBudget } from './budget-gate.js';
+import { LongRunningUnit } from './long-running.js';
+import type { Control, PurchaseRequest, Receipt, Unit } from './purchase-request.js';
+import { PurchaseStats } from './purchase-stats.js';
 import { hopeless, lostTooOften, Request, type Shared } from './request.js';
-import { SlowUnit } from './long-running.js';
-import { Tally } from './purchase-stats.js';
 import { Waits } from './waits.js';
 
 export type { PurchaseDeps } from './attempt.js';
-export type { Bought, Control, Order, Places, Progress, Receipt, RunFacts, Slow, Start, Unit } from './purchase-request.js';
+export type {
+  Bought,
+  Control,
+  LongRunning,
+  Progress,
+  PurchaseRequest,
+  Receipt,
+  RunFacts,
+  RunSlots,
+  Start,
+  Unit,
+} from './purchase-request.js';
 
 /** So many single units refused and none bought: it is the request that is wrong, not the units. */
 const REFUSALS_TO_FAIL = 8;
 const TICK_MS = 500;
 const FULL = 'runs in progress to end: no more may run at once';
 
-export type Purchase = (order: Order, control: Control) => Promise<Receipt>;
+export type Purchase = (purchaseRequest: PurchaseRequest, control: Control) => Promise<Receipt>;
 
 /**
  * The only way to make a call that costs money. Claims the units, writes each intent down before sending and each answer down
@@ -30,27 +41,27 @@ export type Purchase = (order: Order, control: Control) => Promise<Receipt>;
  */
 export function createPurchase(deps: PurchaseDeps): Purchase {
   const gates = new BudgetGates();
-  return async (order, control) => {
-    const gate = gates.enter(order);
-    const run = new Run(deps, order, control, gate);
+  return async (purchaseRequest, control) => {
+    const gate = gates.enter(purchaseRequest);
+    const run = new Run(deps, purchaseRequest, control, gate);
     try {
       return await run.toEnd();
     } finally {
-      gates.leave(order, gate);
-      await deps.journal.release(order.owner);
+      gates.leave(purchaseRequest, gate);
+      await deps.journal.release(purchaseRequest.owner);
     }
   };
 }
 
 class Run {
   readonly #deps: PurchaseDeps;
-  readonly #order: Order;
+  readonly #purchaseRequest: PurchaseRequest;
   readonly #control: Control;
   readonly #byKey: Map<string, Unit>;
   /** Ends the run early: the caller's stop, a fatal failure, or a wait too long to sit through. */
   readonly #halted = new AbortController();
   readonly #stop: AbortSignal;
-  readonly #tally = new Tally();
+  readonly #stats = new PurchaseStats();
   readonly #waits = new Waits();
   readonly #shared: Shared;
   readonly #tasks = new Set<Promise<void>>();
@@ -60,26 +71,26 @@ class Run {
   #waitMs = 0;
   #waitingFor: string | null = null;
 
-  constructor(deps: PurchaseDeps, order: Order, control: Control, gate: BudgetGate) {
+  constructor(deps: PurchaseDeps, purchaseRequest: PurchaseRequest, control: Control, gate: BudgetGate) {
     this.#deps = deps;
-    this.#order = order;
+    this.#purchaseRequest = purchaseRequest;
     this.#control = control;
-    this.#byKey = new Map(order.units.map((unit) => [unit.key, unit]));
+    this.#byKey = new Map(purchaseRequest.units.map((unit) => [unit.key, unit]));
     this.#stop = AbortSignal.any([control.stop, this.#halted.signal]);
     // As many listeners as there are requests of the order: no leak.
     setMaxListeners(0, this.#stop, control.cut);
     this.#shared = {
       deps,
-      order,
+      purchaseRequest,
       stop: this.#stop,
-      attempt: new Attempt(deps, order, { stop: this.#stop, cut: control.cut }, this.#tally),
-      purse: new Purse(this.#waits, this.#stop, gate),
-      tally: this.#tally,
+      attempt: new Attempt(deps, purchaseRequest, { stop: this.#stop, cut: control.cut }, this.#stats),
+      budget: new PurchaseBudget(this.#waits, this.#stop, gate),
+      stats: this.#stats,
       waits: this.#waits,
       spawn: (units) => this.#spawn(units),
       refuse: (unit, error) => this.#refuse(unit, error),
       giveUp: (units) => this.#giveUp(units),
-      settle: (unit, tag, message) => this.#settle([unit], tag, null, message),
+      record: (unit, tag, message) => this.#record([unit], tag, null, message),
     };
   }
 
@@ -95,8 +106,8 @@ class Run {
     }
     if (this.#fatal) throw this.#fatal;
     // A service that refused everything may have been the wrong one: then the units are asked for again.
-    if (this.#tally.requests > 0 || !this.#stop.aborted) await this.#settleRefusals();
-    const { landed, requests, bought, failed, costMicros, unknownOutcomes, leftRunning } = this.#tally;
+    if (this.#stats.requests > 0 || !this.#stop.aborted) await this.#recordRefusals();
+    const { landed, requests, bought, failed, costMicros, unknownOutcomes, leftRunning } = this.#stats;
     return {
       complete: landed === this.#byKey.size,
       requests,
@@ -114,13 +125,13 @@ class Run {
   async #claimAll(): Promise<void> {
     let keys: readonly string[] = [...this.#byKey.keys()];
     const { journal } = this.#deps;
-    const { owner, freshness, unitsPerRequest, slow } = this.#order;
+    const { owner, freshness, unitsPerRequest, longRunning } = this.#purchaseRequest;
     // What somebody alive follows is his to end, or to go on with; one that is dead is known to be by then.
-    const patience = slow?.startsNothing ? AbortSignal.timeout(this.#control.yieldAfterMs) : null;
+    const patience = longRunning?.startsNothing ? AbortSignal.timeout(this.#control.yieldAfterMs) : null;
     while (keys.length > 0) {
       this.#stop.throwIfAborted();
       const claim = await journal.claim(keys, owner, freshness);
-      this.#tally.landed += claim.landed.length;
+      this.#stats.landed += claim.landed.length;
       // Earlier calls got no answer: they must not all be made again before one does.
       const { health } = this.#deps;
       if (health.successes === 0 && claim.mine.some(({ unknowns }) => unknowns > 0)) health.suspect();
@@ -128,15 +139,15 @@ class Run {
       const buyable: Unit[] = [];
       for (const claimed of await this.#withoutKnown(claim.mine)) {
         const unit = this.#byKey.get(claimed.key) as Unit;
-        this.#tally.unknowns.set(claimed.key, claimed.unknowns);
-        if (slow && (claimed.started || claimed.lost || !hopeless(this.#shared, unit.key)))
-          this.#run(new SlowUnit(this.#shared, slow, unit, claimed));
+        this.#stats.unknowns.set(claimed.key, claimed.unknowns);
+        if (longRunning && (claimed.started || claimed.lost || !hopeless(this.#shared, unit.key)))
+          this.#run(new LongRunningUnit(this.#shared, longRunning, unit, claimed));
         else (hopeless(this.#shared, unit.key) ? lost : buyable).push(unit);
       }
       if (lost.length > 0) await this.#giveUp(lost);
       for (let from = 0; from < buyable.length; from += unitsPerRequest)
         this.#spawn(buyable.slice(from, from + unitsPerRequest));
-      if (claim.theirs.length > 0 && !(await this.#settled(claim.theirs, patience))) break;
+      if (claim.theirs.length > 0 && !(await this.#waitForOthers(claim.theirs, patience))) break;
       keys = claim.theirs;
     }
     while (this.#tasks.size > 0) await Promise.all(this.#tasks);
@@ -144,7 +155,7 @@ class Run {
 
   /** Writes down the answers that are known though the journal lacks them; the rest of the units is to be bought. */
   async #withoutKnown(mine: readonly Claimed[]): Promise<readonly Claimed[]> {
-    const { owner, book, operation, known } = this.#order;
+    const { owner, segment, operation, known } = this.#purchaseRequest;
     if (!known || mine.length === 0) return mine;
     const answers = await known(mine.filter(({ started }) => !started).map(({ key }) => key));
     const requests = new Map<string, KnownAnswer[]>();
@@ -154,17 +165,17 @@ class Run {
     }
     for (const together of requests.values()) {
       const outcomes = together.map(({ outcome }) => outcome);
-      await this.#deps.journal.settle(owner, book, operation, outcomes, together[0]);
-      this.#tally.landed += outcomes.length;
+      await this.#deps.journal.recordOutcomes(owner, segment, operation, outcomes, together[0]);
+      this.#stats.landed += outcomes.length;
     }
     const adopted = new Set(answers.map(({ outcome }) => outcome.key));
     return mine.filter(({ key }) => !adopted.has(key));
   }
 
   /** Waits for what somebody else is buying; false where that takes too long. */
-  async #settled(theirs: readonly string[], patience: AbortSignal | null): Promise<boolean> {
+  async #waitForOthers(theirs: readonly string[], patience: AbortSignal | null): Promise<boolean> {
     try {
-      await this.#deps.journal.settled(theirs, patience ? AbortSignal.any([this.#stop, patience]) : this.#stop);
+      await this.#deps.journal.waitForAny(theirs, patience ? AbortSignal.any([this.#stop, patience]) : this.#stop);
       return true;
     } catch (error) {
       if (this.#stop.aborted || !patience?.aborted) throw error;
@@ -194,30 +205,30 @@ class Run {
 
   #refuse(unit: Unit, error: ApiError): void {
     this.#refusals.push({ unit, error });
-    const { requests, running } = this.#tally;
+    const { requests, running } = this.#stats;
     if (this.#refusals.length >= REFUSALS_TO_FAIL && requests === 0 && running === 0) throw error;
   }
 
-  async #settleRefusals(): Promise<void> {
+  async #recordRefusals(): Promise<void> {
     for (const { unit, error } of this.#refusals) {
-      await this.#settle([unit], error.facts.tag ?? 'INVALID_REQUEST', error.facts.status, error.message);
+      await this.#record([unit], error.facts.tag ?? 'INVALID_REQUEST', error.facts.status, error.message);
     }
   }
 
   async #giveUp(units: readonly Unit[]): Promise<void> {
-    await this.#settle(units, 'UNKNOWN_OUTCOME', null, lostTooOften(this.#order));
+    await this.#record(units, 'UNKNOWN_OUTCOME', null, lostTooOften(this.#purchaseRequest));
   }
 
-  async #settle(units: readonly Unit[], tag: string, httpStatus: number | null, message: string): Promise<void> {
-    const { owner, book, operation } = this.#order;
+  async #record(units: readonly Unit[], tag: string, httpStatus: number | null, message: string): Promise<void> {
+    const { owner, segment, operation } = this.#purchaseRequest;
     const outcomes = units.map((unit) => ({
       ...failed(unit, tag, httpStatus),
       result: { error: message },
       costMicros: 0,
     }));
-    await this.#deps.journal.settle(owner, book, operation, outcomes);
-    this.#tally.landed += units.length;
-    this.#tally.failed += units.length;
+    await this.#deps.journal.recordOutcomes(owner, segment, operation, outcomes);
+    this.#stats.landed += units.length;
+    this.#stats.failed += units.length;
   }
 
   /** Reports progress, and ends the run where all that is left waits too long to sit through. */
@@ -233,9 +244,9 @@ class Run {
       hold = first.until - performance.now();
       why = first.why;
     }
-    const { landed, failed, costMicros, sending, running, queueing } = this.#tally;
-    const long = this.#tally.longWait(Date.now());
-    const waitingFor = hold > 0 ? why : (heldBy ?? this.#shared.purse.waitingFor ?? (queueing > 0 ? FULL : long));
+    const { landed, failed, costMicros, sending, running, queueing } = this.#stats;
+    const long = this.#stats.longWait(Date.now());
+    const waitingFor = hold > 0 ? why : (heldBy ?? this.#shared.budget.waitingFor ?? (queueing > 0 ? FULL : long));
     this.#control.progress?.({ landed, failed, costMicros, running, waitingFor });
     if (hold > this.#control.yieldAfterMs && sending === 0 && !this.#stop.aborted) {
       this.#waitMs = hold;

@@ -11,13 +11,13 @@ import { unitKeys } from '../../core/purchase/unit-key.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { toMicros } from '../../core/text/money.js';
 import type { ActivityDeps } from '../base/deps.js';
+import { callWithRetries } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
-import { sendOnAndOn } from '../call/call-in-turn.js';
-import type { Order } from '../purchase/purchase-request.js';
+import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { agentRunKind } from '../runs/run-kinds.js';
-import { type RunsWanted, runOrder, type SlowKind } from './run-purchase.js';
+import { type RunPurchaseKind, type RunsWanted, runPurchase } from './run-purchase.js';
 
-/** Name of the operation in keys and books. */
+/** Name of the operation in keys and segments. */
 export const AGENT = 'agent';
 
 /** Field of a run's metadata that holds our tag. */
@@ -29,7 +29,7 @@ const CENT = 10_000;
 
 const isMetered = ({ effort = 'auto' }: AgentRunRequest): boolean => metered.includes(effort);
 
-export const agentKind: SlowKind<AgentRunRequest, AgentRun> = {
+export const agentKind: RunPurchaseKind<AgentRunRequest, AgentRun> = {
   operation: AGENT,
   run: agentRunKind,
   create: createAgentRunEndpoint,
@@ -42,8 +42,8 @@ export const agentKind: SlowKind<AgentRunRequest, AgentRun> = {
     return micros < MIN_BUDGET_MICROS ? null : micros;
   },
   match(run, input, tag) {
-    const told = tagIn(run);
-    if (told !== undefined) return told === tag ? 'tag' : null;
+    const reported = tagIn(run);
+    if (reported !== undefined) return reported === tag ? 'tag' : null;
     if (!run.request) return 'silent';
     // A service that keeps metadata would show ours.
     if (fieldOf(run.request, 'metadata')) return null;
@@ -88,16 +88,16 @@ export function agentKeys(
 }
 
 /** An order for agent runs (interface section 4.7): each is started, followed to its end and landed with its whole record. */
-export function agentOrder(
+export function agentPurchase(
   deps: Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' | 'runs'>,
   wanted: Omit<RunsWanted<AgentRunRequest, AgentRun>, 'end'> & {
     /** Starts nothing, ends what runs: by cancelling it, or by stopping it so that its output is kept. */
     readonly ending?: 'cancel' | 'stop';
   },
-): Order {
+): PurchaseRequest {
   const { ending, ...rest } = wanted;
   const end = ending && ((id: string, signal: AbortSignal) => endRun(deps, id, ending, signal));
-  return runOrder(deps, deps.runs.agent, agentKind, { ...rest, end });
+  return runPurchase(deps, deps.runs.agent, agentKind, { ...rest, end });
 }
 
 /** Cancels or stops a run. What can't be stopped is cancelled; what is gone is left to whoever follows it. */
@@ -108,7 +108,7 @@ async function endRun(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await sendOnAndOn(
+    await callWithRetries(
       deps,
       ending === 'stop' ? stopAgentRunEndpoint : cancelAgentRunEndpoint,
       { id },

@@ -2,16 +2,16 @@ import type { Answer } from '../../api/answer/read-answer.js';
 import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '../../api/endpoints/contents.js';
 import { listOf, type MatchedUnit, matchContents } from '../../api/endpoints/match.js';
 import type { SendOptions } from '../../api/transport.js';
-import { drawOf } from '../../api/wire/endpoint.js';
+import { rateCostOf } from '../../api/wire/endpoint.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import { estimateContents } from '../../core/purchase/prices.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
 import { type Json, RawJson } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { rawResults } from '../call/landing.js';
-import type { Order, Unit } from '../purchase/purchase.js';
+import type { PurchaseRequest, Unit } from '../purchase/purchase.js';
 
-/** Name of the operation in keys and books. */
+/** Name of the operation in keys and segments. */
 export const CONTENTS = 'contents';
 
 export type ContentsOptions = Omit<ContentsRequest, 'urls' | 'ids'>;
@@ -30,11 +30,11 @@ export function contentsKeys(
  * An order for page contents (interface section 4.2): a unit is one URL, so that equal URLs are bought once whatever request
  * they travel in. With `context` the answer belongs to all its URLs together: then the whole request is the unit, a JSON text.
  */
-export function contentsOrder(
+export function contentsPurchase(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices'>,
   what: Pick<
-    Order,
-    'book' | 'owner' | 'units' | 'unitsPerRequest' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros'
+    PurchaseRequest,
+    'segment' | 'owner' | 'units' | 'unitsPerRequest' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros'
   > & {
     readonly options: ContentsOptions;
     /** Beta tokens and headers; part of the keys as well. */
@@ -42,14 +42,14 @@ export function contentsOrder(
     /** Told of each answer as it came, before it lands. */
     readonly onAnswer?: (answer: ContentsResponse) => void;
   },
-): Order {
-  const { options, wire, onAnswer, ...order } = what;
+): PurchaseRequest {
+  const { options, wire, onAnswer, ...purchaseRequest } = what;
   const input = (units: readonly Unit[]): ContentsRequest => ({ ...options, urls: units.map((unit) => unit.unit) });
   return {
-    ...order,
+    ...purchaseRequest,
     operation: CONTENTS,
-    refused: 'settle',
-    draw: drawOf(contentsEndpoint, input([])),
+    refused: 'record',
+    rateCost: rateCostOf(contentsEndpoint, input([])),
     timeoutMs: deps.timeoutMs,
     estimateMicros: (units) => estimateContents(options, units.length, deps.prices()),
     send: async (units, signal) => {

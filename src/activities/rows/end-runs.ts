@@ -3,12 +3,12 @@ import { CancelledFailure, Context } from '@temporalio/activity';
 import { type EndRunsInput, type StagedJob, wantedRows } from '../../core/rows/job.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
-import { pooled } from '../call/map-concurrent.js';
-import type { Control } from '../purchase/purchase-request.js';
+import { mapConcurrent } from '../call/map-concurrent.js';
 import { heartbeatFrom, stopping } from '../purchase/cancellation.js';
+import type { Control } from '../purchase/purchase-request.js';
 import { unitsOf } from './enrich-slice.js';
-import { rowOrder } from './row-purchases.js';
-import { sliceBook } from './slice-loads.js';
+import { rowPurchase } from './row-purchases.js';
+import { sliceSegment } from './slice-loads.js';
 
 /** Slices looked at side by side; most have nothing that runs. */
 const WIDTH = 8;
@@ -47,9 +47,9 @@ export function createEndRuns(deps: ActivityDeps) {
     };
     const endIn = async (staged: StagedJob, slice: number, control: Control): Promise<void> => {
       const units = await unitsOf(await deps.stages.slice(staged, slice), null, wantedRows(staged));
-      const book = sliceBook(staged.job, staged.generation, slice);
-      const wanted = { book, owner: randomUUID(), units, freshness, resumedAt };
-      const receipt = await deps.purchase(rowOrder(deps, staged, { ...wanted, ending: 'cancel' }), control);
+      const segment = sliceSegment(staged.job, staged.generation, slice);
+      const wanted = { segment, owner: randomUUID(), units, freshness, resumedAt };
+      const receipt = await deps.purchase(rowPurchase(deps, staged, { ...wanted, ending: 'cancel' }), control);
       sums.runs += receipt.requests;
       sums.costMicros += receipt.costMicros;
       sums.left += receipt.leftRunning;
@@ -59,7 +59,7 @@ export function createEndRuns(deps: ActivityDeps) {
     try {
       const numbers = slices.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, nth) => from + nth));
       const { staged } = await deps.staged(named);
-      await pooled(numbers, WIDTH, (slice) => end(staged, slice));
+      await mapConcurrent(numbers, WIDTH, (slice) => end(staged, slice));
       return sums;
     } catch (error) {
       throw toFailure(error, info.attempt);

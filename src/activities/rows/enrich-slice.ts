@@ -7,11 +7,11 @@ import type { KnownAnswer, Sink } from '../../core/rows/sink.js';
 import { readSlice } from '../../rows/index.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
-import type { Unit } from '../purchase/purchase.js';
 import { heartbeatFrom, SLICE_MS, stopping } from '../purchase/cancellation.js';
+import type { Unit } from '../purchase/purchase.js';
 import { CONTENTS } from './contents-purchase.js';
-import { rowOrder } from './row-purchases.js';
-import { loadFromJournal, sliceBook, withSliceRows } from './slice-loads.js';
+import { rowPurchase } from './row-purchases.js';
+import { loadFromJournal, sliceSegment, withSliceRows } from './slice-loads.js';
 
 /** Slices of whole requests, of which a second buys few, and of runs, which go on for minutes, have longer: they are fewer activities. */
 const WHOLE_REQUESTS_MS = 600_000;
@@ -40,7 +40,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
     const input = { ...asked, staged };
     const { slice, freshness, resumedAt } = input;
     const attempt = randomUUID();
-    const book = sliceBook(staged.job, staged.generation, slice);
+    const segment = sliceSegment(staged.job, staged.generation, slice);
     let state: SliceHeartbeat = { slice, units: 0, landed: 0, failed: 0, costMicros: 0, waitingFor: null };
     const control = stopping({
       timeUpMs: staged.operation === CONTENTS ? SLICE_MS : WHOLE_REQUESTS_MS,
@@ -66,8 +66,8 @@ export function createEnrichSlice(deps: ActivityDeps) {
           ? async (wanting: readonly string[]) => adoptable(sink, staged.job, wanting, freshness)
           : undefined;
         const { maxRunMs = MAX_RUN_MS } = input;
-        const order = rowOrder(deps, staged, {
-          book,
+        const purchaseRequest = rowPurchase(deps, staged, {
+          segment,
           owner: attempt,
           units,
           freshness,
@@ -76,7 +76,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
           cap,
           maxRunMs,
         });
-        const receipt = await deps.purchase(order, control);
+        const receipt = await deps.purchase(purchaseRequest, control);
         const result = {
           requests: receipt.requests,
           bought: receipt.bought,
@@ -95,7 +95,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
         return { ...result, complete: true, rows: loaded.rows };
       });
     } catch (error) {
-      throw toFailure(allowed.told(error), nth);
+      throw toFailure(allowed.reported(error), nth);
     } finally {
       heart.stop();
       control.done();
@@ -107,15 +107,15 @@ export function createEnrichSlice(deps: ActivityDeps) {
 function boundBy(
   { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
   { staged, cap, spentBeforeMicros }: SliceInput,
-): { readonly cap: SliceInput['cap']; told(error: unknown): unknown } {
-  const asked = { cap, told: (error: unknown) => error };
+): { readonly cap: SliceInput['cap']; reported(error: unknown): unknown } {
+  const asked = { cap, reported: (error: unknown) => error };
   // A workflow of before there was this bound does not say what the job had cost.
   if (maxCostPerJobMicros === null || spentBeforeMicros === undefined) return asked;
   const limitMicros = spentBeforeMicros + maxCostPerJobMicros;
   if (cap && cap.limitMicros <= limitMicros) return asked;
   return {
     cap: { bookPrefix: `${staged.job}/`, limitMicros },
-    told: (error) =>
+    reported: (error) =>
       error instanceof OverBudget && error.scope === 'job'
         ? new OverBudget('worker', maxCostPerJobMicros, error.remainingMicros, error.openMicros, null)
         : error,

@@ -11,9 +11,9 @@ import {
 import type { JobState } from '../../core/rows/job-entries.js';
 import type { Pause } from '../../core/rows/pause.js';
 import { SinkUnusable } from '../../core/rows/sink.js';
-import { beating } from '../base/with-heartbeat.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
+import { withHeartbeat } from '../base/with-heartbeat.js';
 import { jobRecord, loadLanded, loadMissing } from './slice-loads.js';
 
 /** Requests answered and what they cost, in micro-dollars. */
@@ -74,7 +74,7 @@ export function createJobActivities(deps: ActivityDeps) {
     /** `stageInput`: reads, checks and slices the input of a job that nobody staged yet. */
     async stageInput(input: EnrichCsvInput): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }> {
       const { workflowExecution } = Context.current().info;
-      return beating(async () => {
+      return withHeartbeat(async () => {
         onlyFor(deps, input.origin);
         return deps.stage(input, workflowExecution?.workflowId ?? '');
       });
@@ -87,7 +87,7 @@ export function createJobActivities(deps: ActivityDeps) {
       readonly csv?: string | null;
     }): Promise<OpenedJob> {
       const { freshness, csv = null } = input;
-      return beating(async () => {
+      return withHeartbeat(async () => {
         const stage = await deps.staged(input.staged);
         const { staged } = stage;
         const sink = deps.sinkFor(staged);
@@ -114,7 +114,7 @@ export function createJobActivities(deps: ActivityDeps) {
      * has landed, and writes down that the job waits.
      */
     async jobSpent({ job, paused }: { readonly job: string; readonly paused?: PausedJob }): Promise<Spent> {
-      return beating(async () => {
+      return withHeartbeat(async () => {
         if (paused) {
           const { slices, freshness, why, since } = paused;
           const { staged } = await deps.staged(paused.staged);
@@ -130,7 +130,7 @@ export function createJobActivities(deps: ActivityDeps) {
 
     /** `finishJob`: loads what the warehouse has lost since it was loaded, writes down the unknown outcomes, the CSV where asked for, and sums the job up. */
     async finishJob(input: FinishInput): Promise<JobSummary> {
-      return beating(async () => {
+      return withHeartbeat(async () => {
         const { stopped, freshness, csv } = input;
         const stage = await deps.staged(input.staged);
         const { staged } = stage;

@@ -8,15 +8,15 @@ import { unitKeys } from '../../core/purchase/unit-key.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { toMicros } from '../../core/text/money.js';
 import type { ActivityDeps } from '../base/deps.js';
-import type { Order } from '../purchase/purchase-request.js';
+import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { researchKind } from '../runs/run-kinds.js';
 import { runTag } from './agent-purchase.js';
-import { type RunsWanted, runOrder, type SlowKind } from './run-purchase.js';
+import { type RunPurchaseKind, type RunsWanted, runPurchase } from './run-purchase.js';
 
-/** Name of the operation in keys and books. */
+/** Name of the operation in keys and segments. */
 export const RESEARCH = 'research';
 
-function kindOf(variant: string | undefined): SlowKind<ResearchTaskRequest, ResearchTask> {
+function kindOf(variant: string | undefined): RunPurchaseKind<ResearchTaskRequest, ResearchTask> {
   return {
     operation: RESEARCH,
     run: researchKind(variant),
@@ -58,11 +58,11 @@ export function researchKeys(
 }
 
 /** An order for research tasks (interface section 4.5, public facts 6). There is no way to end one early. */
-export function researchOrder(
+export function researchPurchase(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices' | 'runs'>,
   wanted: Omit<RunsWanted<ResearchTaskRequest, ResearchTask>, 'end' | 'wire'> & { readonly variant?: string },
-): Order {
+): PurchaseRequest {
   const { variant, ...rest } = wanted;
   const wire = variant === undefined ? {} : { wire: { variant } };
-  return runOrder(deps, deps.runs.research(variant), kindOf(variant), { ...rest, ...wire });
+  return runPurchase(deps, deps.runs.research(variant), kindOf(variant), { ...rest, ...wire });
 }

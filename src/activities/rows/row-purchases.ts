@@ -1,17 +1,20 @@
-import type { Draw } from '../../core/limiter/limiter.js';
+import type { RateCost } from '../../core/limiter/limiter.js';
 import { ENDED_WITH_JOB } from '../../core/purchase/journal.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import type { ActivityDeps } from '../base/deps.js';
-import type { Order, Unit } from '../purchase/purchase.js';
-import { agentOrder } from './agent-purchase.js';
-import { type ContentsOptions, contentsOrder } from './contents-purchase.js';
-import { researchOrder } from './research-purchase.js';
+import type { PurchaseRequest, Unit } from '../purchase/purchase.js';
+import { agentPurchase } from './agent-purchase.js';
+import { type ContentsOptions, contentsPurchase } from './contents-purchase.js';
+import { researchPurchase } from './research-purchase.js';
 import { type RowRequests, rowRequests } from './row-requests.js';
 
 type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' | 'origin' | 'sha256' | 'runs'>;
 
 /** What a slice gives each order, whatever is bought. */
-export type SliceOrder = Pick<Order, 'book' | 'owner' | 'units' | 'freshness' | 'known' | 'resumedAt' | 'cap'> & {
+export type SlicePurchase = Pick<
+  PurchaseRequest,
+  'segment' | 'owner' | 'units' | 'freshness' | 'known' | 'resumedAt' | 'cap'
+> & {
   /** Of agent runs: starts nothing, cancels what runs. */
   readonly ending?: 'cancel';
   /** Of runs: one that takes longer (ms) is left running. */
@@ -19,33 +22,37 @@ export type SliceOrder = Pick<Order, 'book' | 'owner' | 'units' | 'freshness' | 
 };
 
 /** The order for some units of a row job, by the job's operation. */
-export function rowOrder(deps: Deps, staged: StagedJob, { ending, maxRunMs, ...slice }: SliceOrder): Order {
+export function rowPurchase(
+  deps: Deps,
+  staged: StagedJob,
+  { ending, maxRunMs, ...slice }: SlicePurchase,
+): PurchaseRequest {
   const requests = rowRequests(deps, staged);
   const { operation, batch, options, variant } = staged;
   if (requests !== null) {
     const request = <I>({ unit }: Unit) => JSON.parse(requests.requestOf(unit)) as I;
     const ends = ending && { ending, cancelledTag: ENDED_WITH_JOB };
-    if (operation === 'agent') return agentOrder(deps, { ...slice, ...ends, maxRunMs, refused: 'settle', request });
+    if (operation === 'agent') return agentPurchase(deps, { ...slice, ...ends, maxRunMs, refused: 'record', request });
     if (operation === 'research')
-      return researchOrder(deps, {
+      return researchPurchase(deps, {
         ...slice,
         maxRunMs,
-        refused: 'settle',
+        refused: 'record',
         request,
         ...(variant === undefined ? {} : { variant }),
       });
-    return requestOrder(deps, requests, slice);
+    return requestPurchase(deps, requests, slice);
   }
-  return contentsOrder(deps, { ...slice, unitsPerRequest: batch, options: options as ContentsOptions });
+  return contentsPurchase(deps, { ...slice, unitsPerRequest: batch, options: options as ContentsOptions });
 }
 
 /** An order of whole requests (interface sections 4.1, 4.3, 4.4): a unit is one, and its answer is the unit's result as it came. */
-function requestOrder(deps: Deps, requests: RowRequests, slice: SliceOrder): Order {
+function requestPurchase(deps: Deps, requests: RowRequests, slice: SlicePurchase): PurchaseRequest {
   return {
     ...slice,
     operation: requests.name,
-    refused: 'settle',
-    draw: narrowest(slice.units.map(({ unit }) => requests.draw(unit))),
+    refused: 'record',
+    rateCost: narrowest(slice.units.map(({ unit }) => requests.rateCost(unit))),
     unitsPerRequest: 1,
     timeoutMs: deps.timeoutMs,
     estimateMicros: (units) => {
@@ -66,8 +73,8 @@ function requestOrder(deps: Deps, requests: RowRequests, slice: SliceOrder): Ord
   };
 }
 
-/** Where a template gives rows different types of search, all draw as the narrowest: `search.deep` draws from `search`, too. */
-function narrowest(draws: readonly Draw[]): Draw {
+/** Where a template gives rows different types of search, all draw as the narrowest: `search.deep` counts against `search`, too. */
+function narrowest(draws: readonly RateCost[]): RateCost {
   const [first = { rateClass: 'default', weight: 1 }, ...rest] = draws;
   return rest.reduce((a, b) => (b.rateClass.length > a.rateClass.length ? b : a), first);
 }

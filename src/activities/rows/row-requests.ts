@@ -4,8 +4,8 @@ import { findSimilarEndpoint } from '../../api/endpoints/find-similar.js';
 import { createResearchTaskEndpoint } from '../../api/endpoints/research.js';
 import { searchEndpoint } from '../../api/endpoints/search.js';
 import type { Input, SendOptions, Transport } from '../../api/transport.js';
-import { drawOf, type Endpoint } from '../../api/wire/endpoint.js';
-import type { Draw } from '../../core/limiter/limiter.js';
+import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
+import type { RateCost } from '../../core/limiter/limiter.js';
 import { listSearch, type PriceTable } from '../../core/purchase/prices.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
 import type { StagedJob } from '../../core/rows/job.js';
@@ -21,13 +21,13 @@ export type RowRequestFacts = Pick<StagedJob, 'operation' | 'options' | 'unitCol
 
 /** The requests of a job whose every unit is a request: what is rendered for its row, beside what all share. */
 export interface RowRequests {
-  /** Name of the operation in keys and books: that of a lone call, whose answer to the same request serves as well. */
+  /** Name of the operation in keys and segments: that of a lone call, whose answer to the same request serves as well. */
   readonly name: string;
   /** The whole request as canonical JSON. */
   requestOf(unit: string): string;
   /** Key of a unit: it holds the whole request, so that only equal requests are one. */
   keyOf(unit: string): string;
-  draw(unit: string): Draw;
+  rateCost(unit: string): RateCost;
   /** The most that it may cost. */
   estimateMicros(unit: string, prices: PriceTable): number;
   /** What it costs by the list, where that is less. */
@@ -80,7 +80,7 @@ function bind<I, O>(
     name: endpoint.name,
     requestOf,
     keyOf: (unit) => key(requestOf(unit)),
-    draw: (unit) => drawOf(endpoint, input(unit)),
+    rateCost: (unit) => rateCostOf(endpoint, input(unit)),
     estimateMicros: (unit, prices) => endpoint.estimate(input(unit), prices),
     listMicros: (unit, prices) => list(input(unit), prices),
     tier: (unit) => endpoint.tier(input(unit)),

@@ -1,12 +1,12 @@
 import type { SendOptions } from '../../api/transport.js';
 import type { Endpoint } from '../../api/wire/endpoint.js';
-import { drawOf } from '../../api/wire/endpoint.js';
+import { rateCostOf } from '../../api/wire/endpoint.js';
 import type { UnitStatus } from '../../core/purchase/journal.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import type { Landing } from '../call/landing.js';
-import type { Bought, Order, RunFacts, Unit } from '../purchase/purchase-request.js';
+import type { Bought, PurchaseRequest, RunFacts, Unit } from '../purchase/purchase-request.js';
 import type { RunKind } from '../runs/run-follower.js';
 import type { Runs } from '../runs/runs.js';
 
@@ -17,8 +17,8 @@ const RUN_CANCELLED = 'RUN_CANCELLED';
 const START_MS = 60_000;
 
 /** What is bought by starting something that runs on: agent runs, research tasks. */
-export interface SlowKind<I, R> {
-  /** Name of the operation in keys and books. */
+export interface RunPurchaseKind<I, R> {
+  /** Name of the operation in keys and segments. */
   readonly operation: string;
   readonly run: RunKind<R>;
   readonly create: Endpoint<I, R>;
@@ -44,13 +44,13 @@ export interface SlowKind<I, R> {
 
 /** What an order for runs needs beside its kind. */
 export interface RunsWanted<I, R>
-  extends Pick<Order, 'book' | 'owner' | 'units' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros'> {
+  extends Pick<PurchaseRequest, 'segment' | 'owner' | 'units' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros'> {
   /** The request of a unit. The same unit, the same request: it is part of the key. */
   request(unit: Unit): I;
   /** A unit that the service refuses: write it down as failed and go on (the default), or fail the whole order. */
-  readonly refused?: Order['refused'];
+  readonly refused?: PurchaseRequest['refused'];
   /** Told of each look at a run that goes on, and at its end; `startedAt` by the clock of who started it, in Unix ms. */
-  readonly look?: (unit: Unit, run: R, startedAt: number) => void;
+  readonly onPoll?: (unit: Unit, run: R, startedAt: number) => void;
   /** Ends what runs; starts nothing. */
   readonly end?: ((id: string, signal: AbortSignal) => Promise<void>) | undefined;
   /** Tag of a unit whose run was cancelled; default the kind's own. */
@@ -61,33 +61,33 @@ export interface RunsWanted<I, R>
 }
 
 /** An order for things that run on after their start; see `Slow`. A unit is a request. */
-export function runOrder<I, R>(
+export function runPurchase<I, R>(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices'>,
   runs: Runs<R>,
-  kind: SlowKind<I, R>,
+  kind: RunPurchaseKind<I, R>,
   wanted: RunsWanted<I, R>,
-): Order {
-  const { request, look, end, cancelledTag, wire = {}, refused = 'settle', maxRunMs, ...order } = wanted;
+): PurchaseRequest {
+  const { request, onPoll, end, cancelledTag, wire = {}, refused = 'record', maxRunMs, ...purchaseRequest } = wanted;
   const { create, run } = kind;
-  const example = order.units[0];
+  const example = purchaseRequest.units[0];
   const estimate = (unit: Unit): number => create.estimate(request(unit), deps.prices());
   const factsOf = (record: R): RunFacts | null => {
     const id = run.idOf(record);
     return id === null ? null : { run: id, requestId: null };
   };
   return {
-    ...order,
+    ...purchaseRequest,
     operation: kind.operation,
     refused,
-    draw: example ? drawOf(create, request(example)) : { rateClass: 'default', weight: create.weight },
+    rateCost: example ? rateCostOf(create, request(example)) : { rateClass: 'default', weight: create.weight },
     unitsPerRequest: 1,
     maxRebuys: 0,
     timeoutMs: Math.min(deps.timeoutMs, START_MS),
     estimateMicros: (units) => units.reduce((sum, unit) => sum + estimate(unit), 0),
     tier: ([unit]) => (unit ? create.tier(request(unit)) : ''),
     send: () => Promise.reject(new Error(`${kind.operation} is started, not sent`)),
-    slow: {
-      places: runs.places,
+    longRunning: {
+      slots: runs.slots,
       startsNothing: end !== undefined,
       maxRunMs,
       bound: (unit, remainingMicros) => kind.bound(request(unit), remainingMicros, deps.prices()),
@@ -108,18 +108,18 @@ export function runOrder<I, R>(
         const ended = await runs.follower.follow(facts.run, {
           startedAt,
           signal,
-          ...(look ? { look: (record: R) => look(unit, record, startedAt) } : {}),
+          ...(onPoll ? { onPoll: (record: R) => onPoll(unit, record, startedAt) } : {}),
         });
         if (ended.run === null) return null;
-        look?.(unit, ended.run, startedAt);
+        onPoll?.(unit, ended.run, startedAt);
         return bought(kind, unit, facts, { run: ended.run, kept: ended.kept }, cancelledTag);
       },
       async find(unit, sought, signal) {
         const input = request(unit);
         const { tag, since, said } = sought;
         const match = (record: R) => kind.match(record, input, tag);
-        const told = said === null ? null : kind.named(said, input);
-        const named = told === null ? null : await runs.recent.one(told, signal);
+        const reported = said === null ? null : kind.named(said, input);
+        const named = reported === null ? null : await runs.recent.one(reported, signal);
         const { runs: recent, whole } =
           named !== null && match(named) === 'tag'
             ? { runs: [named], whole: false }
@@ -142,7 +142,7 @@ export function runOrder<I, R>(
 }
 
 function bought<I, R>(
-  kind: SlowKind<I, R>,
+  kind: RunPurchaseKind<I, R>,
   unit: Unit,
   { requestId }: RunFacts,
   { run, kept }: { readonly run: R; readonly kept: Landing | undefined },

@@ -9,7 +9,7 @@ import { cutRows, readSlice } from '../../rows/index.js';
 import type { ActivityDeps } from '../base/deps.js';
 
 /** Book of a slice: named by job, content and number, so that every attempt finds what the others bought. */
-export function sliceBook(job: string, generation: string, slice: number): string {
+export function sliceSegment(job: string, generation: string, slice: number): string {
   return `${job}/${generation}/${String(slice).padStart(6, '0')}`;
 }
 
@@ -58,7 +58,7 @@ export async function loadFromJournal(
   const scratch = join(deps.scratchDir, `${of.attempt}.jsonl`);
   try {
     const { job, generation } = staged;
-    const unitFiles = await deps.journal.unitFiles(sliceBook(job, generation, of.slice), keys, scratch);
+    const unitFiles = await deps.journal.unitFiles(sliceSegment(job, generation, of.slice), keys, scratch);
     const batch = { job, generation, ...of, unitFiles, sharedAnswers: sharesAnswers(staged) };
     return await deps.sinkFor(staged).load(batch, freshness);
   } finally {

@@ -1,7 +1,7 @@
 import { listAgentRunEventsEndpoint } from '../../api/endpoints/agent-runs.js';
 import { readPage } from '../../core/events/walk.js';
+import { callInTurn, type SendDeps } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
-import { type SendDeps, sendInTurn } from '../call/call-in-turn.js';
 
 const EVERY_MS = 2000;
 const PAGE = 100;
@@ -21,12 +21,12 @@ export class EventCount {
   }
 
   /** Looks, where it is time to. Never rejects: the run does not depend on it. */
-  async look(runId: string): Promise<void> {
+  async poll(runId: string): Promise<void> {
     if (this.#off || performance.now() < this.#next) return;
     this.#next = Number.POSITIVE_INFINITY;
     try {
       const input = { id: runId, limit: PAGE, ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }) };
-      const page = readPage((await sendInTurn(this.#deps, listAgentRunEventsEndpoint, input)).data);
+      const page = readPage((await callInTurn(this.#deps, listAgentRunEventsEndpoint, input)).data);
       for (const { id } of page?.items ?? []) this.#seen.add(String(id));
       this.count = this.#seen.size;
       this.#cursor = page?.cursor ?? this.#cursor;

@@ -2,9 +2,9 @@ import type { PageRequest } from '../../api/schemas/page.js';
 import type { SendOptions } from '../../api/transport.js';
 import type { Endpoint } from '../../api/wire/endpoint.js';
 import { type PageEnvelope, readPage } from '../../core/events/walk.js';
+import { callWithRetries, type SendDeps } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
-import { type SendDeps, sendOnAndOn } from '../call/call-in-turn.js';
-import { LOOK_TIMEOUT_MS, type RunKind } from './run-follower.js';
+import { POLL_TIMEOUT_MS, type RunKind } from './run-follower.js';
 
 const PAGE = 100;
 const MAX_PAGES = 20;
@@ -54,8 +54,9 @@ export class RecentRuns<R> {
   /** One run; null where the service doesn't tell of it. */
   async one(id: string, signal: AbortSignal): Promise<R | null> {
     try {
-      return (await sendOnAndOn(this.#deps, this.#kind.one, { id }, { ...this.#kind.options, signal, tries: TRIES }))
-        .data;
+      return (
+        await callWithRetries(this.#deps, this.#kind.one, { id }, { ...this.#kind.options, signal, tries: TRIES })
+      ).data;
     } catch (error) {
       if (isApiError(error)) return null;
       throw error;
@@ -66,24 +67,24 @@ export class RecentRuns<R> {
     const since = this.#next?.since ?? 0;
     this.#next = null;
     const runs: R[] = [];
-    const options = { ...this.#kind.options, totalMs: LOOK_TIMEOUT_MS, tries: TRIES };
+    const options = { ...this.#kind.options, totalMs: POLL_TIMEOUT_MS, tries: TRIES };
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page++) {
       const input = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
-      const told = await this.#page(input, options);
-      if (told === null) return { runs, whole: false };
-      runs.push(...told.items);
-      const times = told.items.map((run) => this.#kind.createdAt(run)).filter((at) => at !== null);
+      const reported = await this.#page(input, options);
+      if (reported === null) return { runs, whole: false };
+      runs.push(...reported.items);
+      const times = reported.items.map((run) => this.#kind.createdAt(run)).filter((at) => at !== null);
       const older = times.length > 0 && Math.min(...times) < since;
-      if (!told.cursor || told.items.length === 0 || older) return { runs, whole: true };
-      cursor = told.cursor;
+      if (!reported.cursor || reported.items.length === 0 || older) return { runs, whole: true };
+      cursor = reported.cursor;
     }
     return { runs, whole: false };
   }
 
   async #page(input: PageRequest, options: SendOptions & { readonly tries: number }) {
     try {
-      return readPage((await sendOnAndOn(this.#deps, this.#list, input, options)).data);
+      return readPage((await callWithRetries(this.#deps, this.#list, input, options)).data);
     } catch (error) {
       // A service without a list can't be asked.
       if (isApiError(error) && error.verdict.type === 'NotFound') return null;

@@ -4,9 +4,9 @@ import type { SendOptions } from '../../api/transport.js';
 import type { ById, Endpoint } from '../../api/wire/endpoint.js';
 import { type PageEnvelope, readPage } from '../../core/events/walk.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
+import { callInTurn, type SendDeps } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
 import { type Landing, landingOf } from '../call/landing.js';
-import { type SendDeps, sendInTurn } from '../call/call-in-turn.js';
 
 /** What runs on at the service after its start, and how it is looked at. */
 export interface RunKind<R> {
@@ -32,7 +32,7 @@ export interface FollowedRun<R> {
 interface Followed<R> {
   readonly id: string;
   readonly startedAt: number;
-  readonly look: ((run: R) => void) | undefined;
+  readonly onPoll: ((run: R) => void) | undefined;
   readonly resolve: (end: FollowedRun<R>) => void;
   readonly reject: (error: unknown) => void;
   /** Unix ms; infinite while it is being looked at. */
@@ -46,7 +46,7 @@ const GAP_OF_AGE = 0.05;
 const MIN_GAP_MS = 500;
 const MAX_GAP_MS = 15_000;
 /** A look costs nothing: one that is not answered so soon is made again. */
-export const LOOK_TIMEOUT_MS = 15_000;
+export const POLL_TIMEOUT_MS = 15_000;
 /** So many looks at once, and a list is read instead. */
 const LIST_FROM = 4;
 const PAGE = 100;
@@ -69,7 +69,7 @@ export class RunFollower<R> {
   readonly #kind: RunKind<R>;
   readonly #runs = new Map<string, Followed<R>>();
   #wake = new AbortController();
-  #looking = false;
+  #polling = false;
 
   constructor(deps: SendDeps, kind: RunKind<R>) {
     this.#deps = deps;
@@ -86,10 +86,10 @@ export class RunFollower<R> {
       readonly startedAt: number;
       readonly signal: AbortSignal;
       /** Told each record that was read. */
-      readonly look?: (run: R) => void;
+      readonly onPoll?: (run: R) => void;
     },
   ): Promise<FollowedRun<R>> {
-    const { startedAt, signal, look } = options;
+    const { startedAt, signal, onPoll } = options;
     signal.throwIfAborted();
     return new Promise<FollowedRun<R>>((resolve, reject) => {
       const end = () => {
@@ -103,7 +103,7 @@ export class RunFollower<R> {
       const followed: Followed<R> = {
         id,
         startedAt,
-        look,
+        onPoll,
         resolve: (ended) => {
           end();
           resolve(ended);
@@ -124,8 +124,8 @@ export class RunFollower<R> {
   }
 
   async #lookOn(): Promise<void> {
-    if (this.#looking) return;
-    this.#looking = true;
+    if (this.#polling) return;
+    this.#polling = true;
     try {
       while (this.#runs.size > 0) {
         const now = performance.now();
@@ -143,7 +143,7 @@ export class RunFollower<R> {
         void this.#lookAtAll(due);
       }
     } finally {
-      this.#looking = false;
+      this.#polling = false;
     }
   }
 
@@ -151,7 +151,7 @@ export class RunFollower<R> {
     const rest = due.length >= LIST_FROM && this.#kind.list ? await this.#lookAtList(due) : due;
     // Those that the list told of are due again, however long the rest takes.
     this.#wake.abort();
-    await Promise.all(rest.map((followed) => this.#lookAt(followed).finally(() => this.#wake.abort())));
+    await Promise.all(rest.map((followed) => this.#poll(followed).finally(() => this.#wake.abort())));
   }
 
   /** Takes what the list says of the runs followed; answers with those that need a look of their own. */
@@ -163,8 +163,8 @@ export class RunFollower<R> {
     try {
       for (let page = 0; page < MAX_PAGES && left.size > 0; page++) {
         const { data } = await this.#send(list, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
-        const told = readPage(data);
-        for (const run of told?.items ?? []) {
+        const reported = readPage(data);
+        for (const run of reported?.items ?? []) {
           const followed = this.#runs.get(this.#kind.idOf(run) ?? '');
           if (!followed) continue;
           left.delete(followed);
@@ -172,8 +172,8 @@ export class RunFollower<R> {
           if (this.#kind.ended(run)) ended.push(followed);
           else this.#goesOn(followed, run);
         }
-        if (!told?.cursor || told.items.length === 0) break;
-        cursor = told.cursor;
+        if (!reported?.cursor || reported.items.length === 0) break;
+        cursor = reported.cursor;
       }
     } catch (error) {
       // Without a list each is looked at by itself; what is no failure of the service ends them all.
@@ -185,7 +185,7 @@ export class RunFollower<R> {
     return [...ended, ...left];
   }
 
-  async #lookAt(followed: Followed<R>): Promise<void> {
+  async #poll(followed: Followed<R>): Promise<void> {
     if (this.#runs.get(followed.id) !== followed) return;
     try {
       const answer = await this.#send(this.#kind.one, { id: followed.id });
@@ -201,7 +201,7 @@ export class RunFollower<R> {
     followed.failures = 0;
     followed.missing = 0;
     followed.due = performance.now() + gap(Date.now() - followed.startedAt);
-    followed.look?.(run);
+    followed.onPoll?.(run);
   }
 
   #failed(followed: Followed<R>, error: unknown): void {
@@ -229,7 +229,7 @@ export class RunFollower<R> {
   }
 
   #send<I, O>(endpoint: Endpoint<I, O>, input: I) {
-    return sendInTurn(this.#deps, endpoint, input, { ...this.#kind.options, totalMs: LOOK_TIMEOUT_MS });
+    return callInTurn(this.#deps, endpoint, input, { ...this.#kind.options, totalMs: POLL_TIMEOUT_MS });
   }
 }
 

@@ -1,8 +1,8 @@
 import type { SendOptions } from '../../api/transport.js';
 import { readPage } from '../../core/events/walk.js';
+import { callInTurn, type SendDeps } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
-import { type SendDeps, sendInTurn } from '../call/call-in-turn.js';
-import { LOOK_TIMEOUT_MS, type RunKind } from './run-follower.js';
+import { POLL_TIMEOUT_MS, type RunKind } from './run-follower.js';
 
 const PAGE = 100;
 /** At first the list is read as far as runs may still be going on; later only what has come since. */
@@ -12,7 +12,7 @@ const MAX_PAGES = 3;
 /** Clocks differ; what was made so long before the last reading is looked for again. */
 const OVERLAP_MS = 60_000;
 /** A run that newer ones have pushed off the pages is looked at by itself so often. */
-const LOOK_MS = 10_000;
+const POLL_MS = 10_000;
 /** … and so many at most: more than a team may have in progress there can't be. */
 const MAX_KNOWN = 200;
 
@@ -36,7 +36,7 @@ export class RunsInProgress<R> {
   constructor(deps: SendDeps, kind: RunKind<R>) {
     this.#deps = deps;
     this.#kind = kind;
-    this.#options = { ...kind.options, totalMs: LOOK_TIMEOUT_MS };
+    this.#options = { ...kind.options, totalMs: POLL_TIMEOUT_MS };
   }
 
   /** Null where the service doesn't say. `ours`: runs that are looked at by those who hold their places. */
@@ -49,7 +49,7 @@ export class RunsInProgress<R> {
       for (const id of inProgress) if (!ours.has(id)) this.#known.set(id, asOf);
       for (const [id, seenAt] of [...this.#known]) {
         if (ended.has(id) || ours.has(id)) this.#known.delete(id);
-        else if (asOf - seenAt < LOOK_MS) inProgress.add(id);
+        else if (asOf - seenAt < POLL_MS) inProgress.add(id);
         else if (await this.over(id)) this.#known.delete(id);
         else {
           this.#known.set(id, asOf);
@@ -68,7 +68,7 @@ export class RunsInProgress<R> {
   /** Whether a run has ended, or is gone. */
   async over(id: string): Promise<boolean> {
     try {
-      return this.#kind.ended((await sendInTurn(this.#deps, this.#kind.one, { id }, this.#options)).data);
+      return this.#kind.ended((await callInTurn(this.#deps, this.#kind.one, { id }, this.#options)).data);
     } catch (error) {
       if (!isApiError(error)) throw error;
       return error.verdict.type === 'NotFound';
@@ -86,10 +86,10 @@ export class RunsInProgress<R> {
     let cursor: string | undefined;
     for (let page = 0; page < pages; page++) {
       const input = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
-      const told = readPage((await sendInTurn(this.#deps, list, input, this.#options)).data);
+      const reported = readPage((await callInTurn(this.#deps, list, input, this.#options)).data);
       const going = inProgress.size;
       let oldest = Number.POSITIVE_INFINITY;
-      for (const run of told?.items ?? []) {
+      for (const run of reported?.items ?? []) {
         const id = idOf(run);
         if (id === null) continue;
         if (this.#kind.ended(run)) ended.add(id);
@@ -98,8 +98,8 @@ export class RunsInProgress<R> {
       }
       // A list without times: behind a page of ended ones there are hardly any that go on.
       const enough = Number.isFinite(oldest) ? oldest < since : inProgress.size === going;
-      if (!told?.cursor || told.items.length === 0 || enough) break;
-      cursor = told.cursor;
+      if (!reported?.cursor || reported.items.length === 0 || enough) break;
+      cursor = reported.cursor;
     }
     return { inProgress, ended };
   }

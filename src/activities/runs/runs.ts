@@ -7,7 +7,7 @@ import type { PageEnvelope } from '../../core/events/walk.js';
 import type { Slots } from '../../core/limiter/slots.js';
 import type { Journal } from '../../core/purchase/journal.js';
 import type { SendDeps } from '../call/call-in-turn.js';
-import type { Places } from '../purchase/purchase-request.js';
+import type { RunSlots } from '../purchase/purchase-request.js';
 import { RecentRuns } from './recent-runs.js';
 import { RunFollower, type RunKind } from './run-follower.js';
 import { agentRunKind, researchKind } from './run-kinds.js';
@@ -17,7 +17,7 @@ import { SlotKeeper } from './slot-keeper.js';
 export interface Runs<R> {
   readonly follower: RunFollower<R>;
   readonly recent: RecentRuns<R>;
-  readonly places: Places;
+  readonly slots: RunSlots;
   /** Whether another purchase says that this run is its own. */
   claimed(id: string, key: string): Promise<boolean>;
 }
@@ -59,7 +59,7 @@ function runsOf<R>(
   return {
     follower: new RunFollower(deps, kind),
     recent: new RecentRuns(deps, kind, list),
-    places: new SlotKeeper(deps, kind),
+    slots: new SlotKeeper(deps, kind),
     claimed: async (id, key) => (await deps.slots.owners()).some(({ owner, runId }) => runId === id && owner !== key),
   };
 }

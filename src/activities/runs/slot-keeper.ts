@@ -2,7 +2,7 @@ import { fieldOf } from '../../api/checks/field-of.js';
 import type { Slots } from '../../core/limiter/slots.js';
 import type { Journal } from '../../core/purchase/journal.js';
 import type { SendDeps } from '../call/call-in-turn.js';
-import type { Places } from '../purchase/purchase-request.js';
+import type { RunSlots } from '../purchase/purchase-request.js';
 import type { RunKind } from './run-follower.js';
 import { RunsInProgress, type SeenRuns } from './runs-in-progress.js';
 
@@ -20,7 +20,7 @@ const unheard = (): void => undefined;
  * Hands out places for runs, and keeps the slots true to what the service shows: runs started elsewhere count, and the place of
  * an owner that died comes back once its run has ended.
  */
-export class SlotKeeper<R> implements Places {
+export class SlotKeeper<R> implements RunSlots {
   readonly #runs: RunsInProgress<R>;
   readonly #slots: Slots;
   readonly #journal: Journal;

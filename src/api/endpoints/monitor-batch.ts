@@ -60,8 +60,8 @@ export interface MonitorBatchResult {
 /** Reads a batch's answer, whose field names the contract doesn't show. */
 export function readMonitorBatch(answer: MonitorBatchResponse): MonitorBatchResult {
   const { affected } = answer;
-  const told = Array.isArray(affected) ? affected : null;
-  const list = told ?? answer.data ?? answer.monitors ?? answer.items ?? answer.results;
+  const reported = Array.isArray(affected) ? affected : null;
+  const list = reported ?? answer.data ?? answer.monitors ?? answer.items ?? answer.results;
   const inList = list?.flatMap((one) => (typeof one === 'string' ? one : (one.id ?? []))) ?? null;
   const ids = answer.ids ?? answer.monitorIds ?? answer.monitor_ids ?? inList;
   const number = typeof affected === 'number' ? affected : null;

@@ -11,7 +11,7 @@ import { createSseReader, EventTooLarge, type SseEvent } from './sse.js';
 import type { Ending, StreamEndpoint, StreamFailure } from './stream-endpoint.js';
 
 /** So many events are remembered, to tell one that is sent twice. */
-const MAX_TOLD = 1000;
+const MAX_SEEN = 1000;
 
 /** Makes chunks of the bytes of one stream, and keeps what they tell beside. Every method throws `ApiError`. */
 export class ChunkReader<I, C> {
@@ -22,7 +22,7 @@ export class ChunkReader<I, C> {
   readonly #facts: StreamFacts;
   readonly #reader;
   /** The latest events that have an id. */
-  readonly #told = new Set<string>();
+  readonly #seen = new Set<string>();
 
   /** `maxEvent` bounds one event, in characters. */
   constructor(spec: StreamEndpoint<I, C>, call: CallContext, maxEvent: number, facts: StreamFacts) {
@@ -74,10 +74,10 @@ export class ChunkReader<I, C> {
   #isRepeated({ id, data }: SseEvent): boolean {
     if (id === null) return false;
     const event = `${id}\n${createHash('sha256').update(data).digest('base64')}`;
-    if (this.#told.has(event)) return true;
-    this.#told.add(event);
-    const [first] = this.#told;
-    if (this.#told.size > MAX_TOLD) this.#told.delete(first as string);
+    if (this.#seen.has(event)) return true;
+    this.#seen.add(event);
+    const [first] = this.#seen;
+    if (this.#seen.size > MAX_SEEN) this.#seen.delete(first as string);
     return false;
   }
 

@@ -13,11 +13,11 @@ export interface Deprecation {
 
 /** Tells `warn` of each deprecation once. */
 export function createDeprecations(warn: ((warning: Deprecation) => void) | undefined) {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const tell = (operation: string, field: string | null, message: string): void => {
     const key = JSON.stringify([operation, field]);
-    if (warn === undefined || told.has(key)) return;
-    told.add(key);
+    if (warn === undefined || reported.has(key)) return;
+    reported.add(key);
     warn({ operation, field, message });
   };
   return {

@@ -1,5 +1,5 @@
 import { type ZodType, z } from 'zod';
-import type { Draw } from '../../core/limiter/limiter.js';
+import type { RateCost } from '../../core/limiter/limiter.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
 
@@ -29,7 +29,7 @@ export interface Endpoint<I, O> {
   readonly creates: boolean;
   /** Units of the team's rate limit a call takes; 0 is free but obeys a block. */
   readonly weight: number;
-  /** Which buckets of the rate profile a call draws from. */
+  /** Which buckets of the rate profile a call counts against. */
   readonly rateClass: string | ((input: I) => string);
   readonly retry: RetryClass;
   /** The most that a paid call may cost by these prices, in micro-dollars: it is taken to cost that until the service says. */
@@ -88,8 +88,8 @@ export function rateClassOf<I, O>(endpoint: Endpoint<I, O>, input: I): string {
   return typeof endpoint.rateClass === 'string' ? endpoint.rateClass : endpoint.rateClass(input);
 }
 
-/** What one call draws from the team's rate. */
-export function drawOf<I, O>(endpoint: Endpoint<I, O>, input: I): Draw {
+/** What one call counts against the team's rate. */
+export function rateCostOf<I, O>(endpoint: Endpoint<I, O>, input: I): RateCost {
   return { rateClass: rateClassOf(endpoint, input), weight: endpoint.weight };
 }
 

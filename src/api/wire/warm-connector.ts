@@ -17,7 +17,7 @@ const signs = ['end', 'close', 'error', 'readable'] as const;
 
 /**
  * undici opens a connection when a request needs it, so the first requests of a job would start late by a handshake and
- * the meter would call them late. Here sockets are opened ahead and handed over in place of new ones.
+ * the rate source would call them late. Here sockets are opened ahead and handed over in place of new ones.
  */
 export function createWarmConnector(base: URL, timeoutMs: number): WarmConnector {
   const connect = buildConnector({ timeout: timeoutMs });

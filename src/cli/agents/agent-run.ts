@@ -7,14 +7,14 @@ import { JobFailed, type RuntimeConfig } from '../../worker/config/runtime-types
 import { type AgentRunHandle, agentRunId, startAgentRun, withAgentCalls } from '../../worker/control/agent-control.js';
 import { serviceText } from '../progress/plan.js';
 import { agreed, type Purchase } from '../shared/ask.js';
+import { checkConnection } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { checkReachable } from '../shared/check-connection.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
-import { endText, eventText, lookText, outputText } from './agent.js';
+import { endText, eventText, outputText, snapshotText } from './agent.js';
 import { type AgentRunFlags, toAgentRequest } from './agent-request.js';
 
-const LOOK_MS = 500;
+const POLL_MS = 500;
 const PAGE = 100;
 
 /** Codes by the status a run ends with; any other has failed. */
@@ -33,7 +33,7 @@ export async function agentRun(context: Context, query: string | undefined, flag
   const { request, options } = toAgentRequest(query, flags, context.cwd, mistakes);
   const config = settings(context, flags, mistakes);
   return withRuntime(context, config, { sends: true }, async (session) => {
-    await checkReachable(config);
+    await checkConnection(config);
     if (!(await agreed(context, config, purchaseOf(request, options, config, flags)))) {
       terminal.say('Nothing was bought.');
       return exitCodes.usage;
@@ -77,7 +77,7 @@ function purchaseOf(
   const question = `Spend ${cost} of real money on this agent run?`;
   return {
     micros,
-    told: `This costs ${cost} of real money`,
+    sentence: `This costs ${cost} of real money`,
     question,
     yes,
     bounded: maxCostDollars !== undefined,
@@ -106,10 +106,10 @@ async function watch(
   while (result === null) {
     if (stopped.aborted) return new Promise<never>(() => undefined);
     // A look that fails says nothing about the run: its result decides.
-    const look = await handle.look().catch(() => null);
-    if (look && !stopped.aborted) terminal.show(lookText(look, Date.now()));
-    if (look?.runId) await events?.read(look.runId);
-    await Promise.race([ended, sleep(LOOK_MS, undefined, { signal: stopped }).catch(() => undefined)]);
+    const snapshot = await handle.snapshot().catch(() => null);
+    if (snapshot && !stopped.aborted) terminal.show(snapshotText(snapshot, Date.now()));
+    if (snapshot?.runId) await events?.read(snapshot.runId);
+    await Promise.race([ended, sleep(POLL_MS, undefined, { signal: stopped }).catch(() => undefined)]);
   }
   const { runId } = result as AgentRunResult;
   await events?.read(runId);
@@ -120,7 +120,7 @@ async function watch(
 class Events {
   readonly #calls: Calls;
   readonly #tell: Tell;
-  readonly #told = new Set<string>();
+  readonly #shown = new Set<string>();
   #cursor: string | undefined;
 
   constructor(calls: Calls, tell: Tell) {
@@ -138,8 +138,8 @@ class Events {
       );
       for (const event of page?.data ?? []) {
         const name = String(event.id ?? JSON.stringify(event));
-        if (this.#told.has(name)) continue;
-        this.#told.add(name);
+        if (this.#shown.has(name)) continue;
+        this.#shown.add(name);
         this.#tell(event);
       }
       if (!page?.nextCursor || page.nextCursor === this.#cursor) return;

@@ -1,4 +1,4 @@
-import type { AgentRunResult, RunLook } from '../../core/runs/agent-run.js';
+import type { AgentRunResult, RunSnapshot } from '../../core/runs/agent-run.js';
 import type { Json } from '../../core/text/json.js';
 import { duration } from '../text/amounts.js';
 import { columns } from '../text/columns.js';
@@ -7,13 +7,13 @@ import { printable, printableLines } from '../text/printable.js';
 const dollars = (amount: number): string => `$${amount}`;
 
 /** Where a run stands, on one line. */
-export function lookText(look: RunLook, now: number): string {
-  if (look.runId === null) return `waiting for ${printable(look.waitingFor ?? 'the run to start')}`;
+export function snapshotText(snapshot: RunSnapshot, now: number): string {
+  if (snapshot.runId === null) return `waiting for ${printable(snapshot.waitingFor ?? 'the run to start')}`;
   return [
-    `${printable(look.runId)}: ${printable(look.status ?? 'running')}`,
-    ...(look.startedAt === null ? [] : [duration((now - look.startedAt) / 1000)]),
-    ...(look.events === null ? [] : [`${look.events} events`]),
-    ...(look.costDollars ? [`${dollars(look.costDollars)} so far`] : []),
+    `${printable(snapshot.runId)}: ${printable(snapshot.status ?? 'running')}`,
+    ...(snapshot.startedAt === null ? [] : [duration((now - snapshot.startedAt) / 1000)]),
+    ...(snapshot.events === null ? [] : [`${snapshot.events} events`]),
+    ...(snapshot.costDollars ? [`${dollars(snapshot.costDollars)} so far`] : []),
   ].join(', ');
 }
 

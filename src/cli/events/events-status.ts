@@ -2,7 +2,7 @@ import type { WalkEntry } from '../../core/rows/job-entries.js';
 import { SinkBusy } from '../../core/rows/sink.js';
 import type { Runtime, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { isSameWarehouse } from '../../worker/config/store-setting.js';
-import { eventPlace, isMissingFile } from '../../worker/control/event-control.js';
+import { eventTarget, isMissingFile } from '../../worker/control/event-control.js';
 import { type EventStatus, readEventStatus } from '../../worker/warehouse/event-status.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { resumeCommand } from '../shared/resume-command.js';
@@ -13,12 +13,12 @@ import type { EventFlags } from './event-flags.js';
 import { type Halted, runningText, statusData, statusLines } from './events.js';
 import { settingsOf } from './events-walk.js';
 import { walkCommand } from './walk-command.js';
-import { standingOf, type WalkStanding } from './walk-status.js';
+import { type WalkStatus, walkStatusOf } from './walk-status.js';
 
 /** `searchflow events status`: what the warehouse says of its events, and which walks are under way. */
 export async function status(context: Context, flags: EventFlags): Promise<ExitCode> {
   const config = settings(context, settingsOf(flags));
-  const into = eventPlace(config, flags.into, context.cwd);
+  const into = eventTarget(config, flags.into, context.cwd);
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     return show(context, config, runtime, into, flags.json ?? false);
   });
@@ -47,12 +47,12 @@ async function show(
   const walks = (await runtime.walks()).filter(
     (walk) => isSameWarehouse(walk.into, into) && walk.origin === config.origin,
   );
-  const told = await standings(runtime, walks, found);
-  const running = told.flatMap(({ job, standing }) => (standing.state === 'running' ? [{ job, ...standing }] : []));
-  const isUsual = isSameWarehouse(into, eventPlace(settings(context, {}), undefined, context.cwd));
-  const halted = told.flatMap(({ job, stream, standing }): Halted[] => {
-    if (standing.state === 'running') return [];
-    const { state, message } = standing;
+  const streams = await statuses(runtime, walks, found);
+  const running = streams.flatMap(({ job, status }) => (status.state === 'running' ? [{ job, ...status }] : []));
+  const isUsual = isSameWarehouse(into, eventTarget(settings(context, {}), undefined, context.cwd));
+  const halted = streams.flatMap(({ job, stream, status }): Halted[] => {
+    if (status.state === 'running') return [];
+    const { state, message } = status;
     const command = walkCommand(stream, isUsual ? null : into);
     return [{ job, stream, state, message, goOn: command && resumeCommand(command, context.env) }];
   });
@@ -64,7 +64,8 @@ async function show(
   }
   const held = found instanceof SinkBusy ? null : found;
   if (json) terminal.data(JSON.stringify(statusData(held, { running, halted }, into, config.origin, now)));
-  else if (held?.streams.length === 0 && told.length === 0) terminal.say(nothingText(context, config, into, isUsual));
+  else if (held?.streams.length === 0 && streams.length === 0)
+    terminal.say(nothingText(context, config, into, isUsual));
   else terminal.data([...running.map(runningText), ...statusLines(held, halted, into, now)].join('\n'));
   return exitCodes.ok;
 }
@@ -88,25 +89,24 @@ async function read(config: RuntimeConfig, into: string): Promise<EventStatus | 
 }
 
 /** Walks that may have something left to do, and how it stands with each; one a stream, of several the one that runs. */
-async function standings(
+async function statuses(
   runtime: Runtime,
   walks: readonly WalkEntry[],
   found: EventStatus | SinkBusy,
-): Promise<readonly { readonly job: string | null; readonly stream: string; readonly standing: WalkStanding }[]> {
+): Promise<readonly { readonly job: string | null; readonly stream: string; readonly status: WalkStatus }[]> {
   const streams = found instanceof SinkBusy ? [] : found.streams;
-  const ofStreams = new Map<string, { job: string | null; stream: string; standing: WalkStanding }>();
+  const ofStreams = new Map<string, { job: string | null; stream: string; status: WalkStatus }>();
   // What nobody here has begun may run elsewhere; the same command goes on with it, too.
   for (const { stream, pending } of streams)
-    if (pending.length > 0) ofStreams.set(stream, { job: null, stream, standing: { state: 'stopped', message: null } });
+    if (pending.length > 0) ofStreams.set(stream, { job: null, stream, status: { state: 'stopped', message: null } });
   for (const walk of walks) {
     const { job, stream } = walk;
     const known = streams.find((one) => one.stream === stream);
     // Its server may have to be started for it: only where something is left to do, or it can't be seen.
     if (known && known.pending.length === 0) continue;
-    const standing = await standingOf(runtime, walk);
-    const nothing = !known && standing.state !== 'running' && standing.message === null;
-    if (!nothing && ofStreams.get(stream)?.standing.state !== 'running')
-      ofStreams.set(stream, { job, stream, standing });
+    const status = await walkStatusOf(runtime, walk);
+    const nothing = !known && status.state !== 'running' && status.message === null;
+    if (!nothing && ofStreams.get(stream)?.status.state !== 'running') ofStreams.set(stream, { job, stream, status });
   }
   return [...ofStreams.values()];
 }

@@ -1,12 +1,12 @@
 import type { WalkInput } from '../../core/events/walk-job.js';
 import type { ConfigFlags } from '../../worker/config/config.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
-import { EventControl, type EventPlace } from '../../worker/control/event-control.js';
+import { EventControl, type EventTarget } from '../../worker/control/event-control.js';
 import { serviceText } from '../progress/plan.js';
 import { keepSchedule } from '../schedules/keep-schedule.js';
 import { type ScheduleFlags, toScheduleWish } from '../schedules/schedule-flags.js';
-import type { Context, ExitCode } from '../shared/context.js';
 import { checkWarehouse } from '../shared/check-connection.js';
+import type { Context, ExitCode } from '../shared/context.js';
 import { type Session, withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { withAccess } from '../shared/with-access.js';
@@ -63,7 +63,7 @@ async function run(
   const work = async (access: WorkflowAccess, session: Session, config: RuntimeConfig) => {
     noteTypes(context, input);
     const control = new EventControl(access, context.cwd);
-    const walk: WalkInput & EventPlace = { ...input, ...control.place(flags.into) };
+    const walk: WalkInput & EventTarget = { ...input, ...control.place(flags.into) };
     const { json = false } = flags;
     await session.runtime.own(control.work(walk));
     const { handle, joined } = await control.start(walk);

@@ -5,7 +5,7 @@ import { progressText } from '../progress/progress-line.js';
 import { count, duration, some } from '../text/amounts.js';
 import { columns } from '../text/columns.js';
 import { printable } from '../text/printable.js';
-import { WalkMeter } from './walk-progress.js';
+import { WalkProgressReader } from './walk-progress.js';
 
 /** A moment as people and other programs read it, without what is always zero. */
 const moment = (at: number) => new Date(at).toISOString().replace('.000Z', 'Z');
@@ -105,7 +105,7 @@ export interface Halted {
 /** A walk that is under way, in a line. */
 export function runningText({ job, progress, running }: Running): string {
   const { phase, pausedFor, message } = progress;
-  const shown = progressText(new WalkMeter().line(0, progress, running, null));
+  const shown = progressText(new WalkProgressReader().line(0, progress, running, null));
   const why = pausedFor === null ? '' : ` (${pausedFor})`;
   return `${printable(job ?? progress.stream)}: ${phase}${why}, ${shown}${message === null ? '' : `\n  ${printable(message)}`}`;
 }

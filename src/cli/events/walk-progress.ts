@@ -8,7 +8,7 @@ const ENOUGH_MS = 5000;
 const ENOUGH_PART = 0.02;
 
 /** Turns looks at a walk into progress lines. Counts never go backwards, though a window that ends drops its heartbeat for a moment. */
-export class WalkMeter {
+export class WalkProgressReader {
   readonly #speed = new Speed();
   readonly #end = new EndOfWalk();
   #events = 0;

@@ -6,24 +6,24 @@ import { answered } from '../shared/answered.js';
 import { walkNamed } from './walk-named.js';
 
 /** How it stands with a walk that has windows left, or that nobody can look at. */
-export type WalkStanding =
+export type WalkStatus =
   | { readonly state: 'running'; readonly progress: WalkProgress; readonly running: readonly WalkHeartbeat[] }
   /** `silent`: no server or no worker answers for it. `stopped`: it was ended, or its server knows nothing of it. */
   | { readonly state: 'failed' | 'stopped' | 'silent'; readonly message: string | null };
 
 /** Asks its server, which may have to be started for it, and its worker. */
-export async function standingOf(
+export async function walkStatusOf(
   runtime: Pick<Runtime, 'walks' | 'workflows'>,
   { job }: Pick<WalkEntry, 'job'>,
-): Promise<WalkStanding> {
+): Promise<WalkStatus> {
   const found = await answered(
     () => walkNamed(runtime, job),
-    async (walk) => walk && look(walk),
+    async (walk) => walk && poll(walk),
   ).catch(() => null);
   return found ?? { state: 'silent', message: null };
 }
 
-async function look(walk: WalkHandle): Promise<WalkStanding> {
+async function poll(walk: WalkHandle): Promise<WalkStatus> {
   const runs = await walk.runs();
   if (runs === null) return { state: 'stopped', message: null };
   if (runs) return { state: 'running', progress: await walk.progress(), running: await walk.running() };

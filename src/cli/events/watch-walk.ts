@@ -3,15 +3,15 @@ import { exitCodeOfPause } from '../../core/rows/exit-codes.js';
 import { JobFailed, wasCancelled } from '../../worker/config/runtime-types.js';
 import type { WalkHandle } from '../../worker/control/event-control.js';
 import { follow } from '../progress/follow.js';
-import { blockedText } from '../progress/progress.js';
 import { commandsAsTyped } from '../progress/paused.js';
+import { blockedText } from '../progress/progress.js';
 import { ProgressView } from '../progress/progress-view.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { resumeCommand } from '../shared/resume-command.js';
 import type { Session } from '../shared/session.js';
 import { printable } from '../text/printable.js';
 import { differs, walkData, walkText } from './events.js';
-import { WalkMeter } from './walk-progress.js';
+import { WalkProgressReader } from './walk-progress.js';
 
 export interface WalkManner {
   readonly json: boolean;
@@ -28,16 +28,16 @@ export async function watchWalk(
 ): Promise<ExitCode> {
   const { terminal } = context;
   const view = new ProgressView(terminal);
-  const meter = new WalkMeter();
-  const look = async () => {
+  const reader = new WalkProgressReader();
+  const poll = async () => {
     // In this order: a window that ends in between is missing for a moment, but never counted twice.
     const progress = await handle.progress();
     const [running, limits] = await Promise.all([handle.running(), runtime.clientOnly ? null : runtime.limits()]);
     const at = Date.now();
-    const show = () => view.update(meter.line(at, progress, running, blockedText(limits, at)), at);
+    const show = () => view.update(reader.line(at, progress, running, blockedText(limits, at)), at);
     return { progress, show };
   };
-  const watched = { look, result: () => handle.result().catch(goesOn) };
+  const watched = { poll, result: () => handle.result().catch(goesOn) };
   const followed = await follow(watched, { stopped, everyMs: terminal.live ? 250 : 1000 });
   view.end();
   if (followed.kind === 'parked') {

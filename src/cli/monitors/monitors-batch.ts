@@ -102,7 +102,7 @@ interface Manner {
   readonly by: string;
 }
 
-const LOOK_EVERY_MS = 300;
+const POLL_EVERY_MS = 300;
 
 /** Shows plan and progress, asks where it is to, and tells the effect. */
 async function watch(context: Context, session: Session, handle: BatchHandle, manner: Manner): Promise<ExitCode> {
@@ -131,7 +131,7 @@ async function watch(context: Context, session: Session, handle: BatchHandle, ma
       waitSaid = true;
     }
     if (progress?.phase === 'running') terminal.show(runningText(progress));
-    summary = await Promise.race([ended, sleep(LOOK_EVERY_MS, null, { signal: session.stopped }).catch(() => null)]);
+    summary = await Promise.race([ended, sleep(POLL_EVERY_MS, null, { signal: session.stopped }).catch(() => null)]);
     if (summary) return tell(context, summary, manner);
   }
   return new Promise<never>(() => undefined);

@@ -9,14 +9,14 @@ interface Parkable {
 }
 
 /** How far something was when it was looked at. */
-export interface Look<Progress extends Parkable> {
+export interface Snapshot<Progress extends Parkable> {
   readonly progress: Progress;
   show(): void;
 }
 
 /** Something that goes on and can be watched. */
 export interface Followable<Progress extends Parkable, Summary> {
-  look(): Promise<Look<Progress>>;
+  poll(): Promise<Snapshot<Progress>>;
   result(): Promise<Summary>;
 }
 
@@ -44,7 +44,7 @@ export async function follow<Progress extends Parkable, Summary>(
   let over = false;
   try {
     while (!stopped.aborted) {
-      const seen = (await Promise.race([ended, look()])) ?? (await Promise.race([ended, wait()]));
+      const seen = (await Promise.race([ended, poll()])) ?? (await Promise.race([ended, wait()]));
       if (seen !== null) return seen;
     }
   } finally {
@@ -53,9 +53,9 @@ export async function follow<Progress extends Parkable, Summary>(
   }
   return new Promise<never>(() => undefined);
 
-  async function look(): Promise<Ended | null> {
+  async function poll(): Promise<Ended | null> {
     try {
-      const { progress, show } = await watched.look();
+      const { progress, show } = await watched.poll();
       if (over || stopped.aborted) return null;
       show();
       return parked(progress, Date.now());

@@ -1,4 +1,4 @@
-import { isSlow } from '../../core/rows/row-operation.js';
+import { isLongRunning } from '../../core/rows/row-operation.js';
 import { toMicros } from '../../core/text/money.js';
 import type { JobPlan, RestPlan, RuntimeConfig, UrlCells } from '../../worker/config/runtime-types.js';
 import { count, dollars, duration, some } from '../text/amounts.js';
@@ -6,7 +6,7 @@ import { printable } from '../text/printable.js';
 import { badRowLines } from './bad-rows.js';
 import { manyOf, someOf } from './operation-words.js';
 
-const standings: Readonly<Record<JobPlan['standing'], string>> = {
+const statuses: Readonly<Record<JobPlan['status'], string>> = {
   new: 'new',
   unfinished: 'unfinished, goes on where it stands',
   changed: 'the file or the options changed since the last run; only what is new is bought',
@@ -46,7 +46,7 @@ function requestsText({ staged, requests }: JobPlan): string {
 
 function timeText({ staged, seconds, perSecond }: JobPlan): string {
   const rate = `${some(perSecond, 'request')} a second`;
-  return isSlow(staged.operation)
+  return isLongRunning(staged.operation)
     ? `${duration(seconds)} at 50 at a time and ${rate}, if each takes a minute`
     : `${duration(seconds)} at ${rate}`;
 }
@@ -94,7 +94,7 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
   const { staged } = plan;
   const { operation } = staged;
   const lines: [string, string][] = [
-    ['Job', `${printable(staged.job)} (${standings[plan.standing]})`],
+    ['Job', `${printable(staged.job)} (${statuses[plan.status]})`],
     ['Service', serviceText(config)],
     ['Rows', rowsText(plan)],
     ...(plan.urlCells ? [['URL column', urlColumnText(plan, plan.urlCells)] as [string, string]] : []),
@@ -132,7 +132,7 @@ export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     service: config.service,
     origin: config.origin,
     operation: staged.operation,
-    standing: plan.standing,
+    standing: plan.status,
     rows: staged.rows,
     limit: staged.limit ?? null,
     rest: plan.rest ? restData(plan.rest) : null,

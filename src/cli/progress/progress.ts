@@ -44,7 +44,7 @@ export class Speed {
 }
 
 /** Turns samples into readings. Counts never go backwards, though a slice that is handed over drops its heartbeat for a moment. */
-export class Meter {
+export class JobProgressReader {
   readonly #speed = new Speed();
   #done = 0;
   #cost = 0;

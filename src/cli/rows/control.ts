@@ -4,8 +4,8 @@ import { findWalk } from '../../worker/control/find-walk.js';
 import { walkNamed } from '../events/walk-named.js';
 import { watchWalk } from '../events/watch-walk.js';
 import { readMaxCost } from '../options/max-cost-option.js';
+import { checkConnection } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { checkReachable } from '../shared/check-connection.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
@@ -32,7 +32,7 @@ export async function resume(
   const config = settings(context, flags, mistakes);
   return withRuntime(context, config, { sends: true }, async (session) => {
     await refuseOtherService(session.runtime, job, config.origin);
-    await checkReachable(config);
+    await checkConnection(config);
     session.working();
     const walk = findWalk(await session.runtime.walks(), job);
     if (walk) {

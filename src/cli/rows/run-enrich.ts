@@ -6,7 +6,6 @@ import { toMicros } from '../../core/text/money.js';
 import type { BadRow, EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { type FailedRows, tooManyFailed } from '../options/failed-rows-option.js';
 import { follow } from '../progress/follow.js';
-import { Meter } from '../progress/progress.js';
 import { someOf } from '../progress/operation-words.js';
 import { pausedData, pausedText } from '../progress/paused.js';
 import {
@@ -19,12 +18,13 @@ import {
   serviceText,
   urlColumnText,
 } from '../progress/plan.js';
+import { JobProgressReader } from '../progress/progress.js';
 import { rowLine } from '../progress/progress-line.js';
 import { ProgressView } from '../progress/progress-view.js';
 import { summaryData, summaryText } from '../progress/summary.js';
 import { agreed, type Purchase } from '../shared/ask.js';
+import { checkConnection, checkWarehouse } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
-import { checkReachable, checkWarehouse } from '../shared/check-connection.js';
 import { type Session, withRuntime } from '../shared/session.js';
 import { count, dollars, some } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
@@ -63,12 +63,12 @@ export async function runEnrich(
     if (request.reparse) return readAgain(context, config, session, plan, manner);
     terminal.say(announcement(plan, config));
     for (const note of notesOf(plan)) terminal.say(`Note: ${note}`);
-    if (plan.standing === 'complete') return finishComplete(context, config, session, plan, request.csv, manner);
+    if (plan.status === 'complete') return finishComplete(context, config, session, plan, request.csv, manner);
     if (plan.toBuy > 0 && !(await agreed(context, config, purchaseOf(plan, manner)))) {
       terminal.say('Nothing was bought.');
       return exitCodes.usage;
     }
-    if (plan.toBuy > 0) await checkReachable(config);
+    if (plan.toBuy > 0) await checkConnection(config);
     session.working();
     const handle = await session.runtime.start(plan);
     session.working(handle.job, canBeEnded(plan.staged.operation) ? RUNS_CONTINUE : undefined);
@@ -114,7 +114,7 @@ function purchaseOf(plan: JobPlan, { yes, asksAlways }: EnrichManner): Purchase 
       ? `Spend ${cost} of real money on ${units}?`
       : `Buy ${units} for ${cost} of real money?`;
   const bounded = toMicros(plan.request.maxCostDollars) !== null;
-  return { micros, told: `This costs ${cost} of real money`, question, yes, bounded, always: asksAlways };
+  return { micros, sentence: `This costs ${cost} of real money`, question, yes, bounded, always: asksAlways };
 }
 
 /** A job that is whole costs nothing; its CSV is written again where it was asked for, since it may be gone. */
@@ -172,15 +172,15 @@ export async function watchToEnd(
 ): Promise<ExitCode> {
   const { terminal } = context;
   const view = new ProgressView(terminal);
-  const meter = new Meter();
-  const look = async () => {
+  const reader = new JobProgressReader();
+  const poll = async () => {
     // A client's own limiter meters nothing, so it has nothing to tell.
     const [shown, limits] = await Promise.all([handle.progress(), runtime.clientOnly ? null : runtime.limits()]);
     const at = Date.now();
-    const show = () => view.update(rowLine(meter.read({ at, ...shown, limits })), at);
+    const show = () => view.update(rowLine(reader.read({ at, ...shown, limits })), at);
     return { progress: shown.progress, show };
   };
-  const watched = { look, result: () => handle.result() };
+  const watched = { poll, result: () => handle.result() };
   // A bar must move; lines every few seconds need no more looks than that.
   const followed = await follow(watched, { stopped, everyMs: terminal.live ? 250 : 1000 });
   view.end();

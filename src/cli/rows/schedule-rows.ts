@@ -5,8 +5,8 @@ import { atMost, planData, planText } from '../progress/plan.js';
 import { keepSchedule } from '../schedules/keep-schedule.js';
 import type { ScheduleWish } from '../schedules/schedule-flags.js';
 import { agreed, type Purchase } from '../shared/ask.js';
-import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { checkWarehouse } from '../shared/check-connection.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
 import { dollars, duration } from '../text/amounts.js';
 import { announcement, type EnrichManner, notesOf } from './run-enrich.js';
@@ -61,10 +61,10 @@ function runCost(plan: JobPlan): string {
 function purchaseOf(plan: JobPlan, { yes }: EnrichManner): Purchase {
   const most = atMost(plan);
   const cost = most === null ? 'without a bound' : `at most ${dollars(most)} of real money`;
-  const told = `Each run of the schedule spends real money, ${most === null ? cost : `at most ${dollars(most)}`}`;
+  const sentence = `Each run of the schedule spends real money, ${most === null ? cost : `at most ${dollars(most)}`}`;
   return {
     micros: most,
-    told,
+    sentence,
     question: `Spend ${cost} on each run?`,
     yes,
     bounded: toMicros(plan.request.maxCostDollars) !== null,

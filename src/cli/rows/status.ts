@@ -3,7 +3,7 @@ import { SinkBusy, SinkUnusable } from '../../core/rows/sink.js';
 import type { JobStatus } from '../../worker/config/runtime-types.js';
 import { findWalk } from '../../worker/control/find-walk.js';
 import { walkStatus } from '../events/events-status.js';
-import { Meter } from '../progress/progress.js';
+import { JobProgressReader } from '../progress/progress.js';
 import { progressText, rowLine } from '../progress/progress-line.js';
 import { summaryData, summaryText } from '../progress/summary.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
@@ -52,6 +52,6 @@ function statusData({ phase, message, since }: JobStatus): object {
 }
 
 function runningText(found: JobStatus, shown: NonNullable<JobStatus['shown']>): string {
-  const reading = new Meter().read({ at: Date.now(), ...shown, limits: null });
+  const reading = new JobProgressReader().read({ at: Date.now(), ...shown, limits: null });
   return `${statusLine(found, Date.now())}\n${progressText(rowLine(reading))}`;
 }

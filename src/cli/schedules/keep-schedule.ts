@@ -4,7 +4,7 @@ import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../../worke
 import { isSameWarehouse } from '../../worker/config/store-setting.js';
 import { whyUnwritable } from '../../worker/config/why-unwritable.js';
 import { ScheduleControl } from '../../worker/schedules/schedule-control.js';
-import { whyRefused } from '../../worker/store/reach-database.js';
+import { whyRefused } from '../../worker/store/check-database.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { printable } from '../text/printable.js';
 import type { ScheduleWish } from './schedule-flags.js';

@@ -15,7 +15,7 @@ export interface Purchase {
   /** What it may cost, in micro-dollars; null: nobody knows. */
   readonly micros: number | null;
   /** The same as the beginning of a sentence: `This costs about $20.00 of real money`. */
-  readonly told: string;
+  readonly sentence: string;
   readonly question: string;
   /** `--yes`. */
   readonly yes: boolean;
@@ -32,7 +32,7 @@ export interface Purchase {
 export async function agreed(
   context: Context,
   { service, askAboveMicros = Number.POSITIVE_INFINITY }: Pick<RuntimeConfig, 'service' | 'askAboveMicros'>,
-  { micros, told, question, yes, bounded, always }: Purchase,
+  { micros, sentence, question, yes, bounded, always }: Purchase,
 ): Promise<boolean> {
   if (service === 'sandbox' || yes) return true;
   if (!always && micros !== null && micros <= askAboveMicros) return true;
@@ -42,7 +42,7 @@ export async function agreed(
     ? ''
     : ` More than ${dollars(askAboveMicros)} (SEARCHFLOW_ASK_ABOVE) is bought only when confirmed.`;
   throw new UsageError(
-    `${told}, and there is no terminal to confirm it on.${why} Nothing was bought.\n` +
+    `${sentence}, and there is no terminal to confirm it on.${why} Nothing was bought.\n` +
       'Pass --yes to confirm, or --max-cost DOLLARS to set a bound.',
   );
 }

@@ -2,7 +2,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { isPostgresUrl } from '../../core/text/postgres-address.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
-import { whyAway } from '../../worker/store/reach-database.js';
+import { whyAway } from '../../worker/store/check-database.js';
 import { printable } from '../text/printable.js';
 
 /** The service, or the warehouse, can't be reached at all; nothing was sent. The message names the setting. */
@@ -33,7 +33,7 @@ const reasons: Readonly<Record<string, string>> = {
  * Makes and drops one connection to the real service, without sending a request, so that a wrong address is told in a
  * sentence before a job waits for it; once a job runs, the same failure is waited out.
  */
-export async function checkReachable(config: Pick<RuntimeConfig, 'service' | 'baseUrl'>): Promise<void> {
+export async function checkConnection(config: Pick<RuntimeConfig, 'service' | 'baseUrl'>): Promise<void> {
   if (config.service !== 'live') return;
   const url = new URL(config.baseUrl);
   const secure = url.protocol === 'https:';

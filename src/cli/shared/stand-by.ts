@@ -16,15 +16,15 @@ export interface StandBy {
  * process, what is watched here goes on. Resolves when aborted.
  */
 export async function standBy({ runtime, sandbox, say, signal, everyMs = 1000 }: StandBy): Promise<void> {
-  let told = false;
+  let reported = false;
   let trouble = '';
   while (!signal.aborted) {
     try {
       await sandbox?.keep();
       if (runtime.clientOnly) {
-        if (!told)
+        if (!reported)
           say('Another process of this folder runs the worker; this one watches, and takes its place when it ends.');
-        told = true;
+        reported = true;
         if (await runtime.takeOver()) say('The process that ran the worker has ended; this one runs it now.');
       }
       trouble = '';

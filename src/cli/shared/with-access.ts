@@ -1,7 +1,7 @@
 import type { ConfigFlags } from '../../worker/config/config.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
+import { checkConnection, checkWarehouse } from './check-connection.js';
 import type { Context, ExitCode } from './context.js';
-import { checkReachable, checkWarehouse } from './check-connection.js';
 import { type Session, withRuntime } from './session.js';
 import { settings } from './settings.js';
 
@@ -18,7 +18,7 @@ export async function withAccess(
 ): Promise<ExitCode> {
   const config = settings(context, flags, mistakes);
   return withRuntime(context, config, { sends: true }, async (session) => {
-    await checkReachable(config);
+    await checkConnection(config);
     if (loads) await checkWarehouse(config, flags.into);
     session.working();
     return work(await session.runtime.workflows({ worker: !owns }), session, config);

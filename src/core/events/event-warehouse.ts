@@ -142,7 +142,7 @@ export interface EventWarehouse {
    */
   load(batch: readonly WindowPages[]): Promise<readonly LoadedPages[]>;
   /** Makes current state of what is loaded of a service and waits for it: behind the last load of a run. */
-  settle(origin: string): Promise<void>;
+  foldAll(origin: string): Promise<void>;
   /** Streams of a service that the warehouse knows, by name. */
   streams(origin: string): Promise<readonly StreamListing[]>;
   /** Sums up what a verification found, once none of its windows is left; a second time the same. */

@@ -1,18 +1,18 @@
 import type { RateProfile } from './rate.js';
 
-/** What a call draws from the team's rate limit. */
-export interface Draw {
-  /** Rate class of the operation, such as `contents`; the profile says which buckets it draws from. */
+/** What a call counts against the team's rate limit. */
+export interface RateCost {
+  /** Rate class of the operation, such as `contents`; the profile says which buckets it counts against. */
   readonly rateClass: string;
-  /** Units: 1 for most calls, 2 for an agent start, 0 for polling, which skips the meter but never a block. */
+  /** Units: 1 for most calls, 2 for an agent start, 0 for polling, which skips the rate source but never a block. */
   readonly weight: number;
 }
 
-/** A place on the meter. `startAt` is in the limiter's own clock and at most 250 ms ahead. */
+/** A start at the rate source. `startAt` is in the limiter's own clock and at most 250 ms ahead. */
 export interface Grant {
-  readonly draw: Draw;
+  readonly rateCost: RateCost;
   readonly startAt: number;
-  /** The same moment in the clock of whoever holds the meter. */
+  /** The same moment in the clock of whoever holds the rate source. */
   readonly bookedAt: number;
 }
 
@@ -47,7 +47,7 @@ export interface LimiterView {
  */
 export interface Limiter {
   /** Waits its turn, first come first served. Rejects with the signal's reason when aborted. */
-  acquire(draw: Draw, signal?: AbortSignal): Promise<Grant>;
+  acquire(rateCost: RateCost, signal?: AbortSignal): Promise<Grant>;
   /**
    * Waits until the grant's moment. `blocked` means that a block began meanwhile: the grant is void, nothing may be
    * sent, ask for another.
@@ -55,11 +55,11 @@ export interface Limiter {
   start(grant: Grant, signal?: AbortSignal): Promise<'go' | 'blocked'>;
   /**
    * Holds back every call of the team for `ms` from now. A shorter block never ends a longer one. `refused` is what the call drew
-   * that was answered so: where it kept to the limit, calls that draw from the same buckets keep a wider margin for a while.
+   * that was answered so: where it kept to the limit, calls that count against the same buckets keep a wider margin for a while.
    */
-  block(ms: number, reason: string, refused?: Draw): Promise<void>;
-  /** Says that an answer had waited in the service's own queue: calls that draw from the same buckets go slower for a while. */
-  queued(draw: Draw): void;
+  block(ms: number, reason: string, refused?: RateCost): Promise<void>;
+  /** Says that an answer had waited in the service's own queue: calls that count against the same buckets go slower for a while. */
+  queued(rateCost: RateCost): void;
   view(): Promise<LimiterView>;
   close(): Promise<void>;
 }
@@ -79,10 +79,10 @@ export function idleView(profile: RateProfile): LimiterView {
   };
 }
 
-/** Waits for a place on the meter and for its moment; a block that begins meanwhile voids the place, and another is taken. */
-export async function takeTurn(limiter: Limiter, draw: Draw, signal?: AbortSignal): Promise<void> {
+/** Waits for a start at the rate source and for its moment; a block that begins meanwhile voids the place, and another is taken. */
+export async function takeTurn(limiter: Limiter, rateCost: RateCost, signal?: AbortSignal): Promise<void> {
   let grant: Grant;
   do {
-    grant = await limiter.acquire(draw, signal);
+    grant = await limiter.acquire(rateCost, signal);
   } while ((await limiter.start(grant, signal)) === 'blocked');
 }

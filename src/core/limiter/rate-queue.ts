@@ -1,10 +1,10 @@
+import { queuedCalls, recovered, refusedCalls, widened } from './backpressure.js';
 import type { BucketView } from './limiter.js';
 import { GRANT_AHEAD_MS, limitOf, type RateBucket } from './rate.js';
 import { book, earliest, fullRing, type Ring, resize } from './ring.js';
-import { queuedCalls, recovered, refusedCalls, widened } from './backpressure.js';
 
 /** Somebody who waits on a bucket: the calls of one kind of one process. */
-export interface Turn {
+export interface QueueEntry {
   readonly who: string;
   readonly weight: number;
   /** Single units that were let past it. */
@@ -20,13 +20,13 @@ export interface BucketState {
   readonly ring: Ring;
   margin: number;
   /** Part of a second added to each window because the service says it queues our calls; it shrinks by itself. */
-  slack: number;
-  slackAt: number;
+  backpressure: number;
+  backpressureAt: number;
   /** Part of a second added to each window because calls were refused within it; it shrinks by itself, too. */
   guard: number;
   guardAt: number;
   /** Those who wait, first come first served. */
-  turns: readonly Turn[];
+  turns: readonly QueueEntry[];
 }
 
 export interface Asked {
@@ -59,21 +59,31 @@ const MARGIN_STEP = 0.0001;
 
 /** A bucket nobody has drawn from yet. */
 export function newBucket(limit: number, now: number): BucketState {
-  return { ring: fullRing(limit, now), margin: 0, slack: 0, slackAt: now, guard: 0, guardAt: now, turns: [] };
+  return {
+    ring: fullRing(limit, now),
+    margin: 0,
+    backpressure: 0,
+    backpressureAt: now,
+    guard: 0,
+    guardAt: now,
+    turns: [],
+  };
 }
 
 /** Part of a second that is added to each window of a bucket. */
 function marginOf(bucket: Omit<BucketState, 'ring' | 'turns'>, now: number): number {
-  const { margin, slack, slackAt, guard, guardAt } = bucket;
-  return margin + recovered(refusedCalls, guard, guardAt, now) + recovered(queuedCalls, slack, slackAt, now);
+  const { margin, backpressure, backpressureAt, guard, guardAt } = bucket;
+  return (
+    margin + recovered(refusedCalls, guard, guardAt, now) + recovered(queuedCalls, backpressure, backpressureAt, now)
+  );
 }
 
 /**
- * A call that draws from the bucket was refused for its rate. The window grows where the last `limit` units lie within one: then
+ * A call that counts against the bucket was refused for its rate. The window grows where the last `limit` units lie within one: then
  * our own calls came too close together on their way. Where they are further apart the limit was used by others, and a wider
  * window would mend nothing.
  */
-export function refused({ bucket, limit }: Drawn, now: number): void {
+export function refused({ bucket, limit }: LimitedBucket, now: number): void {
   const { ring, guard, guardAt } = bucket;
   const [oldest, newest] = [ring[ring.length - limit], ring.at(-1)];
   if (oldest === undefined || newest === undefined) return;
@@ -93,48 +103,48 @@ export function bucketView(bucket: RateBucket, state: Omit<BucketState, 'turns'>
 }
 
 /** Whether somebody may still come for its turn. */
-export function stillWaits({ due }: Turn, now: number): boolean {
+export function stillWaits({ due }: QueueEntry, now: number): boolean {
   return due + GRACE_MS >= now;
 }
 
-interface Drawn {
+interface LimitedBucket {
   readonly bucket: BucketState;
   readonly limit: number;
 }
 
 /** A bucket as one ask finds it: who waits before the asker and who behind. */
-interface Place extends Drawn {
-  before: readonly Turn[];
-  readonly own: Turn | null;
-  readonly behind: readonly Turn[];
+interface BucketQueue extends LimitedBucket {
+  before: readonly QueueEntry[];
+  readonly own: QueueEntry | null;
+  readonly behind: readonly QueueEntry[];
 }
 
 /**
- * Asks for starts on every bucket that a call draws from. Books what may start within the next 250 ms; for the rest it keeps
+ * Asks for starts on every bucket that a call counts against. Books what may start within the next 250 ms; for the rest it keeps
  * the asker's turn on the bucket that holds it back, and says when to come again. Nobody is passed by, save a heavy call by
  * single units that fit before it; those who don't come when they said lose their turn. Who shares a bucket gets one start a
  * turn, and a few where all are behind.
  *
  * PostgreSQL has the same function in SQL; one table of cases holds both to the rule.
  */
-export function ask(drawn: readonly Drawn[], now: number, blockedUntil: number, asked: Asked): Answered {
+export function ask(drawnFrom: readonly LimitedBucket[], now: number, blockedUntil: number, asked: Asked): Answered {
   const { who, weight, count } = asked;
   if (weight <= 0) {
     const free = blockedUntil <= now;
     return { starts: free ? new Array<number>(count).fill(now) : [], comeAt: free ? now : blockedUntil };
   }
-  const places = drawn.map((one) => enter(one, now, asked));
+  const queues = drawnFrom.map((one) => enter(one, now, asked));
   const from = Math.max(now, blockedUntil);
-  const most = Math.min(count, ...places.map(batchOf));
+  const most = Math.min(count, ...queues.map(batchOf));
   const starts: number[] = [];
   for (;;) {
-    const chances = places.map((place) => chance(place, place.before, from, weight));
+    const chances = queues.map((queue) => chance(queue, queue.before, from, weight));
     const start = Math.max(from, ...chances.map((one) => one.start));
     if (starts.length === most || start > now + GRANT_AHEAD_MS || !chances.every(({ first }) => first)) break;
-    for (const place of places) {
-      place.before = place.before.map((turn) => ({ ...turn, passed: turn.passed + 1 }));
-      book(place.bucket.ring, place.limit, start, weight);
-      place.bucket.margin = Math.max(asked.margin, place.bucket.margin - MARGIN_STEP);
+    for (const queue of queues) {
+      queue.before = queue.before.map((turn) => ({ ...turn, passed: turn.passed + 1 }));
+      book(queue.bucket.ring, queue.limit, start, weight);
+      queue.bucket.margin = Math.max(asked.margin, queue.bucket.margin - MARGIN_STEP);
     }
     starts.push(start);
   }
@@ -142,27 +152,27 @@ export function ask(drawn: readonly Drawn[], now: number, blockedUntil: number, 
   // Whoever got something goes behind all others.
   const served = starts.length > 0;
   const waiting = count - starts.length;
-  const chances = places.map((place) => {
-    const ahead = served ? [...place.before, ...place.behind] : place.before;
-    return { place, ahead, ...chance(place, ahead, from, weight) };
+  const chances = queues.map((queue) => {
+    const ahead = served ? [...queue.before, ...queue.behind] : queue.before;
+    return { queue, ahead, ...chance(queue, ahead, from, weight) };
   });
   const start = Math.max(from, ...chances.map((one) => one.start));
   const first = chances.every((one) => one.first);
   const comeAt = first ? start - GRANT_AHEAD_MS : Math.max(start - GRANT_AHEAD_MS, now + AGAIN_MS);
-  for (const { place, ahead, start: own } of chances) {
-    const turn = { who, weight, passed: place.own?.passed ?? 0, due: comeAt, waiting };
+  for (const { queue, ahead, start: own } of chances) {
+    const turn = { who, weight, passed: queue.own?.passed ?? 0, due: comeAt, waiting };
     const mine = waiting > 0 && own === start ? [turn] : [];
-    place.bucket.turns = [...ahead, ...mine, ...(served ? [] : place.behind)];
+    queue.bucket.turns = [...ahead, ...mine, ...(served ? [] : queue.behind)];
   }
   return { starts, comeAt };
 }
 
-function enter({ bucket, limit }: Drawn, now: number, { who, margin, queued }: Asked): Place {
+function enter({ bucket, limit }: LimitedBucket, now: number, { who, margin, queued }: Asked): BucketQueue {
   resize(bucket.ring, limit, now);
   bucket.margin = Math.max(margin, bucket.margin);
   if (queued > 0) {
-    bucket.slack = widened(queuedCalls, bucket.slack, bucket.slackAt, now, queued);
-    bucket.slackAt = now;
+    bucket.backpressure = widened(queuedCalls, bucket.backpressure, bucket.backpressureAt, now, queued);
+    bucket.backpressureAt = now;
   }
   const turns = bucket.turns.filter((turn) => stillWaits(turn, now));
   const at = turns.findIndex((turn) => turn.who === who);
@@ -171,13 +181,13 @@ function enter({ bucket, limit }: Drawn, now: number, { who, margin, queued }: A
 }
 
 /** How many starts one may take in a turn: alone all, else a fair part of what comes due within 250 ms. */
-function batchOf({ limit, before, behind }: Place): number {
+function batchOf({ limit, before, behind }: BucketQueue): number {
   const others = before.length + behind.length;
   return others === 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(limit / (4 * (others + 1))));
 }
 
 /** When, not before `from`, a call could start on one bucket, and whether it may: all who are ahead of it let it pass. */
-function chance({ bucket, limit }: Drawn, turns: readonly Turn[], from: number, weight: number) {
+function chance({ bucket, limit }: LimitedBucket, turns: readonly QueueEntry[], from: number, weight: number) {
   const rule = { limit, margin: marginOf(bucket, from) };
   let units = 0;
   let calls = 0;

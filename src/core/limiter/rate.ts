@@ -1,12 +1,12 @@
 /**
- * How fast a team may call. Rates are data: a profile is a list of buckets, a call draws from every bucket that names its class.
+ * How fast a team may call. Rates are data: a profile is a list of buckets, a call counts against every bucket that names its class.
  * Interface section 8 (flat 10 QPS), public facts section 11 (the per-endpoint table).
  */
 export interface RateBucket {
   readonly name: string;
   /** Units a second, in any sliding second. */
   readonly qps: number;
-  /** Rate classes that draw from it; `*` is all. */
+  /** Rate classes that count against it; `*` is all. */
   readonly classes: readonly string[];
   /** Whose it is: the team's, over all its keys (the default), or one key's own. */
   readonly of?: 'team' | 'key';
@@ -22,13 +22,13 @@ export function flatProfile(qps: number): RateProfile {
   return { name: `flat-${qps}`, buckets: [{ name: 'all', qps, classes: ['*'] }] };
 }
 
-/** A profile within which one key has a lower limit of its own (interface section 5.2): its calls draw from both. */
+/** A profile within which one key has a lower limit of its own (interface section 5.2): its calls count against both. */
 export function withKeyLimit(profile: RateProfile, qps: number): RateProfile {
   const own: RateBucket = { name: 'key', qps, classes: ['*'], of: 'key' };
   return { name: `${profile.name}+key-${qps}`, buckets: [...profile.buckets, own] };
 }
 
-/** The buckets that a call of this class draws from. A class that none of the team's names draws from the first: better slow than refused. */
+/** The buckets that a call of this class counts against. A class that none of the team's names counts against the first: better slow than refused. */
 export function bucketsFor({ buckets }: RateProfile, rateClass: string): readonly RateBucket[] {
   const named = buckets.filter(({ classes }) => classes.includes('*') || classes.includes(rateClass));
   return named.some(({ of }) => of !== 'key') ? named : [...buckets.slice(0, 1), ...named];

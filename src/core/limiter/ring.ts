@@ -1,5 +1,5 @@
 /**
- * The meter of a rate: the start times of the last units in milliseconds, oldest first. A unit may start one second (and a
+ * The ring of a rate limit: the start times of the last units in milliseconds, oldest first. A unit may start one second (and a
  * margin) after the one that started `limit` units before it, so no sliding second ever holds more than `limit` units, whatever
  * their weights; a token bucket or GCRA can't promise that and still use the limit.
  *

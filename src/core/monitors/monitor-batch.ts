@@ -125,21 +125,21 @@ export function isDone(action: MonitorAction, now: MonitorState | null): boolean
 }
 
 /** What a dry run told; see `readMonitorBatch`. */
-export interface ToldByDryRun {
+export interface DryRunReport {
   readonly ids: readonly string[] | null;
   readonly affected: number | null;
   readonly hasMore: boolean | null;
 }
 
 /** How a dry run contradicts the plan, in words; null where it doesn't as far as it tells. */
-export function contradiction(planned: readonly MonitorState[], told: ToldByDryRun): string | null {
+export function contradiction(planned: readonly MonitorState[], reported: DryRunReport): string | null {
   const known = new Set(planned.map(({ id }) => id));
-  const strange = told.ids?.filter((id) => !known.has(id)) ?? [];
+  const strange = reported.ids?.filter((id) => !known.has(id)) ?? [];
   if (strange.length > 0)
     return `its dry run names ${strange.length} monitor(s) that its list doesn't show, such as ${strange[0]}`;
-  const count = told.ids ? new Set(told.ids).size : told.affected;
+  const count = reported.ids ? new Set(reported.ids).size : reported.affected;
   if (count === null) return null;
-  if (told.hasMore === true && count < known.size) return null;
+  if (reported.hasMore === true && count < known.size) return null;
   if (count === known.size) return null;
   return `its dry run tells of ${count} monitor(s), its list of ${known.size}`;
 }

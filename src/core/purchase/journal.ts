@@ -101,14 +101,14 @@ export interface Claimed {
 export interface Claim {
   readonly landed: readonly Landed[];
   readonly mine: readonly Claimed[];
-  /** Being bought by a living owner; wait with `settled`. */
+  /** Being bought by a living owner; wait with `waitForAny`. */
   readonly theirs: readonly string[];
 }
 
 export interface Intent extends Price {
   readonly owner: string;
   /** The append-only file the purchase is written to: one a slice. */
-  readonly book: string;
+  readonly segment: string;
   readonly operation: string;
   /** What decides its price beside the operation, such as the effort of an agent run; default the empty text. */
   readonly tier?: string | undefined;
@@ -130,6 +130,7 @@ export interface LandedAnswer {
 
 /** A purchase whose answer never came: it may have been charged. */
 export interface UnknownOutcome {
+  /** Name of its journal segment; called as in the stored records. */
   readonly book: string;
   readonly operation: string;
   readonly keys: readonly string[];
@@ -138,8 +139,8 @@ export interface UnknownOutcome {
   readonly estimateMicros: number;
 }
 
-/** What a group of books says. Amounts in micro-dollars. */
-export interface BookTotals {
+/** What a group of segments says. Amounts in micro-dollars. */
+export interface JournalTotals {
   readonly requests: number;
   readonly unitsLanded: number;
   readonly costMicros: number;
@@ -176,9 +177,9 @@ export interface Journal {
    * Ends units without a purchase of their own: refused input, given up after unknown outcomes, or (with `answer`, which says when it
    * came) an answer that the warehouse still has.
    */
-  settle(
+  recordOutcomes(
     owner: string,
-    book: string,
+    segment: string,
     operation: string,
     units: readonly UnitOutcome[],
     answer?: Pick<LandedAnswer, 'requestId' | 'fetchedAt'>,
@@ -186,7 +187,7 @@ export interface Journal {
   /** Gives back every key that this owner claimed and did not land. Open intents of it become unknown outcomes, unless noted. */
   release(owner: string): Promise<void>;
   /** Resolves when any of these keys has landed or been given back. */
-  settled(keys: readonly string[], signal?: AbortSignal): Promise<void>;
+  waitForAny(keys: readonly string[], signal?: AbortSignal): Promise<void>;
   /** Landed ones among these keys (others are left out), claiming nothing. */
   lookup(keys: readonly string[], freshness?: Freshness): Promise<readonly Landed[]>;
   /**
@@ -194,16 +195,16 @@ export interface Journal {
    * together hold every one of these landed keys and perhaps more. `scratch` is a path the journal may write one to.
    * Rejects naming the keys' number and the way out where bodies were pruned or fail their checksum.
    */
-  unitFiles(book: string, keys: readonly string[], scratch: string): Promise<readonly string[]>;
+  unitFiles(segment: string, keys: readonly string[], scratch: string): Promise<readonly string[]>;
   /** The records of landed keys, by key. */
   read(keys: readonly string[]): Promise<ReadonlyMap<string, UnitRecord>>;
   /**
-   * Forgets the bodies of every book whose name starts so and that was last written before then (Unix ms); what was bought
-   * stays known. The caller has seen that the warehouse holds their rows. Answers with the number of books.
+   * Forgets the bodies of every segment whose name starts so and that was last written before then (Unix ms); what was bought
+   * stays known. The caller has seen that the warehouse holds their rows. Answers with the number of segments.
    */
   prune(bookPrefix: string, before: number): Promise<number>;
-  /** Sums over every book whose name starts so. */
-  totals(bookPrefix: string): Promise<BookTotals>;
+  /** Sums over every segment whose name starts so. */
+  totals(bookPrefix: string): Promise<JournalTotals>;
   close(): Promise<void>;
 }
 

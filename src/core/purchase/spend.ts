@@ -1,6 +1,6 @@
-/** A bound on what some books may cost together: a job's `--max-cost`. */
+/** A bound on what some segments may cost together: a job's `--max-cost`. */
 export interface SpendCap {
-  /** The job, as the beginning of its books' names: `<job>/`. Whoever's money it was. */
+  /** The job, as the beginning of its segments' names: `<job>/`. Whoever's money it was. */
   readonly bookPrefix: string;
   /** Landed at actual, open intents and unknown outcomes at their estimate. */
   readonly limitMicros: number;

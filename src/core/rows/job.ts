@@ -23,7 +23,7 @@ export const startedByUs = { startedBy: 'searchflow' } as const;
 
 export const DEFAULT_TASK_QUEUE = 'searchflow';
 
-/** Ids of jobs and of what they staged become names of files, of folders and of books: nothing in one leads elsewhere. */
+/** Ids of jobs and of what they staged become names of files, of folders and of segments: nothing in one leads elsewhere. */
 export const ID_PATTERN = /^[\w-][\w.-]{0,199}$/;
 export const isJobId = (id: unknown): id is string => typeof id === 'string' && ID_PATTERN.test(id);
 
@@ -188,7 +188,7 @@ export interface SliceInput {
   readonly carried: boolean;
   /** Whether the warehouse may hold answers that the journal lacks. */
   readonly adopts?: boolean;
-  /** Unix ms of the job's start or last resume: a halt (401, 402) from before then is over. */
+  /** Unix ms of the job's start or last resume: a refusal of the account (401, 402) from before then is over. */
   readonly resumedAt: number;
   /** What the job may cost with all that it has cost before. */
   readonly cap?: SpendCap;

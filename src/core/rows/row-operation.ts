@@ -7,7 +7,7 @@ export function isRowOperation(name: string): name is RowOperation {
 }
 
 /** Whether it runs on at the service after its start (interface section 3.1), for minutes or longer. */
-export function isSlow(operation: string): boolean {
+export function isLongRunning(operation: string): boolean {
   return operation === 'agent' || operation === 'research';
 }
 

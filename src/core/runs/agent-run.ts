@@ -45,7 +45,7 @@ export interface RunResearchOptions extends Omit<RunOptions, 'beta' | 'extraHead
 }
 
 /** Where a run stands. Times in Unix ms by the worker's clock. */
-export interface RunLook {
+export interface RunSnapshot {
   readonly runId: string | null;
   /** As the service says; null before the start was answered. */
   readonly status: string | null;
@@ -57,7 +57,7 @@ export interface RunLook {
 }
 
 /** What the `progress` query of `runAgent` and `runResearch` answers: the run as it was last looked at. */
-export interface RunProgress extends RunLook {
+export interface RunProgress extends RunSnapshot {
   readonly phase: 'running' | 'ending' | 'done';
   readonly ageMs: number;
   readonly lookedAt: number | null;
@@ -115,4 +115,4 @@ export interface RunStep<Q, C> {
 /** How far a run went in one activity. */
 export type RunStepResult<R> =
   | { readonly ended: R; readonly look: null }
-  | { readonly ended: null; readonly look: RunLook };
+  | { readonly ended: null; readonly look: RunSnapshot };

@@ -135,8 +135,8 @@ function withAllValues(branches: readonly InputSchema[], first: InputSchema): In
     return [field, { type: 'string', enum: all }];
   });
   // What else is in it depends on which of them it is.
-  const told = properties.map(([field, schema]): [string, InputSchema] => [field, schema.enum ? schema : {}]);
-  return { ...first, properties: Object.fromEntries(told) };
+  const reported = properties.map(([field, schema]): [string, InputSchema] => [field, schema.enum ? schema : {}]);
+  return { ...first, properties: Object.fromEntries(reported) };
 }
 
 function isOfType(value: unknown, { type, enum: values, const: only }: InputSchema): boolean {

@@ -4,7 +4,7 @@ import type { NextId } from '../base/ids.js';
 import { Refusal } from '../base/refusal.js';
 import { type AgentRunOptions, drawMs } from '../base/state-options.js';
 import type { RestoreFact, WriteFact } from '../ledger/fact-log.js';
-import type { Till } from '../ledger/ledger.js';
+import type { Ledger } from '../ledger/ledger.js';
 import { isTerminalAt, type Run, statusAt, storedRunSchema } from './run.js';
 import { isMetered, type RunInput } from './run-input.js';
 import { usageOf } from './run-usage.js';
@@ -24,7 +24,7 @@ export interface AgentRunsParts {
   readonly options: AgentRunOptions;
   readonly seed: number;
   readonly nextId: NextId;
-  readonly till: Till;
+  readonly ledger: Ledger;
   readonly write: WriteFact;
   /** Milliseconds of the wall clock. */
   readonly now: () => number;
@@ -54,7 +54,7 @@ export class AgentRuns {
 
   /** Runs that take one of the slots now. */
   get inProgress(): number {
-    this.settle();
+    this.advance();
     return this.#inProgress.size;
   }
 
@@ -84,7 +84,7 @@ export class AgentRuns {
   /** Starts a run. Refuses where the credits are gone, where all slots are taken, or where the previous run is none to go on from. */
   create(request: RunInput): Run {
     this.#checkPrevious(request.previousRunId);
-    this.#parts.till.checkCredits();
+    this.#parts.ledger.checkCredits();
     const { options, now, nextId } = this.#parts;
     if (this.inProgress >= options.maxInProgress) {
       const why = `${options.maxInProgress} agent runs are in progress, which is the most there may be`;
@@ -118,20 +118,20 @@ export class AgentRuns {
 
   delete(id: string): void {
     const run = this.get(id);
-    this.settle();
+    this.advance();
     if (this.#inProgress.has(run)) this.#end(run, 'cancelled');
-    this.settle();
+    this.advance();
     this.#parts.write({ kind: 'agent-run-deleted', id });
     this.#runs.delete(id);
   }
 
   /** Charges the runs that have ended since, and frees their slots. */
-  settle(): void {
+  advance(): void {
     const now = this.#parts.now();
     for (const run of this.#inProgress) {
       if (!isTerminalAt(run, now)) continue;
       this.#inProgress.delete(run);
-      this.#parts.till.charge('createAgentRun', run.id, usageOf(run, this.#parts.seed).micros);
+      this.#parts.ledger.charge('createAgentRun', run.id, usageOf(run, this.#parts.seed).micros);
     }
   }
 
@@ -198,7 +198,7 @@ export class AgentRuns {
     if (isTerminalAt(run, at)) return run;
     this.#parts.write({ kind: 'agent-run-ended', id: run.id, how, at });
     const ended = this.#replace(run, { how, at });
-    this.settle();
+    this.advance();
     this.#wake();
     return ended;
   }
@@ -214,7 +214,7 @@ export class AgentRuns {
   #remove(id: string): void {
     const run = this.#runs.get(id);
     this.#runs.delete(id);
-    // Its charge is in the book, written before the deletion was.
+    // Its charge is in the purchase log, written before the deletion was.
     if (run) this.#inProgress.delete(run);
   }
 

@@ -19,6 +19,8 @@ export function checkQuery<T>(schema: z.ZodType<T>, query: URLSearchParams, list
 function check<T>(schema: z.ZodType<T>, input: unknown, tag: string, what: string): T {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
-  const told = parsed.error.issues.slice(0, 5).map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`);
-  throw new Refusal(400, tag, `${what}: ${told.join('; ')}`);
+  const reported = parsed.error.issues
+    .slice(0, 5)
+    .map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`);
+  throw new Refusal(400, tag, `${what}: ${reported.join('; ')}`);
 }

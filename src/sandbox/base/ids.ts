@@ -1,9 +1,9 @@
 import { hashText, mix } from './hash.js';
 
-/** Makes ids that look random and follow from seed, start and order. No two starts of one book file share any. */
+/** Makes ids that look random and follow from seed, start and order. No two starts of one purchase log file share any. */
 export type NextId = () => string;
 
-/** `starts`: how often the book file was opened before. Gives 32 hexadecimal digits. */
+/** `starts`: how often the purchase log file was opened before. Gives 32 hexadecimal digits. */
 export function idsOf(seed: number, starts: number, kind = ''): NextId {
   const base = hashText(`start ${starts}${kind}`, seed);
   let serial = 0;

@@ -1,26 +1,26 @@
 import { toDollars, toMicros } from '../../core/text/money.js';
 import { Refusal } from '../base/refusal.js';
-import type { BookFile, BookReader } from './log-file.js';
-import type { Purchase, PurchaseBook } from './purchase-log.js';
+import type { LogFile, LogReader } from './log-file.js';
+import type { Purchase, PurchaseLog } from './purchase-log.js';
 
-/** Takes the money: the team's credits, the purchase book, and its file where there is one. */
-export class Till {
-  readonly #book: PurchaseBook;
+/** Takes the money: the team's credits, the purchase log, and its file where there is one. */
+export class Ledger {
+  readonly #log: PurchaseLog;
   readonly #firstMicros: number | null;
   #balance: number | null;
-  #file: BookFile | null = null;
+  #file: LogFile | null = null;
   /** Runs that an earlier process charged. */
   readonly #charged = new Set<string>();
 
   /** `credits`: dollars to begin with; null is no end. */
-  constructor(book: PurchaseBook, credits: number | null) {
-    this.#book = book;
+  constructor(log: PurchaseLog, credits: number | null) {
+    this.#log = log;
     this.#firstMicros = credits === null ? null : toMicros(credits);
     this.#balance = this.#firstMicros;
   }
 
   /** Takes up what a file tells of earlier purchases; call before {@link keepIn}. */
-  get reader(): Omit<BookReader, 'fact'> {
+  get reader(): Omit<LogReader, 'fact'> {
     return {
       purchase: (purchase) => {
         if (purchase.run !== undefined) this.#charged.add(purchase.run);
@@ -33,7 +33,7 @@ export class Till {
   }
 
   /** From now on every purchase is in the file before it counts as made. */
-  keepIn(file: BookFile): void {
+  keepIn(file: LogFile): void {
     this.#file = file;
   }
 
@@ -71,9 +71,9 @@ export class Till {
     this.#balance = micros;
   }
 
-  /** Empties the book and its file; the credits are those of the start. */
+  /** Empties the log and its file; the credits are those of the start. */
   reset(): void {
-    this.#book.reset();
+    this.#log.reset();
     this.#file?.reset();
     this.#balance = this.#firstMicros;
   }
@@ -83,7 +83,7 @@ export class Till {
   }
 
   #take(purchase: Purchase): void {
-    this.#book.add(purchase);
+    this.#log.add(purchase);
     if (this.#balance !== null) this.#balance -= purchase.micros;
   }
 }

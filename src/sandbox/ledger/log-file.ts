@@ -19,7 +19,7 @@ const lineSchema = z.union([
 ]);
 
 /** What an earlier process left in the file, told line by line. */
-export interface BookReader {
+export interface LogReader {
   purchase(purchase: Purchase): void;
   /** A balance set by hand, in micro-dollars; null is no limit. */
   credits(micros: number | null): void;
@@ -27,8 +27,8 @@ export interface BookReader {
   fact(fact: Fact): void;
 }
 
-/** The purchase book and the state on disk: JSON lines, each written whole before its answer is sent, so it survives SIGKILL of this process. */
-export class BookFile {
+/** The purchase log and the state on disk: JSON lines, each written whole before its answer is sent, so it survives SIGKILL of this process. */
+export class LogFile {
   readonly #fd: number;
   /** How often the file was opened before. */
   readonly starts: number;
@@ -39,12 +39,12 @@ export class BookFile {
   }
 
   /** Opens the file, made if absent, and tells what it holds. A torn last line is dropped; any other bad line is an error. */
-  static async open(path: string, reader: BookReader): Promise<BookFile> {
+  static async open(path: string, reader: LogReader): Promise<LogFile> {
     const fd = openSync(path, 'a+', 0o600);
     try {
       const { starts, end } = await readLines(path, reader);
       ftruncateSync(fd, end);
-      const file = new BookFile(fd, starts);
+      const file = new LogFile(fd, starts);
       file.#write({ start: starts + 1 });
       return file;
     } catch (error) {
@@ -79,8 +79,8 @@ export class BookFile {
   }
 }
 
-/** Reads whole lines only, in pieces: a book of a million units is larger than a string should be. */
-async function readLines(path: string, reader: BookReader): Promise<{ starts: number; end: number }> {
+/** Reads whole lines only, in pieces: a purchase log of a million units is larger than a string should be. */
+async function readLines(path: string, reader: LogReader): Promise<{ starts: number; end: number }> {
   let rest = Buffer.alloc(0);
   let end = 0;
   let number = 0;
@@ -100,9 +100,9 @@ async function readLines(path: string, reader: BookReader): Promise<{ starts: nu
 }
 
 /** Tells one line to the reader; answers 1 for the mark of a start, else 0. */
-function readLine(text: string, place: string, reader: BookReader): number {
+function readLine(text: string, place: string, reader: LogReader): number {
   const line = lineSchema.safeParse(parseJson(text));
-  if (!line.success) throw new Error(`${place}: not a line of a purchase book`);
+  if (!line.success) throw new Error(`${place}: not a line of a purchase log`);
   if ('start' in line.data) return 1;
   if ('fact' in line.data) reader.fact(line.data.fact);
   else if ('credits' in line.data) reader.credits(line.data.credits);

@@ -30,7 +30,7 @@ export interface Bill {
 }
 
 /** Counts per unit, nested by operation and options so that a million units share their prefix and suffix. */
-class Tally {
+class PurchaseStats {
   readonly #groups = new Map<
     string,
     { readonly before: string; readonly after: string; readonly counts: Map<string, number> }
@@ -60,10 +60,10 @@ class Tally {
   }
 }
 
-/** The book every purchase is written into: what was sold, and how often each unit. */
-export class PurchaseBook {
-  readonly #bought = new Tally();
-  readonly #failed = new Tally();
+/** The purchase log every purchase is written into: what was sold, and how often each unit. */
+export class PurchaseLog {
+  readonly #bought = new PurchaseStats();
+  readonly #failed = new PurchaseStats();
   #micros = 0;
   #requests = 0;
   #units = 0;
@@ -80,7 +80,7 @@ export class PurchaseBook {
     this.#units += purchase.units.length;
   }
 
-  /** `keys: false` leaves the two records empty, which is cheap for a big book. */
+  /** `keys: false` leaves the two records empty, which is cheap for a big purchase log. */
   bill(keys = true): Bill {
     return {
       dollars: toDollars(this.#micros),

@@ -1,26 +1,26 @@
 import type { NextId } from '../base/ids.js';
 import type { MonitorOptions } from '../base/state-options.js';
 import type { WriteFact } from '../ledger/fact-log.js';
-import type { Till } from '../ledger/ledger.js';
+import type { Ledger } from '../ledger/ledger.js';
 import type { PageSettings } from '../pages/result.js';
 import type { Monitor, MonitorEvent } from './monitor.js';
 import { type MonitorRun, monitorRunRecord, runMicros } from './monitor-run.js';
 import { planRun } from './plan-run.js';
-import { RunShelf } from './run-store.js';
+import { RunStore } from './run-store.js';
 import type { Webhooks } from './webhooks.js';
 
 export interface MonitorRunsParts {
   readonly options: MonitorOptions;
   readonly pages: PageSettings;
   readonly nextId: NextId;
-  readonly till: Till;
+  readonly ledger: Ledger;
   readonly webhooks: Webhooks;
   readonly write: WriteFact;
 }
 
 /** The runs of monitors from their beginning to their end: written down, charged, and told to webhooks. */
 export class MonitorRuns {
-  readonly shelf = new RunShelf();
+  readonly runs_ = new RunStore();
   readonly #parts: MonitorRunsParts;
 
   constructor(parts: MonitorRunsParts) {
@@ -28,9 +28,9 @@ export class MonitorRuns {
   }
 
   begin(monitor: Monitor, at: number, scheduled: boolean): MonitorRun {
-    const { options, nextId, pages, till } = this.#parts;
-    const plan = { id: `monitor_run_${nextId()}`, serial: this.shelf.nextSerial, at, scheduled, seed: pages.seed };
-    const run = planRun(monitor, { ...plan, isPaid: till.credits === null || till.credits > 0 }, options);
+    const { options, nextId, pages, ledger } = this.#parts;
+    const plan = { id: `monitor_run_${nextId()}`, serial: this.runs_.nextSerial, at, scheduled, seed: pages.seed };
+    const run = planRun(monitor, { ...plan, isPaid: ledger.credits === null || ledger.credits > 0 }, options);
     this.#save(run);
     this.#tell(monitor, run, 'monitor.run.created', at);
     return run;
@@ -38,22 +38,22 @@ export class MonitorRuns {
 
   /** Ends a run; false where it had been cancelled or its monitor is gone, so that nobody is to be told. */
   finish(run: MonitorRun, monitor: Monitor | undefined): boolean {
-    const { till, write } = this.#parts;
-    till.charge('monitorRun', run.id, runMicros(run));
+    const { ledger, write } = this.#parts;
+    ledger.charge('monitorRun', run.id, runMicros(run));
     write({ kind: 'monitor-run-over', id: run.id });
-    this.shelf.close(run.id);
+    this.runs_.close(run.id);
     if (!monitor || run.cancelledAt !== null) return false;
     this.#tell(monitor, run, 'monitor.run.completed', run.endsAt);
     return true;
   }
 
   cancel(monitorId: string, which: (run: MonitorRun) => boolean, at: number): void {
-    for (const run of this.shelf.openOf(monitorId).filter(which)) this.#save({ ...run, cancelledAt: at });
+    for (const run of this.runs_.openOf(monitorId).filter(which)) this.#save({ ...run, cancelledAt: at });
   }
 
   #save(run: MonitorRun): void {
     this.#parts.write({ kind: 'monitor-run', run });
-    this.shelf.put(run);
+    this.runs_.put(run);
   }
 
   #tell(monitor: Monitor, run: MonitorRun, type: MonitorEvent, at: number): void {

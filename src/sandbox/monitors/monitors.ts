@@ -112,22 +112,22 @@ export class Monitors {
 
   /** The runs of a monitor, the newest first. */
   runsOf(id: string): MonitorRun[] {
-    return this.#runs.shelf.of(this.get(id).id);
+    return this.#runs.runs_.of(this.get(id).id);
   }
 
   run(monitorId: string, runId: string): MonitorRun {
     this.get(monitorId);
-    const run = this.#runs.shelf.get(runId);
+    const run = this.#runs.runs_.get(runId);
     if (run?.monitorId !== monitorId) throw new Refusal(404, 'NOT_FOUND', `There is no run ${runId} of ${monitorId}`);
     return run;
   }
 
   /** Does everything that is due: schedules, ends of runs, in the order of their times. */
-  settle(): void {
+  advance(): void {
     const now = this.now;
     for (;;) {
       const tick = this.#schedule.first();
-      const run = this.#runs.shelf.firstEnd();
+      const run = this.#runs.runs_.firstEnd();
       const at = Math.min(tick?.at ?? Number.POSITIVE_INFINITY, run ? endOf(run) : Number.POSITIVE_INFINITY);
       if (at > now) return;
       if (run && endOf(run) === at) this.#finish(run);
@@ -139,8 +139,8 @@ export class Monitors {
   async keepTime(): Promise<void> {
     const { timers } = this.#parts;
     while (!timers.stopped) {
-      this.settle();
-      const run = this.#runs.shelf.firstEnd();
+      this.advance();
+      const run = this.#runs.runs_.firstEnd();
       const next = Math.min(
         this.#schedule.first()?.at ?? Number.POSITIVE_INFINITY,
         run ? endOf(run) : Number.POSITIVE_INFINITY,
@@ -152,7 +152,7 @@ export class Monitors {
   counts(): { readonly monitors: Record<string, number>; readonly runs: Record<string, number> } {
     return {
       monitors: countBy([...this.#monitors.values()].map(({ status }) => status)),
-      runs: countBy(this.#runs.shelf.statuses(this.now)),
+      runs: countBy(this.#runs.runs_.statuses(this.now)),
     };
   }
 
@@ -161,8 +161,8 @@ export class Monitors {
     if (!fact) return false;
     if (fact.kind === 'monitor') this.#keep(fact.monitor);
     else if (fact.kind === 'monitor-deleted') this.#remove(fact.id);
-    else if (fact.kind === 'monitor-run') this.#runs.shelf.put(fact.run);
-    else this.#runs.shelf.close(fact.id);
+    else if (fact.kind === 'monitor-run') this.#runs.runs_.put(fact.run);
+    else this.#runs.runs_.close(fact.id);
     return true;
   };
 
@@ -201,7 +201,7 @@ export class Monitors {
   #remove(id: string): void {
     this.#monitors.delete(id);
     this.#schedule.remove(id);
-    this.#runs.shelf.remove(id);
+    this.#runs.runs_.remove(id);
   }
 
   #tell(monitor: Monitor, type: MonitorEvent, data: unknown): void {

@@ -6,7 +6,7 @@ export function endOf(run: MonitorRun): number {
 }
 
 /** The runs of all monitors, and which of them are not over. */
-export class RunShelf {
+export class RunStore {
   readonly #runs = new Map<string, MonitorRun>();
   readonly #byMonitor = new Map<string, string[]>();
   readonly #open = new Set<string>();

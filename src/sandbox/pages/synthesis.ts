@@ -44,8 +44,8 @@ function measure(schema: unknown): { count: number; depth: number } {
 export function writeAbout(query: string, schema: Readonly<Record<string, unknown>> | null, seed: number): unknown {
   const hash = hashText(query, seed);
   if (schema === null || schema.type === 'text') {
-    const told = [1, 2, 3].map((salt) => sentences[mix(hash, salt) % sentences.length]);
-    return `About “${query}”: ${told.join(' ')}`;
+    const reported = [1, 2, 3].map((salt) => sentences[mix(hash, salt) % sentences.length]);
+    return `About “${query}”: ${reported.join(' ')}`;
   }
   const isOpen = schema.type === 'object' && !isSchema(schema.properties);
   return schemaValue(isOpen ? { ...schema, properties: { summary: { type: 'string' } } } : schema, hash);

@@ -4,7 +4,7 @@ import { type NextId, toUuid } from '../base/ids.js';
 import { Refusal } from '../base/refusal.js';
 import { drawMs, type ResearchOptions } from '../base/state-options.js';
 import type { RestoreFact, WriteFact } from '../ledger/fact-log.js';
-import type { Till } from '../ledger/ledger.js';
+import type { Ledger } from '../ledger/ledger.js';
 import { type ResearchTask, taskCost, taskSchema, taskStatus } from './research-task.js';
 
 const factSchema = z.object({ kind: z.literal('research-task'), task: taskSchema });
@@ -13,7 +13,7 @@ export interface ResearchTasksParts {
   readonly options: ResearchOptions;
   readonly seed: number;
   readonly nextId: NextId;
-  readonly till: Till;
+  readonly ledger: Ledger;
   readonly write: WriteFact;
   readonly now: () => number;
 }
@@ -34,7 +34,7 @@ export class ResearchTasks {
   }
 
   get inProgress(): number {
-    this.settle();
+    this.advance();
     return this.#inProgress.size;
   }
 
@@ -59,8 +59,8 @@ export class ResearchTasks {
 
   /** Starts a task. Refuses where the credits are gone, or as many as may be are in progress. */
   create(wanted: Pick<ResearchTask, 'instructions' | 'model' | 'outputSchema'>): ResearchTask {
-    const { options, seed, nextId, till, write, now } = this.#parts;
-    till.checkCredits();
+    const { options, seed, nextId, ledger, write, now } = this.#parts;
+    ledger.checkCredits();
     if (this.inProgress >= options.maxInProgress) {
       throw new Refusal(429, 'RATE_LIMIT_EXCEEDED', `${options.maxInProgress} research tasks are in progress`);
     }
@@ -77,12 +77,12 @@ export class ResearchTasks {
   }
 
   /** Charges the tasks that have ended since. */
-  settle(): void {
+  advance(): void {
     const now = this.#parts.now();
     for (const task of this.#inProgress) {
       if (taskStatus(task, now) === 'running') continue;
       this.#inProgress.delete(task);
-      this.#parts.till.charge('createResearchTask', task.id, taskCost(task).micros);
+      this.#parts.ledger.charge('createResearchTask', task.id, taskCost(task).micros);
     }
   }
 

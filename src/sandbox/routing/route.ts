@@ -10,7 +10,7 @@ import type { ResearchTasks } from '../research/research-tasks.js';
 import type { EventHistory } from '../websets/event-history.js';
 
 /** What a route works with. */
-export interface Desk {
+export interface RouteContext {
   readonly pages: PageSettings;
   readonly crawler: Crawler;
   readonly prebuilt: PrebuiltPages | null;
@@ -43,7 +43,7 @@ export interface Work {
 }
 
 /** Checks a request's JSON (throws a {@link Refusal}) and answers with the work, which is done later: after the latency. */
-export type Route = (input: unknown, desk: Desk, call: Call) => (requestId: string) => Work;
+export type Route = (input: unknown, context: RouteContext, call: Call) => (requestId: string) => Work;
 
 /** Work whose answer is JSON. */
 export function jsonWork(value: unknown, more: Omit<Work, 'body'> = {}): Work {

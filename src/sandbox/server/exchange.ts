@@ -4,9 +4,9 @@ import { fraction, mix } from '../base/hash.js';
 import { readJson } from '../base/read-json.js';
 import { envelopeOf, Refusal } from '../base/refusal.js';
 import type { Timers } from '../base/timers.js';
-import type { Till } from '../ledger/ledger.js';
+import type { Ledger } from '../ledger/ledger.js';
 import { routes } from '../routes/index.js';
-import type { Desk, Frames } from '../routing/route.js';
+import type { Frames, RouteContext } from '../routing/route.js';
 import type { FoundRoute } from '../routing/router.js';
 import { checkAccess, keyOf } from './access.js';
 import { changeResults } from './change-results.js';
@@ -28,16 +28,16 @@ export interface ExchangeParts {
   /** Milliseconds since the start, of a monotonic clock. */
   readonly now: () => number;
   readonly script: FaultScript;
-  readonly till: Till;
-  readonly desk: Desk;
+  readonly ledger: Ledger;
+  readonly context: RouteContext;
   readonly timers: Timers;
   /** Does what has fallen due since the last request. */
-  readonly settle: () => void;
+  readonly advance: () => void;
   readonly baseUrl: () => string;
   readonly nextRequestId: () => string;
 }
 
-/** One request, from its headers to its answer. In this order: log, key, rate limit, fault, body, latency, work, book, answer. */
+/** One request, from its headers to its answer. In this order: log, key, rate limit, fault, body, latency, work, purchase log, answer. */
 export function createExchange(
   parts: ExchangeParts,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
@@ -46,10 +46,10 @@ export function createExchange(
     const path = (request.url ?? '/').split('?', 1)[0] as string;
     const entry = log.open(request.method ?? 'GET', path);
     const requestId = parts.nextRequestId();
-    const seat: Seat = { request, path, entry, requestId, fault: null };
+    const served: ServedRequest = { request, path, entry, requestId, fault: null };
     try {
-      const reply = await answer(parts, seat).catch((error: unknown) => refusalReply(path, requestId, error));
-      log.done(entry, await send(response, reply, seat.fault, timers));
+      const reply = await answer(parts, served).catch((error: unknown) => refusalReply(path, requestId, error));
+      log.done(entry, await send(response, reply, served.fault, timers));
     } catch {
       // The client is gone, or its connection can't be written to: nothing is left to be answered.
       log.done(entry, cut(response));
@@ -76,7 +76,7 @@ async function send(
 }
 
 /** A request on its way through. */
-interface Seat {
+interface ServedRequest {
   readonly request: IncomingMessage;
   readonly path: string;
   readonly entry: OpenEntry;
@@ -85,9 +85,9 @@ interface Seat {
 }
 
 /** Answers null where the connection is to be cut. Throws a {@link Refusal} for what isn't served. */
-async function answer(parts: ExchangeParts, seat: Seat): Promise<Reply | StreamReply | null> {
-  const { options, gate, script, desk, till, timers } = parts;
-  const { request, path, entry, requestId } = seat;
+async function answer(parts: ExchangeParts, served: ServedRequest): Promise<Reply | StreamReply | null> {
+  const { options, gate, script, context, ledger, timers } = parts;
+  const { request, path, entry, requestId } = served;
   const method = request.method ?? 'GET';
   const found = routes.find(method, path);
   checkAccess(request.headers, path, { keys: options.keys, x402: options.x402, baseUrl: parts.baseUrl() });
@@ -97,7 +97,7 @@ async function answer(parts: ExchangeParts, seat: Seat): Promise<Reply | StreamR
   const limit = gate.admit(early ? parts.now() : entry.at, rated);
   if (limit !== null) throw tooFast(options, entry, limit);
   const fault = script.next(method, path, entry.at)?.do ?? null;
-  seat.fault = fault;
+  served.fault = fault;
   entry.fault = fault === null ? null : faultLabel(fault);
   if (fault?.kind === 'reset' && fault.moment === 'before') return null;
   if (fault && isReplacement(fault) && !fault.booked) return faultReply(path, requestId, fault);
@@ -105,13 +105,13 @@ async function answer(parts: ExchangeParts, seat: Seat): Promise<Reply | StreamR
     throw new Refusal(404, envelopeOf(path) === 'agent' ? 'RUN_NOT_FOUND' : 'NOT_FOUND', `No ${method} ${path}`);
   const query = new URLSearchParams((request.url ?? '').split('?').slice(1).join('?'));
   const call = { params: found.params, query, headers: request.headers };
-  const work = found.route(early ? early.input : method === 'GET' ? undefined : await readJson(request), desk, call);
+  const work = found.route(early ? early.input : method === 'GET' ? undefined : await readJson(request), context, call);
   await timers.wait(latencyOf(options, entry.n));
   if (timers.stopped) return null;
-  parts.settle();
+  parts.advance();
   const done = work(requestId);
   if (done.purchase) {
-    till.sell(done.purchase);
+    ledger.sell(done.purchase);
     entry.units = done.purchase.units.length;
   }
   if (fault && isReplacement(fault)) return faultReply(path, requestId, fault);

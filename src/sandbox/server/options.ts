@@ -52,7 +52,7 @@ export interface SandboxOptions {
   readonly prebuilt: boolean;
   /** Faults, declared as data. Default none. */
   readonly faults: readonly Fault[];
-  /** File of the purchase book and of the state (runs, tasks, monitors), kept across restarts and SIGKILL; null keeps them in memory. Default null. */
+  /** File of the purchase log and of the state (runs, tasks, monitors), kept across restarts and SIGKILL; null keeps them in memory. Default null. */
   readonly bookFile: string | null;
   /** Requests the log holds. Default 200,000. */
   readonly logEntries: number;

@@ -30,29 +30,29 @@ export class Claims {
       owned?.delete(key);
     }
     if (owned?.size === 0) this.#keys.delete(owner);
-    for (const look of [...this.#watchers]) look();
+    for (const check of [...this.#watchers]) check();
   }
 
   /** Resolves when any of these keys has no owner; at once where there are none. */
-  settled(keys: readonly string[], signal?: AbortSignal): Promise<void> {
+  waitForAny(keys: readonly string[], signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const done = () => {
-        this.#watchers.delete(look);
+        this.#watchers.delete(check);
         signal?.removeEventListener('abort', onAbort);
       };
       const onAbort = () => {
         done();
         reject(signal?.reason);
       };
-      const look = () => {
+      const check = () => {
         if (keys.length > 0 && keys.every((key) => this.#owners.has(key))) return;
         done();
         resolve();
       };
       if (signal?.aborted) return onAbort();
       signal?.addEventListener('abort', onAbort, { once: true });
-      this.#watchers.add(look);
-      look();
+      this.#watchers.add(check);
+      check();
     });
   }
 }

@@ -3,12 +3,12 @@ import { existsSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type {
-  BookTotals,
   Claim,
   Claimed,
   Freshness,
   Intent,
   Journal,
+  JournalTotals,
   Landed,
   LandedAnswer,
   UnitOutcome,
@@ -20,17 +20,17 @@ import type { Json } from '../../core/text/json.js';
 import { reserve } from '../spend/budget.js';
 import { FileCaps } from '../spend/file-caps.js';
 import { SpendSums } from '../spend/spend-sums.js';
-import type { Book } from './segment.js';
-import type { BookLine, UnitEntry } from './segment-lines.js';
-import type { UnitLine } from './segment-writer.js';
 import { Claims } from './claims.js';
 import { LandedUnits } from './landed-units.js';
 import { type JournalDamage, recover, rewrite } from './mend-segment.js';
+import { PendingOutcomes } from './pending-outcomes.js';
 import { Reserve } from './reserve.js';
-import { type DamagedBook, Shelf } from './segment-store.js';
+import type { Segment } from './segment.js';
+import type { SegmentLine, UnitEntry } from './segment-lines.js';
+import { type DamagedSegment, SegmentStore } from './segment-store.js';
+import type { UnitLine } from './segment-writer.js';
 import { UnitBodies } from './unit-bodies.js';
 import { unitLine } from './unit-record.js';
-import { Unsettled } from './pending-outcomes.js';
 
 const ORPHANED = 'the process ended before an answer landed';
 
@@ -46,7 +46,7 @@ export interface FileJournalOptions {
 }
 
 /**
- * The journal of one machine: a folder of books, each an append-only file of checked lines and a file of bodies. One process
+ * The journal of one machine: a folder of segments, each an append-only file of checked lines and a file of bodies. One process
  * writes (whoever opens it holds the lock of the folder); others may read.
  */
 export class FileJournal implements Journal, Spend {
@@ -55,21 +55,21 @@ export class FileJournal implements Journal, Spend {
   readonly #caps: FileCaps;
   readonly #sums = new SpendSums();
   readonly #units = new LandedUnits();
-  readonly #shelf: Shelf;
+  readonly #segments: SegmentStore;
   readonly #bodies: UnitBodies;
   /** Of a journal that writes. */
   readonly #reserve: Reserve | null;
   readonly #claims = new Claims();
-  readonly #unsettled = new Unsettled();
+  readonly #pending = new PendingOutcomes();
   /** Open intents that may still land. The owner of one that nobody follows now is ''. */
-  readonly #intents = new Map<string, { readonly book: string; readonly owner: string }>();
+  readonly #intents = new Map<string, { readonly segment: string; readonly owner: string }>();
   /** What was damaged when the journal was read. */
   damage: readonly JournalDamage[] = [];
 
   private constructor(dir: string, { writes, team = '', now = Date.now }: FileJournalOptions) {
     this.#reserve = writes ? new Reserve(join(dir, 'reserve')) : null;
-    this.#shelf = new Shelf(dir, this.#sums, (book, line) => this.#take(book, line));
-    this.#bodies = new UnitBodies(this.#units, this.#shelf);
+    this.#segments = new SegmentStore(dir, this.#sums, (segment, line) => this.#take(segment, line));
+    this.#bodies = new UnitBodies(this.#units, this.#segments);
     this.#team = team;
     this.#now = now;
     this.#caps = new FileCaps(join(dir, 'caps.json'));
@@ -77,8 +77,8 @@ export class FileJournal implements Journal, Spend {
 
   static async open(dir: string, options: FileJournalOptions): Promise<FileJournal> {
     const journal = new FileJournal(dir, options);
-    journal.damage = await journal.#mend(await journal.#shelf.read(), options);
-    for (const book of journal.#shelf.books) await journal.#takeOver(book, options);
+    journal.damage = await journal.#mend(await journal.#segments.read(), options);
+    for (const segment of journal.#segments.segments) await journal.#takeOver(segment, options);
     return journal;
   }
 
@@ -92,7 +92,7 @@ export class FileJournal implements Journal, Spend {
         theirs.push(key);
         continue;
       }
-      const claimed = this.#unsettled.of(key);
+      const claimed = this.#pending.of(key);
       const { started } = claimed;
       const found = holder === owner || started ? undefined : this.#units.find(key, freshness);
       if (found) {
@@ -108,18 +108,18 @@ export class FileJournal implements Journal, Spend {
   }
 
   async intend(intent: Intent): Promise<string> {
-    const { owner, book, operation, tier = '', keys, listMicros = intent.estimateMicros, deadline } = intent;
+    const { owner, segment, operation, tier = '', keys, listMicros = intent.estimateMicros, deadline } = intent;
     const at = this.#now();
     const team = this.#team;
     const estimateMicros = reserve(this.#sums, this.#caps.get(team), team, intent, at);
     if (estimateMicros instanceof OverBudget) throw estimateMicros;
     const id = randomUUID();
     // Counted before it is written: what is asked meanwhile must find this money taken.
-    this.#sums.opened(id, { team, book, operation, tier, at, estimateMicros, listMicros });
-    this.#intents.set(id, { book, owner });
+    this.#sums.opened(id, { team, segment, operation, tier, at, estimateMicros, listMicros });
+    this.#intents.set(id, { segment, owner });
     try {
       await this.#reserve?.keep(this.#intents.size);
-      await this.#shelf.append(book, [], () => ({
+      await this.#segments.append(segment, [], () => ({
         t: 'intent',
         id,
         at,
@@ -142,10 +142,10 @@ export class FileJournal implements Journal, Spend {
 
   async land(intentId: string, answer: LandedAnswer): Promise<void> {
     const intent = this.#intents.get(intentId);
-    const book = intent && this.#shelf.find(intent.book)?.open.get(intentId);
-    if (!intent || !book) throw new Error(`no open intent ${intentId}`);
-    const units = answer.units.map((outcome) => toLine(outcome, book.op, answer.requestId, answer.fetchedAt));
-    await this.#write(intent.book, units, (entries) => ({
+    const segment = intent && this.#segments.find(intent.segment)?.open.get(intentId);
+    if (!intent || !segment) throw new Error(`no open intent ${intentId}`);
+    const units = answer.units.map((outcome) => toLine(outcome, segment.op, answer.requestId, answer.fetchedAt));
+    await this.#write(intent.segment, units, (entries) => ({
       t: 'answer',
       id: intentId,
       at: answer.fetchedAt,
@@ -160,16 +160,16 @@ export class FileJournal implements Journal, Spend {
   }
 
   async note(intentId: string, owner: string, facts: Json): Promise<void> {
-    const book = this.#intents.get(intentId)?.book ?? this.#bookOfLost(intentId);
-    if (book === undefined) throw new Error(`no open intent ${intentId}`);
-    await this.#write(book, [], () => ({ t: 'note', id: intentId, at: this.#now(), facts }));
-    this.#intents.set(intentId, { book, owner });
+    const segment = this.#intents.get(intentId)?.segment ?? this.#segmentOfLost(intentId);
+    if (segment === undefined) throw new Error(`no open intent ${intentId}`);
+    await this.#write(segment, [], () => ({ t: 'note', id: intentId, at: this.#now(), facts }));
+    this.#intents.set(intentId, { segment, owner });
   }
 
   async miss(intentId: string, reason: string, charged: 'never' | 'maybe', came?: string | null): Promise<void> {
     const intent = this.#intents.get(intentId);
     if (!intent) return;
-    await this.#write(intent.book, [], () => ({
+    await this.#write(intent.segment, [], () => ({
       t: 'miss',
       id: intentId,
       at: this.#now(),
@@ -180,16 +180,16 @@ export class FileJournal implements Journal, Spend {
     this.#intents.delete(intentId);
   }
 
-  async settle(
+  async recordOutcomes(
     owner: string,
-    book: string,
+    segment: string,
     operation: string,
     units: readonly UnitOutcome[],
     answer?: Pick<LandedAnswer, 'requestId' | 'fetchedAt'>,
   ): Promise<void> {
     const at = answer?.fetchedAt ?? this.#now();
     const lines = units.map((outcome) => toLine(outcome, operation, answer?.requestId ?? null, at));
-    await this.#shelf.append(book, lines, (entries) => ({ t: 'settle', at, op: operation, units: entries }));
+    await this.#segments.append(segment, lines, (entries) => ({ t: 'settle', at, op: operation, units: entries }));
     this.#claims.giveBack(
       owner,
       units.map((unit) => unit.key),
@@ -200,7 +200,7 @@ export class FileJournal implements Journal, Spend {
     try {
       for (const [id, intent] of this.#intents) {
         if (intent.owner !== owner) continue;
-        if (this.#shelf.find(intent.book)?.started(id)) this.#intents.set(id, { ...intent, owner: '' });
+        if (this.#segments.find(intent.segment)?.started(id)) this.#intents.set(id, { ...intent, owner: '' });
         else await this.miss(id, 'given up before an answer landed', 'maybe');
       }
     } finally {
@@ -208,16 +208,16 @@ export class FileJournal implements Journal, Spend {
     }
   }
 
-  settled(keys: readonly string[], signal?: AbortSignal): Promise<void> {
-    return this.#claims.settled(keys, signal);
+  waitForAny(keys: readonly string[], signal?: AbortSignal): Promise<void> {
+    return this.#claims.waitForAny(keys, signal);
   }
 
   async lookup(keys: readonly string[], freshness?: Freshness): Promise<readonly Landed[]> {
     return keys.flatMap((key) => this.#units.find(key, freshness) ?? []);
   }
 
-  unitFiles(book: string, keys: readonly string[], scratch: string): Promise<readonly string[]> {
-    return this.#bodies.files(book, keys, scratch);
+  unitFiles(segment: string, keys: readonly string[], scratch: string): Promise<readonly string[]> {
+    return this.#bodies.files(segment, keys, scratch);
   }
 
   read(keys: readonly string[]): Promise<ReadonlyMap<string, UnitRecord>> {
@@ -226,29 +226,29 @@ export class FileJournal implements Journal, Spend {
 
   async prune(bookPrefix: string, before: number): Promise<number> {
     let pruned = 0;
-    for (const book of this.#shelf.books) {
-      if (!book.name.startsWith(bookPrefix) || book.open.size > 0 || this.#shelf.isWriting(book)) continue;
-      const path = this.#shelf.unitFile(book.name);
+    for (const segment of this.#segments.segments) {
+      if (!segment.name.startsWith(bookPrefix) || segment.open.size > 0 || this.#segments.isWriting(segment)) continue;
+      const path = this.#segments.unitFile(segment.name);
       const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
       if (written === undefined || written >= before) continue;
       await rm(path);
-      this.#units.prune(book.number);
+      this.#units.prune(segment.number);
       pruned++;
     }
     return pruned;
   }
 
-  async totals(bookPrefix: string): Promise<BookTotals> {
+  async totals(bookPrefix: string): Promise<JournalTotals> {
     const unknown: UnknownOutcome[] = [];
     const sums = { requests: 0, unitsLanded: 0, costMicros: 0, listMicros: 0, openMicros: 0 };
-    for (const book of this.#shelf.books) {
-      if (!book.name.startsWith(bookPrefix)) continue;
-      sums.requests += book.requests;
-      sums.unitsLanded += book.unitsLanded;
-      sums.costMicros += book.costMicros;
-      sums.listMicros += book.listMicros;
-      sums.openMicros += book.openMicros;
-      unknown.push(...book.unknown);
+    for (const segment of this.#segments.segments) {
+      if (!segment.name.startsWith(bookPrefix)) continue;
+      sums.requests += segment.requests;
+      sums.unitsLanded += segment.unitsLanded;
+      sums.costMicros += segment.costMicros;
+      sums.listMicros += segment.listMicros;
+      sums.openMicros += segment.openMicros;
+      unknown.push(...segment.unknown);
     }
     return { ...sums, unknown };
   }
@@ -271,31 +271,31 @@ export class FileJournal implements Journal, Spend {
   }
 
   async close(): Promise<void> {
-    await this.#shelf.close();
+    await this.#segments.close();
     await this.#reserve?.close();
   }
 
   /** Writes what became of an intent, for which there is room. */
   async #write(
-    book: string,
+    segment: string,
     units: readonly UnitLine[],
-    line: (entries: readonly UnitEntry[]) => BookLine,
+    line: (entries: readonly UnitEntry[]) => SegmentLine,
   ): Promise<void> {
-    const append = () => this.#shelf.append(book, units, line);
+    const append = () => this.#segments.append(segment, units, line);
     if (!this.#reserve) return append();
     const bytes = units.reduce((sum, { json }) => sum + Buffer.byteLength(json) + 1, 0);
     await this.#reserve.into(bytes, append);
   }
 
   /** Takes in again what damaged lines had said; whoever writes keeps a copy of the file and mends it. */
-  async #mend(books: readonly DamagedBook[], { writes }: FileJournalOptions): Promise<JournalDamage[]> {
+  async #mend(segments: readonly DamagedSegment[], { writes }: FileJournalOptions): Promise<JournalDamage[]> {
     const damage: JournalDamage[] = [];
-    for (const { book, damaged, ends } of books) {
-      const files = { lines: this.#shelf.lineFile(book.name), units: this.#shelf.unitFile(book.name) };
-      const found = recover(book, files, damaged);
-      for (const line of found.lines) this.#take(book, line);
+    for (const { segment, damaged, ends } of segments) {
+      const files = { lines: this.#segments.lineFile(segment.name), units: this.#segments.unitFile(segment.name) };
+      const found = recover(segment, files, damaged);
+      for (const line of found.lines) this.#take(segment, line);
       const mended = writes ? await rewrite(files, damaged, found, ends, this.#now()) : null;
-      if (mended) this.#shelf.mended(book, mended.ends);
+      if (mended) this.#segments.mended(segment, mended.ends);
       const { adopted, gone } = found;
       damage.push({ file: files.lines, copy: mended?.copy ?? null, lines: damaged.length, adopted, gone });
     }
@@ -303,33 +303,34 @@ export class FileJournal implements Journal, Spend {
   }
 
   /** What a process that is gone left open: noted purchases run on, of the others nobody knows how they ended. */
-  async #takeOver(book: Book, { writes, alone }: FileJournalOptions): Promise<void> {
-    if (this.#shelf.hasUnits(book) && !existsSync(this.#shelf.unitFile(book.name))) this.#units.prune(book.number);
-    for (const id of [...book.open.keys()]) {
-      if (book.started(id)) {
-        this.#intents.set(id, { book: book.name, owner: '' });
+  async #takeOver(segment: Segment, { writes, alone }: FileJournalOptions): Promise<void> {
+    if (this.#segments.hasUnits(segment) && !existsSync(this.#segments.unitFile(segment.name)))
+      this.#units.prune(segment.number);
+    for (const id of [...segment.open.keys()]) {
+      if (segment.started(id)) {
+        this.#intents.set(id, { segment: segment.name, owner: '' });
         continue;
       }
-      const line: BookLine = { t: 'miss', id, at: this.#now(), why: ORPHANED, charged: 'maybe' };
-      if (writes) await this.#shelf.append(book.name, [], () => line);
-      else if (alone) this.#take(book, line);
+      const line: SegmentLine = { t: 'miss', id, at: this.#now(), why: ORPHANED, charged: 'maybe' };
+      if (writes) await this.#segments.append(segment.name, [], () => line);
+      else if (alone) this.#take(segment, line);
     }
   }
 
-  #take(book: Book, line: BookLine): void {
-    const { landed, unknown, noted } = book.take(line);
+  #take(segment: Segment, line: SegmentLine): void {
+    const { landed, unknown, noted } = segment.take(line);
     if ('id' in line) {
-      this.#unsettled.lost(unknown, book, line.id);
-      if (noted) this.#unsettled.noted(noted.keys, noted.found, book, line.id);
+      this.#pending.lost(unknown, segment, line.id);
+      if (noted) this.#pending.noted(noted.keys, noted.found, segment, line.id);
     }
     for (const entry of landed) {
-      this.#units.add(entry, book.number, (line as { at: number }).at);
-      this.#unsettled.landed(entry[0]);
+      this.#units.add(entry, segment.number, (line as { at: number }).at);
+      this.#pending.landed(entry[0]);
     }
   }
 
-  #bookOfLost(id: string): string | undefined {
-    return this.#shelf.books.find((book) => book.lost(id))?.name;
+  #segmentOfLost(id: string): string | undefined {
+    return this.#segments.segments.find((segment) => segment.lost(id))?.name;
   }
 }
 

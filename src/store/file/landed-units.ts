@@ -7,7 +7,7 @@ import { type IndexEntry, UnitIndex } from './unit-index.js';
 export class LandedUnits {
   readonly #index = new UnitIndex();
   readonly #damaged = new Set<string>();
-  /** Numbers of books whose bodies are gone. */
+  /** Numbers of segments whose bodies are gone. */
   readonly #pruned = new Set<number>();
 
   get(key: string): IndexEntry | undefined {
@@ -22,22 +22,22 @@ export class LandedUnits {
     return { key, fetchedAt: entry.at, status: entry.status, errorTag: entry.tag };
   }
 
-  add([key, offset, length, crc, status, tag]: UnitEntry, book: number, at: number): void {
-    this.#index.set(key, { at, book, offset, length, crc, status, tag });
+  add([key, offset, length, crc, status, tag]: UnitEntry, segment: number, at: number): void {
+    this.#index.set(key, { at, segment, offset, length, crc, status, tag });
     // A body of no bytes was lost with a damaged line.
     if (length === 0) this.#damaged.add(key);
     else this.#damaged.delete(key);
   }
 
-  /** The bodies of a book are gone. */
-  prune(book: number): void {
-    this.#pruned.add(book);
+  /** The bodies of a segment are gone. */
+  prune(segment: number): void {
+    this.#pruned.add(segment);
   }
 
   /** Hands over the bodies of these units, checked. Rejects where any is missing or damaged, after all the others. */
   async eachBody(
     units: readonly (readonly [key: string, entry: IndexEntry])[],
-    unitFile: (book: number) => string,
+    unitFile: (segment: number) => string,
     each: (key: string, body: Buffer) => Promise<void>,
   ): Promise<void> {
     const gone = await eachBody(units, unitFile, each);
@@ -49,7 +49,7 @@ export class LandedUnits {
     const { freshAfter, retryTags, retryBefore, rebuyBefore } = freshness;
     if (freshAfter !== undefined && entry.at < freshAfter) return false;
     if (entry.status === 'error' && retryTags?.includes(entry.tag ?? '') && entry.at < (retryBefore ?? 0)) return false;
-    const gone = this.#pruned.has(entry.book) || this.#damaged.has(key);
+    const gone = this.#pruned.has(entry.segment) || this.#damaged.has(key);
     return !(gone && rebuyBefore !== undefined && entry.at < rebuyBefore);
   }
 }

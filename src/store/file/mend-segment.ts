@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import { writeDurably } from '../../files/write-durably.js';
-import { type Book, type DamagedStretch, readBook } from './segment.js';
-import { type BookLine, encodeLine, type UnitEntry } from './segment-lines.js';
-import type { BookEnds } from './segment-writer.js';
+import { type DamagedStretch, readSegment, type Segment } from './segment.js';
+import { encodeLine, type SegmentLine, type UnitEntry } from './segment-lines.js';
+import type { SegmentEnds } from './segment-writer.js';
 
 /** What was damaged in a file of the journal, and what became of it. */
 export interface JournalDamage {
@@ -19,14 +19,14 @@ export interface JournalDamage {
   readonly gone: number;
 }
 
-interface BookFiles {
+interface SegmentFiles {
   readonly lines: string;
   readonly units: string;
 }
 
 interface Recovered {
   /** Lines that say again what the damaged ones had said. */
-  readonly lines: readonly BookLine[];
+  readonly lines: readonly SegmentLine[];
   readonly adopted: number;
   readonly gone: number;
   /** Where the adopted bodies end. */
@@ -38,16 +38,16 @@ interface FoundBody {
   readonly entry: UnitEntry;
 }
 
-type IntentLine = Extract<BookLine, { t: 'intent' }>;
+type IntentLine = Extract<SegmentLine, { t: 'intent' }>;
 
 /**
  * Finds out what damaged lines had said: answers by the bodies that no whole line accounts for. An answer whose bodies can't be
  * read either is remembered with no bytes, so that it counts as bought.
  */
-export function recover(book: Book, files: BookFiles, damaged: readonly DamagedStretch[]): Recovered {
-  const lines: BookLine[] = [];
+export function recover(segment: Segment, files: SegmentFiles, damaged: readonly DamagedStretch[]): Recovered {
+  const lines: SegmentLine[] = [];
   let gone = 0;
-  const open = new Map(book.open);
+  const open = new Map(segment.open);
   const lost = (intent: IntentLine, known: readonly string[]): UnitEntry[] => {
     const keys = intent.keys.filter((key) => !known.includes(key));
     gone += keys.length;
@@ -78,7 +78,7 @@ export function recover(book: Book, files: BookFiles, damaged: readonly DamagedS
     if (legible.length > 0) continue;
     for (const intent of answeredBy(
       text,
-      [...open.values()].filter(({ id }) => !book.started(id)),
+      [...open.values()].filter(({ id }) => !segment.started(id)),
     )) {
       open.delete(intent.id);
       lines.push({ t: 'answer', id: intent.id, at: intent.at, req: null, units: lost(intent, []) });
@@ -99,11 +99,11 @@ function answeredBy(text: string, open: readonly IntentLine[]): readonly IntentL
 }
 
 /** Bodies in the unit file that no whole line accounts for, and that can be read. */
-function strayBodies(files: BookFiles, damaged: readonly DamagedStretch[]): readonly FoundBody[] {
+function strayBodies(files: SegmentFiles, damaged: readonly DamagedStretch[]): readonly FoundBody[] {
   if (!existsSync(files.units)) return [];
   const data = readFileSync(files.units);
   const known: (readonly [from: number, to: number])[] = [];
-  const { ends } = readBook(files.lines, (line) => {
+  const { ends } = readSegment(files.lines, (line) => {
     if (line.t === 'answer' || line.t === 'settle')
       for (const [, offset, length] of line.units) known.push([offset, offset + length]);
   });
@@ -174,12 +174,12 @@ function groups(bodies: readonly FoundBody[], open: readonly IntentLine[]): read
  * stood, what was recovered behind them.
  */
 export async function rewrite(
-  files: BookFiles,
+  files: SegmentFiles,
   damaged: readonly DamagedStretch[],
   { lines, unitsEnd }: Recovered,
-  ends: BookEnds,
+  ends: SegmentEnds,
   now: number,
-): Promise<{ readonly copy: string; readonly ends: BookEnds }> {
+): Promise<{ readonly copy: string; readonly ends: SegmentEnds }> {
   const copy = `${files.lines}.damaged-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}`;
   const data = readFileSync(files.lines);
   await writeDurably(copy, data);

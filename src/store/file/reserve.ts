@@ -11,7 +11,7 @@ const SMALLEST_ANSWER_BYTES = 65_536;
 const MARGIN = 1.5;
 /** More is never kept, however many requests are in flight. */
 const MOST_BYTES = 268_435_456;
-/** Beside the bodies of an answer its line needs room, and the file system for its own books. */
+/** Beside the bodies of an answer its line needs room, and the file system for its metadata. */
 const LINE_BYTES = 65_536;
 
 /**

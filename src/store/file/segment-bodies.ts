@@ -3,24 +3,24 @@ import { crc32 } from 'node:zlib';
 import type { IndexEntry } from './unit-index.js';
 
 /**
- * Hands over the bodies of these units, checked, in the order they lie on disk. `pathOf` is the unit file of a book's number.
+ * Hands over the bodies of these units, checked, in the order they lie on disk. `pathOf` is the unit file of a segment's number.
  * Answers with the keys whose body is missing or damaged.
  */
 export async function eachBody(
   units: readonly (readonly [key: string, entry: IndexEntry])[],
-  pathOf: (book: number) => string,
+  pathOf: (segment: number) => string,
   each: (key: string, body: Buffer) => Promise<void>,
 ): Promise<readonly string[]> {
   const gone: string[] = [];
-  const inOrder = [...units].sort(([, a], [, b]) => a.book - b.book || a.offset - b.offset);
+  const inOrder = [...units].sort(([, a], [, b]) => a.segment - b.segment || a.offset - b.offset);
   let file: FileHandle | null = null;
   let opened = -1;
   try {
     for (const [key, entry] of inOrder) {
-      if (entry.book !== opened) {
+      if (entry.segment !== opened) {
         await file?.close();
-        file = await openIfThere(pathOf(entry.book));
-        opened = entry.book;
+        file = await openIfThere(pathOf(entry.segment));
+        opened = entry.segment;
       }
       const body = Buffer.alloc(entry.length);
       const read = file ? (await file.read(body, 0, entry.length, entry.offset)).bytesRead : 0;

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { UnitStatus } from '../../core/purchase/journal.js';
 import type { Json } from '../../core/text/json.js';
 
-/** One unit's place in the book's unit file: key, offset, bytes, CRC-32 of the bytes, status, error tag, cost in micro-dollars. */
+/** One unit's place in the segment's unit file: key, offset, bytes, CRC-32 of the bytes, status, error tag, cost in micro-dollars. */
 export type UnitEntry = readonly [
   key: string,
   offset: number,
@@ -14,10 +14,10 @@ export type UnitEntry = readonly [
 ];
 
 /**
- * The lines of a book. `intent`: about to buy; `note`: started, and what runs since then; `answer`: bought, and where the bodies
+ * The lines of a segment. `intent`: about to buy; `note`: started, and what runs since then; `answer`: bought, and where the bodies
  * are; `miss`: no answer came; `settle`: ended without a purchase.
  */
-export type BookLine =
+export type SegmentLine =
   | {
       readonly t: 'intent';
       readonly id: string;
@@ -59,21 +59,21 @@ const CRC_DIGITS = 8;
 const checksum = (json: string): string => crc32(json).toString(16).padStart(CRC_DIGITS, '0');
 
 /** A line as it stands in the file: checksum, space, JSON, newline. */
-export function encodeLine(line: BookLine): string {
+export function encodeLine(line: SegmentLine): string {
   const json = JSON.stringify(line);
   return `${checksum(json)} ${json}\n`;
 }
 
 /** The line, or `null` where it is torn or its checksum is wrong. Takes the text without its newline. */
-export function decodeLine(text: string): BookLine | null {
+export function decodeLine(text: string): SegmentLine | null {
   if (text.length < CRC_DIGITS + 3 || text[CRC_DIGITS] !== ' ') return null;
   const json = text.slice(CRC_DIGITS + 1);
   if (text.slice(0, CRC_DIGITS) !== checksum(json)) return null;
-  return JSON.parse(json) as BookLine;
+  return JSON.parse(json) as SegmentLine;
 }
 
 /** What is to be read of damaged text: whole lines whose line feed was damaged, or one line whose facts are beyond doubt. */
-export function legibleLines(text: string): readonly BookLine[] {
+export function legibleLines(text: string): readonly SegmentLine[] {
   const starts = [...text.matchAll(/[0-9a-f]{8} \{"t":"/g)].map(({ index }) => index);
   const lines = starts.flatMap((start, at) => {
     const end = starts[at + 1] ?? text.length;
@@ -85,10 +85,10 @@ export function legibleLines(text: string): readonly BookLine[] {
 }
 
 /** An intent that is whole but for its checksum, or a miss: where either is off by a bit, no answer is lost by it. */
-function parsed(json: string): BookLine | null {
-  let line: BookLine;
+function parsed(json: string): SegmentLine | null {
+  let line: SegmentLine;
   try {
-    line = JSON.parse(json) as BookLine;
+    line = JSON.parse(json) as SegmentLine;
   } catch {
     return null;
   }

@@ -3,82 +3,82 @@ import { join, relative, sep } from 'node:path';
 import { UsageError } from '../../core/rows/exit-codes.js';
 import { isJobId } from '../../core/rows/job.js';
 import type { SpendSums } from '../spend/spend-sums.js';
-import { Book, type ReadBook, readBook } from './segment.js';
-import type { BookLine, UnitEntry } from './segment-lines.js';
-import { type BookEnds, BookWriter, type UnitLine } from './segment-writer.js';
+import { readSegment, Segment, type SegmentContents } from './segment.js';
+import type { SegmentLine, UnitEntry } from './segment-lines.js';
+import { type SegmentEnds, SegmentWriter, type UnitLine } from './segment-writer.js';
 
 const LINES = '.journal';
 const UNITS = '.units.jsonl';
 /** Books kept open for writing; the longest idle one is closed beyond it. */
 const MAX_WRITERS = 32;
 
-export interface DamagedBook extends ReadBook {
-  readonly book: Book;
+export interface DamagedSegment extends SegmentContents {
+  readonly segment: Segment;
 }
 
-/** The books of a folder: read once, then appended to. Each line, read or written, goes to `take`. */
-export class Shelf {
+/** The segments of a folder: read once, then appended to. Each line, read or written, goes to `take`. */
+export class SegmentStore {
   readonly #dir: string;
   readonly #sums: SpendSums;
-  readonly #take: (book: Book, line: BookLine) => void;
-  readonly #books = new Map<string, Book>();
-  readonly #byNumber: Book[] = [];
-  readonly #ends = new Map<string, BookEnds>();
-  readonly #writers = new Map<string, BookWriter>();
+  readonly #take: (segment: Segment, line: SegmentLine) => void;
+  readonly #segments = new Map<string, Segment>();
+  readonly #byNumber: Segment[] = [];
+  readonly #ends = new Map<string, SegmentEnds>();
+  readonly #writers = new Map<string, SegmentWriter>();
 
-  constructor(dir: string, sums: SpendSums, take: (book: Book, line: BookLine) => void) {
+  constructor(dir: string, sums: SpendSums, take: (segment: Segment, line: SegmentLine) => void) {
     this.#dir = dir;
     this.#sums = sums;
     this.#take = take;
   }
 
-  /** Reads all books; answers with those that are damaged. */
-  async read(): Promise<readonly DamagedBook[]> {
-    const damagedBooks: DamagedBook[] = [];
-    for (const path of bookPaths(this.#dir)) {
+  /** Reads all segments; answers with those that are damaged. */
+  async read(): Promise<readonly DamagedSegment[]> {
+    const damagedSegments: DamagedSegment[] = [];
+    for (const path of segmentPaths(this.#dir)) {
       const name = relative(this.#dir, path).slice(0, -LINES.length).split(sep).join('/');
-      const book = this.#bookOf(name);
-      const { ends, damaged } = readBook(path, (line) => this.#take(book, line));
+      const segment = this.#segmentOf(name);
+      const { ends, damaged } = readSegment(path, (line) => this.#take(segment, line));
       this.#ends.set(name, ends);
-      if (damaged.length > 0) damagedBooks.push({ book, ends, damaged });
+      if (damaged.length > 0) damagedSegments.push({ segment, ends, damaged });
       // A big journal must not hold up the process's signals while it is read.
       await new Promise(setImmediate);
     }
-    return damagedBooks;
+    return damagedSegments;
   }
 
-  /** A book's files were mended, and end here. */
-  mended({ name }: Book, ends: BookEnds): void {
+  /** A segment's files were mended, and end here. */
+  mended({ name }: Segment, ends: SegmentEnds): void {
     this.#ends.set(name, ends);
   }
 
-  get books(): readonly Book[] {
+  get segments(): readonly Segment[] {
     return this.#byNumber;
   }
 
-  find(name: string): Book | undefined {
-    return this.#books.get(name);
+  find(name: string): Segment | undefined {
+    return this.#segments.get(name);
   }
 
-  numbered(number: number): Book {
-    return this.#byNumber[number] as Book;
+  numbered(number: number): Segment {
+    return this.#byNumber[number] as Segment;
   }
 
-  /** Whether a line of the book says that its unit file holds something. */
-  hasUnits({ name }: Book): boolean {
+  /** Whether a line of the segment says that its unit file holds something. */
+  hasUnits({ name }: Segment): boolean {
     return (this.#ends.get(name)?.units ?? 0) > 0;
   }
 
-  isWriting({ name }: Book): boolean {
+  isWriting({ name }: Segment): boolean {
     return this.#writers.has(name);
   }
 
-  /** File of a book's lines. */
+  /** File of a segment's lines. */
   lineFile(name: string): string {
     return this.#path(name, LINES);
   }
 
-  /** File of the bodies of a book's units. */
+  /** File of the bodies of a segment's units. */
   unitFile(name: string): string {
     return this.#path(name, UNITS);
   }
@@ -87,20 +87,20 @@ export class Shelf {
   async append(
     name: string,
     units: readonly UnitLine[],
-    line: (entries: readonly UnitEntry[]) => BookLine,
+    line: (entries: readonly UnitEntry[]) => SegmentLine,
   ): Promise<void> {
-    const book = this.#bookOf(name);
+    const segment = this.#segmentOf(name);
     let writer = this.#writers.get(name);
     if (!writer) {
       const ends = this.#ends.get(name);
-      if (!ends) book.writtenHere = true;
-      writer = new BookWriter(this.#path(name, LINES), this.#path(name, UNITS), ends ?? { lines: 0, units: 0 });
+      if (!ends) segment.writtenHere = true;
+      writer = new SegmentWriter(this.#path(name, LINES), this.#path(name, UNITS), ends ?? { lines: 0, units: 0 });
       this.#closeIdle();
     }
     // The last used stands last, so that the longest idle one is found first.
     this.#writers.delete(name);
     this.#writers.set(name, writer);
-    this.#take(book, await writer.append(units, line));
+    this.#take(segment, await writer.append(units, line));
   }
 
   async close(): Promise<void> {
@@ -108,14 +108,14 @@ export class Shelf {
     this.#writers.clear();
   }
 
-  #bookOf(name: string): Book {
-    let book = this.#books.get(name);
-    if (!book) {
-      book = new Book(name, this.#byNumber.length, this.#sums);
-      this.#books.set(name, book);
-      this.#byNumber.push(book);
+  #segmentOf(name: string): Segment {
+    let segment = this.#segments.get(name);
+    if (!segment) {
+      segment = new Segment(name, this.#byNumber.length, this.#sums);
+      this.#segments.set(name, segment);
+      this.#byNumber.push(segment);
     }
-    return book;
+    return segment;
   }
 
   #closeIdle(): void {
@@ -128,14 +128,14 @@ export class Shelf {
     }
   }
 
-  #path(book: string, ending: string): string {
-    const parts = book.split('/');
-    if (!parts.every(isJobId)) throw new UsageError(`"${book}" can't be the name of a book of the journal`);
+  #path(segment: string, ending: string): string {
+    const parts = segment.split('/');
+    if (!parts.every(isJobId)) throw new UsageError(`"${segment}" can't be the name of a segment of the journal`);
     return join(this.#dir, ...parts) + ending;
   }
 }
 
-function bookPaths(dir: string): string[] {
+function segmentPaths(dir: string): string[] {
   if (!existsSync(dir)) return [];
   return readdirSync(dir, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith(LINES))

@@ -2,7 +2,7 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
-import { type BookLine, encodeLine, type UnitEntry } from './segment-lines.js';
+import { encodeLine, type SegmentLine, type UnitEntry } from './segment-lines.js';
 
 const NEWLINE = 10;
 
@@ -14,38 +14,38 @@ export interface UnitLine {
 
 interface Pending {
   readonly units: readonly UnitLine[];
-  readonly line: (entries: readonly UnitEntry[]) => BookLine;
-  readonly resolve: (line: BookLine) => void;
+  readonly line: (entries: readonly UnitEntry[]) => SegmentLine;
+  readonly resolve: (line: SegmentLine) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Where a book's two files end with whole, acknowledged lines. */
-export interface BookEnds {
+/** Where a segment's two files end with whole, acknowledged lines. */
+export interface SegmentEnds {
   readonly lines: number;
   readonly units: number;
 }
 
 /**
- * Appends to one book: bodies to the unit file, then the line that acknowledges them. Whatever waits is written together,
+ * Appends to one segment: bodies to the unit file, then the line that acknowledges them. Whatever waits is written together,
  * so that many requests share one flush to disk. Nothing is reported written before it is durable.
  */
-export class BookWriter {
+export class SegmentWriter {
   readonly #linesPath: string;
   readonly #unitsPath: string;
-  #ends: BookEnds;
+  #ends: SegmentEnds;
   #files: { readonly lines: FileHandle; readonly units: FileHandle } | null = null;
   #pending: Pending[] = [];
   #bodies: Buffer = Buffer.alloc(0);
   #flushing: Promise<void> | null = null;
 
-  constructor(linesPath: string, unitsPath: string, ends: BookEnds) {
+  constructor(linesPath: string, unitsPath: string, ends: SegmentEnds) {
     this.#linesPath = linesPath;
     this.#unitsPath = unitsPath;
     this.#ends = ends;
   }
 
   /** Where the files end; final once the writer is closed. */
-  get ends(): BookEnds {
+  get ends(): SegmentEnds {
     return this.#ends;
   }
 
@@ -53,7 +53,7 @@ export class BookWriter {
     return this.#flushing === null;
   }
 
-  append(units: readonly UnitLine[], line: Pending['line']): Promise<BookLine> {
+  append(units: readonly UnitLine[], line: Pending['line']): Promise<SegmentLine> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ units, line, resolve, reject });
       this.#flushing ??= this.#flush().finally(() => {
@@ -78,7 +78,7 @@ export class BookWriter {
       this.#pending = [];
       try {
         const lines = await this.#write(batch);
-        for (const [index, item] of batch.entries()) item.resolve(lines[index] as BookLine);
+        for (const [index, item] of batch.entries()) item.resolve(lines[index] as SegmentLine);
       } catch (error) {
         // What was half written is cut off when the files are opened again.
         const files = this.#files;
@@ -89,7 +89,7 @@ export class BookWriter {
     }
   }
 
-  async #write(batch: readonly Pending[]): Promise<BookLine[]> {
+  async #write(batch: readonly Pending[]): Promise<SegmentLine[]> {
     this.#files ??= await this.#open();
     let room = 0;
     for (const item of batch) for (const unit of item.units) room += Buffer.byteLength(unit.json) + 1;

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import type { Lost, Started, UnknownOutcome } from '../../core/purchase/journal.js';
 import type { Json } from '../../core/text/json.js';
 import type { Asked, SpendSums } from '../spend/spend-sums.js';
-import { type BookLine, decodeLine, legibleLines, type UnitEntry } from './segment-lines.js';
-import type { BookEnds } from './segment-writer.js';
+import { decodeLine, legibleLines, type SegmentLine, type UnitEntry } from './segment-lines.js';
+import type { SegmentEnds } from './segment-writer.js';
 
-type IntentLine = Extract<BookLine, { t: 'intent' }>;
+type IntentLine = Extract<SegmentLine, { t: 'intent' }>;
 
-/** What a line did to its book. */
+/** What a line did to its segment. */
 interface Taken {
   readonly landed: readonly UnitEntry[];
   /** Keys whose outcome it made unknown. */
@@ -20,8 +20,8 @@ const listOf = ({ list, est }: IntentLine): number => list ?? est;
 
 const nothing: Taken = { landed: [], unknown: [], noted: null };
 
-/** What one book says so far: sums, open intents, unknown outcomes. Fed line by line, by the reader and by the writer alike. */
-export class Book {
+/** What one segment says so far: sums, open intents, unknown outcomes. Fed line by line, by the reader and by the writer alike. */
+export class Segment {
   readonly name: string;
   readonly number: number;
   requests = 0;
@@ -45,7 +45,7 @@ export class Book {
   }
 
   /** Takes a line in. */
-  take(line: BookLine): Taken {
+  take(line: SegmentLine): Taken {
     switch (line.t) {
       case 'intent':
         this.open.set(line.id, line);
@@ -65,7 +65,7 @@ export class Book {
           { costMicros: this.#count(line.units), units, charged },
           {
             team: this.#team,
-            book: this.name,
+            segment: this.name,
             operation: 'unknown',
             tier: '',
             at: line.at,
@@ -134,7 +134,7 @@ export class Book {
 
   #asked(intent: IntentLine): Asked {
     const { team = '', op, tier = '', at, est } = intent;
-    return { team, book: this.name, operation: op, tier, at, estimateMicros: est, listMicros: listOf(intent) };
+    return { team, segment: this.name, operation: op, tier, at, estimateMicros: est, listMicros: listOf(intent) };
   }
 
   #forget(id: string): IntentLine | undefined {
@@ -153,31 +153,31 @@ export class Book {
   }
 }
 
-/** A stretch of a book's file that is no whole line, though whole lines follow it or it ends with a line feed. */
+/** A stretch of a segment's file that is no whole line, though whole lines follow it or it ends with a line feed. */
 export interface DamagedStretch {
   /** Bytes of the file. */
   readonly from: number;
   readonly to: number;
   readonly text: string;
   /** Lines that could be read in it all the same. */
-  readonly legible: readonly BookLine[];
+  readonly legible: readonly SegmentLine[];
 }
 
-export interface ReadBook {
-  readonly ends: BookEnds;
+export interface SegmentContents {
+  readonly ends: SegmentEnds;
   readonly damaged: readonly DamagedStretch[];
 }
 
 /**
- * Reads a book's lines up to its last whole one. What follows that one without a line feed is the torn end of a write, and is left
- * out. A line with a wrong checksum (a flipped bit) is damage: see `mend-book`.
+ * Reads a segment's lines up to its last whole one. What follows that one without a line feed is the torn end of a write, and is left
+ * out. A line with a wrong checksum (a flipped bit) is damage: see `mend-segment`.
  */
-export function readBook(path: string, each: (line: BookLine) => void): ReadBook {
+export function readSegment(path: string, each: (line: SegmentLine) => void): SegmentContents {
   const data = readFileSync(path);
   const damaged: DamagedStretch[] = [];
   let from = 0;
   let units = 0;
-  const take = (line: BookLine) => {
+  const take = (line: SegmentLine) => {
     if (line.t === 'answer' || line.t === 'settle') {
       for (const [, offset, length] of line.units) units = Math.max(units, offset + length);
     }

@@ -2,34 +2,34 @@ import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import type { LandedUnits } from './landed-units.js';
-import type { Shelf } from './segment-store.js';
+import type { SegmentStore } from './segment-store.js';
 import type { IndexEntry } from './unit-index.js';
 
 type Found = readonly [key: string, entry: IndexEntry];
 
-/** The bodies of landed units, from the unit files of their books. Damaged and missing ones reject. */
+/** The bodies of landed units, from the unit files of their segments. Damaged and missing ones reject. */
 export class UnitBodies {
   readonly #units: LandedUnits;
-  readonly #shelf: Shelf;
+  readonly #segments: SegmentStore;
 
-  constructor(units: LandedUnits, shelf: Shelf) {
+  constructor(units: LandedUnits, segments: SegmentStore) {
     this.#units = units;
-    this.#shelf = shelf;
+    this.#segments = segments;
   }
 
-  /** See `Journal.unitFiles`: the book's own file where it holds any, the others' bodies in `scratch`. */
-  async files(book: string, keys: readonly string[], scratch: string): Promise<readonly string[]> {
+  /** See `Journal.unitFiles`: the segment's own file where it holds any, the others' bodies in `scratch`. */
+  async files(segment: string, keys: readonly string[], scratch: string): Promise<readonly string[]> {
     const own: Found[] = [];
     const elsewhere: Found[] = [];
     for (const key of keys) {
       const entry = this.#units.get(key);
       if (!entry) throw new Error(`unit ${key} has not landed`);
-      (this.#shelf.numbered(entry.book).name === book ? own : elsewhere).push([key, entry]);
+      (this.#segments.numbered(entry.segment).name === segment ? own : elsewhere).push([key, entry]);
     }
     const files: string[] = [];
     if (own.length > 0) {
-      if (!this.#shelf.find(book)?.writtenHere) await this.#each(own, async () => {});
-      files.push(this.#shelf.unitFile(book));
+      if (!this.#segments.find(segment)?.writtenHere) await this.#each(own, async () => {});
+      files.push(this.#segments.unitFile(segment));
     }
     if (elsewhere.length > 0) {
       const out = createWriteStream(scratch, { mode: 0o600 });
@@ -58,6 +58,10 @@ export class UnitBodies {
   }
 
   #each(units: readonly Found[], each: (key: string, body: Buffer) => Promise<void>): Promise<void> {
-    return this.#units.eachBody(units, (book) => this.#shelf.unitFile(this.#shelf.numbered(book).name), each);
+    return this.#units.eachBody(
+      units,
+      (segment) => this.#segments.unitFile(this.#segments.numbered(segment).name),
+      each,
+    );
   }
 }

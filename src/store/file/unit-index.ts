@@ -5,7 +5,7 @@ const CHUNK = 65_536;
 
 interface Chunk {
   readonly at: Float64Array;
-  readonly book: Uint32Array;
+  readonly segment: Uint32Array;
   readonly offset: Float64Array;
   readonly length: Uint32Array;
   readonly crc: Uint32Array;
@@ -15,7 +15,7 @@ interface Chunk {
 /** Where a landed unit's body is, and how it ended. */
 export interface IndexEntry {
   readonly at: number;
-  readonly book: number;
+  readonly segment: number;
   readonly offset: number;
   readonly length: number;
   readonly crc: number;
@@ -43,7 +43,7 @@ export class UnitIndex {
     const tag = this.#tags[chunk.tag[at] as number] as { status: UnitStatus; tag: string | null };
     return {
       at: chunk.at[at] as number,
-      book: chunk.book[at] as number,
+      segment: chunk.segment[at] as number,
       offset: chunk.offset[at] as number,
       length: chunk.length[at] as number,
       crc: chunk.crc[at] as number,
@@ -52,7 +52,7 @@ export class UnitIndex {
     };
   }
 
-  /** Newer answers replace older ones, whatever order the books are read in. */
+  /** Newer answers replace older ones, whatever order the segments are read in. */
   set(key: string, entry: IndexEntry): void {
     let number = this.#numbers.get(key);
     if (number === undefined) {
@@ -65,7 +65,7 @@ export class UnitIndex {
     const chunk = this.#chunks[Math.floor(number / CHUNK)] as Chunk;
     const at = number % CHUNK;
     chunk.at[at] = entry.at;
-    chunk.book[at] = entry.book;
+    chunk.segment[at] = entry.segment;
     chunk.offset[at] = entry.offset;
     chunk.length[at] = entry.length;
     chunk.crc[at] = entry.crc;
@@ -84,7 +84,7 @@ export class UnitIndex {
 function newChunk(): Chunk {
   return {
     at: new Float64Array(CHUNK),
-    book: new Uint32Array(CHUNK),
+    segment: new Uint32Array(CHUNK),
     offset: new Float64Array(CHUNK),
     length: new Uint32Array(CHUNK),
     crc: new Uint32Array(CHUNK),

@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks';
-import type { BucketView, Draw, Grant } from '../../core/limiter/limiter.js';
+import type { BucketView, Grant, RateCost } from '../../core/limiter/limiter.js';
 import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../../core/limiter/rate.js';
-import { late } from '../../core/limiter/ring.js';
 import { ask, type BucketState, bucketView, newBucket, refused } from '../../core/limiter/rate-queue.js';
-import type { Block, Meter, Place, Wanted } from './rate-source.js';
+import { late } from '../../core/limiter/ring.js';
 import { QueuedLimiter } from './queued-limiter.js';
+import type { Block, GrantedStart, RateSource, Wanted } from './rate-source.js';
 
 /** Keeps a block over a restart of the process; the times are Unix ms. */
 export interface BlockMemory {
@@ -17,21 +17,21 @@ export interface BlockMemory {
  * window, and keeps its block where `memory` says.
  */
 export class MemoryLimiter extends QueuedLimiter {
-  readonly #meter: MemoryMeter;
+  readonly #source: MemoryRateSource;
 
   constructor(profile: RateProfile, memory: BlockMemory | null = null) {
-    const meter = new MemoryMeter(profile, memory);
-    super(meter);
-    this.#meter = meter;
+    const source = new MemoryRateSource(profile, memory);
+    super(source);
+    this.#source = source;
   }
 
   /** Takes the last second for used, and the block as it was kept: another process had the limit. */
   refill(): void {
-    this.#meter.refill();
+    this.#source.refill();
   }
 }
 
-class MemoryMeter implements Meter {
+class MemoryRateSource implements RateSource {
   readonly profile: RateProfile;
   readonly #memory: BlockMemory | null;
   #states: ReadonlyMap<RateBucket, BucketState> = new Map();
@@ -54,21 +54,21 @@ class MemoryMeter implements Meter {
     return this.#block;
   }
 
-  async ask({ draw, lane, ...asked }: Wanted): Promise<{ places: Place[]; comeAt: number }> {
-    const drawn = this.#drawn(draw);
+  async ask({ rateCost, queue, ...asked }: Wanted): Promise<{ starts: GrantedStart[]; comeAt: number }> {
+    const drawn = this.#drawn(rateCost);
     const until = this.#block?.until ?? Number.NEGATIVE_INFINITY;
-    const { starts, comeAt } = ask(drawn, performance.now(), until, { who: lane, weight: draw.weight, ...asked });
-    return { places: starts.map((startAt) => ({ startAt, bookedAt: startAt })), comeAt };
+    const { starts, comeAt } = ask(drawn, performance.now(), until, { who: queue, weight: rateCost.weight, ...asked });
+    return { starts: starts.map((startAt) => ({ startAt, bookedAt: startAt })), comeAt };
   }
 
-  late({ draw, bookedAt }: Grant, startedAt: number): void {
-    for (const bucket of bucketsFor(this.profile, draw.rateClass)) {
-      late(this.#state(bucket).ring, bookedAt, startedAt, draw.weight);
+  late({ rateCost, bookedAt }: Grant, startedAt: number): void {
+    for (const bucket of bucketsFor(this.profile, rateCost.rateClass)) {
+      late(this.#state(bucket).ring, bookedAt, startedAt, rateCost.weight);
     }
   }
 
-  refused(draw: Draw): void {
-    for (const drawn of this.#drawn(draw)) refused(drawn, performance.now());
+  refused(rateCost: RateCost): void {
+    for (const drawn of this.#drawn(rateCost)) refused(drawn, performance.now());
   }
 
   async hold(block: Block): Promise<void> {
@@ -76,14 +76,14 @@ class MemoryMeter implements Meter {
     await this.#memory?.save(Date.now() + block.until - performance.now(), block.reason);
   }
 
-  async look(): Promise<{ buckets: BucketView[]; waiting: number }> {
+  async poll(): Promise<{ buckets: BucketView[]; waiting: number }> {
     const now = performance.now();
     return { buckets: this.profile.buckets.map((bucket) => bucketView(bucket, this.#state(bucket), now)), waiting: 0 };
   }
 
   async close(): Promise<void> {}
 
-  #drawn({ rateClass }: Draw) {
+  #drawn({ rateClass }: RateCost) {
     return bucketsFor(this.profile, rateClass).map((bucket) => ({
       bucket: this.#state(bucket),
       limit: limitOf(bucket),

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Draw, Grant, Limiter, LimiterView } from '../../core/limiter/limiter.js';
-import { Lane } from './wait-queue.js';
-import type { Meter } from './rate-source.js';
+import type { Grant, Limiter, LimiterView, RateCost } from '../../core/limiter/limiter.js';
+import type { RateSource } from './rate-source.js';
+import { WaitQueue } from './wait-queue.js';
 
 /** A start later than planned by more than this is written back into the ring. */
 const LATE_MS = 3;
@@ -10,54 +10,54 @@ const LATE_MS = 3;
 const MISSED_MS = 250;
 
 /**
- * A limiter in front of a meter: calls wait in lanes of one kind each, so that a few heavy or rare ones never stand behind
+ * A limiter in front of a rate source: calls wait in queues of one kind each, so that a few heavy or rare ones never stand behind
  * hundreds of others. Its clock is monotonic: a step of the wall clock changes nothing.
  */
 export class QueuedLimiter implements Limiter {
-  readonly #meter: Meter;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #source: RateSource;
+  readonly #queues = new Map<string, WaitQueue>();
   /** Lateness of recent starts in ms, for the margin. */
   readonly #lateness = new Float64Array(100);
   #starts = 0;
   #margin = 0.01;
 
-  constructor(meter: Meter) {
-    this.#meter = meter;
+  constructor(source: RateSource) {
+    this.#source = source;
   }
 
-  async acquire(draw: Draw, signal?: AbortSignal): Promise<Grant> {
-    return this.#lane(draw).wait(signal);
+  async acquire(rateCost: RateCost, signal?: AbortSignal): Promise<Grant> {
+    return this.#queue(rateCost).wait(signal);
   }
 
   async start(grant: Grant, signal?: AbortSignal): Promise<'go' | 'blocked'> {
-    for (let mine = grant; ; mine = await this.#lane(grant.draw).wait(signal, true)) {
+    for (let mine = grant; ; mine = await this.#queue(grant.rateCost).wait(signal, true)) {
       for (let left = mine.startAt - performance.now(); left > 0; left = mine.startAt - performance.now()) {
         await delay(Math.ceil(left), undefined, { signal });
       }
       signal?.throwIfAborted();
       const now = performance.now();
-      if ((this.#meter.block?.until ?? 0) > now) return 'blocked';
+      if ((this.#source.block?.until ?? 0) > now) return 'blocked';
       if (now - mine.startAt > MISSED_MS) continue;
-      if (mine.draw.weight > 0) this.#account(mine, now);
+      if (mine.rateCost.weight > 0) this.#account(mine, now);
       return 'go';
     }
   }
 
-  async block(ms: number, reason: string, refused?: Draw): Promise<void> {
-    if (refused && refused.weight > 0) this.#meter.refused(refused);
+  async block(ms: number, reason: string, refused?: RateCost): Promise<void> {
+    if (refused && refused.weight > 0) this.#source.refused(refused);
     const until = performance.now() + ms;
-    if (until > (this.#meter.block?.until ?? 0)) await this.#meter.hold({ until, reason });
+    if (until > (this.#source.block?.until ?? 0)) await this.#source.hold({ until, reason });
   }
 
-  queued(draw: Draw): void {
-    this.#lane(draw).noteQueued();
+  queued(rateCost: RateCost): void {
+    this.#queue(rateCost).noteQueued();
   }
 
   async view(): Promise<LimiterView> {
-    const { buckets, waiting } = await this.#meter.look();
-    const { profile, block } = this.#meter;
+    const { buckets, waiting } = await this.#source.poll();
+    const { profile, block } = this.#source;
     const left = (block?.until ?? 0) - performance.now();
-    const here = [...this.#lanes.values()].reduce((sum, lane) => sum + lane.waiting, 0);
+    const here = [...this.#queues.values()].reduce((sum, queue) => sum + queue.waiting, 0);
     return {
       profile: profile.name,
       qps: buckets[0]?.qps ?? 0,
@@ -70,23 +70,23 @@ export class QueuedLimiter implements Limiter {
   }
 
   async close(): Promise<void> {
-    for (const lane of this.#lanes.values()) lane.close(new Error('The limiter was closed'));
-    await this.#meter.close();
+    for (const queue of this.#queues.values()) queue.close(new Error('The limiter was closed'));
+    await this.#source.close();
   }
 
-  #lane(draw: Draw): Lane {
-    const name = `${draw.rateClass}/${draw.weight}`;
-    const known = this.#lanes.get(name);
+  #queue(rateCost: RateCost): WaitQueue {
+    const name = `${rateCost.rateClass}/${rateCost.weight}`;
+    const known = this.#queues.get(name);
     if (known) return known;
-    const lane = new Lane(this.#meter, draw, name, () => this.#margin);
-    this.#lanes.set(name, lane);
-    return lane;
+    const queue = new WaitQueue(this.#source, rateCost, name, () => this.#margin);
+    this.#queues.set(name, queue);
+    return queue;
   }
 
   #account(grant: Grant, now: number): void {
     const lateBy = now - grant.startAt;
     this.#lateness[this.#starts++ % this.#lateness.length] = lateBy;
-    if (lateBy > LATE_MS) this.#meter.late(grant, now);
+    if (lateBy > LATE_MS) this.#source.late(grant, now);
     if (this.#starts % this.#lateness.length === 0) {
       const p99 = this.#lateness.toSorted()[this.#lateness.length - 2] as number;
       this.#margin = Math.min(0.025, Math.max(0.01, 0.006 + p99 / 4000));

@@ -1,14 +1,14 @@
-import type { BucketView, Draw, Grant } from '../../core/limiter/limiter.js';
+import type { BucketView, Grant, RateCost } from '../../core/limiter/limiter.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
 
-/** A start on the meter, in this process's clock (`performance.now()`) and in the meter's own. */
-export type Place = Pick<Grant, 'startAt' | 'bookedAt'>;
+/** A granted start, in this process's clock (`performance.now()`) and in the rate source's own. */
+export type GrantedStart = Pick<Grant, 'startAt' | 'bookedAt'>;
 
-/** What a lane of waiting calls asks for; see `ask` in `core/turns`. */
+/** What a queue of waiting calls asks for; see `ask` in `core/limiter/rate-queue`. */
 export interface Wanted {
-  readonly draw: Draw;
-  /** Name of the lane, the same each time it asks. */
-  readonly lane: string;
+  readonly rateCost: RateCost;
+  /** Name of the queue, the same each time it asks. */
+  readonly queue: string;
   readonly count: number;
   readonly margin: number;
   readonly queued: number;
@@ -24,18 +24,18 @@ export interface Block {
  * Whoever keeps the team's rings and its block: this process's memory, or a database. All times that go in and out are of this
  * process's monotonic clock, save `bookedAt`.
  */
-export interface Meter {
+export interface RateSource {
   readonly profile: RateProfile;
   /** The block as it is known here, over or not. */
   readonly block: Block | null;
-  ask(wanted: Wanted): Promise<{ readonly places: readonly Place[]; readonly comeAt: number }>;
+  ask(wanted: Wanted): Promise<{ readonly starts: readonly GrantedStart[]; readonly comeAt: number }>;
   /** Writes back that a call started later than it was booked. */
   late(grant: Grant, startedAt: number): void;
-  /** Writes down that a call was refused for its rate; see `refused` in `core/turns`. */
-  refused(draw: Draw): void;
+  /** Writes down that a call was refused for its rate; see `refused` in `core/limiter/rate-queue`. */
+  refused(rateCost: RateCost): void;
   /** Blocks the team; known here at once, durable when this resolves. */
   hold(block: Block): Promise<void>;
   /** The rings now, and the calls that wait in other processes. Brings `block` up to date. */
-  look(): Promise<{ readonly buckets: readonly BucketView[]; readonly waiting: number }>;
+  poll(): Promise<{ readonly buckets: readonly BucketView[]; readonly waiting: number }>;
   close(): Promise<void>;
 }

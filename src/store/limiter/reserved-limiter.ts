@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Draw, Grant, Limiter, LimiterView } from '../../core/limiter/limiter.js';
+import type { Grant, Limiter, LimiterView, RateCost } from '../../core/limiter/limiter.js';
 import type { MemoryLimiter } from './memory-limiter.js';
 
 /** The right to use a limit, which one process has at a time. */
@@ -33,23 +33,23 @@ export class ReservedLimiter implements Limiter {
     this.#say = say;
   }
 
-  acquire(draw: Draw, signal?: AbortSignal): Promise<Grant> {
+  acquire(rateCost: RateCost, signal?: AbortSignal): Promise<Grant> {
     // What draws nothing needs no limit.
-    if (draw.weight === 0) return this.#limiter.acquire(draw, signal);
-    return this.#using(signal, () => this.#limiter.acquire(draw, signal));
+    if (rateCost.weight === 0) return this.#limiter.acquire(rateCost, signal);
+    return this.#using(signal, () => this.#limiter.acquire(rateCost, signal));
   }
 
   start(grant: Grant, signal?: AbortSignal): Promise<'go' | 'blocked'> {
-    if (grant.draw.weight === 0) return this.#limiter.start(grant, signal);
+    if (grant.rateCost.weight === 0) return this.#limiter.start(grant, signal);
     return this.#using(signal, () => this.#limiter.start(grant, signal));
   }
 
-  block(ms: number, reason: string, refused?: Draw): Promise<void> {
+  block(ms: number, reason: string, refused?: RateCost): Promise<void> {
     return this.#limiter.block(ms, reason, refused);
   }
 
-  queued(draw: Draw): void {
-    this.#limiter.queued(draw);
+  queued(rateCost: RateCost): void {
+    this.#limiter.queued(rateCost);
   }
 
   async view(): Promise<LimiterView> {

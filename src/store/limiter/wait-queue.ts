@@ -1,20 +1,20 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Draw, Grant } from '../../core/limiter/limiter.js';
-import type { Meter } from './rate-source.js';
+import type { Grant, RateCost } from '../../core/limiter/limiter.js';
+import type { RateSource } from './rate-source.js';
 
 interface Waiter {
   resolve(grant: Grant): void;
   reject(reason: unknown): void;
 }
 
-/** The meter is asked again at least so often: it shows others how many wait, and its clock may have been set meanwhile. */
+/** the rate source is asked again at least so often: it shows others how many wait, and its clock may have been set meanwhile. */
 const LONGEST_SLEEP_MS = 2000;
 
-/** Calls of one kind that wait for places, first come first served. Asks the meter for all of them at once. */
-export class Lane {
-  readonly #meter: Meter;
-  readonly #draw: Draw;
+/** Calls of one kind that wait for places, first come first served. Asks the rate source for all of them at once. */
+export class WaitQueue {
+  readonly #source: RateSource;
+  readonly #rateCost: RateCost;
   readonly #name: string;
   readonly #margin: () => number;
   #queue: Waiter[] = [];
@@ -22,9 +22,9 @@ export class Lane {
   #running = false;
   #sleep = new AbortController();
 
-  constructor(meter: Meter, draw: Draw, name: string, margin: () => number) {
-    this.#meter = meter;
-    this.#draw = draw;
+  constructor(source: RateSource, rateCost: RateCost, name: string, margin: () => number) {
+    this.#source = source;
+    this.#rateCost = rateCost;
     this.#name = name;
     this.#margin = margin;
   }
@@ -33,7 +33,7 @@ export class Lane {
     return this.#queue.length;
   }
 
-  /** An answer had waited in the service's own queue; the meter hears of it with the next call. */
+  /** An answer had waited in the service's own queue; the rate source hears of it with the next call. */
   noteQueued(): void {
     this.#queued++;
   }
@@ -79,15 +79,15 @@ export class Lane {
       while (this.#queue.length > 0) {
         const queued = this.#queued;
         this.#queued = 0;
-        const { places, comeAt } = await this.#meter.ask({
-          draw: this.#draw,
-          lane: this.#name,
+        const { starts, comeAt } = await this.#source.ask({
+          rateCost: this.#rateCost,
+          queue: this.#name,
           count: this.#queue.length,
           margin: this.#margin(),
           queued,
         });
         // Whoever left meanwhile leaves a place unused: it is at most 250 ms ahead.
-        for (const place of places) this.#queue.shift()?.resolve({ draw: this.#draw, ...place });
+        for (const place of starts) this.#queue.shift()?.resolve({ rateCost: this.#rateCost, ...place });
         if (this.#queue.length > 0) await this.#sleepUntil(comeAt);
       }
     } catch (error) {

@@ -21,15 +21,15 @@ export function reserve(
   intent: Intent,
   now: number,
 ): number | OverBudget {
-  const { cap, estimateMicros, book, operation, tier = '' } = intent;
+  const { cap, estimateMicros, segment, operation, tier = '' } = intent;
   if (!cap && caps.dayMicros === null && caps.monthMicros === null) return estimateMicros;
-  const asked = { team, book, operation, tier, at: now };
+  const asked = { team, segment, operation, tier, at: now };
   const multiples = sums.multiples(asked);
   const multiple = observedMultiple(multiples);
   const micros = reservedMicros(intent, multiple);
   const unproven = estimateMicros > 0 && multiples.length < FIRST_ANSWERS && sums.inFlight(asked) >= FIRST_REQUESTS;
   const bounds: OverBudget[] = [];
-  const look = (
+  const check = (
     scope: OverBudget['scope'],
     limit: number | null,
     sum: Pick<Amounts, 'landedMicros' | 'openMicros' | 'unknownMicros'>,
@@ -41,8 +41,8 @@ export function reserve(
     const why = { multiple, unproven: !over };
     if (over || unproven) bounds.push(new OverBudget(scope, limit, remaining, sum.openMicros, resetsAt, why));
   };
-  if (cap) look('job', cap.limitMicros, sums.job(jobOf(cap.bookPrefix)), null);
-  look('day', caps.dayMicros, sums.day(team, now), endOfDay(now));
-  look('month', caps.monthMicros, sums.month(team, now), endOfMonth(now));
+  if (cap) check('job', cap.limitMicros, sums.job(jobOf(cap.bookPrefix)), null);
+  check('day', caps.dayMicros, sums.day(team, now), endOfDay(now));
+  check('month', caps.monthMicros, sums.month(team, now), endOfMonth(now));
   return bounds.sort((a, b) => a.remainingMicros - b.remainingMicros)[0] ?? micros;
 }

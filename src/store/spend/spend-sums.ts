@@ -9,7 +9,7 @@ import {
 /** What is known of a purchase once it is intended. */
 export interface Asked {
   readonly team: string;
-  readonly book: string;
+  readonly segment: string;
   readonly operation: string;
   readonly tier: string;
   /** Unix ms; the purchase counts for this day of UTC, whenever its answer lands. */
@@ -50,8 +50,8 @@ interface Cell extends Amounts {
 export const committed = ({ landedMicros, openMicros, unknownMicros }: Omit<PeriodSpend, 'since'>): number =>
   landedMicros + openMicros + unknownMicros;
 
-/** The job that a book is of: its name up to the first `/`; `calls` for those of lone calls. */
-export const jobOf = (book: string): string => book.split('/', 1)[0] as string;
+/** The job that a segment is of: its name up to the first `/`; `calls` for those of lone calls. */
+export const jobOf = (segment: string): string => segment.split('/', 1)[0] as string;
 
 /**
  * What was spent by job, day and month, kept while purchases open and close: no look at what a team has left reads anything.
@@ -95,11 +95,11 @@ export class SpendSums {
   }
 
   /** How many of the same job, operation and tier are in flight. One that was asked for more than a day ago is taken for lost. */
-  inFlight({ team, book, operation, tier, at }: Omit<Asked, 'estimateMicros' | 'listMicros'>): number {
+  inFlight({ team, segment, operation, tier, at }: Omit<Asked, 'estimateMicros' | 'listMicros'>): number {
     let count = 0;
     for (const open of this.#open.values()) {
       const same = open.team === team && open.operation === operation && open.tier === tier;
-      if (same && open.at > at - DAY_MS && jobOf(open.book) === jobOf(book)) count++;
+      if (same && open.at > at - DAY_MS && jobOf(open.segment) === jobOf(segment)) count++;
     }
     return count;
   }
@@ -151,8 +151,8 @@ export class SpendSums {
   }
 
   #cell(asked: Asked): Cell {
-    const { team, book, operation, at } = asked;
-    const names = { team, job: jobOf(book), operation, day: startOfDay(at) };
+    const { team, segment, operation, at } = asked;
+    const names = { team, job: jobOf(segment), operation, day: startOfDay(at) };
     return found(this.#cells, cellName(asked), () => ({ ...names, multiples: new Map(), ...nothing() }));
   }
 
@@ -169,17 +169,17 @@ export class SpendSums {
 
   /** Does the same to every sum that a purchase is part of. */
   #each(asked: Asked, change: (sum: Amounts) => void): void {
-    const { team, book, at } = asked;
+    const { team, segment, at } = asked;
     const day = startOfDay(at);
     change(this.#cell(asked));
-    change(found(this.#jobs, jobOf(book), nothing));
+    change(found(this.#jobs, jobOf(segment), nothing));
     change(found(this.#days, `${day} ${team}`, nothing));
     change(found(this.#months, `${startOfMonth(at)} ${team}`, nothing));
   }
 }
 
-const cellName = ({ team, book, operation, at }: Pick<Asked, 'team' | 'book' | 'operation' | 'at'>): string =>
-  JSON.stringify([team, jobOf(book), operation, startOfDay(at)]);
+const cellName = ({ team, segment, operation, at }: Pick<Asked, 'team' | 'segment' | 'operation' | 'at'>): string =>
+  JSON.stringify([team, jobOf(segment), operation, startOfDay(at)]);
 
 const DAY_MS = 86_400_000;
 

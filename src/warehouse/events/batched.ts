@@ -2,7 +2,7 @@
  * Serves requests together that wait for the same turn. `serve` takes what has come when its turn is there, and answers in that order;
  * fails it, all of these do.
  */
-export function together<Request, Answer>(
+export function batched<Request, Answer>(
   serve: (take: () => readonly Request[]) => Promise<readonly Answer[]>,
 ): (request: Request) => Promise<Answer> {
   interface Waiting {

@@ -45,7 +45,7 @@ export async function chooseNew(
     ),
   );
   const disputes = await tx.rows('SELECT 1 AS found FROM disputed LIMIT 1');
-  if (disputes.length > 0) await settle(tx, dialect, staged, origin, verifying);
+  if (disputes.length > 0) await chooseVersions(tx, dialect, staged, origin, verifying);
   const counts = await tx.rows<{ part: number } & ChosenCount>(
     `SELECT part, CAST(sum(1 - changed) AS INTEGER) AS added, CAST(sum(changed) AS INTEGER) AS changed FROM chosen GROUP BY part`,
   );
@@ -53,7 +53,7 @@ export async function chooseNew(
 }
 
 /** Decides between contents that came under one id. */
-async function settle(
+async function chooseVersions(
   tx: EventTransaction,
   dialect: EventDialect,
   staged: StagedPages,

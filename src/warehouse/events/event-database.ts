@@ -5,7 +5,7 @@ import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js
  * What a transaction does: it changes nothing; marks and events; the state made of them, beside that or when it is all that is left to
  * do; or all of that.
  */
-export type Purpose = 'read' | 'write' | 'fold' | 'settle' | 'all';
+export type Purpose = 'read' | 'write' | 'fold' | 'foldAll' | 'all';
 
 /** What a database brings along for `createEventStore`. */
 export interface EventDatabase<Tx extends EventTransaction> {

@@ -1,22 +1,22 @@
 import type { EventWarehouse, EventWindow, LoadedPages, TypeCount } from '../../core/events/event-warehouse.js';
 import { eventTypes } from '../../core/events/payloads.js';
 import { inParts } from '../shared/in-parts.js';
+import { batched } from './batched.js';
 import { sumUpChecks } from './checks.js';
 import type { EventDatabase } from './event-database.js';
 import type { EventTransaction } from './event-sql.js';
 import { ENOUGH_TO_FOLD, foldWaiting } from './fold-state.js';
 import { loadBatch } from './load-batch.js';
-import { together } from './batched.js';
 import { beginRun, claimWindows, listStreams, readStream, splitWindow, type WindowClaim } from './windows.js';
 
 /** The port on a database: the same statements for all, see `EventDialect`. */
 export function createEventStore<Tx extends EventTransaction>(database: EventDatabase<Tx>): EventWarehouse {
   const { dialect } = database;
   let looksFirst = dialect.looksFirst;
-  let settling = 0;
+  let waitingForFold = 0;
   const fold = async (origin: string, atLeast: number): Promise<void> => {
     const some = (parts: number) =>
-      database.transaction(settling > 0 ? 'settle' : 'fold', (tx) =>
+      database.transaction(waitingForFold > 0 ? 'foldAll' : 'fold', (tx) =>
         foldWaiting(tx, dialect, origin, { atLeast, parts }),
       );
     while (await inParts(some));
@@ -32,7 +32,7 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
     fold(origin, ENOUGH_TO_FOLD).then(over, over);
   };
   /** Windows begin and end many at a time. */
-  const claim = together<WindowClaim, EventWindow | null>((take) =>
+  const claim = batched<WindowClaim, EventWindow | null>((take) =>
     database.transaction('write', (tx) => claimWindows(tx, dialect, take())),
   );
   return {
@@ -60,12 +60,12 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
       return loaded;
     },
 
-    async settle(origin) {
-      settling++;
+    async foldAll(origin) {
+      waitingForFold++;
       try {
         await fold(origin, 0);
       } finally {
-        settling--;
+        waitingForFold--;
       }
     },
 

@@ -43,7 +43,7 @@ function makeView(relation: ResultRelation, dialect: ResultDialect, create: stri
   const ranks = lists.map(({ rank }, index) => `place_${index} AS ${rank}`);
   const place = placeColumns.map(([column]) => column);
   const text = (sentence: string) => `'${sentence.replaceAll("'", "''")}'`;
-  const told = [
+  const described = [
     ...placeColumns,
     ...lists.map(({ rank, is: sentence }) => [rank, sentence] as const),
     ...columns.map((column) => [column.name, column.is] as const),
@@ -51,7 +51,7 @@ function makeView(relation: ResultRelation, dialect: ResultDialect, create: stri
   return [
     `${create} ${prefix}${name} AS\n${dialect.read(from, [...place, ...ranks, ...ofRow], values)};`,
     `COMMENT ON VIEW ${prefix}${name} IS ${text(is)};`,
-    ...told.map(([column, sentence]) => `COMMENT ON COLUMN ${prefix}${name}.${column} IS ${text(sentence)};`),
+    ...described.map(([column, sentence]) => `COMMENT ON COLUMN ${prefix}${name}.${column} IS ${text(sentence)};`),
   ].join('\n');
 }
 

@@ -159,7 +159,7 @@ export interface JobPlan {
   readonly staged: StagedJob;
   readonly request: EnrichRequest;
   /** `new`, or where the job stands. `complete`: nothing to buy, nothing to load. */
-  readonly standing: 'new' | 'unfinished' | 'changed' | 'complete';
+  readonly status: 'new' | 'unfinished' | 'changed' | 'complete';
   readonly alreadyBought: number;
   readonly toBuy: number;
   readonly requests: number;

@@ -2,15 +2,21 @@ import { type Client, defaultPayloadConverter } from '@temporalio/client';
 import { agentKeys } from '../../activities/rows/agent-purchase.js';
 import { createClient, type Client as ServiceClient } from '../../api/client.js';
 import { workflowNames } from '../../core/rows/job.js';
-import type { AgentRequest, AgentRunResult, RunAgentOptions, RunLook, RunProgress } from '../../core/runs/agent-run.js';
+import type {
+  AgentRequest,
+  AgentRunResult,
+  RunAgentOptions,
+  RunProgress,
+  RunSnapshot,
+} from '../../core/runs/agent-run.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { blockFile } from '../store/limit-owner.js';
-import { FlowHandle } from './workflow-handle.js';
 import { startedByCommand } from './work-owners.js';
+import { WorkflowHandle } from './workflow-handle.js';
 
 /** Id of the workflow of an agent run, made from what is asked. */
 export function agentRunId(
@@ -40,7 +46,7 @@ export async function startAgentRun(
 }
 
 /** An agent run that a workflow goes on with. */
-export class AgentRunHandle extends FlowHandle<RunProgress, AgentRunResult> {
+export class AgentRunHandle extends WorkflowHandle<RunProgress, AgentRunResult> {
   readonly #temporal: Client;
 
   constructor(client: Client, workflowId: string) {
@@ -49,11 +55,11 @@ export class AgentRunHandle extends FlowHandle<RunProgress, AgentRunResult> {
   }
 
   /** Where it stands now, by the heartbeat of the activity that follows it; null while nobody does. */
-  async look(): Promise<RunLook | null> {
+  async snapshot(): Promise<RunSnapshot | null> {
     const { raw } = await this.#temporal.workflow.getHandle(this.workflowId).describe();
     const following = raw.pendingActivities?.find(({ activityType }) => activityType?.name === 'agentRun');
     const payload = following?.heartbeatDetails?.payloads?.[0];
-    return payload ? defaultPayloadConverter.fromPayload<RunLook>(payload) : null;
+    return payload ? defaultPayloadConverter.fromPayload<RunSnapshot>(payload) : null;
   }
 }
 

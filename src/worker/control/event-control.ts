@@ -3,8 +3,8 @@ import { hostname } from 'node:os';
 import {
   type Client,
   defaultPayloadConverter,
+  type WorkflowHandle as TemporalHandle,
   WorkflowExecutionAlreadyStartedError,
-  type WorkflowHandle,
 } from '@temporalio/client';
 import {
   DEFAULT_EVENT_WAREHOUSE,
@@ -24,18 +24,18 @@ import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../config/r
 import { sha256 } from '../config/sha256.js';
 import { warehouseOf } from '../config/store-setting.js';
 import { walkName } from './find-walk.js';
-import { FlowHandle } from './workflow-handle.js';
 import { waitsFor } from './waits-for.js';
 import { startedByCommand } from './work-owners.js';
+import { WorkflowHandle } from './workflow-handle.js';
 
 /** Where events go, and where their files are; addresses have no credentials. */
-export interface EventPlace {
+export interface EventTarget {
   readonly into: string;
   readonly host?: string;
 }
 
 /** Where the events of a command go: what it says, else the warehouse of the settings, else a file of their own. */
-export function eventPlace(config: Pick<RuntimeConfig, 'warehouse'>, into: string | undefined, cwd: string): string {
+export function eventTarget(config: Pick<RuntimeConfig, 'warehouse'>, into: string | undefined, cwd: string): string {
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(into ?? '');
   if (scheme && !isPostgresUrl(into ?? ''))
     throw new UsageError(
@@ -60,14 +60,14 @@ export class EventControl {
   }
 
   /** Where a warehouse is, and which machine has it. */
-  place(into: string | undefined): EventPlace {
+  place(into: string | undefined): EventTarget {
     const { config, shared } = this.#access;
-    const address = eventPlace(config, into, this.#cwd);
+    const address = eventTarget(config, into, this.#cwd);
     return { into: address, ...(shared && !isPostgresUrl(address) ? { host: hostname() } : {}) };
   }
 
   /** Name and id of a walk: one at a time for a stream, a warehouse and a service, whoever starts it. */
-  work<Input extends WalkInput & EventPlace>(
+  work<Input extends WalkInput & EventTarget>(
     input: Input,
   ): { readonly job: string; readonly workflowId: string; readonly input: Input & { readonly origin: string } } {
     const { origin } = this.#access.config;
@@ -78,7 +78,7 @@ export class EventControl {
   }
 
   /** Starts a walk, or makes the same one go on where it runs: `joined`. */
-  async start(walk: WalkInput & EventPlace): Promise<{ readonly handle: WalkHandle; readonly joined: boolean }> {
+  async start(walk: WalkInput & EventTarget): Promise<{ readonly handle: WalkHandle; readonly joined: boolean }> {
     const { job, workflowId, input } = this.work(walk);
     await this.#access.allow(input);
     return this.#start({ job, workflowId }, input);
@@ -120,8 +120,8 @@ export class EventControl {
 }
 
 /** A walk that runs or ran. */
-export class WalkHandle extends FlowHandle<WalkProgress, WalkSummary> {
-  readonly #handle: WorkflowHandle;
+export class WalkHandle extends WorkflowHandle<WalkProgress, WalkSummary> {
+  readonly #handle: TemporalHandle;
 
   constructor(
     client: Client,

@@ -9,8 +9,8 @@ import {
   workflowIdOf,
 } from '../../core/rows/job.js';
 import { JobFailed, type JobHandle, JobStopped, UsageError } from '../config/runtime-types.js';
-import { cancelLive, resultOf } from './workflow-handle.js';
 import { waitsFor } from './waits-for.js';
+import { cancelLive, resultOf } from './workflow-handle.js';
 
 /** How a workflow ended that ended badly. A cancelled one was told to. */
 const badEnds = ['FAILED', 'TERMINATED', 'TIMED_OUT'];

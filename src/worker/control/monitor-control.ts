@@ -17,22 +17,22 @@ import { warehouseIdentity } from '../../warehouse/index.js';
 import { UsageError, type WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { warehouseOf } from '../config/store-setting.js';
-import { FlowHandle } from './workflow-handle.js';
 import { QuietControl } from './quiet-control.js';
-import { ToldResults } from './reported-results.js';
+import { ReportedResults } from './reported-results.js';
 import { startedByCommand } from './work-owners.js';
+import { WorkflowHandle } from './workflow-handle.js';
 
 /** The workflows for monitors, as the command uses them. */
 export class MonitorControl {
   readonly quiet: QuietControl;
   readonly #access: WorkflowAccess;
   readonly #cwd: string;
-  readonly #told: ToldResults;
+  readonly #reported: ReportedResults;
 
   constructor(access: WorkflowAccess, cwd: string) {
     this.#access = access;
     this.#cwd = cwd;
-    this.#told = new ToldResults(access.config.stateDir);
+    this.#reported = new ReportedResults(access.config.stateDir);
     this.quiet = new QuietControl(access);
   }
 
@@ -88,16 +88,16 @@ export class MonitorControl {
     const id = `searchflow-monitors-create-${sha256(canonicalJson([definition, file, origin])).slice(0, 6)}`;
     const before = await this.#isUntold(id);
     const handle = before
-      ? new FlowHandle<never, CreatedMonitorResult>(this.#access.client, id)
+      ? new WorkflowHandle<never, CreatedMonitorResult>(this.#access.client, id)
       : await this.#start<never, CreatedMonitorResult>(monitorWorkflows.createMonitor, id, input);
     const made = await handle.result();
     const { runId } = await this.#access.client.workflow.getHandle(id).describe();
-    this.#told.add(runId);
+    this.#reported.add(runId);
     return { made, before };
   }
 
   /** Exports runs; the same export attaches where it runs. */
-  async export(input: ExportMonitorRunsInput): Promise<FlowHandle<MonitorExport, MonitorExport>> {
+  async export(input: ExportMonitorRunsInput): Promise<WorkflowHandle<MonitorExport, MonitorExport>> {
     const { workflow, workflowId, input: named } = this.exportWork(input).work;
     return this.#start(workflow, workflowId, named, true);
   }
@@ -118,14 +118,19 @@ export class MonitorControl {
     if (this.#access.shared) return false;
     try {
       const { status, runId } = await this.#access.client.workflow.getHandle(workflowId).describe();
-      return status.name === 'COMPLETED' && !this.#told.has(runId);
+      return status.name === 'COMPLETED' && !this.#reported.has(runId);
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return false;
       throw error;
     }
   }
 
-  async #start<P, R>(workflow: string, workflowId: string, input: object, owned = false): Promise<FlowHandle<P, R>> {
+  async #start<P, R>(
+    workflow: string,
+    workflowId: string,
+    input: object,
+    owned = false,
+  ): Promise<WorkflowHandle<P, R>> {
     const { client, config } = this.#access;
     await this.#access.allow(input);
     await client.workflow.start(workflow, {
@@ -135,7 +140,7 @@ export class MonitorControl {
       workflowIdConflictPolicy: 'USE_EXISTING',
       ...(owned ? { memo: startedByCommand } : {}),
     });
-    return new FlowHandle<P, R>(client, workflowId);
+    return new WorkflowHandle<P, R>(client, workflowId);
   }
 
   /** An id for what is done each time it is asked for. */
@@ -145,7 +150,7 @@ export class MonitorControl {
 }
 
 /** A batch of monitors that runs or ran. */
-export class BatchHandle extends FlowHandle<BatchProgress, BatchSummary> {
+export class BatchHandle extends WorkflowHandle<BatchProgress, BatchSummary> {
   constructor(
     client: Client,
     readonly job: string,

@@ -16,7 +16,7 @@ const ANSWER_MS = 5000;
 const UNANSWERED = [1, 4, 9];
 
 /** Something that only one worker may have, or all those of one store together. */
-export interface Place {
+export interface QueueLock {
   /** Workflow id of its presence. */
   readonly id: string;
   /** What another worker does that has it, and what to do then. */
@@ -29,12 +29,12 @@ type Whose = Pick<RuntimeConfig, 'taskQueue' | 'origin' | 'team' | 'apiKey'>;
 const share = 'let both share a PostgreSQL (the same SEARCHFLOW_STORE=postgres://…)';
 
 /** Workflow id of the presence on a task queue. */
-const queuePlace = (taskQueue: string) => `searchflow-worker-of-${taskQueue}`;
+const queueLockId = (taskQueue: string) => `searchflow-worker-of-${taskQueue}`;
 
 /** The place of a worker while it runs: its task queue. */
-export function placeOf({ taskQueue }: Pick<Whose, 'taskQueue'>): Place {
+export function queueLockOf({ taskQueue }: Pick<Whose, 'taskQueue'>): QueueLock {
   return {
-    id: queuePlace(taskQueue),
+    id: queueLockId(taskQueue),
     taken: `works on the task queue ${taskQueue}, and two with a journal each would buy the same rows twice`,
     wayOut: `End that one, give this one a queue of its own (SEARCHFLOW_TASK_QUEUE), or ${share}`,
   };
@@ -42,7 +42,7 @@ export function placeOf({ taskQueue }: Pick<Whose, 'taskQueue'>): Place {
 
 /** Takes the team's whole rate limit among the workers of a Temporal server: the place of a worker while it sends. */
 export function limitAmongWorkers(client: Client, config: Whose): TakeElsewhere {
-  const limit: Place = {
+  const limit: QueueLock = {
     // A hash: the id of a workflow is for everybody to see.
     id: `searchflow-limit-of-${sha256(teamOf(config)).slice(0, 24)}`,
     taken: `sends with the whole rate limit of this key at ${config.origin}`,
@@ -50,7 +50,7 @@ export function limitAmongWorkers(client: Client, config: Whose): TakeElsewhere 
   };
   return async () => {
     try {
-      const { leave } = await takePlaces(client, config.taskQueue, [limit], null);
+      const { leave } = await takeQueueLocks(client, config.taskQueue, [limit], null);
       return () => leave().catch(() => undefined);
     } catch (error) {
       if (error instanceof UsageError) return { heldBy: `the rate limit: ${error.message}` };
@@ -66,10 +66,10 @@ export function limitAmongWorkers(client: Client, config: Whose): TakeElsewhere 
  * has one of them, unless both share the store; what a dead one left is taken over. Call it right before the worker runs on
  * `taskQueue`, because it is the running worker that answers for it.
  */
-export async function takePlaces(
+export async function takeQueueLocks(
   client: Client,
   taskQueue: string,
-  places: readonly Place[],
+  locks: readonly QueueLock[],
   store: string | null,
 ): Promise<{ leave(): Promise<void> }> {
   const me: WorkerHolder = { host: hostname(), ...ownIdentity(), since: Date.now(), store };
@@ -78,7 +78,7 @@ export async function takePlaces(
     for (const end of taken.splice(0)) await end();
   };
   try {
-    for (const place of places) taken.push(await take(client, taskQueue, place, me));
+    for (const lock of locks) taken.push(await take(client, taskQueue, lock, me));
   } catch (error) {
     await leave();
     throw error;
@@ -88,36 +88,41 @@ export async function takePlaces(
 
 /** The worker that is on a task queue and alive, or one of them; null where none is. */
 export async function workerOn(client: Client, taskQueue: string): Promise<WorkerHolder | null> {
-  const id = queuePlace(taskQueue);
+  const id = queueLockId(taskQueue);
   const there = await holderOf(client, id);
   return there && (await lives(client, id, there.holder)) ? there.holder : null;
 }
 
-async function take(client: Client, taskQueue: string, place: Place, me: WorkerHolder): Promise<() => Promise<void>> {
+async function take(
+  client: Client,
+  taskQueue: string,
+  lock: QueueLock,
+  me: WorkerHolder,
+): Promise<() => Promise<void>> {
   // What a store's workers have is theirs until none of them answers: no single one of them ends it.
   const kept = async () => undefined;
   for (;;) {
     try {
       const { firstExecutionRunId } = await client.workflow.start(workflowNames.workerPresence, {
-        workflowId: place.id,
+        workflowId: lock.id,
         taskQueue,
         args: [me],
         memo: { holder: me },
         workflowIdConflictPolicy: 'FAIL',
       });
-      return me.store ? kept : () => end(client, place.id, firstExecutionRunId, 'the worker has ended');
+      return me.store ? kept : () => end(client, lock.id, firstExecutionRunId, 'the worker has ended');
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
-    const other = await holderOf(client, place.id);
+    const other = await holderOf(client, lock.id);
     if (other === null) continue;
     if (me.store && other.holder.store === me.store) return kept;
-    if (await lives(client, place.id, other.holder)) {
+    if (await lives(client, lock.id, other.holder)) {
       const { pid, host, since, store } = other.holder;
       const who = `PID ${pid} on ${host}, since ${new Date(since).toISOString()}, with ${store ?? 'a folder of its own'}`;
-      throw new UsageError(`Another worker (${who}) ${place.taken}. ${place.wayOut}`);
+      throw new UsageError(`Another worker (${who}) ${lock.taken}. ${lock.wayOut}`);
     }
-    await end(client, place.id, other.runId, 'its worker is gone; another takes its place');
+    await end(client, lock.id, other.runId, 'its worker is gone; another takes its place');
   }
 }
 

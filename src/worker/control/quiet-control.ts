@@ -4,8 +4,8 @@ import { minutesOf, type QuietHours, type Weekday } from '../../core/monitors/qu
 import type { QuietInput, QuietOutcome } from '../../core/monitors/quiet-input.js';
 import { startedByUs } from '../../core/rows/job.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
-import { FlowHandle } from './workflow-handle.js';
 import { cancelRunning, deleteSchedule, describeSchedule, haltSchedule, schedulesOf } from './schedules.js';
+import { WorkflowHandle } from './workflow-handle.js';
 
 const PREFIX = 'searchflow-quiet-';
 const edges = ['begin', 'end'] as const;
@@ -124,7 +124,7 @@ export class QuietControl {
       memo: startedByUs,
       workflowIdConflictPolicy: 'USE_EXISTING',
     });
-    return new FlowHandle<never, QuietOutcome>(this.#client, workflowId).result();
+    return new WorkflowHandle<never, QuietOutcome>(this.#client, workflowId).result();
   }
 
   async #inputOf(scheduleId: string): Promise<QuietInput | null> {

@@ -6,7 +6,7 @@ import { makeFolder } from '../../files/make-folder.js';
  * Which results of workflows a command of this folder has told, by the ids of their runs. A command that is killed leaves its
  * workflow to the next one's worker, and then nobody has heard what came of it.
  */
-export class ToldResults {
+export class ReportedResults {
   readonly #folder: string;
 
   constructor(stateDir: string) {

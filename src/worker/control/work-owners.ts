@@ -17,10 +17,10 @@ export type Role = 'command' | 'worker';
 /** In the memo of a workflow that a command started: without it a workflow belongs to the workers, also while a command watches it. */
 export const startedByCommand = { startedBy: 'command' } as const;
 
-/** How often a process that works looks for work whose owner has died. */
-const LOOK_MS = 2000;
-/** Looks after which a command ends such work: a worker of the store that takes it over looks as often, and comes first. */
-const COMMAND_LOOKS = 2;
+/** How often a process that works times for work whose owner has died. */
+const POLL_MS = 2000;
+/** Looks after which a command ends such work: a worker of the store that takes it over times as often, and comes first. */
+const COMMAND_POLLS = 2;
 /** How long a workflow may take to stop: what is in flight lands, then it sums up and writes its line. */
 const STOP_MS = 15_000;
 
@@ -54,7 +54,7 @@ export class WorkOwners {
   readonly #mine = new Map<string, Work>();
   readonly #closed = new AbortController();
   #stopped = false;
-  #looking: Promise<void> = Promise.resolve();
+  #watching: Promise<void> = Promise.resolve();
 
   constructor(config: RuntimeConfig, store: Store, client: () => Promise<Client>) {
     this.#config = config;
@@ -128,14 +128,14 @@ export class WorkOwners {
    * Decides over work whose owner has died, before this process works. A worker takes it over; a command ends it, but for what it
    * watched itself. A command also names what runs here for the workers.
    */
-  async settle(role: Role): Promise<void> {
-    for (const orphan of await this.#orphans()) await this.#settle(orphan, role, null);
+  async resolveOrphans(role: Role): Promise<void> {
+    for (const orphan of await this.#orphans()) await this.#resolve(orphan, role, null);
     if (role === 'command') await this.#nameOthers();
   }
 
   /** Goes on doing so while this process works. */
   watch(role: Role): void {
-    this.#looking = this.#look(role);
+    this.#watching = this.#watchOrphans(role);
   }
 
   /**
@@ -144,27 +144,27 @@ export class WorkOwners {
    */
   async close(): Promise<void> {
     this.#closed.abort();
-    await this.#looking;
+    await this.#watching;
     const owned = new Set((await this.owned()).map(({ workflowId }) => workflowId));
     for (const workflowId of [...this.#mine.keys()])
       if (!owned.has(workflowId) || !(await this.#runs(workflowId))) await this.release(workflowId);
   }
 
-  async #look(role: Role): Promise<void> {
+  async #watchOrphans(role: Role): Promise<void> {
     const { signal } = this.#closed;
     const seen = new Map<string, number>();
     while (!signal.aborted) {
-      await delay(LOOK_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      await delay(POLL_MS, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
       try {
         const orphans = await this.#orphans();
         for (const known of [...seen.keys()])
           if (!orphans.some(({ workflowId }) => workflowId === known)) seen.delete(known);
         for (const orphan of orphans) {
-          const looks = (seen.get(orphan.workflowId) ?? 0) + 1;
-          seen.set(orphan.workflowId, looks);
-          if (role === 'worker' || this.#mine.has(orphan.workflowId) || looks >= COMMAND_LOOKS)
-            await this.#settle(orphan, role, delay(STOP_MS, undefined, { ref: false }));
+          const times = (seen.get(orphan.workflowId) ?? 0) + 1;
+          seen.set(orphan.workflowId, times);
+          if (role === 'worker' || this.#mine.has(orphan.workflowId) || times >= COMMAND_POLLS)
+            await this.#resolve(orphan, role, delay(STOP_MS, undefined, { ref: false }));
         }
       } catch {
         // The store or the server is away: there is a next look.
@@ -182,7 +182,7 @@ export class WorkOwners {
   }
 
   /** `until`: null before this process works, when nothing could stop by itself. */
-  async #settle(orphan: OwnedWork, role: Role, until: Promise<unknown> | null): Promise<void> {
+  async #resolve(orphan: OwnedWork, role: Role, until: Promise<unknown> | null): Promise<void> {
     const { workflowId, job } = orphan;
     const { entries } = this.#store;
     const me = entries.owner();

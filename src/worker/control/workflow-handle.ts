@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Client,
   ServiceError,
+  type WorkflowHandle as TemporalHandle,
   WorkflowFailedError,
-  type WorkflowHandle,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
@@ -23,7 +23,7 @@ const ASK_AGAIN_MS = 1000;
 const AWAY = [1, 2, 4, 8, 10, 13, 14];
 
 /** Cancels a workflow that runs. One that has ended is not found, as by a signal: Temporal takes its cancel without a word. */
-export async function cancelLive(handle: WorkflowHandle): Promise<void> {
+export async function cancelLive(handle: TemporalHandle): Promise<void> {
   const { status } = await handle.describe();
   if (status.name !== 'RUNNING') throw new WorkflowNotFoundError('it has ended', handle.workflowId, undefined);
   await handle.cancel();
@@ -33,7 +33,7 @@ export async function cancelLive(handle: WorkflowHandle): Promise<void> {
  * The result of a workflow; one that failed, or was `cancelled`, rejects with `JobFailed`, one stopped by force with `JobStopped`. A
  * server that is away is asked again for five minutes.
  */
-export async function resultOf<Result>(handle: WorkflowHandle, cancelled: string): Promise<Result> {
+export async function resultOf<Result>(handle: TemporalHandle, cancelled: string): Promise<Result> {
   try {
     return (await awaitResult(handle)) as Result;
   } catch (error) {
@@ -46,7 +46,7 @@ export async function resultOf<Result>(handle: WorkflowHandle, cancelled: string
   }
 }
 
-async function awaitResult(handle: WorkflowHandle): Promise<unknown> {
+async function awaitResult(handle: TemporalHandle): Promise<unknown> {
   let awaySince: number | null = null;
   for (;;) {
     const askedAt = performance.now();
@@ -69,10 +69,10 @@ async function awaitResult(handle: WorkflowHandle): Promise<unknown> {
 }
 
 /** A workflow that runs or ran, with its progress and its result. Failures leave as `JobFailed`, mistakes as `UsageError`. */
-export class FlowHandle<Progress, Result> {
+export class WorkflowHandle<Progress, Result> {
   readonly workflowId: string;
   readonly #client: Client;
-  readonly #handle: WorkflowHandle;
+  readonly #handle: TemporalHandle;
 
   constructor(client: Client, workflowId: string) {
     this.#client = client;

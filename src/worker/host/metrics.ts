@@ -2,7 +2,7 @@ import type { MetricMeter } from '@temporalio/common';
 import type { Transport } from '../../api/transport.js';
 import { ApiError } from '../../api/wire/errors.js';
 import type { Limiter } from '../../core/limiter/limiter.js';
-import type { Books, WorkerStore } from '../store/store.js';
+import type { PurchaseJournal, WorkerStore } from '../store/store.js';
 
 /** Upper bounds of the histograms' buckets, in seconds. */
 export const histogramBuckets: Readonly<Record<string, number[]>> = {
@@ -93,15 +93,15 @@ function meteredLimiter(meter: MetricMeter, limiter: Limiter): { readonly limite
   timer.unref();
   return {
     limiter: over(limiter, {
-      async acquire(draw, signal) {
+      async acquire(rateCost, signal) {
         const askedAt = performance.now();
-        const grant = await limiter.acquire(draw, signal);
-        waited.record((performance.now() - askedAt) / 1000, { rate_class: draw.rateClass });
+        const grant = await limiter.acquire(rateCost, signal);
+        waited.record((performance.now() - askedAt) / 1000, { rate_class: rateCost.rateClass });
         return grant;
       },
       async start(grant, signal) {
         const go = await limiter.start(grant, signal);
-        if (go === 'go') units.add(grant.draw.weight, { rate_class: grant.draw.rateClass });
+        if (go === 'go') units.add(grant.rateCost.weight, { rate_class: grant.rateCost.rateClass });
         return go;
       },
     }),
@@ -109,7 +109,7 @@ function meteredLimiter(meter: MetricMeter, limiter: Limiter): { readonly limite
   };
 }
 
-function meteredJournal(meter: MetricMeter, journal: Books): Books {
+function meteredJournal(meter: MetricMeter, journal: PurchaseJournal): PurchaseJournal {
   const spent = meter.createCounter('searchflow_spent_microdollars', '', 'Landed purchases, in millionths of a dollar');
   const unknown = meter.createCounter('searchflow_unknown_outcomes', '', 'Purchases whose answer was lost');
   const risked = meter.createCounter('searchflow_unknown_microdollars', '', 'What these may have cost at most');

@@ -3,12 +3,12 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { ApplicationFailure } from '@temporalio/common';
 import {
+  AccountBreaker,
   type ActivityDeps,
+  CircuitBreaker,
   createPurchase,
   createRuns,
-  Halt,
   InFlight,
-  ServiceHealth,
 } from '../../activities/index.js';
 import { createTransport, defaultTimeouts, type Transport } from '../../api/transport.js';
 import { pricesAt } from '../../core/purchase/prices.js';
@@ -59,7 +59,7 @@ export async function openParts(config: RuntimeConfig): Promise<Parts & { readon
   const store = await openStore(config);
   try {
     const working = await store.work();
-    if (!working) throw new UsageError(placeTaken(config, store));
+    if (!working) throw new UsageError(folderTaken(config, store));
     const parts = await assembleParts(config, store, working);
     return {
       ...parts,
@@ -76,7 +76,7 @@ export async function openParts(config: RuntimeConfig): Promise<Parts & { readon
 }
 
 /** What to tell a worker that finds another one of its folder. */
-export function placeTaken({ stateDir }: RuntimeConfig, store: Store): string {
+export function folderTaken({ stateDir }: RuntimeConfig, store: Store): string {
   return (
     `A worker runs in ${stateDir} already (PID ${store.holder() ?? 'unknown'}), and two with a journal of their own would buy ` +
     'the same rows twice. Give each its own folder and a share of the limit, or let them share a PostgreSQL (SEARCHFLOW_STORE=postgres://…)'
@@ -95,7 +95,13 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
   const allowlist = new Allowlist(config, store.entries);
   const warehouses = openWarehouses(config, store.shared, allowlist);
   const inFlight = new InFlight(config.concurrency);
-  const purchase = createPurchase({ journal, limiter, inFlight, health: new ServiceHealth(), halt: new Halt() });
+  const purchase = createPurchase({
+    journal,
+    limiter,
+    inFlight,
+    health: new CircuitBreaker(),
+    accountBreaker: new AccountBreaker(),
+  });
   const deps: ActivityDeps = {
     transport,
     origin: config.origin,

@@ -20,7 +20,7 @@ import { parseServer, pathsOf } from '../config/allowlist.js';
 import { DEFAULT_KEEP_LANDING_MS } from '../config/config.js';
 import { type DatabaseAddress, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { databaseWarehouse, storeAddress } from '../config/store-setting.js';
-import { limitAmongWorkers, placeOf, takePlaces } from '../control/presence.js';
+import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../control/presence.js';
 import { WorkOwners } from '../control/work-owners.js';
 import type { Store } from '../store/store.js';
 import { otherLimitsText } from '../store/team.js';
@@ -100,7 +100,7 @@ export class SearchflowPlugin extends SimplePlugin {
       runContext: async (next) => {
         const parts = await openParts({ ...config, taskQueue: opened.worker?.taskQueue ?? config.taskQueue });
         try {
-          const places = opened.worker && (await ownPlaces(config, parts, opened.worker, this.#warn));
+          const places = opened.worker && (await ownQueueLocks(config, parts, opened.worker, this.#warn));
           try {
             opened.activities = createActivities(parts.deps);
             opened.journal = parts.deps.journal;
@@ -189,7 +189,7 @@ interface Opened {
 }
 
 /** Takes the task queue, and the limit unless it is shared, for this worker; and the work of commands that have died. */
-async function ownPlaces(
+async function ownQueueLocks(
   config: RuntimeConfig,
   { store, reservation }: Pick<Parts, 'reservation'> & { readonly store: Store },
   { connection, namespace, taskQueue }: WorkerOptions,
@@ -202,13 +202,18 @@ async function ownPlaces(
   };
   try {
     const client = new Client({ connection: own, ...(namespace === undefined ? {} : { namespace }) });
-    const { leave } = await takePlaces(client, taskQueue, [placeOf({ taskQueue })], config.store?.shown ?? null);
+    const { leave } = await takeQueueLocks(
+      client,
+      taskQueue,
+      [queueLockOf({ taskQueue })],
+      config.store?.shown ?? null,
+    );
     closing.push(leave);
     await reservation?.alsoTake(limitAmongWorkers(client, { ...config, taskQueue }));
     closing.push(async () => reservation?.alsoTake(null));
     const owners = new WorkOwners(config, store, async () => client);
     closing.push(() => owners.close());
-    await owners.settle('worker');
+    await owners.resolveOrphans('worker');
     owners.watch('worker');
     const warning = otherLimitsText(await store.otherLimits());
     if (warning !== null) warn(warning);

@@ -3,7 +3,7 @@ import type { JobEntries } from '../../core/rows/job-entries.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import { isPostgresUrl } from '../../core/text/postgres-address.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
-import { limitAmongWorkers, placeOf, takePlaces } from '../control/presence.js';
+import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../control/presence.js';
 import type { Role, WorkOwners } from '../control/work-owners.js';
 import type { Store } from '../store/store.js';
 import { otherLimitsText } from '../store/team.js';
@@ -22,7 +22,7 @@ export class WorkerHere {
   #report: ((run: WatchedRun) => void) | null = null;
   #parts: Parts | null = null;
   #worker: RunningWorker | null = null;
-  #places: ReturnType<typeof takePlaces> | null = null;
+  #places: ReturnType<typeof takeQueueLocks> | null = null;
   #refused = false;
   #starting: Promise<void> | null = null;
   #takesOver = false;
@@ -103,10 +103,10 @@ export class WorkerHere {
     const temporal = await this.#connect();
     const native = await temporal.nativeConnection();
     this.#goOn();
-    await this.#takePlaces(temporal);
+    await this.#takeQueueLocks(temporal);
     this.#goOn();
     // What a command left behind is decided on before this worker can be given any of it.
-    await this.#owners.settle(this.#role);
+    await this.#owners.resolveOrphans(this.#role);
     this.#goOn();
     const { startWorker } = await import('./worker-host.js');
     this.#worker = await startWorker(
@@ -145,9 +145,9 @@ export class WorkerHere {
     await parts?.close();
   }
 
-  async #takePlaces({ client }: Temporal): Promise<void> {
+  async #takeQueueLocks({ client }: Temporal): Promise<void> {
     const { taskQueue, store, temporalAddress } = this.#config;
-    this.#places = takePlaces(client, taskQueue, [placeOf(this.#config)], store?.shown ?? null);
+    this.#places = takeQueueLocks(client, taskQueue, [queueLockOf(this.#config)], store?.shown ?? null);
     await this.#places;
     // An embedded server is the folder's own: nobody else asks there.
     if (temporalAddress !== null) await this.#parts?.reservation?.alsoTake(limitAmongWorkers(client, this.#config));

@@ -71,7 +71,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
     );
   }
   if (count.known > 0) notes.push(knownNote(count, request.rebuy));
-  const standing = complete
+  const status = complete
     ? 'complete'
     : before === null
       ? 'new'
@@ -91,7 +91,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   return {
     staged,
     request,
-    standing,
+    status,
     alreadyBought: count.landed,
     toBuy: count.toBuy,
     requests,

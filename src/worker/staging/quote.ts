@@ -2,7 +2,7 @@ import { rowRequests } from '../../activities/rows/row-requests.js';
 import { bucketsFor, type RateProfile } from '../../core/limiter/rate.js';
 import { estimateContents, isMetered, type PriceTable } from '../../core/purchase/prices.js';
 import type { StagedJob } from '../../core/rows/job.js';
-import { isSlow } from '../../core/rows/row-operation.js';
+import { isLongRunning } from '../../core/rows/row-operation.js';
 import { sha256 } from '../config/sha256.js';
 
 /** Runs in progress of a team (interface section 8), and how long one is taken to go on, in seconds. */
@@ -29,20 +29,20 @@ export interface Quote {
 export function quote(staged: StagedJob, prices: PriceTable, rate: RateProfile): Quote {
   const requests = rowRequests({ origin: staged.origin, sha256 }, staged);
   let [sent, micros] = [0, 0];
-  let draw = { rateClass: 'contents', weight: 1 };
+  let rateCost = { rateClass: 'contents', weight: 1 };
   return {
     add(units) {
       sent += Math.ceil(units.length / staged.batch);
       if (requests === null) micros += estimateContents(staged.options, units.length, prices);
       else {
         for (const unit of units) micros += requests.listMicros(unit, prices);
-        if (units[0] !== undefined) draw = requests.draw(units[0]);
+        if (units[0] !== undefined) rateCost = requests.rateCost(units[0]);
       }
     },
     total() {
-      const qps = Math.min(...bucketsFor(rate, draw.rateClass).map((bucket) => bucket.qps));
-      const perSecond = qps / Math.max(1, draw.weight);
-      const running = isSlow(staged.operation) && sent > 0 ? Math.ceil(sent / PLACES) * RUN_SECONDS : 0;
+      const qps = Math.min(...bucketsFor(rate, rateCost.rateClass).map((bucket) => bucket.qps));
+      const perSecond = qps / Math.max(1, rateCost.weight);
+      const running = isLongRunning(staged.operation) && sent > 0 ? Math.ceil(sent / PLACES) * RUN_SECONDS : 0;
       return {
         requests: sent,
         micros,

@@ -4,7 +4,7 @@ import { contentsEndpoint } from '../../api/endpoints/contents.js';
 import type { Transport } from '../../api/transport.js';
 import { ApiError } from '../../api/wire/errors.js';
 import type { DefaultScheme, StagedJob } from '../../core/rows/job.js';
-import { isSlow, ROW_ID_FIELD, ROWS_FIELD, type RowOperation } from '../../core/rows/row-operation.js';
+import { isLongRunning, ROW_ID_FIELD, ROWS_FIELD, type RowOperation } from '../../core/rows/row-operation.js';
 import type { Json } from '../../core/text/json.js';
 import type { SliceSizes, UnitCheck, UnitSource } from '../../rows/index.js';
 import { UsageError } from '../config/runtime-types.js';
@@ -125,7 +125,7 @@ function stageRequests({ origin, transport }: Context, request: OperationRequest
       return (error as ApiError).message;
     }
   };
-  const rows = isSlow(operation) ? RUNS_PER_SLICE * rowsPerRun : null;
+  const rows = isLongRunning(operation) ? RUNS_PER_SLICE * rowsPerRun : null;
   return {
     units:
       unitColumn !== null

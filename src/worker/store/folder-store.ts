@@ -11,7 +11,7 @@ import type { RuntimeConfig } from '../config/runtime-types.js';
 import { FolderJobs } from './folder-jobs.js';
 import { folderStages } from './folder-stages.js';
 import { blockFile, reserveLimit } from './limit-owner.js';
-import type { Books, Store, WorkerStore } from './store.js';
+import type { PurchaseJournal, Store, WorkerStore } from './store.js';
 import { teamOf } from './team.js';
 
 /** The store of one folder: one worker process at a time, by the lock of the folder; any number of readers. */
@@ -33,7 +33,7 @@ export class FolderStore implements Store {
   }
 
   /** The worker's of this process; else a reading one. */
-  async journal(): Promise<Books> {
+  async journal(): Promise<PurchaseJournal> {
     if (this.#working) return this.#working.journal;
     this.#reading ??= this.#openJournal({ writes: false, alone: lockHolder(this.#lockPath) === null });
     return this.#reading;

@@ -8,11 +8,11 @@ import type { OtherLimit } from '../../core/text/presence.js';
 import type { LimitReservation } from './limit-owner.js';
 
 /** The truth about purchases, and its sums. */
-export type Books = Journal & Spend;
+export type PurchaseJournal = Journal & Spend;
 
 /** What a worker process holds of a store while it works. */
 export interface WorkerStore {
-  readonly journal: Books;
+  readonly journal: PurchaseJournal;
   readonly limiter: Limiter;
   readonly slots: Slots;
   /** Where the limit is not shared by a store: the right to use it, taken while something is to be sent. */
@@ -27,7 +27,7 @@ export interface Store {
   readonly entries: JobEntries;
   readonly stages: Stages;
   /** For looking things up and for caps; claims nothing. */
-  journal(): Promise<Books>;
+  journal(): Promise<PurchaseJournal>;
   /** What a worker holds; null where another process of this folder has the only place. */
   work(): Promise<WorkerStore | null>;
   /** The process that has the only place, where known. */

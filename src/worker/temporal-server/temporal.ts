@@ -16,7 +16,7 @@ import { ensureTemporalServer, runningServer } from './temporal-server.js';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A server that is there takes a connection within this time. */
-const REACH_MS = 2000;
+const CONNECT_MS = 2000;
 
 /** A call that is repeated later than this is left behind when its connection closes. */
 const LEFT_BEHIND_MS = 2000;
@@ -110,7 +110,7 @@ export async function connectTemporal(config: RuntimeConfig, env: Environment): 
 }
 
 /** A client of the server of the configuration, where that answers; starts none. */
-export async function reachTemporal(
+export async function connectIfRunning(
   config: RuntimeConfig,
   env: Environment,
 ): Promise<Pick<OpenedClient, 'client' | 'close'> | null> {
@@ -124,7 +124,7 @@ async function takesConnections(address: string): Promise<boolean> {
   const { hostname, port } = new URL(`tcp://${address}`);
   const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 7233) });
   try {
-    await once(socket, 'connect', { signal: AbortSignal.timeout(REACH_MS) });
+    await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MS) });
     return true;
   } catch {
     return false;

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
-import type { WalkPlaces } from '../../activities/base/deps.js';
-import type { MonitorPlaces } from '../../activities/base/monitor-warehouses.js';
+import type { WalkWarehouses } from '../../activities/base/deps.js';
+import type { MonitorWarehouses } from '../../activities/base/monitor-warehouses.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import { type Sink, SinkBusy, SinkUnusable } from '../../core/rows/sink.js';
 import { Secret } from '../../core/text/secret.js';
@@ -14,8 +14,8 @@ import { isSameWarehouse } from '../config/store-setting.js';
 /** The warehouses of a process, as jobs, walks and the workflows for monitors name them; and their secret files. */
 export interface Warehouses {
   of(staged: Pick<StagedJob, 'into' | 'host'>): Sink;
-  readonly events: WalkPlaces;
-  readonly monitors: MonitorPlaces;
+  readonly events: WalkWarehouses;
+  readonly monitors: MonitorWarehouses;
   close(): Promise<void>;
 }
 
@@ -40,11 +40,11 @@ export function openWarehouses(
     },
   });
   const refusals: Refusals = new Map();
-  const at = ({ into, host }: Place): OpenedWarehouse => {
+  const at = ({ into, host }: WarehouseRef): OpenedWarehouse => {
     onlyHere(`The warehouse ${into}`, host);
     return warehouses.open(into);
   };
-  const allowed = async (place: Place): Promise<OpenedWarehouse> => {
+  const allowed = async (place: WarehouseRef): Promise<OpenedWarehouse> => {
     onlyHere(`The warehouse ${place.into}`, place.host);
     await allowlist?.check({ into: place.into });
     return at(place);
@@ -64,7 +64,7 @@ export function openWarehouses(
   };
 }
 
-type Place = Pick<StagedJob, 'into' | 'host'>;
+type WarehouseRef = Pick<StagedJob, 'into' | 'host'>;
 
 function onlyHere(what: string, host: string | undefined): void {
   if (host !== undefined && host !== hostname())
@@ -84,7 +84,7 @@ interface Refusing extends Pick<RuntimeConfig, 'say'> {
 
 /** The same warehouse; being refused to log in is said once, and left to a worker that is not. */
 function leftToOthers(sink: Sink, { into, refusals, say }: Refusing): Sink {
-  const told = (error: unknown): unknown => {
+  const reported = (error: unknown): unknown => {
     const cause = error instanceof SinkUnusable ? error.cause : null;
     if (!(cause instanceof PostgresRefused) || !/^(28|3D)/.test(cause.code ?? '')) return error;
     const sentence = `A worker on ${hostname()} (PID ${process.pid}) can't load: ${(error as SinkUnusable).message}`;
@@ -105,7 +105,7 @@ function leftToOthers(sink: Sink, { into, refusals, say }: Refusing): Sink {
           if (name !== 'close') refusals.delete(into);
           return result;
         } catch (error) {
-          throw told(error);
+          throw reported(error);
         }
       };
     },

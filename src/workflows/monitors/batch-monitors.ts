@@ -33,9 +33,9 @@ import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../../core/monitors/m
 import { backoffMs } from '../../core/purchase/backoff.js';
 import { jobOfWorkflow, queryNames } from '../../core/rows/job.js';
 import { messageOf, toWorkflowFailure } from '../shared/failures.js';
-import { given } from '../shared/without-undefined.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { publicInput } from '../shared/public-input.js';
+import { withoutUndefined } from '../shared/without-undefined.js';
 
 const progressQuery = defineQuery<BatchProgress>(queryNames.progress);
 const approveUpdate = defineUpdate<BatchProgress, [Decision]>(monitorUpdates.approve);
@@ -64,7 +64,7 @@ export async function batchMonitors(input: BatchMonitorsInput, carried?: BatchSt
   const { action, filter, limit = DEFAULT_BATCH_LIMIT, into = DEFAULT_MONITOR_WAREHOUSE, host, by, origin } = input;
   const { firstExecutionRunId: run, workflowId } = workflowInfo();
   const job = jobOfWorkflow(workflowId);
-  const step = { ...given({ origin, host }), job, run, action, filter, limit, into };
+  const step = { ...withoutUndefined({ origin, host }), job, run, action, filter, limit, into };
 
   let idle = carried?.idle ?? 0;
   let progress: BatchProgress = carried?.progress ?? {

@@ -9,7 +9,7 @@ const { makeMonitor } = proxyActivities<Activities>(slicePolicy);
 const { findMadeMonitors } = proxyActivities<Activities>(bulkPolicy);
 
 /** A call without an answer may still be at work at the service: it is looked for at once, and again after these. */
-const LOOK_AFTER = ['2s', '10s'] as const;
+const POLL_AFTER = ['2s', '10s'] as const;
 
 /**
  * `createMonitor`: makes a monitor, once (interface section 4.6). Where the answer is lost the monitor is looked for by a
@@ -45,7 +45,7 @@ export async function createMonitor(input: CreateMonitorInput): Promise<CreatedM
   }
 
   async function found() {
-    for (const wait of [null, ...LOOK_AFTER]) {
+    for (const wait of [null, ...POLL_AFTER]) {
       if (wait !== null) await sleep(wait);
       const all = await findMadeMonitors(step);
       if (all.length > 0) return all;

@@ -12,9 +12,9 @@ import { filterProblem } from '../../core/monitors/monitor-filter.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
 import { queryNames } from '../../core/rows/job.js';
 import { toWorkflowFailure } from '../shared/failures.js';
-import { given } from '../shared/without-undefined.js';
 import { bulkPolicy } from '../shared/policies.js';
 import { publicInput } from '../shared/public-input.js';
+import { withoutUndefined } from '../shared/without-undefined.js';
 
 const progressQuery = defineQuery<MonitorExport>(queryNames.progress);
 const { exportMonitors, exportRunSlice } = proxyActivities<Activities>(bulkPolicy);
@@ -33,7 +33,7 @@ export async function exportMonitorRuns(input?: ExportMonitorRunsInput): Promise
   } = publicInput('exportMonitorRuns', [input ?? {}], {
     also: (checked) => filterProblem(checked.filter ?? {}),
   });
-  const step = { ...given({ origin, host }), into, mark: workflowInfo().firstExecutionRunId };
+  const step = { ...withoutUndefined({ origin, host }), into, mark: workflowInfo().firstExecutionRunId };
   let progress: MonitorExport = { into, monitors: 0, read: 0, added: 0, again: 0, results: 0 };
   setHandler(progressQuery, () => progress);
   try {

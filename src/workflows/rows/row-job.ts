@@ -22,7 +22,7 @@ import {
   signalNames,
 } from '../../core/rows/job.js';
 import { type Failure, type Pause, pauseOf } from '../../core/rows/pause.js';
-import { canBeEnded, isSlow } from '../../core/rows/row-operation.js';
+import { canBeEnded, isLongRunning } from '../../core/rows/row-operation.js';
 import { detailsText } from '../shared/details-text.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
@@ -295,7 +295,7 @@ class RowJob {
       });
       // A run of an hour must not keep others from being started: its slice goes on when they all have been.
       if (!result.complete) this.#broken.add(slice);
-      if (!result.complete && isSlow(state.staged.operation) && !now.paused) this.#queue.putLast(slice);
+      if (!result.complete && isLongRunning(state.staged.operation) && !now.paused) this.#queue.putLast(slice);
       else if (!result.complete) this.#queue.putBack(slice);
     } catch (error) {
       this.#broken.add(slice);

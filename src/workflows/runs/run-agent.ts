@@ -41,7 +41,7 @@ export async function runAgent(request: AgentRequest, options: RunAgentOptions =
       (await runToEnd(
         view,
         (sliceMs) => agentRun({ ...step, ...most, sliceMs }),
-        (look) => timeUp(look?.startedAt),
+        (snapshot) => timeUp(snapshot?.startedAt),
       )) ?? (await end(stoppable.includes(request.effort ?? '') ? 'stop' : 'cancel'));
     if (result === null) throw new Error('the run was not there to be ended');
     return await finished(result);

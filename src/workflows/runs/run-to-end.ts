@@ -1,6 +1,6 @@
 import { ActivityFailure, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
 import { queryNames } from '../../core/rows/job.js';
-import type { RunLook, RunProgress, RunStepResult } from '../../core/runs/agent-run.js';
+import type { RunProgress, RunSnapshot, RunStepResult } from '../../core/runs/agent-run.js';
 import { toWorkflowFailure } from '../shared/failures.js';
 
 const progressQuery = defineQuery<RunProgress>(queryNames.progress);
@@ -11,7 +11,7 @@ const SLICE_MS = 15 * 60_000;
 
 /** Where a run stands, for the query and for Temporal's web UI. */
 export class RunView {
-  #look: RunLook | null = null;
+  #snapshot: RunSnapshot | null = null;
   #lookedAt: number | null = null;
   #phase: RunProgress['phase'] = 'running';
   readonly #what: string;
@@ -21,15 +21,15 @@ export class RunView {
     setHandler(progressQuery, () => this.progress());
   }
 
-  get look(): RunLook | null {
-    return this.#look;
+  get snapshot(): RunSnapshot | null {
+    return this.#snapshot;
   }
 
   progress(): RunProgress {
-    const startedAt = this.#look?.startedAt ?? null;
+    const startedAt = this.#snapshot?.startedAt ?? null;
     return {
       ...{ runId: null, status: null, startedAt, events: null, costDollars: null, waitingFor: null },
-      ...this.#look,
+      ...this.#snapshot,
       phase: this.#phase,
       // The service's clock may be ahead of ours.
       ageMs: Math.max(0, Date.now() - (startedAt ?? workflowInfo().startTime.getTime())),
@@ -37,8 +37,8 @@ export class RunView {
     };
   }
 
-  saw(look: RunLook): void {
-    this.#look = look;
+  saw(snapshot: RunSnapshot): void {
+    this.#snapshot = snapshot;
     this.#lookedAt = Date.now();
     this.#show();
   }
@@ -49,7 +49,7 @@ export class RunView {
   }
 
   #show(): void {
-    const { runId, status, events, costDollars } = this.#look ?? {};
+    const { runId, status, events, costDollars } = this.#snapshot ?? {};
     setCurrentDetails(
       [
         `**${this.#what}** ${runId ?? ''}: ${this.#phase === 'running' ? (status ?? 'starting') : this.#phase}`,
@@ -64,10 +64,10 @@ export class RunView {
 export async function runToEnd<R>(
   view: RunView,
   step: (sliceMs: number) => Promise<RunStepResult<R>>,
-  until: (look: RunLook | null) => number | null = () => null,
+  until: (snapshot: RunSnapshot | null) => number | null = () => null,
 ): Promise<R | null> {
   for (let nth = 0; ; nth++) {
-    const end = until(view.look);
+    const end = until(view.snapshot);
     const left = end === null ? Number.POSITIVE_INFINITY : end - Date.now();
     if (left <= 0) return null;
     const { ended, look } = await step(Math.ceil(Math.min(left, SLICES_MS[nth] ?? SLICE_MS)));

@@ -31,7 +31,10 @@ export function publicInput<I>(
   const one = problems.length === 0 && also ? also(input) : null;
   const all = one === null ? problems : [one];
   if (all.length > 0 && patched(PATCH)) {
-    throw ApplicationFailure.nonRetryable(`${workflow} was given a wrong input. ${all.join(' ')}`, 'BadInput');
+    throw ApplicationFailure.nonRetryable(
+      `${workflow} was withoutUndefined a wrong input. ${all.join(' ')}`,
+      'BadInput',
+    );
   }
   return input;
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ActivityDeps, type Control, createPurchase, type Unit } from '../../../src/activities/index.js';
 import type { Progress } from '../../../src/activities/purchase/purchase.js';
-import { rowOrder } from '../../../src/activities/rows/row-purchases.js';
+import { rowPurchase } from '../../../src/activities/rows/row-purchases.js';
 import { type PriceBands, type PriceTable, priceTables } from '../../../src/core/purchase/prices.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
 import type { StagedJob } from '../../../src/core/rows/job.js';
@@ -89,8 +89,8 @@ function slice({ operation, options, row }: Case, requests: number, limitMicros:
     const unit = row(index);
     return { key: deps.sha256(`${operation} ${unit}`).slice(0, 32), unit };
   });
-  return rowOrder(deps, staged, {
-    book: `${operation}/generation/000000`,
+  return rowPurchase(deps, staged, {
+    segment: `${operation}/generation/000000`,
     owner: `owner of ${operation}`,
     units,
     resumedAt: 0,
@@ -175,7 +175,7 @@ it('slices of one job ask one at a time, together, while the first answers are a
     };
     const cap = { bookPrefix: 'job/', limitMicros: 1_000_000 };
     return s.order(send, {
-      book: `job/generation/${slice}`,
+      segment: `job/generation/${slice}`,
       units: purchaseUnits(2, 2 * slice),
       unitsPerRequest: 1,
       cap,

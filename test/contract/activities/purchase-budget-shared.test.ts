@@ -27,7 +27,7 @@ it('a budget that several workers share is spent once, to the last request, and 
             return success(batch, micros);
           },
           {
-            book: `job/gen/00000${slice}`,
+            segment: `job/gen/00000${slice}`,
             units: units(60, 60 * slice),
             unitsPerRequest: 7,
             cap: { bookPrefix: 'job/', limitMicros },

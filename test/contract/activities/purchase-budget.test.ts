@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
-import type { Order } from '../../../src/activities/purchase/purchase-request.js';
 import { createPurchase, type Progress } from '../../../src/activities/purchase/purchase.js';
+import type { PurchaseRequest } from '../../../src/activities/purchase/purchase-request.js';
 import { OverBudget, type SpendCap } from '../../../src/core/purchase/spend.js';
 import {
   cutOff,
@@ -16,7 +16,7 @@ import {
 const budget = (limitMicros: number): SpendCap => ({ bookPrefix: 'job/', limitMicros });
 
 /** Runs an order to its refusal for want of money. */
-async function overBudget(s: Setting, order: Order): Promise<OverBudget> {
+async function overBudget(s: Setting, order: PurchaseRequest): Promise<OverBudget> {
   const error = await createPurchase(s)(order, s.control).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(OverBudget);
   return error as OverBudget;
@@ -146,7 +146,7 @@ describe('a purchase with a budget', () => {
     const purchase = createPurchase(s);
     const slices = Array.from({ length: 4 }, (_, slice) =>
       s.order(async (batch) => success(batch, 900 * batch.length), {
-        book: `job/gen/00000${slice}`,
+        segment: `job/gen/00000${slice}`,
         units: units(20, 20 * slice),
         unitsPerRequest: 5,
         cap: budget(50_000),
@@ -164,7 +164,7 @@ describe('a purchase with a budget', () => {
   it('keeps to the team’s budget of the day without one of its own, and says when the day ends', async () => {
     const s = await setting();
     await s.journal.setCaps({ dayMicros: 2000, monthMicros: null });
-    const order = s.order(async (batch) => success(batch), { book: 'calls/2026-11-21' });
+    const order = s.order(async (batch) => success(batch), { segment: 'calls/2026-11-21' });
     const over = await overBudget(s, order);
     expect(over).toMatchObject({ scope: 'day', remainingMicros: 0 });
     expect(over.message).toMatch(/budget of \$0\.002 a day is used up until \d{4}-\d\d-\d\dT00:00:00/);

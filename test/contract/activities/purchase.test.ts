@@ -158,7 +158,7 @@ describe('purchase', () => {
     const fast = { ...s, random: () => -1.5 };
     for (let lost = 0; lost < 3; lost++) {
       await s.journal.claim([keyOf('u0')], 'before');
-      const intent = { owner: 'before', book: 'job/gen/000000', operation: 'contents', keys: [keyOf('u0')] };
+      const intent = { owner: 'before', segment: 'job/gen/000000', operation: 'contents', keys: [keyOf('u0')] };
       const id = await s.journal.intend({ ...intent, estimateMicros: 1000, deadline: 0 });
       await s.journal.miss(id, 'the answer was lost', 'maybe');
       await s.journal.release('before');

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ActivityDeps, Order, Receipt } from '../../../src/activities/index.js';
-import { agentKeys, agentOrder } from '../../../src/activities/rows/agent-purchase.js';
+import type { ActivityDeps, PurchaseRequest, Receipt } from '../../../src/activities/index.js';
+import { agentKeys, agentPurchase } from '../../../src/activities/rows/agent-purchase.js';
 import type { AgentRunRequest } from '../../../src/api/schemas/agent-run-schemas.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
 import { canonicalJson } from '../../../src/core/text/json.js';
@@ -24,7 +24,7 @@ interface World {
   readonly stop: AbortController;
   buy(
     requests: readonly AgentRunRequest[],
-    changes?: Partial<Order> & { readonly ending?: 'cancel' | 'stop'; readonly yieldAfterMs?: number },
+    changes?: Partial<PurchaseRequest> & { readonly ending?: 'cancel' | 'stop'; readonly yieldAfterMs?: number },
   ): Promise<Receipt>;
   keyOf(request: AgentRunRequest): string;
   record(
@@ -49,8 +49,8 @@ async function open(options: AgentOptions = {}, again?: World): Promise<World> {
     stop,
     keyOf,
     async buy(requests, { ending, yieldAfterMs = 60_000, ...changes } = {}) {
-      const order = agentOrder(deps, {
-        book: `${deps.origin.replace(' ', '-')}/gen/000000`,
+      const order = agentPurchase(deps, {
+        segment: `${deps.origin.replace(' ', '-')}/gen/000000`,
         owner: randomUUID(),
         resumedAt: 0,
         units: requests.map((request) => ({ key: keyOf(request), unit: canonicalJson(request) })),
@@ -184,10 +184,10 @@ describe.concurrent('what runs on after its start', () => {
     const owner = randomUUID();
     const key = world.keyOf(ask('a'));
     await deps.journal.claim([key], owner);
-    const book = `${deps.origin.replace(' ', '-')}/gen/000000`;
+    const segment = `${deps.origin.replace(' ', '-')}/gen/000000`;
     await deps.journal.intend({
       owner,
-      book,
+      segment,
       operation: 'agent',
       keys: [key],
       estimateMicros: 1,

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import type {
   Bought,
-  Order,
+  LongRunning,
+  PurchaseRequest,
   RunFacts,
-  Slow,
   Start,
   StartToFind,
   Unit,
 } from '../../../src/activities/purchase/purchase-request.js';
-import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import { createAgentRunEndpoint } from '../../../src/api/endpoints/agent-runs.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
@@ -22,7 +22,7 @@ import {
   unit,
 } from '../../support/activities/purchase-setting.js';
 
-type Script = Partial<Pick<Slow, 'start' | 'follow' | 'find' | 'bound' | 'startsNothing'>> & {
+type Script = Partial<Pick<LongRunning, 'start' | 'follow' | 'find' | 'bound' | 'startsNothing'>> & {
   take?(signal: AbortSignal): Promise<void>;
 };
 
@@ -33,7 +33,7 @@ async function world(script: Script = {}, of?: Setting) {
   const starts: Start[] = [];
   const sought: StartToFind[] = [];
   const followed: { readonly facts: RunFacts; readonly startedAt: number }[] = [];
-  const slow: Slow = {
+  const longRunning: LongRunning = {
     async start(one, start, signal) {
       course.push(`start ${one.unit}`);
       starts.push(start);
@@ -50,7 +50,7 @@ async function world(script: Script = {}, of?: Setting) {
     },
     bound: script.bound ?? (() => null),
     startsNothing: script.startsNothing ?? false,
-    places: {
+    slots: {
       async take(_, signal) {
         course.push('take');
         await script.take?.(signal);
@@ -75,12 +75,16 @@ async function world(script: Script = {}, of?: Setting) {
     starts,
     sought,
     followed,
-    buy: (names: readonly string[] = ['a'], changes: Partial<Order> = {}, control: Partial<typeof s.control> = {}) =>
+    buy: (
+      names: readonly string[] = ['a'],
+      changes: Partial<PurchaseRequest> = {},
+      control: Partial<typeof s.control> = {},
+    ) =>
       createPurchase({ ...s, random: () => -1.5 })(
-        s.order(send, { units: names.map(unit), unitsPerRequest: 1, timeoutMs: 1, slow, ...changes }),
+        s.order(send, { units: names.map(unit), unitsPerRequest: 1, timeoutMs: 1, longRunning, ...changes }),
         { ...s.control, ...control },
       ),
-    withMaxRun: (maxRunMs: number): Partial<Order> => ({ slow: { ...slow, maxRunMs } }),
+    withMaxRun: (maxRunMs: number): Partial<PurchaseRequest> => ({ longRunning: { ...longRunning, maxRunMs } }),
     totals: () => s.journal.totals('job/'),
     record: async (name: string) => {
       const { key } = unit(name);
@@ -187,7 +191,7 @@ describe('a unit that runs on after its start', () => {
 
   it('frees its place where it is stopped before it was sent', async () => {
     const w = await world();
-    w.halt.trip(failure(answered(401)), Date.now());
+    w.accountBreaker.trip(failure(answered(401)), Date.now());
     await expect(w.buy()).rejects.toThrow('401');
     expect(w.course).toEqual(['take', 'free']);
     expect(await w.totals()).toMatchObject({ openMicros: 0, requests: 0 });
@@ -255,7 +259,7 @@ describe('a unit that runs on after its start', () => {
     const w = await world({ startsNothing: true });
     await w.journal.claim([unit('a').key], 'somebody else');
     expect(await w.buy(['a'], {}, { yieldAfterMs: 50 })).toMatchObject({ complete: false });
-    w.journal.settled = () => Promise.reject(new Error('the disk is gone'));
+    w.journal.waitForAny = () => Promise.reject(new Error('the disk is gone'));
     await expect(w.buy()).rejects.toThrow('the disk is gone');
   });
 
@@ -279,7 +283,7 @@ describe('a start of somebody who died', () => {
     await s.journal.claim([key], 'dead');
     const id = await s.journal.intend({
       owner: 'dead',
-      book: 'job/gen/000000',
+      segment: 'job/gen/000000',
       operation: 'contents',
       keys: [key],
       estimateMicros: 1000,

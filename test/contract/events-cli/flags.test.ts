@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type StretchFlags, toStretch, toWalkOptions, typesNote } from '../../../src/cli/events/event-flags.js';
 import { type Halted, statusData, statusLines, walkText } from '../../../src/cli/events/events.js';
 import { walkCommand } from '../../../src/cli/events/walk-command.js';
-import { WalkMeter } from '../../../src/cli/events/walk-progress.js';
+import { WalkProgressReader } from '../../../src/cli/events/walk-progress.js';
 import { parseMoment } from '../../../src/cli/options/moment-option.js';
 import { progressText } from '../../../src/cli/progress/progress-line.js';
 import type { StreamListing } from '../../../src/core/events/event-warehouse.js';
@@ -101,18 +101,20 @@ describe('what a walk shows', () => {
   const beat = { window: 1, pages: 1, events: 200, added: 190, waitingFor: null };
 
   it('counts what is loaded within windows, too, and how much of it is new, never backwards', () => {
-    const meter = new WalkMeter();
+    const meter = new WalkProgressReader();
     expect(progressText(meter.line(0, progress, [beat], null))).toBe('1,100 events (25%), 1,040 new');
     expect(progressText(meter.line(10_000, { ...progress, events: 1000 }, [], null))).toBe(
       '1,100 events (25%), 0 events/s, 1,040 new',
     );
     const waiting = { ...beat, waitingFor: 'x.duckdb is open in process 7' };
-    expect(progressText(new WalkMeter().line(0, progress, [waiting], null))).toContain('open in process 7');
-    expect(progressText(new WalkMeter().line(0, progress, [waiting], 'blocked for 3 s'))).toContain('blocked for 3 s');
+    expect(progressText(new WalkProgressReader().line(0, progress, [waiting], null))).toContain('open in process 7');
+    expect(progressText(new WalkProgressReader().line(0, progress, [waiting], 'blocked for 3 s'))).toContain(
+      'blocked for 3 s',
+    );
   });
 
   it('says how long it takes by how far its windows are, and nothing before that can be told', () => {
-    const meter = new WalkMeter();
+    const meter = new WalkProgressReader();
     const look = (at: number, coveredMs: number, lengthMs = 1000, share = 0) =>
       progressText(
         meter.line(at, { ...progress, lengthMs, share, events: 0, added: 0 }, [{ ...beat, coveredMs }], null),

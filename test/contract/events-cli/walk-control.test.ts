@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { standingOf } from '../../../dist/cli/events/walk-status.js';
+import { walkStatusOf } from '../../../dist/cli/events/walk-status.js';
 import { EventControl } from '../../../dist/worker/control/event-control.js';
 import { readEventStatus } from '../../../dist/worker/warehouse/event-status.js';
 import { findWalk } from '../../../src/worker/control/find-walk.js';
@@ -65,23 +65,23 @@ it('a walk that died tells why, without a worker; one that its server knows noth
   setting.sandbox.setFaults([{ when: { nth: 2 }, do: { kind: 'status', status: 422 } }]);
   const failed = await start();
   await expect(failed.result()).rejects.toThrow('422');
-  expect(await standingOf(runtime, failed)).toEqual({ state: 'failed', message: expect.stringContaining('422') });
+  expect(await walkStatusOf(runtime, failed)).toEqual({ state: 'failed', message: expect.stringContaining('422') });
   await expect(failed.cancel()).rejects.toThrow(`There is no ${failed.job} here that runs`);
   await expect(jobHandle(temporal.client, failed.job, failed.workflowId).cancel()).rejects.toThrow('does not run now');
 
   setting.sandbox.setFaults([{ when: {}, do: { kind: 'status', status: 500 } }]);
   const { workflowId } = await start();
-  await expect.poll(async () => (await standingOf(runtime, failed)).state, soon).toBe('running');
+  await expect.poll(async () => (await walkStatusOf(runtime, failed)).state, soon).toBe('running');
   await temporal.client.workflow.getHandle(workflowId).terminate('by somebody');
-  expect(await standingOf(runtime, failed)).toEqual({ state: 'failed', message: 'by somebody' });
+  expect(await walkStatusOf(runtime, failed)).toEqual({ state: 'failed', message: 'by somebody' });
   const cancelled = await start();
   await cancelled.cancel();
   await expect(cancelled.result()).rejects.toThrow('cancelled');
-  expect(await standingOf(runtime, failed)).toEqual({ state: 'stopped', message: 'it was cancelled' });
+  expect(await walkStatusOf(runtime, failed)).toEqual({ state: 'stopped', message: 'it was cancelled' });
 
   const [walk] = await jobs.walks();
   await jobs.putWalk({ ...(walk as NonNullable<typeof walk>), job: 'events-sync-lost', workflowId: 'lost' });
-  expect(await standingOf(runtime, { job: 'events-sync-lost' })).toEqual({ state: 'stopped', message: null });
+  expect(await walkStatusOf(runtime, { job: 'events-sync-lost' })).toEqual({ state: 'stopped', message: null });
 });
 
 it('a worker leaves alone what is meant for another service, and says so', async () => {

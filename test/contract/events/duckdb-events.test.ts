@@ -27,12 +27,12 @@ it('goes on with a file from before state was made apart from loads', async () =
       },
     ]);
   await load(1);
-  await events.settle(sync.origin);
+  await events.foldAll(sync.origin);
   await events.close();
   for (const column of ['bytes', 'in_state']) await queryDuckDb(file, `ALTER TABLE event_loads DROP COLUMN ${column}`);
   await queryDuckDb(file, `DELETE FROM searchflow_migrations WHERE name = '0060-state-marks'`);
   await load(2);
-  await events.settle(sync.origin);
+  await events.foldAll(sync.origin);
   await events.close();
   expect(await queryDuckDb(file, 'SELECT id FROM websets ORDER BY id')).toEqual([{ id: 'w1' }, { id: 'w2' }]);
   expect(await queryDuckDb(file, 'SELECT in_state FROM event_loads ORDER BY load_id')).toEqual([

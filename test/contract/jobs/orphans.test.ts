@@ -65,7 +65,7 @@ describe('fault 63: work whose command died', () => {
     const { process, end, dead } = await orphan();
     dead.die();
     const [one, two] = [process(), process()];
-    await Promise.all([one.owners.settle('command'), two.owners.settle('command')]);
+    await Promise.all([one.owners.resolveOrphans('command'), two.owners.resolveOrphans('command')]);
     expect(await end()).toEqual(terminated('its command ended'));
     expect([...one.said, ...two.said].filter((text) => text.startsWith('Stopped big: its command ended'))).toHaveLength(
       1,
@@ -76,7 +76,7 @@ describe('fault 63: work whose command died', () => {
   it('is left alone by another command while its own lives', async () => {
     const { process, end } = await orphan();
     const other = process();
-    await other.owners.settle('command');
+    await other.owners.resolveOrphans('command');
     expect(await end()).toEqual(RUNNING);
     expect(other.said).toEqual([]);
   });
@@ -85,12 +85,12 @@ describe('fault 63: work whose command died', () => {
     const { process, end, dead } = await orphan();
     dead.die();
     const worker = process();
-    await worker.owners.settle('worker');
+    await worker.owners.resolveOrphans('worker');
     expect(await end()).toEqual(RUNNING);
     expect(worker.said).toEqual(['Resuming big, whose command ended.']);
     expect(await worker.owned()).toEqual([]);
     const next = process();
-    await next.owners.settle('command');
+    await next.owners.resolveOrphans('command');
     expect(await end()).toEqual(RUNNING);
     expect(next.said).toEqual([`Also running here, for schedules or other clients: big-${folders}.`]);
   });
@@ -105,7 +105,7 @@ describe('fault 63: work whose command died', () => {
     await heir.owners.claim(work, () => ({}));
     dead.die();
     watcher.die();
-    await heir.owners.settle('command');
+    await heir.owners.resolveOrphans('command');
     expect(heir.said).toEqual(['Resuming big, whose command ended.']);
     await heir.owners.stop('its command was stopped', now);
     expect(await end()).toEqual(terminated('its command was stopped'));

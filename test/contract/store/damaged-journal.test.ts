@@ -30,7 +30,7 @@ async function bookOfAllKinds(dir: string): Promise<void> {
   await journal.miss(await buy([5]), 'connection reset', 'maybe');
   await journal.miss(await buy([6]), 'held back', 'never');
   await journal.claim([keyOf(7)], 'a');
-  await journal.settle('a', 'job/gen/000000', 'contents', [
+  await journal.recordOutcomes('a', 'job/gen/000000', 'contents', [
     outcome(7, { status: 'error', errorTag: 'UNKNOWN_OUTCOME', costMicros: 0, result: null }),
   ]);
   await journal.note(await buy([8]), 'a', { run: 'run-8' });

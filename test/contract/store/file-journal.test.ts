@@ -33,7 +33,7 @@ journalContract('FileJournal', async () => {
 spendContract('FileJournal', async () => {
   const dir = newDir();
   return {
-    books: await openJournal(dir, { team: 'team' }),
+    journal: await openJournal(dir, { team: 'team' }),
     reopen: (team = 'team') => openJournal(dir, { team }),
   };
 });
@@ -129,10 +129,10 @@ describe('the file journal', () => {
     const dir = newDir();
     const journal = await openJournal(dir);
     for (let round = 0; round < 2; round++) {
-      for (let book = 0; book < 40; book++) {
-        const number = round * 100 + book;
+      for (let segment = 0; segment < 40; segment++) {
+        const number = round * 100 + segment;
         await journal.claim([keyOf(number)], 'a');
-        const id = await journal.intend(intent('a', [number], `job/gen/${book}`));
+        const id = await journal.intend(intent('a', [number], `job/gen/${segment}`));
         await journal.land(id, { requestId: null, fetchedAt: 1, units: [outcome(number)] });
       }
     }
@@ -145,12 +145,12 @@ describe('the file journal', () => {
   it('takes the newest answer of a key, whatever book it is in', async () => {
     const dir = newDir();
     const journal = await openJournal(dir);
-    for (const [at, book] of [
+    for (const [at, segment] of [
       [2000, 'a/g/0'],
       [1000, 'z/g/0'],
     ] as const) {
       await journal.claim([keyOf(1)], 'a', { freshAfter: Number.MAX_SAFE_INTEGER });
-      const id = await journal.intend(intent('a', [1], book));
+      const id = await journal.intend(intent('a', [1], segment));
       await journal.land(id, { requestId: String(at), fetchedAt: at, units: [outcome(1)] });
     }
     await journal.close();

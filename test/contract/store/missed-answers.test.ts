@@ -13,7 +13,7 @@ it('a store keeps what came in the place of an answer, and older workers close t
   const schema = identifier(postgres.address.schema);
   const lose = async (key: string, close: (id: string) => Promise<unknown>) => {
     await journal.claim([key], 'owner');
-    const intent = { owner: 'owner', book: 'job/gen/0', operation: 'contents', keys: [key], estimateMicros: 1 };
+    const intent = { owner: 'owner', segment: 'job/gen/0', operation: 'contents', keys: [key], estimateMicros: 1 };
     await close(await journal.intend({ ...intent, deadline: Date.now() + 1000 }));
   };
   const page = '<html>Sign in\0</html>';

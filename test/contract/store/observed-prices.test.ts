@@ -8,7 +8,7 @@ import { FileJournal } from '../../../src/store/file/file-journal.js';
 import type { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
-import type { Books } from '../../support/store/spend-contract.js';
+import type { PurchaseJournal } from '../../support/store/spend-contract.js';
 
 const root = mkdtempSync(join(tmpdir(), 'searchflow-prices-'));
 const files: FileJournal[] = [];
@@ -30,12 +30,15 @@ async function fileJournal(dir: string, now?: () => number): Promise<FileJournal
 }
 
 /** An empty store of each kind, and how its journal is opened again after the death of its process. */
-const kinds: readonly [name: string, open: () => Promise<{ books: Books; reopen(): Promise<Books> }>][] = [
+const kinds: readonly [
+  name: string,
+  open: () => Promise<{ journal: PurchaseJournal; reopen(): Promise<PurchaseJournal> }>,
+][] = [
   [
     'a folder',
     async () => {
       const dir = join(root, String(++count));
-      return { books: await fileJournal(dir), reopen: () => fileJournal(dir) };
+      return { journal: await fileJournal(dir), reopen: () => fileJournal(dir) };
     },
   ],
   [
@@ -47,7 +50,7 @@ const kinds: readonly [name: string, open: () => Promise<{ books: Books; reopen(
         await first.journal.close();
         return (await stores.journal(url)).journal;
       };
-      return { books: first.journal, reopen };
+      return { journal: first.journal, reopen };
     },
   ],
 ];
@@ -56,19 +59,19 @@ const cap = { bookPrefix: 'job/', limitMicros: 1_000_000 };
 let used = 0;
 
 /** Intends to buy so many units at a list price of 1,000 micro-dollars each. */
-async function ask(books: Books, units = 1, changes: Partial<Intent> = {}): Promise<string> {
+async function ask(journal: PurchaseJournal, units = 1, changes: Partial<Intent> = {}): Promise<string> {
   const numbers = Array.from({ length: units }, () => ++used);
-  await books.claim(numbers.map(keyOf), 'owner');
-  return books.intend({ ...intent('owner', numbers), cap, ...changes });
+  await journal.claim(numbers.map(keyOf), 'owner');
+  return journal.intend({ ...intent('owner', numbers), cap, ...changes });
 }
 
 /** Lands an answer whose units cost so much each; what failed is free. */
-async function land(books: Books, id: string, micros: number, units = 1, failed = 0): Promise<void> {
+async function land(journal: PurchaseJournal, id: string, micros: number, units = 1, failed = 0): Promise<void> {
   const units_ = Array.from({ length: units }, (_, index): UnitOutcome => {
     const error = { status: 'error', errorTag: 'CRAWL_TIMEOUT', costMicros: 0 } as const;
     return outcome(++used, index < failed ? error : { costMicros: micros });
   });
-  await books.land(id, { requestId: null, fetchedAt: Date.now(), units: units_ });
+  await journal.land(id, { requestId: null, fetchedAt: Date.now(), units: units_ });
 }
 
 const refused = async (asked: Promise<unknown>): Promise<OverBudget> => {
@@ -77,54 +80,54 @@ const refused = async (asked: Promise<unknown>): Promise<OverBudget> => {
   return error as OverBudget;
 };
 
-const openMicros = async (books: Books) => (await books.totals('job/')).openMicros;
+const openMicros = async (journal: PurchaseJournal) => (await journal.totals('job/')).openMicros;
 
 describe.each(kinds)('a cap where prices differ from the table, in %s', (_name, open) => {
   it('lets two requests of a kind be in flight until three answers have landed', async () => {
-    const { books } = await open();
-    const [first, second] = [await ask(books), await ask(books)];
-    expect(await refused(ask(books))).toMatchObject({ scope: 'job', unproven: true, openMicros: 2000 });
-    await land(books, first, 1000);
-    const third = await ask(books);
-    await refused(ask(books));
-    await land(books, second, 1000);
-    await land(books, third, 1000);
-    for (let request = 0; request < 20; request++) await ask(books);
+    const { journal } = await open();
+    const [first, second] = [await ask(journal), await ask(journal)];
+    expect(await refused(ask(journal))).toMatchObject({ scope: 'job', unproven: true, openMicros: 2000 });
+    await land(journal, first, 1000);
+    const third = await ask(journal);
+    await refused(ask(journal));
+    await land(journal, second, 1000);
+    await land(journal, third, 1000);
+    for (let request = 0; request < 20; request++) await ask(journal);
   });
 
   it('counts each operation and tier by itself, and each job', async () => {
-    const { books } = await open();
+    const { journal } = await open();
     const low = { operation: 'agent', tier: 'low' };
-    for (let request = 0; request < 2; request++) await ask(books, 1, low);
-    await refused(ask(books, 1, low));
-    await ask(books, 1, { ...low, tier: 'high' });
-    await ask(books, 1, { ...low, operation: 'search' });
-    const other = { book: 'other/gen/000000', cap: { ...cap, bookPrefix: 'other/' } };
-    await ask(books, 1, { ...low, ...other });
+    for (let request = 0; request < 2; request++) await ask(journal, 1, low);
+    await refused(ask(journal, 1, low));
+    await ask(journal, 1, { ...low, tier: 'high' });
+    await ask(journal, 1, { ...low, operation: 'search' });
+    const other = { segment: 'other/gen/000000', cap: { ...cap, bookPrefix: 'other/' } };
+    await ask(journal, 1, { ...low, ...other });
   });
 
   it('holds nothing back where there is no cap, or nothing to pay', async () => {
-    const { books } = await open();
-    for (let request = 0; request < 5; request++) await ask(books, 1, { cap: undefined });
-    for (let request = 0; request < 5; request++) await ask(books, 0, { estimateMicros: 0, operation: 'free' });
+    const { journal } = await open();
+    for (let request = 0; request < 5; request++) await ask(journal, 1, { cap: undefined });
+    for (let request = 0; request < 5; request++) await ask(journal, 0, { estimateMicros: 0, operation: 'free' });
   });
 
   it('holds a team’s budget of a day in the same way', async () => {
-    const { books } = await open();
-    await books.setCaps({ dayMicros: 50_000, monthMicros: null });
-    const lone = { cap: undefined, book: 'calls/2026-11-21' };
-    for (let request = 0; request < 2; request++) await ask(books, 1, lone);
-    expect(await refused(ask(books, 1, lone))).toMatchObject({ scope: 'day', unproven: true });
+    const { journal } = await open();
+    await journal.setCaps({ dayMicros: 50_000, monthMicros: null });
+    const lone = { cap: undefined, segment: 'calls/2026-11-21' };
+    for (let request = 0; request < 2; request++) await ask(journal, 1, lone);
+    expect(await refused(ask(journal, 1, lone))).toMatchObject({ scope: 'day', unproven: true });
   });
 
   it('takes from the cap what answers have cost, in proportion to the list price', async () => {
-    const { books, reopen } = await open();
-    for (let answer = 0; answer < 3; answer++) await land(books, await ask(books, 2), 2600, 2);
-    await ask(books, 3);
-    expect(await openMicros(books)).toBe(3 * 2600);
-    expect(await books.totals('job/')).toMatchObject({ costMicros: 15_600, listMicros: 6000 });
+    const { journal, reopen } = await open();
+    for (let answer = 0; answer < 3; answer++) await land(journal, await ask(journal, 2), 2600, 2);
+    await ask(journal, 3);
+    expect(await openMicros(journal)).toBe(3 * 2600);
+    expect(await journal.totals('job/')).toMatchObject({ costMicros: 15_600, listMicros: 6000 });
     const small = { ...cap, limitMicros: 15_600 + 3 * 2600 + 2600 };
-    expect(await refused(ask(books, 2, { cap: small }))).toMatchObject({ remainingMicros: 2600, multiple: 2.6 });
+    expect(await refused(ask(journal, 2, { cap: small }))).toMatchObject({ remainingMicros: 2600, multiple: 2.6 });
     // All of it is what the journal says: it holds after a crash, whose request is lost at the same price.
     const again = await reopen();
     expect((await again.totals('job/')).unknown).toMatchObject([{ estimateMicros: 7800 }]);
@@ -133,39 +136,39 @@ describe.each(kinds)('a cap where prices differ from the table, in %s', (_name, 
   });
 
   it('takes the 95th percentile of the newest hundred answers', async () => {
-    const { books } = await open();
-    await land(books, await ask(books), 90_000);
-    for (let answer = 1; answer <= 100; answer++) await land(books, await ask(books), 1000 + 10 * answer);
-    await ask(books);
-    expect(await openMicros(books)).toBe(1950);
+    const { journal } = await open();
+    await land(journal, await ask(journal), 90_000);
+    for (let answer = 1; answer <= 100; answer++) await land(journal, await ask(journal), 1000 + 10 * answer);
+    await ask(journal);
+    expect(await openMicros(journal)).toBe(1950);
   });
 
   it('takes no less than the estimate, whatever answers have cost', async () => {
-    const { books } = await open();
+    const { journal } = await open();
     // A search of type auto: listed at the lower end of what it may cost.
     const auto = { operation: 'search', estimateMicros: 15_000, listMicros: 7000 };
-    for (let answer = 0; answer < 3; answer++) await land(books, await ask(books, 1, auto), 7000);
-    await ask(books, 1, auto);
-    expect(await openMicros(books)).toBe(15_000);
-    await land(books, await ask(books, 1, auto), 21_000);
-    await ask(books, 1, auto);
-    expect(await openMicros(books)).toBe(15_000 + 21_000);
+    for (let answer = 0; answer < 3; answer++) await land(journal, await ask(journal, 1, auto), 7000);
+    await ask(journal, 1, auto);
+    expect(await openMicros(journal)).toBe(15_000);
+    await land(journal, await ask(journal, 1, auto), 21_000);
+    await ask(journal, 1, auto);
+    expect(await openMicros(journal)).toBe(15_000 + 21_000);
   });
 
   it('takes units that failed for free, and learns no price where all of them did', async () => {
-    const { books } = await open();
-    await land(books, await ask(books, 4), 2000, 4, 3);
-    await land(books, await ask(books, 4), 2000, 4, 4);
-    await land(books, await ask(books, 4), 2000, 4, 4);
-    await ask(books);
-    await ask(books);
-    expect(await openMicros(books)).toBe(4000);
-    expect(await refused(ask(books))).toMatchObject({ unproven: true });
+    const { journal } = await open();
+    await land(journal, await ask(journal, 4), 2000, 4, 3);
+    await land(journal, await ask(journal, 4), 2000, 4, 4);
+    await land(journal, await ask(journal, 4), 2000, 4, 4);
+    await ask(journal);
+    await ask(journal);
+    expect(await openMicros(journal)).toBe(4000);
+    expect(await refused(ask(journal))).toMatchObject({ unproven: true });
   });
 
   it('counts what runs at the service after its start as in flight, also after a crash', async () => {
-    const { books, reopen } = await open();
-    for (let run = 0; run < 2; run++) await books.note(await ask(books), 'owner', { run: `run-${run}` });
+    const { journal, reopen } = await open();
+    for (let run = 0; run < 2; run++) await journal.note(await ask(journal), 'owner', { run: `run-${run}` });
     expect(await refused(ask(await reopen()))).toMatchObject({ unproven: true });
   });
 });
@@ -174,21 +177,21 @@ it('processes that share a store are two in flight together, and learn from each
   const url = stores.url();
   const workers = await Promise.all([0, 1, 2].map(async () => (await stores.journal(url)).journal));
   const [one, two] = workers as [PgJournal, PgJournal, PgJournal];
-  const asked = await Promise.allSettled(workers.flatMap((books) => [ask(books), ask(books)]));
+  const asked = await Promise.allSettled(workers.flatMap((journal) => [ask(journal), ask(journal)]));
   const intents = asked.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
   expect(intents).toHaveLength(2);
   for (const id of intents) await land(one, id, 2600);
   await land(two, await ask(two), 2600);
-  await Promise.all(workers.map((books) => ask(books)));
+  await Promise.all(workers.map((journal) => ask(journal)));
   expect(await openMicros(one)).toBe(3 * 2600);
 });
 
 it('a new day begins with two in flight: prices change by the day', async () => {
   let now = Date.parse('2026-11-21T12:00:00Z');
-  const books = await fileJournal(join(root, String(++count)), () => now);
-  for (let answer = 0; answer < 3; answer++) await land(books, await ask(books), 1000);
-  for (let request = 0; request < 3; request++) await ask(books);
+  const journal = await fileJournal(join(root, String(++count)), () => now);
+  for (let answer = 0; answer < 3; answer++) await land(journal, await ask(journal), 1000);
+  for (let request = 0; request < 3; request++) await ask(journal);
   now += 86_400_000;
-  for (let request = 0; request < 2; request++) await ask(books);
-  expect(await refused(ask(books))).toMatchObject({ unproven: true });
+  for (let request = 0; request < 2; request++) await ask(journal);
+  expect(await refused(ask(journal))).toMatchObject({ unproven: true });
 });

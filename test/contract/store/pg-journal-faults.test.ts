@@ -87,7 +87,7 @@ describe.each(['request', 'answer'] as const)('a connection that loses the %s (3
     await losing('miss', () => journal.miss(lost, 'connection reset', 'maybe'));
     const unsent = await journal.intend(intent('a', [2]));
     await losing('miss', () => journal.miss(unsent, 'held back', 'never'));
-    await losing('settle', () => journal.settle('a', 'job/g/0', 'contents', [outcome(3, { costMicros: 0 })]));
+    await losing('settle', () => journal.recordOutcomes('a', 'job/g/0', 'contents', [outcome(3, { costMicros: 0 })]));
     const totals = await journal.totals('job/');
     expect(totals).toMatchObject({ requests: 0, unitsLanded: 1, openMicros: 0, unknown: [{ keys: [keyOf(1)] }] });
     expect((await journal.spent()).day).toMatchObject({ unknownMicros: 1000, openMicros: 0 });
@@ -143,11 +143,11 @@ describe('the shared journal', () => {
     const url = await server.database();
     const [one, other] = [await open(url), await open(url)];
     await one.journal.claim([keyOf(1)], 'a');
-    const waiting = other.journal.settled([keyOf(1)]);
+    const waiting = other.journal.waitForAny([keyOf(1)]);
     await one.journal.release('a');
     await waiting;
     await one.journal.claim([keyOf(1)], 'a');
-    const again = other.journal.settled([keyOf(1)]);
+    const again = other.journal.waitForAny([keyOf(1)]);
     await one.postgres.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
     );

@@ -119,7 +119,7 @@ describe('a process that was taken for dead', () => {
   it('buys nothing more of what it had claimed, but can claim anew', async () => {
     const { dead, heir } = await zombie();
     await expect(dead.intend(intent('dead', [3]))).rejects.toThrow(ClaimLost);
-    await expect(dead.settle('dead', 'job/gen/0', 'contents', [outcome(3)])).rejects.toThrow(ClaimLost);
+    await expect(dead.recordOutcomes('dead', 'job/gen/0', 'contents', [outcome(3)])).rejects.toThrow(ClaimLost);
     expect((await dead.claim([keyOf(3)], 'dead-2')).mine).toHaveLength(1);
     await dead.intend(intent('dead-2', [3]));
     expect((await heir.claim([keyOf(3)], 'heir')).theirs).toEqual([keyOf(3)]);
@@ -129,7 +129,7 @@ describe('a process that was taken for dead', () => {
     const { heir, land, requestOf } = await zombie();
     await heir.claim([keyOf(1)], 'heir');
     const given = outcome(1, { status: 'error', errorTag: 'UNKNOWN_OUTCOME', costMicros: 0, result: null });
-    await heir.settle('heir', 'job/gen/000000', 'contents', [given]);
+    await heir.recordOutcomes('heir', 'job/gen/000000', 'contents', [given]);
     await land();
     expect(await requestOf(1)).toBe('late');
     expect(await heir.lookup([keyOf(1)])).toMatchObject([{ status: 'success', errorTag: null }]);

@@ -34,7 +34,7 @@ journalContract('PgJournal', async () => ({ ...(await mortal()), scratch: join(r
 
 spendContract('PgJournal', async () => {
   const { journal, reopen } = await mortal();
-  return { books: journal, reopen };
+  return { journal: journal, reopen };
 });
 
 it('functions of the store look no name up where the session says', async () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Draw } from '../../../src/core/limiter/limiter.js';
+import type { RateCost } from '../../../src/core/limiter/limiter.js';
 import { flatProfile, type RateProfile, rateProfiles, withKeyLimit } from '../../../src/core/limiter/rate.js';
 import { identifier, type PgLimits, type Postgres } from '../../../src/postgres/index.js';
 import { PgLimiter } from '../../../src/store/postgres/limiter/limiter.js';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => stores.stop());
 
-const one: Draw = { rateClass: 'contents', weight: 1 };
+const one: RateCost = { rateClass: 'contents', weight: 1 };
 
 function limiterOf(team: string, profile: RateProfile = flatProfile(20), over: Postgres = postgres, key = 'key') {
   return new PgLimiter({ postgres: over, team, key, profile });

@@ -51,7 +51,7 @@ async function interruptEach(
   { events, query, hash }: Interrupted,
   lives: readonly MadeEvent[],
   first: number,
-): Promise<{ mixed: number; settle: number }> {
+): Promise<{ mixed: number; foldAll: number }> {
   await events.begin(sync, run);
   await events.claim(sync, 1, 'one');
   await events.split(sync, 1, 'one', [
@@ -105,11 +105,11 @@ async function interruptEach(
   expect(await events.stream(sync)).toMatchObject({ pending: [], events: 1 + 80 + 41 + 1 + lives.length - 80 });
   const waiting = 'SELECT CAST(count(*) AS integer) AS loads FROM event_loads WHERE in_state = 0';
   expect(await query(waiting)).toEqual([{ loads: 1 }]);
-  const settle = await cutOff(
-    () => events.settle(sync.origin),
+  const foldAll = await cutOff(
+    () => events.foldAll(sync.origin),
     async () => (await query(waiting)).every((row) => 'loads' in row && row.loads === 0),
   );
-  return { mixed: mixedLoad, settle };
+  return { mixed: mixedLoad, foldAll };
 }
 
 describe('a load, or the making of state, cut off at any statement leaves nothing of it, and done again all of it', () => {
@@ -134,7 +134,7 @@ describe('a load, or the making of state, cut off at any statement leaves nothin
     const query = (sql: string) =>
       reader.use(async (connection) => (await connection.runAndReadAll(sql)).getRowObjectsJS());
     const took = await interruptEach({ events, query, hash: 'CAST(hash(r) AS HUGEINT)' }, lives, 0);
-    expect(Math.min(took.mixed, took.settle)).toBeGreaterThan(40);
+    expect(Math.min(took.mixed, took.foldAll)).toBeGreaterThan(40);
     await Promise.all([events.close(), reader.close()]);
   }, 120_000);
 
@@ -160,7 +160,7 @@ describe('a load, or the making of state, cut off at any statement leaves nothin
     });
     const query = async (sql: string) => (await client.query(sql)).rows as object[];
     const took = await interruptEach({ events, query, hash: 'hashtextextended(CAST(r AS text), 0)' }, lives, 1);
-    expect(Math.min(took.mixed, took.settle)).toBeGreaterThan(40);
+    expect(Math.min(took.mixed, took.foldAll)).toBeGreaterThan(40);
     await events.close();
     await client.end();
   }, 120_000);

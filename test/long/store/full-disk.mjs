@@ -13,7 +13,7 @@ await journal.claim(
 );
 const intend = (number) =>
   journal.intend({
-    ...{ owner: 'a', book: 'job/gen/000000', operation: 'contents', keys: [keyOf(number)] },
+    ...{ owner: 'a', segment: 'job/gen/000000', operation: 'contents', keys: [keyOf(number)] },
     ...{ estimateMicros: 1000, deadline: Date.now() + 60_000 },
   });
 const ids = [];

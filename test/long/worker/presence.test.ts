@@ -9,7 +9,7 @@ import { SearchflowPlugin } from '../../../dist/worker/index.js';
 import { workflowNames } from '../../../src/core/rows/job.js';
 import type { WorkerHolder } from '../../../src/core/text/presence.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
-import { takePlaces } from '../../../src/worker/control/presence.js';
+import { takeQueueLocks } from '../../../src/worker/control/presence.js';
 import { startCommand } from '../../support/cli/command.js';
 import { codePath } from '../../support/jobs/host.js';
 import { openTemporal } from '../../support/temporal.js';
@@ -62,7 +62,7 @@ function startWorker(name: string, env: Record<string, string>) {
 it('a place is taken over from a worker on another machine that does not answer', async () => {
   await takenElsewhere('silent');
   const startedAt = Date.now();
-  const { leave } = await takePlaces(temporal.client, 'silent', [placeOf('silent')], null);
+  const { leave } = await takeQueueLocks(temporal.client, 'silent', [placeOf('silent')], null);
   expect(Date.now() - startedAt).toBeLessThan(15_000);
   const handle = temporal.client.workflow.getHandle(placeOf('silent').id);
   expect((await handle.describe()).memo?.holder).toMatchObject({ pid: process.pid });
@@ -79,7 +79,7 @@ it('a place is left to a worker on another machine that answers', async () => {
   });
   await worker.runUntil(async () => {
     await takenElsewhere('living');
-    await expect(takePlaces(temporal.client, 'living', [placeOf('living')], null)).rejects.toThrow(
+    await expect(takeQueueLocks(temporal.client, 'living', [placeOf('living')], null)).rejects.toThrow(
       /^Another worker \(PID 4711 on another-machine, since 1970-\S+, with a folder of its own\) is there\. Go\.$/,
     );
   });
@@ -96,16 +96,16 @@ it('workers of one store share a queue, and no other worker joins them while one
   const handle = temporal.client.workflow.getHandle(placeOf('shared').id);
   await worker.runUntil(async () => {
     for (let count = 0; count < 2; count++) {
-      const { leave } = await takePlaces(temporal.client, 'shared', places, 'postgres://db:5432/etl');
+      const { leave } = await takeQueueLocks(temporal.client, 'shared', places, 'postgres://db:5432/etl');
       await leave();
     }
     expect((await handle.describe()).status.name).toBe('RUNNING');
     for (const store of [null, 'postgres://db:5432/other']) {
-      const refused = takePlaces(temporal.client, 'shared', places, store);
+      const refused = takeQueueLocks(temporal.client, 'shared', places, store);
       await expect(refused).rejects.toThrow(/^Another worker \(.*, with postgres:\/\/db:5432\/etl\) is there/);
     }
   });
-  await (await takePlaces(temporal.client, 'shared', places, null)).leave();
+  await (await takeQueueLocks(temporal.client, 'shared', places, null)).leave();
   expect((await handle.describe()).status.name).toBe('TERMINATED');
 });
 

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SinkBusy, SinkUnusable } from '../../../src/core/rows/sink.js';
 import { Secret } from '../../../src/core/text/secret.js';
-import { whyAway, whyRefused } from '../../../src/worker/store/reach-database.js';
+import { whyAway, whyRefused } from '../../../src/worker/store/check-database.js';
 import { openWarehouses } from '../../../src/worker/warehouse/warehouses.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 

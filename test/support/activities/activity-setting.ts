@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import {
+  AccountBreaker,
   type Activities,
   type ActivityDeps,
   type CallOptions,
+  CircuitBreaker,
   createActivities,
   createPurchase,
   createRuns,
-  Halt,
   InFlight,
-  ServiceHealth,
 } from '../../../src/activities/index.js';
 import type { OperationName } from '../../../src/api/operations.js';
 import { createTransport, type TransportOptions } from '../../../src/api/transport.js';
@@ -53,7 +53,7 @@ export class ActivitySetting {
     limiter: Limiter = idleLimiter(),
   ): ActivityDeps {
     const { journal } = this;
-    const [inFlight, health, halt] = [new InFlight(10), new ServiceHealth(), new Halt()];
+    const [inFlight, health, accountBreaker] = [new InFlight(10), new CircuitBreaker(), new AccountBreaker()];
     const transport = createTransport({ apiKey: new Secret('canary-key'), ...options });
     const [slots, researchSlots] = [new MemorySlots(), new MemorySlots()];
     const deps: ActivityDeps = {
@@ -62,7 +62,7 @@ export class ActivitySetting {
       origin,
       journal,
       limiter,
-      purchase: createPurchase({ journal, limiter, inFlight, health, halt }),
+      purchase: createPurchase({ journal, limiter, inFlight, health, accountBreaker }),
       prices: () => pricesAt(Date.now()),
       sha256,
       stages: {

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { Halt } from '../../../src/activities/call/account-breaker.js';
+import { AccountBreaker } from '../../../src/activities/call/account-breaker.js';
+import { CircuitBreaker } from '../../../src/activities/call/circuit-breaker.js';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
-import { ServiceHealth } from '../../../src/activities/call/circuit-breaker.js';
-import type { Order, Unit } from '../../../src/activities/purchase/purchase-request.js';
 import type { Bought, Control, PurchaseDeps } from '../../../src/activities/purchase/purchase.js';
+import type { PurchaseRequest, Unit } from '../../../src/activities/purchase/purchase-request.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import type { CallFacts } from '../../../src/core/purchase/failure.js';
@@ -61,7 +61,10 @@ export interface Setting extends PurchaseDeps {
   readonly stop: AbortController;
   readonly cut: AbortController;
   readonly control: Control;
-  order(send: (batch: readonly Unit[], signal: AbortSignal) => Promise<Bought>, changes?: Partial<Order>): Order;
+  order(
+    send: (batch: readonly Unit[], signal: AbortSignal) => Promise<Bought>,
+    changes?: Partial<PurchaseRequest>,
+  ): PurchaseRequest;
 }
 
 /** Real parts with the shortest waits, and a service made of a function. */
@@ -75,8 +78,8 @@ export async function setting(dir = newDir()): Promise<Setting> {
     journal,
     limiter: idleLimiter(),
     inFlight: new InFlight(50),
-    health: new ServiceHealth(),
-    halt: new Halt(),
+    health: new CircuitBreaker(),
+    accountBreaker: new AccountBreaker(),
     // The shortest waits that the backoff knows.
     random: () => 0,
     sent,
@@ -84,10 +87,10 @@ export async function setting(dir = newDir()): Promise<Setting> {
     cut,
     control: { stop: stop.signal, cut: cut.signal, yieldAfterMs: 30_000 },
     order: (send, changes) => ({
-      book: 'job/gen/000000',
+      segment: 'job/gen/000000',
       owner: `owner-${++count}`,
       operation: 'contents',
-      draw: { rateClass: 'contents', weight: 1 },
+      rateCost: { rateClass: 'contents', weight: 1 },
       units: units(3),
       unitsPerRequest: 100,
       estimateMicros: (batch) => batch.length * 1000,
@@ -97,7 +100,7 @@ export async function setting(dir = newDir()): Promise<Setting> {
       },
       timeoutMs: 1000,
       resumedAt: 0,
-      refused: 'settle',
+      refused: 'record',
       ...changes,
     }),
   };

@@ -47,7 +47,7 @@ const staged: StagedJob = {
 export const plan: JobPlan = {
   staged,
   request,
-  standing: 'new',
+  status: 'new',
   alreadyBought: 0,
   toBuy: 200,
   requests: 2,

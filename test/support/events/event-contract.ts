@@ -12,7 +12,7 @@ import { currentState } from './oracle.js';
 /** A warehouse under test. */
 export interface Contracted {
   readonly events: EventWarehouse;
-  /** Rows of a query, JSON columns as values; in these tests behind `settle`. */
+  /** Rows of a query, JSON columns as values; in these tests behind `foldAll`. */
   query(sql: string): Promise<Record<string, unknown>[]>;
   /** The text that stands for NUL. */
   readonly nul: string;
@@ -21,13 +21,13 @@ export interface Contracted {
 /** What a warehouse of events must do, whichever database it is. `make`: an empty one. */
 export function eventContract(make: () => Promise<Contracted>, size: 'small' | 'full' = 'small'): void {
   let here: Contracted;
-  /** A query of what is there without `settle`. */
+  /** A query of what is there without `foldAll`. */
   let raw: Contracted['query'];
   const all: Contracted[] = [];
   const fresh = async () => {
     const made = await make();
     const query = async (sql: string) => {
-      await made.events.settle('sandbox');
+      await made.events.foldAll('sandbox');
       return made.query(sql);
     };
     here = { ...made, query };
@@ -321,7 +321,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     /** Loads one event, and makes the state of it before the next one comes. */
     const tell = async (one: MadeEvent) => {
       await load([], { pages: pagesOf([one], 200, ++page) });
-      await here.events.settle('sandbox');
+      await here.events.foldAll('sandbox');
     };
     const item = (seconds: number, names: readonly string[]) =>
       event('webset.item.enriched', seconds, {
@@ -542,7 +542,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     ]);
     expect(await here.events.stream(sync)).toEqual(before);
     expect(await here.events.stream(backfill)).toMatchObject({ watermark: noon(99) });
-    await here.events.settle(other.origin);
+    await here.events.foldAll(other.origin);
     expect(await here.query('SELECT origin FROM websets ORDER BY 1')).toHaveLength(2);
   });
 
@@ -554,9 +554,9 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     await load([told(1, 'one')]);
     await load([], { pages: pagesOf([told(2, 'two')], 200, 2) });
     expect(await titles()).toEqual([]);
-    await here.events.settle('elsewhere');
+    await here.events.foldAll('elsewhere');
     expect(await titles()).toEqual([]);
-    await here.events.settle('sandbox');
+    await here.events.foldAll('sandbox');
     expect(await titles()).toEqual([{ title: 'two' }]);
     const marks = () => raw('SELECT CAST(in_state AS integer) AS mark FROM event_loads ORDER BY load_id');
     expect(await marks()).toEqual([{ mark: 1 }, { mark: 1 }]);

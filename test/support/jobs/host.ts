@@ -6,7 +6,7 @@ import { createActivities } from '../../../dist/activities/index.js';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import { openParts, type Parts } from '../../../dist/worker/host/parts.js';
 import { workerDefaults } from '../../../dist/worker/host/worker-host.js';
-import type { BookTotals } from '../../../src/core/purchase/journal.js';
+import type { JournalTotals } from '../../../src/core/purchase/journal.js';
 import {
   type EnrichCsvInput,
   type JobProgress,
@@ -91,7 +91,7 @@ export class Job {
   }
 
   /** What the journal of this worker says of the job. */
-  async totals(host: Host): Promise<BookTotals> {
+  async totals(host: Host): Promise<JournalTotals> {
     return host.parts.deps.journal.totals(`${(await this.progress()).job}/`);
   }
 }

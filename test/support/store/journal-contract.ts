@@ -17,11 +17,11 @@ export function outcome(number: number, changes: Partial<UnitOutcome> = {}): Uni
   };
 }
 
-export function intent(owner: string, numbers: number[], book = 'job/gen/000000'): Intent {
+export function intent(owner: string, numbers: number[], segment = 'job/gen/000000'): Intent {
   const keys = numbers.map(keyOf);
   return {
     owner,
-    book,
+    segment,
     operation: 'contents',
     keys,
     estimateMicros: 1000 * keys.length,
@@ -34,9 +34,9 @@ export function journalContract(
   name: string,
   open: () => Promise<{ journal: Journal; reopen(): Promise<Journal>; scratch: string }>,
 ): void {
-  async function buy(journal: Journal, owner: string, numbers: number[], book?: string): Promise<void> {
+  async function buy(journal: Journal, owner: string, numbers: number[], segment?: string): Promise<void> {
     await journal.claim(numbers.map(keyOf), owner);
-    const id = await journal.intend(intent(owner, numbers, book));
+    const id = await journal.intend(intent(owner, numbers, segment));
     await journal.land(id, {
       requestId: `req-${owner}`,
       fetchedAt: Date.now(),
@@ -67,7 +67,7 @@ export function journalContract(
     it('gives an owner’s keys back when it lets go, and tells who waits for them', async () => {
       const { journal } = await open();
       await journal.claim([keyOf(1)], 'a');
-      const waiting = journal.settled([keyOf(1)]);
+      const waiting = journal.waitForAny([keyOf(1)]);
       await journal.release('a');
       await waiting;
       expect((await journal.claim([keyOf(1)], 'b')).mine).toHaveLength(1);
@@ -77,7 +77,7 @@ export function journalContract(
       const { journal } = await open();
       await journal.claim([keyOf(1), keyOf(2)], 'a');
       let woken = false;
-      const waiting = journal.settled([keyOf(1)]).then(() => {
+      const waiting = journal.waitForAny([keyOf(1)]).then(() => {
         woken = true;
       });
       const other = await journal.intend(intent('a', [2]));
@@ -93,7 +93,7 @@ export function journalContract(
       const { journal } = await open();
       await journal.claim([keyOf(1)], 'a');
       const stop = new AbortController();
-      const waiting = journal.settled([keyOf(1)], stop.signal);
+      const waiting = journal.waitForAny([keyOf(1)], stop.signal);
       stop.abort(new Error('enough'));
       await expect(waiting).rejects.toThrow('enough');
     });
@@ -207,7 +207,7 @@ export function journalContract(
       await journal.claim([key], 'a');
       const id = await journal.intend(intent('a', [1]));
       await journal.note(id, 'a', { run: 'run-1' });
-      await journal.settle('a', 'job/gen/000000', 'contents', [
+      await journal.recordOutcomes('a', 'job/gen/000000', 'contents', [
         outcome(1, { status: 'error', errorTag: 'RUN_OVERDUE' }),
       ]);
       await journal.release('a');
@@ -261,7 +261,7 @@ export function journalContract(
         costMicros: 0,
         result: { error: 'no' },
       });
-      await journal.settle('a', 'job/gen/000000', 'contents', [refused]);
+      await journal.recordOutcomes('a', 'job/gen/000000', 'contents', [refused]);
       const landed = (await (await reopen()).claim([keyOf(1)], 'b')).landed;
       expect(landed).toMatchObject([{ key: keyOf(1), status: 'error', errorTag: 'INVALID_URLS' }]);
     });
@@ -388,12 +388,12 @@ export function journalContract(
 
     it('takes the newest answer of a key, in whatever order they land', async () => {
       const { journal, reopen } = await open();
-      for (const [at, book] of [
+      for (const [at, segment] of [
         [2000, 'a/g/0'],
         [1000, 'z/g/0'],
       ] as const) {
         await journal.claim([keyOf(1)], 'a', { freshAfter: Number.MAX_SAFE_INTEGER });
-        const id = await journal.intend(intent('a', [1], book));
+        const id = await journal.intend(intent('a', [1], segment));
         await journal.land(id, { requestId: String(at), fetchedAt: at, units: [outcome(1)] });
       }
       expect((await (await reopen()).read([keyOf(1)])).get(keyOf(1))?.request_id).toBe('2000');

@@ -1,11 +1,11 @@
 import { performance } from 'node:perf_hooks';
 import { describe, expect, it } from 'vitest';
-import type { Draw, Limiter } from '../../../src/core/limiter/limiter.js';
+import type { Limiter, RateCost } from '../../../src/core/limiter/limiter.js';
 
-const one: Draw = { rateClass: 'contents', weight: 1 };
+const one: RateCost = { rateClass: 'contents', weight: 1 };
 
 /** Takes a place and waits for its moment, as `purchase` does; answers with the time of the start. */
-export async function pass(limiter: Limiter, draw: Draw = one, signal?: AbortSignal): Promise<number> {
+export async function pass(limiter: Limiter, draw: RateCost = one, signal?: AbortSignal): Promise<number> {
   for (;;) {
     const grant = await limiter.acquire(draw, signal);
     if ((await limiter.start(grant, signal)) === 'go') return performance.now();

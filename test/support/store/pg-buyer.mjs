@@ -26,7 +26,7 @@ async function step(name) {
 async function buy(owner, batch) {
   const estimateMicros = 1000 * batch.length;
   const id = await journal.intend({
-    ...{ owner, book: 'job/gen/000000', operation: 'contents', keys: batch, estimateMicros },
+    ...{ owner, segment: 'job/gen/000000', operation: 'contents', keys: batch, estimateMicros },
     deadline: Date.now() + 60_000,
   });
   await step('intended');
@@ -58,7 +58,7 @@ while (left.length > 0) {
     left = keys;
   }
   await journal.release(owner);
-  if (left === claim.theirs && left.length > 0) await journal.settled(left);
+  if (left === claim.theirs && left.length > 0) await journal.waitForAny(left);
 }
 await journal.close();
 await postgres.close();

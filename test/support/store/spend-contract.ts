@@ -4,7 +4,7 @@ import { OverBudget, type Spend, type SpendCap } from '../../../src/core/purchas
 import { intent, keyOf, outcome } from './journal-contract.js';
 
 /** A journal that knows what its team spends. */
-export type Books = Journal & Spend;
+export type PurchaseJournal = Journal & Spend;
 
 /** Today in UTC, as usage by day names it. */
 const today = () => new Date().toISOString().slice(0, 10);
@@ -17,18 +17,18 @@ const budget = (limitMicros: number, job = 'job'): SpendCap => ({ bookPrefix: `$
  */
 export function spendContract(
   name: string,
-  open: () => Promise<{ readonly books: Books; reopen(team?: string): Promise<Books> }>,
+  open: () => Promise<{ readonly journal: PurchaseJournal; reopen(team?: string): Promise<PurchaseJournal> }>,
 ): void {
   let used = 0;
   /** Intends to buy so many units at 1,000 micro-dollars each. */
-  const ask = async (books: Books, units: number, changes: Partial<Intent> = {}): Promise<string> => {
+  const ask = async (journal: PurchaseJournal, units: number, changes: Partial<Intent> = {}): Promise<string> => {
     const numbers = Array.from({ length: units }, () => ++used);
-    await books.claim(numbers.map(keyOf), 'owner');
-    return books.intend({ ...intent('owner', numbers), ...changes });
+    await journal.claim(numbers.map(keyOf), 'owner');
+    return journal.intend({ ...intent('owner', numbers), ...changes });
   };
   /** Lands an answer that cost so much in all. */
-  const land = (books: Books, id: string, units: number, micros: number): Promise<void> =>
-    books.land(id, {
+  const land = (journal: PurchaseJournal, id: string, units: number, micros: number): Promise<void> =>
+    journal.land(id, {
       requestId: `req-${id}`,
       fetchedAt: Date.now(),
       units: Array.from({ length: units }, (_, index) => outcome(++used, { costMicros: index === 0 ? micros : 0 })),
@@ -44,44 +44,44 @@ export function spendContract(
 
   describe(`${name} as a keeper of budgets`, () => {
     it('takes an intent up to the last micro-dollar of its cap, and refuses the next without a trace', async () => {
-      const { books } = await open();
+      const { journal } = await open();
       const cap = budget(5000);
-      await ask(books, 3, { cap });
-      await ask(books, 2, { cap });
-      const refused = await over(ask(books, 1, { cap }));
+      await ask(journal, 3, { cap });
+      await ask(journal, 2, { cap });
+      const refused = await over(ask(journal, 1, { cap }));
       expect(refused).toMatchObject({ scope: 'job', capMicros: 5000, remainingMicros: 0, openMicros: 5000 });
       expect(refused.resetsAt).toBeNull();
-      expect(await books.totals('job/')).toMatchObject({ openMicros: 5000, requests: 0, unknown: [] });
+      expect(await journal.totals('job/')).toMatchObject({ openMicros: 5000, requests: 0, unknown: [] });
     });
 
     it('counts what landed at its cost, what is in flight and what is unknown at the estimate', async () => {
-      const { books } = await open();
+      const { journal } = await open();
       const cap = budget(10_000);
-      await land(books, await ask(books, 3, { cap }), 3, 1500);
-      await books.miss(await ask(books, 2, { cap }), 'connection reset', 'maybe');
-      await books.miss(await ask(books, 6, { cap }), 'held back', 'never');
-      await ask(books, 4, { cap });
-      const refused = await over(ask(books, 3, { cap }));
+      await land(journal, await ask(journal, 3, { cap }), 3, 1500);
+      await journal.miss(await ask(journal, 2, { cap }), 'connection reset', 'maybe');
+      await journal.miss(await ask(journal, 6, { cap }), 'held back', 'never');
+      await ask(journal, 4, { cap });
+      const refused = await over(ask(journal, 3, { cap }));
       expect(refused).toMatchObject({ remainingMicros: 10_000 - 1500 - 2000 - 4000, openMicros: 4000 });
-      await ask(books, 2, { cap });
+      await ask(journal, 2, { cap });
     });
 
     it('gives money back when an answer costs less than its estimate', async () => {
-      const { books } = await open();
+      const { journal } = await open();
       const cap = budget(3000);
-      const first = await ask(books, 3, { cap });
-      await over(ask(books, 1, { cap }));
-      await land(books, first, 3, 2000);
-      await ask(books, 1, { cap });
-      expect(await over(ask(books, 1, { cap }))).toMatchObject({ remainingMicros: 0, openMicros: 1000 });
+      const first = await ask(journal, 3, { cap });
+      await over(ask(journal, 1, { cap }));
+      await land(journal, first, 3, 2000);
+      await ask(journal, 1, { cap });
+      expect(await over(ask(journal, 1, { cap }))).toMatchObject({ remainingMicros: 0, openMicros: 1000 });
     });
 
     it('counts what runs at the service at its estimate, also where it had been lost and was found', async () => {
-      const { books, reopen } = await open();
+      const { journal, reopen } = await open();
       const cap = budget(5000);
-      const noted = await ask(books, 2, { cap });
-      await books.note(noted, 'owner', { run: 'run-1' });
-      const lost = await ask(books, 3, { cap });
+      const noted = await ask(journal, 2, { cap });
+      await journal.note(noted, 'owner', { run: 'run-1' });
+      const lost = await ask(journal, 3, { cap });
       const again = await reopen();
       expect((await again.spent()).day).toMatchObject({ openMicros: 2000, unknownMicros: 3000 });
       await again.note(lost, 'owner', { run: 'run-2' });
@@ -93,37 +93,37 @@ export function spendContract(
     });
 
     it('leaves nothing, not less than nothing, where an answer cost more than its estimate', async () => {
-      const { books } = await open();
+      const { journal } = await open();
       const cap = budget(3000);
-      await land(books, await ask(books, 3, { cap }), 3, 9000);
-      expect(await over(ask(books, 1, { cap }))).toMatchObject({ remainingMicros: 0, openMicros: 0 });
-      await ask(books, 0, { cap, estimateMicros: 0 });
+      await land(journal, await ask(journal, 3, { cap }), 3, 9000);
+      expect(await over(ask(journal, 1, { cap }))).toMatchObject({ remainingMicros: 0, openMicros: 0 });
+      await ask(journal, 0, { cap, estimateMicros: 0 });
     });
 
     it('lets no two intents at once pass a cap together', async () => {
-      const { books } = await open();
+      const { journal } = await open();
       // Their price is known.
-      for (let answer = 0; answer < 3; answer++) await land(books, await ask(books, 1), 1, 1000);
+      for (let answer = 0; answer < 3; answer++) await land(journal, await ask(journal, 1), 1, 1000);
       const cap = budget(13_000);
-      const asked = await Promise.allSettled(Array.from({ length: 40 }, () => ask(books, 1, { cap })));
+      const asked = await Promise.allSettled(Array.from({ length: 40 }, () => ask(journal, 1, { cap })));
       expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(10);
       for (const one of asked) if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(OverBudget);
-      expect(await books.totals('job/')).toMatchObject({ openMicros: 10_000 });
+      expect(await journal.totals('job/')).toMatchObject({ openMicros: 10_000 });
     });
 
     it('counts a job by all its books and no other job’s, whose name begins alike', async () => {
-      const { books } = await open();
+      const { journal } = await open();
       const cap = budget(2000, 'job');
-      await ask(books, 5, { book: 'job-2/gen/000000', cap: budget(5000, 'job-2') });
-      await ask(books, 1, { book: 'job/gen/000000', cap });
-      await ask(books, 1, { book: 'job/other/000007', cap });
-      await over(ask(books, 1, { book: 'job/gen/000001', cap }));
+      await ask(journal, 5, { segment: 'job-2/gen/000000', cap: budget(5000, 'job-2') });
+      await ask(journal, 1, { segment: 'job/gen/000000', cap });
+      await ask(journal, 1, { segment: 'job/other/000007', cap });
+      await over(ask(journal, 1, { segment: 'job/gen/000001', cap }));
     });
 
     it('remembers all of it after the death of the process: what was in flight then is unknown', async () => {
-      const { books, reopen } = await open();
-      await land(books, await ask(books, 2), 2, 1800);
-      await ask(books, 3);
+      const { journal, reopen } = await open();
+      await land(journal, await ask(journal, 2), 2, 1800);
+      await ask(journal, 3);
       const again = await reopen();
       expect(await over(ask(again, 1, { cap: budget(5000) }))).toMatchObject({ remainingMicros: 200, openMicros: 0 });
       expect((await again.spent()).day).toMatchObject({ landedMicros: 1800, openMicros: 0, unknownMicros: 3000 });
@@ -131,12 +131,12 @@ export function spendContract(
     });
 
     it('holds the team’s caps of a day and a month over all jobs, and says when they begin anew', async () => {
-      const { books, reopen } = await open();
-      expect(await books.caps()).toEqual({ dayMicros: null, monthMicros: null });
-      await books.setCaps({ dayMicros: 3000, monthMicros: 4000 });
-      expect(await books.caps()).toEqual({ dayMicros: 3000, monthMicros: 4000 });
-      await land(books, await ask(books, 2, { book: 'job/gen/000000' }), 2, 2000);
-      const day = await over(ask(books, 2, { book: 'calls/2026-11-21' }));
+      const { journal, reopen } = await open();
+      expect(await journal.caps()).toEqual({ dayMicros: null, monthMicros: null });
+      await journal.setCaps({ dayMicros: 3000, monthMicros: 4000 });
+      expect(await journal.caps()).toEqual({ dayMicros: 3000, monthMicros: 4000 });
+      await land(journal, await ask(journal, 2, { segment: 'job/gen/000000' }), 2, 2000);
+      const day = await over(ask(journal, 2, { segment: 'calls/2026-11-21' }));
       expect(day).toMatchObject({ scope: 'day', capMicros: 3000, remainingMicros: 1000, openMicros: 0 });
       const tomorrow = new Date(`${today()}T00:00:00Z`).getTime() + 86_400_000;
       expect(day.resetsAt).toBe(tomorrow);
@@ -150,22 +150,28 @@ export function spendContract(
     });
 
     it('names the cap that leaves least where several are passed', async () => {
-      const { books } = await open();
-      await books.setCaps({ dayMicros: 2000, monthMicros: 9000 });
-      expect(await over(ask(books, 10, { cap: budget(3000) }))).toMatchObject({ scope: 'day', remainingMicros: 2000 });
-      expect(await over(ask(books, 10, { cap: budget(1000) }))).toMatchObject({ scope: 'job', remainingMicros: 1000 });
+      const { journal } = await open();
+      await journal.setCaps({ dayMicros: 2000, monthMicros: 9000 });
+      expect(await over(ask(journal, 10, { cap: budget(3000) }))).toMatchObject({
+        scope: 'day',
+        remainingMicros: 2000,
+      });
+      expect(await over(ask(journal, 10, { cap: budget(1000) }))).toMatchObject({
+        scope: 'job',
+        remainingMicros: 1000,
+      });
     });
 
     it('keeps teams apart: another’s caps, spending and usage are not this one’s', async () => {
-      const { books, reopen } = await open();
-      await books.setCaps({ dayMicros: 3000, monthMicros: null });
-      await land(books, await ask(books, 3), 3, 3000);
-      await over(ask(books, 1));
+      const { journal, reopen } = await open();
+      await journal.setCaps({ dayMicros: 3000, monthMicros: null });
+      await land(journal, await ask(journal, 3), 3, 3000);
+      await over(ask(journal, 1));
       const sandbox = await reopen('another-team');
       expect(await sandbox.caps()).toEqual({ dayMicros: null, monthMicros: null });
       expect((await sandbox.spent()).month).toMatchObject({ landedMicros: 0, openMicros: 0, unknownMicros: 0 });
       expect(await sandbox.usage('job')).toEqual([]);
-      await land(sandbox, await ask(sandbox, 8, { book: 'sandbox-job/gen/000000' }), 8, 8000);
+      await land(sandbox, await ask(sandbox, 8, { segment: 'sandbox-job/gen/000000' }), 8, 8000);
       const back = await reopen();
       expect((await back.spent()).day.landedMicros).toBe(3000);
       expect(await back.usage('job')).toMatchObject([{ group: 'job', landedMicros: 3000 }]);
@@ -173,21 +179,21 @@ export function spendContract(
     });
 
     it('sums usage by job, operation and day', async () => {
-      const { books, reopen } = await open();
-      await land(books, await ask(books, 3, { book: 'b/gen/000000' }), 3, 2900);
-      await land(books, await ask(books, 1, { book: 'b/gen/000001', operation: 'search' }), 1, 7000);
-      await land(books, await ask(books, 1, { book: 'calls/2026-11-21', operation: 'search' }), 1, 7000);
-      await books.miss(await ask(books, 2, { book: 'a/gen/000000' }), 'connection reset', 'maybe');
-      await books.miss(await ask(books, 5, { book: 'a/gen/000000' }), 'held back', 'never');
+      const { journal, reopen } = await open();
+      await land(journal, await ask(journal, 3, { segment: 'b/gen/000000' }), 3, 2900);
+      await land(journal, await ask(journal, 1, { segment: 'b/gen/000001', operation: 'search' }), 1, 7000);
+      await land(journal, await ask(journal, 1, { segment: 'calls/2026-11-21', operation: 'search' }), 1, 7000);
+      await journal.miss(await ask(journal, 2, { segment: 'a/gen/000000' }), 'connection reset', 'maybe');
+      await journal.miss(await ask(journal, 5, { segment: 'a/gen/000000' }), 'held back', 'never');
       const line = { requests: 0, units: 0, landedMicros: 0, openMicros: 0, unknownOutcomes: 0, unknownMicros: 0 };
       const lost = { unknownOutcomes: 1, unknownMicros: 2000 };
-      expect(await books.usage('job')).toEqual([
+      expect(await journal.usage('job')).toEqual([
         { ...line, group: 'a', ...lost },
         { ...line, group: 'b', requests: 2, units: 4, landedMicros: 9900 },
         { ...line, group: 'calls', requests: 1, units: 1, landedMicros: 7000 },
       ]);
-      await ask(books, 4, { book: 'c/gen/000000' });
-      expect(await books.usage('operation')).toEqual([
+      await ask(journal, 4, { segment: 'c/gen/000000' });
+      expect(await journal.usage('operation')).toEqual([
         { ...line, group: 'contents', requests: 1, units: 3, landedMicros: 2900, openMicros: 4000, ...lost },
         { ...line, group: 'search', requests: 2, units: 2, landedMicros: 14_000 },
       ]);
@@ -206,10 +212,10 @@ export function spendContract(
     });
 
     it('gives usage of whole days: of the one that holds the beginning, of none that begins at the end or later', async () => {
-      const { books } = await open();
-      await land(books, await ask(books, 1), 1, 1000);
+      const { journal } = await open();
+      await land(journal, await ask(journal, 1), 1, 1000);
       const midnight = new Date(`${today()}T00:00:00Z`).getTime();
-      const groups = async (since?: number, until?: number) => (await books.usage('day', since, until)).length;
+      const groups = async (since?: number, until?: number) => (await journal.usage('day', since, until)).length;
       expect(await groups(midnight + 80_000_000)).toBe(1);
       expect(await groups(midnight + 86_400_000)).toBe(0);
       expect(await groups(0, midnight)).toBe(0);
@@ -217,13 +223,13 @@ export function spendContract(
     });
 
     it('takes no units that ended without a purchase for bought ones', async () => {
-      const { books } = await open();
+      const { journal } = await open();
       const key = keyOf(++used);
-      await books.claim([key], 'owner');
-      await books.settle('owner', 'job/gen/000000', 'contents', [
+      await journal.claim([key], 'owner');
+      await journal.recordOutcomes('owner', 'job/gen/000000', 'contents', [
         outcome(used, { status: 'error', errorTag: 'UNKNOWN_OUTCOME', costMicros: 0 }),
       ]);
-      expect(await books.usage('job')).toEqual([]);
+      expect(await journal.usage('job')).toEqual([]);
     });
   });
 }

@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { Halt } from '../../../src/activities/call/account-breaker.js';
+import { AccountBreaker } from '../../../src/activities/call/account-breaker.js';
+import { CircuitBreaker } from '../../../src/activities/call/circuit-breaker.js';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
-import { ServiceHealth } from '../../../src/activities/call/circuit-breaker.js';
-import { Tally } from '../../../src/activities/purchase/purchase-stats.js';
+import { PurchaseStats } from '../../../src/activities/purchase/purchase-stats.js';
 import { Waits } from '../../../src/activities/purchase/waits.js';
 
 const never = new AbortController().signal;
 
 describe('a refused key or an empty account', () => {
   it('stops all that began before a person resumed, and nothing that was resumed since', () => {
-    const halt = new Halt();
+    const accountBreaker = new AccountBreaker();
     const refused = new Error('refused');
-    expect(() => halt.check(0)).not.toThrow();
-    halt.trip(refused, 1000);
-    expect(() => halt.check(999)).toThrow(refused);
-    expect(() => halt.check(1000)).toThrow(refused);
-    expect(() => halt.check(1001)).not.toThrow();
+    expect(() => accountBreaker.check(0)).not.toThrow();
+    accountBreaker.trip(refused, 1000);
+    expect(() => accountBreaker.check(999)).toThrow(refused);
+    expect(() => accountBreaker.check(1000)).toThrow(refused);
+    expect(() => accountBreaker.check(1001)).not.toThrow();
   });
 });
 
@@ -72,7 +72,7 @@ describe('a service that fails every paid call', () => {
   /** A service that failed so often in a row, and the clock it is watched by. */
   function failing(times: number) {
     const clock = { now: 5000 };
-    const health = new ServiceHealth(() => clock.now);
+    const health = new CircuitBreaker(() => clock.now);
     for (let count = 0; count < times; count++) health.failed('well');
     return { health, clock };
   }
@@ -138,23 +138,23 @@ describe('a service that fails every paid call', () => {
 });
 
 describe('what one purchase may cost', () => {
-  const tally = Object.assign(new Tally(), { costMicros: 500, openMicros: 200, unknownMicros: 100 });
+  const stats = Object.assign(new PurchaseStats(), { costMicros: 500, openMicros: 200, unknownMicros: 100 });
 
   const price = (estimateMicros: number) => ({ estimateMicros, listMicros: estimateMicros });
 
   it('is what it has spent, what is in flight and what is unknown, together', () => {
-    expect(tally.reserve(1000, price(200))).toBe(200);
-    expect(tally.reserve(1000, price(201))).toMatchObject({ capMicros: 1000, remainingMicros: 200, openMicros: 200 });
-    expect(tally.reserve(600, price(1))).toMatchObject({ remainingMicros: 0 });
+    expect(stats.reserve(1000, price(200))).toBe(200);
+    expect(stats.reserve(1000, price(201))).toMatchObject({ capMicros: 1000, remainingMicros: 200, openMicros: 200 });
+    expect(stats.reserve(600, price(1))).toMatchObject({ remainingMicros: 0 });
   });
 
   it('is not bounded where no bound was given', () => {
-    expect(tally.reserve(undefined, price(1e12))).toBe(1e12);
+    expect(stats.reserve(undefined, price(1e12))).toBe(1e12);
   });
 
   it('knows of each unit how often its outcome is unknown', () => {
-    tally.unknowns.set('a', 2);
-    expect([tally.unknownsOf('a'), tally.unknownsOf('b')]).toEqual([2, 0]);
+    stats.unknowns.set('a', 2);
+    expect([stats.unknownsOf('a'), stats.unknownsOf('b')]).toEqual([2, 0]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Client, type ClientOptions, createClient } from '../../../src/api/client.js';
-import { type Draw, idleView, type Limiter } from '../../../src/core/limiter/limiter.js';
+import { idleView, type Limiter, type RateCost } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
 
@@ -22,18 +22,18 @@ async function service(
 
 /** A limiter that grants at once and writes down what it is asked. */
 function recordingLimiter(starts: ('go' | 'blocked')[] = []) {
-  const draws: Draw[] = [];
+  const draws: RateCost[] = [];
   const blocks: number[] = [];
-  const queued: Draw[] = [];
+  const queued: RateCost[] = [];
   const limiter: Limiter = {
-    async acquire(draw, signal) {
+    async acquire(rateCost, signal) {
       signal?.throwIfAborted();
-      draws.push(draw);
-      return { draw, startAt: 0, bookedAt: 0 };
+      draws.push(rateCost);
+      return { rateCost, startAt: 0, bookedAt: 0 };
     },
     start: async () => starts.shift() ?? 'go',
     block: async (ms) => void blocks.push(ms),
-    queued: (draw) => void queued.push(draw),
+    queued: (rateCost) => void queued.push(rateCost),
     view: async () => idleView(flatProfile(1)),
     close: async () => undefined,
   };

@@ -3,9 +3,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { watchWalk } from '../../../src/cli/events/watch-walk.js';
 import { runEnrich } from '../../../src/cli/rows/run-enrich.js';
+import { checkConnection, checkWarehouse } from '../../../src/cli/shared/check-connection.js';
 import type { Context } from '../../../src/cli/shared/context.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
-import { checkReachable, checkWarehouse } from '../../../src/cli/shared/check-connection.js';
 import { settings } from '../../../src/cli/shared/settings.js';
 import { watchInterrupts } from '../../../src/cli/shared/signals.js';
 import { scrubber } from '../../../src/cli/shared/terminal.js';
@@ -323,12 +323,12 @@ describe('reaching the service', () => {
     ],
     ['http://no-such-host.invalid', /can't be reached: (there is no such host|its name could not be looked up)/],
   ])('tells in a sentence that %s is not there (fault 14)', async (baseUrl, sentence) => {
-    await expect(checkReachable({ service: 'live', baseUrl })).rejects.toThrow(sentence);
+    await expect(checkConnection({ service: 'live', baseUrl })).rejects.toThrow(sentence);
   });
 
   it('connects without sending anything, and not at all for the sandbox', async () => {
-    await expect(checkReachable({ service: 'live', baseUrl: service.url })).resolves.toBeUndefined();
-    await expect(checkReachable({ service: 'sandbox', baseUrl: 'http://127.0.0.1:9' })).resolves.toBeUndefined();
+    await expect(checkConnection({ service: 'live', baseUrl: service.url })).resolves.toBeUndefined();
+    await expect(checkConnection({ service: 'sandbox', baseUrl: 'http://127.0.0.1:9' })).resolves.toBeUndefined();
   });
 
   it('tells that a plain server is no https service', async () => {
@@ -336,7 +336,7 @@ describe('reaching the service', () => {
     const hangUp = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')).listen(0, '127.0.0.1');
     await once(hangUp, 'listening');
     const { port } = hangUp.address() as AddressInfo;
-    await expect(checkReachable({ service: 'live', baseUrl: baseUrl.replace(/\d+$/, String(port)) })).rejects.toThrow(
+    await expect(checkConnection({ service: 'live', baseUrl: baseUrl.replace(/\d+$/, String(port)) })).rejects.toThrow(
       /can't be reached/,
     );
     hangUp.close();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endText, eventText, lookText, outputText, runsText } from '../../../src/cli/agents/agent.js';
+import { endText, eventText, outputText, runsText, snapshotText } from '../../../src/cli/agents/agent.js';
 import { statusData, walkData } from '../../../src/cli/events/events.js';
 import { pausedData } from '../../../src/cli/progress/paused.js';
 import { planData } from '../../../src/cli/progress/plan.js';
@@ -440,12 +440,12 @@ describe('an agent run', () => {
       costDollars: 0.25,
       waitingFor: null,
     };
-    expect(lookText(look, at)).toBe('run-1: running, 1 min 1 s, 3 events, $0.25 so far');
-    expect(lookText({ ...look, status: 'queued', startedAt: null, events: null, costDollars: null }, at)).toBe(
+    expect(snapshotText(look, at)).toBe('run-1: running, 1 min 1 s, 3 events, $0.25 so far');
+    expect(snapshotText({ ...look, status: 'queued', startedAt: null, events: null, costDollars: null }, at)).toBe(
       'run-1: queued',
     );
-    expect(lookText({ ...look, runId: null, waitingFor: 'a place' }, at)).toBe('waiting for a place');
-    expect(lookText({ ...look, runId: null }, at)).toBe('waiting for the run to start');
+    expect(snapshotText({ ...look, runId: null, waitingFor: 'a place' }, at)).toBe('waiting for a place');
+    expect(snapshotText({ ...look, runId: null }, at)).toBe('waiting for the run to start');
     expect(endText(result)).toBe('run-1: completed; $0.5.');
     const before = { ...result, status: 'failed', stopReason: 'time', error: { m: 1 }, leftOutBytes: 9, requests: [] };
     expect(endText(before)).toBe(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { badRowLines } from '../../../src/cli/progress/bad-rows.js';
-import { Meter } from '../../../src/cli/progress/progress.js';
+import { JobProgressReader } from '../../../src/cli/progress/progress.js';
 import { progressBar, progressText, rowLine } from '../../../src/cli/progress/progress-line.js';
 import { ProgressView } from '../../../src/cli/progress/progress-view.js';
 import { type Ending, summaryData, summaryText } from '../../../src/cli/progress/summary.js';
@@ -99,9 +99,9 @@ describe('printable', () => {
   });
 });
 
-describe('Meter', () => {
+describe('JobProgressReader', () => {
   it('adds what the running slices have landed to the rows that are loaded', () => {
-    const reading = new Meter().read({ at: 0, progress, running: [beat], limits: null });
+    const reading = new JobProgressReader().read({ at: 0, progress, running: [beat], limits: null });
     expect(reading).toMatchObject({
       done: 450,
       total: 1000,
@@ -113,7 +113,7 @@ describe('Meter', () => {
   });
 
   it('takes the speed over the last seconds and never counts backwards', () => {
-    const meter = new Meter();
+    const meter = new JobProgressReader();
     meter.read({ at: 0, progress: { ...progress, rowsDone: 0 }, running: [], limits: null });
     const later = meter.read({ at: 10_000, progress, running: [beat], limits: null });
     expect(later).toMatchObject({ done: 450, rowsPerSecond: 45 });
@@ -136,7 +136,7 @@ describe('Meter', () => {
       waiting: 2,
     };
     const running = [beat, { ...beat, waitingFor: 'the warehouse' }];
-    const meter = new Meter();
+    const meter = new JobProgressReader();
     expect(meter.read({ at: 3_000, progress, running, limits }).waitingFor).toBe(
       'blocked for 3 s by POST /contents: 429 Too Many Requests',
     );
@@ -146,7 +146,7 @@ describe('Meter', () => {
 
 describe('progress lines', () => {
   const reading = {
-    ...new Meter().read({ at: 0, progress, running: [beat], limits: null }),
+    ...new JobProgressReader().read({ at: 0, progress, running: [beat], limits: null }),
     rowsPerSecond: 45,
     etaSeconds: 12.2,
   };

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { type Draw, type Grant, idleView, type Limiter, takeTurn } from '../../../src/core/limiter/limiter.js';
+import { type Grant, idleView, type Limiter, type RateCost, takeTurn } from '../../../src/core/limiter/limiter.js';
 import { flatProfile, type RateProfile, rateProfiles } from '../../../src/core/limiter/rate.js';
 
-const draw: Draw = { rateClass: 'contents', weight: 1 };
+const rateCost: RateCost = { rateClass: 'contents', weight: 1 };
 
 /** A limiter whose starts end as told, one after the other, and which notes what it is asked. */
 function scripted(ends: ('go' | 'blocked')[]) {
   const asked: string[] = [];
   const signals = new Set<AbortSignal | undefined>();
   const limiter = {
-    acquire: async (wanted: Draw, signal?: AbortSignal): Promise<Grant> => {
+    acquire: async (wanted: RateCost, signal?: AbortSignal): Promise<Grant> => {
       asked.push('acquire');
       signals.add(signal);
-      return { draw: wanted, startAt: asked.length, bookedAt: 0 };
+      return { rateCost: wanted, startAt: asked.length, bookedAt: 0 };
     },
     start: async (grant: Grant, signal?: AbortSignal) => {
       asked.push(`start ${grant.startAt}`);
@@ -27,14 +27,14 @@ describe('taking a turn', () => {
   it('takes one grant and waits for its moment, under the caller’s signal', async () => {
     const { limiter, asked, signals } = scripted(['go']);
     const { signal } = new AbortController();
-    await takeTurn(limiter, draw, signal);
+    await takeTurn(limiter, rateCost, signal);
     expect(asked).toEqual(['acquire', 'start 1']);
     expect([...signals]).toEqual([signal]);
   });
 
   it('takes another grant each time that a block voids one', async () => {
     const { limiter, asked } = scripted(['blocked', 'blocked', 'go']);
-    await takeTurn(limiter, draw);
+    await takeTurn(limiter, rateCost);
     expect(asked).toEqual(['acquire', 'start 1', 'acquire', 'start 3', 'acquire', 'start 5']);
   });
 });

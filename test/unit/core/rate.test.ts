@@ -1,5 +1,6 @@
 import { fc, test as property } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
+import { queuedCalls, recovered, widened } from '../../../src/core/limiter/backpressure.js';
 import {
   bucketsFor,
   flatProfile,
@@ -8,7 +9,6 @@ import {
   rateProfiles,
   withKeyLimit,
 } from '../../../src/core/limiter/rate.js';
-import { queuedCalls, recovered, widened } from '../../../src/core/limiter/backpressure.js';
 import { bucketView, newBucket, stillWaits } from '../../../src/core/limiter/rate-queue.js';
 
 const namesOf = (profile: RateProfile, rateClass: string) => bucketsFor(profile, rateClass).map(({ name }) => name);
@@ -102,7 +102,7 @@ describe('what a bucket shows of itself', () => {
   });
 
   it('tells the rate that its margin and slack leave', () => {
-    const state = { ...newBucket(4, 0), margin: 0.05, slack: 0.2, slackAt: 0 };
+    const state = { ...newBucket(4, 0), margin: 0.05, backpressure: 0.2, backpressureAt: 0 };
     expect(bucketView(bucket, state, 0).effectiveQps).toBeCloseTo(4 / 1.25);
     expect(bucketView(bucket, state, 60_000).effectiveQps).toBeCloseTo(4 / 1.05);
     expect(bucketView({ ...bucket, qps: 4.8 }, newBucket(4, 0), 0).effectiveQps).toBe(4);
@@ -110,7 +110,7 @@ describe('what a bucket shows of itself', () => {
 
   it('begins full, without a margin and with nobody in its queue', () => {
     expect(newBucket(3, 50)).toEqual({
-      ...{ ring: [50, 50, 50], margin: 0, slack: 0, slackAt: 50, guard: 0, guardAt: 50, turns: [] },
+      ...{ ring: [50, 50, 50], margin: 0, backpressure: 0, backpressureAt: 50, guard: 0, guardAt: 50, turns: [] },
     });
   });
 

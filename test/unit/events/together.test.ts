@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { together } from '../../../src/warehouse/events/batched.js';
+import { batched } from '../../../src/warehouse/events/batched.js';
 
 /** Serves numbers, their doubles the answers, each time it is let. */
 function doubling() {
   const served: (readonly number[])[] = [];
   const gates: { open(): void; fail(error: Error): void }[] = [];
-  const ask = together<number, number>(async (take) => {
+  const ask = batched<number, number>(async (take) => {
     await new Promise<void>((resolve, reject) => gates.push({ open: resolve, fail: reject }));
     served.push(take());
     return take().map((one) => one * 2);

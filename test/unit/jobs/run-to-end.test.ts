@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { RunLook } from '../../../src/core/runs/agent-run.js';
+import type { RunSnapshot } from '../../../src/core/runs/agent-run.js';
 import { type RunView, runToEnd } from '../../../src/workflows/runs/run-to-end.js';
 
 /** Scheduled, started and completed, of an activity and of the workflow task behind it. */
@@ -7,7 +7,7 @@ const EVENTS_A_STEP = 6;
 /** The start with its first workflow task, and the end. */
 const EVENTS_AROUND = 5;
 
-const look: RunLook = {
+const look: RunSnapshot = {
   runId: 'r',
   status: 'running',
   startedAt: 0,

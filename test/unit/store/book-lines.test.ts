@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type BookLine, decodeLine, encodeLine, legibleLines } from '../../../src/store/file/segment-lines.js';
-import { Shelf } from '../../../src/store/file/segment-store.js';
+import { decodeLine, encodeLine, legibleLines, type SegmentLine } from '../../../src/store/file/segment-lines.js';
+import { SegmentStore } from '../../../src/store/file/segment-store.js';
 import type { SpendSums } from '../../../src/store/spend/spend-sums.js';
 
 const intent = {
@@ -14,7 +14,7 @@ const intent = {
   deadline: 9,
 } as const;
 const miss = { t: 'miss', id: 'i1', at: 7, why: 'the answer was lost', charged: 'maybe' } as const;
-const text = (line: object) => encodeLine(line as unknown as BookLine).slice(0, -1);
+const text = (line: object) => encodeLine(line as unknown as SegmentLine).slice(0, -1);
 /** The line with a checksum that is off by a bit. */
 const damaged = (line: object) => `${text(line)[0] === '0' ? '1' : '0'}${text(line).slice(1)}`;
 
@@ -70,8 +70,8 @@ describe('damaged text', () => {
 });
 
 it('the name of a book leads to no file outside of the journal', () => {
-  const shelf = new Shelf('/journal', null as unknown as SpendSums, () => undefined);
-  expect(shelf.lineFile('rows-1a2b3c/0123456789ab/000001')).toBe('/journal/rows-1a2b3c/0123456789ab/000001.journal');
+  const segments = new SegmentStore('/journal', null as unknown as SpendSums, () => undefined);
+  expect(segments.lineFile('rows-1a2b3c/0123456789ab/000001')).toBe('/journal/rows-1a2b3c/0123456789ab/000001.journal');
   for (const name of ['../x', 'a/../../x', '/x', 'a//x', '', '.', 'a/.x', 'a\0', 'a\\x', 'x'.repeat(300)])
-    expect(() => shelf.lineFile(name)).toThrow("can't be the name of a book");
+    expect(() => segments.lineFile(name)).toThrow("can't be the name of a book");
 });

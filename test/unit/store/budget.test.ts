@@ -13,7 +13,7 @@ const day = 86_400_000;
 
 describe('the bounds of a purchase', () => {
   const asked = (estimateMicros: number, at: number, more: object = {}) => ({
-    ...{ team: 'team', book: 'job/gen/0', operation: 'contents', tier: '', units: 1, listMicros: estimateMicros },
+    ...{ team: 'team', segment: 'job/gen/0', operation: 'contents', tier: '', units: 1, listMicros: estimateMicros },
     ...{ estimateMicros, at, ...more },
   });
   /** What one of 1,000 micro-dollars takes now, of these caps. */
@@ -24,7 +24,7 @@ describe('the bounds of a purchase', () => {
     capMicros: number | null = null,
   ) => {
     const cap = capMicros === null ? {} : { cap: { bookPrefix: 'job/', limitMicros: capMicros } };
-    const wanted = { ...intent('o', [1]), book: 'job/gen/1', operation: 'contents', estimateMicros: 1000, ...cap };
+    const wanted = { ...intent('o', [1]), segment: 'job/gen/1', operation: 'contents', estimateMicros: 1000, ...cap };
     const taken = reserve(sums, { dayMicros, monthMicros }, 'team', wanted, noon);
     if (!(taken instanceof OverBudget)) return taken;
     return [taken.scope, taken.capMicros, taken.remainingMicros, taken.openMicros, taken.resetsAt];
@@ -38,8 +38,8 @@ describe('the bounds of a purchase', () => {
     };
     for (const nth of [1, 2, 3]) land(`a${nth}`, 1000, noon);
     land('b', 4000, noon - day);
-    land('c', 90_000, noon, { team: 'other', book: 'other/gen/0' });
-    land('d', 90_000, noon - 30 * day, { book: 'old/gen/0' });
+    land('c', 90_000, noon, { team: 'other', segment: 'other/gen/0' });
+    land('d', 90_000, noon - 30 * day, { segment: 'old/gen/0' });
     sums.opened('e', asked(500, noon));
     return sums;
   };

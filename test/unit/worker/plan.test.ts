@@ -86,7 +86,7 @@ async function planned(given: {
 it('a new job: each URL once, in requests of the batch, at the list price and the rate', async () => {
   const { plan, rest } = await planned({});
   expect(plan).toMatchObject({
-    ...{ standing: 'new', toBuy: 25, alreadyBought: 0, requests: 3, estimateMicros: 25_000, perSecond: 10 },
+    ...{ status: 'new', toBuy: 25, alreadyBought: 0, requests: 3, estimateMicros: 25_000, perSecond: 10 },
     ...{ seconds: 0.3, rest: null, allowedMicros: null, notes: [] },
   });
   expect(plan.badRows).toHaveLength(1);
@@ -109,10 +109,10 @@ it('a limit counts its rows, and says apart what the rest would cost', async () 
 
 it('a job that is through buys nothing, unless it is asked for more', async () => {
   const through = { loaded: 'all', completed: true, landed: 25 } as const;
-  expect((await planned(through)).plan).toMatchObject({ standing: 'complete', toBuy: 0, alreadyBought: 25 });
-  expect((await planned({ ...through, completed: false })).plan.standing).toBe('new');
+  expect((await planned(through)).plan).toMatchObject({ status: 'complete', toBuy: 0, alreadyBought: 25 });
+  expect((await planned({ ...through, completed: false })).plan.status).toBe('new');
   const again = await planned({ ...through, loaded: [] });
-  expect(again.plan).toMatchObject({ standing: 'unfinished', toBuy: 0 });
+  expect(again.plan).toMatchObject({ status: 'unfinished', toBuy: 0 });
 });
 
 it('answers that only the warehouse has are taken from there, and bought again only with --rebuy', async () => {
@@ -134,7 +134,7 @@ it('answers whose bodies are gone are named with the way to buy them once more',
 it('a busy warehouse is planned for from the journal alone', async () => {
   const { plan } = await planned({ landed: 25, loaded: new SinkBusy('x is open in process 7', 7), completed: true });
   expect(plan.notes).toEqual(['x is open in process 7; planned from the journal alone']);
-  expect(plan).toMatchObject({ standing: 'unfinished', toBuy: 0 });
+  expect(plan).toMatchObject({ status: 'unfinished', toBuy: 0 });
 });
 
 it('a bound below the estimate is named: the worker’s, then the team’s', async () => {

@@ -5,13 +5,13 @@ import { checkQuery } from '../../base/check-input.js';
 import { badCursor, pageOfList } from '../../base/page-of-list.js';
 import { Refusal } from '../../base/refusal.js';
 import { KEEP_ALIVE_FRAME } from '../../base/sse.js';
-import { type Desk, type Frames, jsonWork, type Route } from '../../routing/route.js';
+import { type Frames, jsonWork, type Route, type RouteContext } from '../../routing/route.js';
 import { agentListQuery, wantsStream } from './agent-requests.js';
 
 /** The events of a run as they come, until its end; comments where long nothing comes. Ends early where the run is deleted. */
-export function liveFrames(id: string, desk: Desk): Frames {
+export function liveFrames(id: string, context: RouteContext): Frames {
   return async function* frames(gone) {
-    const { agentRuns, timers, pages } = desk;
+    const { agentRuns, timers, pages } = context;
     const { progressEvents, keepAliveMs } = agentRuns.options;
     let sent = 0;
     let lastAt = agentRuns.now;
@@ -39,11 +39,11 @@ export function liveFrames(id: string, desk: Desk): Frames {
 const lastEventId = z.string().regex(/^\d+$/);
 
 /** `GET /agent/runs/{id}/events` (public facts section 8.3): the stored events as a list, or as a stream that ends after them. */
-export const listAgentRunEvents: Route = (_input, desk, { params, query, headers }) => {
+export const listAgentRunEvents: Route = (_input, context, { params, query, headers }) => {
   const { limit, cursor } = checkQuery(agentListQuery, query);
   const seen = headers['last-event-id'];
   return () => {
-    const { agentRuns, pages } = desk;
+    const { agentRuns, pages } = context;
     const run = agentRuns.get(params.id as string);
     const events = eventsOf(run, agentRuns.now, agentRuns.options.progressEvents, pages);
     if (!wantsStream(headers.accept)) return jsonWork(listOf(events, limit, cursor));

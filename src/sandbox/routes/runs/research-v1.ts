@@ -5,7 +5,7 @@ import { sseFrame } from '../../base/sse.js';
 import { researchEvents } from '../../research/research-events.js';
 import { findingsOf, type ResearchTask, taskCost, taskStatus } from '../../research/research-task.js';
 import { listQueryOf } from '../../routing/list-query.js';
-import { type Desk, type Frames, jsonWork, type Route } from '../../routing/route.js';
+import { type Frames, jsonWork, type Route, type RouteContext } from '../../routing/route.js';
 import { instructionsSchema, startTask, tasksAfter } from './research.js';
 
 const schema = z.looseObject({
@@ -18,31 +18,33 @@ const getQuery = z.looseObject({ events: flag, stream: flag });
 const listQuery = listQueryOf(50, 10, {});
 
 /** `POST /research/v1` (public facts section 6): 201 with the record. */
-export const createResearchV1: Route = (input, desk) => {
+export const createResearchV1: Route = (input, context) => {
   const { instructions, model = 'exa-research', outputSchema = null } = checkInput(schema, input);
-  return startTask(desk, input, { instructions, model, outputSchema }, 201, (task) => recordOf(task, desk, false));
+  return startTask(context, input, { instructions, model, outputSchema }, 201, (task) =>
+    recordOf(task, context, false),
+  );
 };
 
 /** `GET /research/v1/{id}`: the record, with its `events` where asked; or its events as they come, with `stream=true`. */
-export const getResearchV1: Route = (_input, desk, { params, query }) => {
+export const getResearchV1: Route = (_input, context, { params, query }) => {
   const { events, stream } = checkQuery(getQuery, query);
   return () => {
-    const task = desk.research.get(params.id as string);
-    if (stream === 'true') return { body: liveEvents(task, desk) };
-    return jsonWork(recordOf(task, desk, events === 'true'));
+    const task = context.research.get(params.id as string);
+    if (stream === 'true') return { body: liveEvents(task, context) };
+    return jsonWork(recordOf(task, context, events === 'true'));
   };
 };
 
 /** `GET /research/v1`: newest first. */
-export const listResearchV1: Route = (_input, desk, { query }) => {
+export const listResearchV1: Route = (_input, context, { query }) => {
   const { limit, cursor } = checkQuery(listQuery, query);
   return () => {
-    const { data, ...page } = pageOfList(tasksAfter(desk, cursor), limit, ({ id }) => id);
-    return jsonWork({ data: data.map((task) => recordOf(task, desk, false)), ...page });
+    const { data, ...page } = pageOfList(tasksAfter(context, cursor), limit, ({ id }) => id);
+    return jsonWork({ data: data.map((task) => recordOf(task, context, false)), ...page });
   };
 };
 
-function liveEvents(task: ResearchTask, { research, timers, pages }: Desk): Frames {
+function liveEvents(task: ResearchTask, { research, timers, pages }: RouteContext): Frames {
   return async function* frames(gone) {
     for (const event of researchEvents(task, pages)) {
       await timers.wait(event.createdAt - research.now, gone);
@@ -52,7 +54,7 @@ function liveEvents(task: ResearchTask, { research, timers, pages }: Desk): Fram
   };
 }
 
-function recordOf(task: ResearchTask, { research, pages }: Desk, withEvents: boolean): Record<string, unknown> {
+function recordOf(task: ResearchTask, { research, pages }: RouteContext, withEvents: boolean): Record<string, unknown> {
   const { id: researchId, createdAt, endsAt, instructions, model, outputSchema } = task;
   const { now } = research;
   const status = taskStatus(task, now);

@@ -6,7 +6,7 @@ import { Refusal } from '../../base/refusal.js';
 import { schemaProblem } from '../../pages/schema-problem.js';
 import { findingsOf, type ResearchTask, taskStatus } from '../../research/research-task.js';
 import { listQueryOf } from '../../routing/list-query.js';
-import { type Desk, jsonWork, type Route } from '../../routing/route.js';
+import { jsonWork, type Route, type RouteContext } from '../../routing/route.js';
 
 const outputSchema = z.record(z.string(), z.unknown());
 export const instructionsSchema = z.string().min(1).max(4096);
@@ -26,7 +26,7 @@ type Wanted = Pick<ResearchTask, 'instructions' | 'model' | 'outputSchema'>;
 
 /** Starts a task and books the request; `answer` makes the body of the reply. */
 export function startTask(
-  desk: Desk,
+  context: RouteContext,
   input: unknown,
   wanted: Wanted,
   status: number,
@@ -35,7 +35,7 @@ export function startTask(
   const problem = wanted.outputSchema ? schemaProblem(wanted.outputSchema) : null;
   if (problem !== null) throw new Refusal(400, 'INVALID_JSON_SCHEMA', `Invalid request body: the schema: ${problem}`);
   return () => {
-    const task = desk.research.create(wanted);
+    const task = context.research.create(wanted);
     const units = [canonicalJson(input)];
     const purchase = { operation: 'createResearchTask', options: '', units, failed: [], micros: 0 };
     return jsonWork(answer(task), { status, purchase });
@@ -43,42 +43,42 @@ export function startTask(
 }
 
 /** `POST /research/tasks` (section 4.5): 200 with the id. */
-export const createResearchTask: Route = (input, desk) => {
+export const createResearchTask: Route = (input, context) => {
   const body = checkInput(contractSchema, input);
   const wanted = {
     instructions: body.input.instructions,
     model: 'exa-research',
     outputSchema: body.output?.schema ?? null,
   };
-  return startTask(desk, input, wanted, 200, ({ id }) => ({ id }));
+  return startTask(context, input, wanted, 200, ({ id }) => ({ id }));
 };
 
 /** `POST /research/v0/tasks` (public facts section 6): 201 with the id. */
-export const createResearchTaskV0: Route = (input, desk) => {
+export const createResearchTaskV0: Route = (input, context) => {
   const body = checkInput(v0Schema, input);
   const { instructions, model = 'exa-research', output } = body;
   const inferred = output?.inferSchema ? { type: 'object', properties: { summary: { type: 'string' } } } : null;
   const wanted = { instructions, model, outputSchema: output?.schema ?? inferred };
-  return startTask(desk, input, wanted, 201, ({ id }) => ({ id }));
+  return startTask(context, input, wanted, 201, ({ id }) => ({ id }));
 };
 
 /** `GET /research/tasks/{id}`, on the contract's path and on v0, which show the same record. */
 export const getResearchTask: Route =
-  (_input, desk, { params }) =>
+  (_input, context, { params }) =>
   () =>
-    jsonWork(taskRecord(desk.research.get(params.id as string), desk));
+    jsonWork(taskRecord(context.research.get(params.id as string), context));
 
 /** `GET /research/tasks`: newest first. */
-export const listResearchTasks: Route = (_input, desk, { query }) => {
+export const listResearchTasks: Route = (_input, context, { query }) => {
   const { limit, cursor } = checkQuery(researchListQuery, query);
   return (requestId) => {
-    const { data, ...page } = pageOfList(tasksAfter(desk, cursor), limit, ({ id }) => id);
-    return jsonWork({ requestId, data: data.map((task) => taskRecord(task, desk)), ...page });
+    const { data, ...page } = pageOfList(tasksAfter(context, cursor), limit, ({ id }) => id);
+    return jsonWork({ requestId, data: data.map((task) => taskRecord(task, context)), ...page });
   };
 };
 
 /** The tasks past a cursor, which is the id of the last one seen. Throws where it is none. */
-export function tasksAfter({ research }: Desk, cursor: string | undefined): ResearchTask[] {
+export function tasksAfter({ research }: RouteContext, cursor: string | undefined): ResearchTask[] {
   const tasks = research.newestFirst();
   if (cursor === undefined) return tasks;
   const at = tasks.findIndex(({ id }) => id === cursor);
@@ -86,7 +86,7 @@ export function tasksAfter({ research }: Desk, cursor: string | undefined): Rese
   return tasks.slice(at + 1);
 }
 
-function taskRecord(task: ResearchTask, { research, pages }: Desk): Record<string, unknown> {
+function taskRecord(task: ResearchTask, { research, pages }: RouteContext): Record<string, unknown> {
   const { id, instructions, outputSchema: schema } = task;
   const status = taskStatus(task, research.now);
   const record = { id, status, instructions, ...(schema ? { schema } : {}) };

@@ -11,7 +11,7 @@ import { resultOf } from '../../pages/result.js';
 import { schemaProblem } from '../../pages/schema-problem.js';
 import { findUrls } from '../../pages/search-index.js';
 import { piecesOf, writeAbout } from '../../pages/synthesis.js';
-import { type Desk, type Frames, jsonWork, type Route } from '../../routing/route.js';
+import { type Frames, jsonWork, type Route, type RouteContext } from '../../routing/route.js';
 import { userLocationSchema } from './search-filters.js';
 
 /** Micro-dollars of an answer (public facts section 12). */
@@ -28,13 +28,13 @@ const schema = z.looseObject({
 });
 
 /** `POST /answer` (section 4.3): an answer with citations, an object where a schema asks for one; streamed on demand. */
-export const answer: Route = (input, desk) => {
+export const answer: Route = (input, context) => {
   const body = checkInput(schema, input);
   const problem = body.outputSchema ? schemaProblem(body.outputSchema) : null;
   if (problem !== null) throw new Refusal(400, 'INVALID_JSON_SCHEMA', `Invalid request body: outputSchema: ${problem}`);
   return (requestId) => {
-    const content = writeAbout(body.query, body.outputSchema ?? null, desk.pages.seed);
-    const citations = citationsOf(body.query, body.text ?? false, desk);
+    const content = writeAbout(body.query, body.outputSchema ?? null, context.pages.seed);
+    const citations = citationsOf(body.query, body.text ?? false, context);
     const costDollars = { total: toDollars(ANSWER_MICROS) };
     const { stream: _, ...unit } = input as Record<string, unknown>;
     const units = [canonicalJson(unit)];
@@ -44,7 +44,7 @@ export const answer: Route = (input, desk) => {
   };
 };
 
-function citationsOf(query: string, withText: boolean, { pages }: Desk): readonly unknown[] {
+function citationsOf(query: string, withText: boolean, { pages }: RouteContext): readonly unknown[] {
   const wanted = { text: withText ? {} : null, highlights: null, summary: null };
   return findUrls({ query }, 3 + (mix(hashText(query, pages.seed), 141) % 5), pages).map((url) =>
     resultOf(url, wanted, {}, pages),

@@ -13,20 +13,20 @@ import {
 import type { Crawl } from '../../pages/crawl.js';
 import { asciiJson, type PrebuiltPages } from '../../pages/prebuilt.js';
 import { contextOf, countPages, pagesOf, type Result, resultOf } from '../../pages/result.js';
-import type { Desk, Route, Work } from '../../routing/route.js';
+import type { Route, RouteContext, Work } from '../../routing/route.js';
 
 const operation = 'contents';
 const urls = z.array(z.string().min(1).max(2048)).max(100).optional();
 const schema = contentsOptionsSchema.extend({ urls, ids: urls });
 
 /** `POST /contents` (section 4.2): every URL gets a status, the successful ones a result and a price. */
-export const contents: Route = (input, desk) => {
+export const contents: Route = (input, context) => {
   const body = checkInput(schema, input);
   const asked = urlsOf(body);
   const options = purchaseOptions(body);
-  const { prebuilt } = desk;
-  if (prebuilt && options === '') return (requestId) => glue(requestId, asked, desk, prebuilt);
-  return (requestId) => make(requestId, asked, body, options, desk);
+  const { prebuilt } = context;
+  if (prebuilt && options === '') return (requestId) => glue(requestId, asked, context, prebuilt);
+  return (requestId) => make(requestId, asked, body, options, context);
 };
 
 function urlsOf({ urls, ids, subpages }: z.infer<typeof schema>): readonly string[] {
@@ -40,15 +40,21 @@ function urlsOf({ urls, ids, subpages }: z.infer<typeof schema>): readonly strin
   return asked;
 }
 
-function make(requestId: string, asked: readonly string[], body: ContentsOptions, options: string, desk: Desk): Work {
+function make(
+  requestId: string,
+  asked: readonly string[],
+  body: ContentsOptions,
+  options: string,
+  context: RouteContext,
+): Work {
   const wanted = wantedOf(body, true);
   const results: Result[] = [];
   const statuses: unknown[] = [];
   const failed: string[] = [];
   for (const url of asked) {
-    const crawl = desk.crawler.crawl(url, body);
+    const crawl = context.crawler.crawl(url, body);
     statuses.push(statusOf(url, crawl));
-    if (crawl.status === 'success') results.push(resultOf(url, wanted, body, desk.pages));
+    if (crawl.status === 'success') results.push(resultOf(url, wanted, body, context.pages));
     else failed.push(url);
   }
   const pages = countPages(wanted, results.length * pagesOf(body));
@@ -73,7 +79,12 @@ function statusOf(url: string, crawl: Crawl): unknown {
 }
 
 /** The same answer for plain text, glued together. */
-function glue(requestId: string, asked: readonly string[], { crawler, pages }: Desk, prebuilt: PrebuiltPages): Work {
+function glue(
+  requestId: string,
+  asked: readonly string[],
+  { crawler, pages }: RouteContext,
+  prebuilt: PrebuiltPages,
+): Work {
   const results = prebuilt.answer(requestId);
   let statuses = '';
   const units: string[] = [];

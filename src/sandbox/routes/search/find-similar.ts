@@ -15,7 +15,7 @@ const schema = z.looseObject({
 });
 
 /** `POST /findSimilar` (section 4.4), deprecated: pages like the one given, priced as a search, with a header that says so. */
-export const findSimilar: Route = (input, desk) => {
+export const findSimilar: Route = (input, context) => {
   const body = checkInput(schema, input);
   if ((body.numResults ?? 10) > 100) {
     throw new Refusal(400, 'INVALID_NUM_RESULTS', 'Invalid request body: numResults: at most 100');
@@ -23,7 +23,7 @@ export const findSimilar: Route = (input, desk) => {
   return (requestId) => {
     const source = body.excludeSourceDomain ? [hostOf(body.url)] : [];
     const excludeDomains = [...(body.excludeDomains ?? []), ...source];
-    const found = findPages({ ...body, query: `like ${body.url}`, excludeDomains }, body, desk);
+    const found = findPages({ ...body, query: `like ${body.url}`, excludeDomains }, body, context);
     const micros = searchPrice('neural', found.results.length);
     const answer = {
       requestId,

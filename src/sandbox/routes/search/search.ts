@@ -8,7 +8,7 @@ import { contextLimit, wantedOf } from '../../pages/contents-options.js';
 import { contextOf, countPages, pagesOf, resultOf } from '../../pages/result.js';
 import { findUrls } from '../../pages/search-index.js';
 import { checkOutputSchema, groundingOf, outputSchemaSchema, writeAbout } from '../../pages/synthesis.js';
-import { type Desk, jsonWork, type Route } from '../../routing/route.js';
+import { jsonWork, type Route, type RouteContext } from '../../routing/route.js';
 import { searchFilters, userLocationSchema } from './search-filters.js';
 import { searchFrames } from './search-stream.js';
 
@@ -44,16 +44,16 @@ function isEntity(category: string | undefined): boolean {
  * `POST /search` (section 4.1): the whole request is one unit, streamed or not. Finds pages that follow from the query; with
  * `outputSchema` it also writes what was asked for, as a stream where `stream` says so.
  */
-export const search: Route = (input, desk) => {
+export const search: Route = (input, context) => {
   const body = checkInput(schema, input);
   checkOutputSchema(body.outputSchema);
   const asked = body.numResults ?? 10;
   if (asked > 100) throw new Refusal(400, 'INVALID_NUM_RESULTS', 'Invalid request body: numResults: at most 100');
   return (requestId) => {
-    const found = findPages(body, body, desk);
+    const found = findPages(body, body, context);
     const deep = body.type?.startsWith('deep') ?? false;
     const micros = searchPrice(body.type ?? 'auto', found.results.length);
-    const content = body.outputSchema && writeAbout(body.query, body.outputSchema, desk.pages.seed);
+    const content = body.outputSchema && writeAbout(body.query, body.outputSchema, context.pages.seed);
     const ignored = (['startCrawlDate', 'endCrawlDate'] as const).filter((name) => body[name] !== undefined);
     const answer = {
       requestId,
@@ -62,7 +62,7 @@ export const search: Route = (input, desk) => {
       results: found.results,
       ...(content === undefined ? {} : { output: { content, grounding: groundingOf(content, found.results) } }),
       ...found.context,
-      searchTime: 50 + (hashText(body.query, desk.pages.seed) % 500),
+      searchTime: 50 + (hashText(body.query, context.pages.seed) % 500),
       costDollars: costDollars({ micros, deep }, found.pages),
       ...(ignored.length > 0 ? { warnings: ignored.map(ignoredWarning) } : {}),
     };
@@ -90,11 +90,11 @@ interface PageWishes {
 }
 
 /** Finds the results for some filters, with the contents asked for, and the pages that cost. */
-export function findPages(filters: Parameters<typeof findUrls>[0], wishes: PageWishes, desk: Desk) {
+export function findPages(filters: Parameters<typeof findUrls>[0], wishes: PageWishes, context: RouteContext) {
   const contents = wishes.contents ?? {};
   const wanted = wantedOf(contents, false);
-  const urls = findUrls(filters, wishes.numResults ?? 10, desk.pages);
-  const results = urls.map((url) => resultOf(url, wanted, contents, desk.pages));
+  const urls = findUrls(filters, wishes.numResults ?? 10, context.pages);
+  const results = urls.map((url) => resultOf(url, wanted, contents, context.pages));
   const limit = contextLimit(wishes.context ?? contents.context);
   return {
     results,

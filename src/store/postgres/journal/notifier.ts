@@ -13,7 +13,7 @@ const TELL_MS = 2000;
  * Tells every process of a store that something was given back. It says that, not what: who waits looks for itself. Told
  * outside of the transactions that give back, which must not wait for each other.
  */
-export class News {
+export class Notifier {
   readonly #postgres: Postgres;
   readonly #channel: string;
   readonly #heard = new EventEmitter().setMaxListeners(0);

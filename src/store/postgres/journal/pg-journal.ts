@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import {
-  type BookTotals,
   type Claim,
   type Claimed,
   ClaimLost,
   type Freshness,
   type Intent,
   type Journal,
+  type JournalTotals,
   type Landed,
   type LandedAnswer,
   type UnitOutcome,
@@ -27,8 +27,8 @@ import {
   toLanded,
   unitArgs,
 } from './journal-values.js';
-import { News } from './notifier.js';
-import { pruneBooks, totalsOf } from './pg-segments.js';
+import { Notifier } from './notifier.js';
+import { pruneSegments, totalsOf } from './pg-segments.js';
 import { createPgSpend } from './pg-spend.js';
 import { isUnregistered, Presence } from './presence.js';
 import { eachBody, writeBodies } from './unit-bodies.js';
@@ -64,7 +64,7 @@ export class PgJournal implements Journal, Spend {
   readonly #team: string;
   readonly #presence: Presence;
   readonly #spend: Spend;
-  readonly #news: News;
+  readonly #notifier: Notifier;
   /** Operations of the intents that this process has in flight. */
   readonly #operations = new Map<string, string>();
 
@@ -74,7 +74,7 @@ export class PgJournal implements Journal, Spend {
     this.#team = team;
     this.#presence = presence;
     this.#spend = createPgSpend(postgres, team);
-    this.#news = new News(postgres);
+    this.#notifier = new Notifier(postgres);
   }
 
   /** `postgres` is the caller's to close, after the journal. */
@@ -112,14 +112,14 @@ export class PgJournal implements Journal, Spend {
   }
 
   async intend(intent: Intent): Promise<string> {
-    const { owner, book, operation, tier = '', keys, estimateMicros, deadline, cap } = intent;
+    const { owner, segment, operation, tier = '', keys, estimateMicros, deadline, cap } = intent;
     const listMicros = intent.listMicros ?? estimateMicros;
     const id = randomUUID();
     const distinct = [...new Set(keys)];
     const bound = cap ? [jobOf(cap.bookPrefix), Math.floor(cap.limitMicros)] : [null, null];
     const [over] = await this.#holding((process) =>
       this.#call<BoundRow>('reserve', [
-        ...[id, process, this.#team, owner, book, operation, storable(tier), distinct],
+        ...[id, process, this.#team, owner, segment, operation, storable(tier), distinct],
         ...[Math.ceil(estimateMicros), Math.ceil(listMicros), deadline],
         ...bound,
       ]),
@@ -155,9 +155,9 @@ export class PgJournal implements Journal, Spend {
     this.#operations.delete(intentId);
   }
 
-  async settle(
+  async recordOutcomes(
     owner: string,
-    book: string,
+    segment: string,
     operation: string,
     units: readonly UnitOutcome[],
     answer?: Pick<LandedAnswer, 'requestId' | 'fetchedAt'>,
@@ -168,7 +168,7 @@ export class PgJournal implements Journal, Spend {
       this.#call<{ given: number }>(
         'settle',
         [
-          ...[id, process, this.#team, owner, book, operation, at, costOf(units)],
+          ...[id, process, this.#team, owner, segment, operation, at, costOf(units)],
           ...unitArgs(units, operation, answer?.requestId ?? null, at),
         ],
         'given',
@@ -182,18 +182,18 @@ export class PgJournal implements Journal, Spend {
     this.#tell(row?.given ?? 0);
   }
 
-  async settled(keys: readonly string[], signal?: AbortSignal): Promise<void> {
+  async waitForAny(keys: readonly string[], signal?: AbortSignal): Promise<void> {
     const wanted = [...new Set(keys)];
     for (;;) {
       signal?.throwIfAborted();
-      const seen = this.#news.count;
+      const seen = this.#notifier.count;
       const [row] = await this.#postgres.query<{ held: number }>(
         `SELECT count(*)::integer AS held FROM ${this.#schema}.claims WHERE key = ANY ($1)`,
         [wanted],
         signal === undefined ? {} : { signal },
       );
       if (wanted.length === 0 || (row?.held ?? 0) < wanted.length) return;
-      await this.#news.next(seen, signal);
+      await this.#notifier.next(seen, signal);
     }
   }
 
@@ -222,8 +222,8 @@ export class PgJournal implements Journal, Spend {
     return records;
   }
 
-  prune = (bookPrefix: string, before: number): Promise<number> => pruneBooks(this.#postgres, bookPrefix, before);
-  totals = (bookPrefix: string): Promise<BookTotals> => totalsOf(this.#postgres, bookPrefix);
+  prune = (bookPrefix: string, before: number): Promise<number> => pruneSegments(this.#postgres, bookPrefix, before);
+  totals = (bookPrefix: string): Promise<JournalTotals> => totalsOf(this.#postgres, bookPrefix);
   caps = (): Promise<SpendCaps> => this.#spend.caps();
   setCaps = (caps: SpendCaps): Promise<void> => this.#spend.setCaps(caps);
   spent = () => this.#spend.spent();
@@ -231,8 +231,8 @@ export class PgJournal implements Journal, Spend {
 
   async close(): Promise<void> {
     await this.#presence.leave();
-    this.#news.tell();
-    await this.#news.close();
+    this.#notifier.tell();
+    await this.#notifier.close();
   }
 
   #call<R>(name: string, args: readonly unknown[], as = name): Promise<R[]> {
@@ -260,6 +260,6 @@ export class PgJournal implements Journal, Spend {
   }
 
   #tell(given: number): void {
-    if (given > 0) this.#news.tell();
+    if (given > 0) this.#notifier.tell();
   }
 }

@@ -1,10 +1,10 @@
-import type { BookTotals, UnknownOutcome } from '../../../core/purchase/journal.js';
+import type { JournalTotals, UnknownOutcome } from '../../../core/purchase/journal.js';
 import { identifier, type Postgres } from '../../../postgres/index.js';
 import { jobOf } from '../../spend/spend-sums.js';
 import { hex } from './journal-values.js';
 
 /** See `Journal.prune`. Books with something in flight are left alone. */
-export async function pruneBooks(postgres: Postgres, bookPrefix: string, before: number): Promise<number> {
+export async function pruneSegments(postgres: Postgres, bookPrefix: string, before: number): Promise<number> {
   const schema = identifier(postgres.address.schema);
   const books = await postgres.query<{ book: string }>(
     `SELECT book FROM ${schema}.units u WHERE body IS NOT NULL AND starts_with(book, $1)
@@ -23,12 +23,12 @@ export async function pruneBooks(postgres: Postgres, bookPrefix: string, before:
 }
 
 /** See `Journal.totals`. What was bought twice is listed too, at no further cost: its own is known. */
-export async function totalsOf(postgres: Postgres, bookPrefix: string): Promise<BookTotals> {
+export async function totalsOf(postgres: Postgres, bookPrefix: string): Promise<JournalTotals> {
   const schema = identifier(postgres.address.schema);
   // A prefix that names a whole job is found by index.
   const values = [bookPrefix.includes('/') ? jobOf(bookPrefix) : null, bookPrefix];
   const from = `FROM ${schema}.purchases WHERE ($1::text IS NULL OR job = $1) AND starts_with(book, $2)`;
-  const [sums] = await postgres.query<Omit<BookTotals, 'unknown'>>(
+  const [sums] = await postgres.query<Omit<JournalTotals, 'unknown'>>(
     `SELECT count(*) FILTER (WHERE state = 'landed')::double precision AS requests,
          coalesce(sum(units), 0)::double precision AS "unitsLanded",
          coalesce(sum(cost_micros), 0)::double precision AS "costMicros",
@@ -43,7 +43,7 @@ export async function totalsOf(postgres: Postgres, bookPrefix: string): Promise<
     values,
   );
   return {
-    ...(sums as Omit<BookTotals, 'unknown'>),
+    ...(sums as Omit<JournalTotals, 'unknown'>),
     unknown: unknown.map((outcome) => ({ ...outcome, keys: outcome.keys.map(hex) })),
   };
 }

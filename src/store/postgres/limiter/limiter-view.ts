@@ -1,20 +1,26 @@
 import type { BucketView } from '../../../core/limiter/limiter.js';
 import { limitOf, type RateBucket } from '../../../core/limiter/rate.js';
-import { type BucketState, bucketView, stillWaits, type Turn } from '../../../core/limiter/rate-queue.js';
+import { type BucketState, bucketView, type QueueEntry, stillWaits } from '../../../core/limiter/rate-queue.js';
 
 /** A row of `limiter_buckets`. */
-export interface BucketRow extends Omit<BucketState, 'turns' | 'slackAt' | 'guardAt'> {
+export interface BucketRow extends Omit<BucketState, 'turns' | 'backpressure' | 'backpressureAt' | 'guardAt'> {
   readonly scope: string;
   readonly name: string;
+  readonly slack: number;
   readonly slack_at: number;
   readonly guard_at: number;
-  readonly turns: readonly Turn[];
+  readonly turns: readonly QueueEntry[];
 }
 
 /** What rows say of the buckets of a profile; one that is not there yet is as good as unused. */
 export function viewOf(rows: readonly BucketRow[], bucket: RateBucket, scope: string, now: number): BucketView {
   const row = rows.find((one) => one.scope === scope && one.name === bucket.name);
-  if (row) return bucketView(bucket, { ...row, slackAt: row.slack_at, guardAt: row.guard_at }, now);
+  if (row)
+    return bucketView(
+      bucket,
+      { ...row, backpressure: row.slack, backpressureAt: row.slack_at, guardAt: row.guard_at },
+      now,
+    );
   return { name: bucket.name, qps: bucket.qps, effectiveQps: limitOf(bucket), used: 0 };
 }
 

@@ -1,5 +1,5 @@
 import { QueuedLimiter } from '../../limiter/queued-limiter.js';
-import { type PgLimiterOptions, PgMeter } from './pg-rate-source.js';
+import { type PgLimiterOptions, PgRateSource } from './pg-rate-source.js';
 
 export type { PgLimiterOptions } from './pg-rate-source.js';
 
@@ -9,6 +9,6 @@ export type { PgLimiterOptions } from './pg-rate-source.js';
  */
 export class PgLimiter extends QueuedLimiter {
   constructor(options: PgLimiterOptions) {
-    super(new PgMeter(options));
+    super(new PgRateSource(options));
   }
 }

@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BucketView, type Draw, type Grant, idleView } from '../../../core/limiter/limiter.js';
+import { type BucketView, type Grant, idleView, type RateCost } from '../../../core/limiter/limiter.js';
 import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../../../core/limiter/rate.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../../postgres/index.js';
-import type { Block, Meter, Place, Wanted } from '../../limiter/rate-source.js';
+import type { Block, GrantedStart, RateSource, Wanted } from '../../limiter/rate-source.js';
 import { LimiterClock } from './limiter-clock.js';
 import { type BucketRow, viewOf, waitingElsewhere } from './limiter-view.js';
 
 /** While a place waits for its moment the database is asked for a block at least so often: a notification may get lost. */
 const POLL_MS = 120;
 /** A look at the limit waits no longer than this; then what is known must do. */
-const LOOK_MS = 1000;
+const VIEW_WAIT_MS = 1000;
 /** Who looks more often sees the same again. */
-const LOOKED_MS = 200;
+const VIEW_AGE_MS = 200;
 
 /** Which limit is whose. */
 export interface PgLimiterOptions {
@@ -33,7 +33,7 @@ interface Said {
 }
 
 /** The team's rings in PostgreSQL, by the database's clock. While the database is away calls wait, none passes. */
-export class PgMeter implements Meter {
+export class PgRateSource implements RateSource {
   readonly profile: RateProfile;
   readonly #postgres: Postgres;
   readonly #schema: string;
@@ -49,8 +49,8 @@ export class PgMeter implements Meter {
   /** Until when a place given out may still wait for its moment. */
   #placedUntil = 0;
   #poll: NodeJS.Timeout | undefined;
-  #looked: { at: number; buckets: readonly BucketView[]; waiting: number };
-  #looking: Promise<void> | null = null;
+  #viewed: { at: number; buckets: readonly BucketView[]; waiting: number };
+  #viewing: Promise<void> | null = null;
 
   constructor({ postgres, team, key, profile }: PgLimiterOptions) {
     this.#postgres = postgres;
@@ -58,34 +58,36 @@ export class PgMeter implements Meter {
     this.#team = team;
     this.#key = key;
     this.profile = profile;
-    this.#looked = { at: Number.NEGATIVE_INFINITY, buckets: idleView(profile).buckets, waiting: 0 };
+    this.#viewed = { at: Number.NEGATIVE_INFINITY, buckets: idleView(profile).buckets, waiting: 0 };
   }
 
   get block(): Block | null {
     return this.#block;
   }
 
-  async ask({ draw, lane, count, margin, queued }: Wanted): Promise<{ places: Place[]; comeAt: number }> {
+  async ask({ rateCost, queue, count, margin, queued }: Wanted): Promise<{ starts: GrantedStart[]; comeAt: number }> {
     this.#listening ??= this.#listen();
-    const { scopes, names, limits } = this.#address(draw.weight > 0 ? bucketsFor(this.profile, draw.rateClass) : []);
-    const { starts, come_at } = await this.#call<{ starts: number[]; come_at: number }>(
-      'ask($1, $2::text[], $3::text[], $4::integer[], $5, $6, $7, $8, $9)',
-      [this.#team, scopes, names, limits, `${this.#me}/${lane}`, draw.weight, count, margin, queued],
+    const { scopes, names, limits } = this.#address(
+      rateCost.weight > 0 ? bucketsFor(this.profile, rateCost.rateClass) : [],
     );
-    const places = starts.map((bookedAt) => ({ bookedAt, startAt: this.#clock.toLocal(bookedAt) }));
-    const last = places.at(-1);
+    const { starts: times, come_at } = await this.#call<{ starts: number[]; come_at: number }>(
+      'ask($1, $2::text[], $3::text[], $4::integer[], $5, $6, $7, $8, $9)',
+      [this.#team, scopes, names, limits, `${this.#me}/${queue}`, rateCost.weight, count, margin, queued],
+    );
+    const starts = times.map((bookedAt) => ({ bookedAt, startAt: this.#clock.toLocal(bookedAt) }));
+    const last = starts.at(-1);
     if (last) this.#watch(last.startAt);
-    return { places, comeAt: this.#clock.toLocal(come_at) };
+    return { starts, comeAt: this.#clock.toLocal(come_at) };
   }
 
-  late({ draw, bookedAt }: Grant, startedAt: number): void {
-    const { scopes, names } = this.#address(bucketsFor(this.profile, draw.rateClass));
-    const values = [scopes, names, bookedAt, this.#clock.toDatabase(startedAt), draw.weight];
+  late({ rateCost, bookedAt }: Grant, startedAt: number): void {
+    const { scopes, names } = this.#address(bucketsFor(this.profile, rateCost.rateClass));
+    const values = [scopes, names, bookedAt, this.#clock.toDatabase(startedAt), rateCost.weight];
     this.#tell('late($1::text[], $2::text[], $3, $4, $5)', values);
   }
 
-  refused(draw: Draw): void {
-    const { scopes, names, limits } = this.#address(bucketsFor(this.profile, draw.rateClass));
+  refused(rateCost: RateCost): void {
+    const { scopes, names, limits } = this.#address(bucketsFor(this.profile, rateCost.rateClass));
     this.#tell('refused($1::text[], $2::text[], $3::integer[])', [scopes, names, limits]);
   }
 
@@ -100,16 +102,16 @@ export class PgMeter implements Meter {
     );
   }
 
-  async look(): Promise<{ buckets: readonly BucketView[]; waiting: number }> {
-    if (performance.now() - this.#looked.at > LOOKED_MS) {
-      this.#looking ??= this.#read()
+  async poll(): Promise<{ buckets: readonly BucketView[]; waiting: number }> {
+    if (performance.now() - this.#viewed.at > VIEW_AGE_MS) {
+      this.#viewing ??= this.#read()
         .catch(() => undefined)
         .finally(() => {
-          this.#looking = null;
+          this.#viewing = null;
         });
-      await Promise.race([this.#looking, delay(LOOK_MS, undefined, { ref: false })]);
+      await Promise.race([this.#viewing, delay(VIEW_WAIT_MS, undefined, { ref: false })]);
     }
-    return this.#looked;
+    return this.#viewed;
   }
 
   async close(): Promise<void> {
@@ -145,7 +147,7 @@ export class PgMeter implements Meter {
       this.#limits,
     );
     const buckets = this.profile.buckets.map((bucket) => viewOf(rows, bucket, this.#scopeOf(bucket), now));
-    this.#looked = { at: performance.now(), buckets, waiting: waitingElsewhere(rows, this.#me, now) };
+    this.#viewed = { at: performance.now(), buckets, waiting: waitingElsewhere(rows, this.#me, now) };
   }
 
   #listen(): Promise<() => Promise<void>> {

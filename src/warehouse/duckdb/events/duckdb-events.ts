@@ -18,7 +18,7 @@ export function createDuckDbEvents(options: { readonly file: string }): EventWar
       const inOne = (connection: DuckDBConnection) => inTransaction(connection, () => work(transactionOn(connection)));
       // Contents are compared whole where something is there already.
       if (purpose === 'all') return warehouse.useWhole(inOne);
-      return warehouse.use(inOne, lanes[purpose], purpose === 'settle' ? { threads: 2 } : {});
+      return warehouse.use(inOne, queues[purpose], purpose === 'foldAll' ? { threads: 2 } : {});
     },
     stage: (_tx, batch) => stagePages(batch),
     close: () => warehouse.close(),
@@ -26,7 +26,7 @@ export function createDuckDbEvents(options: { readonly file: string }): EventWar
 }
 
 /** State is made on a second connection, and so on a second core, while more is loaded; then on two, since nobody else wants one. */
-const lanes = { read: ['incoming'], write: ['incoming'], fold: ['state'], settle: ['state'] } as const;
+const queues = { read: ['incoming'], write: ['incoming'], fold: ['state'], foldAll: ['state'] } as const;
 
 function transactionOn(connection: DuckDBConnection): EventTransaction {
   const run = async (sql: string, values?: readonly SqlValue[]) => {

@@ -47,8 +47,8 @@ const WHOLE_JOB: Needs = { memory: 256 };
 const MERGES = 2;
 
 /** What may be worked on at the same time, because neither writes what the other does: what comes in, and the state made of it. */
-export type Lane = 'incoming' | 'state';
-const LANES: readonly Lane[] = ['incoming', 'state'];
+export type WorkQueue = 'incoming' | 'state';
+const WORK_QUEUES: readonly WorkQueue[] = ['incoming', 'state'];
 
 /** What some work may have more of: memory in MB, and threads. */
 export interface Needs {
@@ -67,7 +67,7 @@ const nothing = () => undefined;
 
 /**
  * One DuckDB file, for everything in this process that works on it: opened for its use, closed when idle, used by one caller at a time, or
- * one a lane. Errors leave as `SinkBusy` and `SinkUnusable`.
+ * one a queue. Errors leave as `SinkBusy` and `SinkUnusable`.
  */
 export class Warehouse {
   /** The warehouse of a file, the same for all who ask in this process, whatever links lead to it. `file`: absolute path. */
@@ -80,13 +80,13 @@ export class Warehouse {
 
   readonly file: string;
   #instance: Promise<DuckDBInstance> | null = null;
-  readonly #tails: Record<Lane, Promise<unknown>> = { incoming: Promise.resolve(), state: Promise.resolve() };
+  readonly #tails: Record<WorkQueue, Promise<unknown>> = { incoming: Promise.resolve(), state: Promise.resolve() };
   #users = 0;
   #checkpointing = false;
   #idle: NodeJS.Timeout | null = null;
   /** What the work that runs now needs, and what the instance has been told last. */
   readonly #needs = new Set<Needs>();
-  #told: Promise<Required<Needs>> = Promise.resolve(USUAL);
+  #inForce: Promise<Required<Needs>> = Promise.resolve(USUAL);
 
   private constructor(file: string) {
     this.file = file;
@@ -96,9 +96,9 @@ export class Warehouse {
     return existsSync(this.file);
   }
 
-  /** Runs `work` when it is its turn in these lanes, all of them where none are named. The connection is its own and ends with it. */
-  use<T>(work: Work<T>, lanes: readonly Lane[] = LANES, needs: Needs = {}): Promise<T> {
-    return this.#inTurn(lanes, async () => {
+  /** Runs `work` when it is its turn in these queues, all of them where none are named. The connection is its own and ends with it. */
+  use<T>(work: Work<T>, queues: readonly WorkQueue[] = WORK_QUEUES, needs: Needs = {}): Promise<T> {
+    return this.#inTurn(queues, async () => {
       if (this.#idle !== null) clearTimeout(this.#idle);
       this.#users++;
       try {
@@ -126,18 +126,22 @@ export class Warehouse {
 
   /** The same, with the memory for work on a whole job. */
   useWhole<T>(work: Work<T>): Promise<T> {
-    return this.use(work, LANES, WHOLE_JOB);
+    return this.use(work, WORK_QUEUES, WHOLE_JOB);
   }
 
   /** The same as `use`, in one transaction. */
   transaction<T>(work: Work<T>, needs: Needs = {}): Promise<T> {
-    return this.use((connection, grant) => inTransaction(connection, () => work(connection, grant)), LANES, needs);
+    return this.use(
+      (connection, grant) => inTransaction(connection, () => work(connection, grant)),
+      WORK_QUEUES,
+      needs,
+    );
   }
 
   /** Closes the file once what waits is done. A later use opens it again. */
   close(): Promise<void> {
     if (this.#idle !== null) clearTimeout(this.#idle);
-    return this.#inTurn(LANES, async () => {
+    return this.#inTurn(WORK_QUEUES, async () => {
       if (this.#idle !== null) clearTimeout(this.#idle);
       if (this.#instance === null) return;
       // Closing checkpoints, too, but on the event loop.
@@ -146,22 +150,22 @@ export class Warehouse {
     });
   }
 
-  /** DuckDB checkpoints by itself only when nobody else writes, which with two lanes may not happen for minutes: both wait for one. */
+  /** DuckDB checkpoints by itself only when nobody else writes, which with two queues may not happen for minutes: both wait for one. */
   #checkpointLargeLog(): void {
     const { size = 0 } = statSync(`${this.file}.wal`, { throwIfNoEntry: false }) ?? {};
     if (this.#checkpointing || size < LARGE_LOG_MB * 1_048_576) return;
     this.#checkpointing = true;
-    this.#inTurn(LANES, async () => {
+    this.#inTurn(WORK_QUEUES, async () => {
       this.#checkpointing = false;
       // Closed meanwhile, it is done.
       if (this.#instance !== null) await checkpoint(await this.#instance, 0);
     }).catch(nothing);
   }
 
-  #inTurn<T>(lanes: readonly Lane[], work: () => Promise<T>): Promise<T> {
-    const turn = Promise.all(lanes.map((lane) => this.#tails[lane])).then(work);
+  #inTurn<T>(queues: readonly WorkQueue[], work: () => Promise<T>): Promise<T> {
+    const turn = Promise.all(queues.map((queue) => this.#tails[queue])).then(work);
     const over = turn.catch(nothing);
-    for (const lane of lanes) this.#tails[lane] = over;
+    for (const queue of queues) this.#tails[queue] = over;
     return turn;
   }
 
@@ -187,7 +191,7 @@ export class Warehouse {
    * set a limit gives memory back to the system, too, be it to what it is; `over`: where that is worth it.
    */
   #tell(connection: DuckDBConnection, over = false): Promise<unknown> {
-    const told = this.#told.then(async (last) => {
+    const granted = this.#inForce.then(async (last) => {
       const all = [USUAL, ...this.#needs];
       const most = (name: keyof Needs) => Math.max(...all.map((needs) => needs[name] ?? 0));
       const [memory, threads] = [most('memory'), most('threads')];
@@ -196,8 +200,8 @@ export class Warehouse {
       return { memory, threads };
     });
     // What the instance did not take, it is told again.
-    this.#told = told.catch(() => ({ memory: 0, threads: 0 }));
-    return told;
+    this.#inForce = granted.catch(() => ({ memory: 0, threads: 0 }));
+    return granted;
   }
 
   async #drop(): Promise<void> {
@@ -214,7 +218,7 @@ export class Warehouse {
     }
     const why = whyNoDatabase(this.file);
     if (why !== null) throw new SinkUnusable(`${this.file} ${why}`);
-    this.#told = Promise.resolve(USUAL);
+    this.#inForce = Promise.resolve(USUAL);
     const { DuckDBInstance } = await import('@duckdb/node-api');
     makeFolder(dirname(this.file), 0o777);
     // From the process-wide cache: a second instance on one file in one process, as of somebody's own code, would take the lock away

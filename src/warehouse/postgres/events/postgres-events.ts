@@ -35,7 +35,7 @@ export function createPostgresEvents(
  * In this order.
  */
 const [LOADS, STATE] = [4, 5];
-const locks = { read: [], write: [LOADS], fold: [STATE], settle: [STATE], all: [LOADS, STATE] } as const;
+const locks = { read: [], write: [LOADS], fold: [STATE], foldAll: [STATE], all: [LOADS, STATE] } as const;
 
 function transactionOn(tx: PgTransaction): PostgresEventTransaction {
   return {

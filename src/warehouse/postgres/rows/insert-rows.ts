@@ -90,10 +90,10 @@ export async function insertRows(
   origin: string,
   from: keyof typeof statements,
 ): Promise<number | null> {
-  const [told] = await tx.query<{ rows: string; units: string; added: string; places: string; done: boolean }>(
+  const [inserted] = await tx.query<{ rows: string; units: string; added: string; places: string; done: boolean }>(
     statements[from][sharedAnswers ? 'shared' : 'own'],
     [job, origin, generation, slice, attempt, partial],
   );
-  if (!told?.done || told.added !== told.units || told.places !== told.units) return null;
-  return Number(told.rows);
+  if (!inserted?.done || inserted.added !== inserted.units || inserted.places !== inserted.units) return null;
+  return Number(inserted.rows);
 }

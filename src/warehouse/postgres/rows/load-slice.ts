@@ -14,7 +14,7 @@ export async function loadSlice(
   freshness: Freshness | undefined,
 ): Promise<{ readonly rows: number; readonly already: boolean }> {
   await lockSlice(tx, batch.job, batch.slice);
-  const { origin, loaded } = await standing(tx, batch);
+  const { origin, loaded } = await loadedBefore(tx, batch);
   if (loaded !== null) return { rows: loaded, already: true };
   await makeLineTables(tx);
   await copyLines(tx, 'row_lines', batch.rowsFile);
@@ -23,7 +23,7 @@ export async function loadSlice(
 }
 
 /** What the warehouse knows of the slice. Fences an attempt of another generation: its places belong to other rows now. */
-async function standing(
+async function loadedBefore(
   tx: PgTransaction,
   { job, generation, slice }: LoadBatch,
 ): Promise<{ readonly origin: string; readonly loaded: number | null }> {
