@@ -1,0 +1,99 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { startSandbox } from '../../../src/sandbox/index.js';
+import { type Running, startCommand } from '../../support/cli/command.js';
+import { Folder } from '../../support/jobs/folder.js';
+import { boughtAgain } from '../../support/jobs/setting.js';
+import { openTemporal } from '../../support/temporal.js';
+
+let temporal: TestWorkflowEnvironment;
+beforeAll(async () => {
+  temporal = await openTemporal();
+});
+afterAll(() => temporal?.teardown());
+
+const soon = { timeout: 60_000, interval: 50 };
+
+it('a worker that is restarted again and again ends the jobs of every owner but a stopped one, and buys nothing twice', async () => {
+  const folder = new Folder();
+  const sandbox = await startSandbox({ failureRate: 0, textBytes: 100, latencyMs: 50 });
+  const started: Running[] = [];
+  onTestFinished(async () => {
+    for (const { child } of started) child.kill('SIGKILL');
+    await Promise.all(started.map(({ ended }) => ended));
+    await sandbox.close();
+    folder.remove();
+  });
+  const env = {
+    SEARCHFLOW_API_KEY: 'key-of-the-restarted',
+    SEARCHFLOW_BASE_URL: sandbox.url,
+    SEARCHFLOW_STATE_DIR: folder.stateDir,
+    SEARCHFLOW_TASK_QUEUE: folder.dir,
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: temporal.namespace as string,
+    XDG_STATE_HOME: folder.dir,
+  };
+  const run = (...args: string[]) => {
+    const running = startCommand(args, { cwd: folder.dir, env });
+    started.push(running);
+    return running;
+  };
+  const bought = (name: string) => Object.keys(sandbox.bill().keys).filter((key) => key.includes(`//${name}-`)).length;
+  const file = (name: string, rows: number) => {
+    const urls = Array.from({ length: rows }, (_, index) => `https://${name}-${index}.example/`);
+    writeFileSync(join(folder.dir, `${name}.csv`), `url\n${urls.join('\n')}\n`);
+    return `${name}.csv`;
+  };
+  const slowly = ['--into', folder.into, '--batch', '1', '--qps', '40', '--yes'];
+  /** A command that has bought some rows, and is then ended by a signal. */
+  const cut = async (name: string, signal: NodeJS.Signals) => {
+    const running = run('enrich', file(name, 200), '--job', name, ...slowly);
+    await expect.poll(() => bought(name), soon).toBeGreaterThan(10);
+    running.child.kill(signal);
+    await running.ended;
+  };
+  await cut('stopped', 'SIGINT');
+  await cut('killed', 'SIGKILL');
+  const stopped = bought('stopped');
+  const scheduled = run('enrich', file('scheduled', 200), '--every', '30d', '--schedule-name', 'nightly', ...slowly);
+  expect([await scheduled.ended, scheduled.err()]).toEqual([0, expect.any(String)]);
+  const triggered = run('schedule', 'trigger', 'nightly');
+  expect([await triggered.ended, triggered.err()]).toEqual([0, expect.any(String)]);
+  const client = await temporal.client.workflow.start('enrichCsv', {
+    ...{ taskQueue: folder.dir, workflowId: 'by-a-client' },
+    args: [{ input: join(folder.dir, file('client', 200)), into: folder.into, batch: 1 }],
+  });
+
+  const names = ['killed', 'scheduled', 'client'];
+  const all = () => names.reduce((sum, name) => sum + bought(name), 0);
+  // As systemd does it: SIGTERM, and SIGKILL where that takes too long.
+  for (const signal of ['SIGTERM', 'SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGTERM'] as const) {
+    const worker = run('worker', '--qps', '40');
+    const before = all();
+    await Promise.race([
+      expect.poll(all, soon).toBeGreaterThan(before + 30),
+      worker.ended.then((code) => Promise.reject(new Error(`ended with ${code}: ${worker.err()}`))),
+    ]);
+    worker.child.kill(signal);
+    await worker.ended;
+  }
+  const last = run('worker', '--qps', '100');
+  await expect.poll(() => names.map(bought), { ...soon, timeout: 120_000 }).toEqual([200, 200, 200]);
+  expect(await client.result()).toMatchObject({ rows: 200, succeeded: 200 });
+  for (const name of ['killed', 'scheduled']) await last.says(new RegExp(`${name}\\S* \\(enrichCsv\\): done`));
+  expect(bought('stopped')).toBe(stopped);
+  last.child.kill('SIGTERM');
+  expect(await last.ended).toBe(143);
+  const listed = await unknownKeys(folder);
+  expect(Object.keys(boughtAgain(sandbox)).length).toBeLessThanOrEqual(listed);
+}, 300_000);
+
+/** Units whose answers were lost by a kill: these alone may have been bought a second time. */
+async function unknownKeys(folder: Folder): Promise<number> {
+  const [row] = await folder.query<{ units: number }>(
+    'SELECT coalesce(sum(len(unit_keys)), 0)::INTEGER AS units FROM unknown_outcomes',
+  );
+  return row?.units ?? 0;
+}
