@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { defineConfig, type Plugin } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
  * Tests with servers take the build in place of its source: their processes run the build anyway, so each module is read once, and
@@ -30,6 +31,18 @@ const withServers = {
 /** Contract tests that watch clocks: they run when nothing else does. */
 const clocks = ['memory-limiter', 'pg-limiter'].map((file) => `test/contract/store/${file}.test.ts`);
 
+/** Files of the contract tier that take longer than 20 seconds: they begin first, so that no core waits for them at the end. */
+const slow =
+  /contract\/(examples\/|jobs\/(agent-run|killed|limit|whole-job|row-ops)|events\/(duckdb-events|walk)|sinks\/.*-sink|schedules\/)/;
+
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isSlow = ({ moduleId }: TestSpecification) => slow.test(moduleId);
+    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))];
+  }
+}
+
 /** Test files of the unit tier that hold properties. */
 const propertyFiles = ['api', 'core', 'rows', 'monitors', 'workflows'].flatMap((room) =>
   readdirSync(`test/unit/${room}`)
@@ -40,6 +53,7 @@ const propertyFiles = ['api', 'core', 'rows', 'monitors', 'workflows'].flatMap((
 export default defineConfig({
   test: {
     reporters: ['default', 'json'],
+    sequence: { sequencer: SlowFirst },
     projects: [
       {
         test: {

@@ -1,7 +1,5 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import type { EnrichRequest } from '../../../dist/worker/config/runtime-types.js';
-import { openRuntime } from '../../../dist/worker/index.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { place, vanished } from '../../support/jobs/command.js';
 import { type InputRow, plainRows } from '../../support/jobs/folder.js';
@@ -19,18 +17,13 @@ afterAll(async () => {
   await temporal?.teardown();
 });
 
-const wholeRequest = {
-  ...{ urlColumn: null, delimiter: null, job: null, csv: null, options: {}, batch: 20 },
-  ...{ refreshAfterMs: null, retryFailed: false, rebuy: false },
-};
-
 // 40 rows a slice: the limits below end in a slice, at its end, and behind it.
 const rows = plainRows(100);
 
 it('buys the first rows alone, says what the rest costs, and the same job without it buys exactly the rest', async () => {
   const { folder, run, bought } = place({ temporal, sandbox }, rows);
   const first = await run({ limit: 50 });
-  expect(first.plan).toMatchObject({ standing: 'new', toBuy: 50, requests: 3, estimateMicros: 50_000 });
+  expect(first.plan).toMatchObject({ status: 'new', toBuy: 50, requests: 3, estimateMicros: 50_000 });
   expect(first.plan.rest).toEqual({ rows: 50, toBuy: 50, requests: 3, estimateMicros: 50_000 });
   expect(first.summary).toMatchObject({
     phase: 'done',
@@ -46,18 +39,18 @@ it('buys the first rows alone, says what the rest costs, and the same job withou
   const more = await run({ limit: 80 });
   expect(more.plan).toMatchObject({ toBuy: 30, alreadyBought: 50, rest: { rows: 20, toBuy: 20 } });
   const whole = await run();
-  expect(whole.plan).toMatchObject({ standing: 'unfinished', toBuy: 20, alreadyBought: 80, rest: null });
+  expect(whole.plan).toMatchObject({ status: 'unfinished', toBuy: 20, alreadyBought: 80, rest: null });
   expect(whole.summary).toMatchObject({ costMicros: 20_000, warehouse: { success: 100, missing: 0, vanished: 0 } });
   expect(folder.outcomes()).toEqual(rows.map((row) => [row, 'success']));
   expect([bought(), boughtAgain(sandbox)]).toEqual([100, {}]);
-  expect((await run()).plan.standing).toBe('complete');
+  expect((await run()).plan.status).toBe('complete');
 });
 
 it('of a job that is whole changes nothing, and of a file that changed marks only what has left it', async () => {
   const { folder, run, bought } = place({ temporal, sandbox }, rows);
   await run();
   const tried = await run({ limit: 10 });
-  expect(tried.plan).toMatchObject({ standing: 'complete', toBuy: 0, rest: { rows: 90, toBuy: 0 } });
+  expect(tried.plan).toMatchObject({ status: 'complete', toBuy: 0, rest: { rows: 90, toBuy: 0 } });
   expect(await vanished(folder)).toBe(0);
   folder.write([...plainRows(5, 1000), ...rows.slice(0, 95)]);
   const changed = await run({ limit: 10 });
@@ -81,17 +74,6 @@ it('counts a unit that rows on both sides share once, and bad rows on their own 
   expect((await run({ limit: 500 })).plan).toMatchObject({ rest: null, toBuy: 0 });
 });
 
-it('works with search', async () => {
-  const { folder, run } = place({ temporal, sandbox }, plainRows(20));
-  const request: Partial<EnrichRequest> = { operation: 'search', template: { query: '{{name}}' }, batch: 1 };
-  const tried = await run({ ...request, limit: 7 });
-  expect(tried.plan).toMatchObject({ toBuy: 7, rest: { rows: 13, toBuy: 13 } });
-  expect(tried.summary).toMatchObject({ requests: 7, warehouse: { success: 7, missing: 13 } });
-  const whole = await run(request);
-  expect(whole.summary).toMatchObject({ requests: 13, warehouse: { success: 20, missing: 0, vanished: 0 } });
-  expect(await vanished(folder)).toBe(0);
-});
-
 it('is taken from a workflow of any client, whose progress counts the rows that are asked for', async () => {
   const setting = await openSetting(temporal);
   onTestFinished(() => setting.close());
@@ -102,22 +84,4 @@ it('is taken from a workflow of any client, whose progress counts the rows that 
   await expect(refused.result()).rejects.toMatchObject({
     cause: { type: 'BadInput', message: expect.stringContaining('limit must be a whole number of at least 1 (got 0)') },
   });
-});
-
-it('ends a run of the whole job that is paused, instead of making it go on', async () => {
-  const rows = plainRows(200);
-  const { folder, run, config, bought } = place({ temporal, sandbox }, rows);
-  const runtime = await openRuntime(config);
-  const plan = await runtime.plan({ ...wholeRequest, input: folder.input, into: folder.into, maxCostDollars: 0.04 });
-  const handle = await runtime.start(plan);
-  const paused = async () => (await handle.progress()).progress.pausedFor;
-  await expect.poll(paused, { timeout: 40_000 }).toBe('budget');
-  await runtime.close('drain');
-  expect(bought()).toBe(40);
-  // Slices run side by side: the budget may have gone to rows beyond the limit.
-  const tried = await run({ limit: 60 });
-  expect([20, 40, 60]).toContain(tried.plan.toBuy);
-  expect(tried.summary).toMatchObject({ limit: 60, costMicros: tried.plan.toBuy * 1000 });
-  expect(folder.outcomes().slice(0, 60)).toEqual(rows.slice(0, 60).map((row) => [row, 'success']));
-  expect([bought(), boughtAgain(sandbox)]).toEqual([40 + tried.plan.toBuy, {}]);
 });

@@ -1,9 +1,11 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { EnrichRequest } from '../../../dist/worker/config/runtime-types.js';
+import { openRuntime } from '../../../dist/worker/index.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { place, vanished } from '../../support/jobs/command.js';
 import { plainRows } from '../../support/jobs/folder.js';
+import { boughtAgain } from '../../support/jobs/setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
 let temporal: TestWorkflowEnvironment;
@@ -18,6 +20,7 @@ afterAll(async () => {
 });
 
 it.each<[string, Partial<EnrichRequest>, number, number]>([
+  ['search', { operation: 'search', template: { query: '{{name}}' }, batch: 1 }, 7, 13],
   [
     'agent',
     { operation: 'agent', template: { query: 'CEO of {{name}}' }, options: { effort: 'minimal' }, batch: 1 },
@@ -44,4 +47,27 @@ it.each<[string, Partial<EnrichRequest>, number, number]>([
   const whole = await run(request);
   expect(whole.summary).toMatchObject({ requests: rest, warehouse: { success: 20, missing: 0, vanished: 0 } });
   expect(await vanished(folder)).toBe(0);
+});
+
+const wholeRequest = {
+  ...{ urlColumn: null, delimiter: null, job: null, csv: null, options: {}, batch: 20 },
+  ...{ refreshAfterMs: null, retryFailed: false, rebuy: false },
+};
+
+it('ends a run of the whole job that is paused, instead of making it go on', async () => {
+  const rows = plainRows(200);
+  const { folder, run, config, bought } = place({ temporal, sandbox }, rows);
+  const runtime = await openRuntime(config);
+  const plan = await runtime.plan({ ...wholeRequest, input: folder.input, into: folder.into, maxCostDollars: 0.04 });
+  const handle = await runtime.start(plan);
+  const paused = async () => (await handle.progress()).progress.pausedFor;
+  await expect.poll(paused, { timeout: 40_000 }).toBe('budget');
+  await runtime.close('drain');
+  expect(bought()).toBe(40);
+  // Slices run side by side: the budget may have gone to rows beyond the limit.
+  const tried = await run({ limit: 60 });
+  expect([20, 40, 60]).toContain(tried.plan.toBuy);
+  expect(tried.summary).toMatchObject({ limit: 60, costMicros: tried.plan.toBuy * 1000 });
+  expect(folder.outcomes().slice(0, 60)).toEqual(rows.slice(0, 60).map((row) => [row, 'success']));
+  expect([bought(), boughtAgain(sandbox)]).toEqual([40 + tried.plan.toBuy, {}]);
 });
