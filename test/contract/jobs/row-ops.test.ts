@@ -69,7 +69,7 @@ const found: Readonly<Record<string, object>> = {
 describe.each(operations)('%s for every row', (operation, request, check) => {
   it('is bought once for each distinct request, loaded for every row, and the same again sends nothing', async () => {
     const { plan, summary } = await run(request);
-    expect(plan).toMatchObject({ standing: 'new', toBuy: 28, requests: 28, staged: { operation, badRows: 1 } });
+    expect(plan).toMatchObject({ status: 'new', toBuy: 28, requests: 28, staged: { operation, badRows: 1 } });
     expect(plan.badRows[0]?.message).toMatch(/line 31, column [23] \("(name|url)"\): /);
     expect(summary).toMatchObject({
       phase: 'done',
@@ -89,7 +89,7 @@ describe.each(operations)('%s for every row', (operation, request, check) => {
 
     const sent = sandbox.log().length;
     const again = await run(request);
-    expect(again.plan).toMatchObject({ standing: 'complete', toBuy: 0, alreadyBought: 28 });
+    expect(again.plan).toMatchObject({ status: 'complete', toBuy: 0, alreadyBought: 28 });
     expect(sandbox.log().length).toBe(sent);
   });
 });
@@ -107,7 +107,7 @@ it('several rows share a run, and each finds its part of the output', async () =
   expect(enriched.map((row) => row.result_id)).toEqual(rows.map(([id]) => id));
   expect(enriched.every(({ ceo, size }) => ceo !== '' && /^-?\d+$/.test(size ?? ''))).toBe(true);
   expect(new Set(enriched.map((row) => row.run_id)).size).toBe(4);
-  expect((await run(request)).plan).toMatchObject({ standing: 'complete', toBuy: 0 });
+  expect((await run(request)).plan).toMatchObject({ status: 'complete', toBuy: 0 });
 });
 
 it('a failed run keeps its reason and its record, and costs what the service says', async () => {

@@ -62,7 +62,7 @@ afterAll(async () => {
 
 it('every row ends in the warehouse exactly once, in order, and equal URLs are bought once', async () => {
   const { plan, summary } = await run();
-  expect(plan).toMatchObject({ standing: 'new', toBuy: distinct.length, alreadyBought: 0 });
+  expect(plan).toMatchObject({ status: 'new', toBuy: distinct.length, alreadyBought: 0 });
   expect(plan.badRows).toHaveLength(bad.length);
   expect(askedNow().sort()).toEqual([...distinct].sort());
   expect(summary).toMatchObject({ phase: 'done', unknownOutcomes: 0, costMicros: sandbox.bill().micros });
@@ -89,14 +89,14 @@ it('the CSV holds the rows in their order, their cells untouched, beside what wa
 
 it('the same again is complete and sends nothing', async () => {
   const { plan } = await run();
-  expect(plan).toMatchObject({ standing: 'complete', toBuy: 0, alreadyBought: distinct.length, estimateMicros: 0 });
+  expect(plan).toMatchObject({ status: 'complete', toBuy: 0, alreadyBought: distinct.length, estimateMicros: 0 });
   expect(askedNow()).toEqual([]);
 });
 
 it('ten rows added to the file are ten URLs bought', async () => {
   folder.write([...rows.slice(0, 100), ...plainRows(10, 1000), ...rows.slice(100)]);
   const { plan, summary } = await run();
-  expect(plan).toMatchObject({ standing: 'changed', toBuy: 10, alreadyBought: distinct.length });
+  expect(plan).toMatchObject({ status: 'changed', toBuy: 10, alreadyBought: distinct.length });
   expect(askedNow().sort()).toEqual(
     plainRows(10, 1000)
       .map(([, , url]) => url)
@@ -135,7 +135,7 @@ it('--retry-failed buys the transient failures again, and nothing else', async (
   expect(plan.toBuy).toBe(transient.length);
   expect(askedNow().sort()).toEqual([...transient].sort());
   expect(summary?.warehouse).toMatchObject({ error: 1, tags: { CRAWL_NOT_FOUND: 1 } });
-  expect((await run()).plan.standing).toBe('complete');
+  expect((await run()).plan.status).toBe('complete');
 });
 
 it('--refresh-after buys again only what landed longer ago', async () => {
@@ -149,7 +149,7 @@ it('--refresh-after buys again only what landed longer ago', async () => {
 
 it('other options are said in the plan and bought anew, and the first ones stay bought', async () => {
   const { plan, summary } = await run({ options: { summary: true } });
-  expect(plan).toMatchObject({ standing: 'changed', toBuy: distinct.length });
+  expect(plan).toMatchObject({ status: 'changed', toBuy: distinct.length });
   expect(plan.notes.join()).toMatch(/options differ/);
   expect(askedNow().sort()).toEqual([...distinct].sort());
   expect(summary?.warehouse).toMatchObject({ rows: rows.length, missing: 0 });

@@ -47,7 +47,7 @@ it('another question on the same file is told in the plan, and the first answers
   const ask = (text: string) => run({ operation: 'answer', template: { query: text }, options: {} });
   await ask(query);
   const other = await ask('Who owns {{name}}?');
-  expect(other.plan).toMatchObject({ standing: 'changed', toBuy: 28 });
+  expect(other.plan).toMatchObject({ status: 'changed', toBuy: 28 });
   expect(other.plan.notes.join()).toContain('Who owns {{name}}?');
   const sent = sandbox.log().length;
   expect((await ask(query)).summary).toMatchObject({ requests: 0, warehouse: { success: 29 } });

@@ -58,7 +58,7 @@ it('fault 59: rows that were deleted from the warehouse are loaded again by the 
   connection.closeSync();
   instance.closeSync();
   const { plan, summary } = await enrich(folder, config);
-  expect(plan).toMatchObject({ standing: 'unfinished', toBuy: 0 });
+  expect(plan).toMatchObject({ status: 'unfinished', toBuy: 0 });
   expect(summary).toMatchObject({ phase: 'done', requests: 0, warehouse: { success: 300, missing: 0 } });
   expect(boughtAgain(sandbox)).toEqual({});
   expect((await folder.warehouseRows()).map((row) => row.input)).toEqual(rows);
@@ -90,7 +90,7 @@ it('fault 59: a journal that was lost or went back in time is told before anythi
   rmSync(folder.stateDir, { recursive: true });
   folder.write([...rows.slice(0, 110), ['new', 'New', 'https://new.example/']]);
   const second = await enrich(folder, config);
-  expect(second.plan).toMatchObject({ standing: 'new', alreadyBought: 110, toBuy: 1 });
+  expect(second.plan).toMatchObject({ status: 'new', alreadyBought: 110, toBuy: 1 });
   expect(second.plan.notes.join()).toMatch(/has 110 answers, bought for \$0.11/);
   expect(second.summary).toMatchObject({ phase: 'done', requests: 1, warehouse: { success: 111 } });
   expect(boughtAgain(sandbox)).toEqual({});

@@ -34,7 +34,7 @@ export async function enrich(
       rebuy: false,
       ...changes,
     });
-    if (plan.standing === 'complete') return { plan, summary: null };
+    if (plan.status === 'complete') return { plan, summary: null };
     const handle = await runtime.start(plan);
     return { plan, summary: await handle.result() };
   } finally {

@@ -95,7 +95,7 @@ describe('exitCodes', () => {
 });
 
 describe('--fail-on-failed-rows', () => {
-  const complete = { ...plan, standing: 'complete', toBuy: 0 } as const;
+  const complete = { ...plan, status: 'complete', toBuy: 0 } as const;
 
   it('is needed for failed rows to fail a command; the job is done all the same', async () => {
     expect(await codeOf({})).toBe(0);

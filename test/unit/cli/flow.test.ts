@@ -94,7 +94,7 @@ describe('enrich', () => {
 
   it('starts nothing for a job that is complete, and writes the CSV that was asked for again', async () => {
     const { runtime, calls } = fakeRuntime({
-      plan: async () => ({ ...plan, standing: 'complete', toBuy: 0, requests: 0 }),
+      plan: async () => ({ ...plan, status: 'complete', toBuy: 0, requests: 0 }),
     });
     const { context, err } = fakeContext(runtime);
     expect(await run(context, {}, 'out.csv')).toBe(0);
