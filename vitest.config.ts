@@ -77,7 +77,7 @@ export default defineConfig({
           exclude: clocks,
           ...withServers,
           // More than cores: these tests wait for servers most of the time.
-          maxWorkers: 4,
+          maxWorkers: 5,
           isolate: false,
           sequence: { groupOrder: 1 },
         },

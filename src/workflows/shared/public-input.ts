@@ -32,7 +32,7 @@ export function publicInput<I>(
   const all = one === null ? problems : [one];
   if (all.length > 0 && patched(PATCH)) {
     throw ApplicationFailure.nonRetryable(
-      `${workflow} was withoutUndefined a wrong input. ${all.join(' ')}`,
+      `${workflow} was given a wrong input. ${all.join(' ')}`,
       'BadInput',
     );
   }

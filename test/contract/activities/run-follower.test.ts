@@ -71,8 +71,8 @@ async function open(ids: readonly string[]): Promise<World> {
   };
 }
 
-const follow = ({ follower }: World, id: string, signal = new AbortController().signal, look?: () => void) =>
-  follower.follow(id, { startedAt: Date.now(), signal, ...(look ? { look } : {}) });
+const follow = ({ follower }: World, id: string, signal = new AbortController().signal, onPoll?: () => void) =>
+  follower.follow(id, { startedAt: Date.now(), signal, ...(onPoll ? { onPoll } : {}) });
 
 describe('runs that are followed', () => {
   it('end with their last record, whatever their last status is called', async () => {

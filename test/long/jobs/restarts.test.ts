@@ -81,7 +81,7 @@ it('a worker that is restarted again and again ends the jobs of every owner but 
   }
   const last = run('worker', '--qps', '100');
   await expect.poll(() => names.map(bought), { ...soon, timeout: 120_000 }).toEqual([200, 200, 200]);
-  expect(await client.result()).toMatchObject({ rows: 200, succeeded: 200 });
+  expect(await client.result()).toMatchObject({ phase: 'done', warehouse: { success: 200 } });
   for (const name of ['killed', 'scheduled']) await last.says(new RegExp(`${name}\\S* \\(enrichCsv\\): done`));
   expect(bought('stopped')).toBe(stopped);
   last.child.kill('SIGTERM');
