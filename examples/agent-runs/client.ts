@@ -8,11 +8,11 @@ const taskQueue = 'agent-runs';
 const connection = await Connection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
 const client = new Client({ connection });
 
-// What the structured output is to look like, as a zod schema; what comes is checked with it.
+// The zod schema of the structured output; the result is checked with it, too.
 const facts = z.object({ product: z.string(), founded: z.int().nullable() });
 const outputSchema = toOutputSchema(facts);
 
-// One structured run. The same request again, from whatever workflow, is answered without another run.
+// One structured run. The same request again, from any workflow, is answered without another run.
 const run: AgentRunResult = await client.workflow.execute('runAgent', {
   taskQueue,
   workflowId: `about-${company}`,
@@ -20,12 +20,12 @@ const run: AgentRunResult = await client.workflow.execute('runAgent', {
 });
 const { product, founded } = facts.parse(run.structured);
 console.log(
-  `${company} makes ${product} since ${founded ?? 'nobody knows when'} (${run.status}, $${run.costDollars}).`,
+  `${company} makes ${product} since ${founded ?? 'an unknown year'} (${run.status}, $${run.costDollars}).`,
 );
 for (const { citations } of run.grounding as { citations: { url: string }[] }[])
   for (const { url } of citations) console.log(`  ${url}`);
 
-// A chain: the first run of it is the one above, and costs nothing more.
+// A chain: its first run is the one above, and costs nothing more.
 const brief = await client.workflow.execute('companyBrief', {
   taskQueue,
   workflowId: `brief-${company}`,

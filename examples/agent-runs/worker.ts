@@ -8,7 +8,7 @@ async function main() {
   if (!apiKey) throw new Error('Set SEARCHFLOW_API_KEY.');
 
   const connection = await NativeConnection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
-  // Beside this file, compiled (.js) or run as it is (.ts, by tsx).
+  // Beside this file: compiled (.js), or run by tsx (.ts).
   const here = fileURLToPath(import.meta.url);
   try {
     const worker = await Worker.create({
@@ -20,7 +20,7 @@ async function main() {
           apiKey,
           baseUrl: process.env.SEARCHFLOW_BASE_URL,
           stateDir: '.searchflow',
-          // With one PostgreSQL for all of them, as many workers as you like share journal, rate limit and budget.
+          // Any number of workers with the same PostgreSQL share journal, rate limit and budget.
           store: process.env.SEARCHFLOW_STORE,
           // Files and databases that inputs of workflows may name. Default: those below the working folder, and no database.
           paths: process.env.SEARCHFLOW_PATHS?.split(':'),
@@ -29,7 +29,7 @@ async function main() {
         }),
       ],
     });
-    // Ends on SIGINT and SIGTERM; paid calls in flight get time to land.
+    // Ends on SIGINT and SIGTERM; paid calls in flight may still land.
     await worker.run();
   } finally {
     await connection.close();

@@ -10,7 +10,7 @@ export interface Brief {
   readonly costDollars: number;
 }
 
-/** Two agent runs in a chain: the second goes on from what the first one found. Cancelling the chain cancels the run it is at. */
+/** Two agent runs in a chain: the second continues from the results of the first. Cancelling the chain cancels its current run. */
 export async function companyBrief(company: string, outputSchema: object): Promise<Brief> {
   const first = await executeChild(runAgent, {
     args: [{ query: `What does ${company} make, and since when?`, outputSchema, effort: 'low' }],

@@ -5,7 +5,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 searchflow=${SEARCHFLOW:-searchflow}
 into=out/companies.duckdb
 
-# The official site of each: all results are in the table search_results, the first one stands in the CSV.
+# The official site of each company: the view search_results has all results, the CSV the first one.
 $searchflow enrich "$here/companies.csv" --op search --query '{{name}} official site' --num-results 3 \
   --job sites --into "$into" --csv out/sites.csv
 

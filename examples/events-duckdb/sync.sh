@@ -1,5 +1,5 @@
 #!/bin/sh
-# Webset events into DuckDB: the first time all of them, then what is new. Without a key it runs on the sandbox.
+# Loads webset events into DuckDB: the first time all events, then the new ones. Without a key it runs on the sandbox.
 set -eu
 searchflow=${SEARCHFLOW:-searchflow}
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Loads the webset events of a stretch of time into PostgreSQL, and reads its last week once more. Without a key it runs on the sandbox.
+# Loads a range of webset events into PostgreSQL, and verifies its last week. Without a key it runs on the sandbox.
 set -eu
 : "${SEARCHFLOW_WAREHOUSE_URL:?is the address of the database, postgres://user:password@host/database?sslmode=verify-full}"
 searchflow=${SEARCHFLOW:-searchflow}

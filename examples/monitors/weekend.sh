@@ -1,11 +1,11 @@
 #!/bin/sh
-# Makes a monitor, lets it run once, pauses every monitor of the team growth over the weekend, and brings what they found into
-# DuckDB. Without a key all of it happens on the sandbox.
+# Creates a monitor, runs it once, pauses every monitor with team=growth over the weekend, and loads the results into DuckDB.
+# Without a key it runs on the sandbox.
 set -eu
 searchflow=${SEARCHFLOW:-searchflow}
 here=$(dirname "$0")
 
-# The webhook secret is told once: it goes to this file and nowhere else.
+# The service returns the webhook secret only once; it is written to this file and to no other.
 monitor=$($searchflow monitors create "$here/launches.json" --secret-file secrets/webhooks.json)
 $searchflow monitors trigger "$monitor"
 
@@ -13,5 +13,5 @@ $searchflow monitors trigger "$monitor"
 $searchflow monitors quiet --as weekend --from 'fri 20:00' --until 'mon 07:00' --tz Europe/Berlin --metadata team=growth
 $searchflow monitors quiet list
 
-# Runs and results; run again, or with --every 6h, it brings what is new.
+# Loads runs and results; run it again, or with --every 6h, to load new ones.
 $searchflow monitors export --into out/monitors.duckdb
