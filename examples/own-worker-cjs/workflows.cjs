@@ -1,2 +1,2 @@
-// Plugins cannot ship workflows: this line adds those of searchflow to your own. Its workers need all of its workflows.
+// Plugins cannot ship workflows: this line adds those of searchflow to your own. A worker of searchflow needs all of them.
 module.exports = { ...require('searchflow/workflows') };
