@@ -1,4 +1,4 @@
-// node scripts/make-warehouse-doc.mjs: writes docs/warehouse.md from fresh warehouses, made by what is built.
+// node scripts/make-warehouse-doc.mjs: writes docs/warehouse.md from fresh warehouses of the built code.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

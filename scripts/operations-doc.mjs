@@ -16,10 +16,10 @@ export function summaries(source) {
 }
 
 const after = {
-  repeat: 'repeated as often as it takes',
+  repeat: 'repeated until it is answered',
   rebuy: 'may have been charged: bought again a bounded number of times (`rebuy`)',
-  adopt: 'may have started something: looked for and adopted, never blindly started again (`adopt`)',
-  look: 'may have acted: what it did is looked at first (`look`)',
+  adopt: 'may have started a run or task: searched for and adopted, never blindly started again (`adopt`)',
+  look: 'may have had an effect: the effect is read first (`look`)',
 };
 
 const schemaOf = (schema) => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
@@ -34,7 +34,7 @@ function typeOf(schema) {
   return schema.type ?? 'any';
 }
 
-/** The objects within a type, where their fields are shown with dots. */
+/** The fields of a type; fields of inner objects are shown with dots. */
 function fieldsOf(schema, prefix, depth) {
   const parts = schema.anyOf ?? [schema];
   return parts.flatMap((part) => {
@@ -58,14 +58,14 @@ function fieldLines(schema, secrets, depth) {
     .join(' · ');
 }
 
-/** The other names that a list's records may stand under, and details that say nothing here. */
+/** Other names of a list's records, and details without use here. */
 const aliases = /^(items|results|runs|monitors|tasks)\b|^(has_more|next_cursor)$/;
 const details = /\bcostDollars\.(?!total)|^(warnings|notices)\[\]\./;
 
 function rateOf({ weight, rateClass }) {
   const classes = typeof rateClass === 'string' ? [rateClass] : [...new Set([{}, { type: 'deep' }].map(rateClass))];
   const units =
-    weight === 0 ? 'free of the rate, obeys a block' : `${weight} unit${weight === 1 ? '' : 's'} of the rate`;
+    weight === 0 ? 'no rate cost, waits for a block' : `rate cost ${weight}`;
   return `${units} (${classes.map((name) => `\`${name}\``).join(', ')})`;
 }
 
@@ -125,21 +125,22 @@ function limitLines(profiles) {
 
 /** The text of docs/operations.md. `source` is that of `src/api/operations.ts`. */
 export function operationsDoc({ operations, streams, limitProfiles }, source) {
-  const told = summaries(source);
+  const summary = summaries(source);
   const rows = Object.entries(operations);
   const link = (name) => `[${name}](#${name.toLowerCase()})`;
   return [
     '# Operations',
     '',
-    'Made from the table in `src/api/operations.ts` by `node scripts/make-operations-doc.mjs`; `npm test` fails where the two differ.',
-    'Each is a plain function of `createClient({ apiKey })`: one attempt, cut by `{ signal }`, answering with',
-    '`{ data, status, requestId, costMicros, … }` or rejecting with `ApiError`, whose `verdict` says what to do. Each list also is',
-    'an async iterator over all its pages: `client.each.<name>(filter)`. Fields that are not shown here reach the wire and stay in',
-    'the answer. Sections are those of the interface; "public facts" are what the public service adds to it.',
+    '`node scripts/make-operations-doc.mjs` makes this page from the table in `src/api/operations.ts`; `npm test` fails if the two differ.',
+    '',
+    'Each operation is a plain function of `createClient({ apiKey })`: one attempt, cancelled by `{ signal }`. It resolves to',
+    '`{ data, status, requestId, costMicros, … }` or rejects with `ApiError`, whose `verdict` names the next step. Each list is also',
+    'an async iterator over all its pages: `client.each.<name>(filter)`. Fields that are not shown here are sent too, and are kept in',
+    'the answer. Sections are those of the interface; "public facts" are additions of the public service.',
     '',
     'In the examples `client` is such a client and `show` prints. They run in `npm test`, against the sandbox.',
     '',
-    '| Operation | Request | Section | Paid | Rate units | Idempotent | Without an answer |',
+    '| Operation | Request | Section | Paid | Rate cost | Idempotent | Without an answer |',
     '|---|---|---|---|---|---|---|',
     ...rows.map(
       ([name, { method, path, section: where, paid, weight, idempotent, retry }]) =>
@@ -153,36 +154,36 @@ export function operationsDoc({ operations, streams, limitProfiles }, source) {
     '## As activities',
     '',
     'Each operation is an activity of the same name, `(input, call?) -> { data, requests: [{ requestId, costDollars, bought }],',
-    'costDollars }`: one attempt, whose failures have the type of the verdict. What is paid for is bought through the journal: the',
-    'same request again, from whatever workflow, costs nothing. `call` may hold',
+    'costDollars }`: one attempt, whose failures have the type of the verdict. Paid operations are bought through the journal: the',
+    'same request again, from any workflow, costs nothing. `call` may hold',
     '',
-    '- `refreshAfterMs`: an answer older than this is bought again; 0 buys anew (default: an answer never expires)',
+    '- `refreshAfterMs`: an answer older than this is bought again; 0 buys every time (default: an answer never expires)',
     '- `variant`: `v0` or `v1` of research; `beta`: tokens of beta features; `extraHeaders`.',
     '',
-    'A result above 256 KiB comes as `{ landed, bytes, preview }`: `SearchflowPlugin.readLanded(landed)` has it. What a lost answer',
-    'means is said with each operation (`rebuy`, `adopt`, `look`, `repeat`): `adopt` and `look` end with the failure `UnknownOutcome`',
-    'and are never sent again by themselves. A `429` is waited for by everybody, above an hour it fails. `createMonitor` needs the',
-    'option `secretFile`: the webhook secret goes there and never into a workflow. Auth style, beta tokens for every request and',
+    'A result above 256 KiB comes as `{ landed, bytes, preview }`: `SearchflowPlugin.readLanded(landed)` returns it. Each operation',
+    'says what follows a lost answer (`rebuy`, `adopt`, `look`, `repeat`): `adopt` and `look` end with the failure `UnknownOutcome`',
+    'and are never sent again by themselves. After a `429` all workers wait; above an hour the activity fails. `createMonitor` needs the',
+    'option `secretFile`: the webhook secret is written there and never into a workflow. Auth style, beta tokens for every request and',
     'the profile of limits are options of `SearchflowPlugin`.',
     '',
-    'The streamed forms have no activity. A stream is for somebody who watches, and a workflow does not: it would get the whole',
-    'answer at its end, which the plain form gives at the same price. And where a stream breaks off, what came of it is no answer',
-    'that could land: it would be paid for again. For an agent run use `createAgentRun`, then poll `getAgentRun`, which is free.',
+    'The streamed forms have no activity. A stream is for a person who watches. A workflow would get the whole answer at its end, and',
+    'the plain form returns the same at the same price. If a stream breaks off, its part of the answer cannot land, and would be paid for',
+    'again. For an agent run use `createAgentRun`, then poll `getAgentRun`, which is free.',
     '',
     'Numbers in answers are those of JSON in JavaScript (IEEE doubles): whole numbers above 2^53 lose digits.',
     '',
     '## Plain',
     '',
-    ...rows.flatMap(([name, endpoint]) => section(name, endpoint, told[name])),
+    ...rows.flatMap(([name, endpoint]) => section(name, endpoint, summary[name])),
     '## Streamed',
     '',
-    'An async iterator. Leaving the loop cuts the connection. `[DONE]`, a terminal event, or the connection’s end where that',
-    'counts, ends it; anything else is `StreamDropped` with `lastEventId`.',
+    'An async iterator. Leaving the loop closes the connection. `[DONE]`, a terminal event, or the end of the connection where that',
+    'counts, ends the stream; any other end is `StreamDropped` with `lastEventId`.',
     '',
-    ...Object.entries(streams).flatMap(([name, stream]) => section(name, stream.endpoint, told[name], stream)),
+    ...Object.entries(streams).flatMap(([name, stream]) => section(name, stream.endpoint, summary[name], stream)),
     '## Limits checked before sending',
     '',
-    'By profile: `contract` is the interface’s word (default), `live` what the public service takes. – is no limit.',
+    'By profile: `contract` has the limits of the interface (default), `live` those of the public service. – is no limit.',
     '',
     ...limitLines(limitProfiles),
     '',

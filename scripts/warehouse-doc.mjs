@@ -2,25 +2,25 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
 
-/** Queries for a start, in SQL that both databases speak; `brands` is the view of a job of that name. */
+/** First queries, in SQL that both databases accept; `brands` is the view of a job of that name. */
 export const usefulQueries = [
   [
-    'What failed, and why',
+    'Failed rows, by reason',
     'SELECT status, error_tag, count(*) AS rows FROM brands GROUP BY status, error_tag ORDER BY rows DESC;',
   ],
   [
-    'What the answers that are there cost in a month, and what of it is unsure (`searchflow usage` has the bill, with what was refreshed since)',
+    'Cost of the answers in the warehouse in a month, and the part that is unknown (`searchflow usage` has the bill, with answers that were refreshed since)',
     `SELECT job, sum(dollars) AS dollars, sum(unknown_dollars) AS perhaps FROM spend
 WHERE day >= DATE '2026-11-01' AND day < DATE '2026-12-01' GROUP BY job ORDER BY dollars DESC;`,
   ],
   [
-    'A field of the answer that has no column',
+    'A field of the answer without a column',
     `SELECT url, response ->> 'score' AS score FROM enriched_rows
 WHERE status = 'success' AND vanished_at IS NULL ORDER BY row_number;`,
   ],
 ];
 
-/** A job of no rows makes a warehouse, and a view of its own. */
+/** A job without rows creates the tables of a warehouse, and a view of its own. */
 const job = {
   job: 'doc-1',
   name: 'doc',
@@ -34,7 +34,7 @@ const job = {
   slices: 0,
 };
 
-/** What the databases themselves say of a fresh warehouse: by table or view, by column. `dir` is for a DuckDB file. */
+/** The comments of a fresh warehouse in both databases, by table or view and by column. `dir` is for a DuckDB file. */
 export async function readCatalogs(createWarehouses, dir, postgresUrl) {
   const file = join(dir, 'doc.duckdb');
   const sinks = createWarehouses();
@@ -120,44 +120,46 @@ export function warehouseDoc(catalogs) {
   return [
     '# The warehouse',
     '',
-    'Made by `node scripts/make-warehouse-doc.mjs` from what fresh warehouses say of themselves; `npm test` fails where the two differ.',
-    'The same words are comments on tables, views and columns in the database.',
+    '`node scripts/make-warehouse-doc.mjs` makes this page from the comments on tables, views and columns of fresh warehouses. `npm test` fails',
+    'if the two differ.',
     '',
     'A warehouse is a DuckDB file (`--into out/companies.duckdb`) or a schema of a PostgreSQL database',
     "(`--into 'postgres://host/database?schema=name&sslmode=verify-full'`, schema `searchflow` where none is named). Tables and views are the same in",
     'both. Times are UTC; money is kept in whole millionths of a dollar.',
     '',
-    '**The view of a job** has its name (`brands`): the columns of your file as you named them, then `status`, `error_tag`,',
+    '**The view of a job** has the name of the job (`brands`). Its columns are those of your file, then `status`, `error_tag`,',
     '`error_message`, `http_status`, `title`, `author`, `published_date`, `text`, `highlights`, `summary`, `response`, `request_id`,',
-    '`cost_dollars`, `fetched_at` and `row_number`, as in `enriched_rows`. A result whose name one of your columns has already gets',
-    '`result_` before it. PostgreSQL cuts names at 63 bytes and shows the first 1,585 columns of a wider file.',
+    '`cost_dollars`, `fetched_at` and `row_number`, as in `enriched_rows`. If one of your columns has the same name, the',
+    'column of the result gets the prefix `result_`. PostgreSQL cuts names at 63 bytes, and the view has the first 1,585 columns of a wider file.',
     '',
-    '**Other operations** show other columns between `error_message` and `response`. A search: `results` (how many), `url`, `title` and',
-    '`published_date` of the first one. An answer: `answer`, `citations` (how many), `citation_url` and `citation_title` of the first',
-    'one. An agent run: a column for each property of its schema, then `text`, `stop_reason` and `run_id`. Texts, numbers, integers, booleans,',
-    'dates and times of a schema have a type of their own, nested objects become `outer_inner`, all else is JSON; a value that does not',
-    'fit its type is NULL there and stays in `response`. At most 200 columns are made of a schema. The schema of a search or an answer does the same.',
+    '**Other operations** have other columns between `error_message` and `response`. A search: `results` (their number), `url`, `title` and',
+    '`published_date` of the first result. An answer: `answer`, `citations` (their number), `citation_url` and `citation_title` of the first',
+    'citation. An agent run: a column for each property of its schema, then `text`, `stop_reason` and `run_id`.',
+    '',
+    'Texts, numbers, integers, booleans, dates and times of a schema become typed columns, nested objects become `outer_inner`, all other',
+    'values are JSON. A value that does not fit its type is NULL there and is kept in `response`. A schema makes at most 200 columns. The schema',
+    'of a search or an answer has the same effect.',
     '',
     '**All results** are in `search_results`, `similar_results`, `answers`, `answer_citations`, `agent_outputs`, `agent_grounding` and',
-    '`research_outputs`, by `job` and `row_number`. They are views: an answer is kept once, whole, in `row_store`, so what is refreshed,',
-    'moved or gone there is so here at once. One row is a matter of milliseconds; reading all of a million results takes DuckDB some seconds,',
-    'so make a table of them (`CREATE TABLE mine AS SELECT …`) where you go through all of them often.',
+    '`research_outputs`, by `job` and `row_number`. They are views: `row_store` has each answer once, whole, so a refreshed or',
+    'vanished row changes in all views at once. A query of one row takes milliseconds; reading all of a million results takes DuckDB some',
+    'seconds. For frequent full reads, make a table (`CREATE TABLE mine AS SELECT …`).',
     '',
     '**Webset events** (`searchflow events …`) are in `events`, one row each, as they came. `websets`, `webset_searches`, `webset_imports`,',
-    '`webset_enrichments`, `webset_items`, `webset_item_enrichments`, `webset_monitors`, `webset_monitor_runs` and `webset_exports` are the',
-    'things as they are now: of two versions the newer one stays, and what was deleted has `deleted_at`. What belongs to a deleted webset',
-    'is not marked: join `websets` for that. DuckDB writes the JSON of `data` anew: half a surrogate pair becomes the six characters that name',
-    'it, and a number has at most 64 bits; in PostgreSQL `event_exact` has what `jsonb` can’t hold. `item_timeline` and',
-    '`webset_activity_daily` are views of the events. How far they are loaded is in `event_streams` and `event_windows`, what the latest',
-    'verifications found in `event_checks`. Filter by `origin` where sandbox and real data share a warehouse.',
+    '`webset_enrichments`, `webset_items`, `webset_item_enrichments`, `webset_monitors`, `webset_monitor_runs` and `webset_exports` hold the',
+    'current state: of two versions the newer one is kept, and a deleted object has `deleted_at`. Objects of a deleted webset are not marked:',
+    'join `websets` for that. DuckDB rewrites the JSON of `data`: half a surrogate pair becomes the six characters that name it, and a',
+    'number has at most 64 bits. In PostgreSQL `event_exact` has values that `jsonb` cannot hold. `item_timeline` and',
+    '`webset_activity_daily` are views of the events. `event_streams` and `event_windows` have the progress of loads, `event_checks` the findings',
+    'of the latest verifications. Filter by `origin` if sandbox and real data share a warehouse.',
     '',
     "**JSON**: `response ->> 'score'` works in both. In PostgreSQL `response` is `json`, as it came; `response::jsonb` is there for the",
     'operators of `jsonb`. Its text can hold neither NUL nor half a surrogate pair: `row_exact` and `answer_exact` say where there was one.',
     '',
-    '**Parquet** (`searchflow export JOB --parquet DIR`) has the columns of the job’s view in files of 25,000 rows; JSON is text there,',
-    'times are UTC without a zone.',
+    '**Parquet** (`searchflow export JOB --parquet DIR`) has the columns of the job’s view in files of 25,000 rows. JSON columns are text,',
+    'and times are UTC without a zone.',
     '',
-    '## Queries for a start',
+    '## First queries',
     '',
     ...usefulQueries.flatMap(([title, query]) => [`${title}:`, '', '```sql', query, '```', '']),
     '## Views',

@@ -3,7 +3,7 @@ import type { ColumnType } from '../../core/events/state-table.js';
 import { partTables, stateTables } from '../../core/events/state-tables.js';
 import type { EventDialect } from './event-sql.js';
 
-/** A table or view in words, for the database's own comments and the data dictionary. */
+/** A table or view with its description, for the database's comments and the data dictionary. */
 export interface Relation {
   readonly kind: 'TABLE' | 'VIEW';
   readonly name: string;
@@ -17,7 +17,7 @@ export interface RelationColumn {
   readonly type: ColumnType | 'json' | 'digest' | 'long' | 'other';
   readonly is: string;
   readonly required?: boolean;
-  /** Type in the words of the database, for `other`. */
+  /** Type in the SQL of the database, for `other`. */
   readonly own?: string;
 }
 
@@ -27,107 +27,107 @@ const origin: RelationColumn = {
   is: 'Base URL of the service, or sandbox: its data is never real.',
   required: true,
 };
-const id: RelationColumn = { name: 'id', type: 'text', is: 'Id that the service gave it.', required: true };
+const id: RelationColumn = { name: 'id', type: 'text', is: 'Id at the service.', required: true };
 const stream: RelationColumn = {
   name: 'stream',
   type: 'text',
-  is: 'sync, or a backfill: each has marks of its own.',
+  is: 'sync, or a backfill: each has a watermark of its own.',
   required: true,
 };
 const version: readonly RelationColumn[] = [
   {
     name: 'version_at',
     type: 'time',
-    is: 'When this version was made, UTC: its updatedAt, else that of the event.',
+    is: 'Time of this version, UTC: its updatedAt, else the time of the event.',
     required: true,
   },
-  { name: 'event_at', type: 'time', is: 'When the event that brought it happened, UTC.', required: true },
-  { name: 'event_id', type: 'text', is: 'That event, see events.', required: true },
+  { name: 'event_at', type: 'time', is: 'Time of the event that has this version, UTC.', required: true },
+  { name: 'event_id', type: 'text', is: 'Id of that event; see events.', required: true },
 ];
 
-/** Columns of `event_loads` that came later; NULL in older lines, whose events are in the state. */
+/** Columns of `event_loads` that a later migration added; NULL in older rows, whose events are in the state. */
 export const stateMarks: readonly RelationColumn[] = [
   { name: 'bytes', type: 'long', is: 'Size of the pages.' },
   {
     name: 'in_state',
     type: 'integer',
-    is: '0 while current state is still to be made of them; at the latest when a run ends.',
+    is: '0 until current state has been made from these events, at the latest when a run ends.',
   },
 ];
 
-/** Tables of the events and of how they were loaded. */
+/** Tables of the events and of their loads. */
 function logTables(dialect: EventDialect): Relation[] {
   return [
     {
       kind: 'TABLE',
       name: 'events',
-      is: 'Webset events, each once, as the service told them.',
+      is: 'Webset events, each once, as the service returned them.',
       key: ['origin', 'id'],
       columns: [
         id,
-        { name: 'type', type: 'text', is: 'What happened, such as webset.item.created.', required: true },
-        { name: 'created_at', type: 'time', is: 'When it happened, UTC.' },
+        { name: 'type', type: 'text', is: 'Type of the event, such as webset.item.created.', required: true },
+        { name: 'created_at', type: 'time', is: 'Time of the event, UTC.' },
         {
           name: 'payload',
           type: 'text',
-          is: `What data holds: ${payloads.map(({ kind }) => kind).join(', ')}; NULL where nobody knows.`,
+          is: `Kind of the object in data: ${payloads.map(({ kind }) => kind).join(', ')}; NULL if unknown.`,
         },
-        { name: 'object_id', type: 'text', is: 'Id of what it is about.' },
-        { name: 'webset_id', type: 'text', is: 'Webset it is about, where it says so.' },
-        { name: 'item_id', type: 'text', is: 'Item it is about, if it is about one.' },
+        { name: 'object_id', type: 'text', is: 'Id of the object in data.' },
+        { name: 'webset_id', type: 'text', is: 'Webset of the event, if it names one.' },
+        { name: 'item_id', type: 'text', is: 'Item of the event, if it names one.' },
         {
           name: 'version_at',
           type: 'time',
-          is: 'When data last changed, UTC: its updatedAt, else created_at.',
+          is: 'Time of the last change of data, UTC: its updatedAt, else created_at.',
           required: true,
         },
-        { name: 'data', type: 'json', is: 'What it is about, as it was then.' },
-        { name: 'extra', type: 'json', is: 'Fields of the event that have no column here; mostly NULL.' },
+        { name: 'data', type: 'json', is: 'The object of the event, as it was at that time.' },
+        { name: 'extra', type: 'json', is: 'Fields of the event without a column; mostly NULL.' },
         ...dialect.moreEventColumns.map(({ name, type, is }) => ({ name, type: 'other' as const, own: type, is })),
-        { name: 'digest', type: 'digest', is: 'Hash of data, to see whether it came with other contents.' },
+        { name: 'digest', type: 'digest', is: 'Hash of data, to detect changed contents.' },
         origin,
-        { name: 'load_id', type: 'long', is: 'Load that brought it, see event_loads.', required: true },
-        { name: 'page', type: 'integer', is: 'Page of the window that it came on.', required: true },
-        { name: 'loaded_at', type: 'time', is: 'When it was loaded, UTC.', required: true },
+        { name: 'load_id', type: 'long', is: 'Load of the event; see event_loads.', required: true },
+        { name: 'page', type: 'integer', is: 'Page of the window that has the event.', required: true },
+        { name: 'loaded_at', type: 'time', is: 'Time of the load, UTC.', required: true },
       ],
     },
     {
       kind: 'TABLE',
       name: 'event_streams',
-      is: 'How far each stream of events is: the truth about what is loaded.',
+      is: 'Watermark and latest run of each stream of events: the record of what is loaded.',
       key: ['origin', 'stream'],
       columns: [
         origin,
         stream,
-        { name: 'types', type: 'text', is: 'Types of events it is limited to, as a JSON list; empty: all.' },
+        { name: 'types', type: 'text', is: 'Event types of the stream, as a JSON list; empty: all.' },
         {
           name: 'watermark',
           type: 'time',
-          is: 'Events up to here are loaded, UTC; moves to what was loaded, never to now.',
+          is: 'Time up to which all events are loaded, UTC: the time of an event, never the current time.',
         },
         { name: 'swept_at', type: 'time', is: 'End of the last sweep, which reads two days again, UTC.' },
-        { name: 'completed_at', type: 'time', is: 'When a run was complete last, UTC.' },
-        { name: 'run_from', type: 'time', is: 'Beginning of the latest run, UTC; NULL: of everything.' },
-        { name: 'run_to', type: 'time', is: 'End of the latest run, UTC.' },
-        { name: 'run_sweeps', type: 'integer', is: '1 where the latest run is a sweep.' },
-        { name: 'began_at', type: 'time', is: 'When the latest run began, UTC.' },
+        { name: 'completed_at', type: 'time', is: 'End of the last complete run, UTC.' },
+        { name: 'run_from', type: 'time', is: 'Start of the range of the latest run, UTC; NULL: no bound.' },
+        { name: 'run_to', type: 'time', is: 'End of the range of the latest run, UTC.' },
+        { name: 'run_sweeps', type: 'integer', is: '1 if the latest run is a sweep.' },
+        { name: 'began_at', type: 'time', is: 'Time when the latest run began, UTC.' },
         { name: 'next_window', type: 'integer', is: 'Number of the next window.' },
-        { name: 'checked_at', type: 'time', is: 'When the latest run, a verification, was summed up, UTC.' },
+        { name: 'checked_at', type: 'time', is: 'Time when the results of the latest run, a verification, were summed, UTC.' },
       ],
     },
     {
       kind: 'TABLE',
       name: 'event_checks',
-      is: 'Events that the latest verification of each stretch found to differ. While it goes on: all that it has read.',
+      is: 'Events that differ in the latest verification of each range. While it runs: all events that it has read.',
       key: ['origin', 'stream', 'id'],
       columns: [
         origin,
-        { ...stream, is: 'The verification.' },
-        { ...id, is: 'The event, see events.' },
+        { ...stream, is: 'Stream of the verification.' },
+        { ...id, is: 'Id of the event; see events.' },
         {
           name: 'outcome',
           type: 'text',
-          is: 'missing: it was lacking, loaded now; changed: it had other contents, mended now; gone: the service shows it no more, kept; same.',
+          is: 'missing: was not in the warehouse, loaded now; changed: had other contents, replaced now; gone: no longer returned by the service, row kept; same.',
           required: true,
         },
       ],
@@ -135,41 +135,41 @@ function logTables(dialect: EventDialect): Relation[] {
     {
       kind: 'TABLE',
       name: 'event_windows',
-      is: 'Stretches of time of the latest run of each stream, each walked with one cursor.',
+      is: 'Windows of the latest run of each stream, each walked with one cursor.',
       key: ['origin', 'stream', 'window_number'],
       columns: [
         origin,
         stream,
-        { name: 'window_number', type: 'integer', is: 'Number within the stream.', required: true },
-        { name: 'from_at', type: 'time', is: 'Beginning, included, UTC; NULL: of everything.' },
-        { name: 'to_at', type: 'time', is: 'End, included, UTC.', required: true },
-        { name: 'attempt', type: 'text', is: 'Who walks it: only that one may move its cursor.' },
-        { name: 'walk', type: 'text', is: 'Where the walk stands: cursor and what was seen, as JSON.', required: true },
-        { name: 'done', type: 'integer', is: '1 when it is walked to its end.', required: true },
-        { name: 'max_at', type: 'time', is: 'Newest event that was read, UTC.' },
-        { name: 'pages', type: 'long', is: 'Pages read.', required: true },
-        { name: 'events', type: 'long', is: 'Events read.', required: true },
-        { name: 'added', type: 'long', is: 'Events that were not there before.', required: true },
-        { name: 'changed', type: 'long', is: 'Events that came with newer contents.', required: true },
+        { name: 'window_number', type: 'integer', is: 'Number of the window within the stream.', required: true },
+        { name: 'from_at', type: 'time', is: 'Start, inclusive, UTC; NULL: no bound.' },
+        { name: 'to_at', type: 'time', is: 'End, inclusive, UTC.', required: true },
+        { name: 'attempt', type: 'text', is: 'Attempt that walks it; no other attempt may advance its cursor.' },
+        { name: 'walk', type: 'text', is: 'State of the walk: cursor and pages read, as JSON.', required: true },
+        { name: 'done', type: 'integer', is: '1 if the window is walked to its end.', required: true },
+        { name: 'max_at', type: 'time', is: 'Time of the newest event that was read, UTC.' },
+        { name: 'pages', type: 'long', is: 'Number of pages read.', required: true },
+        { name: 'events', type: 'long', is: 'Number of events read.', required: true },
+        { name: 'added', type: 'long', is: 'Number of new events.', required: true },
+        { name: 'changed', type: 'long', is: 'Number of events with newer contents.', required: true },
       ],
     },
     {
       kind: 'TABLE',
       name: 'event_loads',
-      is: 'Pages that were loaded in one transaction, a line a window: where events come from.',
+      is: 'Pages that were loaded in one transaction, a row for each window.',
       key: ['load_id'],
       columns: [
         { name: 'load_id', type: 'long', is: 'Number of the load.', required: true },
         origin,
         stream,
-        { name: 'window_number', type: 'integer', is: 'Window the pages are of.', required: true },
-        { name: 'attempt', type: 'text', is: 'Who read them.', required: true },
-        { name: 'first_page', type: 'integer', is: 'First of the pages.', required: true },
-        { name: 'last_page', type: 'integer', is: 'Last of the pages.', required: true },
-        { name: 'events', type: 'long', is: 'Events on them, each once.', required: true },
-        { name: 'added', type: 'long', is: 'Events that were not there before.', required: true },
-        { name: 'changed', type: 'long', is: 'Events that came with newer contents.', required: true },
-        { name: 'loaded_at', type: 'time', is: 'When they were loaded, UTC.', required: true },
+        { name: 'window_number', type: 'integer', is: 'Window of the pages.', required: true },
+        { name: 'attempt', type: 'text', is: 'Attempt that read the pages.', required: true },
+        { name: 'first_page', type: 'integer', is: 'Number of the first page.', required: true },
+        { name: 'last_page', type: 'integer', is: 'Number of the last page.', required: true },
+        { name: 'events', type: 'long', is: 'Number of events on the pages, each counted once.', required: true },
+        { name: 'added', type: 'long', is: 'Number of new events.', required: true },
+        { name: 'changed', type: 'long', is: 'Number of events with newer contents.', required: true },
+        { name: 'loaded_at', type: 'time', is: 'Time of the load, UTC.', required: true },
         ...stateMarks,
       ],
     },
@@ -179,15 +179,15 @@ function logTables(dialect: EventDialect): Relation[] {
 const data: RelationColumn = {
   name: 'data',
   type: 'json',
-  is: 'The whole object as JSON, with what has no column here.',
+  is: 'The whole object as JSON, including fields without a column.',
 };
 const deleted: RelationColumn = {
   name: 'deleted_at',
   type: 'time',
-  is: 'When it was deleted, UTC; NULL: no event says so. What belongs to a deleted webset is not marked, see websets.',
+  is: 'Time of the deletion, UTC; NULL: no such event. Objects of a deleted webset are not marked; see websets.',
 };
 
-/** Every table that is made for events, in the order in which they are made. */
+/** Every table for events, in the order of their creation. */
 export function eventTables(dialect: EventDialect): readonly Relation[] {
   return [
     ...logTables(dialect),
@@ -204,7 +204,7 @@ export function eventTables(dialect: EventDialect): readonly Relation[] {
       is,
       key: [],
       columns: [
-        { name: owner, type: 'text' as const, is: 'What it is a part of.', required: true },
+        { name: owner, type: 'text' as const, is: 'Id of the object that it is a part of.', required: true },
         ...columns,
         data,
         ...version,

@@ -2,17 +2,17 @@ import type { EventDialect } from './event-sql.js';
 import { eventTables, type Relation, type RelationColumn, stateMarks } from './event-tables.js';
 import { eventViews } from './event-views.js';
 
-/** How a database wants its tables made. */
+/** Style of the tables in one database. */
 export interface TableStyle {
-  /** The schema with its dot, or nothing. */
+  /** The schema with its dot, or empty. */
   readonly prefix: string;
-  /** What follows a column's type, such as a compression. */
+  /** Suffix of a column's type, such as a compression. */
   suffix(column: RelationColumn): string;
-  /** Whether tables get their keys: they cost DuckDB more than they give. */
+  /** Whether tables have keys: in DuckDB they cost more than they save. */
   readonly keys: boolean;
 }
 
-/** Statements that make the tables, sequence and views for events, with a comment on everything. */
+/** Statements that create the tables, sequence and views for events, with all comments. */
 export function makeEventTables(dialect: EventDialect, style: TableStyle): string {
   const { prefix, keys } = style;
   const typeOf = (column: RelationColumn): string =>
@@ -31,7 +31,7 @@ export function makeEventTables(dialect: EventDialect, style: TableStyle): strin
   ].join('\n');
 }
 
-/** Statements that add what makes state apart from loads to tables that were made without it. */
+/** Statements that add the columns for state that is made apart from loads, to tables without them. */
 export function addStateMarks(dialect: EventDialect, prefix: string): string {
   return [
     ...stateMarks.map(({ name, type }) => {

@@ -1,27 +1,27 @@
 import { dollarsOf } from '../shared/spend-view.js';
-import { placeColumns, type RelationColumn, type ResultRelation, resultRelations } from './result-relations.js';
+import { rowColumns, type RelationColumn, type ResultRelation, resultRelations } from './result-relations.js';
 
 export interface ResultValue {
   readonly o: string;
   readonly column: RelationColumn;
 }
 
-/** What differs between databases in the views of results. Expressions are SQL; `o` is JSON. */
+/** The SQL of one database for the views of results. `o` is an expression of JSON. */
 export interface ResultDialect {
-  /** The schema with its dot, or nothing. */
+  /** The schema with its dot, or empty. */
   readonly prefix: string;
-  /** Query of `from` with these columns as they are, then these values, each read from the JSON column `o` by its type and path. */
+  /** Query of `from` with these columns unchanged, then these values, each read from the JSON column `o` by its type and path. */
   read(from: string, plain: readonly string[], values: readonly ResultValue[]): string;
   /**
    * Query of `from` once for each element of the list at `path` of its JSON column `o`: all its columns, the element as `item`, its
-   * number from 1 as `place`. `outer`: a row without an element stays, with neither.
+   * number from 1 as `position`. `outer`: a row without an element is kept, with neither.
    */
-  elements(from: string, o: string, path: readonly string[], item: string, place: string, outer: boolean): string;
+  elements(from: string, o: string, path: readonly string[], item: string, position: string, outer: boolean): string;
 }
 
 /**
- * Statements that make the views, with a comment on everything. They are views because an answer is kept once, whole, in `row_store`:
- * what is refreshed, moved or gone there is so here at once, and nothing needs to be loaded twice.
+ * Statements that create the views, with all comments. They are views because `row_store` has each answer once, whole: a refreshed or
+ * vanished row changes here at once, and nothing is loaded twice.
  */
 export function makeResultViews(dialect: ResultDialect, create = 'CREATE VIEW'): string {
   return resultRelations.map((relation) => makeView(relation, dialect, create)).join('\n');
@@ -41,21 +41,21 @@ function makeView(relation: ResultRelation, dialect: ResultDialect, create: stri
     .map((column) => ({ o: items[column.list === undefined ? lists.length : column.list + 1] as string, column }));
   const ofRow = columns.filter(({ type }) => type === 'stored').map((column) => column.name);
   const ranks = lists.map(({ rank }, index) => `place_${index} AS ${rank}`);
-  const place = placeColumns.map(([column]) => column);
+  const plain = rowColumns.map(([column]) => column);
   const text = (sentence: string) => `'${sentence.replaceAll("'", "''")}'`;
   const described = [
-    ...placeColumns,
+    ...rowColumns,
     ...lists.map(({ rank, is: sentence }) => [rank, sentence] as const),
     ...columns.map((column) => [column.name, column.is] as const),
   ];
   return [
-    `${create} ${prefix}${name} AS\n${dialect.read(from, [...place, ...ranks, ...ofRow], values)};`,
+    `${create} ${prefix}${name} AS\n${dialect.read(from, [...plain, ...ranks, ...ofRow], values)};`,
     `COMMENT ON VIEW ${prefix}${name} IS ${text(is)};`,
     ...described.map(([column, sentence]) => `COMMENT ON COLUMN ${prefix}${name}.${column} IS ${text(sentence)};`),
   ].join('\n');
 }
 
-/** The rows that are in their inputs now and have an answer. */
+/** Query of the rows that are in their inputs now and have an answer. */
 function rowsOf(operation: string, prefix: string): string {
   return `SELECT job, origin, row_number, response, error_message, request_id, ${dollarsOf('cost_micros')} AS cost_dollars, fetched_at
   FROM ${prefix}row_store WHERE vanished_at IS NULL AND response IS NOT NULL

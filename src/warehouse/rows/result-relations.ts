@@ -1,14 +1,14 @@
 import type { Path } from './result-column.js';
 
-/** A view of what came back for rows, in words that every database's SQL is made from. */
+/** A view of the answers of rows, described once; the SQL of every database is made from it. */
 export interface ResultRelation {
   readonly name: string;
   readonly is: string;
-  /** Operation of the jobs whose rows it shows. */
+  /** Operation of the jobs in the view. */
   readonly operation: string;
-  /** Lists to go through: a line for each element, or one line a row where there are none. */
+  /** Lists of the answer: the view has a row for each element, or one for each answer if there is no list. */
   readonly lists: readonly { readonly path: Path; readonly rank: string; readonly is: string }[];
-  /** An outer list's element without an inner one has a line all the same. */
+  /** An element of the outer list without an inner element also has a row. */
   readonly keepsEmpty?: boolean;
   readonly columns: readonly RelationColumn[];
 }
@@ -16,11 +16,11 @@ export interface ResultRelation {
 export interface RelationColumn {
   readonly name: string;
   readonly is: string;
-  /** `text` and `json`: whatever is there; `string`: only a text; `structure`: only an object or list; `count`: of a list. */
+  /** `text` and `json`: any value; `string`: only a text; `structure`: only an object or list; `count`: the length of a list. */
   readonly type: 'text' | 'number' | 'json' | 'string' | 'structure' | 'count' | 'stored';
-  /** Path in the element; a `stored` one is a column of the row. */
+  /** Path in the element; a `stored` column is a column of the row. */
   readonly path: Path;
-  /** Element of which list, from 0; default the innermost, and the whole answer where there is none. */
+  /** Number of the list of the element, from 0; default: the innermost, or the whole answer if there is no list. */
   readonly list?: number;
 }
 
@@ -33,52 +33,52 @@ const of = (type: RelationColumn['type'], name: string, path: Path, is: string):
 });
 const stored = (name: string, is: string): RelationColumn => of('stored', name, [], is);
 
-const requestId = stored('request_id', 'Request that brought the answer; the service knows it by this name.');
+const requestId = stored('request_id', 'Id of the request at the service.');
 const cost = stored(
   'cost_dollars',
-  'What it cost. Equal requests are bought once: the cost stands on one row, 0 on the others, so that it can be summed.',
+  'Cost in dollars. Equal requests are bought once: one row has the cost, the others have 0, so that it can be summed.',
 );
-const fetchedAt = stored('fetched_at', 'When the answer came, UTC.');
+const fetchedAt = stored('fetched_at', 'Time of the answer, UTC.');
 
 const result: readonly RelationColumn[] = [
-  text('url', ['url'], 'Address of the page.'),
+  text('url', ['url'], 'URL of the page.'),
   text('title', ['title'], 'Title of the page.'),
-  text('published_date', ['publishedDate'], 'Date of the page as the service gives it.'),
+  text('published_date', ['publishedDate'], 'Date of the page, as the service returned it.'),
   text('author', ['author'], 'Author of the page.'),
-  of('number', 'score', ['score'], 'Score, where the service gives one.'),
-  text('text', ['text'], 'Text of the page, where it was asked for.'),
-  of('json', 'highlights', ['highlights'], 'Snippets, as a JSON list, where they were asked for.'),
-  text('summary', ['summary'], 'Summary of the page, where it was asked for.'),
+  of('number', 'score', ['score'], 'Score, if the service returned one.'),
+  text('text', ['text'], 'Text of the page, if requested.'),
+  of('json', 'highlights', ['highlights'], 'Snippets, as a JSON list, if requested.'),
+  text('summary', ['summary'], 'Summary of the page, if requested.'),
   text('id', ['id'], 'Id of the document at the service.'),
-  of('json', 'extras', ['extras'], 'Links and the like, as JSON, where they were asked for.'),
-  of('json', 'result', [], 'The whole result as JSON, with fields that have no column here.'),
+  of('json', 'extras', ['extras'], 'Links and other extras, as JSON, if requested.'),
+  of('json', 'result', [], 'The whole result as JSON, including fields without a column.'),
 ];
-const results = [{ path: ['results'], rank: 'rank', is: 'Place among the results of the row, from 1.' }];
+const results = [{ path: ['results'], rank: 'rank', is: 'Position among the results of the row, from 1.' }];
 
-/** All of them. What a released migration made of one never changes: add, don't edit. */
+/** All views of results. A view of a released migration never changes: add, don't edit. */
 export const resultRelations: readonly ResultRelation[] = [
   {
     name: 'search_results',
-    is: 'The results of searches made for rows, a line each.',
+    is: 'Results of the searches of rows, a row for each result.',
     operation: 'search',
     lists: results,
     columns: result,
   },
   {
     name: 'similar_results',
-    is: 'The pages found similar to those of rows, a line each.',
+    is: 'Pages similar to those of rows, a row for each page.',
     operation: 'findSimilar',
     lists: results,
     columns: result,
   },
   {
     name: 'answers',
-    is: 'The answers to questions asked for rows.',
+    is: 'Answers to the questions of rows.',
     operation: 'answer',
     lists: [],
     columns: [
-      of('string', 'answer', ['answer'], 'The answer, where it is a text.'),
-      of('structure', 'structured', ['answer'], 'The answer as JSON, where a schema was asked for.'),
+      of('string', 'answer', ['answer'], 'The answer, if it is a text.'),
+      of('structure', 'structured', ['answer'], 'The answer as JSON, if the request has a schema.'),
       of('count', 'citations', ['citations'], 'Number of its sources; see answer_citations.'),
       requestId,
       cost,
@@ -87,40 +87,40 @@ export const resultRelations: readonly ResultRelation[] = [
   },
   {
     name: 'answer_citations',
-    is: 'The sources of answers, a line each.',
+    is: 'Sources of answers, a row for each source.',
     operation: 'answer',
-    lists: [{ path: ['citations'], rank: 'rank', is: 'Place among the sources of the answer, from 1.' }],
+    lists: [{ path: ['citations'], rank: 'rank', is: 'Position among the sources of the answer, from 1.' }],
     columns: [
-      text('url', ['url'], 'Address of the page.'),
+      text('url', ['url'], 'URL of the page.'),
       text('title', ['title'], 'Title of the page.'),
-      text('published_date', ['publishedDate'], 'Date of the page as the service gives it.'),
+      text('published_date', ['publishedDate'], 'Date of the page, as the service returned it.'),
       text('author', ['author'], 'Author of the page.'),
-      text('text', ['text'], 'Text of the page, where it was asked for.'),
+      text('text', ['text'], 'Text of the page, if requested.'),
       text('id', ['id'], 'Id of the document at the service.'),
       of('json', 'citation', [], 'The whole citation as JSON.'),
     ],
   },
   {
     name: 'agent_outputs',
-    is: 'What agent runs came to, a line for each row. Rows that shared a run have its whole output each; run_id tells which.',
+    is: 'Outputs of agent runs, a row for each row of the input. Each row of a shared run has its whole output; run_id names the run.',
     operation: 'agent',
     lists: [],
     columns: [
-      text('run_id', ['id'], 'The run.'),
-      text('status', ['status'], 'How it ended: completed, failed, cancelled, or what else the service says.'),
-      text('stop_reason', ['stopReason'], 'Why it ended.'),
+      text('run_id', ['id'], 'Id of the run.'),
+      text('status', ['status'], 'Final status: completed, failed, cancelled, or another status of the service.'),
+      text('stop_reason', ['stopReason'], 'Reason of its end.'),
       text('text', ['output', 'text'], 'Its output as text.'),
-      of('structure', 'structured', ['output', 'structured'], 'Its output by the schema, as JSON.'),
-      of('number', 'agent_compute_units', ['usage', 'agentComputeUnits'], 'Compute units that it used.'),
-      of('number', 'searches', ['usage', 'searches'], 'Searches that it made.'),
-      of('number', 'emails', ['usage', 'emails'], 'E-mail addresses that it found.'),
-      of('number', 'phone_numbers', ['usage', 'phoneNumbers'], 'Phone numbers that it found.'),
-      of('json', 'usage', ['usage'], 'All that it used, as JSON.'),
-      of('number', 'run_cost_dollars', ['costDollars', 'total'], 'What the run cost, as the service says.'),
-      of('json', 'run_cost', ['costDollars'], 'What that is made of, as JSON.'),
-      text('created_at', ['createdAt'], 'When it was started, by the service’s clock.'),
-      text('completed_at', ['completedAt'], 'When it ended, by the service’s clock.'),
-      of('json', 'error', ['error'], 'Why it failed, as JSON.'),
+      of('structure', 'structured', ['output', 'structured'], 'Its output in the form of the schema, as JSON.'),
+      of('number', 'agent_compute_units', ['usage', 'agentComputeUnits'], 'Number of compute units.'),
+      of('number', 'searches', ['usage', 'searches'], 'Number of searches.'),
+      of('number', 'emails', ['usage', 'emails'], 'Number of e-mail addresses found.'),
+      of('number', 'phone_numbers', ['usage', 'phoneNumbers'], 'Number of phone numbers found.'),
+      of('json', 'usage', ['usage'], 'The whole usage, as JSON.'),
+      of('number', 'run_cost_dollars', ['costDollars', 'total'], 'Cost of the run in dollars, as the service returned it.'),
+      of('json', 'run_cost', ['costDollars'], 'Parts of the cost, as JSON.'),
+      text('created_at', ['createdAt'], 'Start of the run, by the service’s clock.'),
+      text('completed_at', ['completedAt'], 'End of the run, by the service’s clock.'),
+      of('json', 'error', ['error'], 'Error of the run, as JSON.'),
       requestId,
       cost,
       fetchedAt,
@@ -128,34 +128,34 @@ export const resultRelations: readonly ResultRelation[] = [
   },
   {
     name: 'agent_grounding',
-    is: 'Where the fields of agents’ outputs come from: a line for each source of a field, and one for a field without any.',
+    is: 'Sources of the fields of agent outputs: a row for each source of a field, and one for a field without a source.',
     operation: 'agent',
     lists: [
-      { path: ['output', 'grounding'], rank: 'field_rank', is: 'Place of the field among those of the run, from 1.' },
-      { path: ['citations'], rank: 'rank', is: 'Place among the sources of the field, from 1.' },
+      { path: ['output', 'grounding'], rank: 'field_rank', is: 'Position of the field among those of the run, from 1.' },
+      { path: ['citations'], rank: 'rank', is: 'Position among the sources of the field, from 1.' },
     ],
     keepsEmpty: true,
     columns: [
       text('field', ['field'], 'Path of the field in the output.', 0),
-      text('url', ['url'], 'Address of the source.'),
+      text('url', ['url'], 'URL of the source.'),
       text('title', ['title'], 'Title of the source.'),
-      text('confidence', ['confidence'], 'How sure the service is of the field: low, medium, high.', 0),
-      { ...of('number', 'score', ['score'], 'Score of the field, where the service gives one.'), list: 0 },
-      { ...of('json', 'grounding', [], 'All that the service says of the field, as JSON.'), list: 0 },
+      text('confidence', ['confidence'], 'Confidence of the service in the field: low, medium, high.', 0),
+      { ...of('number', 'score', ['score'], 'Score of the field, if the service returned one.'), list: 0 },
+      { ...of('json', 'grounding', [], 'The whole grounding of the field, as JSON.'), list: 0 },
     ],
   },
   {
     name: 'research_outputs',
-    is: 'What research tasks came to, a line for each row.',
+    is: 'Outputs of research tasks, a row for each row of the input.',
     operation: 'research',
     lists: [],
     columns: [
-      text('task_id', ['id'], 'The task; researchId in the response of variant v1.'),
-      text('status', ['status'], 'How it ended.'),
-      of('json', 'data', ['data'], 'What it found, as JSON.'),
-      of('json', 'output', ['output'], 'The same in variant v1.'),
+      text('task_id', ['id'], 'Id of the task; researchId in the response of variant v1.'),
+      text('status', ['status'], 'Final status of the task.'),
+      of('json', 'data', ['data'], 'Output of the task, as JSON.'),
+      of('json', 'output', ['output'], 'Output of the task in variant v1, as JSON.'),
       of('json', 'citations', ['citations'], 'Its sources, as JSON.'),
-      of('number', 'task_cost_dollars', ['costDollars', 'total'], 'What it cost, as the service says.'),
+      of('number', 'task_cost_dollars', ['costDollars', 'total'], 'Cost of the task in dollars, as the service returned it.'),
       requestId,
       cost,
       fetchedAt,
@@ -163,9 +163,9 @@ export const resultRelations: readonly ResultRelation[] = [
   },
 ];
 
-/** Columns that all of them begin with. */
-export const placeColumns: readonly (readonly [name: string, is: string])[] = [
+/** First columns of all these views. */
+export const rowColumns: readonly (readonly [name: string, is: string])[] = [
   ['job', 'Id of the job.'],
   ['origin', 'Base URL of the service, or sandbox: its data is never real.'],
-  ['row_number', 'Place of the row in the input, from 1.'],
+  ['row_number', 'Number of the row in the input, from 1.'],
 ];

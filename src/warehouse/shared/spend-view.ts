@@ -1,11 +1,11 @@
-/** Micro-dollars as dollars, exactly, in SQL that both databases speak: a quotient would be a double in one of them. */
+/** Micro-dollars as exact dollars, in SQL that both databases accept: a quotient would be a double in one of them. */
 export function dollarsOf(micros: string): string {
   return `CAST(CAST(${micros} AS DECIMAL(18, 0)) * CAST(0.000001 AS DECIMAL(7, 6)) AS DECIMAL(18, 6))`;
 }
 
 /**
- * The view `spend`, in SQL that both databases speak. An answer stands on every row it serves, perhaps in several jobs; it
- * is counted where it was loaded first. `day`: the expression of a moment's day in UTC; `prefix`: the schema with its dot.
+ * The view `spend`, in SQL that both databases accept. Every row of an answer has it, perhaps in several jobs; the row that was loaded
+ * first counts. `day` returns the expression of a moment's day in UTC; `prefix`: the schema with its dot.
  */
 export function spendView(day: (moment: string) => string, prefix = '', create = 'CREATE VIEW'): string {
   return `${create} ${prefix}spend AS

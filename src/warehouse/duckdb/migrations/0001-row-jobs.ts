@@ -1,7 +1,7 @@
 /**
- * Jobs, their rows, the load ledger and what is unknown. Never changed once released: what comes later is a new file.
- * Only the ledger and the unknown outcomes have keys: anti-join and append is faster than a primary key on rows. Text, highlights and
- * summary are read from the response by the view: as generated columns they would be computed at each insert, and thrown away.
+ * Jobs, their rows, the load ledger and unknown outcomes; 0002 adds the comments. Never changed once released: a later change is a new
+ * file. Only the ledger and the unknown outcomes have keys: anti-join and append is faster than a primary key on rows. The view reads text,
+ * highlights and summary from the response: generated columns would be computed at each insert, and dropped.
  */
 export const rowJobs = {
   name: '0001-row-jobs',
@@ -21,9 +21,6 @@ CREATE TABLE searchflow_jobs (
   created_at TIMESTAMP NOT NULL,
   opened_at TIMESTAMP NOT NULL
 );
-COMMENT ON TABLE searchflow_jobs IS 'One line a job: what it reads, with which options, and the view that shows its rows.';
-COMMENT ON COLUMN searchflow_jobs.origin IS 'Base URL of the service, or sandbox: its data is never real.';
-COMMENT ON COLUMN searchflow_jobs.generation IS 'Identifies content and options of the latest run.';
 COMMENT ON COLUMN searchflow_jobs.columns IS 'Columns of the input; row_store.input holds the cells in this order.';
 
 CREATE TABLE row_store (
@@ -52,18 +49,8 @@ CREATE TABLE row_store (
   outdated_at TIMESTAMP,
   vanished_at TIMESTAMP
 );
-COMMENT ON TABLE row_store IS 'A line for each row of each job, as loaded. Read it through enriched_rows or the view of a job.';
-COMMENT ON COLUMN row_store.generation IS 'Run of the job that loaded the row.';
 COMMENT ON COLUMN row_store.row_number IS 'Place in the input, from 1; NULL once the row is no longer in it.';
-COMMENT ON COLUMN row_store.row_hash IS 'Start of the SHA-256 of the cells.';
-COMMENT ON COLUMN row_store.unit_key IS 'What was bought: origin, operation, options and URL, hashed. NULL for a row that cannot be bought.';
 COMMENT ON COLUMN row_store.input IS 'The cells as they came; names in searchflow_jobs.columns.';
-COMMENT ON COLUMN row_store.status IS 'success, error (the service says so) or invalid (never sent).';
-COMMENT ON COLUMN row_store.response IS 'The whole result as JSON, with fields that have no column here.';
-COMMENT ON COLUMN row_store.cost_micros IS 'Millionths of a dollar. Equal URLs are bought once: the cost stands on one row, 0 on the others, so that it can be summed.';
-COMMENT ON COLUMN row_store.fetched_at IS 'When the answer came, UTC.';
-COMMENT ON COLUMN row_store.outdated_at IS 'Since when this answer, to other options, waits for its replacement.';
-COMMENT ON COLUMN row_store.vanished_at IS 'Since when the row is no longer in the input.';
 
 CREATE VIEW enriched_rows AS
 SELECT * EXCLUDE (response, request_id, cost_micros, fetched_at, loaded_at, outdated_at, vanished_at),
@@ -72,7 +59,6 @@ SELECT * EXCLUDE (response, request_id, cost_micros, fetched_at, loaded_at, outd
   json_extract_string(response, '$.summary') AS summary,
   response, request_id, cost_micros, cost_micros / 1000000 AS cost_dollars, fetched_at, loaded_at, outdated_at, vanished_at
 FROM row_store;
-COMMENT ON VIEW enriched_rows IS 'The rows of all jobs with what is in their responses. Rows that are in the input now have vanished_at NULL.';
 
 CREATE TABLE load_ledger (
   job VARCHAR NOT NULL,
@@ -83,7 +69,6 @@ CREATE TABLE load_ledger (
   loaded_at TIMESTAMP NOT NULL,
   PRIMARY KEY (job, generation, slice)
 );
-COMMENT ON TABLE load_ledger IS 'Slices that are loaded, written in the same transaction as their rows: the truth about what is loaded.';
 
 CREATE TABLE unknown_outcomes (
   job VARCHAR NOT NULL,
@@ -97,6 +82,5 @@ CREATE TABLE unknown_outcomes (
   recorded_at TIMESTAMP NOT NULL,
   PRIMARY KEY (job, id)
 );
-COMMENT ON TABLE unknown_outcomes IS 'Purchases whose answer never came: they may have been charged.';
 `,
 } as const;

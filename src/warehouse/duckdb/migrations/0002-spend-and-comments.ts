@@ -3,7 +3,7 @@ import { spendView } from '../../shared/spend-view.js';
 
 const named = ['searchflow_jobs', 'row_store', 'enriched_rows', 'load_ledger', 'unknown_outcomes'];
 
-/** The view of what was spent, and a comment on every table, view and column. A job that is called spend keeps its view. */
+/** The view of costs, and a comment on every table, view and column. A job with the name spend keeps its view. */
 export const spendAndComments = {
   name: '0002-spend-and-comments',
   sql: (taken: ReadonlySet<string>) =>

@@ -1,7 +1,7 @@
 import { makeMonitorTables, monitorTables } from '../../monitors/monitor-tables.js';
 import { duckDbMonitors } from '../dialect/monitor-dialect.js';
 
-/** Monitors: batches and their audit, quiet hours, runs and results. A job that has one of the names gets another view. */
+/** Monitors: batches and their audit, quiet hours, runs and results. The view of a job with one of these names is renamed. */
 export const monitors = {
   name: '0020-monitors',
   sql: (taken: ReadonlySet<string>) =>

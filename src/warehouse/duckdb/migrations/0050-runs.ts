@@ -1,6 +1,6 @@
 import { commentsOn } from '../../shared/comments.js';
 
-/** How the runs of a job ended. */
+/** The table of finished runs of a job. */
 export const runs = {
   name: '0050-runs',
   sql: `

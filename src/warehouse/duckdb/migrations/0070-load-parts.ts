@@ -1,4 +1,4 @@
-/** Parts of a slice that could not be loaded at once. */
+/** Parts of a slice that could not be loaded in one transaction. */
 export const loadParts = {
   name: '0070-load-parts',
   sql: `
@@ -12,14 +12,14 @@ CREATE TABLE load_parts (
   attempt VARCHAR NOT NULL,
   loaded_at TIMESTAMP NOT NULL
 );
-COMMENT ON TABLE load_parts IS 'Parts of slices that need more memory than a warehouse is given, written in the same transaction as their rows. They make way for the line of the whole slice in load_ledger.';
-COMMENT ON COLUMN load_parts.job IS 'Job of the rows.';
-COMMENT ON COLUMN load_parts.generation IS 'Content and options that they were loaded for.';
-COMMENT ON COLUMN load_parts.slice IS 'Slice that they are a part of.';
-COMMENT ON COLUMN load_parts.first_row IS 'Number of the first row that the part had to load.';
-COMMENT ON COLUMN load_parts.last_row IS 'Number of the last one.';
-COMMENT ON COLUMN load_parts.attempt IS 'Who loaded it.';
-COMMENT ON COLUMN load_parts.loaded_at IS 'When, UTC.';
-COMMENT ON COLUMN load_parts.rows IS 'Rows that were loaded.';
+COMMENT ON TABLE load_parts IS 'Loaded parts of slices that need more memory than the warehouse has, written in the same transaction as their rows. The row of the whole slice in load_ledger replaces them.';
+COMMENT ON COLUMN load_parts.job IS 'Id of the job.';
+COMMENT ON COLUMN load_parts.generation IS 'Generation of the slice.';
+COMMENT ON COLUMN load_parts.slice IS 'Number of the slice, from 0.';
+COMMENT ON COLUMN load_parts.first_row IS 'Number of the first row of the part.';
+COMMENT ON COLUMN load_parts.last_row IS 'Number of the last row of the part.';
+COMMENT ON COLUMN load_parts.attempt IS 'Attempt that loaded it.';
+COMMENT ON COLUMN load_parts.loaded_at IS 'Time of the load, UTC.';
+COMMENT ON COLUMN load_parts.rows IS 'Number of rows that were loaded.';
 `,
 } as const;

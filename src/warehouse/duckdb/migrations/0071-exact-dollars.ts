@@ -6,11 +6,11 @@ import { duckDbResults } from '../dialect/result-dialect.js';
 const REPLACE = 'CREATE OR REPLACE VIEW';
 const own = ['row_store', 'enriched_rows', 'searchflow_runs'];
 
-/** Only a text; see `ValueType`. */
+/** Only texts; see `ValueType`. */
 const text = (name: string) =>
   `CASE WHEN error_message IS NULL OR json_type(response, '$.${name}') = 'VARCHAR' THEN json_extract_string(response, '$.${name}') END AS ${name}`;
 
-/** Dollars are exact, and what is no text is in no column for texts. A job that is called spend keeps its view. */
+/** Exact dollars, and only texts in columns for texts. A job with the name spend keeps its view. */
 export const exactDollars = {
   name: '0071-exact-dollars',
   sql: (_taken: ReadonlySet<string>, ofJobs: ReadonlySet<string>) => `

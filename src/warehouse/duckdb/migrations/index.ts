@@ -8,10 +8,10 @@ import { stateMarks } from './0060-state-marks.js';
 import { loadParts } from './0070-load-parts.js';
 import { exactDollars } from './0071-exact-dollars.js';
 
-/** A step of a warehouse's tables, never changed once it was released. */
+/** A step of a warehouse's schema; never changed once it was released. */
 export interface Migration {
   readonly name: string;
-  /** The statements; may depend on the names, in lower case, that tables and views have already, and on those of jobs' views. */
+  /** The statements. They may depend on the names of existing tables and views, in lower case, and on those of jobs' views. */
   readonly sql: string | ((taken: ReadonlySet<string>, ofJobs: ReadonlySet<string>) => string);
 }
 

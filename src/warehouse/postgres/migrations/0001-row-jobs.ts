@@ -2,19 +2,19 @@ import { commentsOn } from '../../shared/comments.js';
 import { spendView } from '../../shared/spend-view.js';
 import { lz4 } from './lz4.js';
 
-/** What this database needs besides: see docs/decisions/0009. */
+/** Columns that only this database needs: see docs/decisions/0009. */
 export const exact = {
   id: 'Number of the row in this table.',
   row_exact:
-    'Only where cells hold NUL, which text can’t: the staged row exactly as it came, its cells under i. In input each such character is written as the six characters that name it (\\u0000).',
+    'Only if cells contain NUL, which text cannot hold: the staged row, unchanged, with its cells under i. In input the six characters \\u0000 replace each NUL.',
   answer_exact:
-    'Only where the answer holds NUL or half a surrogate pair, which text can’t: the answer exactly as it landed, under result. In response and the columns made of it each such character is written as the six characters that name it, such as \\u0000.',
+    'Only if the answer contains NUL or half a surrogate pair, which text cannot hold: the landed answer, unchanged, under result. In response and the columns made from it six characters such as \\u0000 replace each of them.',
 };
 
 /**
- * Jobs, their rows, the load ledger, what is unknown, and what was spent. Never changed once released: what comes later is a
- * new file. `response` is json, not jsonb: it keeps numbers, their digits and the order of fields as they came, and costs
- * less to load; `->` and `->>` work on both, and `response::jsonb` is there for the rest.
+ * Jobs, their rows, the load ledger, unknown outcomes and costs. Never changed once released: a later change is a new file.
+ * `response` is json, not jsonb: it keeps numbers, their digits and the order of fields, and costs less to load. `->` and `->>` work
+ * on both; `response::jsonb` serves the rest.
  */
 export const rowJobs = {
   name: '0001-row-jobs',

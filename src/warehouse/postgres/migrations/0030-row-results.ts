@@ -3,12 +3,12 @@ import { makeResultViews } from '../../rows/make-views.js';
 import { resultRelations } from '../../rows/result-relations.js';
 import { postgresResults } from '../dialect/result-dialect.js';
 
-/** What came back for rows, by operation, and how a job's requests are made. A job that has one of the names gets another view. */
+/** Views of the answers of rows, by operation, and the template of a job's requests. The view of a job with one of these names is renamed. */
 export const rowResults: Migration = {
   name: '0030-row-results',
   sql: (schema) => `
 ALTER TABLE ${schema}.searchflow_jobs ADD COLUMN request json;
-COMMENT ON COLUMN ${schema}.searchflow_jobs.request IS 'How the request of each row is made: its template, the options beside it, and how many rows share a run; NULL where it is the URL alone.';
+COMMENT ON COLUMN ${schema}.searchflow_jobs.request IS 'Template of the requests: the template, its options, and the number of rows that share a run; NULL if the request is only the URL.';
 DO $body$ DECLARE wanted text; BEGIN
   FOREACH wanted IN ARRAY ARRAY[${resultRelations.map(({ name }) => `'${name}'`).join(', ')}] LOOP
     IF EXISTS (SELECT FROM ${schema}.searchflow_jobs WHERE view_name = wanted) THEN

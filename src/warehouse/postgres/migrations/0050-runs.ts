@@ -1,7 +1,7 @@
 import type { Migration } from '../../../postgres/index.js';
 import { commentsOn } from '../../shared/comments.js';
 
-/** How the runs of a job ended. */
+/** The table of finished runs of a job. */
 export const runs: Migration = {
   name: '0050-runs',
   sql: (schema) => `

@@ -6,15 +6,15 @@ import { dollarsOf, spendView } from '../../shared/spend-view.js';
 import { postgresResults } from '../dialect/result-dialect.js';
 import { exact } from './0001-row-jobs.js';
 
-/** Only a text; see `ValueType`. */
+/** Only texts; see `ValueType`. */
 const text = (name: string) =>
   `CASE WHEN error_message IS NULL OR json_typeof(response -> '${name}') = 'string' THEN response ->> '${name}' END AS ${name}`;
 
 const replaced = ['enriched_rows', 'spend', ...resultRelations.map(({ name }) => name)];
 
 /**
- * Dollars are exact, and what is no text is in no column for texts. A view can't change the type of a column: each is made anew, and
- * so is every view that somebody built on one (those of jobs, and a person's own), with its owner, rights and comment.
+ * Exact dollars, and only texts in columns for texts. A view cannot change the type of a column. So each view is created again, and so
+ * is every view that depends on it (those of jobs, and a person's own), with its owner, rights and comment.
  */
 export const exactDollars: Migration = {
   name: '0071-exact-dollars',

@@ -1,6 +1,6 @@
 /**
- * Has columns compressed by lz4, several times as fast as the default, where the server was built with it. `schema` is quoted
- * already; it may hold `$$`, so the block stands between marks that it can't hold.
+ * Statement that sets the compression of columns to lz4, several times as fast as the default, if the server was built with it.
+ * `schema` is already quoted; it may contain `$$`, so the block has a named dollar quote.
  */
 export function lz4(schema: string, columns: readonly (readonly [table: string, column: string])[]): string {
   const prefix = `${schema.replaceAll("'", "''")}.`;
