@@ -12,50 +12,50 @@ import { createPostgresMonitors } from './postgres/monitors/postgres-monitors.js
 import { addressOf, Warehouse as PostgresWarehouse } from './postgres/open/warehouse.js';
 import { createPostgresSink } from './postgres/rows/postgres-sink.js';
 
-/** Everything that is kept at one address, on one DuckDB instance or one pool of connections. */
+/** All stores at one address, on one DuckDB instance or one pool of connections. */
 export interface OpenedWarehouse {
   readonly rows: Sink;
   readonly events: EventWarehouse;
   readonly monitors: MonitorWarehouse;
-  /** Closes it once what waits is done. A later use opens it again. */
+  /** Closes it after the waiting work. A later use opens it again. */
   close(): Promise<void>;
 }
 
-/** The warehouses of a process, each once however often it is asked for. */
+/** The warehouses of a process, one object for each. */
 export interface Warehouses {
   /**
-   * The warehouse at an address: the path of a DuckDB file, or `postgres://host:port/database?schema=name`. Throws `SinkUnusable` for
-   * an address that is none.
+   * The warehouse at an address: the path of a DuckDB file, or `postgres://host:port/database?schema=name`. Throws `SinkUnusable`
+   * for a text that is not an address.
    */
   open(address: string): OpenedWarehouse;
-  /** Closes them all, when what waits is done. */
+  /** Closes all of them after the waiting work. */
   close(): Promise<void>;
 }
 
 export interface WarehousesOptions {
-  /** Told in a sentence what takes long. */
+  /** Receives a sentence about each long operation. */
   readonly say?: (sentence: string) => void;
   /**
-   * The whole URL, with user and password, of a warehouse at this address; null where there is none, then the driver looks at `PGUSER`,
+   * The whole URL, with user and password, of a warehouse at this address; null if there is none, then the driver reads `PGUSER`,
    * `PGPASSWORD` and `.pgpass`. Jobs and histories hold addresses without credentials only.
    */
   readonly credentialsFor?: (address: string) => Secret | null;
 }
 
 /**
- * The address of a warehouse as jobs and histories hold it: an absolute path, or a URL without user and password, with every parameter
+ * The address of a warehouse as in jobs and histories: an absolute path, or a URL without user and password, with every parameter
  * that others need to connect in the same way.
  */
 export function warehouseAddress(address: string, cwd = '.'): string {
   return isPostgresUrl(address) ? addressOf(address).carried : resolve(cwd, address);
 }
 
-/** What tells warehouses apart, whatever the way to connect to them: what ids are made of. */
+/** Identity of a warehouse, whatever the way to connect to it: ids are made from it. */
 export function warehouseIdentity(address: string, cwd = '.'): string {
   return isPostgresUrl(address) ? addressOf(address).shown : resolve(cwd, address);
 }
 
-/** Opens one warehouse, see {@link Warehouses}; nothing is read or made before it is used. */
+/** Opens one warehouse, see {@link Warehouses}; nothing is read or created before its first use. */
 export function openWarehouse(address: string, { credentialsFor, say }: WarehousesOptions = {}): OpenedWarehouse {
   const known = warehouseAddress(address);
   const telling = say ? { say } : {};

@@ -1,6 +1,6 @@
 /**
- * Serves requests together that wait for the same turn. `serve` takes what has come when its turn is there, and answers in that order;
- * fails it, all of these do.
+ * Batches requests that wait for the same transaction. `serve` takes all waiting requests when its transaction starts, and
+ * returns answers in that order; if it fails, all of them fail.
  */
 export function batched<Request, Answer>(
   serve: (take: () => readonly Request[]) => Promise<readonly Answer[]>,
@@ -13,7 +13,7 @@ export function batched<Request, Answer>(
   let waiting: Waiting[] = [];
   const serveAll = async (): Promise<void> => {
     let taken: Waiting[] | null = null;
-    // Asked again by a transaction that is tried again.
+    // Called again if the transaction is retried.
     const take = (): Waiting[] => {
       if (taken === null) [taken, waiting] = [waiting, []];
       return taken;

@@ -1,10 +1,10 @@
 import type { Differences, StreamKey, Verification, WindowPages } from '../../core/events/event-warehouse.js';
 import type { EventDialect, EventTransaction, SqlValue } from './event-sql.js';
 
-/** A summary goes through Temporal's history: of more days than these the table tells. */
+/** A summary is part of Temporal's history: for more days than these the table has the details. */
 const MOST_DAYS = 366;
 
-/** Notes down what verifying parts of a batch have met: its events are in `came`, what of them is to be inserted in `chosen`. */
+/** Records the findings of a batch that verifies: its events are in `came`, those to insert in `chosen`. */
 export async function noteChecks(
   tx: EventTransaction,
   batch: readonly WindowPages[],
@@ -13,7 +13,7 @@ export async function noteChecks(
   const streams = new Set(verifying.map((part) => batch[part]?.stream as string));
   for (const stream of streams) {
     const parts = verifying.filter((part) => batch[part]?.stream === stream);
-    // What was found first stays: a page that is read again finds it mended.
+    // The first finding is kept: a page that is read again finds the event already loaded.
     await tx.run(
       `INSERT INTO event_checks (origin, stream, id, outcome)
        SELECT $1, $2, c.id, min(CASE WHEN h.changed = 0 THEN 'missing' WHEN h.changed = 1 THEN 'changed' ELSE 'same' END)
@@ -29,8 +29,8 @@ export async function noteChecks(
 const ofStream = 'origin = $1 AND stream = $2';
 
 /**
- * Finds what the service shows no more, forgets what is as it should be, and counts the rest. Only what was loaded before the
- * verification began can be gone: what came since may have shown up behind it.
+ * Finds events that the service no longer returns, deletes the matching ones, and counts the rest. Only events that were loaded
+ * before the verification began can be gone: later ones may have appeared after the cursor.
  */
 export async function sumUpChecks(
   tx: EventTransaction,

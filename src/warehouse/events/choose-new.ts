@@ -1,17 +1,17 @@
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
 import { touch } from './refold.js';
 
-/** What of a part is to be inserted: as new, or in the place of older contents. */
+/** Number of events of a part to insert: new ones, or replacements of older contents. */
 export interface ChosenCount {
   readonly added: number;
   readonly changed: number;
 }
 
 /**
- * Finds what is new among the staged events, whose ids and digests are in the temporary table `came`, and leaves their places
- * in `chosen` (part, page, n). An event that is there already is left out; with other contents the newer one stays (by
- * updatedAt, then createdAt, then digest, so that the order of loads doesn't matter), and the older row is removed. `verifying`:
- * parts that a verification has read just now; theirs are right, and what is stored is compared as it is, not as it was loaded.
+ * Finds new events among the staged ones, whose ids and digests are in the temporary table `came`, and writes their positions
+ * into `chosen` (part, page, n). An existing event is left out. If the contents differ the newer one is kept (by updatedAt, then
+ * createdAt, then digest, so that the order of loads does not matter), and the older row is deleted. `verifying`: parts that a
+ * verification has just read; their contents are right, and stored contents are compared as they are, not as they were loaded.
  */
 export async function chooseNew(
   tx: EventTransaction,
@@ -52,7 +52,7 @@ export async function chooseNew(
   return new Map(counts.map(({ part, added, changed }) => [part, { added, changed }]));
 }
 
-/** Decides between contents that came under one id. */
+/** Chooses between different contents of one id. */
 async function chooseVersions(
   tx: EventTransaction,
   dialect: EventDialect,

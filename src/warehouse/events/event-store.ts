@@ -22,7 +22,7 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
     while (await inParts(some));
   };
   let folding = false;
-  /** Makes state of what has been loaded while more is. What fails here is tried again, and told, by whoever settles. */
+  /** Makes state of loaded events during further loads. If it fails, `foldAll` retries and reports it. */
   const foldAside = (origin: string): void => {
     if (folding) return;
     folding = true;
@@ -31,7 +31,7 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
     };
     fold(origin, ENOUGH_TO_FOLD).then(over, over);
   };
-  /** Windows begin and end many at a time. */
+  /** Windows begin and end in batches. */
   const claim = batched<WindowClaim, EventWindow | null>((take) =>
     database.transaction('write', (tx) => claimWindows(tx, dialect, take())),
   );
@@ -54,7 +54,7 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
 
     async load(batch) {
       const loaded = await loadBatch(database, batch, looksFirst);
-      // Where much is there already, as when a stretch is read again, the next pages are likely to be there, too.
+      // If many events existed already, as when a range is read again, those of the next pages probably exist, too.
       looksFirst = dialect.looksFirst || share(loaded) > 0.1;
       foldAside(batch[0]?.origin as string);
       return loaded;
@@ -92,7 +92,7 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
   };
 }
 
-/** Part of the events that were there already. */
+/** Share of the events that existed already. */
 function share(loaded: readonly LoadedPages[]): number {
   const sum = (of: (one: LoadedPages) => number) => loaded.reduce((total, one) => total + of(one), 0);
   return (

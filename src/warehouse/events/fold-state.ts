@@ -4,17 +4,16 @@ import { refolded, takeBack } from './refold.js';
 import { type Folded, updateStates } from './state-sql.js';
 
 /**
- * State is made of loads of this many bytes at a time, or a load more: of fewer, most tables would get fewer rows than a row group
- * has, which DuckDB writes twice.
+ * State is made of loads of this many bytes at a time, or one load more. Of fewer bytes, most tables would get fewer rows than a
+ * row group has, and DuckDB would write them twice.
  */
 export const ENOUGH_TO_FOLD = 36 * 1_048_576;
 
 const loadedFrom = (load: number) => `origin = $1 AND load_id >= ${load}`;
 
 /**
- * Brings current state up to the loads that wait for it, the earliest first, in the caller's transaction: as many as are made at
- * once, and none where there are fewer bytes than `atLeast`. Answers whether more are waiting. `parts`: as often, with a part of
- * the events each time.
+ * Updates current state with the loads that are not in it yet, the earliest first, in the caller's transaction: as many as fit,
+ * and none if they have fewer bytes than `atLeast`. Returns whether more are left. `parts`: repeats for each part of the events.
  */
 export async function foldWaiting(
   tx: EventTransaction,
@@ -36,7 +35,7 @@ export async function foldWaiting(
   return last < (waiting.at(-1) as WaitingLoad).load;
 }
 
-/** The same with all of them, behind a load that replaced contents: the state made of the old ones is taken back. */
+/** The same with all loads, after a load that replaced contents: the state made from the old contents is reverted. */
 export async function foldReplaced(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -71,7 +70,7 @@ async function fold(
   { origin, which: events }: Folded,
   parts: number,
 ): Promise<void> {
-  // In whatever order and pieces: of each object the newest version stays.
+  // In any order and batches: of each object the newest version is kept.
   for (let part = 0; part < parts; part++) {
     const which = parts === 1 ? events : `${events} AND abs(digest % ${parts}) = ${part}`;
     const kinds = await tx.rows<{ payload: PayloadKind }>(

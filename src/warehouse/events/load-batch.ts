@@ -8,21 +8,24 @@ import { foldReplaced } from './fold-state.js';
 import { loadPages, type PartResult } from './load-pages.js';
 import { moveWindows } from './windows.js';
 
-/** How a load is made, and in how many parts state is made of it. */
+/** Way of a load, and the number of parts in which state is made from it. */
 interface Manner {
   readonly care: Care;
   readonly parts: number;
 }
 
-/** What a load takes its events for: all new; some there already; some there with other contents. Each is slower than the one before it. */
+/**
+ * What a load assumes about its events: all new; some exist already; some exist with other contents. Each takes longer than the
+ * one before it.
+ */
 type Care = 'new' | 'mixed' | 'replacing';
 
-/** Contents are replaced: the state made of the old ones is taken back, while nobody makes any. */
+/** Contents are replaced: the state made from the old ones is reverted, while no other transaction makes state. */
 class Replaces extends Error {
   override readonly name = 'Replaces';
 }
 
-/** Loads pages of any windows of one origin, all or nothing. `looksFirst`: some of their events are likely to be there already. */
+/** Loads pages of any windows of one origin, all or nothing. `looksFirst`: some of their events probably exist already. */
 export async function loadBatch<Tx extends EventTransaction>(
   database: EventDatabase<Tx>,
   batch: readonly WindowPages[],
@@ -34,19 +37,19 @@ export async function loadBatch<Tx extends EventTransaction>(
     return care === 'replacing' ? inParts((parts) => work('all', parts)) : work('write', 1);
   };
   try {
-    // A verification looks at everything, to note it down.
+    // A verification compares every event, to record it.
     return await withCare(looksFirst || batch.some(verifies) ? 'mixed' : 'new', load);
   } catch (error) {
     throw misshapen(batch, error);
   }
 }
 
-/** Work with as much care as it takes. */
+/** Starts with the fastest way and retries with more checks. */
 async function withCare<T>(care: Care, work: (care: Care) => Promise<T>): Promise<T> {
   try {
     return await work(care);
   } catch (error) {
-    // Something is there already; or wrong, which is found out with more care.
+    // An event exists already; or data is wrong, which the slower way reports.
     if (care === 'new' && !(error instanceof SinkBusy)) return withCare('mixed', work);
     if (care === 'mixed' && (error instanceof Replaces || error instanceof TooMuchAtOnce))
       return withCare('replacing', work);
@@ -54,7 +57,7 @@ async function withCare<T>(care: Care, work: (care: Care) => Promise<T>): Promis
   }
 }
 
-/** Loads the parts that have no load line yet, in the caller's transaction; answers for all of them, in their order. */
+/** Loads the parts without a load line, in the caller's transaction; returns results for all of them, in their order. */
 async function loadOnce<Tx extends EventTransaction>(
   tx: Tx,
   database: EventDatabase<Tx>,
@@ -70,7 +73,7 @@ async function loadOnce<Tx extends EventTransaction>(
   return results.flatMap((result) => result ?? []);
 }
 
-/** What the load lines of these very pages say, null where there is none: the answer to a COMMIT may have been lost. */
+/** The load lines of these very pages, null if there are none: the answer to a COMMIT may have been lost. */
 async function loadedBefore(tx: EventTransaction, batch: readonly WindowPages[]): Promise<(LoadedPages | null)[]> {
   const attempts = [...new Set(batch.map(({ attempt }) => attempt))];
   const lines = await tx.rows<
@@ -143,7 +146,7 @@ async function writeDown(
   }));
 }
 
-/** What a database says of a page that holds no events, in the word of the port. Other errors pass. */
+/** The database's error for a page without events, as an error of the port. Other errors pass. */
 function misshapen(batch: readonly WindowPages[], error: unknown): unknown {
   if (error instanceof SinkBusy || error instanceof SinkUnusable || error instanceof MisshapenPage) return error;
   for (const { window, pages } of batch) {

@@ -5,27 +5,30 @@ import { noteChecks } from './checks.js';
 import { chooseNew } from './choose-new.js';
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
 
-/** What the pages of one window brought. */
+/** Result of the pages of one window. */
 export interface PartResult extends Omit<LoadedPages, 'current'> {
   /** Unix ms of the newest event on them. */
   readonly newest: number | null;
 }
 
-/** More than a few of the events are there already, come twice on a window's pages, or with other contents: nothing may stay of the load, it is to be made again with `careful`. */
+/**
+ * More than a few of the events exist already, are twice on a window's pages, or have other contents: the load must be rolled
+ * back and run again with `careful`.
+ */
 class NotAllNew extends Error {
   override readonly name = 'NotAllNew';
 }
 
-/** A load on its way: pages of one origin, and the numbers of their load lines, ascending, one a part. */
+/** A load in progress: pages of one origin, and the numbers of their load lines, ascending, one for each part. */
 export interface Load {
   readonly batch: readonly WindowPages[];
   readonly loads: readonly number[];
   readonly staged: StagedPages;
-  /** Whether some of the events may be there already. If not, they are read once instead of twice. */
+  /** Whether some of the events may exist already. If not, they are read once instead of twice. */
   readonly careful: boolean;
 }
 
-/** Loads the events of staged pages inside of the caller's transaction. Fails where it was not careful enough. */
+/** Loads the events of staged pages in the caller's transaction. Fails if more checks are needed. */
 export function loadPages(tx: EventTransaction, dialect: EventDialect, load: Load): Promise<PartResult[]> {
   const origin = load.batch[0]?.origin as string;
   const key = [origin, load.loads[0] as number] as const;
@@ -35,7 +38,7 @@ export function loadPages(tx: EventTransaction, dialect: EventDialect, load: Loa
 const loaded = 'origin = $1 AND load_id >= CAST($2 AS BIGINT)';
 const integer = (count: string) => `CAST(${count} AS INTEGER)`;
 
-/** Takes it that all events are new, and looks whether they were. */
+/** Assumes that all events are new, and checks it afterwards. */
 async function insertAll(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -60,10 +63,10 @@ async function insertAll(
   });
 }
 
-/** So few that were there already, such as those at the border of two windows, are no reason to make a load again. */
+/** So few existing events, such as those at the border of two windows, are no reason to run a load again. */
 const FEW_AGAIN = 100;
 
-/** Takes out those of the inserted events that were there already, with the same contents; answers with the load line of each. */
+/** Deletes the inserted events that existed already, with the same contents; returns the load line of each. */
 async function takeOutAgain(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -91,7 +94,7 @@ async function takeOutAgain(
   return out.map(({ load }) => load);
 }
 
-/** Reads ids first, then inserts what is new. */
+/** Reads ids first, then inserts the new events. */
 async function insertNew(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -130,7 +133,7 @@ const kinds = payloads.flatMap(({ kind, types }) =>
   types.length === 0 ? [] : `WHEN type IN ('${types.join("', '")}') THEN '${kind}'`,
 );
 const objects = payloads.map(({ kind, object }) => `WHEN object = '${object}' THEN '${kind}'`);
-/** By the type where it is known, else by what the payload calls itself. */
+/** By the event type if it is known, otherwise by the name in the payload. */
 const payloadOf = `CASE ${[...kinds, ...objects].join(' ')} END`;
 
 async function insert(

@@ -1,10 +1,10 @@
 import { partTables, stateTables } from '../../core/events/state-tables.js';
 import type { EventDialect, EventTransaction } from './event-sql.js';
 
-/** Condition on `events`: those that {@link takeBack} wants looked at once more. Its `$1` is the origin. */
+/** Condition on `events`: those that {@link takeBack} must fold again. Its `$1` is the origin. */
 export const refolded = 'origin = $1 AND id IN (SELECT id FROM refolded)';
 
-/** Leaves in `touched` what events are about whose contents are replaced, those of the temporary table `winners`. */
+/** Writes into `touched` the objects of the events whose contents are replaced, those of the temporary table `winners`. */
 export async function touch(tx: EventTransaction, dialect: EventDialect, origin: string): Promise<void> {
   await tx.run(dialect.temp('touched', about), [origin]);
 }
@@ -12,9 +12,9 @@ export async function touch(tx: EventTransaction, dialect: EventDialect, origin:
 const about = 'SELECT webset_id, object_id FROM events WHERE origin = $1 AND id IN (SELECT id FROM winners)';
 
 /**
- * After their new contents are in: takes back the state made of the old ones, and leaves in `refolded` the events it is to be made
- * of anew, all that are about the same websets and objects. What an event said may have been the newest of some object and be so
- * no longer.
+ * After the new contents are inserted: reverts the state made from the old ones, and writes into `refolded` the events to fold
+ * again, all those of the same websets and objects. An old content may have been the newest version of some object, and is no
+ * longer.
  */
 export async function takeBack(tx: EventTransaction, dialect: EventDialect, origin: string): Promise<void> {
   await tx.run(`INSERT INTO touched ${about}`, [origin]);

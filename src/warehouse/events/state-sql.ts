@@ -3,7 +3,7 @@ import type { PartTable, StateSource, StateTable } from '../../core/events/state
 import { partTables, stateTables } from '../../core/events/state-tables.js';
 import type { EventDialect, EventTransaction } from './event-sql.js';
 
-/** Events that state is made of. */
+/** The events that state is made from. */
 export interface Folded {
   readonly origin: string;
   /** Condition on `events`; its `$1` is the origin. */
@@ -11,26 +11,26 @@ export interface Folded {
 }
 
 /**
- * Payloads of a kilobyte and more, which are read where they lie. The others are laid side by side in a table of their own, `few`:
- * in `events` they are between these, and a database that keeps columns would have to decompress all for each table of state.
+ * Payloads of a kilobyte and more, which are read from `events`. The others are copied to a table of their own, `few`: in
+ * `events` they are between the large ones, and a column store would decompress all of them for each table of state.
  */
 const LARGE: ReadonlySet<PayloadKind> = new Set(['item', 'webset']);
 
 const versionOf = (alias: string) => `(${alias}.version_at, ${alias}.event_at, ${alias}.event_id)`;
 
-/** A table of current state to be brought up to events, and what is found in them. */
+/** A table of current state to update, and the versions found in the events. */
 interface Change {
   readonly table: StateTable;
   readonly parts: readonly PartTable[];
-  /** Those of its sources that there are events for. */
+  /** Its sources that have events. */
   readonly sources: readonly StateSource[];
-  /** Temporary table of the newest versions among the events, and what is there of them. */
+  /** Temporary table of the newest versions among the events, with the existing ones. */
   readonly found: string;
 }
 
 /**
- * Brings all tables of current state up to such events, which have payloads of these kinds. Neither the order of loads matters nor
- * how often one is repeated: what stays is the newest version, and that something was deleted.
+ * Updates all tables of current state with the events that have payloads of these kinds. The order of loads and repeated loads do
+ * not matter: the newest version of an object, and its deletion, are kept.
  */
 export async function updateStates(
   tx: EventTransaction,
@@ -63,15 +63,15 @@ export async function updateStates(
   if (laidOut.length > 0) await tx.run(laidOut.map((name) => `DROP TABLE ${name}`).join('; '));
 }
 
-/** Where the events with such a payload are, and the condition on them. */
+/** Table of the events with such a payload, and the condition on them. */
 const eventsWith = (payload: PayloadKind, which: string) =>
   `${LARGE.has(payload) ? `events WHERE ${which} AND` : 'few WHERE'} payload = '${payload}'`;
 
 const eventAt = (dialect: EventDialect) => `coalesce(created_at, ${dialect.moment('0')})`;
 
 /**
- * Lays the members that hold other objects side by side in a temporary table: to look each of them up in the whole payload
- * would be to parse that as often. Answers with its name, where there is one.
+ * Copies the members that hold other objects to a temporary table: looking up each of them in the whole payload would parse it as
+ * often. Returns its name, if there is one.
  */
 async function nest(
   tx: EventTransaction,
@@ -91,7 +91,7 @@ async function nest(
   return [name];
 }
 
-/** Lays out the newest versions of a table's objects among the events, beside what is there of them. */
+/** Collects the newest versions of a table's objects among the events, beside the existing ones. */
 async function find(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -112,7 +112,10 @@ async function find(
   );
 }
 
-/** How many objects of a table are replaced, and how many are to be marked as deleted: older versions than what is there, and newer ones. */
+/**
+ * Number of objects of a table to replace, and to mark as deleted: those with an older version than the events, and those with a
+ * newer one.
+ */
 interface Counts {
   readonly name: string;
   readonly replaced: number;
@@ -120,7 +123,7 @@ interface Counts {
   readonly deleted: number;
 }
 
-/** Asked of all tables at once: statements take their turn. */
+/** One statement for all tables, because each statement waits for a thread. */
 function whatIsThere(tx: EventTransaction, changes: readonly Change[]): Promise<readonly Counts[]> {
   const count = (which: string) => `CAST(count(CASE WHEN ${which} THEN 1 END) AS INTEGER)`;
   const queries = changes.map(
@@ -133,7 +136,7 @@ function whatIsThere(tx: EventTransaction, changes: readonly Change[]): Promise<
   return tx.rows<Counts>(queries.join('\nUNION ALL\n'));
 }
 
-/** Writes what is newer, with its parts, in the place of what is there, and marks what is deleted. */
+/** Replaces older objects and their parts by newer ones, and marks deleted objects. */
 async function update(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -145,10 +148,10 @@ async function update(
   const { name, columns } = table;
   if (there.late > 0) await markDeleted(tx, change, origin, deletedLate);
   if (there.replaced > 0) await removeOlder(tx, change, origin);
-  /** Payloads that are objects of the table as a whole. */
+  /** Payloads that are whole objects of the table. */
   const whole = sources.filter(({ path }) => path.length === 0).map(({ payload }) => payload);
   const put = `(${[
-    // Looked up by its id, not joined: a join may lay all data side by side in memory.
+    // Looked up by its id, not joined: a join may hold all data in memory.
     ...whole.map(
       (payload) =>
         `SELECT object_id AS id, data AS o, version_at, ${eventAt(dialect)} AS event_at, id AS event_id,
@@ -171,7 +174,7 @@ async function update(
   for (const part of parts) await putParts(tx, dialect, part, put, origin);
 }
 
-/** Query of all versions of objects that the load's events hold. `o` is NULL where it is all of the event's data. */
+/** Query of all versions of objects in the load's events. `o` is NULL if the object is the whole data of the event. */
 function candidates(dialect: EventDialect, { payload, path, deletes = [] }: StateSource, which: string): string {
   const { types } = dialect;
   const [member, ...rest] = path;
@@ -192,11 +195,11 @@ const versionFields = [
   { name: 'updated_at', path: ['updatedAt'], type: 'time' },
 ] as const;
 
-/** Of an older version than the one that is there, but deleted, or deleted earlier. */
+/** Older than the existing version, but deleted, or deleted earlier. */
 const deletedLate =
   'met AND NOT newer AND deleted_at IS NOT NULL AND (was_deleted_at IS NULL OR deleted_at < was_deleted_at)';
 
-/** Marks objects that are there as deleted, as what was found says. */
+/** Marks existing objects as deleted, by the findings. */
 async function markDeleted(
   tx: EventTransaction,
   { table: { name }, found }: Change,
@@ -211,7 +214,7 @@ async function markDeleted(
   );
 }
 
-/** Takes out what is replaced, with its parts. */
+/** Deletes the objects to replace, with their parts. */
 async function removeOlder(tx: EventTransaction, { table, parts, found }: Change, origin: string): Promise<void> {
   const replaced = `IN (SELECT id FROM ${found} WHERE met AND newer)`;
   await tx.run(`DELETE FROM ${table.name} WHERE origin = $1 AND id ${replaced}`, [origin]);

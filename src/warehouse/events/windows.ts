@@ -17,7 +17,7 @@ const keyOf = ({ origin, stream }: StreamKey) => [origin, stream] as const;
 
 type Marks = Pick<StreamState, 'watermark' | 'sweptAt' | 'completedAt' | 'from' | 'to' | 'beganAt'>;
 
-/** What is known of a stream; null where nothing is. */
+/** State of a stream; null if it has none. */
 export async function readStream(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -32,7 +32,7 @@ export async function readStream(
   );
   if (!stream) return null;
   const sum = (column: string) => `CAST(coalesce(sum(${column}), 0) AS DOUBLE PRECISION)`;
-  // Long stretches before the first event take no time, and are no part of what is to be done.
+  // Long ranges before the first event take no time, and are not part of the remaining work.
   const length = `CASE WHEN done = 0 OR events > 0 THEN ${millis('to_at')} - ${millis('from_at')} END`;
   const [sums] = await tx.rows<Omit<StreamState, keyof Marks | 'pending'>>(
     `SELECT CAST(count(*) AS INTEGER) AS windows, ${sum('pages')} AS pages, ${sum('events')} AS events, ${sum('added')} AS added,
@@ -66,7 +66,7 @@ export async function listStreams(
   return listed;
 }
 
-/** Begins a run of one window, unless windows of an earlier one are left. */
+/** Begins a run of one window, unless windows of an earlier run are left. */
 export async function beginRun(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -92,7 +92,7 @@ export async function beginRun(
   await addWindows(tx, dialect, key, [run], startWalk());
 }
 
-/** Adds windows to be walked from there; answers with their numbers. */
+/** Adds windows to walk from that number; returns their numbers. */
 async function addWindows(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -119,7 +119,7 @@ async function addWindows(
   return spans.map((_, index) => first + index);
 }
 
-/** What rows of a VALUES list are made of, with their types: whole numbers, and texts, which are parameters behind so many others. */
+/** Types of the values in rows of a VALUES list: whole numbers, and texts, which are parameters after the first `before`. */
 function valuesAfter(dialect: EventDialect, others: number) {
   const texts: string[] = [];
   return {
@@ -129,13 +129,16 @@ function valuesAfter(dialect: EventDialect, others: number) {
   };
 }
 
-/** A window that an attempt wants. */
+/** A window that an attempt claims. */
 export interface WindowClaim extends StreamKey {
   readonly window: number;
   readonly attempt: string;
 }
 
-/** Takes windows, each for its attempt; null where one is done or no more. Of several claims to a window the last one holds. */
+/**
+ * Claims windows, each for its attempt; null for a window that is done or no longer exists. Of several claims of a window the
+ * last one holds.
+ */
 export async function claimWindows(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -158,12 +161,12 @@ export async function claimWindows(
   );
   return claims.map((claim) => {
     const one = found.find((row) => nameOf(row) === nameOf(claim));
-    // Written by this module and nobody else.
+    // Only this module writes it.
     return one ? { window: one.window, from: one.from, to: one.to, walk: JSON.parse(one.walk) as WalkState } : null;
   });
 }
 
-/** Puts parts in the place of a claimed window; null where somebody else has claimed it. */
+/** Replaces a claimed window by its parts; null if another attempt has claimed it. */
 export async function splitWindow(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -182,7 +185,7 @@ export async function splitWindow(
   if (!held) return null;
   await tx.run(`DELETE FROM event_windows WHERE ${ofStream} AND window_number = $3`, [...keyOf(key), window]);
   const numbers = await addWindows(tx, dialect, key, parts, walk);
-  // What it brought is part of the run's sums; how far it came is not.
+  // Its counts belong to the run's sums; its progress does not.
   await tx.run(
     `UPDATE event_windows SET pages = $4, events = $5, added = $6, changed = $7 WHERE ${ofStream} AND window_number = $3`,
     [...keyOf(key), numbers[0] ?? 0, held.pages, held.events, held.added, held.changed],
@@ -191,8 +194,8 @@ export async function splitWindow(
 }
 
 /**
- * Writes down where windows stand behind their loaded pages, and with the last ones of a window moves its stream's watermark. Answers
- * for each whether it was still its attempt's.
+ * Writes the progress of windows after their loaded pages, and with the last pages of a window advances its stream's watermark.
+ * Returns for each window whether its attempt still holds it.
  */
 export async function moveWindows(
   tx: EventTransaction,
@@ -225,7 +228,7 @@ export async function moveWindows(
   return current;
 }
 
-/** To the newest event of the windows before the first that is not done; and where all are done, the run is complete. */
+/** To the newest event of the windows before the first unfinished one; if all are done, the run is complete. */
 async function moveWatermark(tx: EventTransaction, dialect: EventDialect, key: StreamKey): Promise<void> {
   await tx.run(
     `UPDATE event_streams SET watermark = greatest(watermark, (

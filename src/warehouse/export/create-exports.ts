@@ -8,24 +8,27 @@ import { exportParquet } from './export-parquet.js';
 import type { RowReader } from './job-rows.js';
 import { type TargetKind, whyNoTarget } from './why-no-target.js';
 
-/** How long an export waits for another one of the same target. */
+/** Time for which an export waits for another one of the same target. */
 const WAIT_MS = 600_000;
 
-/** What a warehouse brings along for its exports. */
+/** The parts of a warehouse for its exports. */
 export interface ExportSource {
-  /** Its address. */
+  /** Address of the warehouse. */
   readonly into: string;
   readonly say: (sentence: string) => void;
-  /** Throws where there is no such job. */
+  /** Throws if there is no such job. */
   check(job: string): Promise<void>;
-  /** Runs `work` on the rows of a job; `scratch`: a folder for files on the way, which the caller removes. */
+  /** Runs `work` on the rows of a job; `scratch`: a folder for temporary files, which the caller removes. */
   read<T>(job: string, scratch: string, work: (reader: RowReader) => Promise<T>): Promise<T>;
 }
 
-/** A part of an export: writes to `draft`, beside other drafts in its folder, then puts it in the place of `target`. */
+/** A step of an export: writes to `draft`, beside other drafts in its folder, then replaces `target` by it. */
 export type Export<T> = (reader: RowReader, draft: string, target: string) => Promise<T>;
 
-/** `Sink.exportCsv` and `Sink.exportParquet`: one export of a target at a time, which is replaced in one step or left as it is. */
+/**
+ * `Sink.exportCsv` and `Sink.exportParquet`: one export of a target at a time; the target is replaced in one step, or not
+ * changed.
+ */
 export function createExports(source: ExportSource): Pick<Sink, 'exportCsv' | 'exportParquet'> {
   const { into, say } = source;
   const exporting = async <T>(kind: TargetKind, job: string, path: string, write: Export<T>): Promise<T> => {
@@ -48,7 +51,7 @@ export function createExports(source: ExportSource): Pick<Sink, 'exportCsv' | 'e
       );
     } catch (error) {
       if (error instanceof LockBusy) throw new SinkBusy(`Another export writes ${target}: ${error.message}`, error.pid);
-      // A full disk or a missing permission is here the target's, not the warehouse's.
+      // A full disk or a missing permission concerns the target here, not the warehouse.
       throw sinkError(error, target);
     }
   };

@@ -1,7 +1,7 @@
 import { resultSql } from '../duckdb/dialect/result-sql.js';
 import type { ResultColumn } from '../rows/result-column.js';
 
-/** Stored columns that hold nothing from the web; nor do values that are no text. */
+/** Stored columns without text from the web; values that are not text are safe too. */
 const ours: readonly string[] = ['status', 'http_status', 'cost_dollars', 'fetched_at'];
 const texts: readonly string[] = ['text', 'string', 'json'];
 
@@ -11,23 +11,23 @@ function isFromWeb({ from }: ResultColumn): boolean {
 }
 
 const CONTROLS = String.raw`[\x00-\x08\x0b-\x1f\x7f]`;
-// Behind any white space, also the kind that is not seen; the full-width signs are formulas, too, to some spreadsheets.
+// After any white space, also invisible kinds; some spreadsheets also read the full-width signs as formulas.
 const FORMULA = String.raw`^[\s\p{Z}\p{Cf}]*[=+\-@＝＋－＠]|^\t`;
-// A spreadsheet that separates cells by semicolon or tab does not see our quotes in the middle of a cell: what follows such a separator, or
-// a line feed, is a cell to it. Texts are full of lines that begin with a sign (lists, rules), so only what can do harm counts there: a
-// call, a command (DDE) or a reference to another file.
+// A spreadsheet that separates cells by semicolon or tab does not see our quotes in the middle of a cell: to it, the text after
+// such a separator, or after a line feed, is a cell. Texts have many lines that begin with a sign (lists, rules), so only harmful
+// ones count there: a call, a command (DDE) or a reference to another file.
 const MIDDLE = String.raw`([;\t\n][\s\p{Z}\p{Cf}"'']*)([=+\-@＝＋－＠][^;\t\n]*?(?:[\pL\d_.]\(|\|\s*''|!\s*[$''_\pL]))`;
 
 /**
- * The rows of `source` (see `JobRows.part`) in their order. The input's cells are as they came (an empty one is NULL, so that it is written
- * as nothing). What came from the web loses its control characters but line feed and tab, and has an apostrophe before what
- * a spreadsheet would take for a formula, whatever separator it assumes. In layers, so that the JSON of a row is read once and each text searched once; the cells,
- * of which there may be thousands, are taken apart in the last.
+ * The rows of `source` (see `JobRows.part`) in their order. The input's cells are unchanged (an empty one is NULL, so that
+ * nothing is written). Texts from the web lose their control characters except line feed and tab, and get an apostrophe in front
+ * of anything that a spreadsheet would read as a formula, with any separator. In layers, so that the JSON of a row is read once
+ * and each text searched once; the last layer splits the cells, of which there may be thousands.
  */
 export function csvQuery(columns: number, added: readonly ResultColumn[], source: string): string {
   const own = Array.from({ length: columns }, (_, index) => `input[${index + 1}]`);
   const { inner, shown } = resultSql(added, true);
-  // Names of our own: those of the columns may be anything.
+  // Names of our own, because the columns may have any name.
   const names = added.map((_, index) => `added_${index + 1}`);
   const replace = (value: (name: string) => string) => {
     const web = names.filter((_, index) => isFromWeb(added[index] as ResultColumn));

@@ -8,8 +8,8 @@ import { csvQuery } from './csv-query.js';
 import { type JobRows, memoryFor, ROWS_AT_ONCE, type RowReader } from './job-rows.js';
 
 /**
- * `Sink.exportCsv`. UTF-8, commas, LF. The cells of the input are written as they came; what came from the web is made
- * harmless for spreadsheets, see `csvQuery`. A file that is replaced keeps its permissions.
+ * `Sink.exportCsv`. UTF-8, commas, LF. The cells of the input are written unchanged; texts from the web are made harmless for
+ * spreadsheets, see `csvQuery`. A replaced file keeps its permissions.
  */
 export async function exportCsv(
   { connection, rows: job, need }: RowReader,
@@ -43,7 +43,7 @@ export async function exportCsv(
 }
 
 function header({ columns, results }: JobRows): string {
-  // Named as in the view, where a column that is not exported has a name, too.
+  // The same names as in the view, where columns that are not exported have names, too.
   const named = viewColumns(
     columns,
     results.map(({ name }) => name),

@@ -11,8 +11,8 @@ import { parquetQuery } from './parquet-query.js';
 const ROW_GROUP = 2048;
 
 /**
- * `Sink.exportParquet`: `part-00000.parquet` and so on, {@link ROWS_AT_ONCE} rows each in their order, in a directory that
- * appears, or is replaced, as a whole. One that holds anything else is refused before anything is written.
+ * `Sink.exportParquet`: `part-00000.parquet` and so on, {@link ROWS_AT_ONCE} rows each in their order, in a directory that is
+ * created, or replaced, as a whole. A directory with other files is refused before anything is written.
  */
 export async function exportParquet(
   { connection, rows: job, need }: RowReader,
@@ -25,7 +25,7 @@ export async function exportParquet(
   await mkdir(draft, { mode: mode & 0o777 });
   await need(memoryFor(job.columns.length));
   let [rows, files, bytes] = [0, 0, 0];
-  // An empty job is one empty file: its columns are to be seen.
+  // An empty job is one empty file, because readers need its columns.
   for (let from = 1; from === 1 || from <= job.last; from += ROWS_AT_ONCE) {
     const query = parquetQuery(job.columns, job.results, await job.part(from, from + ROWS_AT_ONCE - 1));
     const file = join(draft, `part-${String(files).padStart(5, '0')}.parquet`);
@@ -43,7 +43,7 @@ export async function exportParquet(
 async function putInPlace(draft: string, dir: string): Promise<void> {
   if (lstatSync(dir, { throwIfNoEntry: false }) === undefined) return moveDurably(draft, dir);
   await swapFolders(draft, dir);
-  // What was put there meanwhile is not ours to remove.
+  // A file that was added meanwhile is not removed.
   await refuseOthers(draft, dir).catch(async (error: unknown) => {
     await swapFolders(draft, dir);
     throw error;

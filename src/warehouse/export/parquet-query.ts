@@ -5,8 +5,8 @@ import { dollarsOf } from '../shared/spend-view.js';
 import { viewColumns } from '../shared/view-columns.js';
 
 /**
- * The rows of `source` (see `JobRows.part`) in their order, with the columns of the job's view, exactly as they are. JSON is text
- * here: every reader knows that.
+ * The rows of `source` (see `JobRows.part`) in their order, with the columns of the job's view, unchanged. JSON is text here,
+ * because every reader supports that.
  */
 export function parquetQuery(columns: readonly string[], added: readonly ResultColumn[], source: string): string {
   const { own, results } = viewColumns(

@@ -4,10 +4,10 @@ import { type FileKind, fileKind } from '../../files/file-kind.js';
 import { isSameFile, realPath } from '../../files/same-file.js';
 import { isPostgresUrl } from '../../postgres/index.js';
 
-/** What an export writes. */
+/** Target of an export. */
 export type TargetKind = 'csv' | 'parquet';
 
-/** What an export must leave alone; null or absent where there is none. */
+/** Files that an export must not touch; null or absent if there are none. */
 export interface Sources {
   /** Address of the warehouse. */
   readonly into?: string | null;
@@ -23,8 +23,8 @@ const otherKinds: readonly (FileKind | null)[] = [
 ];
 
 /**
- * Why an export must not write to this path, in a sentence without its end; null where it may. Compares what files are, not what they
- * are called. Looks only: nothing is made or changed.
+ * Why an export must not write to this path, in a sentence without its end; null if it may. Compares files by identity, not by
+ * name. Reads only: it creates and changes nothing.
  */
 export function whyNoTarget(kind: TargetKind, target: string, { into = null, input = null }: Sources): string | null {
   try {

@@ -5,12 +5,12 @@ import type { BatchAudit } from '../../core/monitors/monitor-warehouse.js';
 import { insert, type MonitorDialect, type MonitorTransaction, type SqlValue } from './monitor-sql.js';
 import { actions, batches } from './monitor-tables.js';
 
-/** Work in one transaction of the warehouse. */
+/** Runs work in one transaction of the warehouse. */
 export type Transact = <T>(work: (tx: MonitorTransaction) => Promise<T>) => Promise<T>;
 
-/** Monitors a statement. */
+/** Monitors in one statement. */
 const CHUNK = 300;
-/** `effect` of a monitor that was already as it would be. */
+/** `effect` of a monitor that already had the status. */
 const ALREADY = 'already';
 
 interface ActionRow {
@@ -147,7 +147,7 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
       }),
   };
 
-  /** Monitors that a call names though no plan does: they began to match since. */
+  /** Monitors that a call names and no plan does: they began to match since. */
   async function addUnplanned(
     tx: MonitorTransaction,
     what: {
@@ -167,7 +167,7 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
       `SELECT action, decided_by AS by FROM monitor_batches WHERE ${ofRun}`,
       [origin, job, run],
     );
-    // One that was already so, and became otherwise since, has a line.
+    // A monitor that already had the status, and changed since, has a line.
     await tx.run(`DELETE FROM monitor_actions WHERE ${ofRun} AND monitor_id IN (${texts('$4')})`, [
       ...[origin, job, run, JSON.stringify(ids)],
     ]);

@@ -1,4 +1,4 @@
-/** What a statement here is given. Times are Unix ms, made moments by {@link MonitorDialect.moment}. */
+/** Parameters of a statement. Times are Unix ms, which {@link MonitorDialect.moment} converts. */
 export type SqlValue = string | number | null;
 
 /** A transaction of a warehouse, as the statements for monitors need it. Parameters are `$1`, `$2`, … */
@@ -7,22 +7,22 @@ export interface MonitorTransaction {
   rows<Row extends object>(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
 }
 
-/** What differs between databases in the statements for monitors. */
+/** The SQL of one database in the statements for monitors. */
 export interface MonitorDialect {
   readonly types: Readonly<Record<ColumnType, string>>;
-  /** A moment of a parameter in Unix ms. */
+  /** A time from a parameter in Unix ms. */
   moment(parameter: string): string;
   /** Rows of one text each, from a parameter that is a JSON list of texts. */
   texts(parameter: string): string;
-  /** A JSON text as the database can hold it. */
+  /** A JSON text in a form that the database can hold. */
   json(text: string): string;
-  /** A text as the database can hold it. */
+  /** A text in a form that the database can hold. */
   text(text: string): string;
 }
 
 export type ColumnType = 'text' | 'integer' | 'number' | 'time' | 'json';
 
-/** A column of a table for monitors, in words for comments and the data dictionary. */
+/** A column of a table for monitors, with its description for comments and the data dictionary. */
 export interface MonitorColumn {
   readonly name: string;
   readonly type: ColumnType;
@@ -37,7 +37,7 @@ export interface MonitorTable {
   readonly columns: readonly MonitorColumn[];
 }
 
-/** What a statement may take as parameters. */
+/** Values that a statement accepts as parameters. */
 const MOST_VALUES = 2000;
 
 /** Appends rows: values in the order of the table's columns; JSON as text, times in Unix ms. */
@@ -69,13 +69,13 @@ export async function insert(
   }
 }
 
-/** Unix ms of a service's timestamp; null for what is none. */
+/** Unix ms of a service's timestamp; null for any other text. */
 export function toMillis(text: unknown): number | null {
   const at = typeof text === 'string' ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? null : at;
 }
 
-/** A text without halves of surrogate pairs, which are no characters. */
+/** A text without halves of surrogate pairs, which are not characters. */
 export function wellFormed(text: string): string {
   return /[\ud800-\udfff]/.test(text) ? Buffer.from(text).toString() : text;
 }

@@ -133,10 +133,10 @@ function monitorRow(origin: string, mark: string, one: RawRecord, readMark: stri
   ];
 }
 
-/** Statuses that are ends (public facts 7.2). Of others the times tell. */
+/** Final statuses (public facts 7.2). For other statuses the times decide. */
 const ends = new Set(['completed', 'failed', 'cancelled']);
 
-/** What was known of a run before it is loaded again. */
+/** Stored state of a run before it is loaded again. */
 interface Before {
   readonly reached: number;
   readonly addedMark: string | null;

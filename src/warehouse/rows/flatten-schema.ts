@@ -3,13 +3,13 @@ import type { Path, ResultColumn, ValueType } from './result-column.js';
 
 type Fields = { readonly [name: string]: Json };
 
-/** Deeper objects, and what comes after so many columns, are left in the answer. */
+/** Deeper objects, and properties after this many columns, are left in the answer. */
 const MAX_DEPTH = 5;
 const MAX_COLUMNS = 200;
 
 /**
  * A column for each property of a JSON Schema of type object: texts, numbers, integers, booleans, dates and times by their type,
- * properties of nested objects as `outer_inner`, all else (lists, unions, references) as JSON.
+ * properties of nested objects as `outer_inner`, all others (lists, unions, references) as JSON.
  */
 export function flattenSchema(
   schema: Fields,

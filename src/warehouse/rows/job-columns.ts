@@ -4,14 +4,14 @@ import type { Json } from '../../core/text/json.js';
 import { flattenSchema } from './flatten-schema.js';
 import { type ResultColumn, read, stored } from './result-column.js';
 
-/** What the columns of a job follow from. */
+/** The properties of a job that decide its columns. */
 export interface JobShape {
   readonly operation: string;
   readonly options: Json;
   readonly request?: RowRequest | null | undefined;
 }
 
-/** What a warehouse keeps of how a job's requests are made: with the options, whose order of fields jsonb forgets. */
+/** The stored template of a job's requests: with the options, because jsonb loses the order of their fields. */
 export interface StoredRequest extends RowRequest {
   readonly options: Json;
 }
@@ -20,7 +20,7 @@ export function storedRequest({ request, options }: JobShape): StoredRequest | n
   return request ? { ...request, options } : null;
 }
 
-/** The shape of a job as a warehouse keeps it. */
+/** The stored shape of a job. */
 export function storedShape(job: {
   readonly operation: string;
   readonly options: Json;
@@ -40,7 +40,7 @@ const last = [
   stored('row_number', false),
 ];
 
-/** Columns of a job's view behind the user's own, by what it buys. */
+/** Columns of a job's view after the user's own, by its operation. */
 export function jobColumns({ operation, options, request }: JobShape): readonly ResultColumn[] {
   const fields = isFields(options) ? options : {};
   return [...first, ...own(operation, fields, (request?.rowsPerRun ?? 1) > 1), ...last];
@@ -81,7 +81,7 @@ function own(operation: string, options: Fields, together: boolean): readonly Re
   }
 }
 
-/** Of a search: how many results there are, and the first; all of them are in `search_results`. */
+/** Of a search: the number of results, and the first one; `search_results` has all of them. */
 const firstResult: readonly ResultColumn[] = [
   { name: 'results', csv: true, from: { count: ['results'] } },
   read('url', ['results', '0', 'url']),
@@ -89,7 +89,7 @@ const firstResult: readonly ResultColumn[] = [
   read('published_date', ['results', '0', 'publishedDate']),
 ];
 
-/** Highlights and summary are exported when they were asked for. */
+/** Highlights and summary are exported if they were requested. */
 function contents(options: Fields): readonly ResultColumn[] {
   const asked = (name: string) => (options[name] ?? false) !== false;
   return [
@@ -103,14 +103,17 @@ function contents(options: Fields): readonly ResultColumn[] {
   ];
 }
 
-/** A column for each property of the schema; without a schema none, and with one that has no properties the value as a whole. */
+/**
+ * A column for each property of the schema. Without a schema there is none; a schema without properties gives one column with the
+ * whole value.
+ */
 function schemaColumns(schema: Json | undefined, path: readonly string[], whole: string): readonly ResultColumn[] {
   if (!isFields(schema)) return [];
   const columns = flattenSchema(schema, path);
   return columns.length > 0 ? columns : [read(whole, path, 'json')];
 }
 
-/** The same where several rows share a run: from the object of the output's list that names the row. */
+/** The same for rows that share a run: from the object of the output's list that names the row. */
 function rowColumns(schema: Json | undefined): readonly ResultColumn[] {
   const rows = isFields(schema) && isFields(schema.properties) ? schema.properties[ROWS_FIELD] : undefined;
   const items = isFields(rows) ? rows.items : undefined;

@@ -1,23 +1,23 @@
 /**
- * Types of values that are read from an answer. What doesn't fit its type is NULL; the answer itself is always there. `text`: of
- * whatever is there; `string`: the same, unless the row says that fields of its answer don't fit their types.
+ * Types of values that are read from an answer. A value that does not fit is NULL; the answer itself is always kept. `text`: any
+ * value; `string`: the same, unless the row has fields that do not fit their types.
  */
 export type ValueType = 'text' | 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'time' | 'json';
 
-/** Where in an answer a value is. */
+/** Path of a value in an answer. */
 export type Path = readonly string[];
 
-/** A column that a job's view has behind the user's own. */
+/** A column of a job's view after the user's own. */
 export interface ResultColumn {
   readonly name: string;
-  /** Exports to CSV have it. */
+  /** Whether exports to CSV have it. */
   readonly csv: boolean;
   readonly from:
     | { readonly stored: StoredColumn }
     | {
         readonly path: Path;
         readonly type: ValueType;
-        /** The path begins at the answer, or at the part of it that is about the row. */
+        /** Whether the path begins at the answer, or at the row's part of it. */
         readonly of: 'response' | 'row';
       }
     | { readonly count: Path };

@@ -137,7 +137,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   },
 };
 
-/** COMMENT statements for these tables and views. `prefix`: the schema with its dot, or nothing. */
+/** COMMENT statements for these tables and views. `prefix`: the schema with its dot, or empty. */
 export function commentsOn(
   names: readonly string[],
   prefix = '',

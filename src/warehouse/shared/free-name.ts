@@ -1,4 +1,4 @@
-/** A name that none of these have yet; names that differ in case only are one name to a database. */
+/** A name that is not taken yet; names that differ only in case are one name to a database. */
 export function freeName(
   wanted: string,
   taken: ReadonlySet<string>,

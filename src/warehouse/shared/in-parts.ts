@@ -1,9 +1,9 @@
 import { TooMuchAtOnce } from '../../core/rows/sink.js';
 
-/** State of events that hold a megabyte each is made of few of them at a time. */
+/** State of events of a megabyte each is made from few of them at a time. */
 const MOST_PARTS = 64;
 
-/** Work that takes more memory than there is once more, on more and smaller parts. */
+/** Repeats work that needs too much memory, on more and smaller parts. */
 export async function inParts<T>(work: (parts: number) => Promise<T>): Promise<T> {
   for (let parts = 1; ; parts *= 8) {
     try {

@@ -26,12 +26,12 @@ export interface AnswerRow {
   readonly http_status: number | null;
   readonly source: string | null;
   readonly response: string | null;
-  /** The record of the unit as it came, where the database can't hold it as it is. */
+  /** The original record of the unit, where the database cannot hold it unchanged. */
   readonly exact: string | null;
 }
 
 export function toKnownAnswer(row: AnswerRow): KnownAnswer {
-  // The answer was whole: it only said nothing of this one row.
+  // The answer was whole; it only lacked this one row.
   const whole = row.error_tag === leftOut.tag;
   return {
     requestId: row.request_id,
@@ -51,6 +51,6 @@ export function toKnownAnswer(row: AnswerRow): KnownAnswer {
 
 function resultOf({ response, exact }: AnswerRow): Json | RawJson {
   if (exact !== null) return (JSON.parse(exact) as UnitRecord).result;
-  // As it came: a number that JavaScript can't hold stays what it is.
+  // Unchanged: a number that JavaScript cannot hold is kept as text.
   return response === null ? null : new RawJson(response);
 }

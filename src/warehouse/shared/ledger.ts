@@ -1,7 +1,7 @@
 import { SinkUnusable } from '../../core/rows/sink.js';
 
 /**
- * Slices of a job's generation whose ledger line names more rows than there are: somebody deleted rows. `job` and `generation` are
+ * Slices of a job's generation whose ledger line names more rows than exist: a person deleted rows. `job` and `generation` are
  * SQL expressions. One text for both databases.
  */
 export function slicesLackingRows(job: string, generation: string): string {
@@ -12,7 +12,7 @@ export function slicesLackingRows(job: string, generation: string): string {
     WHERE l.job = ${job} AND l.generation = ${generation} AND l.rows > coalesce(r.present, 0)`;
 }
 
-/** Throws for another generation than the warehouse has (undefined: it has none): rows would land at places that belong to others. */
+/** Throws for another generation than the warehouse has (undefined: it has none): row numbers would belong to other rows. */
 export function checkGeneration(job: string, generation: string, current: unknown): void {
   if (current === generation) return;
   throw new SinkUnusable(

@@ -1,4 +1,4 @@
-/** An escaped backslash or a whole pair, which stay; or half of a pair. */
+/** An escaped backslash or a whole pair, which are kept; or half of a pair. */
 const SURROGATES = /\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(u[dD][89a-fA-F][0-9a-fA-F]{2})/g;
 /** The same, or NUL. */
 const NULS_TOO =
@@ -8,19 +8,19 @@ const mend = (json: string, escapes: RegExp) =>
   json.replace(escapes, (match, name: string | undefined) => (name === undefined ? match : `\\\\${name}`));
 
 /**
- * JSON may name half of a surrogate pair (`\ud800`), which no database can hold as text: it is no character. Such a half
- * becomes the six characters that name it, so that it is seen and not lost.
+ * JSON may name half of a surrogate pair (`\ud800`), which no database can hold as text: it is not a character. Six characters
+ * that name it replace such a half, so that it stays visible and is not lost.
  */
 export function mendSurrogates(json: string): string {
   return mend(json, SURROGATES);
 }
 
-/** The same for NUL (`\u0000`) besides, which PostgreSQL's text can't hold. */
+/** The same, and for NUL (`\u0000`), which PostgreSQL's text cannot hold. */
 export function mendForPostgres(json: string): string {
   return mend(json, NULS_TOO);
 }
 
-/** Whether there may be half a pair among these bytes of JSON. Pairs of surrogates are hardly ever written as escapes. */
+/** Whether these bytes of JSON may contain half a pair. Pairs of surrogates are hardly ever written as escapes. */
 export function mayHoldHalves(json: Buffer): boolean {
   return json.includes('\\ud') || json.includes('\\uD');
 }

@@ -1,6 +1,6 @@
 /**
- * The bytes of a JSON text without line feeds, which it has only between its tokens, and mended where it holds escapes that a
- * database's text may not take. The very same bytes where there is nothing to do, which is nearly always.
+ * The bytes of a JSON text without line feeds, which it has only between its tokens, and repaired if it has escapes that the text
+ * of a database cannot hold. The very same bytes if there is nothing to change, which is nearly always so.
  */
 export function inOneLine(
   json: Uint8Array,
@@ -14,7 +14,7 @@ export function inOneLine(
   return Buffer.from(odd ? mend(text) : text);
 }
 
-/** Whether there may be half of a surrogate pair among the escapes of a JSON text. Whole pairs are as good as any letter. */
+/** Whether the escapes of a JSON text may contain half of a surrogate pair. Whole pairs are as good as any letter. */
 export function hasHalves(bytes: Buffer): boolean {
   return ['\\ud', '\\uD'].some((start) => {
     for (let at = bytes.indexOf(start); at >= 0; at = bytes.indexOf(start, at)) {
@@ -29,7 +29,7 @@ export function hasHalves(bytes: Buffer): boolean {
         bytes[at + 7] === 0x75 &&
         hex(bytes[at + 8]) === 13 &&
         hex(bytes[at + 9]) >= 12;
-      // An escaped backslash before it would make it a plain text: whoever mends sees that.
+      // An escaped backslash before it would make it a plain text: the repair handles that.
       if (!pair || bytes[at - 1] === 0x5c) return true;
       at += 12;
     }

@@ -1,9 +1,9 @@
 import { freeName } from './free-name.js';
 
 /**
- * What the columns of a job are called where names must be unique whatever their case (its view, its files): the
- * user's own first, a result that clashes with a name before it gets `result_` in front. `cut` cuts a name to what the database
- * takes and leaves room for the suffix.
+ * Names of the columns of a job where names must be unique in any case (its view, its files): the user's own first; a result that
+ * clashes with an earlier name gets the prefix `result_`. `cut` cuts a name to the limit of the database and leaves space for the
+ * suffix.
  */
 export function viewColumns(
   columns: readonly string[],

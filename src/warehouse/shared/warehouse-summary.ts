@@ -1,13 +1,16 @@
 import { SinkUnusable, type WarehouseSummary } from '../../core/rows/sink.js';
 
-/** Rows of a job that share a status (`vanished` for those no longer in the input) and a tag. */
+/** Rows of a job with the same status (`vanished` for those missing from the input) and tag. */
 export interface RowGroup {
   readonly status: string;
   readonly tag: string | null;
   readonly count: number;
 }
 
-/** Sums groups up: `success + error + invalid + missing = rows`; answers to other options are not among them, so they are missing. */
+/**
+ * Sums the groups: `success + error + invalid + missing = rows`; answers to other options are not counted, so their rows are
+ * missing.
+ */
 export function summaryOf(rows: number, groups: readonly RowGroup[]): WarehouseSummary {
   const counts: Record<string, number> = {};
   const tags: Record<string, number> = {};
@@ -19,7 +22,7 @@ export function summaryOf(rows: number, groups: readonly RowGroup[]): WarehouseS
   return { rows, success, error, invalid, missing: rows - success - error - invalid, vanished, tags };
 }
 
-/** `where`: what a person calls the warehouse. */
+/** `where`: the name of the warehouse for a person. */
 export function unknownJob(job: string, where: string): SinkUnusable {
   return new SinkUnusable(`There is no job ${job} in ${where}: run it first, or name the right warehouse`);
 }

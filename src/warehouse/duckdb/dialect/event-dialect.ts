@@ -1,6 +1,6 @@
 import type { EventDialect, Field } from '../../events/event-sql.js';
 
-/** The statements for events in DuckDB's words. */
+/** The statements for events in DuckDB's SQL. */
 export const duckDbDialect: EventDialect = {
   types: {
     text: 'VARCHAR',
@@ -16,7 +16,7 @@ export const duckDbDialect: EventDialect = {
   text: (json, path) => `json_extract_string(${json}, '${pathOf(path)}')`,
   time,
   withFields: (from, fields) =>
-    // Read together: each reading of its own would parse the object once more.
+    // All fields in one expression: a separate expression for each field would parse the object again.
     `SELECT * EXCLUDE (facts), ${fields.map((field, index) => `${typed(field, `facts[${index + 1}]`)} AS ${field.name}`).join(', ')}
      FROM (SELECT *, json_extract_string(o, [${fields.map(({ path }) => `'${pathOf(path)}'`).join(', ')}]) AS facts FROM ${from} s) t`,
   withMembers: (from, names) =>
@@ -40,7 +40,7 @@ export const duckDbDialect: EventDialect = {
   day: (moment) => `CAST(${moment} AS DATE)`,
 };
 
-/** By way of a moment with its zone, because a plain one would pass over an offset. Without a zone it is UTC. */
+/** Casts through a time with a zone, because a plain cast would drop an offset. A text without a zone is UTC. */
 function time(text: string): string {
   return `make_timestamp(epoch_us(TRY_CAST(${text} AS TIMESTAMPTZ)))`;
 }
@@ -50,7 +50,7 @@ function typed({ type }: Field, text: string): string {
   return type === 'time' ? time(text) : `TRY_CAST(${text} AS ${type === 'number' ? 'DOUBLE' : 'BIGINT'})`;
 }
 
-/** Names of fields here are ours, without anything to escape. */
+/** Field names here are constants of this code, without characters to escape. */
 function pathOf(path: readonly string[]): string {
   return `$${path.map((name) => (name === '*' || /^\d+$/.test(name) ? `[${name}]` : `.${name}`)).join('')}`;
 }

@@ -21,7 +21,7 @@ export async function chooseViewName(connection: DuckDBConnection, name: string)
   return freeName(name === '' ? 'job' : name, taken, (wanted, turn) => `${wanted}_${turn}`);
 }
 
-/** Makes the view of a job: the rows of its input as it is now, the user's columns first. */
+/** Creates the view of a job: the rows of its current input, the user's columns first. */
 export async function makeView(
   connection: DuckDBConnection,
   view: string,

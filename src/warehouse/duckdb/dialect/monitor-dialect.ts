@@ -1,7 +1,7 @@
 import { type MonitorDialect, wellFormed } from '../../monitors/monitor-sql.js';
 import { mendSurrogates } from '../../shared/mend-escapes.js';
 
-/** The statements for monitors in DuckDB's words. */
+/** The statements for monitors in DuckDB's SQL. */
 export const duckDbMonitors: MonitorDialect = {
   types: { text: 'VARCHAR', integer: 'BIGINT', number: 'DOUBLE', time: 'TIMESTAMP', json: 'JSON' },
   moment: (parameter) => `make_timestamp_ms(CAST(${parameter} AS BIGINT))`,

@@ -4,11 +4,11 @@ import { literal } from '../driver/quote.js';
 
 const pointer = (path: readonly string[]) => literal(path.map((name) => `/${name}`).join(''));
 
-/** The views of results in DuckDB's words. */
+/** The views of results in DuckDB's SQL. */
 export const duckDbResults: ResultDialect = {
   prefix: '',
   read(from, plain, values) {
-    // Read together: each reading of its own would parse the element once more.
+    // All fields in one expression: a separate expression for each field would parse the element again.
     const lists = new Map<string, string[]>();
     const shown = values.map((value) => {
       const { o, column } = value;
@@ -31,7 +31,10 @@ export const duckDbResults: ResultDialect = {
   },
 };
 
-/** What is read as a text. Where a row says that fields of its answer don't fit their types, it may be one of them: none then. */
+/**
+ * A value that is read as a text. If the row has fields that do not fit their types, this field may be one of them; it is then
+ * NULL unless it is a text.
+ */
 function onlyText(o: string, path: Path, text: string): string {
   return `CASE WHEN error_message IS NULL OR json_type(${o}, ${pointer(path)}) = 'VARCHAR' THEN ${text} END`;
 }

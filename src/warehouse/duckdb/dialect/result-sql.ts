@@ -2,15 +2,18 @@ import { ROW_ID_FIELD, ROWS_FIELD } from '../../../core/rows/row-operation.js';
 import type { Path, ResultColumn, ValueType } from '../../rows/result-column.js';
 import { literal } from '../driver/quote.js';
 
-/** SQL for result columns: what an inner query adds to its rows, and the expressions over those, in the order of the columns. */
+/**
+ * SQL for result columns: the columns that an inner query adds to its rows, and the expressions over those, in the order of the
+ * columns.
+ */
 export interface ResultSql {
   readonly inner: readonly string[];
   readonly shown: readonly string[];
 }
 
 /**
- * Reads result columns from rows of `row_store` or `enriched_rows`. All texts of an answer are read together: each reading of its
- * own would parse it once more. `plain`: JSON as text, for files that other programs read.
+ * Reads result columns from rows of `row_store` or `enriched_rows`. One expression reads all texts of an answer: separate
+ * expressions would parse it again. `plain`: JSON as text, for files that other programs read.
  */
 export function resultSql(columns: readonly ResultColumn[], plain: boolean): ResultSql {
   const lists = { response: [] as string[], row: [] as string[] };
@@ -45,12 +48,12 @@ export const rowPart = (response: string, rowHash: string): string =>
   `list_filter(json_extract(${response}, '$.output.structured.${ROWS_FIELD}[*]'),
   lambda part: json_extract_string(part, '$.${ROW_ID_FIELD}') = ${rowHash})[1]`;
 
-/** A JSON pointer: any name can stand in it. */
+/** A JSON pointer; it can contain any name. */
 function pointer(path: Path): string {
   return literal(path.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''));
 }
 
-/** A text as a value of its type; NULL where it is none. Words such as `infinity` and `today` are no dates. */
+/** A text as a value of its type; NULL if it does not fit. Words such as `infinity` and `today` are not dates. */
 function typed(text: string, type: ValueType): string {
   const dated = `CASE WHEN regexp_matches(${text}, '^\\d{4}-\\d\\d-\\d\\d') THEN ${text} END`;
   switch (type) {

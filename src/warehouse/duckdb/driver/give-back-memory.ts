@@ -1,14 +1,14 @@
-/** A process that holds less keeps what it has. */
+/** A smaller process releases nothing. */
 const LARGE_PROCESS_MB = 440;
 const WORTH_GIVING_BACK_MB = 40;
 
-/** What the process held when memory was last given back. */
+/** Memory of the process at the last release. */
 let heldThen = 0;
 
 /**
- * Whether the allocators of this process should give back what they hold free: after statements on several threads that is some 60 MB.
- * DuckDB does so, for its own allocator and for the C library's, when its limit is set. Not for less than `WORTH_GIVING_BACK_MB`,
- * since it takes some 10 ms.
+ * Whether the allocators of this process should release free memory: after statements on several threads that is some 60 MB.
+ * DuckDB releases its own and the C library's when its limit is set. Not for less than `WORTH_GIVING_BACK_MB`, because a release
+ * takes some 10 ms.
  */
 export function worthGivingBack(): boolean {
   const held = process.memoryUsage.rss() / 1_048_576;

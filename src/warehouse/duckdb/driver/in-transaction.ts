@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 
-/** Runs `work` in a transaction of this connection: all of it stays, or nothing. */
+/** Runs `work` in a transaction of this connection: all of its changes are kept, or none. */
 export async function inTransaction<T>(connection: DuckDBConnection, work: () => Promise<T>): Promise<T> {
   await connection.run('BEGIN');
   try {

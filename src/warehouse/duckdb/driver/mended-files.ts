@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { mendSurrogates } from '../../shared/mend-escapes.js';
 
-/** Runs `work` with mended copies of files of JSON lines, and removes them. */
+/** Runs `work` with repaired copies of files of JSON lines, and removes the copies. */
 export async function withMendedFiles<T>(
   files: readonly string[],
   work: (copies: readonly string[]) => Promise<T>,
@@ -30,7 +30,7 @@ async function* mended(chunks: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = '';
   for await (const chunk of chunks) {
     const text = rest + chunk;
-    // Whole lines only, so that no escape is cut in two.
+    // Whole lines only, so that no escape is split.
     const end = text.lastIndexOf('\n') + 1;
     rest = text.slice(end);
     yield mendSurrogates(text.slice(0, end));

@@ -1,14 +1,14 @@
-/** A name for SQL text, whatever is in it. */
+/** A quoted name for SQL text. */
 export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A string for SQL text, where a statement takes no parameter. */
+/** A quoted string for SQL text, for statements without parameters. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** A path that a reading function takes for itself and not for a pattern. */
+/** A path with its wildcards escaped, for functions that read files. */
 export function plainPath(path: string): string {
   return path.replace(/[*?[]/g, (char) => `[${char}]`);
 }

@@ -11,7 +11,7 @@ export const stagedRows = format(
   `, compression = 'gzip', filename = true`,
 );
 
-/** The same without cells: what tells rows apart. */
+/** The same without cells: only the fields that identify rows. */
 export const stagedKeys = format(
   'rows',
   `n: 'BIGINT', h: 'VARCHAR', k: 'VARCHAR', e: 'VARCHAR', m: 'VARCHAR'`,
@@ -22,9 +22,9 @@ const unitFields = `{"v": "INTEGER", "key": "VARCHAR", "request_id": "VARCHAR", 
   "status": "VARCHAR", "error_tag": "VARCHAR", "http_status": "INTEGER", "source": "VARCHAR", "misread": "VARCHAR"}`;
 
 /**
- * Unit records of the files in parameter `units`, for lines of at most so many bytes. A result is cut out of its line as it came: DuckDB
- * would write its numbers anew. A line that is no JSON (the torn end of a file that is being written) or that names half a character
- * is passed over: whoever loads must see for himself that no unit is missing.
+ * Unit records of the files in parameter `units`, for lines of at most `bytes` bytes. A result is cut out of its line unchanged:
+ * DuckDB would rewrite its numbers. A line that is not JSON (the torn end of a file that is being written), or that names half a
+ * character, is skipped: the caller must check that no unit is missing.
  */
 export function unitRecords(bytes = MAX_OBJECT): string {
   const lines = upTo(
@@ -41,12 +41,12 @@ export function unitRecords(bytes = MAX_OBJECT): string {
 }
 
 const MIN_OBJECT = 65_536;
-/** A line as long as this is read with the usual memory of a warehouse. */
+/** The longest line that the usual memory of a warehouse can read. */
 export const MAX_OBJECT = 16_777_216;
 
 /**
- * A reading function told how large a line may be. DuckDB reads into buffers of twice that size: its default of 16 MiB, for
- * files of 3 MB, is 32 MB of new memory at every load. A longer line counts as one that can't be read.
+ * A read function with the maximum size of a line. DuckDB allocates buffers of twice that size: with its default of 16 MiB, for
+ * files of 3 MB, that is 32 MB of new memory at every load. A longer line counts as unreadable.
  */
 export function upTo(source: string, bytes: number): string {
   return source.replace(/\)$/, `, maximum_object_size = ${Math.max(MIN_OBJECT, Math.ceil(bytes))})`);
@@ -57,7 +57,7 @@ export async function largest(files: readonly string[]): Promise<number> {
   return Math.max(0, ...(await Promise.all(files.map(async (file) => (await stat(file)).size))));
 }
 
-/** Size of a gzip file unpacked, as its last four bytes say. */
+/** Unpacked size of a gzip file, from its last four bytes. */
 export async function unpackedSize(file: string): Promise<number> {
   const handle = await open(file);
   try {
@@ -70,7 +70,7 @@ export async function unpackedSize(file: string): Promise<number> {
   }
 }
 
-/** Paths as the reading functions want them. */
+/** Paths with their wildcards escaped. */
 export function plainPaths(paths: readonly string[]): string[] {
   return paths.map(plainPath);
 }

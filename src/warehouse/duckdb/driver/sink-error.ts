@@ -44,7 +44,7 @@ const cases: readonly {
   },
 ];
 
-/** What DuckDB says, in the two words of the port: busy (wait) or unusable (with the way out). Other errors pass. */
+/** DuckDB's error as an error of the port: `SinkBusy` (wait) or `SinkUnusable` (with the fix). Other errors pass. */
 export function sinkError(error: unknown, file: string): unknown {
   if (!(error instanceof Error) || error instanceof SinkBusy || error instanceof SinkUnusable) return error;
   const { message } = error;

@@ -2,15 +2,16 @@ import { statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileKind } from '../../../files/file-kind.js';
 
-/** How data files are named that are no DuckDB databases. */
+/** Endings of data files that are not DuckDB databases. */
 const dataFiles = (
   'csv tsv psv tab txt json jsonl ndjson geojson parquet pq arrow feather avro orc xls xlsx xlsm ods numbers sqlite sqlite3 xml html ' +
   'htm pdf md yaml yml toml ini log sql gz gzip bz2 xz zst zip tar tgz 7z'
 ).split(' ');
 
 /**
- * Why a file can't be a DuckDB warehouse, such as `is a folder`; null where it can. One that exists is told by its contents, another one by
- * its name. DuckDB itself opens some data files, as if they were databases. Throws the system's error where it can't be read.
+ * Why a file cannot be a DuckDB warehouse, such as `is a folder`; null if it can. An existing file is judged by its contents, a
+ * new one by its name. DuckDB itself opens some data files as if they were databases. Throws the system's error if the file
+ * cannot be read.
  */
 export function whyNoDatabase(file: string): string | null {
   const there = statSync(file, { throwIfNoEntry: false });

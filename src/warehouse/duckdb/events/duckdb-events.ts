@@ -8,7 +8,7 @@ import { inTransaction } from '../driver/in-transaction.js';
 import { Warehouse } from '../open/warehouse.js';
 import { stagePages } from './stage-pages.js';
 
-/** Webset events in a DuckDB file, beside the rows of jobs. One a file and process, as for `createDuckDbSink`. */
+/** Webset events in a DuckDB file, beside the rows of jobs. One object for each file and process, as for `createDuckDbSink`. */
 export function createDuckDbEvents(options: { readonly file: string }): EventWarehouse {
   const warehouse = Warehouse.at(resolve(options.file));
   return createEventStore({
@@ -16,7 +16,7 @@ export function createDuckDbEvents(options: { readonly file: string }): EventWar
     exists: async () => warehouse.exists(),
     transaction: (purpose, work) => {
       const inOne = (connection: DuckDBConnection) => inTransaction(connection, () => work(transactionOn(connection)));
-      // Contents are compared whole where something is there already.
+      // For existing events, whole contents are compared.
       if (purpose === 'all') return warehouse.useWhole(inOne);
       return warehouse.use(inOne, queues[purpose], purpose === 'foldAll' ? { threads: 2 } : {});
     },
@@ -25,7 +25,10 @@ export function createDuckDbEvents(options: { readonly file: string }): EventWar
   });
 }
 
-/** State is made on a second connection, and so on a second core, while more is loaded; then on two, since nobody else wants one. */
+/**
+ * State is made on a second connection, and so on a second core, during loads; at the end on both, because the other core is idle
+ * then.
+ */
 const queues = { read: ['incoming'], write: ['incoming'], fold: ['state'], foldAll: ['state'] } as const;
 
 function transactionOn(connection: DuckDBConnection): EventTransaction {
@@ -39,13 +42,13 @@ function transactionOn(connection: DuckDBConnection): EventTransaction {
       const reader = await (values
         ? withPrepared(connection, sql, values, (one) => one.runAndReadAll())
         : connection.runAndReadAll(sql));
-      // Each statement casts to what the row types say.
+      // Each statement casts to the types of its row type.
       return reader.getRowObjectsJS() as Row[];
     },
   };
 }
 
-/** The connection would first take the text for several statements, on another thread: each way there and back waits for its turn. */
+/** Otherwise the connection would first split the text into statements, on another thread; each switch waits for a free thread. */
 async function withPrepared<T>(
   connection: DuckDBConnection,
   sql: string,

@@ -10,10 +10,10 @@ import { literal, plainPath } from '../driver/quote.js';
 
 const KNOWN = ['id', 'object', 'type', 'data', 'createdAt'];
 const { time } = duckDbDialect;
-/** DuckDB takes a file into memory as a whole, several times over: 64 MB of pages need 48 MB as files of this size, 250 as one. */
+/** DuckDB reads a file into memory as a whole, several times over: 64 MB of pages need 48 MB as files of this size, 250 as one. */
 const FILE_BYTES = 1_048_576;
 
-/** Writes pages into scratch files, a line each, for DuckDB to read: as they came, bytes and all. */
+/** Writes pages into scratch files, a line each, for DuckDB to read: unchanged, as bytes. */
 export async function stagePages(batch: readonly WindowPages[]): Promise<StagedPages> {
   const dir = await mkdtemp(join(tmpdir(), 'searchflow-events-'));
   const remove = () => rm(dir, { recursive: true, force: true });
@@ -26,7 +26,7 @@ export async function stagePages(batch: readonly WindowPages[]): Promise<StagedP
   }
 }
 
-/** Answers with the files and the length of the longest line. */
+/** Returns the files and the length of the longest line. */
 async function write(dir: string, batch: readonly WindowPages[]) {
   const files: ScratchFile[] = [];
   let longest = 0;
@@ -45,7 +45,7 @@ async function write(dir: string, batch: readonly WindowPages[]) {
       longest = Math.max(longest, line.length);
     }
   }
-  // Side by side: one after the other, most of the time goes in waiting for a turn.
+  // In parallel: in sequence, most of the time is spent waiting for a thread.
   const written = await Promise.allSettled(files.map(writeOne));
   for (const one of written) if (one.status === 'rejected') throw one.reason;
   return { files: files.map(({ name }) => name), longest: longest + 100 };
@@ -68,8 +68,8 @@ async function writeOne({ name, pieces, bytes }: ScratchFile): Promise<void> {
 }
 
 /**
- * The events in the files. A map instead of a structure only where fields that nobody knows matter: it takes longer. Buffers are
- * of twice the size of the longest line.
+ * The events in the files. A map instead of a structure only where unknown fields are needed, because it takes longer. Buffers
+ * have twice the size of the longest line.
  */
 function query(files: readonly string[], longest: number, whole: boolean): string {
   const form = whole ? 'MAP(VARCHAR, JSON)' : 'STRUCT(id VARCHAR, type VARCHAR, "createdAt" VARCHAR, data JSON)';

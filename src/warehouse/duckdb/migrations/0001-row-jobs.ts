@@ -21,7 +21,6 @@ CREATE TABLE searchflow_jobs (
   created_at TIMESTAMP NOT NULL,
   opened_at TIMESTAMP NOT NULL
 );
-COMMENT ON COLUMN searchflow_jobs.columns IS 'Columns of the input; row_store.input holds the cells in this order.';
 
 CREATE TABLE row_store (
   job VARCHAR NOT NULL,
@@ -49,8 +48,6 @@ CREATE TABLE row_store (
   outdated_at TIMESTAMP,
   vanished_at TIMESTAMP
 );
-COMMENT ON COLUMN row_store.row_number IS 'Place in the input, from 1; NULL once the row is no longer in it.';
-COMMENT ON COLUMN row_store.input IS 'The cells as they came; names in searchflow_jobs.columns.';
 
 CREATE VIEW enriched_rows AS
 SELECT * EXCLUDE (response, request_id, cost_micros, fetched_at, loaded_at, outdated_at, vanished_at),

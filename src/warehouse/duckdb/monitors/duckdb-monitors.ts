@@ -6,7 +6,7 @@ import { createMonitorStore } from '../../monitors/monitor-store.js';
 import { duckDbMonitors } from '../dialect/monitor-dialect.js';
 import { Warehouse } from '../open/warehouse.js';
 
-/** Monitors in a DuckDB file, beside the rows of jobs. One a file and process, as for `createDuckDbSink`. */
+/** Monitors in a DuckDB file, beside the rows of jobs. One object for each file and process, as for `createDuckDbSink`. */
 export function createDuckDbMonitors(options: { readonly file: string }): MonitorWarehouse {
   const warehouse = Warehouse.at(resolve(options.file));
   return createMonitorStore(
@@ -25,7 +25,7 @@ function transactionOn(connection: DuckDBConnection): MonitorTransaction {
     },
     async rows<Row extends object>(sql: string, values?: readonly SqlValue[]) {
       const reader = await connection.runAndReadAll(sql, given(values));
-      // Each statement casts to what the row types say.
+      // Each statement casts to the types of its row type.
       return reader.getRowObjectsJS() as Row[];
     },
   };

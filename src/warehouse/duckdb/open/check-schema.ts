@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { SinkUnusable } from '../../../core/rows/sink.js';
 
-/** The columns that the statements here rely on, by table. */
+/** The columns that the statements here need, by table. */
 const expected: Readonly<Record<string, string>> = {
   searchflow_jobs:
     'job VARCHAR, name VARCHAR, view_name VARCHAR, origin VARCHAR, operation VARCHAR, input VARCHAR, columns VARCHAR[], ' +
@@ -23,8 +23,8 @@ const expected: Readonly<Record<string, string>> = {
 };
 
 /**
- * Compares the tables with what is relied on, before anything is bought for them. Columns that somebody added are welcome
- * unless they refuse rows that don't fill them. Throws `SinkUnusable` naming everything that is wrong.
+ * Checks the tables before anything is bought for them. Columns that a person added are accepted unless they refuse rows without
+ * a value. Throws `SinkUnusable` with the list of all mistakes.
  */
 export async function checkSchema(connection: DuckDBConnection, file: string): Promise<void> {
   const reader = await connection.runAndReadAll(

@@ -6,8 +6,8 @@ import { inTransaction } from '../driver/in-transaction.js';
 import { type Migration, migrations } from '../migrations/index.js';
 
 /**
- * Brings the warehouse to the newest tables, each step all or nothing. Throws `SinkUnusable` for a warehouse that a newer version
- * made.
+ * Migrates the warehouse to the newest schema, each step in one transaction. Throws `SinkUnusable` for a warehouse of a newer
+ * version.
  */
 export async function migrate(connection: DuckDBConnection, file: string): Promise<void> {
   const done = await executed(connection);
@@ -18,7 +18,7 @@ export async function migrate(connection: DuckDBConnection, file: string): Promi
       `${file} was made by a newer version of searchflow (it knows ${strange.join(', ')}); update searchflow, or load into another file`,
     );
   }
-  // The file has one writer at a time: nobody migrates it meanwhile.
+  // The file has one writer at a time, so no other process migrates it meanwhile.
   for (const step of migrations.filter(({ name }) => !done.includes(name))) {
     await inTransaction(connection, () => run(connection, step));
   }

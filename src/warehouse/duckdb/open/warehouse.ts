@@ -15,15 +15,15 @@ import { migrate } from './migrate.js';
 /** While a warehouse is open no other process can even read it, so it is closed this soon after its last use. */
 const IDLE_MS = 250;
 
-/** Size of the log at which its contents are brought into the file. Until then they take memory, too. */
+/** Size of the log at which a checkpoint writes it into the file. Until then it also uses memory. */
 const LARGE_LOG_MB = 48;
 
 /**
- * Enough for every statement here; DuckDB's defaults (80% of the memory, all cores) are not for a guest in a worker. One thread:
- * a slice is too small to share, and a second thread spends its time waiting for the first, awake (loads took 1.6 times the CPU).
- * Rare checkpoints halve the cost of loading; such a log is replayed in well under a second. They merge no row groups that are not
- * full, which of loads of events took a fifth of the CPU: closing does, see `MERGES`. New files are in the form of
- * DuckDB 1.2, which has zstd (see `compressions`): JSON takes a sixth of the room, and less time; older files stay as they are.
+ * Enough for every statement here; DuckDB's defaults (80% of the memory, all cores) are too much inside a worker. One thread: a
+ * slice is too small to share, and a second thread would wait actively for the first (loads took 1.6 times the CPU). Rare
+ * checkpoints halve the cost of loading; such a log is replayed in well under a second. Checkpoints do not merge row groups that
+ * are not full, which took a fifth of the CPU of loads of events; closing does, see `MERGES`. New files have the format of DuckDB
+ * 1.2, which has zstd (see `compressions`): JSON takes a sixth of the space, and less time. Older files do not change.
  */
 const LIMITS = {
   checkpoint_threshold: `${LARGE_LOG_MB}MB`,
@@ -32,31 +32,34 @@ const LIMITS = {
 } as const;
 
 /**
- * Rows that are written together. A checkpoint writes the last group anew, and reads it for that: of DuckDB's own 122,880 rows, 170 MB
- * of events, that took about a fifth of the CPU of loads; see docs/decisions/0013.
+ * Rows that are written in one group. A checkpoint reads the last group and writes it again: with DuckDB's own 122,880 rows, 170
+ * MB of events, that took about a fifth of the CPU of loads; see docs/decisions/0013.
  */
 const ROW_GROUP_ROWS = 6144;
 
-/** What each statement may have. */
+/** Memory and threads of each statement. */
 export const USUAL: Required<Needs> = { memory: 128, threads: 1 };
 
-/** For work on a whole job, which sorts and joins all its rows, or on contents side by side: with less it spills more, or fails. */
+/** For work on a whole job, which sorts and joins all its rows, or compares whole contents: with less it spills more, or fails. */
 const WHOLE_JOB: Needs = { memory: 256 };
 
-/** Row groups of a table that are merged when the file is closed, so that what was deleted is given back little by little. */
+/** Row groups of a table that are merged when the file is closed, so that the space of deleted rows is released in small steps. */
 const MERGES = 2;
 
-/** What may be worked on at the same time, because neither writes what the other does: what comes in, and the state made of it. */
+/**
+ * Queues of work that may run at the same time, because neither writes the tables of the other: loads, and the state made from
+ * them.
+ */
 export type WorkQueue = 'incoming' | 'state';
 const WORK_QUEUES: readonly WorkQueue[] = ['incoming', 'state'];
 
-/** What some work may have more of: memory in MB, and threads. */
+/** Resources that some work may raise: memory in MB, and threads. */
 export interface Needs {
   readonly memory?: number;
   readonly threads?: number;
 }
 
-/** Gives the statements that follow more, where they need more than they have. */
+/** Raises the resources of the statements that follow, if they need more than they have. */
 export type Grant = (more: Needs) => Promise<void>;
 
 type Work<T> = (connection: DuckDBConnection, grant: Grant) => Promise<T>;
@@ -66,11 +69,11 @@ const warehouses = new Map<string, Warehouse>();
 const nothing = () => undefined;
 
 /**
- * One DuckDB file, for everything in this process that works on it: opened for its use, closed when idle, used by one caller at a time, or
- * one a queue. Errors leave as `SinkBusy` and `SinkUnusable`.
+ * One DuckDB file, for all work of this process: opened for use, closed when idle, used by one caller at a time, or by one of
+ * each queue. Errors leave as `SinkBusy` and `SinkUnusable`.
  */
 export class Warehouse {
-  /** The warehouse of a file, the same for all who ask in this process, whatever links lead to it. `file`: absolute path. */
+  /** The warehouse of a file, the same object for all callers in this process, also through links. `file`: absolute path. */
   static at(file: string): Warehouse {
     const path = realPath(file);
     const warehouse = warehouses.get(path) ?? new Warehouse(path);
@@ -84,7 +87,7 @@ export class Warehouse {
   #users = 0;
   #checkpointing = false;
   #idle: NodeJS.Timeout | null = null;
-  /** What the work that runs now needs, and what the instance has been told last. */
+  /** Resources that the running work needs, and those that the instance was set to last. */
   readonly #needs = new Set<Needs>();
   #inForce: Promise<Required<Needs>> = Promise.resolve(USUAL);
 
@@ -96,7 +99,7 @@ export class Warehouse {
     return existsSync(this.file);
   }
 
-  /** Runs `work` when it is its turn in these queues, all of them where none are named. The connection is its own and ends with it. */
+  /** Runs `work` at its turn in these queues; in all of them by default. Its connection is its own and is closed with it. */
   use<T>(work: Work<T>, queues: readonly WorkQueue[] = WORK_QUEUES, needs: Needs = {}): Promise<T> {
     return this.#inTurn(queues, async () => {
       if (this.#idle !== null) clearTimeout(this.#idle);
@@ -114,7 +117,7 @@ export class Warehouse {
           this.#checkpointLargeLog();
         }
       } catch (error) {
-        // After a fatal error DuckDB refuses all further use of the instance: the next use opens it anew.
+        // After a fatal error DuckDB refuses all further use of the instance: the next use opens it again.
         if (/FATAL|has been invalidated/.test(String(error))) await this.#drop();
         throw sinkError(error, this.file);
       } finally {
@@ -138,26 +141,29 @@ export class Warehouse {
     );
   }
 
-  /** Closes the file once what waits is done. A later use opens it again. */
+  /** Closes the file after the waiting work. A later use opens it again. */
   close(): Promise<void> {
     if (this.#idle !== null) clearTimeout(this.#idle);
     return this.#inTurn(WORK_QUEUES, async () => {
       if (this.#idle !== null) clearTimeout(this.#idle);
       if (this.#instance === null) return;
-      // Closing checkpoints, too, but on the event loop.
+      // Closing runs a checkpoint, too, but on the event loop.
       await checkpoint(await this.#instance, MERGES);
       await this.#drop();
     });
   }
 
-  /** DuckDB checkpoints by itself only when nobody else writes, which with two queues may not happen for minutes: both wait for one. */
+  /**
+   * DuckDB checkpoints by itself only when no other transaction writes, which with two queues may not happen for minutes: both
+   * wait for one.
+   */
   #checkpointLargeLog(): void {
     const { size = 0 } = statSync(`${this.file}.wal`, { throwIfNoEntry: false }) ?? {};
     if (this.#checkpointing || size < LARGE_LOG_MB * 1_048_576) return;
     this.#checkpointing = true;
     this.#inTurn(WORK_QUEUES, async () => {
       this.#checkpointing = false;
-      // Closed meanwhile, it is done.
+      // A warehouse that was closed meanwhile needs no checkpoint.
       if (this.#instance !== null) await checkpoint(await this.#instance, 0);
     }).catch(nothing);
   }
@@ -169,7 +175,7 @@ export class Warehouse {
     return turn;
   }
 
-  /** Runs `work` with what it needs. */
+  /** Runs `work` with the resources that it needs. */
   async #granted<T>(connection: DuckDBConnection, needs: Needs, work: Work<T>): Promise<T> {
     const mine: Needs[] = [];
     const grant: Grant = async (more) => {
@@ -187,8 +193,8 @@ export class Warehouse {
   }
 
   /**
-   * The one place that sets memory and threads of the instance: to the most that anybody who works now needs, one after the other. To
-   * set a limit gives memory back to the system, too, be it to what it is; `over`: where that is worth it.
+   * The only code that sets memory and threads of the instance: to the most that running work needs, one call after the other.
+   * Setting the limit also releases memory to the system, even if the limit does not change; `over`: where that saves enough.
    */
   #tell(connection: DuckDBConnection, over = false): Promise<unknown> {
     const granted = this.#inForce.then(async (last) => {
@@ -199,7 +205,7 @@ export class Warehouse {
       if (threads !== last.threads) await connection.run(`SET GLOBAL threads = ${threads}`);
       return { memory, threads };
     });
-    // What the instance did not take, it is told again.
+    // A setting that the instance did not accept is set again next time.
     this.#inForce = granted.catch(() => ({ memory: 0, threads: 0 }));
     return granted;
   }
@@ -221,7 +227,8 @@ export class Warehouse {
     this.#inForce = Promise.resolve(USUAL);
     const { DuckDBInstance } = await import('@duckdb/node-api');
     makeFolder(dirname(this.file), 0o777);
-    // From the process-wide cache: a second instance on one file in one process, as of somebody's own code, would take the lock away
+    // From the process-wide cache: a second instance on one file in one process, such as one of the user's own code, would take
+    // the lock
     // from the first, and both would write.
     const instance = await DuckDBInstance.fromCache(this.file, {
       ...LIMITS,
@@ -250,7 +257,10 @@ export class Warehouse {
 
 const memoryLimit = (megabytes: number) => `SET GLOBAL memory_limit = '${megabytes}MB'`;
 
-/** Brings the log into the file and merges up to so many row groups of a table. What can't be written now is safe in the log. */
+/**
+ * Writes the log into the file and merges up to `merges` row groups of a table. Data that cannot be written now is safe in the
+ * log.
+ */
 async function checkpoint(instance: DuckDBInstance, merges: number): Promise<void> {
   const connection = await instance.connect();
   try {
@@ -262,8 +272,8 @@ async function checkpoint(instance: DuckDBInstance, merges: number): Promise<voi
 }
 
 /**
- * Only an attached database can be told its row groups. The instance stays the one that the process-wide cache knows by this file, and
- * its database keeps its name, so that whoever shares the instance shares the database. Once an instance.
+ * Only ATTACH can set the size of row groups. The instance is still the one that the process-wide cache has for this file, and
+ * its database keeps its name, so that all users of the instance share the database. Once for each instance.
  */
 async function attachAnew(connection: DuckDBConnection, file: string): Promise<void> {
   const reader = await connection.runAndReadAll(

@@ -18,19 +18,19 @@ import { stale, useFreshness } from './stale.js';
 import { summarize } from './summarize.js';
 import { recordUnknown } from './unknown-outcomes.js';
 
-/** How long an export waits for another process to close the file, such as one that has just exported the same. */
+/** Time for which an export waits for another process to close the file, such as one that has just exported the same rows. */
 const FREE_MS = 10_000;
 const POLL_MS = 200;
 
 const inKeys = 'IN (SELECT unnest($keys))';
 
 /**
- * A DuckDB file as a warehouse. It is opened for each use and closed when idle, because DuckDB lets one process at a time
- * have it: held by another, every method rejects with `SinkBusy`. One sink a file and process: see `createWarehouses`.
+ * A DuckDB file as a warehouse. It is opened for each use and closed when idle, because DuckDB gives it to one process at a time:
+ * if another process has it, every method rejects with `SinkBusy`. One sink for each file and process: see `createWarehouses`.
  */
 export function createDuckDbSink(options: {
   readonly file: string;
-  /** Told in a sentence what takes long. */
+  /** Receives a sentence about each long operation. */
   readonly say?: (sentence: string) => void;
 }): Sink {
   const warehouse = Warehouse.at(resolve(options.file));
@@ -137,7 +137,7 @@ export function createDuckDbSink(options: {
   };
 }
 
-/** Does what begins with opening the file, and does it again while another process has it. */
+/** Runs work that begins with opening the file, and retries it while another process has the file. */
 async function onceFree<T>(work: () => Promise<T>): Promise<T> {
   const until = performance.now() + FREE_MS;
   for (;;) {

@@ -10,9 +10,12 @@ import { USUAL, type Warehouse } from '../open/warehouse.js';
 import { finishSlice, type Loaded, loadSlice, unitsMissing } from './load-slice.js';
 import { makePending } from './pending.js';
 
-/** Answers that are loaded in one transaction where a slice needs more memory than a warehouse is given; a larger one goes alone. */
+/**
+ * Bytes of answers in one transaction, where a slice needs more memory than the warehouse has; a larger answer has a transaction
+ * of its own.
+ */
 const PART_BYTES = 2_097_152;
-/** Memory that a load needs for each byte of its answers, beside what it is given anyway: buffers of the reader, copies of a value. */
+/** Memory that a load needs for each byte of its answers, besides the usual memory: buffers of the reader, copies of a value. */
 const MEMORY_FACTOR = 60;
 
 interface Line {
@@ -29,7 +32,10 @@ interface Part {
   readonly keys: Set<string>;
 }
 
-/** `Sink.load`: a slice at once, or in parts where that needs too much memory or a line is longer than the reader takes. */
+/**
+ * `Sink.load`: a whole slice in one transaction, or in parts if that needs too much memory or a line is longer than the reader's
+ * limit.
+ */
 export async function loadWholeOrInParts(
   warehouse: Warehouse,
   batch: LoadBatch,
@@ -101,7 +107,7 @@ function cut(rows: readonly PendingRow[], lines: ReadonlyMap<string, Line>, batc
   return parts;
 }
 
-/** Where the newest record of each unit stands. A line that is no JSON is passed over. */
+/** Position of the newest record of each unit. A line that is not JSON is skipped. */
 async function newestLines(files: readonly string[]): Promise<ReadonlyMap<string, Line>> {
   const lines = new Map<string, Line>();
   for (const file of files) {

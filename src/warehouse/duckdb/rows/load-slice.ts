@@ -11,19 +11,19 @@ import { makePending } from './pending.js';
 
 export interface Loaded {
   readonly rows: number;
-  /** Somebody else had loaded it. */
+  /** Another attempt has already loaded it. */
   readonly already: boolean;
 }
 
-/** Row numbers, ends included. */
+/** Row numbers, inclusive. */
 export interface RowRange {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Loads one slice, or a part of it, inside of the caller's transaction: rows and ledger line, or neither. The unit files of a part are
- * read whole, however long a line is.
+ * Loads one slice, or a part of it, in the caller's transaction: rows and ledger line, or neither. The unit files of a part are
+ * read whole, with any length of line.
  */
 export async function loadSlice(
   connection: DuckDBConnection,
@@ -58,7 +58,7 @@ export async function loadSlice(
   return { rows: Number(loaded.getRowsJson()[0]?.[0]), already: false };
 }
 
-/** Writes the ledger line of a slice all of whose parts are loaded. */
+/** Writes the ledger line of a slice whose parts are all loaded. */
 export async function finishSlice(
   connection: DuckDBConnection,
   batch: LoadBatch,
@@ -90,7 +90,7 @@ async function ledgerLine(
   return { rows: Number(loaded.getRowsJson()[0]?.[0]), already: false };
 }
 
-/** Fences an attempt of another generation: its rows would land at places that now belong to other rows. */
+/** Refuses an attempt of another generation: its row numbers now belong to other rows. */
 async function currentOrigin(connection: DuckDBConnection, { job, generation }: LoadBatch): Promise<string> {
   const jobs = await connection.runAndReadAll('SELECT generation, origin FROM searchflow_jobs WHERE job = $job', {
     job,
@@ -103,8 +103,8 @@ async function currentOrigin(connection: DuckDBConnection, { job, generation }: 
 type RowFacts = { job: string; origin: string; generation: string; slice: number; now: bigint };
 
 /**
- * Inserts the pending rows that have a unit. The unit files are read once, straight into the table; only when that did not
- * give exactly one line a row (a unit stands in two lines, or on a line that DuckDB can't read) they are read with more care.
+ * Inserts the pending rows that have a unit. The unit files are read once, directly into the table. Only if that did not find
+ * exactly one line for each row (a unit has two lines, or one that DuckDB cannot read), a slower statement reads them again.
  */
 async function loadUnits(
   connection: DuckDBConnection,
@@ -147,11 +147,14 @@ export function unitsMissing({ job, slice, unitFiles }: LoadBatch): Error {
 const newest = (records: string): string =>
   `(SELECT * FROM ${records} u QUALIFY row_number() OVER (PARTITION BY key ORDER BY fetched_at DESC NULLS LAST) = 1)`;
 
-/** What a failed answer says of itself: a sentence, or an object with one. */
+/** Message of a failed answer: a text, or the field of an object. */
 export const reason = `coalesce(json_extract_string(result, '$.error.message'),
   CASE json_type(result, '$.error') WHEN 'VARCHAR' THEN json_extract_string(result, '$.error') END)`;
 
-/** A text that was read from the result. Where fields don't fit their types it may be one of them, and is none then. */
+/**
+ * A text that was read from the result. If the row has fields that do not fit their types, this field may be one of them; it is
+ * then NULL.
+ */
 export const textFact = (name: string, nth: number) =>
   `CASE WHEN misread IS NULL OR json_type(result, '$.${name}') = 'VARCHAR' THEN facts[${nth}] END`;
 

@@ -3,7 +3,7 @@ import type { MisreadAnswer } from '../../../core/rows/sink.js';
 import { largest, plainPaths, unitRecords } from '../driver/read-files.js';
 import { reason, textFact } from './load-slice.js';
 
-/** Rows whose answer was not understood, wholly or in part. */
+/** Rows whose answer could not be parsed, wholly or in part. */
 const misread = `e.job = $job AND e.unit_key IS NOT NULL
   AND (e.status = 'error' AND e.error_tag = 'RESPONSE_SHAPE' OR e.status = 'success' AND e.error_message IS NOT NULL)`;
 

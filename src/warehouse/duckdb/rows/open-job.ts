@@ -7,7 +7,7 @@ import { chooseViewName, makeView } from '../dialect/job-view.js';
 import { reconcile } from './reconcile.js';
 import { stale, useFreshness } from './stale.js';
 
-/** `Sink.openJob`, inside of the caller's transaction. */
+/** `Sink.openJob`, in the caller's transaction. */
 export async function openJob(
   connection: DuckDBConnection,
   job: JobRecord,
@@ -32,7 +32,7 @@ export async function openJob(
   return slicesToLoad(connection, job);
 }
 
-/** `Sink.unloadedSlices`, inside of the caller's transaction. */
+/** `Sink.unloadedSlices`, in the caller's transaction. */
 export async function unloadedSlices(
   connection: DuckDBConnection,
   job: JobRecord,
@@ -47,7 +47,7 @@ export async function unloadedSlices(
   return slicesToLoad(connection, job);
 }
 
-/** Takes the line from slices whose rows are not all there, or whose answers no longer count. */
+/** Deletes the ledger line of slices that lack rows, or whose answers no longer count. */
 async function forgetUnwhole(
   connection: DuckDBConnection,
   { job, generation }: JobRecord,
@@ -66,7 +66,7 @@ async function forgetUnwhole(
   );
 }
 
-/** Slices without a line in the ledger. */
+/** Slices without a ledger line. */
 async function slicesToLoad(connection: DuckDBConnection, job: JobRecord): Promise<readonly number[]> {
   const reader = await connection.runAndReadAll(
     `SELECT range::INTEGER FROM range($slices::BIGINT) WHERE range NOT IN (

@@ -4,9 +4,9 @@ import { MAX_OBJECT, plainPaths, stagedKeys, stagedRows, unpackedSize, upTo } fr
 import { stale, useFreshness } from './stale.js';
 
 /**
- * Makes `pending`, a temporary relation: the staged rows of one slice that the job's rows don't have yet with the same place,
- * content and unit, or have stale. Answers whether the job has rows at these places at all; mostly it has none, and then
- * all rows are pending and nothing needs to be compared. Once a connection.
+ * Creates `pending`, a temporary relation of the staged rows of one slice that the job lacks with the same row number, content
+ * and unit, or has with a stale answer. Returns whether the job has rows with these numbers at all. Mostly it has none; then all
+ * rows are pending and nothing is compared. Once for each connection.
  */
 export async function makePending(
   connection: DuckDBConnection,
@@ -28,7 +28,7 @@ export async function makePending(
       rows: listValue(plainPaths([slice.rowsFile])),
     },
   );
-  // The range lets DuckDB skip all parts of the table that other slices fill.
+  // The range lets DuckDB skip all parts of the table with other slices.
   const here = 'e.job = $job AND e.row_number BETWEEN (SELECT min(n) FROM staged) AND (SELECT max(n) FROM staged)';
   const found = await connection.runAndReadAll(`SELECT 1 FROM row_store e WHERE ${here} LIMIT 1`, { job });
   if (found.currentRowCount === 0) {
@@ -46,7 +46,7 @@ export async function makePending(
   return { occupied: true };
 }
 
-/** Unit keys of the slice that rows are missing for, each once. All of them where the job was never opened here. */
+/** Unit keys of the slice's missing rows, each once. All of them if the job was never opened here. */
 export async function pendingKeys(
   connection: DuckDBConnection,
   job: string,

@@ -3,13 +3,13 @@ import type { JobRecord } from '../../../core/rows/sink.js';
 import { plainPaths, stagedKeys, stagedRows } from '../driver/read-files.js';
 import { stale } from './stale.js';
 
-/** Rows from which on it is worth saying what takes so long. */
+/** Number of rows from which a long operation is reported. */
 const MANY = 100_000;
 
 /**
- * Brings the rows of a job to a new content or new options of its input, inside of the caller's transaction. A row is known
- * by its cells; of equal rows the first is the first. After it, each visible row stands at its place in the new input, each
- * vanished one is marked, answers to other options are marked as outdated, and the ledger holds the slices that are whole.
+ * Updates the rows of a job to new content or new options of its input, in the caller's transaction. A row is identified by its
+ * cells; equal rows are matched in their order. Afterwards each visible row has its number in the new input, each vanished one is
+ * marked, answers to other options are marked as outdated, and the ledger has the complete slices.
  */
 export async function reconcile(
   connection: DuckDBConnection,
@@ -22,7 +22,7 @@ export async function reconcile(
   const rows = listValue(plainPaths(rowsFiles));
   const files = listValue([...rowsFiles]);
   const now = BigInt(Date.now());
-  // Places have changed: what earlier contents had loaded says nothing about the slices of this one.
+  // Row numbers have changed: the loads of earlier content prove nothing about the slices of this one.
   await connection.run('DELETE FROM load_ledger WHERE job = $job', { job: job.job });
   await connection.run(
     `CREATE TEMP TABLE staged AS
@@ -67,8 +67,8 @@ export async function reconcile(
 }
 
 /**
- * Rows whose cells are new but whose answer the job has on another row (another column was edited, a row was doubled) take
- * it from there: the journal may have forgotten the body by now.
+ * A row with new cells whose answer the job has on another row (another column was edited, a row was doubled) copies the answer
+ * from there: the journal may have pruned the body by now.
  */
 async function copyKnownAnswers(connection: DuckDBConnection, job: JobRecord, rows: unknown): Promise<void> {
   await connection.run(
@@ -93,7 +93,7 @@ async function copyKnownAnswers(connection: DuckDBConnection, job: JobRecord, ro
     { generation: job.generation, now: BigInt(Date.now()), rows: rows as never },
     { rows: LIST(VARCHAR) } as never,
   );
-  // The answers to other options that stood there are replaced, as a load would.
+  // Replaces the old answers to other options, as a load would.
   await connection.run('DELETE FROM row_store WHERE rowid IN (SELECT m.rid FROM matched m JOIN copied c ON c.n = m.n)');
   await connection.run('DELETE FROM matched WHERE n IN (SELECT n FROM copied)');
   await connection.run('INSERT INTO matched (n, good) SELECT n, true FROM copied');

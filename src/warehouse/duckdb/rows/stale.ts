@@ -2,8 +2,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Freshness } from '../../../core/purchase/journal.js';
 
 /**
- * Puts the policy where SQL can read it: a temporary table `freshness` of one line, for {@link stale}.
- * Bodies that are gone (`rebuyBefore`) are the journal's business: what the warehouse holds has its body.
+ * Writes the freshness rules where SQL can read them: a temporary table `freshness` of one row, for {@link stale}. Missing bodies
+ * (`rebuyBefore`) concern only the journal: every answer in the warehouse has its body.
  */
 export async function useFreshness(connection: DuckDBConnection, freshness: Freshness | undefined): Promise<void> {
   const { listValue, VARCHAR, LIST, BIGINT } = await import('@duckdb/node-api');
@@ -20,7 +20,7 @@ export async function useFreshness(connection: DuckDBConnection, freshness: Fres
   );
 }
 
-/** Condition: the answer in a row of `row_store` under this alias no longer counts. */
+/** Condition: the answer in a row of `row_store` with this alias no longer counts. */
 export function stale(alias: string): string {
   return `(${alias}.unit_key IS NOT NULL AND EXISTS (FROM freshness f WHERE ${alias}.fetched_at < f.fresh_after
     OR (${alias}.status = 'error' AND ${alias}.fetched_at < f.retry_before AND list_contains(f.retry_tags, ${alias}.error_tag))))`;

@@ -1,6 +1,6 @@
 import type { EventDialect, Field } from '../../events/event-sql.js';
 
-/** The statements for events in PostgreSQL's words. `prefix`: the schema with its dot, where the search path doesn't name it. */
+/** The statements for events in PostgreSQL's SQL. `prefix`: the schema with its dot, where the search path does not have it. */
 export function postgresDialect(prefix = ''): EventDialect {
   const reader = (what: 'time' | 'number' | 'integer') => (text: string) => `${prefix}searchflow_${what}(${text})`;
   const typed = ({ type }: Field, text: string) => (type === 'text' ? text : reader(type)(text));
@@ -48,21 +48,21 @@ export function postgresDialect(prefix = ''): EventDialect {
   };
 }
 
-/** Names of fields here are ours, without anything to escape. */
+/** Field names here are constants of this code, without characters to escape. */
 function pathOf(path: readonly string[]): string {
   return `{${path.join(',')}}`;
 }
 
-/** Moments that every calendar has, in the form that the service gives them. */
+/** Times that every calendar has, in the format of the service. */
 const PLAIN_TIME =
   '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?Z$';
-/** Without a zone it is UTC, whatever the session's. */
+/** A text without a zone is UTC, in any session. */
 const ZONED = '(Z|[+-][0-9]{2}(:?[0-9]{2})?)$';
 const PLAIN_NUMBER = '^-?[0-9]{1,15}$';
 
 /**
- * Functions that read texts as values, NULL where they are none: a cast would fail the whole load. What is plain is cast outright,
- * because a block that catches costs more than the cast.
+ * Functions that read texts as values, NULL if they do not fit: a cast would fail the whole load. Plain values are cast directly,
+ * because a block with an exception handler costs more than the cast.
  */
 export function readers(prefix: string): string {
   const reader = (name: string, type: string, plain: string, expression: string) => `

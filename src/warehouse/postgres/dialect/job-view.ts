@@ -5,12 +5,12 @@ import { viewColumns } from '../../shared/view-columns.js';
 import { lockNames } from '../driver/locks.js';
 import { resultSql } from './result-sql.js';
 
-/** A view can have this many columns. */
+/** Maximum number of columns of a view. */
 const MAX_COLUMNS = 1600;
-/** Bytes of a name. */
+/** Maximum bytes of a name. */
 const MAX_NAME = 63;
 
-/** A name with its suffix, cut to what PostgreSQL takes; NUL is shown. */
+/** A name with its suffix, cut to PostgreSQL's limit; NUL is replaced by visible characters. */
 function cut(name: string, suffix: string): string {
   let text = name.replaceAll('\0', '\\u0000');
   while (Buffer.byteLength(text + suffix) > MAX_NAME) text = [...text].slice(0, -1).join('');
@@ -29,8 +29,8 @@ export async function chooseViewName(tx: PgTransaction, name: string): Promise<s
 }
 
 /**
- * Makes the view of a job: the rows of its input as it is now, the user's columns first. `unchanged`: what its columns are made of
- * is as it was; then a view with the same names is the same, and stays.
+ * Creates the view of a job: the rows of its current input, the user's columns first. `unchanged`: the sources of its columns are
+ * the same; then a view with the same names is the same, and is kept.
  */
 export async function makeView(
   tx: PgTransaction,
@@ -58,7 +58,7 @@ export async function makeView(
     ...own.map((name, index) => `input[${index + 1}] AS ${identifier(name)}`),
     ...results.map((name, index) => `${values[index]} AS ${identifier(name)}`),
   ];
-  // A view that is replaced must keep its columns, and these change with the file's.
+  // A view that is replaced must keep its columns, and these change with those of the file.
   await tx.query(`DROP VIEW IF EXISTS ${place}`);
   await tx.query(
     `CREATE VIEW ${place} AS SELECT ${shown.join(', ')}

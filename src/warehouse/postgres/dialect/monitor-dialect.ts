@@ -1,12 +1,12 @@
 import { type MonitorDialect, wellFormed } from '../../monitors/monitor-sql.js';
 import { mendForPostgres } from '../../shared/mend-escapes.js';
 
-/** The statements for monitors in PostgreSQL's words. */
+/** The statements for monitors in PostgreSQL's SQL. */
 export const postgresMonitors: MonitorDialect = {
   types: { text: 'text', integer: 'bigint', number: 'double precision', time: 'timestamptz', json: 'json' },
   moment: (parameter) => `to_timestamp(CAST(${parameter} AS double precision) / 1000)`,
   texts: (parameter) => `SELECT json_array_elements_text(CAST(${parameter} AS json))`,
   json: mendForPostgres,
-  // Text can't hold NUL: the six characters that name it stand there instead.
+  // Text cannot hold NUL: six characters that name it replace it.
   text: (text) => wellFormed(text).replaceAll('\u0000', '\\u0000'),
 };

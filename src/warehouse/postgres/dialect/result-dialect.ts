@@ -2,7 +2,7 @@ import type { ResultDialect } from '../../rows/make-views.js';
 import type { RelationColumn } from '../../rows/result-relations.js';
 import { listLength, pathOf, typed } from './result-sql.js';
 
-/** The views of results in PostgreSQL's words. `prefix`: the schema with its dot. */
+/** The views of results in PostgreSQL's SQL. `prefix`: the schema with its dot. */
 export function postgresResults(prefix: string): ResultDialect {
   return {
     prefix,
@@ -33,7 +33,7 @@ function readValue(o: string, { type, path }: RelationColumn, prefix: string): s
       return `CASE WHEN json_typeof(${at}) IN ('object', 'array') THEN ${at} END`;
     case 'count':
       return listLength(at);
-    // Where a row says that fields of its answer don't fit their types, it may be one of them: none then.
+    // If the row has fields that do not fit their types, this field may be one of them; it is then NULL unless it is a text.
     default:
       return `CASE WHEN error_message IS NULL OR json_typeof(${at}) = 'string' THEN ${text} END`;
   }

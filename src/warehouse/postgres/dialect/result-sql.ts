@@ -29,24 +29,24 @@ export function resultSql(columns: readonly ResultColumn[], prefix: string): Res
 /** The object of a shared run's output that names the row. */
 const rowPart = ` LEFT JOIN LATERAL (${partsOf('response', 'row_hash')} LIMIT 1) AS parts ON true`;
 
-/** A query for the objects of a shared run's output that name a row: its `row_part`s. */
+/** A query of the objects of a shared run's output that name a row: its `row_part`s. */
 export function partsOf(response: string, rowHash: string): string {
   const list = `${response} #> '{output,structured,${ROWS_FIELD}}'`;
   return `SELECT part AS row_part FROM json_array_elements(CASE WHEN json_typeof(${list}) = 'array' THEN ${list} ELSE '[]' END) part
   WHERE json_typeof(part) = 'object' AND part ->> '${ROW_ID_FIELD}' = ${rowHash}`;
 }
 
-/** Length of a list; NULL where it is none. */
+/** Length of a list; NULL if the value is not a list. */
 export function listLength(json: string): string {
   return `CASE WHEN json_typeof(${json}) = 'array' THEN json_array_length(${json})::bigint END`;
 }
 
-/** A path as an array of texts: any name can stand in it. */
+/** A path as an array of texts; it can contain any name. */
 export function pathOf(path: Path): string {
   return `ARRAY[${path.map((name) => `'${name.replaceAll('\0', '\\u0000').replaceAll("'", "''")}'`).join(', ')}]::text[]`;
 }
 
-/** A text as a value of its type; NULL where it is none. Words such as `infinity` and `today` are no dates. */
+/** A text as a value of its type; NULL if it does not fit. Words such as `infinity` and `today` are not dates. */
 export function typed(text: string, type: ValueType, prefix: string): string {
   const reader = (what: 'number' | 'integer' | 'time', value: string) => `${prefix}searchflow_${what}(${value})`;
   const dated = `CASE WHEN ${text} ~ '^\\d{4}-\\d\\d-\\d\\d' THEN ${text} END`;

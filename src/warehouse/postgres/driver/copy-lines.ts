@@ -4,25 +4,25 @@ import { createGunzip } from 'node:zlib';
 import type { PgTransaction } from '../../../postgres/index.js';
 import { mayHoldHalves, mendForPostgres } from '../../shared/mend-escapes.js';
 
-/** Bytes read and sent at a time: the loop is never held for longer than these take. */
+/** Bytes read and sent at a time: the event loop is never blocked for longer than these take. */
 const PIECE = 262_144;
 
-/** The binary format has no escapes for the server to look for: half its work. A header, a frame a row, a trailer. */
+/** The binary format has no escapes, which would double the server's work. A header, a frame for each row, a trailer. */
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const TRAILER = Buffer.from([0xff, 0xff]);
-/** Number of fields (one), then the bytes of the field. */
+/** Number of fields (one), then the length of the field in bytes. */
 const FRAME = 6;
 
-/** Makes the tables for lines of files, once a connection; they are emptied at the end of each transaction. */
+/** Creates the tables for lines of files, once for each connection; they are emptied at the end of each transaction. */
 export async function makeLineTables(tx: PgTransaction): Promise<void> {
   await tx.query(`CREATE TEMP TABLE IF NOT EXISTS row_lines (line json) ON COMMIT DELETE ROWS;
     CREATE TEMP TABLE IF NOT EXISTS unit_lines (line json) ON COMMIT DELETE ROWS`);
 }
 
 /**
- * Adds the lines of a file (`.gz`: unpacked) to a table of lines, each as it stands: parsing is the server's work. A line with an
- * escape that PostgreSQL's text can't hold is mended, and gets a field `exact`: the line as it was, as text. What follows the
- * last line feed is the torn end of a file that is being written, and left out; so is, with `careful`, every line that is no JSON.
+ * Copies the lines of a file (`.gz`: unpacked) into a table of lines, unchanged: the server parses them. A line with an escape
+ * that PostgreSQL's text cannot hold is repaired, and gets a field `exact`: the original line, as text. The part after the last
+ * line feed is the torn end of a file that is being written, and is left out; with `careful`, so is every line that is not JSON.
  */
 export async function copyLines(
   tx: PgTransaction,
@@ -34,14 +34,14 @@ export async function copyLines(
   const source = createReadStream(file, { highWaterMark: PIECE });
   const framed = (chunks: AsyncIterable<Buffer>) => frames(chunks, careful);
   const copy = tx.client.query(from(`COPY ${table} FROM STDIN (FORMAT binary)`, { highWaterMark: PIECE }));
-  // A connection that breaks may say so twice, the second time when nobody listens any more.
+  // A broken connection may emit a second error, when no handler is left.
   copy.on('error', () => undefined);
   try {
     if (file.endsWith('.gz')) await pipeline(source, createGunzip({ chunkSize: PIECE }), framed, copy);
     else await pipeline(source, framed, copy);
   } catch (error) {
     const { path, message } = error as NodeJS.ErrnoException;
-    // Without its code, which means something else in a conversation with a database.
+    // Without its code, which has another meaning in an error of a database.
     throw path === file ? new Error(message, { cause: error }) : error;
   }
 }
@@ -63,7 +63,7 @@ async function* frames(chunks: AsyncIterable<Buffer>, careful: boolean): AsyncGe
   yield TRAILER;
 }
 
-/** Whole lines, each without its line feed and with its length before it. */
+/** Whole lines, each without its line feed and after its length. */
 function frame(lines: Buffer): Buffer {
   let count = 0;
   for (let at = lines.indexOf(10); at >= 0; at = lines.indexOf(10, at + 1)) count++;

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 
-/** The same as a warehouse file has for work on a whole job. */
+/** As much as a warehouse file has for work on a whole job. */
 const MEMORY_MB = 256;
 
 /** Runs `work` on a DuckDB in memory of its own, which spills into the directory `temporary`. */

@@ -4,7 +4,7 @@ import { PostgresAway, PostgresRefused } from '../../../postgres/index.js';
 const changed = (where: string) => `The tables in ${where} are not as searchflow made them`;
 const undo = 'undo the change, or load into another schema (?schema=name)';
 
-/** By SQLSTATE, or its class: what is wrong, and the way out. */
+/** By SQLSTATE, or its class: the mistake and the fix. */
 const cases: readonly (readonly [code: RegExp, say: (where: string) => string])[] = [
   [
     /^(42P01|3F000)$/,
@@ -31,7 +31,7 @@ const cases: readonly (readonly [code: RegExp, say: (where: string) => string])[
   ],
 ];
 
-/** What PostgreSQL says, in the two words of the port: busy (wait) or unusable (with the way out). Other errors pass. */
+/** PostgreSQL's error as an error of the port: `SinkBusy` (wait) or `SinkUnusable` (with the fix). Other errors pass. */
 export function sinkError(error: unknown, where: string): unknown {
   if (!(error instanceof Error) || error instanceof SinkBusy || error instanceof SinkUnusable) return error;
   if (error instanceof PostgresAway) return busy(error, where);

@@ -10,7 +10,10 @@ interface PostgresEventTransaction extends EventTransaction {
   readonly tx: PgTransaction;
 }
 
-/** Webset events in a schema of a PostgreSQL database, beside the rows of jobs. Throws `SinkUnusable` for what is no address. */
+/**
+ * Webset events in a schema of a PostgreSQL database, beside the rows of jobs. Throws `SinkUnusable` for a text that is not an
+ * address.
+ */
 export function createPostgresEvents(
   url: string,
   options: WarehouseOptions = {},
@@ -31,8 +34,8 @@ export function createPostgresEvents(
 }
 
 /**
- * What one transaction at a time may do: look ids up before they are inserted (two at once would both find nothing); and make state.
- * In this order.
+ * Locks for work that runs one transaction at a time: looking up ids before they are inserted (two at once would both find none);
+ * and making state. In this order.
  */
 const [LOADS, STATE] = [4, 5];
 const locks = { read: [], write: [LOADS], fold: [STATE], foldAll: [STATE], all: [LOADS, STATE] } as const;
@@ -44,7 +47,7 @@ function transactionOn(tx: PgTransaction): PostgresEventTransaction {
       await tx.query(sql, values);
     },
     async runOnMany(sql: string, values?: readonly SqlValue[]) {
-      // Of what was loaded just now it expects a row, and would go through thousands for each of thousands.
+      // The planner expects one row in tables that were just loaded, and would scan thousands for each of thousands.
       await tx.query('SET LOCAL enable_nestloop = off');
       await tx.query(sql, values);
       await tx.query('SET LOCAL enable_nestloop = on');

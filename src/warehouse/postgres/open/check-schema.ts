@@ -1,7 +1,7 @@
 import { SinkUnusable } from '../../../core/rows/sink.js';
 import type { Postgres } from '../../../postgres/index.js';
 
-/** The columns that the statements here rely on, by table. */
+/** The columns that the statements here need, by table. */
 const expected: Readonly<Record<string, string>> = {
   searchflow_jobs:
     'job text, name text, view_name text, origin text, operation text, input text, columns text[], generation text, ' +
@@ -26,13 +26,13 @@ interface Found {
   readonly table: string;
   readonly column: string;
   readonly type: string;
-  /** Must be filled, and nothing fills it by itself. */
+  /** The column is NOT NULL and has no default. */
   readonly demanding: boolean;
 }
 
 /**
- * Compares tables, rights and encoding with what is relied on, before anything is bought for them. Columns that somebody added
- * are welcome unless they refuse rows that don't fill them. Throws `SinkUnusable` naming everything that is wrong.
+ * Checks tables, rights and encoding before anything is bought for them. Columns that a person added are accepted unless they
+ * refuse rows without a value. Throws `SinkUnusable` with the list of all mistakes.
  */
 export async function checkSchema(postgres: Postgres, shown: string): Promise<void> {
   const { schema } = postgres.address;
@@ -80,7 +80,7 @@ function wrongWith(table: string, columns: readonly Found[]): string[] {
   ];
 }
 
-/** What the user may not do here, in the words of GRANT. */
+/** Rights that the user lacks here, in the words of GRANT. */
 async function missingRights(postgres: Postgres, schema: string): Promise<string[]> {
   const rights = await postgres.query<{ right: string }>(
     `SELECT r AS right FROM (

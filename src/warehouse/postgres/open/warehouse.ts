@@ -14,22 +14,22 @@ import { checkSchema } from './check-schema.js';
 
 export const DEFAULT_SCHEMA = 'searchflow';
 
-/** Connections of a process: loads run side by side, each its slice. */
+/** Connections of a process: loads run in parallel, each with its slice. */
 const CONNECTIONS = 4;
-/** After this the caller is told that the warehouse is busy, and comes again. */
+/** After this time the caller gets `SinkBusy`, and retries. */
 const PATIENCE_MS = 30_000;
 
-/** How long whoever stopped in the middle of a transaction keeps it, and its locks. */
+/** Time for which a process that is suspended in a transaction keeps it, and its locks. */
 const STALLED_MS = 60_000;
 
 export interface WarehouseOptions {
-  /** Told in a sentence what takes long. */
+  /** Receives a sentence about each long operation. */
   readonly say?: (sentence: string) => void;
-  /** How long work waits for a database that is away before it is told as busy, in ms. */
+  /** Time for which work waits for an unavailable database before `SinkBusy`, in ms. */
   readonly patienceMs?: number;
   /**
-   * A transaction whose process says nothing for so long (stopped, cut off, its machine gone) is ended by the server, so that
-   * its locks keep nobody out, in ms; default a minute.
+   * Time after which the server ends the transaction of a silent process (suspended, cut off, its machine gone), so that its
+   * locks block no other process, in ms; default a minute.
    */
   readonly stalledMs?: number;
 }
@@ -42,13 +42,13 @@ export class Warehouse {
   readonly schema: string;
   readonly #address: PostgresAddress;
   readonly #options: WarehouseOptions;
-  /** What holds in a transaction of ours. */
+  /** Settings of every transaction here. */
   readonly #settings: Readonly<Record<string, string>>;
   #postgres: Promise<Postgres> | null = null;
   #current: Promise<void> | null = null;
   #made: Promise<void> | null = null;
 
-  /** Throws `SinkUnusable` for what is no address. */
+  /** Throws `SinkUnusable` for a text that is not an address. */
   constructor(url: string, options: WarehouseOptions = {}) {
     this.#address = addressOf(url);
     this.shown = this.#address.shown;
@@ -57,16 +57,16 @@ export class Warehouse {
     const { patienceMs = PATIENCE_MS, stalledMs = STALLED_MS } = options;
     this.#settings = {
       search_path: this.schema,
-      // Locks that somebody else holds are waited for, but not for ever.
+      // Locks of other processes are waited for, with a limit.
       lock_timeout: `${Math.ceil(patienceMs / 2)}ms`,
       idle_in_transaction_session_timeout: `${stalledMs}ms`,
-      // Small statements are not worth compiling.
+      // Small statements take less time than their compilation.
       jit: 'off',
       standard_conforming_strings: 'on',
     };
   }
 
-  /** Whether there is a warehouse at all. */
+  /** Whether the warehouse exists. */
   exists(): Promise<boolean> {
     return this.#saying(async (postgres) => {
       const found = await postgres.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
@@ -76,22 +76,22 @@ export class Warehouse {
     });
   }
 
-  /** Makes the tables where they are missing, and looks whether they are still as they were made. */
+  /** Creates missing tables, and checks that existing ones are unchanged. */
   async make(): Promise<void> {
     this.#current = null;
     this.#made = null;
     await this.#make();
   }
 
-  /** Runs `work` in one transaction, in our schema; run again whole where the connection breaks. */
+  /** Runs `work` in one transaction, in our schema; repeats it whole if the connection breaks. */
   async transaction<T>(work: (tx: PgTransaction) => Promise<T>): Promise<T> {
     await this.#make();
     return this.read(work);
   }
 
   /**
-   * The same for work that only reads, of a warehouse that exists. It needs no rights but that, except where the warehouse was
-   * made by an older version, which is brought up to this one first.
+   * The same for work that only reads an existing warehouse. It needs no other rights, except for a warehouse of an older
+   * version, which is migrated first.
    */
   async read<T>(work: (tx: PgTransaction) => Promise<T>): Promise<T> {
     await this.#migrate();
@@ -105,7 +105,8 @@ export class Warehouse {
           ]);
           return work(tx);
         },
-        // A load of huge pages over a slow line takes minutes; who stopped in the middle of a COPY is not idle to the server.
+        // A load of huge pages over a slow line takes minutes; a process that is suspended during a COPY is not idle to the
+        // server.
         { statementMs: stalledMs * 10 },
       ),
     );
@@ -119,7 +120,7 @@ export class Warehouse {
     await (await postgres)?.close();
   }
 
-  /** Once a process, until it fails. */
+  /** Once for each process, until it fails. */
   #make(): Promise<void> {
     this.#made ??= this.#migrate()
       .then(() => this.#saying((postgres) => checkSchema(postgres, this.shown)))
@@ -157,7 +158,7 @@ export class Warehouse {
   }
 }
 
-/** The address of a warehouse, taken apart. Throws `SinkUnusable` for what is no address of a PostgreSQL database. */
+/** The parts of a warehouse's address. Throws `SinkUnusable` for a text that is not an address of a PostgreSQL database. */
 export function addressOf(url: string): PostgresAddress {
   try {
     return parseAddress(url, DEFAULT_SCHEMA);

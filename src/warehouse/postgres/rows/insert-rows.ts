@@ -4,19 +4,19 @@ import type { PgTransaction } from '../../../postgres/index.js';
 import { partsOf } from '../dialect/result-sql.js';
 import { occupied, stagedRows } from './pending.js';
 
-/** Where rows and answers are taken from. */
+/** Sources of rows and answers. */
 interface Source {
-  /** What is defined before: more of the WITH. */
+  /** Earlier parts of the WITH clause. */
   readonly first: string;
   /** Rows to insert. */
   readonly rows: 'staged' | 'pending';
   /** Lines of unit files. */
   readonly units: string;
-  /** Condition without which nothing is inserted. */
+  /** Condition for the insert. */
   readonly when: string;
 }
 
-/** The lines as they are, for a slice whose places are all empty: nearly every load. */
+/** The lines as they are, for a slice without existing rows: nearly every load. */
 const plain: Source = {
   first: `staged AS MATERIALIZED (${stagedRows}),`,
   rows: 'staged',
@@ -24,7 +24,7 @@ const plain: Source = {
   when: `NOT ${occupied}`,
 };
 
-/** The rows of the temporary table `pending`; of a unit that stands in several lines the newest. */
+/** The rows of the temporary table `pending`; if a unit has several lines, its newest one. */
 const chosen: Source = {
   first: '',
   rows: 'pending',
@@ -34,11 +34,14 @@ const chosen: Source = {
   when: 'true',
 };
 
-/** What a failed answer says of itself: a sentence, or an object with one. */
+/** Message of a failed answer: a text, or the field of an object. */
 export const reason = `coalesce(r.result #>> '{error,message}',
   CASE WHEN json_typeof(r.result -> 'error') = 'string' THEN r.result ->> 'error' END)`;
 
-/** A text that was read from the result. Where fields don't fit their types it may be one of them, and is none then. */
+/**
+ * A text that was read from the result. If the row has fields that do not fit their types, this field may be one of them; it is
+ * then NULL.
+ */
 export const textFact = (name: string) =>
   `CASE WHEN r.misread IS NULL OR json_typeof(r.result -> '${name}') = 'string' THEN f."${name}" END`;
 
@@ -81,8 +84,8 @@ const statements = {
 };
 
 /**
- * Inserts rows and ledger line of a slice in one statement. Answers with the number of its rows, or null where there was not
- * exactly one answer for each unit, or rows are in the way: then what it did must be rolled back.
+ * Inserts rows and ledger line of a slice in one statement. Returns the number of its rows, or null if there was not exactly one
+ * answer for each unit, or rows exist already: then its changes must be rolled back.
  */
 export async function insertRows(
   tx: PgTransaction,

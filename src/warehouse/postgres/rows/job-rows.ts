@@ -10,12 +10,12 @@ import { mayHoldHalves, mendSurrogates } from '../../shared/mend-escapes.js';
 import { unknownJob } from '../../shared/warehouse-summary.js';
 import type { Warehouse } from '../open/warehouse.js';
 
-/** The same columns and types as a DuckDB warehouse has, and what came where it can't be held as text here. */
+/** The same columns and types as in a DuckDB warehouse, and the original of values that text cannot hold here. */
 const shape = `{row_number: 'BIGINT', row_hash: 'VARCHAR', input: 'VARCHAR[]', status: 'VARCHAR', error_tag: 'VARCHAR', error_message: 'VARCHAR',
   http_status: 'INTEGER', title: 'VARCHAR', author: 'VARCHAR', published_date: 'VARCHAR', response: 'JSON',
   request_id: 'VARCHAR', cost_micros: 'BIGINT', fetched_at: 'TIMESTAMP', row_exact: 'STRUCT(i VARCHAR[])', answer_exact: 'JSON'}`;
 
-/** The same values, too, so that both give the same export to the byte. */
+/** The same values, too, so that both warehouses export the same bytes. */
 const asInDuckDb = ['title', 'author', 'publishedDate']
   .map((field) => {
     const column = field === 'publishedDate' ? 'published_date' : field;
@@ -31,7 +31,7 @@ const rows = (job: string, from: number, to: number) => `
   WHERE job = '${job.replaceAll("'", "''")}' AND row_number BETWEEN ${from} AND ${to} AND vanished_at IS NULL
   ORDER BY row_number`;
 
-/** The rows of a job for exports, brought a part at a time into the file `scratch`, which the caller removes. */
+/** The rows of a job for exports, copied part by part into the file `scratch`, which the caller removes. */
 export async function jobRows(warehouse: Warehouse, job: string, scratch: string): Promise<JobRows> {
   const [record] = await warehouse.read((tx) =>
     tx.query<{
@@ -62,13 +62,13 @@ export async function jobRows(warehouse: Warehouse, job: string, scratch: string
   };
 }
 
-/** Writes rows as lines of JSON; answers with the bytes of the longest. */
+/** Writes rows as lines of JSON; returns the bytes of the longest. */
 async function bring(tx: PgTransaction, query: string, file: string): Promise<number> {
   const { to } = await import('pg-copy-streams');
   const lines = tx.client.query(
     to(`COPY (SELECT row_to_json(r) FROM (${query}) r) TO STDOUT (FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01')`),
   );
-  // A connection that breaks may say so twice, the second time when nobody listens any more.
+  // A broken connection may emit a second error, when no handler is left.
   lines.on('error', () => undefined);
   let longest = 0;
   let rest: Buffer[] = [];
@@ -84,7 +84,8 @@ async function bring(tx: PgTransaction, query: string, file: string): Promise<nu
         longest = Math.max(longest, next - at);
         at = next;
       }
-      // Half of a surrogate pair is no character to DuckDB either; there it is shown, as in a warehouse of its own.
+      // Half of a surrogate pair is no character to DuckDB either; it is replaced by visible characters, as in a DuckDB
+      // warehouse.
       done(null, mayHoldHalves(piece) ? mendSurrogates(piece.toString()) : piece);
     },
   });

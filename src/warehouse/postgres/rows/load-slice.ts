@@ -7,7 +7,7 @@ import { lockSlice } from '../driver/locks.js';
 import { insertRows } from './insert-rows.js';
 import { makePending } from './pending.js';
 
-/** Loads one slice inside of the caller's transaction: rows and ledger line, or neither. */
+/** Loads one slice in the caller's transaction: rows and ledger line, or neither. */
 export async function loadSlice(
   tx: PgTransaction,
   batch: LoadBatch,
@@ -22,7 +22,7 @@ export async function loadSlice(
   return { rows, already: false };
 }
 
-/** What the warehouse knows of the slice. Fences an attempt of another generation: its places belong to other rows now. */
+/** State of the slice in the warehouse. Refuses an attempt of another generation: its row numbers now belong to other rows. */
 async function loadedBefore(
   tx: PgTransaction,
   { job, generation, slice }: LoadBatch,
@@ -37,7 +37,7 @@ async function loadedBefore(
   return { origin: (current as NonNullable<typeof current>).origin, loaded: null };
 }
 
-/** The lines just as they are; null, with nothing done, where that won't do. */
+/** Inserts the lines as they are; null, with no change, if that does not work. */
 async function asItIs(tx: PgTransaction, batch: LoadBatch, origin: string): Promise<number | null> {
   await tx.query('SAVEPOINT units');
   try {
@@ -45,14 +45,14 @@ async function asItIs(tx: PgTransaction, batch: LoadBatch, origin: string): Prom
     const rows = await insertRows(tx, batch, origin, 'plain');
     if (rows !== null) return rows;
   } catch (error) {
-    // What is wrong with a line (SQLSTATE class 22) may be of no account.
+    // A defect in a line (SQLSTATE class 22) may not matter for this slice.
     if (!/^22/.test(String((error as { code?: unknown }).code))) throw error;
   }
   await tx.query('ROLLBACK TO SAVEPOINT units');
   return null;
 }
 
-/** For a slice that takes the place of other rows, units that stand in two lines, and lines that are no JSON. */
+/** For a slice that replaces other rows, units with two lines, and lines that are not JSON. */
 async function withCare(
   tx: PgTransaction,
   batch: LoadBatch,

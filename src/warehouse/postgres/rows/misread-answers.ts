@@ -3,7 +3,7 @@ import type { PgTransaction } from '../../../postgres/index.js';
 import { copyLines, makeLineTables } from '../driver/copy-lines.js';
 import { reason, textFact } from './insert-rows.js';
 
-/** Rows whose answer was not understood, wholly or in part. */
+/** Rows whose answer could not be parsed, wholly or in part. */
 const misread = `e.job = $1 AND e.unit_key IS NOT NULL
   AND (e.status = 'error' AND e.error_tag = 'RESPONSE_SHAPE' OR e.status = 'success' AND e.error_message IS NOT NULL)`;
 

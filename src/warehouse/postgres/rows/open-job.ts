@@ -18,7 +18,7 @@ interface Before {
   readonly request: StoredRequest | null;
 }
 
-/** `Sink.openJob`, inside of the caller's transaction. */
+/** `Sink.openJob`, in the caller's transaction. */
 export async function openJob(
   tx: PgTransaction,
   schema: string,
@@ -28,7 +28,7 @@ export async function openJob(
   say: (sentence: string) => void,
 ): Promise<readonly number[]> {
   await lockJob(tx, job.job);
-  // Moving the rows of a large job takes longer than any load.
+  // Renumbering the rows of a large job takes longer than any load.
   await tx.allow(3_600_000);
   const [before] = await tx.query<Before>(
     'SELECT generation, view_name, operation, options, request FROM searchflow_jobs WHERE job = $1',
@@ -48,7 +48,7 @@ export async function openJob(
   return slicesToLoad(tx, job);
 }
 
-/** `Sink.unloadedSlices`, inside of the caller's transaction. */
+/** `Sink.unloadedSlices`, in the caller's transaction. */
 export async function unloadedSlices(
   tx: PgTransaction,
   job: JobRecord,
@@ -65,7 +65,7 @@ export async function unloadedSlices(
   return slicesToLoad(tx, job);
 }
 
-/** Takes the line from slices whose rows are not all there, or whose answers no longer count. */
+/** Deletes the ledger line of slices that lack rows, or whose answers no longer count. */
 async function forgetUnwhole(
   tx: PgTransaction,
   { job, generation }: JobRecord,
@@ -83,7 +83,7 @@ async function forgetUnwhole(
   );
 }
 
-/** Slices without a line in the ledger. */
+/** Slices without a ledger line. */
 async function slicesToLoad(tx: PgTransaction, job: JobRecord): Promise<readonly number[]> {
   const slices = await tx.query<{ slice: number }>(
     `SELECT slice FROM generate_series(0, $2::integer - 1) AS slice WHERE slice NOT IN (

@@ -7,13 +7,13 @@ import { stale, useFreshness } from './stale.js';
 export const stagedRows = `SELECT r.* FROM row_lines,
   json_to_record(line) AS r(n bigint, h text, k text, u text, e text, m text, d boolean, i text[], exact text)`;
 
-/** Condition: the job in the first parameter has rows at places of these staged rows. An index finds them. */
+/** Condition: the job in the first parameter has rows with the numbers of these staged rows. An index finds them. */
 export const occupied = `EXISTS (SELECT FROM row_store e WHERE e.job = $1
   AND e.row_number BETWEEN (SELECT min(n) FROM staged) AND (SELECT max(n) FROM staged))`;
 
 /**
- * Makes `staged`, a temporary table of the rows among the lines, and `pending`, of those that the job's rows don't have yet with
- * the same place, content and unit, or have stale.
+ * Creates `staged`, a temporary table of the rows among the lines, and `pending`, of those that the job lacks with the same row
+ * number, content and unit, or has with a stale answer.
  */
 export async function makePending(tx: PgTransaction, job: string, freshness: Freshness | undefined): Promise<void> {
   await useFreshness(tx, freshness);
@@ -27,7 +27,7 @@ export async function makePending(tx: PgTransaction, job: string, freshness: Fre
   );
 }
 
-/** Unit keys of the slice that rows are missing for, each once. All of them where the job was never opened here. */
+/** Unit keys of the slice's missing rows, each once. All of them if the job was never opened here. */
 export async function pendingKeys(
   tx: PgTransaction,
   job: string,

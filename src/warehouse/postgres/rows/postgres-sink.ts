@@ -20,9 +20,9 @@ import { recordUnknown } from './unknown-outcomes.js';
 const anyKey = '= ANY ($1::text[])';
 
 /**
- * A schema of a PostgreSQL database as a warehouse: `postgres://user:password@host:5432/database?schema=name&sslmode=require`,
- * schema `searchflow` where none is named. Several processes may load into it at once. While the database is away or locked every
- * method waits, then rejects with `SinkBusy`. Throws `SinkUnusable` for what is no address.
+ * A schema of a PostgreSQL database as a warehouse: `postgres://user:password@host:5432/database?schema=name&sslmode=require`, by
+ * default the schema `searchflow`. Several processes may load into it at the same time. While the database is unavailable or
+ * locked every method waits, then rejects with `SinkBusy`. Throws `SinkUnusable` for a text that is not an address.
  */
 export function createPostgresSink(
   options: WarehouseOptions & { readonly url: string },

@@ -4,13 +4,13 @@ import { copyLines, makeLineTables } from '../driver/copy-lines.js';
 import { stagedRows } from './pending.js';
 import { stale } from './stale.js';
 
-/** Rows from which on it is worth saying what takes so long. */
+/** Number of rows from which a long operation is reported. */
 const MANY = 100_000;
 
 /**
- * Brings the rows of a job to a new content or new options of its input, inside of the caller's transaction. A row is known
- * by its cells; of equal rows the first is the first. After it, each visible row stands at its place in the new input, each
- * vanished one is marked, answers to other options are marked as outdated, and the ledger holds the slices that are whole.
+ * Updates the rows of a job to new content or new options of its input, in the caller's transaction. A row is identified by its
+ * cells; equal rows are matched in their order. Afterwards each visible row has its number in the new input, each vanished one is
+ * marked, answers to other options are marked as outdated, and the ledger has the complete slices.
  */
 export async function reconcile(
   tx: PgTransaction,
@@ -19,7 +19,7 @@ export async function reconcile(
   say: (sentence: string) => void,
 ): Promise<void> {
   if (job.rows >= MANY) say(`Comparing the ${job.rows} rows of ${job.name} with what the warehouse holds …`);
-  // Places have changed: what earlier contents had loaded says nothing about the slices of this one.
+  // Row numbers have changed: the loads of earlier content prove nothing about the slices of this one.
   await tx.query('DELETE FROM load_ledger WHERE job = $1', [job.job]);
   await stageKeys(tx, rowsFiles);
   await match(tx, job.job);
@@ -40,7 +40,7 @@ export async function reconcile(
   );
 }
 
-/** The whole input, without its cells: what tells rows apart, and where they stand now. */
+/** The whole input, without its cells: hashes of rows, and their current numbers. */
 async function stageKeys(tx: PgTransaction, rowsFiles: readonly string[]): Promise<void> {
   await makeLineTables(tx);
   await tx.query(
@@ -91,8 +91,8 @@ async function match(tx: PgTransaction, job: string): Promise<void> {
 }
 
 /**
- * Rows whose cells are new but whose answer the job has on another row (another column was edited, a row was doubled) take
- * it from there: the journal may have forgotten the body by now.
+ * A row with new cells whose answer the job has on another row (another column was edited, a row was doubled) copies the answer
+ * from there: the journal may have pruned the body by now.
  */
 async function copyKnownAnswers(tx: PgTransaction, job: JobRecord, rowsFiles: readonly string[]): Promise<void> {
   await tx.query('CREATE TEMP TABLE copied (n bigint, slice integer, rid bigint) ON COMMIT DROP');
@@ -120,7 +120,7 @@ async function copyKnownAnswers(tx: PgTransaction, job: JobRecord, rowsFiles: re
       [job.generation],
     );
   }
-  // The answers to other options that stood there are replaced, as a load would.
+  // Replaces the old answers to other options, as a load would.
   await tx.query('DELETE FROM row_store WHERE id IN (SELECT m.rid FROM matched m JOIN copied c ON c.n = m.n)');
   await tx.query('DELETE FROM matched WHERE n IN (SELECT n FROM copied)');
   await tx.query('INSERT INTO matched (n, good) SELECT n, true FROM copied');

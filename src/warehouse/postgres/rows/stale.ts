@@ -2,8 +2,8 @@ import type { Freshness } from '../../../core/purchase/journal.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 
 /**
- * Puts the policy where SQL can read it: a temporary table `freshness` of one line, for {@link stale}.
- * Bodies that are gone (`rebuyBefore`) are the journal's business: what the warehouse holds has its body.
+ * Writes the freshness rules where SQL can read them: a temporary table `freshness` of one row, for {@link stale}. Missing bodies
+ * (`rebuyBefore`) concern only the journal: every answer in the warehouse has its body.
  */
 export async function useFreshness(tx: PgTransaction, freshness: Freshness | undefined): Promise<void> {
   const moment = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
@@ -17,7 +17,7 @@ export async function useFreshness(tx: PgTransaction, freshness: Freshness | und
   ]);
 }
 
-/** Condition: the answer in a row of `row_store` under this alias no longer counts. */
+/** Condition: the answer in a row of `row_store` with this alias no longer counts. */
 export function stale(alias: string): string {
   return `(${alias}.unit_key IS NOT NULL AND EXISTS (SELECT FROM freshness f WHERE ${alias}.fetched_at < f.fresh_after
     OR (${alias}.status = 'error' AND ${alias}.fetched_at < f.retry_before AND ${alias}.error_tag = ANY(f.retry_tags))))`;

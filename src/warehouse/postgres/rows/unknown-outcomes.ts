@@ -2,7 +2,7 @@ import type { UnknownOutcome } from '../../../core/purchase/journal.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import { mendForPostgres } from '../../shared/mend-escapes.js';
 
-/** `Sink.recordUnknown`. An outcome is the same when book, operation, moment and keys are. */
+/** `Sink.recordUnknown`. Two outcomes are the same if segment, operation, time and keys are. */
 export async function recordUnknown(
   tx: PgTransaction,
   job: string,
