@@ -6,15 +6,18 @@ import { Refusal } from './base/refusal.js';
 import { type Panel, triggerSchema } from './panel.js';
 import { faultsSchema } from './server/fault.js';
 
-/** Paths below it belong to the sandbox itself, need no key, meet no limit and no fault, and stay out of the request log. */
+/**
+ * Paths below it belong to the sandbox itself. They need no key, are subject to no limit and no fault, and are not in the request
+ * log.
+ */
 export const CONTROL_PATH = '/__sandbox';
 
 const creditsSchema = z.strictObject({ dollars: z.number().nonnegative().nullable() });
 const fromSchema = z.coerce.number().int().positive().catch(1);
 
 /**
- * Why a request is not to be obeyed, null where it is: these paths need no key, so no page that a browser of this machine shows may use
- * them, neither from another site nor under a name that leads here.
+ * Reason to refuse a request, null if there is none. These paths need no key. So no page in a browser of this machine may use
+ * them, from another site or under a host name that resolves to this machine.
  */
 function whyForeign(headers: Headers): string | null {
   const host = headers.get('host') ?? '';
@@ -27,9 +30,9 @@ function whyForeign(headers: Headers): string | null {
 }
 
 /**
- * The control paths as a request listener of `node:http`: `GET bill` (`?keys=0` leaves the units out), `GET log` (`?from=n`),
- * `GET stats`, `GET state`, `POST trigger` (`{"event": "webset.idle", "count": 5}`, `{"monitorRun": id}`, `{"disableMonitor": id}`),
- * `POST faults` (a list), `POST credits` (`{"dollars": 5}`, null for no end), `POST reset`.
+ * The control paths as a request listener of `node:http`: `GET bill` (`?keys=0` leaves out the units), `GET log` (`?from=n`),
+ * `GET stats`, `GET state`, `POST trigger` (`{"event": "webset.idle", "count": 5}`, `{"monitorRun": id}`, `{"disableMonitor":
+ * id}`), `POST faults` (a list), `POST credits` (`{"dollars": 5}`, null for no limit), `POST reset`.
  */
 export function createControl(panel: Panel): ReturnType<typeof getRequestListener> {
   const app = new Hono().basePath(CONTROL_PATH);
@@ -63,6 +66,6 @@ export function createControl(panel: Panel): ReturnType<typeof getRequestListene
     if (error instanceof z.ZodError) return context.json({ error: z.prettifyError(error) }, 400);
     return context.json({ error: error.message }, error instanceof SyntaxError ? 400 : 500);
   });
-  // The library would put its own Request and Response in the place of the process's, which isn't ours to change.
+  // The library would replace the process's Request and Response, which belong to the caller.
   return getRequestListener(app.fetch, { overrideGlobalObjects: false });
 }

@@ -18,24 +18,24 @@ export interface StateParts {
   readonly ledger: Ledger;
   readonly timers: Timers;
   readonly write: WriteFact;
-  /** How often the purchase log file was opened before. */
+  /** Number of earlier openings of the purchase log file. */
   readonly starts: number;
 }
 
-/** Everything the sandbox remembers beside money and requests. */
+/** All state of the sandbox besides money and requests. */
 export interface State {
   readonly agentRuns: AgentRuns;
   readonly research: ResearchTasks;
   readonly monitors: Monitors;
   readonly history: EventHistory;
-  /** Does what has fallen due: ends of runs, charges, schedules. */
+  /** Does all due work: ends of runs, charges, schedules. */
   advance(): void;
   view(): SandboxState;
   trigger(what: Trigger): readonly string[];
   reset(): void;
 }
 
-/** Opens the stores and takes up `facts`, which an earlier process wrote down. Throws where one can't be read. */
+/** Opens the stores and restores `facts` of an earlier process. Throws if one cannot be read. */
 export function openState(parts: StateParts, facts: readonly Fact[]): State {
   const { options, pages, ledger, timers, write, starts } = parts;
   const { seed } = options;
@@ -51,9 +51,9 @@ export function openState(parts: StateParts, facts: readonly Fact[]): State {
   const stores = [agentRuns, research, monitors, history];
   for (const fact of facts) {
     if (!stores.some((store) => store.restore(fact)))
-      throw new Error(`the state holds what nobody knows: ${fact.kind}`);
+      throw new Error(`the state has an unknown entry: ${fact.kind}`);
   }
-  // The history's times count from the first start, not from the first look at it.
+  // The history's times count from the first start, not from the first request for it.
   void history.timeline;
   const advance = () => {
     agentRuns.advance();

@@ -5,23 +5,23 @@ import type { Fault } from './server/fault.js';
 import type { RequestLogEntry } from './server/request-log.js';
 import { eventTypes } from './websets/story.js';
 
-/** Counts over every request since the start or the last reset. */
+/** Counts of all requests since the start or the last reset. */
 export interface SandboxStats {
   readonly requests: number;
-  /** Requests by the status sent; `0` is a connection cut without one. */
+  /** Requests by the status sent; `0` is a connection closed without one. */
   readonly byStatus: Readonly<Record<string, number>>;
-  /** Turned away by the rate limit. */
+  /** Refused by the rate limit. */
   readonly limited: number;
   readonly dollars: number;
-  /** Most requests, by weight, that the limit let through in any one second. */
+  /** Highest rate cost of the requests that the limit admitted in any one second. */
   readonly maxInSlidingSecond: number;
 }
 
-/** What is there now, as tests judge it. */
+/** Current state, for the checks of tests. */
 export interface SandboxState {
   readonly agentRuns: {
     readonly inProgress: number;
-    /** The most that were ever in progress at once. */
+    /** Highest number of runs in progress so far. */
     readonly maxInProgress: number;
     readonly byStatus: Readonly<Record<string, number>>;
   };
@@ -30,14 +30,14 @@ export interface SandboxState {
     readonly byStatus: Readonly<Record<string, number>>;
     readonly runsByStatus: Readonly<Record<string, number>>;
   };
-  /** Events of monitors on their way to webhooks, and the last attempts. */
+  /** Events of monitors in delivery to webhooks, and the last attempts. */
   readonly webhooks: {
     readonly delivered: number;
     readonly failed: number;
     readonly waiting: number;
     readonly attempts: readonly Delivery[];
   };
-  /** Webset events that have happened; of them `triggered` by hand. */
+  /** Number of webset events so far; `triggered` of them by hand. */
   readonly events: { readonly count: number; readonly triggered: number };
 }
 
@@ -53,23 +53,23 @@ export const triggerSchema = z.union(
   },
 );
 
-/** Something to happen now: webset events of a type, the run of a monitor, or the service disabling a monitor. */
+/** An event to trigger now: webset events of a type, the run of a monitor, or the service disabling a monitor. */
 export type Trigger = z.infer<typeof triggerSchema>;
 
-/** What a test or a person may ask of a running sandbox and change about it; the same by HTTP under `/__sandbox/`. */
+/** Queries and changes of a running sandbox for a test or a person; the same by HTTP under `/__sandbox/`. */
 export interface Panel {
-  /** What was bought; `keys: false` leaves the units out. */
+  /** The purchases; `keys: false` leaves out the units. */
   bill(options?: { readonly keys?: boolean }): Bill;
   /** Requests from number `from` on (from the first one kept). */
   log(from?: number): readonly RequestLogEntry[];
   stats(): SandboxStats;
   state(): SandboxState;
-  /** Makes something happen; answers with the ids of what did. Throws where there is no such monitor. */
+  /** Triggers an event; returns the ids of the results. Throws if there is no such monitor. */
   trigger(what: Trigger): readonly string[];
-  /** Empties purchase log, log, limit and state, gives the first credits back, and begins the faults anew. */
+  /** Empties purchase log, request log, limit and state, restores the first credits, and restarts the faults. */
   reset(): void;
-  /** Replaces the faults; their counts and times begin now. Throws where one is malformed. */
+  /** Replaces the faults; their counts and times start now. Throws if one is malformed. */
   setFaults(faults: readonly Fault[]): void;
-  /** Sets the team's credits; null is no end. */
+  /** Sets the team's credits; null is no limit. */
   setCredits(dollars: number | null): void;
 }

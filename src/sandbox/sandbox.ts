@@ -23,11 +23,14 @@ export interface Sandbox extends Panel {
   /** Base URL, without a slash at the end. */
   readonly url: string;
   readonly port: number;
-  /** Cuts what is open and stops. Work not booked by then is not done. */
+  /** Closes open connections and stops. Work that is not recorded by then is not done. */
   close(): Promise<void>;
 }
 
-/** Starts a stand-in for the service on 127.0.0.1. Rejects naming every wrong option, or with the error of the port or the log file. */
+/**
+ * Starts a stand-in for the service on 127.0.0.1. Rejects with the list of wrong options, or with the error of the port or the
+ * log file.
+ */
 export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   const options = parseOptions(given);
   const purchases = new PurchaseLog();
@@ -93,7 +96,7 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
     const isControl = request.url?.startsWith(`${CONTROL_PATH}/`);
     void (isControl ? control(request, response) : exchange(request, response));
   });
-  // Above the clients' own idle times, so that the client is the one who closes and no request meets a closing connection.
+  // Longer than the idle times of clients, so that the client closes first and no request hits a closing connection.
   server.keepAliveTimeout = 65_000;
   const port = await listen(server, options.port).catch((error: unknown) => {
     ledger.close();

@@ -30,11 +30,11 @@ export interface AgentRunsParts {
   readonly now: () => number;
 }
 
-/** The agent runs of the team, by id and in order. Nothing ticks: a run's state follows from the time it is looked at. */
+/** The agent runs of the team, by id and in order. There is no timer: a run's state follows from the current time. */
 export class AgentRuns {
   readonly #parts: AgentRunsParts;
   readonly #runs = new Map<string, Run>();
-  /** Numbers of all runs ever made, deleted ones too: a cursor may name one that is gone. */
+  /** Number of runs ever created, deleted ones included: a cursor may name a deleted one. */
   readonly #serials = new Map<string, number>();
   readonly #inProgress = new Set<Run>();
   #wakeNext = new AbortController();
@@ -58,12 +58,12 @@ export class AgentRuns {
     return this.#inProgress.size;
   }
 
-  /** The most that ever took one at once. */
+  /** The highest number of slots in use so far. */
   get maxInProgress(): number {
     return this.#maxInProgress;
   }
 
-  /** All runs, the newest first; from after a cursor on, where one is given. Throws where it names no run. */
+  /** All runs, the newest first; after a cursor, if there is one. Throws if the cursor names no run. */
   newestFirst(cursor?: string): Run[] {
     const before = cursor === undefined ? Number.POSITIVE_INFINITY : this.#serials.get(cursor);
     if (before === undefined) throw new Refusal(400, 'INVALID_REQUEST', 'Invalid query: cursor: no such run');
@@ -74,20 +74,20 @@ export class AgentRuns {
     return this.#runs.get(id) ?? null;
   }
 
-  /** Throws 404 where there is no such run. */
+  /** Throws 404 if there is no such run. */
   get(id: string): Run {
     const run = this.#runs.get(id);
     if (!run) throw new Refusal(404, 'RUN_NOT_FOUND', `There is no agent run ${id}`);
     return run;
   }
 
-  /** Starts a run. Refuses where the credits are gone, where all slots are taken, or where the previous run is none to go on from. */
+  /** Starts a run. Refuses if the credits or the slots are used up, or if the previous run is missing or not completed. */
   create(request: RunInput): Run {
     this.#checkPrevious(request.previousRunId);
     this.#parts.ledger.checkCredits();
     const { options, now, nextId } = this.#parts;
     if (this.inProgress >= options.maxInProgress) {
-      const why = `${options.maxInProgress} agent runs are in progress, which is the most there may be`;
+      const why = `${options.maxInProgress} agent runs are in progress, which is the maximum`;
       throw new Refusal(429, 'CONCURRENCY_LIMIT_REACHED', why);
     }
     const id = `agent_run_${nextId()}`;
@@ -102,7 +102,7 @@ export class AgentRuns {
     return run;
   }
 
-  /** Ends a run that goes on, without its results; another one stays as it is. */
+  /** Ends a run in progress, without its results; an ended run does not change. */
   cancel(id: string): Run {
     return this.#end(this.get(id), 'cancelled');
   }
@@ -125,7 +125,7 @@ export class AgentRuns {
     this.#runs.delete(id);
   }
 
-  /** Charges the runs that have ended since, and frees their slots. */
+  /** Charges the runs that have ended since the last call, and releases their slots. */
   advance(): void {
     const now = this.#parts.now();
     for (const run of this.#inProgress) {
@@ -135,7 +135,7 @@ export class AgentRuns {
     }
   }
 
-  /** Aborted when somebody ends a run next: what waits for a run's end looks again. */
+  /** Aborted when a caller ends a run: code that waits for a run's end checks again. */
   nextWake(): AbortSignal {
     return this.#wakeNext.signal;
   }
@@ -205,7 +205,7 @@ export class AgentRuns {
 
   #replace(run: Run, ended: Run['ended']): Run {
     const next = { ...run, ended };
-    // In its old place, because the order of the map is the order of the list.
+    // At its old position, because the order of the map is the order of the list.
     this.#runs.set(run.id, next);
     if (this.#inProgress.delete(run)) this.#inProgress.add(next);
     return next;
@@ -214,7 +214,7 @@ export class AgentRuns {
   #remove(id: string): void {
     const run = this.#runs.get(id);
     this.#runs.delete(id);
-    // Its charge is in the purchase log, written before the deletion was.
+    // Its charge is in the purchase log, before the deletion.
     if (run) this.#inProgress.delete(run);
   }
 

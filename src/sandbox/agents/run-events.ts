@@ -20,7 +20,7 @@ const progress = [
   'agent_run.output_item.done',
 ];
 
-/** What has happened to a run by `now`, in order. The last one is the terminal event once the run has ended. */
+/** The events of a run until `now`, in order. The last one is the terminal event if the run has ended. */
 export function eventsOf(run: Run, now: number, progressEvents: number, pages: PageSettings): RunEvent[] {
   const { id } = run;
   const created = new Date(run.createdAt).toISOString();
@@ -44,7 +44,7 @@ export function eventsOf(run: Run, now: number, progressEvents: number, pages: P
   return happened.map((one, index) => ({ id: String(index + 1), ...one }));
 }
 
-/** When the next event of a run comes; null where none does. */
+/** Time of the next event of a run; null if there is none. */
 export function nextEventAt(run: Run, now: number, progressEvents: number): number | null {
   const step = (run.endsAt - run.startsAt) / (progressEvents + 1);
   const times = [

@@ -9,7 +9,7 @@ import { noUsage, usageOf } from './run-usage.js';
 
 const noOutput = { text: '', structured: null, grounding: [] };
 
-/** The run as the wire has it at a time (section 2.5, public facts section 8.2). */
+/** The run as the wire shows it at a time (section 2.5, public facts section 8.2). */
 export function runRecord(run: Run, now: number, pages: PageSettings): Record<string, unknown> {
   const isTerminal = isTerminalAt(run, now);
   const status = statusAt(run, now);
@@ -30,7 +30,7 @@ export function runRecord(run: Run, now: number, pages: PageSettings): Record<st
   };
 }
 
-/** Why a run failed, in the shape of the agent's errors. */
+/** Error of a failed run, in the form of the agent's errors. */
 export function failureOf(run: Run): Record<string, string> {
   return { type: 'SERVER_ERROR', code: 'SERVER_ERROR', message: `The run ${run.id} could not be finished` };
 }

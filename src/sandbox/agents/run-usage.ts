@@ -4,7 +4,7 @@ import { prices as listed } from '../ledger/prices.js';
 import { doneShare, type Run, stopReasonOf } from './run.js';
 import { isMetered } from './run-input.js';
 
-/** What a run used and what it cost (section 2.5; prices of public facts section 12). */
+/** Usage and cost of a run (section 2.5; prices of public facts section 12). */
 export interface RunUsage {
   readonly micros: number;
   readonly usage: Readonly<Record<string, unknown>>;
@@ -26,14 +26,14 @@ const prices = {
 
 const nothing = { agentComputeUnits: 0, searches: 0, emails: 0, phoneNumbers: 0 };
 
-/** Usage and cost of a run that has no end yet. */
+/** Usage and cost of a run that has not ended yet. */
 export const noUsage: RunUsage = {
   micros: 0,
   usage: nothing,
   costDollars: { total: 0, agentCompute: 0, search: 0, emails: 0, phoneNumbers: 0 },
 };
 
-/** Usage and cost of a run at its end. One that reached its budget costs the budget, its quantities scaled down to it. */
+/** Usage and cost of a run at its end. A run that used up its budget costs the budget, and its quantities are scaled down to it. */
 export function usageOf(run: Run, seed: number): RunUsage {
   const hash = hashText(run.id, seed);
   const effort = String(run.request.effort ?? 'auto');

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import { Refusal } from './refusal.js';
 
-/** Checks a body against a schema; the refusal names the first few fields that are wrong. */
+/** Checks a body against a schema; the refusal names the first few wrong fields. */
 export function checkInput<T>(schema: z.ZodType<T>, input: unknown): T {
   return check(schema, input, 'INVALID_REQUEST_BODY', 'Invalid request body');
 }
 
-/** Checks the query of a GET; `lists` names the parameters that may be given more than once. */
+/** Checks the query of a GET; `lists` names the parameters that may be repeated. */
 export function checkQuery<T>(schema: z.ZodType<T>, query: URLSearchParams, lists: readonly string[] = []): T {
   const given: Record<string, unknown> = {};
   for (const name of new Set(query.keys())) {

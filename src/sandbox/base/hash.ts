@@ -7,7 +7,7 @@ export function hashText(text: string, seed: number): number {
   return mix(hash, 0);
 }
 
-/** Another unsigned 32-bit draw from the same hash: each `salt` gives an independent one. */
+/** Another unsigned 32-bit number from the same hash: each `salt` returns an independent one. */
 export function mix(hash: number, salt: number): number {
   let value = (hash ^ Math.imul(salt + 1, 0x9e3779b9)) >>> 0;
   value = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
@@ -15,12 +15,12 @@ export function mix(hash: number, salt: number): number {
   return (value ^ (value >>> 16)) >>> 0;
 }
 
-/** A draw from 0 (included) to 1 (excluded). */
+/** A number from 0 (inclusive) to 1 (exclusive). */
 export function fraction(hash: number, salt: number): number {
   return mix(hash, salt) / 0x100000000;
 }
 
-/** One of several, by hash. The list must not be empty. */
+/** One element of a list, by hash. The list must not be empty. */
 export function choose<T>(items: readonly T[], hash: number, salt: number): T {
   return items[mix(hash, salt) % items.length] as T;
 }

@@ -1,9 +1,9 @@
 import { hashText, mix } from './hash.js';
 
-/** Makes ids that look random and follow from seed, start and order. No two starts of one purchase log file share any. */
+/** Makes ids that look random and follow from seed, start and order. Two starts of one purchase log file never share an id. */
 export type NextId = () => string;
 
-/** `starts`: how often the purchase log file was opened before. Gives 32 hexadecimal digits. */
+/** `starts`: number of earlier openings of the purchase log file. Returns 32 hexadecimal digits. */
 export function idsOf(seed: number, starts: number, kind = ''): NextId {
   const base = hashText(`start ${starts}${kind}`, seed);
   let serial = 0;

@@ -7,7 +7,7 @@ export interface ListPage<T> {
   readonly nextCursor: string | null;
 }
 
-/** The first `limit` of some items that are already past the cursor. `cursorOf` names the last one of a page. */
+/** The first `limit` of some items after the cursor. `cursorOf` returns the cursor of the last item of a page. */
 export function pageOfList<T>(items: Iterable<T>, limit: number, cursorOf: (last: T) => string): ListPage<T> {
   const data: T[] = [];
   for (const item of items) {
@@ -17,12 +17,12 @@ export function pageOfList<T>(items: Iterable<T>, limit: number, cursorOf: (last
   return { data, hasMore: false, nextCursor: null };
 }
 
-/** An opaque cursor that stands for a number. */
+/** An opaque cursor that encodes a number. */
 export function toCursor(kind: string, value: number): string {
   return Buffer.from(`${kind}:${value}`).toString('base64url');
 }
 
-/** The number a cursor stands for; refuses one of another list. */
+/** The number in a cursor; refuses the cursor of another list. */
 export function fromCursor(kind: string, cursor: string): number {
   const [given, value] = Buffer.from(cursor, 'base64url').toString('utf8').split(':');
   if (given !== kind || value === undefined || !/^\d+$/.test(value)) throw badCursor();

@@ -1,13 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from './refusal.js';
 
-/** The most bytes of a request body. */
+/** Maximum number of bytes of a request body. */
 const BODY_LIMIT = 10 * 1024 * 1024;
 
 const unreadable = (why: string, status = 400) =>
   new Refusal(status, 'INVALID_REQUEST_BODY', `Invalid request body: ${why}`);
 
-/** Reads a body as JSON; undefined where there is none. Refuses what is too large or malformed; rejects with the stream's error where the client goes away. */
+/**
+ * Reads a body as JSON; undefined if there is none. Refuses a body that is too large or malformed; rejects with the stream's
+ * error if the client disconnects.
+ */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -1,9 +1,9 @@
-/** A request the service does not serve; `status` and `tag` of public facts section 1.3. */
+/** A request that the service refuses; `status` and `tag` of public facts section 1.3. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
   readonly tag: string;
-  /** Fields beside the standard envelope's own. */
+  /** Additional fields beside those of the standard envelope. */
   readonly extra: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
 
@@ -36,7 +36,7 @@ function agentKind(status: number): readonly [type: string, code: string] {
   return status >= 500 ? ['SERVER_ERROR', 'SERVER_ERROR'] : ['INVALID_REQUEST', 'INVALID_REQUEST'];
 }
 
-/** Body and content type of an error. `tag` null takes the usual one for the status. */
+/** Body and content type of an error. `tag` null selects the usual tag of the status. */
 export function errorBody(
   envelope: Envelope,
   requestId: string,

@@ -59,10 +59,10 @@ const endings = [
   'in plain words',
 ];
 
-/** How many sentences there are; prepared once, because making them anew for each page would cost the most. */
+/** Number of sentences. They are prepared once, because making them again for each page would cost the most. */
 const count = 1024;
 
-/** English-looking sentences, each with its full stop; some hold letters beyond ASCII. */
+/** English-looking sentences, each with its full stop; some have letters beyond ASCII. */
 export const sentences: readonly string[] = Array.from({ length: count }, (_, index) => {
   const hash = mix(index, 17);
   const words = [choose(subjects, hash, 1), choose(verbs, hash, 2), choose(objects, hash, 3), choose(endings, hash, 4)];
@@ -73,7 +73,7 @@ const adjectives = ['Quiet', 'Northern', 'Practical', 'Complete', 'Second', 'Mod
 const things = ['Guide', 'Catalogue', 'Review', 'Field Notes', 'Handbook', 'Index', 'Story', 'Überblick'];
 const people = ['Ada Lindqvist', 'José Ortega', 'Mei Tanaka', 'Sam O’Neill', 'Priya Raman', 'Łukasz Wójcik'];
 
-/** A page title. About one in twenty has quotes and a comma in it, which tables must survive. */
+/** A page title. About one in twenty has quotes and a comma, as a test for tables. */
 export function titleOf(hash: number, host: string): string {
   const title = `${choose(adjectives, hash, 31)} ${choose(things, hash, 32)} – ${host}`;
   return mix(hash, 33) % 20 === 0 ? `"${title}", revised` : title;

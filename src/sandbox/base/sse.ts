@@ -1,4 +1,4 @@
-/** A frame of an event stream that carries JSON; `id` and `event` where they are given. */
+/** A frame of an event stream with JSON; `id` and `event` are optional. */
 export function sseFrame(data: unknown, { id, event }: { readonly id?: string; readonly event?: string } = {}): string {
   const lines = [...(id === undefined ? [] : [`id: ${id}`]), ...(event === undefined ? [] : [`event: ${event}`])];
   return `${[...lines, `data: ${JSON.stringify(data)}`].join('\n')}\n\n`;
@@ -7,5 +7,5 @@ export function sseFrame(data: unknown, { id, event }: { readonly id?: string; r
 /** The frame that ends a streamed search or answer (public facts section 2.5). */
 export const DONE_FRAME = 'data: [DONE]\n\n';
 
-/** A comment, which keeps a silent connection open and means nothing. */
+/** A comment, which keeps a silent connection open and has no meaning. */
 export const KEEP_ALIVE_FRAME = ': keep-alive\n\n';

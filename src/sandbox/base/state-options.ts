@@ -4,16 +4,16 @@ const ms = z.number().nonnegative();
 const share = z.number().min(0).max(1);
 const count = z.number().int().positive();
 
-/** Milliseconds, or a range that a value is drawn from by the seed. */
+/** Milliseconds, or a range from which the seed chooses a value. */
 export const durationSchema = z.union([
   ms,
   z.strictObject({ min: ms, max: ms }).refine(({ min, max }) => min <= max, 'min is above max'),
 ]);
 
-/** Milliseconds, or a range that a value is drawn from by the seed. */
+/** Milliseconds, or a range from which the seed chooses a value. */
 export type Duration = z.infer<typeof durationSchema>;
 
-/** The milliseconds that a draw from 0 to 1 makes of a duration. */
+/** The milliseconds of a duration for a number from 0 to 1. */
 export function drawMs(duration: Duration, draw: number): number {
   return typeof duration === 'number' ? duration : Math.round(duration.min + draw * (duration.max - duration.min));
 }
@@ -32,10 +32,11 @@ export const agentRunsSchema = z.strictObject({
 });
 
 /**
- * How agent runs go (section 3.1). `queuedMs` (0) and `durationMs` (500 to 2000) from creation on; `maxInProgress` (50), then 429;
- * shares of runs, by their number: `failureRate` ends failed, `budgetRate` (0.05) of the metered ones reaches its budget,
- * `unknownStatusRate` and `unknownStopReasonRate` end with a value nobody knows. `progressEvents` (3) a run; a comment every
- * `keepAliveMs` (15,000) of a stream; `replay` of stored events: `full`, or a `Last-Event-ID` is refused with 400, or forgotten.
+ * Behaviour of agent runs (section 3.1). `queuedMs` (0) and `durationMs` (500 to 2000) count from the creation; `maxInProgress`
+ * (50), then 429. Shares of runs, by their number: `failureRate` of them fail, `budgetRate` (0.05) of the metered ones use up
+ * their budget, `unknownStatusRate` and `unknownStopReasonRate` end with an unknown value. `progressEvents` (3) for each run; a
+ * comment every `keepAliveMs` (15,000) of a stream. `replay` of stored events: `full`, or a `Last-Event-ID` is refused with 400,
+ * or forgotten.
  */
 export type AgentRunOptions = z.infer<typeof agentRunsSchema>;
 
@@ -45,7 +46,7 @@ export const researchSchema = z.strictObject({
   failureRate: share.default(0),
 });
 
-/** How research tasks go: `durationMs` (500 to 2000), `maxInProgress` (15) and then 429, `failureRate` (0). */
+/** Behaviour of research tasks: `durationMs` (500 to 2000), `maxInProgress` (15) and then 429, `failureRate` (0). */
 export type ResearchOptions = z.infer<typeof researchSchema>;
 
 export const monitorsSchema = z.strictObject({
@@ -63,9 +64,9 @@ export const monitorsSchema = z.strictObject({
 });
 
 /**
- * How monitor runs and their webhooks go (section 4.6). `durationMs` (200 to 800) of a run; `failureRate` (0) of the runs fail, with
- * `failReason` or a drawn one. Deliveries carry `signatureHeader` (`Exa-Signature`), are tried `webhookAttempts` (3) times
- * `webhookRetryMs` (1000) apart, wait `webhookTimeoutMs` (5000), and each is sent `webhookRepeat` (1) times.
+ * Behaviour of monitor runs and their webhooks (section 4.6). `durationMs` (200 to 800) of a run; `failureRate` (0) of the runs
+ * fail, with `failReason` or a random one. Deliveries carry `signatureHeader` (`Exa-Signature`), are tried `webhookAttempts` (3)
+ * times `webhookRetryMs` (1000) apart, wait `webhookTimeoutMs` (5000), and each is sent `webhookRepeat` (1) times.
  */
 export type MonitorOptions = z.infer<typeof monitorsSchema>;
 
@@ -90,9 +91,9 @@ export const eventsSchema = z
   });
 
 /**
- * The history of webset events (section 6.1): `count` (1000) of them between `from` (30 days before `to`) and `to` (the start), as many
- * to a time stamp as `sameTimestamp` (1) says, listed in `order` (`newest` first). `late` is the share that shows up only `lateMs`
- * (a minute to an hour) after its time; `arrivingPerSecond` (0) come anew. `paging`: by `position`, which new events don't move, or by
- * `offset`, which they do. A cursor is refused after `cursorTtlMs` (never).
+ * The history of webset events (section 6.1): `count` (1000) of them between `from` (30 days before `to`) and `to` (the start).
+ * `sameTimestamp` (1) events share each timestamp; `order` (`newest` first) is that of the list. The share `late` appears only
+ * `lateMs` (a minute to an hour) after its time; `arrivingPerSecond` (0) are new. `paging`: by `position`, which new events do
+ * not shift, or by `offset`, which they do. A cursor is refused after `cursorTtlMs` (never).
  */
 export type EventOptions = z.infer<typeof eventsSchema>;

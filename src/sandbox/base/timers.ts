@@ -1,4 +1,4 @@
-/** The longest that a timer of Node can wait, in milliseconds. */
+/** Maximum wait of a Node timer, in milliseconds. */
 const longest = 2 ** 31 - 1;
 
 /** Waits that all end at once when the sandbox closes. */
@@ -6,7 +6,7 @@ export class Timers {
   readonly #waiting = new Map<NodeJS.Timeout, () => void>();
   readonly #closed = new AbortController();
 
-  /** True from the close on: whoever waited must drop what it was about to do. */
+  /** True after the close: a caller that waited must not continue its work. */
   get stopped(): boolean {
     return this.#closed.signal.aborted;
   }
@@ -16,7 +16,7 @@ export class Timers {
     return this.#closed.signal;
   }
 
-  /** Waits so many milliseconds, or until `wake` is aborted, or the close. */
+  /** Waits for the milliseconds, or until `wake` is aborted, or until the close. */
   async wait(ms: number, wake?: AbortSignal): Promise<void> {
     if (ms <= 0 || this.stopped || wake?.aborted) return;
     await new Promise<void>((resolve) => {

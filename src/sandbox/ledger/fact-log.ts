@@ -1,11 +1,11 @@
-/** A change of state that a later process must know of. `kind` says which store reads it. */
+/** A change of state that a later process needs. `kind` names the store that reads it. */
 export interface Fact {
   readonly kind: string;
   readonly [name: string]: unknown;
 }
 
-/** Where facts are written down, in order, before the answer that tells of them. */
+/** Writes facts, in order, before the answer that depends on them. */
 export type WriteFact = (fact: Fact) => void;
 
-/** Takes up a fact of an earlier process; false where it is of no kind it knows. Throws where it is malformed. */
+/** Restores a fact of an earlier process; false if its kind is unknown. Throws if it is malformed. */
 export type RestoreFact = (fact: unknown) => boolean;

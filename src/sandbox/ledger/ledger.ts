@@ -3,7 +3,7 @@ import { Refusal } from '../base/refusal.js';
 import type { LogFile, LogReader } from './log-file.js';
 import type { Purchase, PurchaseLog } from './purchase-log.js';
 
-/** Takes the money: the team's credits, the purchase log, and its file where there is one. */
+/** The money: the team's credits, the purchase log, and its file, if there is one. */
 export class Ledger {
   readonly #log: PurchaseLog;
   readonly #firstMicros: number | null;
@@ -12,14 +12,14 @@ export class Ledger {
   /** Runs that an earlier process charged. */
   readonly #charged = new Set<string>();
 
-  /** `credits`: dollars to begin with; null is no end. */
+  /** `credits`: initial dollars; null is no limit. */
   constructor(log: PurchaseLog, credits: number | null) {
     this.#log = log;
     this.#firstMicros = credits === null ? null : toMicros(credits);
     this.#balance = this.#firstMicros;
   }
 
-  /** Takes up what a file tells of earlier purchases; call before {@link keepIn}. */
+  /** Restores earlier purchases of a file; call before {@link keepIn}. */
   get reader(): Omit<LogReader, 'fact'> {
     return {
       purchase: (purchase) => {
@@ -32,17 +32,17 @@ export class Ledger {
     };
   }
 
-  /** From now on every purchase is in the file before it counts as made. */
+  /** From now on every purchase is in the file before it counts. */
   keepIn(file: LogFile): void {
     this.#file = file;
   }
 
-  /** Dollars left; null is no end. */
+  /** Remaining dollars; null is no limit. */
   get credits(): number | null {
     return this.#balance === null ? null : toDollars(this.#balance);
   }
 
-  /** Sells, or refuses with 402 and books nothing where the credits don't cover it or are gone. */
+  /** Charges, or refuses with 402 and writes nothing if the credits do not cover it or are used up. */
   sell(purchase: Purchase): void {
     if (this.#balance !== null && (this.#balance <= 0 || purchase.micros > this.#balance)) {
       throw outOfCredits();
@@ -51,7 +51,7 @@ export class Ledger {
     this.#take(purchase);
   }
 
-  /** Charges for a run at its end, which nobody can refuse: the credits may go below nothing. Once for each run. */
+  /** Charges for a run at its end, which cannot be refused: the credits may become negative. Once for each run. */
   charge(operation: string, run: string, micros: number): void {
     if (this.#charged.delete(run)) return;
     const purchase = { operation, options: '', units: [], failed: [], micros, run };
@@ -59,7 +59,7 @@ export class Ledger {
     this.#take(purchase);
   }
 
-  /** Refuses with 402 where the credits are gone: for what costs only later. */
+  /** Refuses with 402 if the credits are used up: for requests that are charged only later. */
   checkCredits(): void {
     if (this.#balance !== null && this.#balance <= 0) throw outOfCredits();
   }
@@ -71,7 +71,7 @@ export class Ledger {
     this.#balance = micros;
   }
 
-  /** Empties the log and its file; the credits are those of the start. */
+  /** Empties the log and its file; the credits are again those of the start. */
   reset(): void {
     this.#log.reset();
     this.#file?.reset();

@@ -18,7 +18,7 @@ const lineSchema = z.union([
   z.object({ start: z.number().int() }),
 ]);
 
-/** What an earlier process left in the file, told line by line. */
+/** Receives the content of an earlier process's file, line by line. */
 export interface LogReader {
   purchase(purchase: Purchase): void;
   /** A balance set by hand, in micro-dollars; null is no limit. */
@@ -27,10 +27,13 @@ export interface LogReader {
   fact(fact: Fact): void;
 }
 
-/** The purchase log and the state on disk: JSON lines, each written whole before its answer is sent, so it survives SIGKILL of this process. */
+/**
+ * The purchase log and the state on disk: JSON lines, each written whole before its answer is sent, so it survives SIGKILL of
+ * this process.
+ */
 export class LogFile {
   readonly #fd: number;
-  /** How often the file was opened before. */
+  /** Number of earlier openings of the file. */
   readonly starts: number;
 
   private constructor(fd: number, starts: number) {
@@ -38,7 +41,10 @@ export class LogFile {
     this.starts = starts;
   }
 
-  /** Opens the file, made if absent, and tells what it holds. A torn last line is dropped; any other bad line is an error. */
+  /**
+   * Opens the file, or creates it, and passes its lines to the reader. A torn last line is dropped; any other bad line is an
+   * error.
+   */
   static async open(path: string, reader: LogReader): Promise<LogFile> {
     const fd = openSync(path, 'a+', 0o600);
     try {
@@ -79,7 +85,7 @@ export class LogFile {
   }
 }
 
-/** Reads whole lines only, in pieces: a purchase log of a million units is larger than a string should be. */
+/** Reads whole lines only, in pieces: a purchase log of a million units is larger than the longest string. */
 async function readLines(path: string, reader: LogReader): Promise<{ starts: number; end: number }> {
   let rest = Buffer.alloc(0);
   let end = 0;
@@ -99,7 +105,7 @@ async function readLines(path: string, reader: LogReader): Promise<{ starts: num
   return { starts, end };
 }
 
-/** Tells one line to the reader; answers 1 for the mark of a start, else 0. */
+/** Passes one line to the reader; returns 1 for the mark of a start, else 0. */
 function readLine(text: string, place: string, reader: LogReader): number {
   const line = lineSchema.safeParse(parseJson(text));
   if (!line.success) throw new Error(`${place}: not a line of a purchase log`);

@@ -1,21 +1,21 @@
 import { toDollars } from '../../core/text/money.js';
 
-/** What one answered request bought, or what a run cost that a request had started. */
+/** Purchase of one answered request, or the charge for a run that a request had started. */
 export interface Purchase {
   /** `contents`, `search`, `answer`, `findSimilar`, `createAgentRun`, `createResearchTask`, `monitorRun`. */
   readonly operation: string;
-  /** Canonical options that change what is bought; empty for the default ones. */
+  /** Canonical options that are part of the purchase; empty for the default ones. */
   readonly options: string;
-  /** The units that cost: URLs, or the canonical request. */
+  /** The paid units: URLs, or the canonical request. */
   readonly units: readonly string[];
-  /** Units that were asked for and failed: free, but written down. */
+  /** Requested units that failed: free, but recorded. */
   readonly failed: readonly string[];
   readonly micros: number;
-  /** Id of the run that this is the charge for: it is billed at its end, when the request that bought it is long answered. */
+  /** Id of the run of this charge: a run is charged at its end, long after the answer to its request. */
   readonly run?: string | undefined;
 }
 
-/** Everything that was bought here. */
+/** All purchases of the sandbox. */
 export interface Bill {
   readonly dollars: number;
   /** The same in whole millionths. */
@@ -23,9 +23,9 @@ export interface Bill {
   /** Requests whose work was done, whether or not the answer arrived. */
   readonly requests: number;
   readonly units: number;
-  /** `<operation> <unit>`, followed by ` <options>` where they are not the default ones -> times bought. */
+  /** `<operation> <unit>`, followed by ` <options>` if they are not the default ones -> number of purchases. */
   readonly keys: Readonly<Record<string, number>>;
-  /** The same for units that failed, which cost nothing -> times asked. */
+  /** The same for units that failed, which cost nothing -> number of requests. */
   readonly failed: Readonly<Record<string, number>>;
 }
 
@@ -60,7 +60,7 @@ class PurchaseStats {
   }
 }
 
-/** The purchase log every purchase is written into: what was sold, and how often each unit. */
+/** The purchase log: all sales, and the number of purchases of each unit. */
 export class PurchaseLog {
   readonly #bought = new PurchaseStats();
   readonly #failed = new PurchaseStats();

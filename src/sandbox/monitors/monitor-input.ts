@@ -22,7 +22,7 @@ const updateSchema = z.looseObject({
   webhook: webhookSchema.partial().optional(),
 });
 
-/** What a caller decides about a monitor. */
+/** The settings of a monitor that a caller chooses. */
 export type MonitorWishes = Pick<Monitor, 'name' | 'search' | 'trigger' | 'outputSchema' | 'metadata' | 'webhook'>;
 
 /** Checks the body of `POST /monitors` (public facts section 7.1). */
@@ -39,7 +39,7 @@ export function checkMonitor(input: unknown): MonitorWishes {
   return { name, search, trigger, outputSchema, metadata, webhook };
 }
 
-/** The monitor that a checked body of `PATCH /monitors/{id}` makes of one: `search` and `webhook` are merged, null clears. */
+/** The monitor after a checked body of `PATCH /monitors/{id}`: `search` and `webhook` are merged, null clears. */
 export function checkUpdate(input: unknown): (monitor: Monitor) => Monitor {
   const change = checkInput(updateSchema, input);
   checkOutputSchema(change.outputSchema);

@@ -6,7 +6,7 @@ import { findUrls } from '../pages/search-index.js';
 import { groundingOf, writeAbout } from '../pages/synthesis.js';
 import type { Monitor } from './monitor.js';
 
-/** A run of a monitor as it is kept: its end is settled when it begins. Times are milliseconds of the wall clock. */
+/** The stored state of a run of a monitor: its end is decided at its start. Times are milliseconds of the wall clock. */
 export const storedRunSchema = z.object({
   id: z.string(),
   monitorId: z.string(),
@@ -16,9 +16,9 @@ export const storedRunSchema = z.object({
   endsAt: z.number(),
   failReason: z.string().nullable(),
   cancelledAt: z.number().nullable(),
-  /** Begun by the schedule, not by a person. */
+  /** Started by the schedule, not by a person. */
   scheduled: z.boolean(),
-  /** What the monitor asked for when the run began. */
+  /** The request of the monitor at the start of the run. */
   asked: z.object({ search: z.looseObject({ query: z.string() }), outputSchema: z.looseObject({}).nullable() }),
 });
 
@@ -31,7 +31,10 @@ export function runStatus(run: MonitorRun, now: number): 'pending' | 'running' |
   return run.failReason === null ? 'completed' : 'failed';
 }
 
-/** Micro-dollars of a run (public facts section 12): 15,000, results above ten and summaries more. Only a completed one costs. */
+/**
+ * Micro-dollars of a run (public facts section 12): 15,000, and more for results above ten and for summaries. Only a completed
+ * run costs.
+ */
 export function runMicros({ failReason, cancelledAt, asked }: MonitorRun): number {
   if (failReason !== null || cancelledAt !== null) return 0;
   const { numResults = 10, contents } = asked.search as Partial<Monitor['search']>;
@@ -39,7 +42,7 @@ export function runMicros({ failReason, cancelledAt, asked }: MonitorRun): numbe
   return Math.round(prices.monitorRun * 1e6) + (Math.max(0, numResults - 10) + summaries) * MICROS_PER_PAGE;
 }
 
-/** The run as the wire has it; `output` is filled for a completed one where `full` asks for it (section 4.6). */
+/** The run as the wire shows it; a completed one has `output` if `full` requests it (section 4.6). */
 export function monitorRunRecord(run: MonitorRun, now: number, pages: PageSettings): Record<string, unknown> {
   const status = runStatus(run, now);
   const when = (at: number | null, is: boolean) => (is && at !== null ? new Date(at).toISOString() : null);
@@ -62,7 +65,7 @@ export function monitorRunRecord(run: MonitorRun, now: number, pages: PageSettin
   };
 }
 
-/** Every run finds pages of its own: what was told before is left out. */
+/** Every run finds pages of its own: earlier results are left out. */
 function outputOf({ asked, serial }: MonitorRun, pages: PageSettings): unknown {
   const { query, numResults = 10, contents = {}, includeDomains, excludeDomains } = asked.search as Monitor['search'];
   const fresh = { query: `${query} ${serial}`, includeDomains, excludeDomains };

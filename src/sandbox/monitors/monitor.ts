@@ -5,7 +5,7 @@ import { outputSchemaSchema } from '../pages/synthesis.js';
 
 const domains = z.array(z.string().min(1)).max(1200).optional();
 
-/** What webhooks of monitors tell of (public facts section 7.1). */
+/** Events of the webhooks of monitors (public facts section 7.1). */
 export const monitorEvents = [
   'monitor.created',
   'monitor.updated',
@@ -18,7 +18,7 @@ export type MonitorEvent = (typeof monitorEvents)[number];
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** Milliseconds of a period such as `1h`; null for what is none. */
+/** Milliseconds of a period such as `1h`; null if it is not a period. */
 export function periodMs(period: string): number | null {
   const found = /^([1-9]\d{0,5})([mhdw])$/.exec(period);
   return found ? Number(found[1]) * (unitMs[found[2] as string] as number) : null;
@@ -42,7 +42,7 @@ export const webhookSchema = z.looseObject({
   events: z.array(z.enum(monitorEvents)).min(1).optional(),
 });
 
-/** A monitor as it is kept. Times are milliseconds of the wall clock. */
+/** The stored state of a monitor. Times are milliseconds of the wall clock. */
 export const storedMonitorSchema = z.object({
   id: z.string(),
   serial: z.number(),
@@ -56,13 +56,13 @@ export const storedMonitorSchema = z.object({
   metadata: metadataSchema.nullable(),
   webhook: webhookSchema,
   secret: z.string(),
-  /** Runs in a row that failed for the key. */
+  /** Number of consecutive runs that failed because of the key. */
   keyFailures: z.number(),
 });
 
 export type Monitor = z.infer<typeof storedMonitorSchema>;
 
-/** The monitor as the wire has it (section 2.6); the secret is not part of it. `nextRunAt`: milliseconds, or null. */
+/** The monitor as the wire shows it (section 2.6), without its secret. `nextRunAt`: milliseconds, or null. */
 export function monitorRecord(monitor: Monitor, nextRunAt: number | null): Record<string, unknown> {
   const { id, name, status, search, trigger, outputSchema, metadata, webhook, createdAt, updatedAt } = monitor;
   return {
@@ -80,13 +80,13 @@ export function monitorRecord(monitor: Monitor, nextRunAt: number | null): Recor
   };
 }
 
-/** Whether a webhook may point there: https, or plain http to this machine, which is where tests listen. */
+/** Whether a webhook may use the URL: https, or plain http to this machine, where tests listen. */
 function isDeliverable(text: string): boolean {
   if (!URL.canParse(text)) return false;
   return new URL(text).protocol === 'https:' || isDelivered(text);
 }
 
-/** Whether deliveries are really made to a URL: nothing leaves this machine. */
+/** Whether deliveries to a URL are really sent: none leaves this machine. */
 export function isDelivered(text: string): boolean {
   const { protocol, hostname } = new URL(text);
   return protocol === 'http:' && isLoopback(hostname);

@@ -16,7 +16,7 @@ const factSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('monitor-run-over'), id: z.string() }),
 ]);
 
-/** Runs in a row that fail for the key, after which the service disables a monitor (public facts section 7.2). */
+/** Number of consecutive failures because of the key, after which the service disables a monitor (public facts section 7.2). */
 const KEY_FAILURES = 10;
 
 export interface MonitorsParts extends MonitorRunsParts {
@@ -25,7 +25,7 @@ export interface MonitorsParts extends MonitorRunsParts {
   readonly now: () => number;
 }
 
-/** The monitors of the team and their runs. Schedules and the ends of runs are kept up by {@link tick}. */
+/** The monitors of the team and their runs. {@link tick} runs schedules and ends runs. */
 export class Monitors {
   readonly #parts: MonitorsParts;
   readonly #monitors = new Map<string, Monitor>();
@@ -49,7 +49,7 @@ export class Monitors {
     return [...this.#monitors.values()].sort((left, right) => right.serial - left.serial);
   }
 
-  /** Throws 404 where there is no such monitor. */
+  /** Throws 404 if there is no such monitor. */
   get(id: string): Monitor {
     const monitor = this.#monitors.get(id);
     if (!monitor) throw new Refusal(404, 'NOT_FOUND', `There is no monitor ${id}`);
@@ -95,7 +95,7 @@ export class Monitors {
     return monitor;
   }
 
-  /** Begins a run now, whatever the schedule says. Refuses where the monitor is disabled (section 4.6). */
+  /** Starts a run now, regardless of the schedule. Refuses if the monitor is disabled (section 4.6). */
   trigger(id: string): MonitorRun {
     const monitor = this.get(id);
     if (monitor.status === 'disabled') {
@@ -122,7 +122,7 @@ export class Monitors {
     return run;
   }
 
-  /** Does everything that is due: schedules, ends of runs, in the order of their times. */
+  /** Does all due work: schedules, ends of runs, in the order of their times. */
   advance(): void {
     const now = this.now;
     for (;;) {
@@ -135,7 +135,7 @@ export class Monitors {
     }
   }
 
-  /** Settles what falls due, as long as the sandbox runs. */
+  /** Does due work while the sandbox runs. */
   async keepTime(): Promise<void> {
     const { timers } = this.#parts;
     while (!timers.stopped) {

@@ -16,7 +16,7 @@ export interface RunPlan {
   readonly isPaid: boolean;
 }
 
-/** Settles how long a run takes and whether it fails, by its id. */
+/** Decides the duration and the outcome of a run, by its id. */
 export function planRun(
   { id: monitorId, search, outputSchema }: Monitor,
   plan: RunPlan,

@@ -1,11 +1,11 @@
 import { type MonitorRun, runStatus } from './monitor-run.js';
 
-/** When a run ends: at its own time, or where it was cancelled. */
+/** End of a run: its own time, or the time of its cancellation. */
 export function endOf(run: MonitorRun): number {
   return run.cancelledAt ?? run.endsAt;
 }
 
-/** The runs of all monitors, and which of them are not over. */
+/** The runs of all monitors, and which of them are open. */
 export class RunStore {
   readonly #runs = new Map<string, MonitorRun>();
   readonly #byMonitor = new Map<string, string[]>();
@@ -26,7 +26,7 @@ export class RunStore {
     return (this.#byMonitor.get(monitorId) ?? []).map((id) => this.#runs.get(id) as MonitorRun).reverse();
   }
 
-  /** The runs of a monitor that are not over. */
+  /** The open runs of a monitor. */
   openOf(monitorId: string): MonitorRun[] {
     return this.#openRuns().filter((run) => run.monitorId === monitorId);
   }
@@ -38,7 +38,7 @@ export class RunStore {
     return first;
   }
 
-  /** Puts a run in, or in the place of what it was; it counts as open. */
+  /** Adds a run, or replaces its earlier state; it counts as open. */
   put(run: MonitorRun): void {
     if (!this.#runs.has(run.id)) {
       const ids = this.#byMonitor.get(run.monitorId);
@@ -50,12 +50,12 @@ export class RunStore {
     this.#serial = Math.max(this.#serial, run.serial);
   }
 
-  /** From now on the run is over. */
+  /** Marks the run as ended. */
   close(id: string): void {
     this.#open.delete(id);
   }
 
-  /** Forgets the runs of a monitor. */
+  /** Deletes the runs of a monitor. */
   remove(monitorId: string): void {
     for (const id of this.#byMonitor.get(monitorId) ?? []) {
       this.#runs.delete(id);

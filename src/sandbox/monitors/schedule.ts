@@ -1,11 +1,11 @@
 import { type Monitor, periodMs } from './monitor.js';
 
-/** The shortest gap between two runs in milliseconds, however fast the clock. */
+/** Minimum time between two runs in milliseconds, with any clock. */
 const LEAST_MS = 20;
-/** Ticks that are caught up at most after the process slept. */
+/** Maximum number of missed ticks that run after the process was suspended. */
 const CATCH_UP = 10;
 
-/** When each monitor runs next: every period from its creation on, on a clock that may be faster than the wall's. */
+/** Next run of each monitor: every period from its creation, on a clock that may be faster than the wall clock. */
 export class Schedule {
   readonly #clock: number;
   readonly #next = new Map<string, number>();
@@ -14,7 +14,7 @@ export class Schedule {
     this.#clock = clock;
   }
 
-  /** Milliseconds of the wall clock; null where nothing is scheduled. */
+  /** Milliseconds of the wall clock; null if no run is scheduled. */
   next(id: string): number | null {
     return this.#next.get(id) ?? null;
   }
@@ -25,14 +25,14 @@ export class Schedule {
     return first;
   }
 
-  /** Takes up a monitor as it is now; its next run is the first one after `now`. */
+  /** Adds a monitor in its current state; its next run is the first one after `now`. */
   set(monitor: Monitor, now: number): void {
     const every = this.#every(monitor);
     if (every === null) this.#next.delete(monitor.id);
     else this.#next.set(monitor.id, after(monitor.createdAt, every, now));
   }
 
-  /** Moves on from the tick at `at`; of many that were missed only the last few are made up for. */
+  /** Advances from the tick at `at`; of many missed ticks only the last few run. */
   advance(monitor: Monitor, at: number, now: number): void {
     const every = this.#every(monitor);
     if (every !== null)
@@ -45,7 +45,7 @@ export class Schedule {
 
   #every({ status, trigger }: Monitor): number | null {
     if (status !== 'active' || trigger === null) return null;
-    // Whole, so that a time divided by it gives back its number exactly.
+    // A whole number, so that a time divided by it returns its number exactly.
     return Math.max(LEAST_MS, Math.round((periodMs(trigger.period) ?? 3_600_000) / this.#clock));
   }
 }

@@ -14,7 +14,7 @@ export interface Delivery {
   readonly status: number;
 }
 
-/** Attempts that are remembered. */
+/** Number of attempts that are kept. */
 const KEPT = 1000;
 
 /** The signature of a delivery (public facts section 7.3): HMAC-SHA256 over `<unix seconds>.<raw body>`. */
@@ -22,7 +22,7 @@ export function signatureOf(secret: string, seconds: number, body: string): stri
   return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
 }
 
-/** Delivers the events of monitors to webhooks on this machine; those to anywhere else are dropped. */
+/** Delivers the events of monitors to webhooks on this machine; events for other hosts are dropped. */
 export class Webhooks {
   readonly #options: MonitorOptions;
   readonly #timers: Timers;
@@ -38,7 +38,7 @@ export class Webhooks {
     this.#nextId = nextId;
   }
 
-  /** Events delivered, given up, and still being tried. */
+  /** Number of events delivered, given up, and still being tried. */
   get counts(): { readonly delivered: number; readonly failed: number; readonly waiting: number } {
     return { delivered: this.#delivered, failed: this.#failed, waiting: this.#waiting };
   }
@@ -48,7 +48,7 @@ export class Webhooks {
     return this.#deliveries;
   }
 
-  /** Sends an event on its way; what becomes of it is in {@link counts}. */
+  /** Starts the delivery of an event; {@link counts} has its result. */
   send(monitor: Monitor, type: MonitorEvent, data: unknown, at: number): void {
     const { url, events } = monitor.webhook;
     if ((events && !events.includes(type)) || !isDelivered(url)) return;
@@ -91,7 +91,7 @@ export class Webhooks {
       await response.body?.cancel();
       return response.status;
     } catch {
-      // Refused, reset or too slow: an attempt that failed, which is counted as such.
+      // A refused or reset connection, or a timeout, is a failed attempt, and is counted as such.
       return 0;
     }
   }

@@ -36,7 +36,7 @@ export const contentsOptionsSchema = z.looseObject({
 
 export type ContentsOptions = z.infer<typeof contentsOptionsSchema>;
 
-/** What a caller asked to have of each page, with the service's own default put in. */
+/** The content that a caller requested of each page, with the service's defaults. */
 export interface Wanted {
   readonly text: { readonly maxCharacters?: number | undefined } | null;
   readonly highlights: {
@@ -51,7 +51,7 @@ export interface Wanted {
   } | null;
 }
 
-/** `orText`: text is turned on where no kind of content was asked for, as `/contents` does. */
+/** `orText`: text is returned if no kind of content was requested, as in `/contents`. */
 export function wantedOf(options: ContentsOptions, orText: boolean): Wanted {
   const asked = {
     text: whenAsked(options.text),
@@ -67,10 +67,10 @@ function whenAsked<T extends object>(option: T | boolean | undefined): T | Recor
   return option === true ? {} : option;
 }
 
-/** Fields that choose the units or carry no meaning for the content. */
+/** Fields that choose the units or do not change the content. */
 const outside = new Set(['urls', 'ids', 'livecrawlTimeout', 'userIdentifier']);
 
-/** The options that make one purchase differ from another, as one text; empty for plain text. */
+/** The options that distinguish purchases, as one text; empty for plain text. */
 export function purchaseOptions(input: Readonly<Record<string, unknown>>): string {
   const kept: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(input)) {
@@ -81,7 +81,7 @@ export function purchaseOptions(input: Readonly<Record<string, unknown>>): strin
   return plain ? '' : canonicalJson(kept);
 }
 
-/** The limit of `context`, in characters; null where it was not asked for. */
+/** The limit of `context`, in characters; null if it was not requested. */
 export function contextLimit(context: ContentsOptions['context']): number | null {
   if (context === undefined || context === false) return null;
   return (context === true ? undefined : context.maxCharacters) ?? 10_000;

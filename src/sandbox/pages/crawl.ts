@@ -1,6 +1,6 @@
 import { choose, fraction, hashText, mix } from '../base/hash.js';
 
-/** How the service got at one URL (interface section 2.3). */
+/** Result of fetching one URL (interface section 2.3). */
 export type Crawl =
   | { readonly status: 'success'; readonly source: 'cached' | 'crawled' }
   | { readonly status: 'error'; readonly tag: string; readonly httpStatusCode: number | null };
@@ -8,7 +8,7 @@ export type Crawl =
 interface Failure {
   readonly tag: string;
   readonly httpStatusCode: number | null;
-  /** May succeed when asked again later (public facts section 3.3). */
+  /** May succeed on a later request (public facts section 3.3). */
   readonly transient: boolean;
 }
 
@@ -19,11 +19,11 @@ const unavailable: Failure = { tag: 'SOURCE_NOT_AVAILABLE', httpStatusCode: null
 const unknown: Failure = { tag: 'CRAWL_UNKNOWN_ERROR', httpStatusCode: 500, transient: true };
 const unsupported: Failure = { tag: 'UNSUPPORTED_URL', httpStatusCode: null, transient: false };
 
-/** Drawn from evenly: the page that is gone is the commonest. */
+/** Chosen with equal probability; a missing page is the most frequent tag. */
 const mixture = [notFound, notFound, notFound, forbidden, forbidden, timeout, timeout, unavailable, unknown];
 const named = new Map([notFound, forbidden, timeout, unavailable, unknown, unsupported].map((one) => [one.tag, one]));
 
-/** What a request says about freshness. */
+/** Freshness options of a request. */
 export interface Freshness {
   readonly maxAgeHours?: number | undefined;
   readonly livecrawl?: string | undefined;
@@ -36,14 +36,14 @@ export interface CrawlOptions {
   readonly transientFailures: number | null;
 }
 
-/** Names an http(s) URL, or a host without a scheme, as the service takes them. */
+/** Accepts an http(s) URL, or a host without a scheme, as the service does. */
 function isSupported(url: string): boolean {
   if (/^https?:\/\/\S+$/.test(url)) return true;
   const scheme = /^([a-z][a-z0-9+.-]*):(?!\d)/i.exec(url)?.[1]?.toLowerCase();
   return (scheme === undefined || scheme === 'http' || scheme === 'https') && !/\s/.test(url);
 }
 
-/** Pretends to crawl. Which URLs fail, and how, follows from the URL; only transient failures may heal. */
+/** Simulates a crawl. The URL decides whether it fails, and how; only transient failures may heal. */
 export class Crawler {
   readonly #options: CrawlOptions;
   readonly #failures: ReadonlyMap<string, string>;
@@ -54,12 +54,12 @@ export class Crawler {
     this.#failures = new Map(Object.entries(options.failures));
   }
 
-  /** Forgets which transient failures were seen. */
+  /** Deletes the record of transient failures. */
   reset(): void {
     this.#attempts.clear();
   }
 
-  /** `hash` is `hashText(url, seed)`, passed where the caller has it already. */
+  /** `hash` is `hashText(url, seed)`, if the caller has it already. */
   crawl(url: string, freshness: Freshness, hash = hashText(url, this.#options.seed)): Crawl {
     const failure = this.#failureOf(url, hash);
     if (failure && !this.#heals(url, failure)) {
@@ -82,7 +82,7 @@ export class Crawler {
     return attempts > this.#options.transientFailures;
   }
 
-  /** One page in ten isn't in the cache; the others were fetched up to 720 hours ago. */
+  /** One page in ten is not in the cache; the others were fetched up to 720 hours ago. */
   #find(hash: number, { maxAgeHours, livecrawl }: Freshness): Crawl {
     const ageHours = mix(hash, 53) % 10 === 0 ? Number.POSITIVE_INFINITY : mix(hash, 54) % 720;
     const cacheOnly = maxAgeHours === -1 || (maxAgeHours === undefined && livecrawl === 'never');

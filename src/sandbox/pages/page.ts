@@ -1,12 +1,12 @@
 import { fraction, hashText, mix } from '../base/hash.js';
 import { authorOf, sentences, titleOf } from '../base/sentences.js';
 
-/** A web page that does not exist: everything on it follows from its URL and the seed. */
+/** A made-up web page: all of its content follows from its URL and the seed. */
 export interface Page {
   readonly title: string;
-  /** Absent on one page in five. */
+  /** Missing on one page in five. */
   readonly author: string | undefined;
-  /** ISO 8601, 2015 to 2024; absent on one page in ten. */
+  /** ISO 8601, 2015 to 2024; missing on one page in ten. */
   readonly publishedDate: string | undefined;
   readonly favicon: string;
   readonly text: string;
@@ -24,8 +24,8 @@ export function hostOf(url: string): string {
 }
 
 /**
- * Text of half to one and a half times `textBytes`, a sentence at a time. Page text is hostile in real life:
- * one page in forty begins with a spreadsheet formula, another one in forty holds terminal escapes.
+ * Text of half to one and a half times `textBytes`, a sentence at a time. Real page text is hostile: one page in forty begins
+ * with a spreadsheet formula, another one in forty has terminal escapes.
  */
 export function textOf(hash: number, textBytes: number): string {
   const length = textBytes * (0.5 + fraction(hash, 41));

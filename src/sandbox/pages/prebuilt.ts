@@ -5,7 +5,7 @@ import type { PageSettings } from './result.js';
 
 const count = 256;
 
-/** JSON in ASCII only: letters beyond it as escapes. Such text takes a byte a letter and goes on the wire without re-coding. */
+/** JSON in ASCII only: letters beyond it are escapes. Such text takes a byte a letter and is sent without re-coding. */
 export function asciiJson(value: unknown): string {
   if (typeof value === 'string' && /^[ !#-[\]-~]*$/.test(value)) return `"${value}"`;
   return JSON.stringify(value).replace(
@@ -14,7 +14,7 @@ export function asciiJson(value: unknown): string {
   );
 }
 
-/** Pages made beforehand, to answer plain text requests with as little work as can be. */
+/** Prepared pages, to answer plain text requests with little work. */
 export class PrebuiltPages {
   /** Each page's fields after the URL, with the brace that ends the result. */
   readonly #tails: readonly Buffer[];
@@ -33,7 +33,7 @@ export class PrebuiltPages {
     });
   }
 
-  /** Begins an answer. Only ASCII may go into it. */
+  /** Starts an answer. Only ASCII is allowed in it. */
   answer(requestId: string): PrebuiltAnswer {
     return new PrebuiltAnswer(
       `{"requestId":"${requestId}","results":[`,
@@ -43,7 +43,7 @@ export class PrebuiltPages {
 }
 
 /**
- * An answer being put together: short heads as text, long tails as bytes. The tails are copied once, into the buffer that is sent;
+ * An answer in progress: short heads as text, long tails as bytes. The tails are copied once, into the buffer that is sent;
  * joined as one text, they would be copied three times.
  */
 class PrebuiltAnswer {
@@ -67,7 +67,7 @@ class PrebuiltAnswer {
     this.#size += head.length + tail.length;
   }
 
-  /** Ends the answer with `end` and gives its bytes. */
+  /** Ends the answer with `end` and returns its bytes. */
   finish(end: string): Buffer {
     const bytes = Buffer.allocUnsafe(this.#size + end.length);
     let at = bytes.write(this.#heads[0] as string, 0, 'latin1');

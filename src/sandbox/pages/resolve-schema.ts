@@ -5,7 +5,10 @@ export function isSchema(value: unknown): value is Schema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The schema itself: references followed, `allOf` put together, the first branch of `anyOf` and `oneOf` taken. Null where it is none. */
+/**
+ * The schema itself: references followed, `allOf` merged, the first branch of `anyOf` and `oneOf` chosen. Null if it is not a
+ * schema.
+ */
 export function resolveSchema(given: unknown, root: unknown, depth = 0): Schema | null {
   if (!isSchema(given) || depth > 16) return null;
   const { $ref: reference, allOf, anyOf, oneOf, ...rest } = given;
@@ -26,7 +29,7 @@ function isNotNull(schema: unknown): boolean {
   return !isSchema(schema) || schema.type !== 'null';
 }
 
-/** What a local reference such as `#/$defs/company` points at. */
+/** Target of a local reference such as `#/$defs/company`. */
 export function pointed(reference: string, root: unknown): unknown {
   if (!reference.startsWith('#')) return undefined;
   let at: unknown = root;

@@ -4,7 +4,7 @@ import type { ContentsOptions, Wanted } from './contents-options.js';
 import { hostOf, type Page, pageOf } from './page.js';
 import { schemaValue } from './schema-value.js';
 
-/** What all pages have in common. */
+/** Settings that all pages share. */
 export interface PageSettings {
   readonly seed: number;
   readonly textBytes: number;
@@ -13,7 +13,7 @@ export interface PageSettings {
 /** One item of `results` (section 2.1). */
 export type Result = Readonly<Record<string, unknown>> & { readonly url: string };
 
-/** Makes the result of one URL, with what was asked for and nothing else. */
+/** Makes the result of one URL, with the requested content only. */
 export function resultOf(url: string, wanted: Wanted, options: ContentsOptions, settings: PageSettings): Result {
   const page = pageOf(url, settings.seed, settings.textBytes);
   const subpages = (options.subpages ?? 0) > 0 ? subpageUrls(url, options) : [];
@@ -36,7 +36,7 @@ export function resultOf(url: string, wanted: Wanted, options: ContentsOptions, 
   };
 }
 
-/** Pages of each kind of content in some results, subpages counted as pages. */
+/** Number of pages of each kind of content in some results; subpages count as pages. */
 export function countPages(wanted: Wanted, pages: number): PageCounts {
   return {
     text: wanted.text ? pages : 0,
@@ -45,12 +45,12 @@ export function countPages(wanted: Wanted, pages: number): PageCounts {
   };
 }
 
-/** How many pages a result stands for: itself and its subpages. */
+/** Number of pages of a result: itself and its subpages. */
 export function pagesOf(options: ContentsOptions): number {
   return 1 + Math.min(options.subpages ?? 0, subpageLimit);
 }
 
-/** All texts in one, as `context` wants them. */
+/** All texts in one, for `context`. */
 export function contextOf(results: readonly Result[], limit: number): string {
   const parts = results.map((one) => `Title: ${String(one.title)}\nURL: ${one.url}\n${String(one.text ?? '')}`);
   return parts.join('\n\n').slice(0, limit);
@@ -79,7 +79,7 @@ function sentencesOf(text: string): string[] {
   );
 }
 
-/** Snippets that share most words with the query come first; the scores only look like cosine similarities. */
+/** Snippets that share most words with the query come first; the scores only resemble cosine similarities. */
 function highlightsOf(text: string, options: NonNullable<Wanted['highlights']>, hash: number): Record<string, unknown> {
   const size = options.numSentences ?? 1;
   const all = sentencesOf(text);
@@ -100,7 +100,7 @@ function highlightsOf(text: string, options: NonNullable<Wanted['highlights']>, 
   };
 }
 
-/** The system's own limit: fewer subpages may come than were asked for (section 4.2). */
+/** A limit of the service itself: it may return fewer subpages than requested (section 4.2). */
 const subpageLimit = 10;
 
 function subpageUrls(url: string, options: ContentsOptions): string[] {

@@ -8,10 +8,10 @@ const bounds = [
   ['minProperties', 'maxProperties'],
 ] as const;
 
-/** Keywords that no value is made for: better refused than ignored. */
+/** Keywords without support here: a refusal is better than ignoring them. */
 const unmade = ['not', 'if', 'contains', 'dependentRequired', 'dependentSchemas', 'propertyNames'];
 
-/** What is wrong with a JSON schema, by its path: not a schema at all, or nothing could ever fit it. Null where nothing is. */
+/** The mistake in a JSON schema, with its path: it is not a schema, or no value can fit it. Null if there is none. */
 export function schemaProblem(schema: unknown, root: unknown = schema, path = '#', depth = 0): string | null {
   if (schema === true || depth > 64) return null;
   if (!isSchema(schema)) return `${path}: not a schema`;

@@ -47,7 +47,7 @@ const piece = /\\([dws])|\[([^\]\\]+)\]|\\(.)|([^\\[\](){}*+?|^$.])|(\.)/y;
 const times = /\{(\d+)(?:,(\d*))?\}|([*+?])/y;
 const classes: Readonly<Record<string, string>> = { d: '0123456789', w: 'abcdefgh', s: ' ' };
 
-/** Text for a pattern made of letters, classes and counts, such as `^[A-Z]{2}-\d+$`; null for any other one. */
+/** Text for a pattern of letters, classes and counts, such as `^[A-Z]{2}-\d+$`; null for any other pattern. */
 function patternText(pattern: string, hash: number): string | null {
   const source = pattern.replace(/^\^/, '').replace(/\$$/, '');
   let text = '';

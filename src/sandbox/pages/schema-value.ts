@@ -2,7 +2,7 @@ import { choose, mix } from '../base/hash.js';
 import { resolveSchema, type Schema } from './resolve-schema.js';
 import { textFor } from './schema-text.js';
 
-/** Rows of the request, whose values fill equally named properties: what was given is found again in what was made of it. */
+/** Rows of the request, whose values fill properties of the same name: so the input is found again in the output. */
 export interface GivenRows {
   readonly rows?: readonly Readonly<Record<string, unknown>>[];
 }
@@ -15,9 +15,9 @@ interface Place {
 }
 
 /**
- * A value that fits a JSON schema, by hash: the stand-in for what a model would extract.
- * Knows types, bounds, formats, simple patterns, enum, const, local references, allOf and the first branch of anyOf and oneOf;
- * text where a schema says nothing. Optional properties end where a schema goes deeper than eight levels.
+ * A value that fits a JSON schema, by hash: the stand-in for the output of a model. Supports types, bounds, formats, simple
+ * patterns, enum, const, local references, allOf and the first branch of anyOf and oneOf; a schema without a type gives text.
+ * Optional properties end where a schema is deeper than eight levels.
  */
 export function schemaValue(schema: unknown, hash: number, { rows = [] }: GivenRows = {}): unknown {
   return makeValue(schema, hash, { root: schema, depth: 0, rows, row: null });
@@ -69,7 +69,7 @@ function patternSchema({ patternProperties }: Schema, name: string): unknown {
   return patterns.find(([pattern]) => new RegExp(pattern, 'u').test(name))?.[1];
 }
 
-/** Whether a value of the input may stand in a property: it has the type, and the schema bounds it no further. */
+/** Whether a property may have a value of the input: it has the type, and the schema has no further bounds. */
 function fits(value: unknown, schema: Schema | null): boolean {
   if (value === undefined || value === null || schema === null) return false;
   const names = new Set(Object.keys(schema));
@@ -94,7 +94,7 @@ function arrayOf(schema: Schema, hash: number, place: Place): unknown {
   if (schema.uniqueItems !== true) return items;
   const distinct = new Map(items.map((one) => [JSON.stringify(one), one]));
   const values = resolveSchema(schema.items, place.root)?.enum;
-  // An enum may be drawn from twice: its values in order are as distinct as they can be.
+  // Values of an enum may repeat: in their order they are as distinct as possible.
   if (Array.isArray(values)) return values.slice(0, Math.max(least, distinct.size));
   return [...distinct.values()];
 }

@@ -2,7 +2,7 @@ import { choose, hashText, mix } from '../base/hash.js';
 import { dateOf, hostOf, textOf } from './page.js';
 import type { PageSettings } from './result.js';
 
-/** The filters the stand-in index obeys. `includeText` is not among them: no made-up page would pass. */
+/** The filters that the stand-in index supports. `includeText` is not among them: no made-up page would match. */
 export interface SearchFilters {
   readonly query: string;
   readonly includeDomains?: readonly string[] | undefined;
@@ -12,7 +12,7 @@ export interface SearchFilters {
   readonly excludeText?: readonly string[] | undefined;
 }
 
-/** Hosts under the reserved top-level domain: nobody's. */
+/** Hosts under the reserved top-level domain, which no one owns. */
 const hosts = [
   'harbour-review.example',
   'northwind-labs.example',
@@ -25,8 +25,8 @@ const hosts = [
 ];
 
 /**
- * URLs for a query, always the same ones in the same order, each once. Fewer than asked for when filters leave no more
- * among twenty candidates per result.
+ * URLs for a query, always the same ones in the same order, each once. Fewer than requested if filters leave no more among twenty
+ * candidates for each result.
  */
 export function findUrls(filters: SearchFilters, asked: number, { seed, textBytes }: PageSettings): string[] {
   const slug = slugOf(filters.query);
@@ -46,7 +46,7 @@ function slugOf(query: string): string {
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, '-')
     .replace(/^-|-$/g, '');
-  // Cut by letters, not by code units: half of a surrogate pair can't be encoded.
+  // Cut by letters, not by code units: half of a surrogate pair cannot be encoded.
   return encodeURIComponent([...words].slice(0, 60).join('')) || 'page';
 }
 

@@ -16,7 +16,7 @@ export const outputSchemaSchema = z.looseObject({
 
 export type OutputSchema = z.infer<typeof outputSchemaSchema>;
 
-/** Refuses what a search cannot be asked to write: more than ten properties in all, or more than two levels. */
+/** Refuses output schemas that a search does not support: more than ten properties in all, or more than two levels. */
 export function checkOutputSchema(schema: OutputSchema | null | undefined): void {
   if (!schema || schema.type === 'text') return;
   const problem = schemaProblem(schema) ?? tooLarge(schema);
@@ -40,7 +40,7 @@ function measure(schema: unknown): { count: number; depth: number } {
   };
 }
 
-/** What a model would write about a query: text with letters beyond ASCII, or a value that fits the schema. */
+/** The stand-in for the text of a model about a query: text with letters beyond ASCII, or a value that fits the schema. */
 export function writeAbout(query: string, schema: Readonly<Record<string, unknown>> | null, seed: number): unknown {
   const hash = hashText(query, seed);
   if (schema === null || schema.type === 'text') {
@@ -51,7 +51,7 @@ export function writeAbout(query: string, schema: Readonly<Record<string, unknow
   return schemaValue(isOpen ? { ...schema, properties: { summary: { type: 'string' } } } : schema, hash);
 }
 
-/** Where each field of what was written comes from (public facts section 2.4). */
+/** Sources of each field of the output (public facts section 2.4). */
 export function groundingOf(
   content: unknown,
   pages: readonly { readonly url: string; readonly title?: unknown }[],
@@ -64,7 +64,7 @@ export function groundingOf(
   }));
 }
 
-/** The text of what was written, in the pieces that a stream sends it in. Letters stay whole. */
+/** The text of the output, in the pieces of a stream. Letters are not split. */
 export function piecesOf(content: unknown): string[] {
   const text = typeof content === 'string' ? content : JSON.stringify(content);
   return text.match(/\S+\s*/gu) ?? [text];

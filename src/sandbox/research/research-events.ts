@@ -9,7 +9,7 @@ export interface ResearchEvent {
   readonly [name: string]: unknown;
 }
 
-/** All events of a task from its definition to its output; each has happened once its time has come. */
+/** All events of a task from its definition to its output, with their times. */
 export function researchEvents(task: ResearchTask, pages: PageSettings): ResearchEvent[] {
   const { id: researchId, instructions, outputSchema, createdAt, endsAt } = task;
   const [planId, taskId] = [`plan_${researchId.slice(0, 8)}`, `task_${researchId.slice(0, 8)}`];

@@ -18,7 +18,7 @@ export const taskSchema = z.object({
   outputSchema: z.record(z.string(), z.unknown()).nullable(),
 });
 
-/** A research task (section 4.5), however it was created. What it will come to follows from its id. */
+/** A research task (section 4.5), from any of the paths. Its output follows from its id. */
 export type ResearchTask = z.infer<typeof taskSchema>;
 
 export function taskStatus(task: ResearchTask, now: number): 'running' | 'completed' | 'failed' {
@@ -26,7 +26,7 @@ export function taskStatus(task: ResearchTask, now: number): 'running' | 'comple
   return task.failed ? 'failed' : 'completed';
 }
 
-/** What a finished task cost: USD 5 a thousand searches, pages and thousand thousand tokens, as the retired service had it. */
+/** Cost of a finished task: USD 5 for a thousand searches, a thousand pages, or a million tokens, as in the retired service. */
 export function taskCost({ id, failed }: ResearchTask): { micros: number; costDollars: Record<string, number> } {
   const hash = hashText(id, 0);
   const numSearches = failed ? 1 : 4 + (mix(hash, 1) % 12);
@@ -42,7 +42,7 @@ export interface Findings {
   readonly citations: Readonly<Record<string, readonly unknown[]>>;
 }
 
-/** What a finished task found: as text, or as a value that fits its schema, with citations by field. */
+/** Output of a finished task: text, or a value that fits its schema, with citations by field. */
 export function findingsOf({ id, instructions, outputSchema }: ResearchTask, pages: PageSettings): Findings {
   const hash = hashText(id, pages.seed);
   const parsed = outputSchema ? schemaValue(outputSchema, hash) : null;

@@ -18,7 +18,7 @@ export interface ResearchTasksParts {
   readonly now: () => number;
 }
 
-/** The research tasks of the team, whichever of the three paths made them. */
+/** The research tasks of the team, from all three paths. */
 export class ResearchTasks {
   readonly #parts: ResearchTasksParts;
   readonly #tasks = new Map<string, ResearchTask>();
@@ -50,14 +50,14 @@ export class ResearchTasks {
     return [...this.#tasks.values()].reverse();
   }
 
-  /** Throws 404 where there is no such task. */
+  /** Throws 404 if there is no such task. */
   get(id: string): ResearchTask {
     const task = this.#tasks.get(id);
     if (!task) throw new Refusal(404, 'NOT_FOUND', `There is no research task ${id}`);
     return task;
   }
 
-  /** Starts a task. Refuses where the credits are gone, or as many as may be are in progress. */
+  /** Starts a task. Refuses if the credits are used up, or if the maximum number is in progress. */
   create(wanted: Pick<ResearchTask, 'instructions' | 'model' | 'outputSchema'>): ResearchTask {
     const { options, seed, nextId, ledger, write, now } = this.#parts;
     ledger.checkCredits();
@@ -76,7 +76,7 @@ export class ResearchTasks {
     return task;
   }
 
-  /** Charges the tasks that have ended since. */
+  /** Charges the tasks that have ended since the last call. */
   advance(): void {
     const now = this.#parts.now();
     for (const task of this.#inProgress) {

@@ -9,7 +9,7 @@ import type { PageSettings } from '../pages/result.js';
 import type { ResearchTasks } from '../research/research-tasks.js';
 import type { EventHistory } from '../websets/event-history.js';
 
-/** What a route works with. */
+/** The objects that routes use. */
 export interface RouteContext {
   readonly pages: PageSettings;
   readonly crawler: Crawler;
@@ -21,20 +21,20 @@ export interface RouteContext {
   readonly history: EventHistory;
 }
 
-/** A request as a route sees it, beside its body. */
+/** A request as a route gets it, without its body. */
 export interface Call {
-  /** The parts of the path that its pattern leaves open, decoded, by name. */
+  /** The variable parts of the path, decoded, by name. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Frames of an event stream, each whole. `gone` is aborted where the client went away or the sandbox closes. */
+/** Frames of an event stream, each whole. `gone` is aborted if the client disconnects or the sandbox closes. */
 export type Frames = (gone: AbortSignal) => AsyncIterable<string> | Iterable<string>;
 
-/** Work that was done: its answer, and what it bought where it cost something. */
+/** Finished work: its answer, and its purchase if it costs something. */
 export interface Work {
-  /** Status of the answer; 200 unless told. */
+  /** Status of the answer; default 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** The body, or the frames of a stream. */
@@ -42,7 +42,7 @@ export interface Work {
   readonly purchase?: Purchase;
 }
 
-/** Checks a request's JSON (throws a {@link Refusal}) and answers with the work, which is done later: after the latency. */
+/** Checks a request's JSON (throws a {@link Refusal}) and returns the work, which runs later, after the latency. */
 export type Route = (input: unknown, context: RouteContext, call: Call) => (requestId: string) => Work;
 
 /** Work whose answer is JSON. */

@@ -1,11 +1,11 @@
 import type { Route } from './route.js';
 
-/** A route in the table, with what the exchange must know of it before it runs. */
+/** A route in the table, with the facts that the exchange needs before it runs. */
 export interface RouteEntry {
   readonly route: Route;
-  /** Requests it counts as in the rate limit: 2 for the start of an agent run, 0 for polling one (section 8). */
+  /** Rate cost of its requests: 2 for the start of an agent run, 0 for polling one (section 8). */
   readonly weight: number;
-  /** Whether its answers carry the queue headers (section 4). */
+  /** Whether its answers have the queue headers (section 4). */
   readonly queued: boolean;
 }
 
@@ -17,7 +17,7 @@ interface Line extends RouteEntry {
   readonly segments: readonly string[];
 }
 
-/** Finds the route of a request. Patterns such as `GET /agent/runs/:id`; a literal segment goes before an open one. */
+/** Finds the route of a request. Patterns such as `GET /agent/runs/:id`; a literal segment wins over a variable one. */
 export class Router {
   readonly #lines = new Map<string, Line[]>();
 

@@ -32,7 +32,7 @@ function challenge(path: string, baseUrl: string): Refusal {
   });
 }
 
-/** Who may call. Throws the {@link Refusal} that a request without a good key gets. */
+/** Checks the key. Throws the {@link Refusal} for a request without a valid key. */
 export function checkAccess(
   headers: IncomingHttpHeaders,
   path: string,

@@ -2,7 +2,7 @@ import { KEEP_ALIVE_FRAME, sseFrame } from '../base/sse.js';
 import type { Timers } from '../base/timers.js';
 import type { FaultDo } from './fault.js';
 
-/** Milliseconds between the comments of a stream that is silent otherwise. */
+/** Milliseconds between the comments of an otherwise silent stream. */
 const commentEveryMs = 20;
 
 type FrameSource = AsyncIterable<string> | Iterable<string>;
@@ -12,7 +12,7 @@ export function isEvent(frame: string): boolean {
   return !frame.startsWith(':');
 }
 
-/** The frames of a stream as the fault changes them; comments it may put in are real ones. */
+/** The frames of a stream after the changes of the fault; added comments are real ones. */
 export function changeFrames(
   frames: FrameSource,
   fault: FaultDo | null,

@@ -8,12 +8,12 @@ const answerSchema = z.looseObject({
   statuses: z.array(z.looseObject({ id: z.string() })).optional(),
 });
 
-/** Ways in which results can come other than expected, all of them lawful JSON of the right shape. */
+/** Ways in which results may differ from the expected ones; all are valid JSON of the right shape. */
 export type ResultsChange = 'shuffle' | 'repeat' | 'lose' | 'add' | 'unknown';
 
 /**
- * Changes the `results` of a true answer, or the `data` of a list; leaves any other body as it is. Who matches them by position, or
- * trusts their number, is wrong from here on.
+ * Changes the `results` of a true answer, or the `data` of a list; other bodies do not change. Clients that match results by
+ * position, or rely on their number, then fail.
  */
 export function changeResults(body: Buffer, change: ResultsChange): Buffer {
   const answer = answerSchema.safeParse(JSON.parse(body.toString('utf8'))).data;

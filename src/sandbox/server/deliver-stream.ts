@@ -7,7 +7,7 @@ import type { FaultDo } from './fault.js';
 
 type Cut = Extract<FaultDo, { kind: 'cut-stream' }>;
 
-/** Sends an event stream the way the fault says, or plainly. Resolves with the status that was sent, 0 for none, at its end. */
+/** Sends an event stream as the fault says, or plainly. Resolves at its end with the status that was sent, 0 for none. */
 export async function deliverStream(
   response: ServerResponse,
   head: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
@@ -55,12 +55,12 @@ async function cutStream(
   }
   if (fault.how === 'clean') response.end();
   else if (fault.how === 'reset') cut(response);
-  // An orderly end of the connection without the last chunk: what was sent before it arrives.
+  // A regular end of the connection without the last chunk: the bytes before it arrive.
   else response.socket?.destroySoon();
   return status;
 }
 
-/** Finds the place of a cut while the frames go by. */
+/** Finds the position of a cut while the frames are sent. */
 class CutPosition {
   readonly #fault: Cut;
   readonly #held: Buffer[] = [];
@@ -73,14 +73,14 @@ class CutPosition {
     this.reached = fault.events === 0 && !fault.insideCharacter;
   }
 
-  /** What of a frame is still to be sent. */
+  /** Rest of a frame that is not sent yet. */
   take(frame: string): Buffer {
     const bytes = Buffer.from(frame);
     const { events, bytes: wanted, insideCharacter = false } = this.#fault;
     if (this.reached) return Buffer.alloc(0);
     if (wanted !== undefined) return this.#untilByte(bytes, wanted, insideCharacter);
     if (events === -1) {
-      // One frame is held back, so that the last one is never sent.
+      // One frame is delayed, so that the last one is never sent.
       this.#held.push(bytes);
       return this.#held.length > 1 ? (this.#held.shift() as Buffer) : Buffer.alloc(0);
     }
@@ -93,7 +93,7 @@ class CutPosition {
 
   #untilByte(bytes: Buffer, wanted: number, insideCharacter: boolean): Buffer {
     let end = Math.max(0, wanted - this.#bytes);
-    // A byte 10xxxxxx goes on with a letter: to stop before it is to stop inside.
+    // A byte 10xxxxxx continues a letter: a cut before it is a cut inside the letter.
     if (insideCharacter) while (end < bytes.length && ((bytes[end] as number) & 0xc0) !== 0x80) end += 1;
     this.#bytes += bytes.length;
     this.reached = end < bytes.length;

@@ -9,7 +9,7 @@ export interface Reply {
   readonly body: Buffer;
 }
 
-/** Sends a reply the way the fault says, or plainly. Resolves with the status that was sent, 0 for none, when all of it is written. */
+/** Sends a reply as the fault says, or plainly. Resolves with the status that was sent, 0 for none, after all bytes are written. */
 export async function deliver(
   response: ServerResponse,
   reply: Reply,
@@ -28,7 +28,7 @@ export async function deliver(
   if (fault?.kind === 'truncate') {
     const whole = fault.bytes ?? Math.floor(body.length * (fault.fraction ?? 0.5));
     await write(response, body.subarray(0, whole));
-    // An orderly end of the connection: a reset could make the client lose bytes that were sent before it.
+    // A regular end of the connection: after a reset the client could lose bytes that were sent before it.
     response.socket?.destroySoon();
     return reply.status;
   }
@@ -48,7 +48,7 @@ export async function deliver(
   return reply.status;
 }
 
-/** Resets the connection under an answer. */
+/** Resets the connection of an answer. */
 export function cut(response: ServerResponse): number {
   response.socket?.resetAndDestroy();
   return 0;
@@ -67,7 +67,7 @@ export async function drip(
   }
 }
 
-/** Writes and waits until it left this process, or the connection is gone. */
+/** Writes and waits until the bytes have left this process, or the connection is closed. */
 export async function write(response: ServerResponse, bytes: Buffer): Promise<void> {
   if (bytes.length === 0) {
     response.flushHeaders();

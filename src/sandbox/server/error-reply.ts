@@ -3,14 +3,16 @@ import type { Reply } from './deliver.js';
 import type { FaultDo } from './fault.js';
 import { retryAfterText } from './retry-after.js';
 
-/** The answer to a request that is refused, in the envelope of its path. What is no {@link Refusal} is a 500: nothing was booked. */
+/**
+ * The answer to a refused request, in the envelope of its path. Any error except {@link Refusal} is a 500: nothing was recorded.
+ */
 export function refusalReply(path: string, requestId: string, error: unknown): Reply {
   const refusal = error instanceof Refusal ? error : new Refusal(500, 'INTERNAL_ERROR', String(error));
   const { body, contentType } = errorBody(envelopeOf(path), requestId, refusal);
   return toReply(refusal.status, { ...refusal.headers, 'content-type': contentType, 'x-request-id': requestId }, body);
 }
 
-/** The answer that a fault puts in the place of the true one. */
+/** The answer of a fault, instead of the true one. */
 export function faultReply(
   path: string,
   requestId: string,
@@ -27,7 +29,7 @@ export function faultReply(
   const { body, contentType } = errorBody(fault.envelope ?? envelopeOf(path), requestId, {
     status: fault.status,
     tag: fault.tag ?? null,
-    message: 'A fault the sandbox was told to make',
+    message: 'A fault of the sandbox's fault script',
   });
   const headers: Record<string, string> = { 'content-type': contentType, 'x-request-id': requestId, ...fault.headers };
   if (fault.retryAfter !== undefined) headers['retry-after'] = retryAfterText(fault.retryAfter);

@@ -31,13 +31,16 @@ export interface ExchangeParts {
   readonly ledger: Ledger;
   readonly context: RouteContext;
   readonly timers: Timers;
-  /** Does what has fallen due since the last request. */
+  /** Does the work that became due since the last request. */
   readonly advance: () => void;
   readonly baseUrl: () => string;
   readonly nextRequestId: () => string;
 }
 
-/** One request, from its headers to its answer. In this order: log, key, rate limit, fault, body, latency, work, purchase log, answer. */
+/**
+ * One request, from its headers to its answer. In this order: log, key, rate limit, fault, body, latency, work, purchase log,
+ * answer.
+ */
 export function createExchange(
   parts: ExchangeParts,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
@@ -51,13 +54,13 @@ export function createExchange(
       const reply = await answer(parts, served).catch((error: unknown) => refusalReply(path, requestId, error));
       log.done(entry, await send(response, reply, served.fault, timers));
     } catch {
-      // The client is gone, or its connection can't be written to: nothing is left to be answered.
+      // The client has disconnected, or its connection is broken: there is no one to answer.
       log.done(entry, cut(response));
     }
   };
 }
 
-/** The answer of a stream: its head, and where its frames come from. */
+/** The answer of a stream: its head, and the source of its frames. */
 interface StreamReply extends Omit<Reply, 'body'> {
   readonly body: Frames;
 }
@@ -75,7 +78,7 @@ async function send(
     : deliver(response, { ...reply, body }, fault, timers);
 }
 
-/** A request on its way through. */
+/** A request in progress. */
 interface ServedRequest {
   readonly request: IncomingMessage;
   readonly path: string;
@@ -84,7 +87,7 @@ interface ServedRequest {
   fault: FaultDo | null;
 }
 
-/** Answers null where the connection is to be cut. Throws a {@link Refusal} for what isn't served. */
+/** Returns null if the connection must be closed. Throws a {@link Refusal} for a refused request. */
 async function answer(parts: ExchangeParts, served: ServedRequest): Promise<Reply | StreamReply | null> {
   const { options, gate, script, context, ledger, timers } = parts;
   const { request, path, entry, requestId } = served;

@@ -7,7 +7,7 @@ interface Line {
   struck: number;
 }
 
-/** Whether the `seen`-th request that this condition looks at is one it strikes. */
+/** Whether a fault with this condition strikes the `seen`-th matching request. */
 function strikes(when: FaultWhen, seen: number): boolean {
   if (when.nth !== undefined) return seen === when.nth;
   if (when.every !== undefined) return seen % when.every === 0;
@@ -15,7 +15,7 @@ function strikes(when: FaultWhen, seen: number): boolean {
   return true;
 }
 
-/** Whether a path is the one told; a segment `*` stands for any. */
+/** Whether a path matches the pattern; a segment `*` matches any. */
 function isPath(pattern: string, path: string): boolean {
   if (!pattern.includes('*')) return pattern === path;
   const wanted = pattern.split('/');
@@ -23,18 +23,18 @@ function isPath(pattern: string, path: string): boolean {
   return wanted.length === given.length && wanted.every((one, index) => one === '*' || one === given[index]);
 }
 
-/** Decides which fault a request meets. Every fault counts on its own; where several strike at once, the first declared is done. */
+/** Chooses the fault of a request. Every fault counts on its own; if several strike at once, the first declared one is applied. */
 export class FaultScript {
   #lines: Line[] = [];
   #since = 0;
 
-  /** Replaces the script; counts and times begin anew at `now` (ms). */
+  /** Replaces the script; counts and times start at `now` (ms). */
   set(faults: readonly Fault[], now: number): void {
     this.#lines = faults.map((fault) => ({ fault, seen: 0, struck: 0 }));
     this.#since = now;
   }
 
-  /** Keeps the faults and begins their counts and times anew. */
+  /** Keeps the faults and restarts their counts and times. */
   rewind(now: number): void {
     this.set(
       this.#lines.map((line) => line.fault),

@@ -74,38 +74,39 @@ const doSchema = z.discriminatedUnion('kind', [
 
 const faultSchema = z.strictObject({ when: whenSchema, do: doSchema, limit: count.optional() });
 
-/** What the `faults` option and `POST /__sandbox/faults` take. */
+/** The form of the `faults` option and of `POST /__sandbox/faults`. */
 export const faultsSchema = z.array(faultSchema);
 
 /**
- * When a fault strikes. It looks only at requests that passed the key check and the rate limit, counts those with its `method`
- * and `path` (all without them; a segment `*` of the path stands for any, as in `/agent/runs/*`), and times from the moment the faults were set. `nth`: just that one; `every`: each multiple;
- * `probability`: by a seeded draw per request, the same every time; none of the three: each request.
+ * Condition of a fault. It considers only requests that passed the key check and the rate limit, and counts those with its
+ * `method` and `path` (without them, all; a segment `*` of the path matches any, as in `/agent/runs/*`). Times count from the
+ * moment when the faults were set. `nth`: only that one; `every`: each multiple; `probability`: by a seeded number for each
+ * request, the same in every run; none of the three: each request.
  */
 export type FaultWhen = z.infer<typeof whenSchema>;
 
 /**
- * What a fault does.
- * - `status`: that status instead of an answer; `retryAfter` is sent as it is, but `date+3` becomes the HTTP-date three seconds ahead.
- *   `booked: true` does the work and books it first: a charge without an answer.
- * - `reset`: the connection is reset `before` any work, or `after` the work was done and booked.
- * - `truncate`: booked; the body stops after `bytes`, or a `fraction` of it (half by default), and the connection ends. `framing`: under the
- *   Content-Length of the whole, or as chunks without the last one.
- * - `stall`: booked, then nothing for `ms` before the headers, or in the middle of the body.
- * - `body`: this body instead (HTML by default), with status 200 unless told; booked only when told.
- * - `results`: booked, then the answer's `results` (or the `data` of a list) are shuffled (the `statuses` too), the first is repeated, the first is lost, one nobody
- *   asked for is added, or unknown fields and an unknown status are put in.
- * - `drip`: booked; the body comes `bytes` (1) at a time every `everyMs` (1000).
- * - `cut-stream`: an event stream ends after so many `events` (1; -1: all but the last one, comments not counted) or `bytes`;
- *   `insideCharacter`: at the next place inside a letter of several bytes. `how`: the connection ends (`end`) or is reset under the
- *   stream, or the stream ends as if it were whole (`clean`).
- * - `silent-stream`: after so many `events` (0) nothing comes for `ms`, or only `comments`.
- * - `frames`: each frame of a stream comes twice, each pair in the wrong order, an unknown one before each, or first one of `bytes` (5 MB).
- *   An answer that is no stream passes the last three unchanged; a stream takes `truncate`, `stall` and `drip` as far as they fit.
+ * Effect of a fault. "Charged" means that the work is done and recorded before the effect.
+ * - `status`: this status instead of an answer. `retryAfter` is sent unchanged, but `date+3` becomes the HTTP-date in three seconds.
+ *   `booked: true` charges first: a charge without an answer.
+ * - `reset`: the connection is reset `before` any work, or `after` the work was charged.
+ * - `truncate`: charged; the body stops after `bytes`, or a `fraction` of it (half by default), and the connection ends. `framing`:
+ *   with the Content-Length of the whole, or as chunks without the last one.
+ * - `stall`: charged, then silence for `ms` before the headers, or in the middle of the body.
+ * - `body`: this body instead (HTML by default), with status 200 by default; charged only with `booked: true`.
+ * - `results`: charged, then the answer's `results` (or the `data` of a list) are changed: shuffled (the `statuses` too), the first
+ *   repeated, the first lost, an extra one added, or unknown fields and an unknown status added.
+ * - `drip`: charged; the body is sent `bytes` (1) at a time every `everyMs` (1000).
+ * - `cut-stream`: an event stream ends after `events` (1; -1: all but the last one, without comments) or `bytes`;
+ *   `insideCharacter`: at the next position inside a letter of several bytes. `how`: the connection ends (`end`) or is reset, or the
+ *   stream ends as if it were whole (`clean`).
+ * - `silent-stream`: after `events` (0) there is silence for `ms`, or only `comments`.
+ * - `frames`: each frame of a stream is sent twice, each pair in the wrong order, an unknown one before each, or first one of `bytes`
+ *   (5 MB). The last three do not change an answer that is not a stream; `truncate`, `stall` and `drip` apply to streams where they can.
  */
 export type FaultDo = z.infer<typeof doSchema>;
 
-/** A fault, declared as data. `limit`: strikes at most so often. */
+/** A fault, declared as data. `limit`: maximum number of strikes. */
 export type Fault = z.infer<typeof faultSchema>;
 
 const whenNames = new Set(Object.keys(whenSchema.shape));
@@ -143,14 +144,14 @@ function fromWords(text: string): unknown {
   return fault;
 }
 
-/** Text fields stay text, however much they look like a number. */
+/** Text fields are always text, even if they look like a number. */
 function fromWord(name: string, value: string): unknown {
   if (name === 'retryAfter' || name === 'body' || name === 'tag') return value;
   if (value === 'true' || value === 'false') return value === 'true';
   return value !== '' && Number.isFinite(Number(value)) ? Number(value) : value;
 }
 
-/** Short name of what a fault does, for the request log: `status:503`, `reset:after`, `results:lose`, `cut-stream`. */
+/** Short name of the effect of a fault, for the request log: `status:503`, `reset:after`, `results:lose`, `cut-stream`. */
 export function faultLabel(action: FaultDo): string {
   if (action.kind === 'status') return `status:${action.status}`;
   if (action.kind === 'frames') return `frames:${action.change}`;

@@ -15,50 +15,56 @@ import { type Fault, faultsSchema } from './fault.js';
 
 export { type Fault, type FaultDo, type FaultWhen, parseFault } from './fault.js';
 
-/** How the sandbox behaves. Everything it answers follows from the seed, the request and the order of requests. */
+/** Options of the sandbox. Every answer follows from the seed, the request and the order of requests. */
 export interface SandboxOptions {
-  /** Port on 127.0.0.1; 0 takes a free one. Default 0. */
+  /** Port on 127.0.0.1; 0 selects a free one. Default 0. */
   readonly port: number;
-  /** Changes every page, failure and draw. Default 1. */
+  /** Changes every page, failure and random number. Default 1. */
   readonly seed: number;
-  /** API keys that are accepted; null takes any. Default null. */
+  /** API keys that are accepted; null accepts any. Default null. */
   readonly keys: readonly string[] | null;
   /** Answers `/search` and `/contents` without a key with the 402 payment challenge instead of 401 (section 5.4). Default false. */
   readonly x402: boolean;
-  /** Dollars the team has; null is no end. Draws down with each purchase, kept across restarts by `bookFile`. Default null. */
+  /** Dollars of the team; null is no limit. Each purchase reduces them, kept across restarts by `bookFile`. Default null. */
   readonly credits: number | null;
-  /** Requests in any sliding second, whole, of all kinds together; null is no limit. Default null. */
+  /** Maximum number of requests in any second, whole, of all kinds; null is no limit. Default null. */
   readonly qps: number | null;
-  /** Instead of `qps`: `contract` (flat 10), `boost` (25), `public` (the table per endpoint), or a profile of one's own. Default null. */
+  /**
+   * Instead of `qps`: `contract` (flat 10), `boost` (25), `public` (the table per endpoint), or a profile of your own. Default
+   * null.
+   */
   readonly rate: string | RateProfile | null;
   /** Form of the `Retry-After` header on the limit's own 429. Default `none`. */
   readonly retryAfter: 'none' | 'seconds' | 'http-date';
-  /** Seconds that header asks for. Default 1. */
+  /** Seconds in that header. Default 1. */
   readonly retryAfterSeconds: number;
-  /** Milliseconds before the work is done and answered; a range is drawn from per request. Default 0. */
+  /** Milliseconds before the work is done and answered; a range gives a random value for each request. Default 0. */
   readonly latencyMs: number | { readonly min: number; readonly max: number };
   /** Share of URLs that fail, by their hash. Default 0.03. */
   readonly failureRate: number;
-  /** URLs that fail with the tag given, beside those. Default none. */
+  /** URLs that fail with this tag, in addition. Default none. */
   readonly failures: Readonly<Record<string, string>>;
-  /** How often a transient failure (`CRAWL_TIMEOUT`, `CRAWL_UNKNOWN_ERROR`) fails before it heals; null is for ever. Default null. */
+  /**
+   * Number of failures of a transient kind (`CRAWL_TIMEOUT`, `CRAWL_UNKNOWN_ERROR`) before it heals; null is for ever. Default
+   * null.
+   */
   readonly transientFailures: number | null;
   /** Characters of a page's text, on average. Default 1000. */
   readonly textBytes: number;
   /**
-   * Glues answers to plain text requests together from pages made beforehand, for measuring a client: 256 different pages
-   * in all, chosen by the URL. Default false.
+   * Joins answers to plain text requests from prepared pages, for measuring a client: 256 different pages in all, chosen by the
+   * URL. Default false.
    */
   readonly prebuilt: boolean;
   /** Faults, declared as data. Default none. */
   readonly faults: readonly Fault[];
   /** File of the purchase log and of the state (runs, tasks, monitors), kept across restarts and SIGKILL; null keeps them in memory. Default null. */
   readonly bookFile: string | null;
-  /** Requests the log holds. Default 200,000. */
+  /** Number of requests that the log keeps. Default 200,000. */
   readonly logEntries: number;
-  /** Beginning of the queue headers' names: `x-svc` as in the contract, `x-exa` as the public service has it. Default `x-svc`. */
+  /** Prefix of the queue headers: `x-svc` as in the contract, `x-exa` as in the public service. Default `x-svc`. */
   readonly headerPrefix: string;
-  /** How many times faster than the clock on the wall the schedules of monitors go: with 3600 an hour is a second. Default 1. */
+  /** Factor by which the clock of monitor schedules is faster than the wall clock: with 3600 an hour is a second. Default 1. */
   readonly monitorClock: number;
   readonly agentRuns: Partial<AgentRunOptions>;
   readonly research: Partial<ResearchOptions>;
@@ -66,7 +72,7 @@ export interface SandboxOptions {
   readonly events: Partial<EventOptions>;
 }
 
-/** The options with every default put in. */
+/** The options with all defaults. */
 export interface Settings extends SandboxOptions {
   readonly agentRuns: AgentRunOptions;
   readonly research: ResearchOptions;
@@ -123,14 +129,14 @@ const optionsSchema = z.strictObject({
   events: eventsSchema.prefault({}),
 });
 
-/** Checks options and fills in the defaults. Throws one error that names every mistake. */
+/** Checks options and adds the defaults. Throws one error that names every mistake. */
 export function parseOptions(options: Partial<SandboxOptions>): Settings {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw new Error(`sandbox options:\n${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }
 
-/** The rate limit that the options ask for; null is none. */
+/** The rate limit of the options; null is none. */
 export function rateOf({ rate, qps }: Pick<Settings, 'rate' | 'qps'>): RateProfile | null {
   if (rate !== null && qps !== null) throw new Error('sandbox options:\nqps and rate exclude each other');
   if (rate !== null) return typeof rate === 'string' ? (rateProfiles[rate] ?? null) : rate;

@@ -4,17 +4,17 @@ import { RateWindow } from './rate-window.js';
 /** A request as the rate limit sees it. */
 export interface RatedRequest {
   readonly path: string;
-  /** Requests it counts as. */
+  /** Its rate cost. */
   readonly weight: number;
-  /** Of its body, where that decides: a deep search has a limit of its own. */
+  /** Type in its body, if that decides: a deep search has a limit of its own. */
   readonly type?: unknown;
-  /** The key it came with. */
+  /** Its key. */
   readonly key: string | null;
 }
 
 /**
- * The rate limit: a strict window for each bucket of the profile, and for each key where a bucket is a key's own. Without a
- * profile everything is admitted and counted.
+ * The rate limit: a strict window for each bucket of the profile, and for each key if the bucket belongs to a key. Without a
+ * profile all requests are admitted and counted.
  */
 export class RateGate {
   readonly #profile: RateProfile | null;
@@ -25,18 +25,18 @@ export class RateGate {
     this.#profile = profile;
   }
 
-  /** The most requests, by weight, that were ever admitted in one second, of all classes. */
+  /** Highest rate cost of the requests admitted in one second, over all classes. */
   get max(): number {
     return this.#all.max;
   }
 
-  /** Whether the class of a request to this path is known only by its body. */
+  /** Whether only the body decides the class of a request to this path. */
   needsBody(path: string): boolean {
     const distinguished = this.#profile?.buckets.some(({ classes }) => classes.includes('search.deep'));
     return path === '/search' && distinguished === true;
   }
 
-  /** Admits a request at `now` (ms of one monotonic clock), or names the limit that it would pass. */
+  /** Admits a request at `now` (ms of one monotonic clock), or returns the limit that it would exceed. */
   admit(now: number, request: RatedRequest): string | null {
     const buckets = this.#profile === null ? [] : bucketsFor(this.#profile, rateClassOf(request));
     const windows = buckets.map((bucket) => {

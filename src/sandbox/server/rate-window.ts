@@ -1,9 +1,9 @@
-/** One second: the limit holds in any second, wherever it begins. */
+/** One second: the limit holds in any second, with any start. */
 const windowMs = 1000;
 
 /**
- * A strict sliding window: a request is admitted at `now` only if fewer than `limit` were admitted in the second before it
- * (from `now - 1000 ms`, left out, to `now`). Requests turned away take no room. Times are of one monotonic clock.
+ * A strict sliding window: a request is admitted at `now` only if fewer than `limit` were admitted in the second before it (from
+ * `now - 1000 ms`, exclusive, to `now`). Refused requests do not count. Times are of one monotonic clock.
  */
 export class RateWindow {
   readonly #limit: number | null;
@@ -11,17 +11,17 @@ export class RateWindow {
   #head = 0;
   #max = 0;
 
-  /** `limit`: whole requests a second, or null for none; what was admitted is counted either way. */
+  /** `limit`: whole requests a second, or null for none; admitted requests are counted in both cases. */
   constructor(limit: number | null) {
     this.#limit = limit;
   }
 
-  /** The most requests, by weight, that were ever admitted in one second. */
+  /** Highest rate cost of the requests admitted in one second. */
   get max(): number {
     return this.#max;
   }
 
-  /** Whether a request of this weight may be admitted now; one that weighs more than the limit counts as the limit. */
+  /** Whether a request of this rate cost may be admitted now; a cost above the limit counts as the limit. */
   fits(now: number, weight = 1): boolean {
     while (this.#head < this.#times.length && now - (this.#times[this.#head] as number) >= windowMs) this.#head += 1;
     if (this.#head > 4096 && this.#head * 2 > this.#times.length) {

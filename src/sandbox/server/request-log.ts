@@ -1,27 +1,27 @@
-/** One request to the service, as tests judge it. Times are milliseconds since the sandbox started, of a monotonic clock. */
+/** One request to the service, for the checks of tests. Times are milliseconds since the sandbox started, of a monotonic clock. */
 export interface RequestLogEntry {
   /** Number of the request, from 1. */
   readonly n: number;
-  /** When its headers were read: the time the rate limit goes by. */
+  /** Time when its headers were read, which is the time for the rate limit. */
   readonly at: number;
-  /** When its answer was sent or its connection cut; null while it is open. */
+  /** Time when its answer was sent or its connection closed; null while it is open. */
   readonly doneAt: number | null;
   readonly method: string;
   readonly path: string;
   /** HTTP status that was sent; 0 for none. */
   readonly status: number;
-  /** Units bought by it, whether or not its answer arrived. */
+  /** Units that it bought, whether or not its answer arrived. */
   readonly units: number;
-  /** The fault that was done to it, such as `reset:after`. */
+  /** The fault that was applied to it, such as `reset:after`. */
   readonly fault: string | null;
-  /** Turned away by the rate limit (a declared fault with status 429 is not). */
+  /** Refused by the rate limit (a declared fault with status 429 does not count). */
   readonly limited: boolean;
 }
 
-/** The entry of a request that is being served. */
+/** The entry of a request in progress. */
 export type OpenEntry = { -readonly [Name in keyof RequestLogEntry]: RequestLogEntry[Name] };
 
-/** The last requests, in the order they came. */
+/** The last requests, in the order of their arrival. */
 export class RequestLog {
   readonly #keep: number;
   readonly #now: () => number;
@@ -30,7 +30,7 @@ export class RequestLog {
   #count = 0;
   #limited = 0;
 
-  /** Holds at least `keep` entries; `now` gives the time of an entry. */
+  /** Keeps at least `keep` entries; `now` returns the time of an entry. */
   constructor(keep: number, now: () => number) {
     this.#keep = keep;
     this.#now = now;
@@ -44,7 +44,7 @@ export class RequestLog {
     return this.#limited;
   }
 
-  /** How many requests ended with each status. */
+  /** Number of requests by final status. */
   byStatus(): Record<string, number> {
     return Object.fromEntries([...this.#byStatus].sort(([left], [right]) => left - right));
   }
@@ -64,12 +64,12 @@ export class RequestLog {
       limited: false,
     };
     this.#entries.push(entry);
-    // Trimmed a quarter at a time: shifting one by one would move the whole list for each request.
+    // Trimmed a quarter at a time: trimming one by one would move the whole list for each request.
     if (this.#entries.length > this.#keep * 1.25) this.#entries = this.#entries.slice(-this.#keep);
     return entry;
   }
 
-  /** Ends a request; the second end of the same one is ignored. */
+  /** Ends a request; a second end is ignored. */
   done(entry: OpenEntry, status: number): void {
     if (entry.doneAt !== null) return;
     entry.doneAt = this.#now();

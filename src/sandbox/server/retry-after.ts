@@ -1,10 +1,10 @@
-/** Value of a `Retry-After` header that asks for so many seconds from now; null for none. An HTTP-date is rounded up to a second. */
+/** Value of a `Retry-After` header for this many seconds from now; null for none. An HTTP-date is rounded up to a second. */
 export function retryAfterOf(form: 'none' | 'seconds' | 'http-date', seconds: number): string | null {
   if (form === 'none') return null;
   return form === 'seconds' ? String(seconds) : httpDateIn(seconds);
 }
 
-/** The value as a fault gives it, with `date+3` made an HTTP-date three seconds ahead (`date-3`: past). */
+/** The value of a fault's `retryAfter`; `date+3` becomes an HTTP-date three seconds in the future (`date-3`: in the past). */
 export function retryAfterText(text: string): string {
   const ahead = /^date([+-]\d+)$/.exec(text)?.[1];
   return ahead === undefined ? text : httpDateIn(Number(ahead));

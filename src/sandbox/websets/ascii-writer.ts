@@ -1,9 +1,9 @@
-/** Puts an answer together from texts in ASCII. Joined as one text they would be copied once more. */
+/** Writes an answer from texts in ASCII. Joining them as one text would copy them once more. */
 export class AsciiWriter {
   #bytes: Buffer;
   #at = 0;
 
-  /** `size`: bytes to begin with; it grows. */
+  /** `size`: initial bytes; the buffer grows. */
   constructor(size: number) {
     this.#bytes = Buffer.allocUnsafe(size);
   }
@@ -13,7 +13,7 @@ export class AsciiWriter {
     this.#at += this.#bytes.write(text, this.#at, 'latin1');
   }
 
-  /** All that was written. */
+  /** All written bytes. */
   finish(): Buffer {
     return this.#bytes.subarray(0, this.#at);
   }

@@ -15,7 +15,7 @@ const factSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('event'), type: z.enum(eventTypes), at: z.number() }),
 ]);
 
-/** An event that somebody triggered: it tells of a webset of its own. */
+/** A triggered event: it belongs to a webset of its own. */
 interface Triggered {
   readonly type: EventType;
   readonly at: number;
@@ -29,8 +29,8 @@ export interface EventHistoryParts {
 }
 
 /**
- * The history of webset events: any number of them, none kept. Each follows from its number; numbers grow with time. Triggered
- * events are kept, and have numbers from {@link TRIGGERED} on.
+ * The history of webset events: any number of them, none stored. Each follows from its number; numbers grow with time. Triggered
+ * events are stored, and have numbers from {@link TRIGGERED} on.
  */
 export class EventHistory {
   readonly #parts: EventHistoryParts;
@@ -59,7 +59,7 @@ export class EventHistory {
     return this.#parts.now();
   }
 
-  /** Fixes the times of the history; an earlier process may have done so. */
+  /** Sets the times of the history; an earlier process may have set them already. */
   get timeline(): Timeline {
     if (this.#timeline) return this.#timeline;
     const { options, write, now } = this.#parts;
@@ -73,7 +73,7 @@ export class EventHistory {
     return this.#timeline;
   }
 
-  /** Events that have happened, late ones not seen yet among them; without those that were triggered. */
+  /** Number of events so far, with late ones that are not visible yet; without triggered ones. */
   get length(): number {
     return this.timeline.countAt(this.now);
   }
@@ -83,13 +83,13 @@ export class EventHistory {
     return this.#triggered.map(({ at }, index) => ({ event: TRIGGERED + index, at }));
   }
 
-  /** When an event happened; null for a number that is none. */
+  /** Time of an event; null if there is no such number. */
   timeOf(event: number): number | null {
     if (event >= TRIGGERED) return this.#triggered[event - TRIGGERED]?.at ?? null;
     return event < this.length ? this.timeline.timeOf(event) : null;
   }
 
-  /** Whether an event that has happened can be seen: a late one shows up only some time after. */
+  /** Whether an event is visible: a late one appears only some time after its own time. */
   isSeen(event: number, at: number, now: number): boolean {
     const { late, lateMs } = this.options;
     if (late === 0 || event >= TRIGGERED) return true;
@@ -102,7 +102,7 @@ export class EventHistory {
     return typeOf(story, step);
   }
 
-  /** The event as the wire has it (section 2.8). */
+  /** The event as the wire shows it (section 2.8). */
   record(event: number): Record<string, unknown> {
     const { story, step } = this.#locate(event);
     const scene = this.sceneAt(story, step);
@@ -123,7 +123,7 @@ export class EventHistory {
     return `${head}${this.#texts.dataOf(scene)},"createdAt":"${scene.iso(step)}"}`;
   }
 
-  /** The number of an event that can be seen, by its id; null where there is none. */
+  /** The number of a visible event, by its id; null if there is none. */
   find(id: string): number | null {
     const event = numberOf('event', this.seed, id);
     const at = event === null ? null : this.timeOf(event);
@@ -137,7 +137,7 @@ export class EventHistory {
     return { story, step, hash: mix(story % DESIGNS, this.seed + 7), iso };
   }
 
-  /** The last step of a webset that has happened; -1 where it has not begun. */
+  /** The last step of a webset so far; -1 if it has not begun. */
   stepOf(story: number): number {
     if (story < TRIGGERED) return this.stories.stepBefore(story, this.length);
     const triggered = this.#triggered[story - TRIGGERED];
@@ -150,7 +150,7 @@ export class EventHistory {
     for (let story = this.stories.countBefore(this.length) - 1; story >= 0; story -= 1) yield story;
   }
 
-  /** Makes an event happen now; answers with its number. */
+  /** Triggers an event now; returns its number. */
   trigger(type: EventType): number {
     const at = this.now;
     this.#parts.write({ kind: 'event', type, at });
@@ -172,7 +172,7 @@ export class EventHistory {
     this.#start = null;
   }
 
-  /** Neighbours share their times, and to write one takes longer than to look it up. */
+  /** Adjacent events share their times, and formatting one takes longer than a lookup. */
   #iso(time: number): string {
     const known = this.#isoTexts.get(time);
     if (known !== undefined) return known;

@@ -2,7 +2,7 @@ import { badCursor } from '../base/page-of-list.js';
 import type { EventHistory } from './event-history.js';
 import type { EventType } from './story.js';
 
-/** What is asked of the list of events (section 4.8); times in milliseconds, both included. */
+/** Query of the list of events (section 4.8); times in milliseconds, both inclusive. */
 export interface EventQuery {
   readonly limit: number;
   readonly cursor?: string | undefined;
@@ -11,7 +11,10 @@ export interface EventQuery {
   readonly before: number;
 }
 
-/** Where a list goes on: the next of the history and the next of the triggered ones, or how many to skip, and when it was given. */
+/**
+ * Position in a list: the next event of the history and the next triggered one, or the number to skip, and the time of the
+ * cursor.
+ */
 interface Position {
   readonly next: number;
   readonly triggered: number;
@@ -47,7 +50,7 @@ export function eventPage(history: EventHistory, query: EventQuery): EventPage {
     const theirs = triggered[other];
     if (mine === null && !theirs) return { events, nextCursor: null };
     const at = mine === null ? 0 : timeline.timeOf(mine);
-    // At one time the history's own come first, in either direction of the list.
+    // At equal times the events of the history come first, in both directions of the list.
     const isTheirs = theirs && (mine === null || (isNewest ? theirs.at >= at : theirs.at < at));
     const event = isTheirs ? theirs.event : (mine as number);
     const passes =

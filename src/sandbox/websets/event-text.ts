@@ -3,7 +3,7 @@ import { idOf, type Kind, type Scene } from './scene.js';
 import { DESIGNS } from './story.js';
 import { eventData } from './webset.js';
 
-/** What differs between two websets of one design: ids, times, and the number in the owner's own id. */
+/** Differences between two websets of one design: ids, times, and the number in the owner's own id. */
 type Slot = (scene: Scene) => string;
 
 /** The data of an event with gaps: a piece of text, a slot, a piece of text, … */
@@ -12,17 +12,17 @@ interface Template {
   readonly slots: readonly Slot[];
 }
 
-/** A number with the same design as `design` that no webset has, so that what comes of it is found in a text. */
+/** A number with the same design as `design` that no webset has, so that its values are found in a text. */
 const standIn = (design: number) => DESIGNS * 2 ** 31 + design;
 
 /**
- * The data of events as JSON in ASCII, from templates that are made as they are needed: to serialise each event anew would take most of
- * the time of a page. The same text as that of the record, but for escapes.
+ * The data of events as JSON in ASCII, from templates that are made when they are needed: serialising each event would take most
+ * of the time of a page. The same text as that of the record, except for escapes.
  */
 export class EventTexts {
   readonly #seed: number;
   readonly #templates = new Map<number, Template>();
-  /** Ids of the websets that were told of last: all events of one name the same few. */
+  /** Ids of the last websets: all events of one name the same few. */
   readonly #ids = new Map<number, string[]>();
   readonly #keys = new Map<string, number>();
 

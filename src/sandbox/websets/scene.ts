@@ -6,7 +6,7 @@ export interface Scene {
   readonly story: number;
   readonly step: number;
   readonly hash: number;
-  /** Time of a step, or so many milliseconds later, as the wire has it. */
+  /** Time of a step plus this many milliseconds, as the wire shows it. */
   readonly iso: (step: number, laterMs?: number) => string;
 }
 
@@ -23,10 +23,10 @@ const salts = {
   event: 209,
 };
 
-/** What has an id. */
+/** Kinds of objects with an id. */
 export type Kind = keyof typeof salts;
 
-/** An id that looks random and tells what it is about: the number of the webset (or event), and which of its kind. */
+/** An id that looks random and encodes its object: the number of the webset (or event), and the number within its kind. */
 export function idOf(kind: Kind, seed: number, number: number, n?: number): string {
   const digits = mix(mix(number, salts[kind]), seed + (n ?? 0))
     .toString(16)
@@ -34,7 +34,7 @@ export function idOf(kind: Kind, seed: number, number: number, n?: number): stri
   return n === undefined ? `${kind}_${digits}${number.toString(36)}` : `${kind}_${digits}${number.toString(36)}-${n}`;
 }
 
-/** The number an id is about; null where it is none that {@link idOf} gives. */
+/** The number in an id; null if it is not one of {@link idOf}. */
 export function numberOf(kind: Kind, seed: number, id: string): number | null {
   const found = /^([a-z]+)_[0-9a-f]{8}([0-9a-z]{1,9})$/.exec(id);
   const number = found?.[1] === kind ? Number.parseInt(found[2] as string, 36) : null;
@@ -45,7 +45,7 @@ const subjects = ['ceramics', 'tide power', 'night trains', 'bookbinding', 'seed
 const places = ['Lisbon', 'Zürich', 'Kraków', 'São Paulo', '東京', 'Aarhus', 'Montréal'];
 const entities = ['company', 'person', 'article', 'research_paper', 'custom'] as const;
 
-/** What stays the same in all of a webset's life. */
+/** Values that do not change during a webset's life. */
 export interface Theme {
   readonly entity: { readonly type: string; readonly description?: string };
   readonly subject: string;

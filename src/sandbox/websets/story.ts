@@ -23,7 +23,7 @@ export const eventTypes = [
 
 export type EventType = (typeof eventTypes)[number];
 
-/** A step of a webset's life: an event, and which of its kind it is about. */
+/** A step of a webset's life: an event, and the number of its object within its kind. */
 export interface Step {
   readonly type: EventType;
   readonly n: number;
@@ -33,7 +33,7 @@ const items = (type: 'webset.item.created' | 'webset.item.enriched', from: numbe
   Array.from({ length: count }, (_, index) => ({ type, n: from + index }));
 const one = (type: EventType, n = 0): Step => ({ type, n });
 
-/** The life that every webset leads, each with other contents. It holds every type of event. */
+/** The life of every webset, each with other contents. It has every type of event. */
 export const steps: readonly Step[] = [
   one('webset.created'),
   one('import.created'),
@@ -64,7 +64,7 @@ export const steps: readonly Step[] = [
 const stepIndex = new Map<EventType, number[]>(eventTypes.map((type) => [type, []]));
 for (const [index, { type, n }] of steps.entries()) (stepIndex.get(type) as number[])[n] = index;
 
-/** The step at which something happens: to the `n`th of its kind, or first of all. */
+/** The step of an event: of the `n`th object of its kind, or of the first. */
 export function stepOf(type: EventType, n?: number): number {
   const indices = stepIndex.get(type) ?? [];
   const index = n === undefined ? indices.find((one) => one !== undefined) : indices[n];
@@ -72,23 +72,26 @@ export function stepOf(type: EventType, n?: number): number {
   return index;
 }
 
-/** Websets with different contents; the others differ from these in ids, addresses and times. Divides by all that contents go by. */
+/**
+ * Websets with different contents; others differ from these only in ids, URLs and times. A multiple of every period of the
+ * contents.
+ */
 export const DESIGNS = 210;
 
-/** Numbers of websets and events that somebody triggered begin here: far beyond any that a history has. */
+/** Numbers of triggered websets and events start here: far above those of any history. */
 export const TRIGGERED = 2 ** 40;
 
-/** Items that a webset has in the end. */
+/** Number of items of a webset at its end. */
 export const ITEMS = steps.filter(({ type }) => type === 'webset.item.created').length;
 
-/** Websets that live at the same time. */
+/** Number of websets that live at the same time. */
 const ABREAST = 8;
 
-/** Which event of the history tells which step of which webset. Some websets are told abreast, so that their events mix. */
+/** Maps each event of the history to a step of a webset. Several websets live in parallel, so that their events mix. */
 export class Stories {
   readonly #abreast: number;
 
-  /** `count`: events of the history; a small one tells few websets, so that each type comes up. */
+  /** `count`: events of the history; a small one has few websets, so that each type occurs. */
   constructor(count: number) {
     this.#abreast = Math.min(ABREAST, Math.max(1, Math.floor(count / steps.length)));
   }
@@ -104,7 +107,7 @@ export class Stories {
     return block * this.#abreast * steps.length + step * this.#abreast + (story % this.#abreast);
   }
 
-  /** Websets of which the first `events` events tell anything. */
+  /** Websets that occur in the first `events` events. */
   countBefore(events: number): number {
     if (events <= 0) return 0;
     const block = Math.floor((events - 1) / (this.#abreast * steps.length));
@@ -112,7 +115,7 @@ export class Stories {
     return block * this.#abreast + Math.min(this.#abreast, rest);
   }
 
-  /** The last step of a webset that the first `events` events tell; -1 for none. */
+  /** The last step of a webset in the first `events` events; -1 for none. */
   stepBefore(story: number, events: number): number {
     const first = this.indexOf(story, 0);
     if (first >= events) return -1;

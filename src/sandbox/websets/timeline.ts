@@ -1,15 +1,15 @@
-/** What fixes the times of a history; times are milliseconds of the wall clock. */
+/** Settings of the times of a history; times are milliseconds of the wall clock. */
 export interface TimelineOptions {
   readonly count: number;
   readonly from: number;
   readonly to: number;
   readonly sameTimestamp: number;
   readonly arrivingPerSecond: number;
-  /** Events that arrive anew are counted from here. */
+  /** New events are counted from here. */
   readonly start: number;
 }
 
-/** When each event of the history happened: evenly from `from` to `to`, then as they arrive. Later events are never earlier. */
+/** Time of each event of the history: evenly from `from` to `to`, then as they arrive. Later events are never earlier. */
 export class Timeline {
   readonly #options: TimelineOptions;
 
@@ -24,7 +24,7 @@ export class Timeline {
     return this.#arriveFrom + Math.ceil((group * same * 1000) / rate);
   }
 
-  /** How many events happened up to `now`, included. */
+  /** Number of events up to `now`, inclusive. */
   countAt(now: number): number {
     const { count, arrivingPerSecond: rate, sameTimestamp: same } = this.#options;
     const arrived = now < this.#arriveFrom ? 0 : Math.floor(((now - this.#arriveFrom) * rate) / 1000) + same;
@@ -40,7 +40,7 @@ export class Timeline {
     return Math.max(this.#options.to, this.#options.start);
   }
 
-  /** The first of the events below `end` that a condition holds for; it holds for all after. */
+  /** The first of the events below `end` for which a condition holds; it holds for all later ones. */
   #first(holds: (event: number) => boolean, end: number): number {
     let [low, high] = [0, end];
     while (low < high) {

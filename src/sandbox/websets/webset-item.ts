@@ -5,7 +5,7 @@ import { stepOf } from './story.js';
 
 const names = ['Ada Lindqvist', 'José Ortega', 'Mei Tanaka', 'Sam O’Neill', 'Priya Raman', 'Łukasz Wójcik'];
 
-/** Enrichments that a webset asks for: text, number, and a choice. */
+/** Enrichments that a webset requests: text, number, and a choice. */
 export const enrichments = [
   { title: 'Mission', description: 'What it is for, in a sentence', format: 'text', options: null },
   { title: 'Founded', description: 'The year it began', format: 'number', options: null },

@@ -3,14 +3,14 @@ import { idOf, type Scene, themeOf } from './scene.js';
 import { ITEMS, stepOf, steps } from './story.js';
 import { enrichments } from './webset-item.js';
 
-/** How many items there are at a step; of the first search only where told. */
+/** Number of items at a step; optionally of the first search only. */
 function itemsAt(step: number, last = steps.length): number {
   return steps.slice(0, Math.min(step + 1, last)).filter(({ type }) => type === 'webset.item.created').length;
 }
 
 const itemCounts = steps.map((_, step) => itemsAt(step));
 
-/** Items that a webset has at a step. */
+/** Items of a webset at a step. */
 export function itemCountAt(step: number): number {
   return step < 0 ? 0 : (itemCounts[Math.min(step, itemCounts.length - 1)] as number);
 }

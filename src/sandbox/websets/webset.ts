@@ -11,23 +11,23 @@ const monitorCreated = stepOf('monitor.created');
 const monitorDeleted = stepOf('monitor.deleted');
 const searches = [stepOf('webset.search.created', 0), stepOf('webset.search.created', 1)];
 
-/** Every third webset is deleted at the end; the others go idle once more, so that there is something to list. */
+/** Every third webset is deleted at the end; the others become idle once more, so that lists have entries. */
 export function isDeletedAt(story: number, step: number): boolean {
   return step >= deleted && (story % 3 === 0 || story >= TRIGGERED);
 }
 
-/** The type of the event that tells a step of a webset. */
+/** The type of the event of a webset's step. */
 export function typeOf(story: number, step: number): EventType {
   if (step === deleted && !isDeletedAt(story, step)) return 'webset.idle';
   return (steps[step] as (typeof steps)[number]).type;
 }
 
-/** The id of its own that the owner gave a webset; none for every second one. */
+/** The owner's own id of a webset; none for every second one. */
 export function externalIdOf(story: number): string | null {
   return story % 2 === 0 ? `external-${story}` : null;
 }
 
-/** The webset as it was (section 2.8), with what is embedded in it. */
+/** The webset at a step (section 2.8), with its embedded objects. */
 export function websetAt(scene: Scene, seed: number): Record<string, unknown> {
   const { story, step, iso } = scene;
   const { subject, place } = themeOf(scene);
@@ -56,7 +56,7 @@ function statusAt(step: number): string {
   return step >= paused && step < deleted ? 'paused' : 'idle';
 }
 
-/** What an event carries: the resource it is about, as it was then (public facts section 10.2). */
+/** The data of an event: its resource at that time (public facts section 10.2). */
 export function eventData(scene: Scene, seed: number): Record<string, unknown> {
   const { type, n } = steps[scene.step] as (typeof steps)[number];
   if (type.startsWith('webset.search.')) return searchAt(scene, n, seed);

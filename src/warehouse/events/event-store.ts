@@ -43,7 +43,7 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
       database.transaction('write', async (tx) => {
         await beginRun(tx, dialect, key, run);
         const state = await readStream(tx, dialect, key);
-        if (!state) throw new Error(`the stream ${key.stream} is gone`);
+        if (!state) throw new Error(`the stream ${key.stream} is missing`);
         return state;
       }),
 

@@ -55,7 +55,7 @@ async function refuseOthers(dir: string, shown = dir): Promise<void> {
   const entries = await readdir(dir, { withFileTypes: true });
   const other = entries.find((entry) => !entry.isFile() || !/^part-\d{5,}\.parquet$/.test(entry.name));
   if (other)
-    throw new SinkUnusable(`${shown} holds something else than an export (${other.name}): name a directory of its own`);
+    throw new SinkUnusable(`${shown} has files that are not of an export (${other.name}): name another directory`);
 }
 
 async function syncedSize(file: string): Promise<number> {

@@ -40,7 +40,7 @@ export function whyNoTarget(kind: TargetKind, target: string, { into = null, inp
     accessSync(realPath(nearestThere(dirname(resolve(target)))), constants.W_OK | constants.X_OK);
     return null;
   } catch (error) {
-    return `${target} can't be written (${error instanceof Error ? error.message : String(error)}): name another file`;
+    return `${target} cannot be written (${error instanceof Error ? error.message : String(error)}): name another file`;
   }
 }
 

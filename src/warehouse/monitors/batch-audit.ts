@@ -78,7 +78,7 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
       transact(async (tx) => {
         const list = JSON.stringify([...new Set(ids)]);
         const named = `monitor_id IN (${texts('$4')})`;
-        const note = answered ? null : 'the answer was lost; a look at the list showed it';
+        const note = answered ? null : 'the answer was lost; the list of monitors showed the effect';
         await tx.run(
           `UPDATE monitor_actions SET affected_at = ${moment('$5')}, call_number = $6, request_id = $7, note = $8
            WHERE ${ofRun} AND ${named} AND NOT (${done}) AND (planned = 1 OR effect IS NULL)`,

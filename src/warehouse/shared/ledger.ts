@@ -18,6 +18,6 @@ export function checkGeneration(job: string, generation: string, current: unknow
   throw new SinkUnusable(
     current === undefined
       ? `The warehouse of ${job} was deleted or replaced while the job ran; the same command loads it again from the journal`
-      : `The job ${job} has meanwhile been started with other content or options; this run of it can't load any more`,
+      : `The job ${job} has been started with other content or options; this run can no longer load`,
   );
 }

@@ -24,5 +24,5 @@ export function summaryOf(rows: number, groups: readonly RowGroup[]): WarehouseS
 
 /** `where`: the name of the warehouse for a person. */
 export function unknownJob(job: string, where: string): SinkUnusable {
-  return new SinkUnusable(`There is no job ${job} in ${where}: run it first, or name the right warehouse`);
+  return new SinkUnusable(`There is no job ${job} in ${where}: run it first, or name its warehouse`);
 }

@@ -76,7 +76,7 @@ describe('a DuckDB file', () => {
     expect(error).toBeInstanceOf(SinkBusy);
     expect(error).toMatchObject({
       pid: child.pid,
-      message: `${file} is open in process ${child.pid}: it can be used once it is closed there`,
+      message: `${file} is open in process ${child.pid}: close it there first`,
     });
     await expect(sink.loadedSlices('brands-1', 'x')).rejects.toThrow(SinkBusy);
     child.kill('SIGKILL');
@@ -191,7 +191,7 @@ describe('a DuckDB file', () => {
     await change(file, 'ALTER TABLE load_ledger ADD COLUMN mine VARCHAR');
     const error = await problem(createDuckDbSink({ file }));
     expect(error).toBeInstanceOf(SinkUnusable);
-    expect(error.message).toContain('the table unknown_outcomes is gone');
+    expect(error.message).toContain('the table unknown_outcomes is missing');
     expect(error.message).not.toContain('load_ledger.mine');
     await change(
       file,
@@ -201,7 +201,7 @@ describe('a DuckDB file', () => {
       'ALTER TABLE row_store DROP title',
     );
     const second = await problem(createDuckDbSink({ file }));
-    expect(second.message).toContain('row_store.title is gone');
+    expect(second.message).toContain('row_store.title is missing');
     expect(second.message).toContain('row_store.slice is VARCHAR instead of INTEGER');
   });
 
@@ -210,7 +210,7 @@ describe('a DuckDB file', () => {
     await (await loaded(file)).close();
     await change(file, `INSERT INTO searchflow_migrations VALUES ('9999-later', now()::TIMESTAMP)`);
     expect((await problem(createDuckDbSink({ file }))).message).toContain(
-      'newer version of searchflow (it knows 9999-later)',
+      'newer version of searchflow (it has 9999-later)',
     );
   });
 

@@ -203,10 +203,10 @@ describe('a PostgreSQL warehouse', () => {
     const error = await refusal();
     expect(error).toBeInstanceOf(SinkUnusable);
     for (const wrong of [
-      'load_ledger.owner must be filled',
-      'load_ledger.attempt is gone',
+      'load_ledger.owner is NOT NULL without a default',
+      'load_ledger.attempt is missing',
       'unknown_outcomes.recorded_at is timestamp without time zone instead of timestamptz',
-      'the table searchflow_runs is gone',
+      'the table searchflow_runs is missing',
     ])
       expect(error?.message).toContain(wrong);
     expect(error?.message).not.toContain('note');

@@ -73,7 +73,7 @@ it.each(['pause', 'delete'] as const)(
     const unanswered = rows.filter(({ request_id }) => request_id === null);
     expect(unanswered.length).toBeGreaterThan(0);
     expect(new Set(unanswered.map(({ note }) => note))).toEqual(
-      new Set(['the answer was lost; a look at the list showed it']),
+      new Set(['the answer was lost; the list of monitors showed the effect']),
     );
   },
 );

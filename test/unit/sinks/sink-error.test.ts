@@ -13,20 +13,20 @@ const refused = (code: string) =>
 describe('what PostgreSQL says', () => {
   it.each<[string, Error, typeof SinkBusy | typeof SinkUnusable, string]>([
     ['is away', away(), SinkBusy, 'it is away'],
-    ['is locked', away(coded('55P03')), SinkBusy, "db is locked by somebody else's transaction"],
+    ['is locked', away(coded('55P03')), SinkBusy, "db is locked by another transaction"],
     ['takes too long', away(coded('57014')), SinkBusy, 'db takes too long'],
     ['wants a password', refused('28P01'), SinkUnusable, 'it refuses: check the address, and user and password'],
     ['has no such database', refused('3D000'), SinkUnusable, 'it refuses: check the address'],
-    ['forbids it', refused('42501'), SinkUnusable, 'it refuses: have its owner grant what is missing'],
+    ['forbids it', refused('42501'), SinkUnusable, 'it refuses: ask its owner for the missing rights'],
     ['speaks no TLS', new Error('The server does not support SSL'), SinkUnusable, 'see sslmode in its address'],
-    ['lacks a table', coded('42P01'), SinkUnusable, 'one is gone'],
-    ['lacks the schema', coded('3F000'), SinkUnusable, 'one is gone'],
-    ['has other things of these names', coded('42P07'), SinkUnusable, 'holds things of the same names'],
+    ['lacks a table', coded('42P01'), SinkUnusable, 'a table is missing'],
+    ['lacks the schema', coded('3F000'), SinkUnusable, 'a table is missing'],
+    ['has other things of these names', coded('42P07'), SinkUnusable, 'has tables or views of the same names'],
     ['lacks a column', coded('42703'), SinkUnusable, 'undo the change'],
     ['refuses a row', coded('23505'), SinkUnusable, 'they refuse its rows'],
     ['has views on views', coded('2BP01'), SinkUnusable, 'drop those first'],
-    ['is full', coded('53100'), SinkUnusable, 'has no room left'],
-    ['has no memory', coded('53200'), SinkUnusable, 'has no room left'],
+    ['is full', coded('53100'), SinkUnusable, 'is out of space'],
+    ['has no memory', coded('53200'), SinkUnusable, 'is out of space'],
     ['has another encoding', coded('22P05'), SinkUnusable, 'its encoding is not UTF8'],
   ])('where it %s', (_, error, kind, message) => {
     const told = ofPostgres(error, 'db') as Error;
@@ -51,12 +51,12 @@ describe('what DuckDB says', () => {
     ['IO Error: used by another process', SinkBusy, 'x.duckdb is open in another process'],
     ['the file exists, but it is not a valid DuckDB database file!', SinkUnusable, 'is not a DuckDB database'],
     ['Failure while replaying WAL', SinkUnusable, 'x.duckdb.wal is damaged'],
-    ['No space left on device', SinkUnusable, 'no room left on the disk'],
-    ['Permission denied', SinkUnusable, "can't be written by this user"],
-    ['Is a directory', SinkUnusable, "can't be opened there"],
+    ['No space left on device', SinkUnusable, 'The disk of x.duckdb is full'],
+    ['Permission denied', SinkUnusable, 'cannot be written by this user'],
+    ['Is a directory', SinkUnusable, 'cannot be opened'],
     ['Corrupt database file: checksum', SinkUnusable, 'is damaged'],
-    ['Out of Memory Error: failed to pin', TooMuchAtOnce, 'more memory than a warehouse is given'],
-    ['Constraint Error: Duplicate key', SinkUnusable, 'not as searchflow made them'],
+    ['Out of Memory Error: failed to pin', TooMuchAtOnce, 'more memory than the warehouse has'],
+    ['Constraint Error: Duplicate key', SinkUnusable, 'differ from those that searchflow created'],
   ])('%s', (message, kind, sentence) => {
     const told = ofDuckDb(new Error(`${message}\nmore`), 'x.duckdb') as Error & { pid?: number | null };
     expect([told.constructor, told.message]).toEqual([kind, expect.stringContaining(sentence)]);

@@ -20,8 +20,8 @@ const schema = z.looseObject({
 });
 
 /**
- * `POST /monitors/batch` (section 4.6): the first `limit` monitors that pass the filter. What was paused passes a filter without a
- * status again, so that such a loop never ends: that is the service's own trap. Disabled monitors can only be deleted.
+ * `POST /monitors/batch` (section 4.6): the first `limit` monitors that match the filter. A paused monitor still matches a filter
+ * without a status, so that such a loop never ends: the service does the same. Disabled monitors can only be deleted.
  */
 export const batchMonitors: Route = (input, { monitors }) => {
   const { action, filter, dry_run, limit } = checkInput(schema, input);

@@ -11,7 +11,7 @@ const status = z.enum(['active', 'paused', 'disabled']).optional();
 const name = z.string().max(250).optional();
 const listQuery = listQueryOf(100, 50, { status, name });
 
-/** Which monitors are meant, in a list and in a batch. */
+/** Filter of monitors, in a list and in a batch. */
 export interface MonitorFilter {
   readonly status?: Monitor['status'] | undefined;
   /** A part of the name, in any case. */
@@ -26,7 +26,7 @@ export function passes(monitor: Monitor, { status, name, metadata = {} }: Monito
   return Object.entries(metadata).every(([key, value]) => monitor.metadata?.[key] === value);
 }
 
-/** `POST /monitors` (section 4.6): 201, with the secret that is told only here. */
+/** `POST /monitors` (section 4.6): 201, with the secret, which only this answer has. */
 export const createMonitor: Route = (input, { monitors }) => {
   const wishes = checkMonitor(input);
   return () => {
@@ -52,13 +52,13 @@ export const getMonitor: Route =
   () =>
     jsonWork(monitors.record(monitors.get(params.id as string)));
 
-/** `PATCH /monitors/{id}`: `search` and `webhook` may be partial, null takes away. */
+/** `PATCH /monitors/{id}`: `search` and `webhook` may be partial, null removes them. */
 export const updateMonitor: Route = (input, { monitors }, { params }) => {
   const change = checkUpdate(input);
   return () => jsonWork(monitors.record(monitors.update(params.id as string, change)));
 };
 
-/** `DELETE /monitors/{id}`: for good; answers with what it was. */
+/** `DELETE /monitors/{id}`: permanent; returns its last state. */
 export const deleteMonitor: Route =
   (_input, { monitors }, { params }) =>
   () => {

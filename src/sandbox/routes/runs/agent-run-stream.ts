@@ -8,7 +8,7 @@ import { KEEP_ALIVE_FRAME } from '../../base/sse.js';
 import { type Frames, jsonWork, type Route, type RouteContext } from '../../routing/route.js';
 import { agentListQuery, wantsStream } from './agent-requests.js';
 
-/** The events of a run as they come, until its end; comments where long nothing comes. Ends early where the run is deleted. */
+/** The events of a run at their times, until its end; comments during long silences. Ends early if the run is deleted. */
 export function liveFrames(id: string, context: RouteContext): Frames {
   return async function* frames(gone) {
     const { agentRuns, timers, pages } = context;
@@ -35,7 +35,7 @@ export function liveFrames(id: string, context: RouteContext): Frames {
   };
 }
 
-/** The id of the last event that a client has seen. */
+/** The id of the last event that a client has received. */
 const lastEventId = z.string().regex(/^\d+$/);
 
 /** `GET /agent/runs/{id}/events` (public facts section 8.3): the stored events as a list, or as a stream that ends after them. */

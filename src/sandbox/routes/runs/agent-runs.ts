@@ -8,7 +8,7 @@ import { jsonWork, type Route, type RouteContext } from '../../routing/route.js'
 import { agentListQuery, wantsStream } from './agent-requests.js';
 import { liveFrames } from './agent-run-stream.js';
 
-/** `POST /agent/runs` (section 4.7): the run as it is at its creation, or its events until it has ended. */
+/** `POST /agent/runs` (section 4.7): the run at its creation, or its events until it has ended. */
 export const createAgentRun: Route = (input, context, { headers }) => {
   const betas = Object.entries(headers).find(([name]) => name.endsWith('-beta'))?.[1];
   const body = checkRunInput(input, String(betas ?? ''));
@@ -42,7 +42,7 @@ export const deleteAgentRun: Route =
     return jsonWork({ id: params.id, object: 'agent_run.deleted', deleted: true });
   };
 
-/** `POST /agent/runs/{id}/cancel`: a run that has ended is answered as it is. */
+/** `POST /agent/runs/{id}/cancel`: a run that has ended is returned unchanged. */
 export const cancelAgentRun: Route =
   (_input, context, { params }) =>
   () =>

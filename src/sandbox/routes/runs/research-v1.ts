@@ -25,7 +25,7 @@ export const createResearchV1: Route = (input, context) => {
   );
 };
 
-/** `GET /research/v1/{id}`: the record, with its `events` where asked; or its events as they come, with `stream=true`. */
+/** `GET /research/v1/{id}`: the record, with its `events` if requested; or an event stream, with `stream=true`. */
 export const getResearchV1: Route = (_input, context, { params, query }) => {
   const { events, stream } = checkQuery(getQuery, query);
   return () => {

@@ -24,7 +24,7 @@ const v0Schema = z.looseObject({
 
 type Wanted = Pick<ResearchTask, 'instructions' | 'model' | 'outputSchema'>;
 
-/** Starts a task and books the request; `answer` makes the body of the reply. */
+/** Starts a task and records the request; `answer` makes the body of the reply. */
 export function startTask(
   context: RouteContext,
   input: unknown,
@@ -62,7 +62,7 @@ export const createResearchTaskV0: Route = (input, context) => {
   return startTask(context, input, wanted, 201, ({ id }) => ({ id }));
 };
 
-/** `GET /research/tasks/{id}`, on the contract's path and on v0, which show the same record. */
+/** `GET /research/tasks/{id}`, on the contract's path and on v0, with the same record. */
 export const getResearchTask: Route =
   (_input, context, { params }) =>
   () =>
@@ -77,7 +77,7 @@ export const listResearchTasks: Route = (_input, context, { query }) => {
   };
 };
 
-/** The tasks past a cursor, which is the id of the last one seen. Throws where it is none. */
+/** The tasks after a cursor, which is the id of the last one of the page before. Throws if it names none. */
 export function tasksAfter({ research }: RouteContext, cursor: string | undefined): ResearchTask[] {
   const tasks = research.newestFirst();
   if (cursor === undefined) return tasks;

@@ -27,7 +27,7 @@ const schema = z.looseObject({
   outputSchema: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** `POST /answer` (section 4.3): an answer with citations, an object where a schema asks for one; streamed on demand. */
+/** `POST /answer` (section 4.3): an answer with citations, an object if there is a schema; streamed if requested. */
 export const answer: Route = (input, context) => {
   const body = checkInput(schema, input);
   const problem = body.outputSchema ? schemaProblem(body.outputSchema) : null;

@@ -14,7 +14,10 @@ const schema = z.looseObject({
   ...searchFilters,
 });
 
-/** `POST /findSimilar` (section 4.4), deprecated: pages like the one given, priced as a search, with a header that says so. */
+/**
+ * `POST /findSimilar` (section 4.4), deprecated: pages similar to that of the request, at the price of a search, with the header
+ * that says so.
+ */
 export const findSimilar: Route = (input, context) => {
   const body = checkInput(schema, input);
   if ((body.numResults ?? 10) > 100) {

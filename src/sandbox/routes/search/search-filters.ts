@@ -10,12 +10,12 @@ const phrase = z
 
 const country = z.string().regex(/^[A-Za-z]{2}$/, 'a two-letter country code');
 
-/** `userLocation`: a country, or a place as newer clients send it. */
+/** `userLocation`: a country, or a location object as newer clients send it. */
 export const userLocationSchema = z
   .union([country, z.looseObject({ country: country.optional(), latitude: z.number().optional() })])
   .optional();
 
-/** What `/search` and `/findSimilar` have in common (sections 4.1 and 4.4, limits of section 8). */
+/** Fields that `/search` and `/findSimilar` share (sections 4.1 and 4.4, limits of section 8). */
 export const searchFilters = {
   category: z.string().optional(),
   numResults: z.number().int().min(1).optional(),

@@ -41,8 +41,8 @@ function isEntity(category: string | undefined): boolean {
 }
 
 /**
- * `POST /search` (section 4.1): the whole request is one unit, streamed or not. Finds pages that follow from the query; with
- * `outputSchema` it also writes what was asked for, as a stream where `stream` says so.
+ * `POST /search` (section 4.1): the whole request is one unit, streamed or not. Finds pages that follow from the query. With
+ * `outputSchema` it also writes the requested output; `stream` selects the stream.
  */
 export const search: Route = (input, context) => {
   const body = checkInput(schema, input);
@@ -89,7 +89,7 @@ interface PageWishes {
   readonly context?: z.infer<typeof searchFilters.context>;
 }
 
-/** Finds the results for some filters, with the contents asked for, and the pages that cost. */
+/** Finds the results for some filters, with the requested contents, and the number of paid pages. */
 export function findPages(filters: Parameters<typeof findUrls>[0], wishes: PageWishes, context: RouteContext) {
   const contents = wishes.contents ?? {};
   const wanted = wantedOf(contents, false);

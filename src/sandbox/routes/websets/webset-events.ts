@@ -7,7 +7,7 @@ import { AsciiWriter } from '../../websets/ascii-writer.js';
 import { eventPage } from '../../websets/event-list.js';
 import { eventTypes } from '../../websets/story.js';
 
-/** A little more than an event takes on average. */
+/** A little more than the average size of an event. */
 const BYTES_AN_EVENT = 2000;
 
 const time = z.iso
@@ -20,7 +20,7 @@ const listQuery = listQueryOf(200, 25, {
   createdBefore: time,
 });
 
-/** `GET /websets/v0/events` (section 4.8): a page of the history; types may be repeated, both times are included. */
+/** `GET /websets/v0/events` (section 4.8): a page of the history; types may be repeated, both times are inclusive. */
 export const listEvents: Route = (_input, { history }, { query }) => {
   const { limit, cursor, types, createdAfter, createdBefore } = checkQuery(listQuery, query, ['types']);
   return () => {

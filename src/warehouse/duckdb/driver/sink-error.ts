@@ -12,35 +12,35 @@ const cases: readonly {
   {
     when: /replaying WAL|WAL file/i,
     say: (file) =>
-      `The write-ahead log ${file}.wal is damaged: move it away to open the warehouse as of its last checkpoint, or move both away; run the job again and what is missing is loaded from the journal, nothing is bought twice`,
+      `The write-ahead log ${file}.wal is damaged: move it away to open the warehouse as of its last checkpoint, or move both files away. Then run the job again: missing rows are loaded from the journal, nothing is bought twice`,
   },
   {
     when: /No space left|ENOSPC|disk quota|EDQUOT|Could not write|failed to offload/i,
     say: (file) =>
-      `There is no room left on the disk of ${file}: free some, then run the job again; nothing that was bought is lost`,
+      `The disk of ${file} is full: free some space, then run the job again; no paid answer is lost`,
   },
   {
     when: /Permission denied|Read-only file system|read-only mode|EACCES|EROFS/i,
-    say: (file) => `${file} can't be written by this user: change its permissions, or load into another file`,
+    say: (file) => `${file} cannot be written by this user: change its permissions, or load into another file`,
   },
   {
     when: /Is a directory|Not a directory|No such file|Cannot open file|EEXIST|ENOTDIR|EISDIR|ENAMETOOLONG/i,
-    say: (file) => `${file} can't be opened there: name another file`,
+    say: (file) => `${file} cannot be opened: name another file`,
   },
   {
     when: /checksum|corrupt|Could not read enough bytes|Serialization Error|newer than the version|trying to read a database file/i,
     say: (file) =>
-      `${file} is damaged, or was written by another version of DuckDB: move it away and run the job again, it is loaded anew from the journal and nothing is bought twice`,
+      `${file} is damaged, or was written by another version of DuckDB: move it away and run the job again; all rows are loaded from the journal, nothing is bought twice`,
   },
   {
     when: /Out of Memory Error/,
     say: (file) =>
-      `Loading into ${file} needs more memory than a warehouse is given: is a single row, answer or event huge?`,
+      `Loading into ${file} needs more memory than the warehouse has: check for a very large row, answer or event`,
     as: TooMuchAtOnce,
   },
   {
     when: /Constraint Error/,
-    say: (file) => `The tables in ${file} are not as searchflow made them: undo the change, or load into another file`,
+    say: (file) => `The tables in ${file} differ from those that searchflow created: undo the change, or load into another file`,
   },
 ];
 
@@ -52,14 +52,14 @@ export function sinkError(error: unknown, file: string): unknown {
     const pid = /\(PID (\d+)\)/.exec(message)?.[1] ?? null;
     const who = pid === null ? 'another process' : `process ${pid}`;
     return new SinkBusy(
-      `${file} is open in ${who}: it can be used once it is closed there`,
+      `${file} is open in ${who}: close it there first`,
       pid === null ? null : Number(pid),
     );
   }
   const found = cases.find(({ when }) => when.test(message));
   if (!found) return error;
-  const { say, as: Told = SinkUnusable } = found;
-  return new Told(`${say(file)} (DuckDB: ${firstLine(message)})`, { cause: error });
+  const { say, as: Kind = SinkUnusable } = found;
+  return new Kind(`${say(file)} (DuckDB: ${firstLine(message)})`, { cause: error });
 }
 
 function firstLine(message: string): string {

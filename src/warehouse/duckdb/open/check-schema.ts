@@ -41,12 +41,12 @@ export async function checkSchema(connection: DuckDBConnection, file: string): P
     found.set(name, String(type));
     const ours = columnsOf(String(table)).some(([known]) => known === column);
     if (!ours && nullable === false && preset === null)
-      wrong.push(`${name} must be filled, but only you know with what`);
+      wrong.push(`${name} is NOT NULL without a default and is not written by searchflow`);
   }
   for (const table of Object.keys(expected)) {
     const missing = columnsOf(table).filter(([column]) => !found.has(`${table}.${column}`));
-    if (missing.length === columnsOf(table).length) wrong.push(`the table ${table} is gone`);
-    else wrong.push(...missing.map(([column]) => `${table}.${column} is gone`));
+    if (missing.length === columnsOf(table).length) wrong.push(`the table ${table} is missing`);
+    else wrong.push(...missing.map(([column]) => `${table}.${column} is missing`));
     for (const [column, type] of columnsOf(table)) {
       const actual = found.get(`${table}.${column}`);
       if (actual !== undefined && actual !== type) wrong.push(`${table}.${column} is ${actual} instead of ${type}`);

@@ -15,7 +15,7 @@ export async function migrate(connection: DuckDBConnection, file: string): Promi
   const strange = done.filter((name) => !known.includes(name));
   if (strange.length > 0) {
     throw new SinkUnusable(
-      `${file} was made by a newer version of searchflow (it knows ${strange.join(', ')}); update searchflow, or load into another file`,
+      `${file} was created by a newer version of searchflow (it has ${strange.join(', ')}): update searchflow, or load into another file`,
     );
   }
   // The file has one writer at a time, so no other process migrates it meanwhile.

@@ -219,7 +219,7 @@ export class Warehouse {
   async #open(): Promise<DuckDBInstance> {
     if (this.file.includes('?')) {
       throw new SinkUnusable(
-        `${this.file} has a question mark in its path, which DuckDB can't work with: name another file`,
+        `${this.file} has a question mark in its path, which DuckDB does not support: name another file`,
       );
     }
     const why = whyNoDatabase(this.file);

@@ -140,7 +140,7 @@ async function loadUnits(
 
 export function unitsMissing({ job, slice, unitFiles }: LoadBatch): Error {
   return new Error(
-    `Units of slice ${slice} of ${job} are in none of its unit files (${unitFiles.length}); nothing was loaded`,
+    `Units of slice ${slice} of ${job} are missing from its unit files (${unitFiles.length}); nothing was loaded`,
   );
 }
 

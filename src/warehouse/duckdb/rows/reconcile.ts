@@ -17,7 +17,7 @@ export async function reconcile(
   rowsFiles: readonly string[],
   say: (sentence: string) => void,
 ): Promise<void> {
-  if (job.rows >= MANY) say(`Comparing the ${job.rows} rows of ${job.name} with what the warehouse holds …`);
+  if (job.rows >= MANY) say(`Comparing the ${job.rows} rows of ${job.name} with the warehouse …`);
   const { listValue } = await import('@duckdb/node-api');
   const rows = listValue(plainPaths(rowsFiles));
   const files = listValue([...rowsFiles]);

@@ -19,7 +19,7 @@ export function postgresDialect(prefix = ''): EventDialect {
       {
         name: 'event_exact',
         type: 'json',
-        is: 'Only where the event holds NUL, half a surrogate pair or a number beyond all measure, which jsonb can’t: the event exactly as it came. In data each is written as text that names it, such as \\u0000.',
+        is: 'Only if the event contains NUL, half a surrogate pair or a number out of range, which jsonb cannot hold: the event, unchanged. In data a text such as \\u0000 replaces each of them.',
       },
     ],
     text: (json, path) => `(${json} #>> '${pathOf(path)}')`,

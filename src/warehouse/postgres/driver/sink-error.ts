@@ -1,7 +1,7 @@
 import { SinkBusy, SinkUnusable } from '../../../core/rows/sink.js';
 import { PostgresAway, PostgresRefused } from '../../../postgres/index.js';
 
-const changed = (where: string) => `The tables in ${where} are not as searchflow made them`;
+const changed = (where: string) => `The tables in ${where} differ from those that searchflow created`;
 const undo = 'undo the change, or load into another schema (?schema=name)';
 
 /** By SQLSTATE, or its class: the mistake and the fix. */
@@ -9,25 +9,25 @@ const cases: readonly (readonly [code: RegExp, say: (where: string) => string])[
   [
     /^(42P01|3F000)$/,
     (where) =>
-      `${changed(where)}: one is gone. The same command makes a warehouse that was deleted anew from the journal, nothing is bought twice`,
+      `${changed(where)}: a table is missing. If the warehouse was deleted, run the same command again: it is loaded from the journal, nothing is bought twice`,
   ],
   [
     /^(42P07|42710|42723)$/,
     (where) =>
-      `${where} holds things of the same names that are not this warehouse's: load into another schema (?schema=name)`,
+      `${where} has tables or views of the same names that are not this warehouse's: load into another schema (?schema=name)`,
   ],
   [/^(42703|42804|42883|428C9|42809)$/, (where) => `${changed(where)}: ${undo}`],
   [/^23/, (where) => `${changed(where)}, they refuse its rows: ${undo}`],
-  [/^2BP01$/, (where) => `A view of a job in ${where} can't be changed while others are built on it: drop those first`],
+  [/^2BP01$/, (where) => `A view of a job in ${where} cannot be changed while other views depend on it: drop those first`],
   [
     /^53[12]00$/,
     (where) =>
-      `${where} has no room left (disk or memory of the server): make some, then run the job again; nothing that was bought is lost`,
+      `${where} is out of space (disk or memory of the server): free some, then run the job again; no paid answer is lost`,
   ],
   [
     /^22P05$/,
     (where) =>
-      `${where} can't hold every character: its encoding is not UTF8. Load into a database that was created with it`,
+      `${where} cannot hold every character: its encoding is not UTF8. Load into a database with UTF8`,
   ],
 ];
 
@@ -36,14 +36,14 @@ export function sinkError(error: unknown, where: string): unknown {
   if (!(error instanceof Error) || error instanceof SinkBusy || error instanceof SinkUnusable) return error;
   if (error instanceof PostgresAway) return busy(error, where);
   if (/SSL|certificate|TLS/i.test(error.message)) {
-    return new SinkUnusable(`${where} can't be spoken to safely (${error.message}): see sslmode in its address`, {
+    return new SinkUnusable(`${where} has no secure connection (${error.message}): see sslmode in its address`, {
       cause: error,
     });
   }
   if (error instanceof PostgresRefused) {
     const way = /^(28|3D)/.test(error.code ?? '')
       ? 'check the address, and user and password (in the address, SEARCHFLOW_WAREHOUSE_URL, PGUSER and PGPASSWORD, or .pgpass)'
-      : 'have its owner grant what is missing';
+      : 'ask its owner for the missing rights';
     return new SinkUnusable(`${error.message}: ${way}`, { cause: error });
   }
   const code = codeOf(error);
@@ -55,8 +55,8 @@ export function sinkError(error: unknown, where: string): unknown {
 function busy(error: PostgresAway, where: string): SinkBusy {
   const code = codeOf(error.cause);
   const why =
-    code === '55P03' ? `is locked by somebody else's transaction` : code === '57014' ? 'takes too long' : null;
-  return new SinkBusy(why === null ? error.message : `${where} ${why}: it can be used once that is over`, null);
+    code === '55P03' ? 'is locked by another transaction' : code === '57014' ? 'takes too long' : null;
+  return new SinkBusy(why === null ? error.message : `${where} ${why}: retry when that has ended`, null);
 }
 
 function codeOf(error: unknown): string {

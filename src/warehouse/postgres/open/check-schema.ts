@@ -53,12 +53,12 @@ export async function checkSchema(postgres: Postgres, shown: string): Promise<vo
   }
   const missing = await missingRights(postgres, schema);
   if (missing.length > 0) {
-    throw new SinkUnusable(`The user of ${shown} needs ${missing.join(', ')}: have the owner grant it`);
+    throw new SinkUnusable(`The user of ${shown} needs ${missing.join(', ')}: ask its owner to grant it`);
   }
   const [server] = await postgres.query<{ encoding: string }>(`SELECT current_setting('server_encoding') AS encoding`);
   if (server?.encoding !== 'UTF8') {
     throw new SinkUnusable(
-      `${shown} has the encoding ${server?.encoding}, which can't hold every page: create one with UTF8`,
+      `${shown} has the encoding ${server?.encoding}, which cannot hold every page: create a database with UTF8`,
     );
   }
 }
@@ -66,15 +66,15 @@ export async function checkSchema(postgres: Postgres, shown: string): Promise<vo
 function wrongWith(table: string, columns: readonly Found[]): string[] {
   const actual = new Map(columns.filter((found) => found.table === table).map((found) => [found.column, found]));
   const known = (expected[table] as string).split(', ').map((text) => text.split(' ') as [string, string]);
-  if (actual.size === 0) return [`the table ${table} is gone`];
+  if (actual.size === 0) return [`the table ${table} is missing`];
   const ours = new Set(known.map(([column]) => column));
   return [
     ...[...actual.values()]
       .filter(({ column, demanding }) => demanding && !ours.has(column))
-      .map(({ column }) => `${table}.${column} must be filled, but only you know with what`),
+      .map(({ column }) => `${table}.${column} is NOT NULL without a default and is not written by searchflow`),
     ...known.flatMap(([column, type]) => {
       const found = actual.get(column);
-      if (found === undefined) return [`${table}.${column} is gone`];
+      if (found === undefined) return [`${table}.${column} is missing`];
       return found.type === type ? [] : [`${table}.${column} is ${found.type} instead of ${type}`];
     }),
   ];

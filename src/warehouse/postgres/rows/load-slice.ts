@@ -65,6 +65,6 @@ async function withCare(
   const rows = await insertRows(tx, batch, origin, 'chosen');
   if (rows !== null) return rows;
   throw new Error(
-    `Units of slice ${batch.slice} of ${batch.job} are in none of its unit files (${batch.unitFiles.length}); nothing was loaded`,
+    `Units of slice ${batch.slice} of ${batch.job} are missing from its unit files (${batch.unitFiles.length}); nothing was loaded`,
   );
 }

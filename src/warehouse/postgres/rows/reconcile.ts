@@ -18,7 +18,7 @@ export async function reconcile(
   rowsFiles: readonly string[],
   say: (sentence: string) => void,
 ): Promise<void> {
-  if (job.rows >= MANY) say(`Comparing the ${job.rows} rows of ${job.name} with what the warehouse holds …`);
+  if (job.rows >= MANY) say(`Comparing the ${job.rows} rows of ${job.name} with the warehouse …`);
   // Row numbers have changed: the loads of earlier content prove nothing about the slices of this one.
   await tx.query('DELETE FROM load_ledger WHERE job = $1', [job.job]);
   await stageKeys(tx, rowsFiles);
