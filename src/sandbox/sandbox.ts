@@ -31,8 +31,8 @@ export interface Sandbox extends Panel {
  * Starts a stand-in for the service on 127.0.0.1. Rejects with the list of wrong options, or with the error of the port or the
  * log file.
  */
-export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise<Sandbox> {
-  const options = parseOptions(given);
+export async function startSandbox(input: Partial<SandboxOptions> = {}): Promise<Sandbox> {
+  const options = parseOptions(input);
   const purchases = new PurchaseLog();
   const ledger = new Ledger(purchases, options.credits);
   const facts: Fact[] = [];

@@ -150,8 +150,8 @@ export class AgentRuns {
     return counts;
   }
 
-  readonly restore: RestoreFact = (given) => {
-    const fact = factSchema.safeParse(given).data;
+  readonly restore: RestoreFact = (content) => {
+    const fact = factSchema.safeParse(content).data;
     if (!fact) return false;
     if (fact.kind === 'agent-run') this.#add(fact.run);
     else if (fact.kind === 'agent-run-deleted') this.#remove(fact.id);

@@ -8,12 +8,12 @@ export function checkInput<T>(schema: z.ZodType<T>, input: unknown): T {
 
 /** Checks the query of a GET; `lists` names the parameters that may be repeated. */
 export function checkQuery<T>(schema: z.ZodType<T>, query: URLSearchParams, lists: readonly string[] = []): T {
-  const given: Record<string, unknown> = {};
+  const fields: Record<string, unknown> = {};
   for (const name of new Set(query.keys())) {
     const plain = name.replace(/\[\]$/, '');
-    given[plain] = lists.includes(plain) ? [...query.getAll(plain), ...query.getAll(`${plain}[]`)] : query.get(name);
+    fields[plain] = lists.includes(plain) ? [...query.getAll(plain), ...query.getAll(`${plain}[]`)] : query.get(name);
   }
-  return check(schema, given, 'INVALID_REQUEST_QUERY', 'Invalid query');
+  return check(schema, fields, 'INVALID_REQUEST_QUERY', 'Invalid query');
 }
 
 function check<T>(schema: z.ZodType<T>, input: unknown, tag: string, what: string): T {

@@ -24,8 +24,8 @@ export function toCursor(kind: string, value: number): string {
 
 /** The number in a cursor; refuses the cursor of another list. */
 export function fromCursor(kind: string, cursor: string): number {
-  const [given, value] = Buffer.from(cursor, 'base64url').toString('utf8').split(':');
-  if (given !== kind || value === undefined || !/^\d+$/.test(value)) throw badCursor();
+  const [prefix, value] = Buffer.from(cursor, 'base64url').toString('utf8').split(':');
+  if (prefix !== kind || value === undefined || !/^\d+$/.test(value)) throw badCursor();
   return Number(value);
 }
 

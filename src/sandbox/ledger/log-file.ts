@@ -106,9 +106,9 @@ async function readLines(path: string, reader: LogReader): Promise<{ starts: num
 }
 
 /** Passes one line to the reader; returns 1 for the mark of a start, else 0. */
-function readLine(text: string, place: string, reader: LogReader): number {
+function readLine(text: string, position: string, reader: LogReader): number {
   const line = lineSchema.safeParse(parseJson(text));
-  if (!line.success) throw new Error(`${place}: not a line of a purchase log`);
+  if (!line.success) throw new Error(`${position}: not a line of a purchase log`);
   if ('start' in line.data) return 1;
   if ('fact' in line.data) reader.fact(line.data.fact);
   else if ('credits' in line.data) reader.credits(line.data.credits);

@@ -47,11 +47,11 @@ export function checkUpdate(input: unknown): (monitor: Monitor) => Monitor {
     ...monitor,
     name: orKept(change.name, monitor.name),
     status: change.status ?? monitor.status,
-    search: { ...monitor.search, ...given(change.search) },
+    search: { ...monitor.search, ...withoutUndefined(change.search) },
     trigger: orKept(change.trigger, monitor.trigger),
     outputSchema: orKept(change.outputSchema, monitor.outputSchema),
     metadata: orKept(change.metadata, monitor.metadata),
-    webhook: { ...monitor.webhook, ...given(change.webhook) },
+    webhook: { ...monitor.webhook, ...withoutUndefined(change.webhook) },
   });
 }
 
@@ -59,7 +59,7 @@ function orKept<T>(change: T | undefined, kept: T): T {
   return change === undefined ? kept : change;
 }
 
-function given<T extends object>(change: T | undefined): { [Name in keyof T]: NonNullable<T[Name]> } {
+function withoutUndefined<T extends object>(change: T | undefined): { [Name in keyof T]: NonNullable<T[Name]> } {
   const entries = Object.entries(change ?? {}).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [Name in keyof T]: NonNullable<T[Name]> };
 }

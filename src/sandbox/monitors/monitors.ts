@@ -156,8 +156,8 @@ export class Monitors {
     };
   }
 
-  readonly restore: RestoreFact = (given) => {
-    const fact = factSchema.safeParse(given).data;
+  readonly restore: RestoreFact = (content) => {
+    const fact = factSchema.safeParse(content).data;
     if (!fact) return false;
     if (fact.kind === 'monitor') this.#keep(fact.monitor);
     else if (fact.kind === 'monitor-deleted') this.#remove(fact.id);

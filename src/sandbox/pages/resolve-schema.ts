@@ -9,9 +9,9 @@ export function isSchema(value: unknown): value is Schema {
  * The schema itself: references followed, `allOf` merged, the first branch of `anyOf` and `oneOf` chosen. Null if it is not a
  * schema.
  */
-export function resolveSchema(given: unknown, root: unknown, depth = 0): Schema | null {
-  if (!isSchema(given) || depth > 16) return null;
-  const { $ref: reference, allOf, anyOf, oneOf, ...rest } = given;
+export function resolveSchema(input: unknown, root: unknown, depth = 0): Schema | null {
+  if (!isSchema(input) || depth > 16) return null;
+  const { $ref: reference, allOf, anyOf, oneOf, ...rest } = input;
   const parts: unknown[] = [];
   if (typeof reference === 'string') parts.push(pointed(reference, root));
   if (Array.isArray(allOf)) parts.push(...allOf);

@@ -65,8 +65,8 @@ function problemBelow(schema: Readonly<Record<string, unknown>>, root: unknown, 
   for (const name of ['items', 'additionalProperties']) {
     if (isSchema(schema[name])) below.push([`${path}/${name}`, schema[name]]);
   }
-  for (const [place, one] of below) {
-    const problem = schemaProblem(one, root, place, depth + 1);
+  for (const [childPath, one] of below) {
+    const problem = schemaProblem(one, root, childPath, depth + 1);
     if (problem !== null) return problem;
   }
   return null;

@@ -7,7 +7,7 @@ export interface GivenRows {
   readonly rows?: readonly Readonly<Record<string, unknown>>[];
 }
 
-interface Place {
+interface Context {
   readonly root: unknown;
   readonly depth: number;
   readonly rows: readonly Readonly<Record<string, unknown>>[];
@@ -23,14 +23,14 @@ export function schemaValue(schema: unknown, hash: number, { rows = [] }: GivenR
   return makeValue(schema, hash, { root: schema, depth: 0, rows, row: null });
 }
 
-function makeValue(given: unknown, hash: number, place: Place): unknown {
-  const schema = resolveSchema(given, place.root);
-  if (schema === null || place.depth > 16) return given === true ? choose(['true', 'yes'], hash, 70) : null;
+function makeValue(input: unknown, hash: number, context: Context): unknown {
+  const schema = resolveSchema(input, context.root);
+  if (schema === null || context.depth > 16) return input === true ? choose(['true', 'yes'], hash, 70) : null;
   if ('const' in schema) return schema.const;
   if (Array.isArray(schema.enum) && schema.enum.length > 0) return choose(schema.enum, hash, 71);
   const type = typeOf(schema);
-  if (type === 'object') return objectOf(schema, hash, place);
-  if (type === 'array') return arrayOf(schema, hash, place);
+  if (type === 'object') return objectOf(schema, hash, context);
+  if (type === 'array') return arrayOf(schema, hash, context);
   if (type === 'integer' || type === 'number') return numberOf(schema, type === 'integer', hash);
   if (type === 'boolean') return mix(hash, 75) % 2 === 0;
   return type === 'null' ? null : textFor(schema, hash);
@@ -45,20 +45,20 @@ function typeOf(schema: Schema): unknown {
   return 'minimum' in schema || 'maximum' in schema ? 'number' : undefined;
 }
 
-function objectOf(schema: Schema, hash: number, place: Place): unknown {
+function objectOf(schema: Schema, hash: number, context: Context): unknown {
   const properties = (schema.properties ?? {}) as Record<string, unknown>;
   const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
   const rest = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : { type: 'string' };
-  const names = new Set(place.depth > 8 ? required : [...Object.keys(properties), ...required]);
+  const names = new Set(context.depth > 8 ? required : [...Object.keys(properties), ...required]);
   for (let extra = 1; names.size < (whole(schema.minProperties) ?? 0); extra += 1) names.add(`extra_${extra}`);
   const schemaOf = (name: string): unknown => properties[name] ?? patternSchema(schema, name) ?? rest;
   return Object.fromEntries(
     [...names].map((name, index) => {
       const one = schemaOf(name);
-      const known = place.row?.[name];
-      const value = fits(known, resolveSchema(one, place.root))
+      const known = context.row?.[name];
+      const value = fits(known, resolveSchema(one, context.root))
         ? known
-        : makeValue(one, mix(hash, index), { ...place, depth: place.depth + 1 });
+        : makeValue(one, mix(hash, index), { ...context, depth: context.depth + 1 });
       return [name, value];
     }),
   );
@@ -77,23 +77,23 @@ function fits(value: unknown, schema: Schema | null): boolean {
   return names.size === 0 && typeof value === (schema.type === 'integer' ? 'never' : schema.type);
 }
 
-function arrayOf(schema: Schema, hash: number, place: Place): unknown {
+function arrayOf(schema: Schema, hash: number, context: Context): unknown {
   const first = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
   const least = whole(schema.minItems) ?? 0;
   const most = whole(schema.maxItems) ?? Number.POSITIVE_INFINITY;
-  const isOfRows = place.rows.length > 0 && place.row === null;
-  const wanted = Math.max(least, isOfRows ? place.rows.length : place.depth > 8 ? 0 : 1 + (mix(hash, 77) % 3));
+  const isOfRows = context.rows.length > 0 && context.row === null;
+  const wanted = Math.max(least, isOfRows ? context.rows.length : context.depth > 8 ? 0 : 1 + (mix(hash, 77) % 3));
   const length = Math.min(most, Math.max(wanted, Math.min(first.length, most)));
   const items = Array.from({ length }, (_, index) =>
     makeValue(first[index] ?? schema.items ?? { type: 'string' }, mix(mix(hash, 72), index), {
-      ...place,
-      depth: place.depth + 1,
-      row: isOfRows ? (place.rows[index] ?? null) : place.row,
+      ...context,
+      depth: context.depth + 1,
+      row: isOfRows ? (context.rows[index] ?? null) : context.row,
     }),
   );
   if (schema.uniqueItems !== true) return items;
   const distinct = new Map(items.map((one) => [JSON.stringify(one), one]));
-  const values = resolveSchema(schema.items, place.root)?.enum;
+  const values = resolveSchema(schema.items, context.root)?.enum;
   // Values of an enum may repeat: in their order they are as distinct as possible.
   if (Array.isArray(values)) return values.slice(0, Math.max(least, distinct.size));
   return [...distinct.values()];

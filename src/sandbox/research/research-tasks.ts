@@ -86,8 +86,8 @@ export class ResearchTasks {
     }
   }
 
-  readonly restore: RestoreFact = (given) => {
-    const fact = factSchema.safeParse(given).data;
+  readonly restore: RestoreFact = (content) => {
+    const fact = factSchema.safeParse(content).data;
     if (fact) this.#add(fact.task);
     return fact !== undefined;
   };

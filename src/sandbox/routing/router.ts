@@ -48,12 +48,12 @@ function openOf({ segments }: Line): number {
 function match(pattern: readonly string[], segments: readonly string[]): Record<string, string> | null {
   const params: Record<string, string> = {};
   for (const [index, wanted] of pattern.entries()) {
-    const given = segments[index] as string;
+    const actual = segments[index] as string;
     if (!wanted.startsWith(':')) {
-      if (wanted !== given) return null;
+      if (wanted !== actual) return null;
       continue;
     }
-    const value = decode(given);
+    const value = decode(actual);
     if (value === null || value === '') return null;
     params[wanted.slice(1)] = value;
   }

@@ -19,8 +19,8 @@ function strikes(when: FaultWhen, seen: number): boolean {
 function isPath(pattern: string, path: string): boolean {
   if (!pattern.includes('*')) return pattern === path;
   const wanted = pattern.split('/');
-  const given = path.split('/');
-  return wanted.length === given.length && wanted.every((one, index) => one === '*' || one === given[index]);
+  const actual = path.split('/');
+  return wanted.length === actual.length && wanted.every((one, index) => one === '*' || one === actual[index]);
 }
 
 /** Chooses the fault of a request. Every fault counts on its own; if several strike at once, the first declared one is applied. */

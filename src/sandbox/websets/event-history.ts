@@ -158,8 +158,8 @@ export class EventHistory {
     return TRIGGERED + this.#triggered.length - 1;
   }
 
-  readonly restore: RestoreFact = (given) => {
-    const fact = factSchema.safeParse(given).data;
+  readonly restore: RestoreFact = (content) => {
+    const fact = factSchema.safeParse(content).data;
     if (!fact) return false;
     if (fact.kind === 'events-start') this.#start = fact.at;
     else this.#triggered.push({ type: fact.type, at: fact.at });

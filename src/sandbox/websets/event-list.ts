@@ -37,12 +37,12 @@ export function eventPage(history: EventHistory, query: EventQuery): EventPage {
   const triggered = history.triggered.filter(({ at }) => at >= query.after && at <= query.before);
   const isNewest = options.order === 'newest';
   const start = isNewest ? { next: behind - 1, triggered: triggered.length - 1 } : { next: first, triggered: 0 };
-  const given = query.cursor === undefined ? null : readCursor(query.cursor, now, options.cursorTtlMs);
-  const from = given && options.paging === 'position' ? given : start;
+  const cursor = query.cursor === undefined ? null : readCursor(query.cursor, now, options.cursorTtlMs);
+  const from = cursor && options.paging === 'position' ? cursor : start;
   const step = isNewest ? -1 : 1;
   let next = isNewest ? Math.min(from.next, behind - 1) : Math.max(from.next, first);
   let other = from.triggered;
-  let skip = given && options.paging === 'offset' ? given.skip : 0;
+  let skip = cursor && options.paging === 'offset' ? cursor.skip : 0;
   const skipped = skip;
   const events: number[] = [];
   for (;;) {

@@ -42,21 +42,21 @@ export function numberOf(kind: Kind, seed: number, id: string): number | null {
 }
 
 const subjects = ['ceramics', 'tide power', 'night trains', 'bookbinding', 'seed banks', 'radio parts', 'map making'];
-const places = ['Lisbon', 'Zürich', 'Kraków', 'São Paulo', '東京', 'Aarhus', 'Montréal'];
+const cities = ['Lisbon', 'Zürich', 'Kraków', 'São Paulo', '東京', 'Aarhus', 'Montréal'];
 const entities = ['company', 'person', 'article', 'research_paper', 'custom'] as const;
 
 /** Values that do not change during a webset's life. */
 export interface Theme {
   readonly entity: { readonly type: string; readonly description?: string };
   readonly subject: string;
-  readonly place: string;
+  readonly city: string;
   readonly query: string;
 }
 
 export function themeOf({ story, hash }: Scene): Theme {
   const type = entities[story % entities.length] as string;
   const subject = choose(subjects, hash, 211);
-  const place = choose(places, hash, 212);
+  const city = choose(cities, hash, 212);
   const entity = type === 'custom' ? { type, description: `anything about ${subject}` } : { type };
-  return { entity, subject, place, query: `${type.replace('_', ' ')} about ${subject} in ${place}` };
+  return { entity, subject, city, query: `${type.replace('_', ' ')} about ${subject} in ${city}` };
 }

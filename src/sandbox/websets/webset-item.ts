@@ -39,7 +39,7 @@ export function itemAt(scene: Scene, n: number, seed: number): Record<string, un
         criterion: `is about ${theme.subject}`,
         reasoning: choose(sentences, hash, 301),
         satisfied: choose(['yes', 'yes', 'yes', 'no', 'unclear'], hash, 302),
-        references: [{ title: `${theme.subject} – ${theme.place}`, snippet: choose(sentences, hash, 303), url }],
+        references: [{ title: `${theme.subject} – ${theme.city}`, snippet: choose(sentences, hash, 303), url }],
       },
     ],
     enrichments: isEnriched ? enrichments.map((_, index) => resultOf(index, hash, url, story, seed)) : [],
@@ -68,7 +68,7 @@ function resultOf(index: number, hash: number, url: string, story: number, seed:
   };
 }
 
-function propertiesOf({ entity, subject, place }: Theme, url: string, hash: number): Record<string, unknown> {
+function propertiesOf({ entity, subject, city }: Theme, url: string, hash: number): Record<string, unknown> {
   const description = choose(sentences, hash, 330);
   const name = choose(names, hash, 331);
   const base = { type: entity.type, url, description };
@@ -83,8 +83,8 @@ function propertiesOf({ entity, subject, place }: Theme, url: string, hash: numb
         ...base,
         content: `${description} ${choose(sentences, hash, 332)}`,
         company: {
-          name: `${place} ${subject} ${hash % 1000}`,
-          location: place,
+          name: `${city} ${subject} ${hash % 1000}`,
+          location: city,
           employees: hash % 7 === 0 ? null : hash % 5000,
           industry: subject,
           about: choose(sentences, hash, 333),
@@ -94,7 +94,7 @@ function propertiesOf({ entity, subject, place }: Theme, url: string, hash: numb
     case 'person':
       return {
         ...base,
-        person: { name, location: place, position: `head of ${subject}`, company: null, pictureUrl: null },
+        person: { name, location: city, position: `head of ${subject}`, company: null, pictureUrl: null },
       };
     case 'article':
       return { ...base, content: description, article: { title, ...published } };

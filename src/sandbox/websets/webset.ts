@@ -30,7 +30,7 @@ export function externalIdOf(story: number): string | null {
 /** The webset at a step (section 2.8), with its embedded objects. */
 export function websetAt(scene: Scene, seed: number): Record<string, unknown> {
   const { story, step, iso } = scene;
-  const { subject, place } = themeOf(scene);
+  const { subject, city } = themeOf(scene);
   const hasMonitor = step >= monitorCreated && step < monitorDeleted;
   return {
     id: idOf('webset', seed, story),
@@ -38,7 +38,7 @@ export function websetAt(scene: Scene, seed: number): Record<string, unknown> {
     status: statusAt(step),
     externalId: externalIdOf(story),
     dashboardUrl: `https://dashboard.example/${idOf('webset', seed, story)}`,
-    title: `${subject} in ${place}`,
+    title: `${subject} in ${city}`,
     searches: searches.flatMap((created, n) => (step >= created ? [searchAt(scene, n, seed)] : [])),
     imports: step >= stepOf('import.created') ? [importAt(scene, seed)] : [],
     enrichments: enrichments.map((_, n) => enrichmentAt(scene, n, seed)),

@@ -53,13 +53,13 @@ export async function insert(
   for (let from = 0; from < rows.length; from += each) {
     const part = rows.slice(from, from + each);
     const tuples = part.map(
-      (_, row) => `(${columns.map(({ type }, at) => place(type, row * columns.length + at + 1)).join(', ')})`,
+      (_, row) => `(${columns.map(({ type }, at) => placeholder(type, row * columns.length + at + 1)).join(', ')})`,
     );
     const values = part.flatMap((row) => row.map((value, at) => held(columns[at]?.type, value)));
     await tx.run(`INSERT INTO ${name} (${names}) VALUES ${tuples.join(', ')}`, values);
   }
 
-  function place(type: ColumnType, number: number): string {
+  function placeholder(type: ColumnType, number: number): string {
     return type === 'time' ? dialect.moment(`$${number}`) : `CAST($${number} AS ${dialect.types[type]})`;
   }
 

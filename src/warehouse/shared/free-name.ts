@@ -2,9 +2,9 @@
 export function freeName(
   wanted: string,
   taken: ReadonlySet<string>,
-  next: (name: string, turn: number) => string,
+  next: (name: string, number: number) => string,
 ): string {
   let name = wanted;
-  for (let turn = 2; taken.has(name.toLowerCase()); turn++) name = next(wanted, turn);
+  for (let number = 2; taken.has(name.toLowerCase()); number++) name = next(wanted, number);
   return name;
 }

@@ -17,11 +17,11 @@ export function viewColumns(
   };
   const own = columns.map((column, index) => {
     const wanted = column === '' ? `column_${index + 1}` : column;
-    return take(freeName(cut(wanted, ''), taken, (_name, turn) => cut(wanted, `_${turn}`)));
+    return take(freeName(cut(wanted, ''), taken, (_name, number) => cut(wanted, `_${number}`)));
   });
   const results = resultNames.map((column, index) => {
     const wanted = column === '' ? `result_${index + 1}` : column;
-    return take(freeName(cut(wanted, ''), taken, (_name, turn) => cut(`${'result_'.repeat(turn - 1)}${wanted}`, '')));
+    return take(freeName(cut(wanted, ''), taken, (_name, number) => cut(`${'result_'.repeat(number - 1)}${wanted}`, '')));
   });
   return { own, results };
 }

@@ -18,7 +18,7 @@ export async function chooseViewName(connection: DuckDBConnection, name: string)
   const taken = await relationNames(connection);
   const views = await connection.runAndReadAll('SELECT view_name FROM searchflow_jobs');
   for (const [view] of views.getRowsJson()) taken.add(String(view).toLowerCase());
-  return freeName(name === '' ? 'job' : name, taken, (wanted, turn) => `${wanted}_${turn}`);
+  return freeName(name === '' ? 'job' : name, taken, (wanted, number) => `${wanted}_${number}`);
 }
 
 /** Creates the view of a job: the rows of its current input, the user's columns first. */

@@ -21,13 +21,13 @@ export const duckDbResults: ResultDialect = {
     const facts = [...lists].map(([o, paths]) => `json_extract_string(${o}, [${paths.join(', ')}]) AS ${o}_facts`);
     return `SELECT ${[...plain, ...shown].join(', ')}\nFROM (SELECT ${['*', ...facts].join(', ')} FROM (${from}) e) r`;
   },
-  elements(from, o, path, item, place, outer) {
+  elements(from, o, path, item, position, outer) {
     const list = `json_extract(${o}, '$.${path.join('.')}[*]')`;
     const whole = outer ? `CASE WHEN len(${list}) > 0 THEN ${list} ELSE [NULL] END` : list;
     const numbers = outer
       ? `CASE WHEN len(${list}) > 0 THEN range(1, len(${list}) + 1) ELSE [NULL] END`
       : `range(1, len(${list}) + 1)`;
-    return `SELECT *, unnest(${whole}) AS ${item}, unnest(${numbers}) AS ${place} FROM (${from}) s`;
+    return `SELECT *, unnest(${whole}) AS ${item}, unnest(${numbers}) AS ${position} FROM (${from}) s`;
   },
 };
 

@@ -17,14 +17,14 @@ export function createDuckDbMonitors(options: { readonly file: string }): Monito
 }
 
 function transactionOn(connection: DuckDBConnection): MonitorTransaction {
-  const given = (values: readonly SqlValue[] = []): DuckDBValue[] =>
+  const bind = (values: readonly SqlValue[] = []): DuckDBValue[] =>
     values.map((value) => (typeof value === 'number' ? BigInt(Math.round(value)) : value));
   return {
     async run(sql, values) {
-      await connection.run(sql, given(values));
+      await connection.run(sql, bind(values));
     },
     async rows<Row extends object>(sql: string, values?: readonly SqlValue[]) {
-      const reader = await connection.runAndReadAll(sql, given(values));
+      const reader = await connection.runAndReadAll(sql, bind(values));
       // Each statement casts to the types of its row type.
       return reader.getRowObjectsJS() as Row[];
     },

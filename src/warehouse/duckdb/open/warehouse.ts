@@ -169,10 +169,10 @@ export class Warehouse {
   }
 
   #inTurn<T>(queues: readonly WorkQueue[], work: () => Promise<T>): Promise<T> {
-    const turn = Promise.all(queues.map((queue) => this.#tails[queue])).then(work);
-    const over = turn.catch(nothing);
+    const result = Promise.all(queues.map((queue) => this.#tails[queue])).then(work);
+    const over = result.catch(nothing);
     for (const queue of queues) this.#tails[queue] = over;
-    return turn;
+    return result;
   }
 
   /** Runs `work` with the resources that it needs. */

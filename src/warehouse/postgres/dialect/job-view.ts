@@ -25,7 +25,7 @@ export async function chooseViewName(tx: PgTransaction, name: string): Promise<s
      UNION SELECT lower(view_name) FROM searchflow_jobs`,
   );
   const wanted = name === '' ? 'job' : name;
-  return freeName(cut(wanted, ''), new Set(rows.map((row) => row.name)), (_name, turn) => cut(wanted, `_${turn}`));
+  return freeName(cut(wanted, ''), new Set(rows.map((row) => row.name)), (_name, number) => cut(wanted, `_${number}`));
 }
 
 /**
@@ -47,11 +47,11 @@ export async function makeView(
     cut,
   );
   const { from, shown: values } = resultSql(added, `${schema}.`);
-  const place = `${schema}.${identifier(view)}`;
+  const qualified = `${schema}.${identifier(view)}`;
   const names = [...own, ...results];
   const before = await tx.query<{ name: string }>(
     'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 ORDER BY attnum',
-    [place],
+    [qualified],
   );
   if (unchanged && before.length === names.length && before.every(({ name }, index) => name === names[index])) return;
   const shown = [
@@ -59,15 +59,15 @@ export async function makeView(
     ...results.map((name, index) => `${values[index]} AS ${identifier(name)}`),
   ];
   // A view that is replaced must keep its columns, and these change with those of the file.
-  await tx.query(`DROP VIEW IF EXISTS ${place}`);
+  await tx.query(`DROP VIEW IF EXISTS ${qualified}`);
   await tx.query(
-    `CREATE VIEW ${place} AS SELECT ${shown.join(', ')}
+    `CREATE VIEW ${qualified} AS SELECT ${shown.join(', ')}
      FROM ${from} WHERE job = '${job.replaceAll("'", "''")}' AND vanished_at IS NULL`,
   );
   const rest = columns.length - own.length;
   if (rest > 0) {
     await tx.query(
-      `COMMENT ON VIEW ${place} IS 'The first ${own.length} columns; the other ${rest} are in enriched_rows.input'`,
+      `COMMENT ON VIEW ${qualified} IS 'The first ${own.length} columns; the other ${rest} are in enriched_rows.input'`,
     );
   }
 }

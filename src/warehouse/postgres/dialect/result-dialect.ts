@@ -10,11 +10,11 @@ export function postgresResults(prefix: string): ResultDialect {
       const shown = values.map(({ o, column }) => `${readValue(o, column, prefix)} AS ${column.name}`);
       return `SELECT ${[...plain, ...shown].join(', ')}\nFROM (${from}) r`;
     },
-    elements(from, o, path, item, place, outer) {
+    elements(from, o, path, item, position, outer) {
       const at = `(s.${o} #> ${pathOf(path)})`;
       const list = `json_array_elements(CASE WHEN json_typeof(${at}) = 'array' THEN ${at} ELSE '[]' END)`;
-      return `SELECT s.*, l.${item}, l.${place} FROM (${from}) s
-        ${outer ? 'LEFT' : 'INNER'} JOIN LATERAL ${list} WITH ORDINALITY AS l(${item}, ${place}) ON true`;
+      return `SELECT s.*, l.${item}, l.${position} FROM (${from}) s
+        ${outer ? 'LEFT' : 'INNER'} JOIN LATERAL ${list} WITH ORDINALITY AS l(${item}, ${position}) ON true`;
     },
   };
 }
