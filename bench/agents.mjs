@@ -1,5 +1,6 @@
 // Agent runs for rows, three jobs at once on one worker, and then fifty workflows of one run each, against a strict service in a
-// process of its own: how full its places are kept, how often it refuses, how late an end is noticed. The service's own log judges.
+// process of its own. Measures how many slots are used, how many starts are refused, and the time from the end of a run to its
+// result. The service's own log is the judge.
 //   npm run bench -- agents [--rows 1000] [--slots 50] [--qps 10] [--min 5000] [--max 30000] [--kills 0]
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -13,7 +14,7 @@ import { bar, command, median, serviceProcess, workFolder } from './measure.mjs'
 
 const JOBS = 3;
 
-/** Starts a node process; its first line of output, how it ends, and its end. */
+/** Starts a node process; returns its first line of output, a function that ends it, and its end. */
 function start(args, options) {
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options });
   let [out, err] = ['', ''];
@@ -23,7 +24,7 @@ function start(args, options) {
   return { child, ended, out: () => out, err: () => err };
 }
 
-/** Mean of the runs in progress between two moments. */
+/** Mean number of runs in progress between two times. */
 function meanInProgress(runs, from, to) {
   const busy = runs.reduce(
     (sum, { startedAt, endsAt }) => sum + Math.max(0, Math.min(endsAt, to) - Math.max(startedAt, from)),
@@ -32,7 +33,7 @@ function meanInProgress(runs, from, to) {
   return busy / (to - from);
 }
 
-/** The most units that were let in within any second. */
+/** Highest number of units admitted within any second. */
 function mostInASecond(starts) {
   let most = 0;
   for (let index = 0, from = 0; index < starts.length; index++) {
@@ -134,7 +135,7 @@ export async function run({ rows = 1000, slots = 50, qps = 10, min = 5000, max =
   }
 }
 
-/** So many workflows of one run each, at once; milliseconds from the end of a run to that of its workflow, at the median. */
+/** This many workflows of one run each, at once; median milliseconds from the end of a run to that of its workflow. */
 async function lone(dir, url, count) {
   const { port } = JSON.parse(readFileSync(join(dir, 'state', 'server.json'), 'utf8'));
   const connection = await Connection.connect({ address: `127.0.0.1:${port}` });

@@ -1,9 +1,9 @@
-// Rows a second, CPU and memory beside a plain script, in turns, against one unlimited sandbox in a process of its own.
+// Rows a second, CPU and memory beside a plain script, in alternation, against one unlimited sandbox in a process of its own.
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { bar, command, median, root, sandboxProcess, timed, workFolder, writeRows } from './measure.mjs';
 
-/** Arguments of our run: limit and concurrency above what the machine can do. */
+/** Arguments of our run: rate limit and concurrency above the capacity of the machine. */
 export function enrichArgs(csv, name, into, extra = []) {
   return [
     command,
@@ -32,7 +32,7 @@ export function enrichEnv(url, dir) {
   };
 }
 
-/** Where runs load: a fresh place each, the plain script for it, and the bars that hold there. */
+/** Warehouse of each run: a fresh one each time, with its plain script and its bars. */
 async function warehouses(into, dir) {
   if (into !== 'postgres') {
     return {
@@ -44,7 +44,7 @@ async function warehouses(into, dir) {
     };
   }
   const { startPostgres } = await import('../test/support/postgres-server.mjs');
-  // As a real one is run: every commit is on the disk.
+  // With the settings of a production server: every commit is on the disk.
   const server = await startPostgres({ flags: ['fsync=on'] });
   return {
     plainScript: 'plain-enrich-postgres.mjs',
@@ -58,22 +58,22 @@ async function warehouses(into, dir) {
 export async function run({ rows = 100_000, runs = 3, into = 'duckdb' }) {
   const { dir, remove } = workFolder();
   const sandbox = await sandboxProcess({ prebuilt: true, logEntries: 1000 });
-  const places = await warehouses(into, dir);
+  const targets = await warehouses(into, dir);
   try {
     const csv = join(dir, 'rows.csv');
     await writeRows(csv, Number(rows));
     const ours = [];
     const plain = [];
     for (let turn = 0; turn <= Number(runs); turn++) {
-      const place = await places.fresh(`plain-${turn}`);
-      const plainRun = await timed([join(root, 'bench', places.plainScript), csv, sandbox.url, place], { cwd: root });
-      await places.drop(place);
+      const target = await targets.fresh(`plain-${turn}`);
+      const plainRun = await timed([join(root, 'bench', targets.plainScript), csv, sandbox.url, target], { cwd: root });
+      await targets.drop(target);
       const state = join(dir, `turn-${turn}`);
       const name = `bench-${turn}`;
       const args = enrichArgs(
         csv,
         name,
-        into === 'postgres' ? await places.fresh(name) : join(state, `${name}.duckdb`),
+        into === 'postgres' ? await targets.fresh(name) : join(state, `${name}.duckdb`),
       );
       const ourRun = await timed(args, { cwd: dir, env: enrichEnv(sandbox.url, state) });
       if (existsSync(state)) rmSync(state, { recursive: true, force: true });
@@ -89,13 +89,13 @@ export async function run({ rows = 100_000, runs = 3, into = 'duckdb' }) {
     const speed = median(ours.map((our, index) => plain[index].seconds / our.seconds));
     const cpu = median(ours.map((our, index) => our.cpu / plain[index].cpu));
     const met = [
-      bar('rows/s, ours / plain', speed, (value) => value >= places.speed, `>= ${places.speed}`),
+      bar('rows/s, ours / plain', speed, (value) => value >= targets.speed, `>= ${targets.speed}`),
       bar('CPU seconds, ours / plain', cpu, (value) => value <= 2, '<= 2.0'),
     ];
     return into === 'postgres' ? met[0] : met.every(Boolean);
   } finally {
     sandbox.stop();
-    await places.stop();
+    await targets.stop();
     remove();
   }
 }

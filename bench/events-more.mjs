@@ -1,4 +1,4 @@
-// Memory and the use of a limit: the other questions of `npm run bench -- events`.
+// Memory and use of a rate limit: the other measurements of `npm run bench -- events`.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -10,7 +10,7 @@ const until = '2026-01-01T00:00:00.000Z';
 
 export const lastLine = ({ stdout }) => JSON.parse(stdout.trim().split('\n').at(-1));
 
-/** One walk of ours in a process of its own, see our-events.mjs; its file is counted and removed. */
+/** One walk of searchflow in a process of its own, see our-events.mjs; the events in its file are counted, then it is removed. */
 export async function walk(options, wanted) {
   const ran = await timed([join(root, 'bench', 'our-events.mjs'), JSON.stringify(options)], { cwd: root });
   const loaded = await count(options.into);
@@ -60,7 +60,7 @@ export async function runMemory(address, { small = 300_000, large = 1_000_000, p
   }
 }
 
-/** How much of a limit is used, and how often it is hit; a strict server counts. */
+/** Share of a rate limit that is used, and number of refusals; a strict server counts. */
 export async function runLimit(address, { limit, events = 80_000, latency = 50 }) {
   const { dir, remove } = workFolder();
   const qps = Number(limit);

@@ -1,5 +1,5 @@
 // Events a second beside a plain script with one cursor, against one server in a process of its own; at no latency and at 50 ms.
-// `--memory yes` and `--limit 10` ask other questions, see events-more.mjs.
+// `--memory yes` and `--limit 10` take other measurements, see events-more.mjs.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { TestWorkflowEnvironment } from '@temporalio/testing';

@@ -1,4 +1,5 @@
-// One worker process of the limits bench: asks a limiter of its own (without `store`) or the team's limiter for turns and sends, as fast as it may, until its input ends.
+// One worker process of the limits bench: asks a limiter of its own (without `store`) or the team's limiter for turns and sends
+// at full speed, until its input ends.
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
@@ -17,7 +18,7 @@ const pool = new Pool(service, { connections: 100, pipelining: 1, keepAliveTimeo
 const stop = new AbortController();
 setMaxListeners(0, stop.signal);
 
-/** An answer takes one unit of the limit, the start of an agent run two. */
+/** An answer has rate cost one, the start of an agent run two. */
 async function send(path) {
   const { statusCode, headers, body } = await pool.request({
     ...{ method: 'POST', path, headers: { 'content-type': 'application/json', 'x-api-key': name } },
@@ -34,10 +35,10 @@ async function callOn() {
     const draw = { rateClass: 'contents', weight };
     await takeTurn(limiter, draw, stop.signal);
     const { statusCode, retryAfter } = await send(weight === 2 ? '/agent/runs' : '/answer');
-    // As `purchase` does.
+    // As in `purchase`.
     if (statusCode === 429) {
       const ms = retryAfter ? Number(retryAfter) * 1000 : blockMs(0, Math.random());
-      await limiter.block(ms, 'told by the service', draw);
+      await limiter.block(ms, 'reported by the service', draw);
     }
   }
 }

@@ -1,6 +1,6 @@
-// How much of a strict limit one process uses in memory and several use together on PostgreSQL, and how well all of them obey a
-// Retry-After that one was given. Judged by the arrivals that a strict service of its own writes down: it refuses with
-// `Retry-After: 1`. The defaults take about 45 minutes; `--requests 200 --runs 1 --heavy none --told no` is a short look.
+// Share of a strict rate limit that one process uses in memory and several use on PostgreSQL, and whether all of them wait for a
+// Retry-After that one received. The judge is the list of arrivals of a strict service of its own, which refuses with
+// `Retry-After: 1`. The defaults take about 45 minutes; `--requests 200 --runs 1 --heavy none --told no` is a short run.
 //   npm run bench -- limits [--requests 1000] [--runs 5] [--limits 10] [--processes memory,1,2,4] [--heavy 5] [--seconds 60] [--told yes]
 import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import { bar, median, serviceProcess, startScript } from './measure.mjs';
 const SPREAD_MS = 250;
 const TOLD_SECONDS = 5;
 
-/** One run: so many workers against one service; the arrivals at the end, oldest first. */
+/** One run of this many workers against one service; returns the arrivals, oldest first. */
 async function arrivalsOf({ store, limit, processes, heavyEvery, during }) {
   const service = await serviceProcess({ qps: limit, latencyMs: 400, retryAfter: 1, agents: { slots: null } });
   const team = `bench ${process.hrtime.bigint()}`;
@@ -34,9 +34,11 @@ function units(arrivals) {
   return arrivals.reduce((sum, { units }) => sum + units, 0);
 }
 
-/** One run of so many requests: admitted ones by what the limit allows between the first and the last send, and refused ones. */
+/**
+ * One run of this many requests: admitted requests as a share of the limit between the first and the last send, and refused ones.
+ */
 async function whole({ requests, ...run }) {
-  // Where less than nine tenths of the limit is used, fewer arrive in this time: the figure is the same.
+  // If less than nine tenths of the limit is used, fewer arrive in this time: the share is the same.
   const during = () => delay((requests / run.limit) * 1100 + 3000);
   const arrivals = (await arrivalsOf({ ...run, heavyEvery: 0, during })).slice(0, requests);
   const admitted = arrivals.filter(({ status }) => status !== 429);
@@ -62,7 +64,7 @@ async function used({ seconds, ...run }) {
   };
 }
 
-/** The most units that arrived within any second. */
+/** Highest number of units that arrived within any second. */
 function mostInASecond(arrivals) {
   return Math.max(
     0,
@@ -79,12 +81,12 @@ async function obeyed(run) {
       await delay((TOLD_SECONDS + 5) * 1000);
     },
   });
-  const told = arrivals.find(({ fault }) => fault !== null);
-  const over = told.at + TOLD_SECONDS * 1000;
-  const early = arrivals.filter(({ at }) => at > told.at && at < over);
+  const first = arrivals.find(({ fault }) => fault !== null);
+  const over = first.at + TOLD_SECONDS * 1000;
+  const early = arrivals.filter(({ at }) => at > first.at && at < over);
   return {
-    spread: early.filter(({ at }) => at <= told.at + SPREAD_MS).length,
-    early: early.filter(({ at }) => at > told.at + SPREAD_MS).length,
+    spread: early.filter(({ at }) => at <= first.at + SPREAD_MS).length,
+    early: early.filter(({ at }) => at > first.at + SPREAD_MS).length,
     most: mostInASecond(arrivals.filter(({ at }) => at >= over)),
     firstMs: arrivals.find(({ at }) => at >= over).at - over,
   };
@@ -134,7 +136,7 @@ export async function run({
   }
 }
 
-/** Whether all obey what one was told. */
+/** Whether all processes wait for a Retry-After that one received. */
 async function obeys(who, run) {
   const { spread, early, most, firstMs } = await obeyed({ ...run, heavyEvery: 0 });
   console.log(

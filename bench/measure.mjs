@@ -13,7 +13,7 @@ export function workFolder() {
   return { dir, remove: () => process.env.KEEP || rmSync(dir, { recursive: true, force: true }) };
 }
 
-/** Starts a script that prints one line when it is ready and ends with its standard input; that line, and `stop`. */
+/** Starts a script that prints one line when it is ready and ends with its standard input; returns that line, and `stop`. */
 export async function startScript(path, options) {
   const child = spawn(process.execPath, [join(root, path), JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -72,14 +72,14 @@ function watch(pid) {
       const peak = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
       if (peak) seen.peakMb = Number(peak) / 1024;
     } catch {
-      // It has ended: the last figures stand.
+      // It has ended: the last figures count.
     }
   };
   const timer = setInterval(look, 50);
   return { seen, stop: () => clearInterval(timer) };
 }
 
-/** Runs node with these arguments to its end: seconds, CPU seconds and peak memory of that process alone. */
+/** Runs node with these arguments to its end; returns seconds, CPU seconds and peak memory of that process alone. */
 export async function timed(args, { env = {}, cwd } = {}) {
   const started = performance.now();
   const child = spawn(process.execPath, args, {
@@ -103,7 +103,7 @@ export function median(numbers) {
   return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
 }
 
-/** Prints a figure beside its bar and says whether it is met. */
+/** Prints a figure beside its bar, and whether it is met. */
 export function bar(name, value, test, wanted) {
   const met = test(value);
   console.log(`${met ? 'met   ' : 'MISSED'} ${name}: ${value.toFixed(3)} (bar: ${wanted})`);

@@ -1,4 +1,5 @@
-// Our worker on one walk: node bench/our-events.mjs '{"url":…,"into":…,"address":…,"from":…,"until":…,"parallel":16,"qps":100000}'.
+// One walk of a searchflow worker: node bench/our-events.mjs
+// '{"url":…,"into":…,"address":…,"from":…,"until":…,"parallel":16,"qps":100000}'.
 // Prints seconds from the start of the workflow to its end, and its summary.
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +11,7 @@ import { Secret } from '../dist/core/text/secret.js';
 import { openParts } from '../dist/worker/host/parts.js';
 import { workerDefaults, workflowSource } from '../dist/worker/host/worker-host.js';
 
-const given = JSON.parse(process.argv[2]);
+const options = JSON.parse(process.argv[2]);
 const {
   url,
   into,
@@ -18,7 +19,7 @@ const {
   parallel,
   qps = 100_000,
   stateDir = join(tmpdir(), `searchflow-bench-${process.pid}`),
-} = given;
+} = options;
 Runtime.install({
   logger: new DefaultLogger('WARN'),
   telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
@@ -58,7 +59,7 @@ const ended = worker.run();
 const client = new Client({ connection: await Connection.connect({ address }) });
 const cpu = process.cpuUsage();
 const started = performance.now();
-const { from, until, sync = false } = given;
+const { from, until, sync = false } = options;
 const summary = await client.workflow.execute(sync ? 'syncEvents' : 'backfillEvents', {
   taskQueue: config.taskQueue,
   workflowId: `bench-${process.pid}`,

@@ -1,4 +1,4 @@
-// The same afternoon's script into PostgreSQL, with COPY: node bench/plain-enrich-postgres.mjs CSV URL DATABASE-URL.
+// The same plain script into PostgreSQL, with COPY: node bench/plain-enrich-postgres.mjs CSV URL DATABASE-URL.
 import { createReadStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { parse } from 'csv-parse';

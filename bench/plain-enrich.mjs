@@ -1,4 +1,5 @@
-// What somebody would write in an afternoon: node bench/plain-enrich.mjs CSV URL DUCKDB. No durability, no limit, no retries.
+// A plain script, as one writes it in an afternoon: node bench/plain-enrich.mjs CSV URL DUCKDB. No durability, no rate limit, no
+// retries.
 import { createReadStream } from 'node:fs';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse';

@@ -1,5 +1,5 @@
-// What somebody would write in an afternoon: node bench/plain-events.mjs URL DUCKDB FROM UNTIL. One cursor, JSON.parse, an appender;
-// no current state, no durability, no limit, no retries.
+// A plain script, as one writes it in an afternoon: node bench/plain-events.mjs URL DUCKDB FROM UNTIL. One cursor, JSON.parse, an
+// appender; no current state, no durability, no rate limit, no retries.
 import { DuckDBInstance } from '@duckdb/node-api';
 import { Pool } from 'undici';
 

@@ -1,4 +1,4 @@
-// How much of a strict limit is used, and how well Retry-After is obeyed: judged by the service's own request log.
+// Share of a strict rate limit that is used, and waits for Retry-After: the service's own request log is the judge.
 import { join } from 'node:path';
 import { enrichEnv } from './enrich.mjs';
 import { bar, command, sandboxProcess, timed, workFolder, writeRows } from './measure.mjs';
@@ -50,14 +50,14 @@ export async function run({ seconds = 60, qps = 10 }) {
     const refused = log.filter((entry) => entry.limited).length / log.length;
     met.push(bar('part of requests answered 429', refused, (value) => value <= 0.01, '<= 0.01'));
 
-    const told = await sandboxProcess({
+    const blocked = await sandboxProcess({
       latencyMs: 400,
       faults: [
         { when: { every: 20 }, do: { kind: 'status', status: 429, tag: 'RATE_LIMIT_EXCEEDED', retryAfter: '3' } },
       ],
     });
-    const entries = await job(dir, told, { rows: 600, qps: limit, name: 'told', batch: 5 });
-    told.stop();
+    const entries = await job(dir, blocked, { rows: 600, qps: limit, name: 'told', batch: 5 });
+    blocked.stop();
     const early = entries
       .filter((entry) => entry.status === 429)
       .flatMap((refusal) =>

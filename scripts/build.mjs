@@ -24,7 +24,7 @@ const sourcesHash = () =>
     ...['tsconfig.json', 'package-lock.json', 'scripts/build.mjs'].map((file) => inRoot(file)),
   ]);
 
-/** Whether `dist` was built from what `src` holds now. */
+/** Whether `dist` was built from the current `src`. */
 export const upToDate = () => textOf(stamp) === sourcesHash();
 
 /** Builds `dist` from `src`: compiled TypeScript, its other files, and the workflow bundle. Throws a sentence on failure. */
@@ -47,7 +47,7 @@ export function build(say) {
   say(`Built in ${seconds(started)} s.`);
 }
 
-/** Compiler output whose source is gone: it would still be packed, and still be imported by accident. */
+/** Compiler output without a source: it would still be packed, and could still be imported. */
 function dropStale() {
   for (const file of filesIn(dist)) {
     const source = /^(.*)\.(?:js|js\.map|d\.ts)$/.exec(file.slice(dist.length))?.[1];
@@ -55,7 +55,7 @@ function dropStale() {
   }
 }
 
-/** SQL migrations and other files that travel beside the code. */
+/** SQL migrations and other files that are shipped with the code. */
 function copyOthers() {
   for (const file of filesIn(src).filter((name) => !name.endsWith('.ts'))) {
     const target = join(dist, file.slice(src.length));
@@ -64,7 +64,10 @@ function copyOthers() {
   }
 }
 
-/** The bundle is made ahead so that a worker starts without webpack; made anew only when a module in it may have changed. */
+/**
+ * The bundle is built in advance so that a worker starts without webpack; it is built again only when a module in it may have
+ * changed.
+ */
 function bundleWorkflows() {
   const entry = join(dist, 'workflows', 'index.js');
   if (!existsSync(entry)) return;
@@ -78,7 +81,7 @@ function bundleWorkflows() {
   writeFileSync(bundleStamp, hash);
 }
 
-/** Runs a script of ours or of a dependency, its words on stderr; whether it ended well. */
+/** Runs a script of ours or of a dependency, its output on stderr; returns whether it succeeded. */
 function run(args) {
   return spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 2, 2] }).status === 0;
 }

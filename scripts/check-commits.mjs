@@ -1,9 +1,9 @@
-// Checks the subjects of the commits since the rule began: at most 72 characters, `area: verb …` in the imperative. Ends with 1 and
-// names each that is not so.
+// Checks the subjects of the commits since the rule began: at most 72 characters, `area: verb …` in the imperative. Ends with 1
+// and lists each commit that breaks it.
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** When the rule began, in Unix seconds; it also holds in a shallow clone, which does not know the commit before. */
+/** Start of the rule, in Unix seconds; it also works in a shallow clone, which does not have the commit before. */
 const BEGAN_SECONDS = 1795363693;
 const MOST = 72;
 /** Verbs that only look like a participle. */
@@ -21,7 +21,7 @@ const verbs = new Set([
   'wed',
 ]);
 
-/** Why a subject is refused, or null. */
+/** Reason why a subject is refused, or null. */
 export function whyRefused(subject) {
   if (subject.length > MOST) return `has ${subject.length} characters, ${MOST} are allowed`;
   const [, verb] = /^[a-z][a-z0-9 /.,-]*: ([a-z]+)(?: |$)/.exec(subject) ?? [];

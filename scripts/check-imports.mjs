@@ -1,5 +1,5 @@
-// node scripts/check-imports.mjs: what may import what (`.dependency-cruiser.mjs`), on `src` for types and on `dist` for values.
-// Prints each broken rule and ends with 1 where there is one.
+// node scripts/check-imports.mjs: checks the rules of imports (`.dependency-cruiser.mjs`), on `src` for types and on `dist` for
+// values. Prints each broken rule and ends with 1 if there is one.
 import { readdirSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { cruise } from 'dependency-cruiser';
@@ -19,17 +19,17 @@ export async function brokenRules(baseDir, trees, kind) {
   );
 }
 
-/** Entries of `src` that no rule speaks of. */
+/** Entries of `src` without a rule. */
 function withoutRule() {
   return readdirSync(inRoot('src'), { withFileTypes: true })
     .filter((entry) => (entry.isDirectory() ? !folders.includes(entry.name) : entry.name !== 'index.ts'))
     .map(({ name }) => `src/${name} has no rule in .dependency-cruiser.mjs`);
 }
 
-/** Source files that a folder of `src` may hold: more can't be seen at a glance. */
+/** Maximum number of source files in a folder of `src`: more cannot be read at a glance. */
 const MOST_FILES = 15;
 
-/** Folders of `src` that hold more. */
+/** Folders of `src` with more files. */
 function tooFull(folder = 'src') {
   const entries = readdirSync(inRoot(...folder.split('/')), { withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).length;

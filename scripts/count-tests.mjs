@@ -1,5 +1,5 @@
 // node scripts/count-tests.mjs <vitest's JSON result file>…: prints "N passed, N failed" over all of them.
-// Ends with 1 where anything failed or a result is missing. A file that could not even be loaded counts as one failure.
+// Ends with 1 if a test failed or a result is missing. A file that could not even be loaded counts as one failure.
 import { readFileSync } from 'node:fs';
 
 function count(file) {

@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module';
 
-// The SDK's own copy: histories must be read as the worker that replays them would.
+// The SDK's own copy: histories must be read as by the worker that replays them.
 const fromClient = createRequire(createRequire(import.meta.url).resolve('@temporalio/client'));
 
 /** Protobuf message of a workflow's history: `encode(history).finish()` and `decode(bytes)`. */
 export const { History } = fromClient('@temporalio/proto').temporal.api.history.v1;
 
-/** Takes the stack traces out of a history: replay needs none, and they name folders of the machine that recorded it. */
+/** Removes the stack traces from a history: replay needs none, and they name folders of the machine that recorded it. */
 export function withoutStackTraces(history) {
   const clear = (value) => {
     if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return;

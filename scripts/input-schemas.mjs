@@ -10,7 +10,9 @@ function schemasOf(workflowInputs) {
   );
 }
 
-/** One type each, without what says nothing: the dialect of each, and the bounds of every whole number. */
+/**
+ * Types as a single value, without fields that have no effect: the dialect of each schema, and the bounds of every whole number.
+ */
 function plain(schema) {
   if (Array.isArray(schema)) return schema.map(plain);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -22,7 +24,7 @@ function plain(schema) {
   return Array.isArray(type) ? { anyOf: type.map((one) => ({ type: one, ...rest })) } : { type, ...rest };
 }
 
-/** The module that workflows read: texts, because each workflow has modules of its own and needs one of them. */
+/** The module that workflows read: texts, because each workflow has modules of its own and needs only one of them. */
 export function schemasModule(workflowInputs) {
   const rows = Object.entries(schemasOf(workflowInputs)).map(
     ([workflow, args]) => `  ${workflow}:\n    ${quoted(JSON.stringify(args))},\n`,

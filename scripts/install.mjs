@@ -6,7 +6,7 @@ import { hashFiles, inRoot, root, textOf } from './root.mjs';
 const lockFile = inRoot('package-lock.json');
 const stamp = inRoot('node_modules', '.searchflow-lock');
 
-/** Whether `node_modules` is what the lock file says. */
+/** Whether `node_modules` matches the lock file. */
 export function installed() {
   const hash = hashFiles([lockFile]);
   if (textOf(stamp) === hash) return true;
@@ -15,7 +15,7 @@ export function installed() {
   return true;
 }
 
-/** Whether npm's own record of an install holds every package of the lock file; spares who ran `npm install` a second one. */
+/** Whether npm's own record of an install has every package of the lock file; saves a second install after `npm install`. */
 function matches(lockText, recordText) {
   if (recordText === null) return false;
   const wanted = JSON.parse(lockText).packages;
@@ -28,7 +28,7 @@ function matches(lockText, recordText) {
   });
 }
 
-/** Installs exactly the lock file's packages. Throws a sentence when npm can't. */
+/** Installs exactly the lock file's packages. Throws a sentence if npm fails. */
 export function install(say) {
   const count = Object.keys(JSON.parse(textOf(lockFile)).packages).length;
   const started = Date.now();

@@ -1,5 +1,5 @@
-// Prints every text that a person may read from the program: help, progress, summaries, errors, warnings, comments of tables. One a
-// line, sorted, with the places it stands in; `{…}` stands for what is put in. For reading them as a list: `npm run -s texts [word]`.
+// Prints every text of the program for people: help, progress, summaries, errors, warnings, comments of tables. One a line,
+// sorted, with its files and lines; `{…}` is an inserted value. For reviews of all texts as a list: `npm run -s texts [word]`.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
@@ -8,7 +8,7 @@ import { inRoot, root } from './root.mjs';
 const [wanted = ''] = process.argv.slice(2);
 const sql =
   /^[\s(]*(--|\[\{|\{"|FORMAT|SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH|COPY|SET|FROM|WHERE|GROUP|ORDER|LEFT|INNER|ON|AND|COMMENT|BEGIN|CASE|VALUES|RETURNING|PRAGMA|ATTACH|GRANT|LOCK|TABLE)\b/;
-/** Two words of letters beside each other. */
+/** Two adjacent words of letters. */
 const isText = (text) =>
   /[A-Za-z]{2,},? [a-z]{2,}/.test(text) && !sql.test(text) && !/^[a-z_]+( [a-z_]+)?,? [a-z_]+$/.test(text);
 
@@ -49,7 +49,7 @@ function textsOf(path) {
   return found;
 }
 
-const places = new Map();
-for (const { text, at } of sources(inRoot('src')).flatMap(textsOf)) places.set(text, [...(places.get(text) ?? []), at]);
-for (const [text, at] of [...places].sort(([a], [b]) => a.localeCompare(b, 'en')))
+const uses = new Map();
+for (const { text, at } of sources(inRoot('src')).flatMap(textsOf)) uses.set(text, [...(uses.get(text) ?? []), at]);
+for (const [text, at] of [...uses].sort(([a], [b]) => a.localeCompare(b, 'en')))
   if (text.toLowerCase().includes(wanted.toLowerCase())) console.log(`${text}  [${at.join(', ')}]`);

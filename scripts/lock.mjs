@@ -5,21 +5,21 @@ import { inRoot, textOf } from './root.mjs';
 const file = inRoot('.set-up-lock');
 
 /**
- * Does `work` while no other process of this clone sets up: two commands started at once would install and build into
- * the same folders. A lock whose process is gone counts for nothing.
+ * Runs `work` while no other process of this clone sets up: two commands started at once would install and build into the same
+ * folders. The lock of a dead process does not count.
  */
 export function alone(say, work) {
-  let told = false;
+  let reported = false;
   while (!take()) {
     const holder = textOf(file);
-    // Given back meanwhile.
+    // Released meanwhile.
     if (holder === null) continue;
     if (!isAlive(holder)) {
       takeAway(holder);
       continue;
     }
-    if (!told) say(`Process ${holder.split(' ')[0]} is setting up this folder; waiting for it …`);
-    told = true;
+    if (!reported) say(`Process ${holder.split(' ')[0]} is setting up this folder; waiting for it …`);
+    reported = true;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
   }
   try {
@@ -29,7 +29,7 @@ export function alone(say, work) {
   }
 }
 
-/** Puts a lock in its place whole: one that is written in place may be left empty by a kill, and names nobody. */
+/** Creates a lock in one step: a file that is written after its creation may be left empty by a kill, and then names no process. */
 function take() {
   const draft = `${file}.${process.pid}`;
   const holder = `${process.pid} ${startTime(process.pid) ?? ''}`;
@@ -57,21 +57,21 @@ function takeInPlace(holder) {
   }
 }
 
-/** Removes the lock that was seen; another one that has come in its place meanwhile is put back. */
+/** Removes the lock that was read; if another one has replaced it meanwhile, that one is restored. */
 function takeAway(seen) {
   const aside = `${file}.${process.pid}.old`;
   try {
     renameSync(file, aside);
     if (readFileSync(aside, 'utf8') !== seen) linkSync(aside, file);
   } catch (error) {
-    // Somebody else was faster.
+    // Another process was faster.
     if (error.code !== 'ENOENT' && error.code !== 'EEXIST') throw error;
   } finally {
     rmSync(aside, { force: true });
   }
 }
 
-/** Whether the very process that a lock names still runs: its number may be another one's by now. */
+/** Whether the process of a lock still runs: its PID may belong to another one by now. */
 function isAlive(holder) {
   const [number, ...started] = holder.split(' ');
   const pid = Number(number);
@@ -85,7 +85,7 @@ function isAlive(holder) {
   return now === null || started.join(' ') === now;
 }
 
-/** When a process began, in the system's words; null where that is not told. */
+/** Start time of a process, as the system prints it; null if it is unknown. */
 function startTime(pid) {
   try {
     if (process.platform === 'linux') {

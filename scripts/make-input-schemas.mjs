@@ -1,4 +1,5 @@
-// node scripts/make-input-schemas.mjs: writes what workflows check their input by, and docs/workflow-inputs.json, from the built zod schemas.
+// node scripts/make-input-schemas.mjs: writes the schemas with which workflows check their input, and docs/workflow-inputs.json,
+// from the built zod schemas.
 import { writeFileSync } from 'node:fs';
 import { workflowInputs } from '../dist/api/workflow-inputs.js';
 import { schemasDoc, schemasModule } from './input-schemas.mjs';

@@ -1,6 +1,6 @@
 /**
  * An example of each operation, shown in docs/operations.md and run in `npm test` against the sandbox: the body of an async
- * function that is given `client`.
+ * function with the parameter `client`.
  */
 export const operationExamples = {
   search: `const { data, requestId, costMicros } = await client.search({ query: 'durable execution', numResults: 3, contents: { text: true } });
@@ -33,7 +33,7 @@ for await (const task of client.each.listResearchTasks({})) show(task.id, task.s
   metadata: { team: 'bells' },
 });
 show(data.id, String(data.webhookSecret)); // [redacted]
-const signingSecret = data.webhookSecret?.reveal(); // the only time that it is told: keep it
+const signingSecret = data.webhookSecret?.reveal(); // returned only once: keep it
 show(signingSecret?.length);`,
   listMonitors: `await client.createMonitor({ search: { query: 'bells' }, metadata: { team: 'bells' }, webhook: { url: 'https://hooks.example.com/' } });
 for await (const monitor of client.each.listMonitors({ status: 'active', metadata: { team: 'bells' } })) show(monitor.id);`,

@@ -1,5 +1,5 @@
-// npm run -s postgres: a PostgreSQL of this machine to try a store with, without Docker. Prints its address and runs until
-// Ctrl-C; its data goes with it. Its password is random, and is in a file that only this user may read.
+// npm run -s postgres: a PostgreSQL on this machine to try a store with, without Docker. Prints its address and runs until
+// Ctrl-C, which deletes its data. Its password is random, and is in a file that only this user may read.
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

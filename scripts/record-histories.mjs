@@ -1,6 +1,6 @@
-// node scripts/record-histories.mjs: records what the workflows do now, on a real Temporal server and the sandbox, into
-// test/fixtures/histories/<version>-<what>.bin (protobuf, because the JSON form does not replay). A released version's files are never recorded anew:
-// workflows that still run were started by them, and every later version must replay them.
+// node scripts/record-histories.mjs: records the current workflows, on a real Temporal server and the sandbox, into
+// test/fixtures/histories/<version>-<name>.bin (protobuf, because the JSON form does not replay). Files of a released version are
+// never recorded again: running workflows were started by that version, and every later version must replay them.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,12 +18,12 @@ import { inRoot, textOf } from './root.mjs';
 
 const { version } = JSON.parse(textOf(inRoot('package.json')));
 const target = inRoot('test', 'fixtures', 'histories');
-// Nothing of the machine that records.
+// No data of the recording machine.
 const identity = 'recorder';
 const stretch = { from: '2025-01-01T00:00:00.000Z', to: '2025-02-01T00:00:00.000Z' };
 const say = (sentence) => process.stderr.write(`${sentence}\n`);
 
-/** What a job or a walk meets, and what is done to it meanwhile. Names as arguments: only these are recorded. */
+/** Faults and controls of a job or a walk while it runs. Names as arguments: only these are recorded. */
 const stories = [
   { name: 'done', rows: 60 },
   { name: 'continued-as-new', rows: 240 },

@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Absolute path of something in the clone. */
+/** Absolute path of a file in the clone. */
 export const inRoot = (...parts) => join(root, ...parts);
 
-/** Hex SHA-256 over the names and contents of files, in the order given. */
+/** Hex SHA-256 over the names and contents of files, in this order. */
 export function hashFiles(files) {
   const hash = createHash('sha256');
   for (const file of files)
@@ -19,7 +19,7 @@ export function hashFiles(files) {
   return hash.digest('hex');
 }
 
-/** The text of a file, or `null` where there is none. */
+/** The text of a file, or `null` if there is none. */
 export function textOf(file) {
   try {
     return readFileSync(file, 'utf8');

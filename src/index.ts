@@ -1,6 +1,6 @@
 /**
- * searchflow without Temporal: every operation as a plain function, one attempt, typed in and out, and the limiter that
- * activities and plain calls share.
+ * searchflow without Temporal: every operation as a plain function, one attempt, with types for request and answer, and the
+ * limiter that activities and plain calls share.
  */
 export {
   type Answer,
