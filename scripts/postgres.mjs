@@ -20,13 +20,13 @@ process.stdout.write(`${address.href}\n`);
 process.stderr.write(
   `Its password is in ${file}. In other terminals:\n` +
     `export PGPASSFILE=${file} SEARCHFLOW_STORE=${address.href}\n` +
-    'Runs until Ctrl-C; then its data is gone.\n',
+    'Runs until Ctrl-C; its data is deleted then.\n',
 );
 
-let stopping = false;
+let stopRequested = false;
 const stop = async () => {
-  if (stopping) return;
-  stopping = true;
+  if (stopRequested) return;
+  stopRequested = true;
   rmSync(folder, { recursive: true, force: true });
   await server.stop();
   process.exit(0);
