@@ -1,6 +1,6 @@
 import { hashText, mix } from './hash.js';
 
-/** Makes ids that look random and follow from seed, start and order. Two starts of one purchase log file never share an id. */
+/** Makes random-looking ids that follow from seed, start and order. Two starts of one purchase log file never share an id. */
 export type NextId = () => string;
 
 /** `starts`: number of earlier openings of the purchase log file. Returns 32 hexadecimal digits. */

@@ -3,7 +3,7 @@ import { resolveSchema, type Schema } from './resolve-schema.js';
 import { textFor } from './schema-text.js';
 
 /** Rows of the request, whose values fill properties of the same name: so the input is found again in the output. */
-export interface GivenRows {
+export interface InputRows {
   readonly rows?: readonly Readonly<Record<string, unknown>>[];
 }
 
@@ -19,7 +19,7 @@ interface Context {
  * patterns, enum, const, local references, allOf and the first branch of anyOf and oneOf; a schema without a type gives text.
  * Optional properties end where a schema is deeper than eight levels.
  */
-export function schemaValue(schema: unknown, hash: number, { rows = [] }: GivenRows = {}): unknown {
+export function schemaValue(schema: unknown, hash: number, { rows = [] }: InputRows = {}): unknown {
   return makeValue(schema, hash, { root: schema, depth: 0, rows, row: null });
 }
 

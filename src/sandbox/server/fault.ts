@@ -144,7 +144,7 @@ function fromWords(text: string): unknown {
   return fault;
 }
 
-/** Text fields are always text, even if they look like a number. */
+/** Text fields are always text, also with the form of a number. */
 function fromWord(name: string, value: string): unknown {
   if (name === 'retryAfter' || name === 'body' || name === 'tag') return value;
   if (value === 'true' || value === 'false') return value === 'true';

@@ -26,7 +26,7 @@ const salts = {
 /** Kinds of objects with an id. */
 export type Kind = keyof typeof salts;
 
-/** An id that looks random and encodes its object: the number of the webset (or event), and the number within its kind. */
+/** A random-looking id that encodes its object: the number of the webset (or event), and the number within its kind. */
 export function idOf(kind: Kind, seed: number, number: number, n?: number): string {
   const digits = mix(mix(number, salts[kind]), seed + (n ?? 0))
     .toString(16)

@@ -12,7 +12,7 @@ import { beginRun, claimWindows, listStreams, readStream, splitWindow, type Wind
 /** The port on a database: the same statements for all, see `EventDialect`. */
 export function createEventStore<Tx extends EventTransaction>(database: EventDatabase<Tx>): EventWarehouse {
   const { dialect } = database;
-  let looksFirst = dialect.looksFirst;
+  let checksIdsFirst = dialect.checksIdsFirst;
   let waitingForFold = 0;
   const fold = async (origin: string, atLeast: number): Promise<void> => {
     const some = (parts: number) =>
@@ -53,9 +53,9 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
       database.transaction('write', (tx) => splitWindow(tx, dialect, key, window, attempt, parts, walk)),
 
     async load(batch) {
-      const loaded = await loadBatch(database, batch, looksFirst);
+      const loaded = await loadBatch(database, batch, checksIdsFirst);
       // If many events existed already, as when a range is read again, those of the next pages probably exist, too.
-      looksFirst = dialect.looksFirst || share(loaded) > 0.1;
+      checksIdsFirst = dialect.checksIdsFirst || share(loaded) > 0.1;
       foldAside(batch[0]?.origin as string);
       return loaded;
     },

@@ -25,11 +25,11 @@ class Replaces extends Error {
   override readonly name = 'Replaces';
 }
 
-/** Loads pages of any windows of one origin, all or nothing. `looksFirst`: some of their events probably exist already. */
+/** Loads pages of any windows of one origin, all or nothing. `checksIdsFirst`: some of their events probably exist already. */
 export async function loadBatch<Tx extends EventTransaction>(
   database: EventDatabase<Tx>,
   batch: readonly WindowPages[],
-  looksFirst: boolean,
+  checksIdsFirst: boolean,
 ): Promise<readonly LoadedPages[]> {
   const load = (care: Care) => {
     const work = (purpose: Purpose, parts: number) =>
@@ -38,7 +38,7 @@ export async function loadBatch<Tx extends EventTransaction>(
   };
   try {
     // A verification compares every event, to record it.
-    return await withCare(looksFirst || batch.some(verifies) ? 'mixed' : 'new', load);
+    return await withCare(checksIdsFirst || batch.some(verifies) ? 'mixed' : 'new', load);
   } catch (error) {
     throw misshapen(batch, error);
   }

@@ -70,7 +70,7 @@ const eventsWith = (payload: PayloadKind, which: string) =>
 const eventAt = (dialect: EventDialect) => `coalesce(created_at, ${dialect.moment('0')})`;
 
 /**
- * Copies the members that hold other objects to a temporary table: looking up each of them in the whole payload would parse it as
+ * Copies the members that hold other objects to a temporary table: finding each of them in the whole payload would parse it as
  * often. Returns its name, if there is one.
  */
 async function nest(

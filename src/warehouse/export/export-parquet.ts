@@ -36,11 +36,11 @@ export async function exportParquet(
     rows += Number(copied.getRowsJson()[0]?.[0]);
     files++;
   }
-  await putInPlace(draft, dir);
+  await replaceDirectory(draft, dir);
   return { rows, files, bytes };
 }
 
-async function putInPlace(draft: string, dir: string): Promise<void> {
+async function replaceDirectory(draft: string, dir: string): Promise<void> {
   if (lstatSync(dir, { throwIfNoEntry: false }) === undefined) return moveDurably(draft, dir);
   await swapFolders(draft, dir);
   // A file that was added meanwhile is not removed.

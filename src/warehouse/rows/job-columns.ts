@@ -46,7 +46,7 @@ export function jobColumns({ operation, options, request }: JobShape): readonly 
   return [...first, ...own(operation, fields, (request?.rowsPerRun ?? 1) > 1), ...last];
 }
 
-function own(operation: string, options: Fields, together: boolean): readonly ResultColumn[] {
+function own(operation: string, options: Fields, sharesRun: boolean): readonly ResultColumn[] {
   const { outputSchema } = options;
   switch (operation) {
     case 'search':
@@ -63,7 +63,7 @@ function own(operation: string, options: Fields, together: boolean): readonly Re
       ];
     case 'agent':
       return [
-        ...(together ? rowColumns(outputSchema) : schemaColumns(outputSchema, ['output', 'structured'], 'structured')),
+        ...(sharesRun ? rowColumns(outputSchema) : schemaColumns(outputSchema, ['output', 'structured'], 'structured')),
         read('text', ['output', 'text']),
         read('stop_reason', ['stopReason']),
         read('run_id', ['id']),

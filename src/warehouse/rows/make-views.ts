@@ -1,5 +1,5 @@
 import { dollarsOf } from '../shared/spend-view.js';
-import { rowColumns, type RelationColumn, type ResultRelation, resultRelations } from './result-relations.js';
+import { firstColumns, type RelationColumn, type ResultRelation, resultRelations } from './result-relations.js';
 
 export interface ResultValue {
   readonly o: string;
@@ -41,10 +41,10 @@ function makeView(relation: ResultRelation, dialect: ResultDialect, create: stri
     .map((column) => ({ o: items[column.list === undefined ? lists.length : column.list + 1] as string, column }));
   const ofRow = columns.filter(({ type }) => type === 'stored').map((column) => column.name);
   const ranks = lists.map(({ rank }, index) => `place_${index} AS ${rank}`);
-  const plain = rowColumns.map(([column]) => column);
+  const plain = firstColumns.map(([column]) => column);
   const text = (sentence: string) => `'${sentence.replaceAll("'", "''")}'`;
   const described = [
-    ...rowColumns,
+    ...firstColumns,
     ...lists.map(({ rank, is: sentence }) => [rank, sentence] as const),
     ...columns.map((column) => [column.name, column.is] as const),
   ];

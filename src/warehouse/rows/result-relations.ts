@@ -164,7 +164,7 @@ export const resultRelations: readonly ResultRelation[] = [
 ];
 
 /** First columns of all these views. */
-export const rowColumns: readonly (readonly [name: string, is: string])[] = [
+export const firstColumns: readonly (readonly [name: string, is: string])[] = [
   ['job', 'Id of the job.'],
   ['origin', 'Base URL of the service, or sandbox: its data is never real.'],
   ['row_number', 'Number of the row in the input, from 1.'],

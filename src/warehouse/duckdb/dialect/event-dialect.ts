@@ -11,7 +11,7 @@ export const duckDbDialect: EventDialect = {
     digest: 'UBIGINT',
     long: 'BIGINT',
   },
-  looksFirst: false,
+  checksIdsFirst: false,
   moreEventColumns: [],
   text: (json, path) => `json_extract_string(${json}, '${pathOf(path)}')`,
   time,

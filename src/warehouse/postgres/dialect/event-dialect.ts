@@ -5,7 +5,7 @@ export function postgresDialect(prefix = ''): EventDialect {
   const reader = (what: 'time' | 'number' | 'integer') => (text: string) => `${prefix}searchflow_${what}(${text})`;
   const typed = ({ type }: Field, text: string) => (type === 'text' ? text : reader(type)(text));
   return {
-    looksFirst: true,
+    checksIdsFirst: true,
     types: {
       text: 'text',
       integer: 'bigint',

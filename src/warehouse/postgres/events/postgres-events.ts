@@ -34,7 +34,7 @@ export function createPostgresEvents(
 }
 
 /**
- * Locks for work that runs one transaction at a time: looking up ids before they are inserted (two at once would both find none);
+ * Locks for work that runs one transaction at a time: finding ids before they are inserted (two at once would both find none);
  * and making state. In this order.
  */
 const [LOADS, STATE] = [4, 5];

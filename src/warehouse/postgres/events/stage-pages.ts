@@ -64,7 +64,7 @@ function* lines(batch: readonly WindowPages[], { mend, isOdd }: Mending): Genera
   }
 }
 
-/** Numbers with an exponent of four digits or more become texts; texts that only look like them do not change. */
+/** Numbers with an exponent of four digits or more become texts; similar texts do not change. */
 function quoteHuge(json: string): string {
   return json.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?[eE][+-]?\d{4,}/g, (token) =>
     token.startsWith('"') ? token : `"${token}"`,

@@ -74,7 +74,7 @@ WITH ${first} added AS (
   INSERT INTO load_ledger SELECT $1, $3, $4, count(*), $5, now() FROM staged HAVING NOT $6::boolean RETURNING rows
 )
 SELECT coalesce((SELECT rows FROM ledger), (SELECT count(*) FROM staged)) AS rows, (SELECT count(k) FROM ${rows}) AS units, count(*) AS added,
-  count(DISTINCT row_number) AS places, ${when} AS done
+  count(DISTINCT row_number) AS numbers, ${when} AS done
 FROM added`;
 
 const isLeftOut = `r.status = 'success' AND NOT EXISTS (${partsOf('r.result', 'p.h')})`;
@@ -93,10 +93,10 @@ export async function insertRows(
   origin: string,
   from: keyof typeof statements,
 ): Promise<number | null> {
-  const [inserted] = await tx.query<{ rows: string; units: string; added: string; places: string; done: boolean }>(
+  const [inserted] = await tx.query<{ rows: string; units: string; added: string; numbers: string; done: boolean }>(
     statements[from][sharedAnswers ? 'shared' : 'own'],
     [job, origin, generation, slice, attempt, partial],
   );
-  if (!inserted?.done || inserted.added !== inserted.units || inserted.places !== inserted.units) return null;
+  if (!inserted?.done || inserted.added !== inserted.units || inserted.numbers !== inserted.units) return null;
   return Number(inserted.rows);
 }
