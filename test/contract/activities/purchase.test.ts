@@ -192,7 +192,7 @@ describe('purchase', () => {
     expect((await s.journal.read([keyOf('u0')])).size).toBe(0);
   });
 
-  it('goes on and on through answers that can not have been charged', async () => {
+  it('continues through any number of answers that cannot have been charged', async () => {
     const s = await setting();
     let calls = 0;
     const receipt = await createPurchase({ ...s, random: () => -1.5 })(

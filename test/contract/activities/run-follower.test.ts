@@ -102,7 +102,7 @@ describe('runs that are followed', () => {
     expect(world.looks.length).toBe(3);
   });
 
-  it('fault 49: are looked at on time though the clock goes back by an hour', async () => {
+  it('fault 49: are polled on time though the clock goes back by an hour', async () => {
     const world = await open(['a']);
     const now = Date.now;
     const followed = follow(world, 'a', undefined, () => {

@@ -225,7 +225,7 @@ describe.concurrent('what runs on after its start', () => {
     expect(await world.record(ask('a'))).toMatchObject({ status: 'error', tag, result: { status: endsAs } });
   });
 
-  it('that vanishes is a failed row whose cost nobody knows', async () => {
+  it('that vanishes is a failed row of unknown cost', async () => {
     const world = await open({ durationMs: { min: 60_000, max: 60_000 } });
     const buying = world.buy([ask('a')]);
     await followed(world);

@@ -33,7 +33,7 @@ describe('searchflow', () => {
     expect({ code, out }).toEqual({ code: 2, out: '' });
   });
 
-  it('reports mistakes of flags and settings together, makes no file and prints no key (faults 54, 55)', async () => {
+  it('reports mistakes of flags and settings at once, makes no file and prints no key (faults 54, 55)', async () => {
     const env = {
       SEARCHFLOW_API_KEY: 'canary 5f2e91c4',
       SEARCHFLOW_QPS: '0',

@@ -34,7 +34,7 @@ it('fault 12: a key refused in the middle pauses the job, sends nothing more, an
   await expectWhole(sandbox, job, rows);
 });
 
-it('fault 13: credits that end pause the job, and it goes on with new ones', async () => {
+it('fault 13: used-up credits pause the job, and it continues with new ones', async () => {
   const rows = freshRows();
   const job = await setting.begin(rows);
   sandbox.setCredits(0.085);

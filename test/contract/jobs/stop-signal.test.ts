@@ -14,7 +14,7 @@ afterAll(() => temporal?.teardown());
 
 const soon = { timeout: 30_000, interval: 10 };
 
-it('fault 63: a job that is told to stop lands what is in flight, ends as stopped, and the same job buys the rest', async () => {
+it('fault 63: a job with the signal stop lands requests in flight, ends as stopped, and the same job buys the rest', async () => {
   const setting = await openSetting(temporal, { sandbox: { latencyMs: 60 } });
   onTestFinished(() => setting.close());
   const { sandbox } = setting;

@@ -35,7 +35,7 @@ afterAll(async () => {
   folder.remove();
 });
 
-it('fields that nobody knows come from the wire through the job into the warehouse', async () => {
+it('unknown fields come from the wire through the job into the warehouse', async () => {
   const rows = plainRows(4);
   folder.write(rows);
   const job = await Job.start(temporal, config().taskQueue, folder);

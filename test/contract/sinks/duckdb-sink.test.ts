@@ -67,7 +67,7 @@ describe('a DuckDB file', () => {
     return child;
   }
 
-  it('is busy, and names the process, while another has it, and goes on afterwards', async () => {
+  it('is busy, and names the process, while another has it, and continues afterwards', async () => {
     const file = newFile();
     const sink = await loaded(file);
     await sink.close();
@@ -184,7 +184,7 @@ describe('a DuckDB file', () => {
     );
   });
 
-  it('whose tables somebody changed is refused before anything is bought, naming each change', async () => {
+  it('with changed tables is refused before anything is bought, naming each change', async () => {
     const file = newFile();
     await (await loaded(file)).close();
     await change(file, 'DROP TABLE unknown_outcomes', 'CREATE TABLE mine (a INTEGER)');
@@ -214,7 +214,7 @@ describe('a DuckDB file', () => {
     );
   });
 
-  it('with a torn log opens as of what was committed; with a damaged one it names the way out', async () => {
+  it('with a torn log opens as of the last commit; with a damaged one it names the fix', async () => {
     const file = newFile();
     const sink = await loaded(file);
     await sink.close();

@@ -52,7 +52,7 @@ async function expectAllLanded(journal: FileJournal): Promise<void> {
 const copies = (dir: string) => readdirSync(join(dir, 'job/gen')).filter((name) => name.includes('.damaged-'));
 
 describe('a flipped bit in the journal', () => {
-  it('loses no landed answer, in whichever line and place it is, and is told once, with a copy', async () => {
+  it('loses no landed answer, in any line and position, and is reported once, with a copy', async () => {
     const whole = newDir();
     await bookOfAllKinds(whole);
     const [lines, units] = [readFileSync(join(whole, LINES)), readFileSync(join(whole, UNITS))];
@@ -95,7 +95,7 @@ describe('a flipped bit in the journal', () => {
     await again.close();
   });
 
-  it('that leaves an answer without line and body lets it be bought again only when told', async () => {
+  it('that leaves an answer without line and body lets it be bought again only on request', async () => {
     const dir = newDir();
     await bookOfAllKinds(dir);
     flip(dir, LINES, '"t":"answer"', 40, -1);

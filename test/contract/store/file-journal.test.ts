@@ -75,7 +75,7 @@ describe('the file journal', () => {
     }
   });
 
-  it('refuses a body that fails its checksum, naming the way out, and buys it again only when told', async () => {
+  it('refuses a body that fails its checksum, naming the fix, and buys it again only on request', async () => {
     const dir = newDir();
     await bought(dir, [[1], [2]]);
     const data = readFileSync(join(dir, UNITS));
@@ -116,7 +116,7 @@ describe('the file journal', () => {
     expect(await reader.totals('')).toMatchObject({ unknown: [], openMicros: 1000 });
   });
 
-  it('fails an append that can not be written, and goes on when it can', async () => {
+  it('fails an append that cannot be written, and continues when it can', async () => {
     const dir = newDir();
     writeFileSync(join(root, 'not-a-folder'), '');
     const journal = await openJournal(join(root, 'not-a-folder', 'x'));
@@ -125,7 +125,7 @@ describe('the file journal', () => {
     expect(existsSync(join(dir, LINES))).toBe(true);
   });
 
-  it('keeps more books than it keeps files open', async () => {
+  it('has more segments than open files', async () => {
     const dir = newDir();
     const journal = await openJournal(dir);
     for (let round = 0; round < 2; round++) {

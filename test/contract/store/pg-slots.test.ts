@@ -66,7 +66,7 @@ describe('the slots on PostgreSQL', () => {
     for (const slots of processes) await slots.close();
   });
 
-  it('stay taken when the process that took them dies, until somebody gives them back', async () => {
+  it('stay taken when the process that took them dies, until they are released', async () => {
     const team = randomUUID();
     const doomed = new PgSlots({ postgres: await stores.connect(url), team, limit: 1 });
     await doomed.take('a');

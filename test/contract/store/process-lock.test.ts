@@ -149,7 +149,7 @@ it('tells a process from another one that was given its number', () => {
   for (const none of [0, -1, Number.NaN]) expect(isAlive(none, null)).toBe(false);
 });
 
-it('a lock file with a dead holder, or with nonsense in it, names nobody', () => {
+it('a lock file with a dead holder, or with nonsense in it, names no process', () => {
   const path = join(dir, 'a.lock');
   writeFileSync(path, JSON.stringify({ pid: process.pid, startTime: 'another life' }));
   expect(lockHolder(path)).toBeNull();

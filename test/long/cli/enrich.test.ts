@@ -115,7 +115,7 @@ describe('searchflow enrich, without a key', () => {
     expect({ code, out }).toEqual({ code: 0, out: readFileSync(join(cwd, 'out/sites.csv'), 'utf8') });
   });
 
-  it('stops at Ctrl-C with 130 and goes on with the command it prints, buying nothing twice (fault 25)', async () => {
+  it('stops at Ctrl-C with 130 and continues with the command it prints, buying nothing twice (fault 25)', async () => {
     const args = ['enrich', 'slow.csv', '--url-column', 'site', '--batch', '4', '--qps', '10'];
     const running = startCommand(args, { cwd });
     await running.says(/\([1-9]\d?%\)/);

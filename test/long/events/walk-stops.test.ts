@@ -49,7 +49,7 @@ it('is paused and goes on where it was', async () => {
   await expectAll(setting);
 });
 
-it('waits for a person where the service refuses the key; a scheduled run ends instead, and the next one goes on', async () => {
+it('waits for a person where the service refuses the key; a scheduled run ends instead, and the next one continues', async () => {
   const refuse = (times: number) => ({ when: {}, do: { kind: 'status' as const, status: 401 }, limit: times });
   await open();
   for (const nth of [1, 2]) {
@@ -117,7 +117,7 @@ it('sits out what passes: 500s, lost connections, cut answers and a Retry-After'
   await expectAll(setting);
 });
 
-it('begins a window anew, in halves, when its cursor expires', async () => {
+it('reads a window again, in halves, when its cursor expires', async () => {
   await open({ count: 3000, cursorTtlMs: 600 }, { latencyMs: 150 });
   const run = await setting.backfill({ from, until: to, parallel: 1 });
   await expect.poll(() => setting.pages() > 5, soon).toBe(true);

@@ -14,7 +14,7 @@ const faults: Fault[] = [
 ];
 
 it.runIf(process.platform === 'linux')(
-  'fault 24: killed with server and all, the same command goes on: every row once, no landed answer bought again',
+  'fault 24: killed with its server, the same command continues: every row once, no landed answer bought again',
   async () => {
     const folder = new Folder();
     folder.write(rows);

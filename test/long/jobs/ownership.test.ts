@@ -107,7 +107,7 @@ it('fault 63: a job that was stopped or whose command was killed is not paid for
   await follows.ended;
 }, 240_000);
 
-it('faults 27, 61: the second of two commands of one job watches, takes over from a dead one, and is told of a stop', async () => {
+it('faults 27, 61: the second of two commands of one job watches, takes over from a dead one, and reports a stop', async () => {
   const { run, file, bought, reached } = await openFolder();
   const rows = ['enrich', file('rows', 400), ...slowly];
   const [one, two] = [run(...rows), run(...rows)];

@@ -26,7 +26,7 @@ function openFolder({ onTestFinished }: TestContext) {
 }
 
 it.concurrent(
-  'faults 27, 28: whoever watches takes the worker’s place when its process ends, and when it is killed',
+  'faults 27, 28: a watching command takes over as worker when its process ends, and when it is killed',
   processes,
   async (context) => {
     const service = await startService({ agents: { durationMs: { min: 600_000, max: 600_000 } } });

@@ -13,7 +13,7 @@ afterAll(() => temporal?.teardown());
 const rows = plainRows(300);
 const soon = { timeout: 20_000, interval: 10 };
 
-it('fault 25: a worker that is drained lets paid requests land, and the next one goes on at once', async () => {
+it('fault 25: a worker that is drained lets paid requests land, and the next one continues at once', async () => {
   const setting = await openSetting(temporal, { sandbox: { latencyMs: 60 } });
   onTestFinished(() => setting.close());
   const { sandbox } = setting;

@@ -66,7 +66,7 @@ describe('a database that accepts and falls silent', () => {
     return (said[0]?.at ?? 0) - since;
   };
 
-  it('[60] by a line that passes nothing on is told within 10 s, and used again over new connections', async () => {
+  it('[60] by a line that passes nothing on is reported within 10 s, and used again over new connections', async () => {
     const postgres = await open();
     proxy.silent = true;
     const since = performance.now();
@@ -101,7 +101,7 @@ describe('a database that accepts and falls silent', () => {
     await postgres.close();
   }, 60_000);
 
-  it('[60] stopped by SIGSTOP is told within 10 s and goes on', async () => {
+  it('[60] stopped by SIGSTOP is reported within 10 s and continues', async () => {
     const postgres = await open();
     signalAll(server, 'SIGSTOP');
     const since = performance.now();
@@ -157,7 +157,7 @@ describe('a job', () => {
   });
   afterAll(() => temporal?.teardown());
 
-  it('[60] whose store and warehouse are stopped for 40 s says so within 10 s and goes on; nothing is doubled or lost', async () => {
+  it('[60] whose store and warehouse are stopped for 40 s reports it within 10 s and continues; nothing is doubled or lost', async () => {
     const rows = plainRows(240);
     const cluster = await startCluster(temporal, {
       rows,

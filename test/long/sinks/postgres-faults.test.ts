@@ -112,7 +112,7 @@ describe('a PostgreSQL sink, when', () => {
     expect(await state()).toEqual(whole);
   });
 
-  it('[40] all its connections are terminated again and again, goes on', async () => {
+  it('[40] all its connections are terminated again and again, continues', async () => {
     const sink = open();
     const rows = Array.from({ length: 3000 }, (_, index) => `n${index},https://a.com/${index}\n`);
     const job = await stageText(dir, `name,url\n${rows.join('')}`, { rowsPerSlice: 100 });
@@ -140,7 +140,7 @@ describe('a PostgreSQL sink, when', () => {
     expect((await exported(dir, sink)).map((row) => row.name)).toEqual(rows.map((row) => row.split(',')[0]));
   });
 
-  it('[40] the server becomes a read-only standby, is busy, and goes on afterwards', async () => {
+  it('[40] the server becomes a read-only standby, is busy, and continues afterwards', async () => {
     const sink = open({ patienceMs: 400 });
     const { job, files } = await staged(sink);
     const mode = (readOnly: string) =>
@@ -175,7 +175,7 @@ describe('a PostgreSQL sink, when', () => {
     expect(await sink.load(batchOf(job, 0, files))).toMatchObject({ rows: 2, already: false });
   });
 
-  it('[41] somebody locks its table, waits, then is busy, and goes on afterwards', async () => {
+  it('[41] another session locks its table, waits, then is busy, and continues afterwards', async () => {
     const sink = open({ patienceMs: 400 });
     const { job, files } = await staged(sink);
     const other = new pg.Client({ connectionString: url });

@@ -49,7 +49,7 @@ async function team(count: number) {
 }
 
 describe('processes that share a limit on PostgreSQL', () => {
-  it('go on at the full rate, and never above it, when one of them dies', async () => {
+  it('continue at the full rate, and never above it, when one of them dies', async () => {
     const { starts, processes, going } = await team(3);
     await going([0, 1, 2], 5);
     processes[0]?.child.kill('SIGKILL');
@@ -60,7 +60,7 @@ describe('processes that share a limit on PostgreSQL', () => {
     expect(after.filter(({ by }) => by === 0).length).toBeLessThanOrEqual(QPS / 4 + 1);
   });
 
-  it('all hold back when one is told to, and return in order', async () => {
+  it('all wait after the Retry-After of one, and return in order', async () => {
     const { starts, processes, going } = await team(3);
     await going([0, 1, 2], 5);
     processes[1]?.child.stdin?.write('block 2000\n');

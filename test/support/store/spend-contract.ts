@@ -100,7 +100,7 @@ export function spendContract(
       await ask(journal, 0, { cap, estimateMicros: 0 });
     });
 
-    it('lets no two intents at once pass a cap together', async () => {
+    it('lets no two intents at once exceed a cap', async () => {
       const { journal } = await open();
       // Their price is known.
       for (let answer = 0; answer < 3; answer++) await land(journal, await ask(journal, 1), 1, 1000);

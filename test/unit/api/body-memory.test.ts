@@ -30,7 +30,7 @@ it('takes nothing that is not its own', () => {
   expect(memory.take(65_536).buffer).not.toBe(strange.buffer);
 });
 
-it('keeps 32 MB at most, and nothing when it is told to let go', () => {
+it('keeps 32 MB at most, and nothing after a release', () => {
   const memory = new BodyMemory();
   const taken = Array.from({ length: 5 }, () => memory.take(10 * mega));
   for (const one of taken) memory.giveBack(one);

@@ -39,7 +39,7 @@ describe('fault 14: a service that cannot be reached', () => {
     expect(unknown.facts.phase).toBe('connect');
   });
 
-  test('a certificate that nobody vouches for is named, and the key is not sent', async () => {
+  test('an untrusted certificate is named, and the key is not sent', async () => {
     let bytes = 0;
     const server = createServer({ cert: certificate, key: privateKey }, (socket) =>
       socket.on('data', (d) => (bytes += d.length)),

@@ -132,7 +132,7 @@ test('fault 9: fields of other types fail a free call; of an answer that was pai
   expect(all.map(({ verdict }) => verdict.type)).toEqual(free.map(() => 'ResponseShape'));
 });
 
-test('fault 11: no call ever reached the other host', () => {
+test('fault 11: no call was sent to the other host', () => {
   expect(elsewhere.connections()).toBe(0);
 });
 
@@ -169,7 +169,7 @@ describe.each(names)('%s', (name) => {
     await own.close();
   });
 
-  test('fault 16: an answer in slow pieces comes whole', async () => {
+  test('fault 16: an answer in small, late pieces comes whole', async () => {
     faults.set(`slow-${name}`, (_request, socket) => {
       socket.write(good.subarray(0, -3));
       setTimeout(() => socket.write(good.subarray(-3)), 50);

@@ -281,7 +281,7 @@ describe('a stream', () => {
     expect(String(came.error)).toContain('the stream is larger than 1000000 bytes');
   });
 
-  test('fault 19: that falls silent broke off; one that keeps alive goes on, to an end', async () => {
+  test('fault 19: that falls silent is dropped; one that keeps alive continues to its end', async () => {
     const { client } = await service(streaming([data(delta)], 'open'), { timeouts: { streamSilenceMs: 300 } });
     const { chunks, error } = await all(client.streamSearch({ query: 'q' }));
     expect(chunks).toEqual([delta]);
@@ -394,7 +394,7 @@ describe('fault 18: a replay', () => {
   });
 });
 
-describe('fault 17: a stream cut behind any of its bytes', () => {
+describe('fault 17: a stream cut after any of its bytes', () => {
   const words = { choices: [{ index: 0, delta: { content: 'Grüße 🚲' }, finish_reason: null }] };
   const cases = [
     ['streamSearch', { query: 'q' }, [data(delta), 'data: [DONE]\n\n']],

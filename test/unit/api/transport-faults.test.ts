@@ -274,7 +274,7 @@ describe('fault 10: bombs', () => {
     expect(error.body?.length ?? 0).toBeLessThanOrEqual(MIB);
   });
 
-  test('says the cap and the way out', async () => {
+  test('names the cap and the fix', async () => {
     const { failed } = await service(endless, { maxBodyBytes: 2 * MIB });
     expect((await failed()).message).toContain('larger than 2 MiB; ask for fewer pages');
   });

@@ -68,7 +68,7 @@ describe('readConfig', () => {
     expect(config).toMatchObject({ service: 'sandbox', apiKey: null });
   });
 
-  it('reports all mistakes together, each by name, value and place (fault 54)', () => {
+  it('reports all mistakes at once, each by name, value and source (fault 54)', () => {
     const text = mistakes(
       {
         SEARCHFLOW_BASE_URL: 'ftp://example.com',

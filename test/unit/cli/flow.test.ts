@@ -196,7 +196,7 @@ describe('enrich', () => {
     expect(err()).toBe(said);
   });
 
-  it('refuses to spend real money unasked where it must ask and nobody is there', async () => {
+  it('refuses to spend real money without a confirmation where there is no terminal', async () => {
     const { runtime, calls } = fakeRuntime();
     const { context } = fakeContext(runtime);
     await expect(run(context, { asksAlways: true })).rejects.toThrow('Pass --yes');
