@@ -64,8 +64,7 @@ const details = /\bcostDollars\.(?!total)|^(warnings|notices)\[\]\./;
 
 function rateOf({ weight, rateClass }) {
   const classes = typeof rateClass === 'string' ? [rateClass] : [...new Set([{}, { type: 'deep' }].map(rateClass))];
-  const units =
-    weight === 0 ? 'no rate cost, waits for a block' : `rate cost ${weight}`;
+  const units = weight === 0 ? 'no rate cost, waits for a block' : `rate cost ${weight}`;
   return `${units} (${classes.map((name) => `\`${name}\``).join(', ')})`;
 }
 

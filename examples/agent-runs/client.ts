@@ -19,9 +19,7 @@ const run: AgentRunResult = await client.workflow.execute('runAgent', {
   args: [{ query: `What does ${company} make, and since when?`, outputSchema, effort: 'low' }, { maxCostDollars: 1 }],
 });
 const { product, founded } = facts.parse(run.structured);
-console.log(
-  `${company} makes ${product} since ${founded ?? 'an unknown year'} (${run.status}, $${run.costDollars}).`,
-);
+console.log(`${company} makes ${product} since ${founded ?? 'an unknown year'} (${run.status}, $${run.costDollars}).`);
 for (const { citations } of run.grounding as { citations: { url: string }[] }[])
   for (const { url } of citations) console.log(`  ${url}`);
 

@@ -50,8 +50,7 @@ export function openState(parts: StateParts, facts: readonly Fact[]): State {
   const history = new EventHistory({ options: options.events, seed, write, now });
   const stores = [agentRuns, research, monitors, history];
   for (const fact of facts) {
-    if (!stores.some((store) => store.restore(fact)))
-      throw new Error(`the state has an unknown entry: ${fact.kind}`);
+    if (!stores.some((store) => store.restore(fact))) throw new Error(`the state has an unknown entry: ${fact.kind}`);
   }
   // The history's times count from the first start, not from the first request for it.
   void history.timeline;

@@ -29,7 +29,7 @@ export function faultReply(
   const { body, contentType } = errorBody(fault.envelope ?? envelopeOf(path), requestId, {
     status: fault.status,
     tag: fault.tag ?? null,
-    message: 'A fault of the sandbox's fault script',
+    message: 'A fault of the fault script',
   });
   const headers: Record<string, string> = { 'content-type': contentType, 'x-request-id': requestId, ...fault.headers };
   if (fault.retryAfter !== undefined) headers['retry-after'] = retryAfterText(fault.retryAfter);

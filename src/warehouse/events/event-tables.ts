@@ -112,7 +112,11 @@ function logTables(dialect: EventDialect): Relation[] {
         { name: 'run_sweeps', type: 'integer', is: '1 if the latest run is a sweep.' },
         { name: 'began_at', type: 'time', is: 'Time when the latest run began, UTC.' },
         { name: 'next_window', type: 'integer', is: 'Number of the next window.' },
-        { name: 'checked_at', type: 'time', is: 'Time when the results of the latest run, a verification, were summed, UTC.' },
+        {
+          name: 'checked_at',
+          type: 'time',
+          is: 'Time when the results of the latest run, a verification, were summed, UTC.',
+        },
       ],
     },
     {

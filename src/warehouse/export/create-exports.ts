@@ -50,7 +50,8 @@ export function createExports(source: ExportSource): Pick<Sink, 'exportCsv' | 'e
         { waitMs: WAIT_MS, say },
       );
     } catch (error) {
-      if (error instanceof LockBusy) throw new SinkBusy(`Another export is writing ${target}: ${error.message}`, error.pid);
+      if (error instanceof LockBusy)
+        throw new SinkBusy(`Another export is writing ${target}: ${error.message}`, error.pid);
       // A full disk or a missing permission concerns the target here, not the warehouse.
       throw sinkError(error, target);
     }

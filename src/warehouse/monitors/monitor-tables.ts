@@ -54,16 +54,16 @@ export const actions: MonitorTable = {
     text('after_updated_at', 'Its updatedAt at the end.'),
     time('affected_at', 'Time of the call that affected it, UTC; NULL if no call did.'),
     integer('call_number', 'Number of the call in the run.'),
-    integer('again_call', 'Number of a later call that affected it again, after another person had reverted the first.'),
+    integer(
+      'again_call',
+      'Number of a later call that affected it again, after another person had reverted the first.',
+    ),
     text(
       'request_id',
       'Request id of the call; NULL if its answer was lost and the list of monitors showed its effect.',
     ),
     text('approved_by', 'Person who approved it.'),
-    text(
-      'effect',
-      'affected, unplanned, missed, others (changed by another person) or already (no change needed).',
-    ),
+    text('effect', 'affected, unplanned, missed, others (changed by another person) or already (no change needed).'),
     text('note', 'Note on the effect.'),
   ],
 };

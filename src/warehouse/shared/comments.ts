@@ -106,7 +106,8 @@ const meanings: Readonly<Record<string, Meaning>> = {
       run: 'Id of the run of its Temporal workflow.',
       scheduled: 'Whether a schedule started it.',
       generation: 'Hash of its rows and options.',
-      started_at: 'Start of the run, UTC. Rows that it missed in the input have a vanished_at between this and ended_at.',
+      started_at:
+        'Start of the run, UTC. Rows that it missed in the input have a vanished_at between this and ended_at.',
       ended_at: 'End of the run, UTC.',
       phase: 'done, or stopped: the run ended early.',
       reason: 'Reason of a stopped run: budget, credits, key, rate, service or person.',

@@ -21,7 +21,9 @@ export function viewColumns(
   });
   const results = resultNames.map((column, index) => {
     const wanted = column === '' ? `result_${index + 1}` : column;
-    return take(freeName(cut(wanted, ''), taken, (_name, number) => cut(`${'result_'.repeat(number - 1)}${wanted}`, '')));
+    return take(
+      freeName(cut(wanted, ''), taken, (_name, number) => cut(`${'result_'.repeat(number - 1)}${wanted}`, '')),
+    );
   });
   return { own, results };
 }

@@ -63,6 +63,6 @@ it.runIf(existsSync('/proc/self'))(
   'refuses a file below /proc, as everywhere where its folder can’t be made',
   async () => {
     const warehouse = Warehouse.at('/proc/searchflow/tests/x.duckdb');
-    await expect(warehouse.use(async () => null)).rejects.toThrow("cannot be opened: name another file");
+    await expect(warehouse.use(async () => null)).rejects.toThrow('cannot be opened: name another file');
   },
 );

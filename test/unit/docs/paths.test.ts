@@ -33,7 +33,12 @@ describe('a document', () => {
       const [path = '', anchor] = target.split('#');
       const file = path === '' ? document : join(dirname(document), path);
       if (!exists(file)) return true;
-      return anchor !== undefined && !all(read(file), /^#+ (.*)$/gm).map(anchorOf).includes(anchor);
+      return (
+        anchor !== undefined &&
+        !all(read(file), /^#+ (.*)$/gm)
+          .map(anchorOf)
+          .includes(anchor)
+      );
     });
     expect(broken).toEqual([]);
   });

@@ -13,7 +13,7 @@ const refused = (code: string) =>
 describe('what PostgreSQL says', () => {
   it.each<[string, Error, typeof SinkBusy | typeof SinkUnusable, string]>([
     ['is away', away(), SinkBusy, 'it is away'],
-    ['is locked', away(coded('55P03')), SinkBusy, "db is locked by another transaction"],
+    ['is locked', away(coded('55P03')), SinkBusy, 'db is locked by another transaction'],
     ['takes too long', away(coded('57014')), SinkBusy, 'db takes too long'],
     ['wants a password', refused('28P01'), SinkUnusable, 'it refuses: check the address, and user and password'],
     ['has no such database', refused('3D000'), SinkUnusable, 'it refuses: check the address'],

@@ -16,8 +16,7 @@ const cases: readonly {
   },
   {
     when: /No space left|ENOSPC|disk quota|EDQUOT|Could not write|failed to offload/i,
-    say: (file) =>
-      `The disk of ${file} is full: free some space, then run the job again; no paid answer is lost`,
+    say: (file) => `The disk of ${file} is full: free some space, then run the job again; no paid answer is lost`,
   },
   {
     when: /Permission denied|Read-only file system|read-only mode|EACCES|EROFS/i,
@@ -40,7 +39,8 @@ const cases: readonly {
   },
   {
     when: /Constraint Error/,
-    say: (file) => `The tables in ${file} differ from those that searchflow created: undo the change, or load into another file`,
+    say: (file) =>
+      `The tables in ${file} differ from those that searchflow created: undo the change, or load into another file`,
   },
 ];
 
@@ -51,10 +51,7 @@ export function sinkError(error: unknown, file: string): unknown {
   if (/Could not set lock|Conflicting lock|used by another process/i.test(message)) {
     const pid = /\(PID (\d+)\)/.exec(message)?.[1] ?? null;
     const who = pid === null ? 'another process' : `process ${pid}`;
-    return new SinkBusy(
-      `${file} is open in ${who}: close it there first`,
-      pid === null ? null : Number(pid),
-    );
+    return new SinkBusy(`${file} is open in ${who}: close it there first`, pid === null ? null : Number(pid));
   }
   const found = cases.find(({ when }) => when.test(message));
   if (!found) return error;

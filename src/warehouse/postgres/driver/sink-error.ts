@@ -18,7 +18,10 @@ const cases: readonly (readonly [code: RegExp, say: (where: string) => string])[
   ],
   [/^(42703|42804|42883|428C9|42809)$/, (where) => `${changed(where)}: ${undo}`],
   [/^23/, (where) => `${changed(where)}, they refuse its rows: ${undo}`],
-  [/^2BP01$/, (where) => `A view of a job in ${where} cannot be changed while other views depend on it: drop those first`],
+  [
+    /^2BP01$/,
+    (where) => `A view of a job in ${where} cannot be changed while other views depend on it: drop those first`,
+  ],
   [
     /^53[12]00$/,
     (where) =>
@@ -26,8 +29,7 @@ const cases: readonly (readonly [code: RegExp, say: (where: string) => string])[
   ],
   [
     /^22P05$/,
-    (where) =>
-      `${where} cannot hold every character: its encoding is not UTF8. Load into a database with UTF8`,
+    (where) => `${where} cannot hold every character: its encoding is not UTF8. Load into a database with UTF8`,
   ],
 ];
 
@@ -54,8 +56,7 @@ export function sinkError(error: unknown, where: string): unknown {
 
 function busy(error: PostgresAway, where: string): SinkBusy {
   const code = codeOf(error.cause);
-  const why =
-    code === '55P03' ? 'is locked by another transaction' : code === '57014' ? 'takes too long' : null;
+  const why = code === '55P03' ? 'is locked by another transaction' : code === '57014' ? 'takes too long' : null;
   return new SinkBusy(why === null ? error.message : `${where} ${why}: retry when that has ended`, null);
 }
 
