@@ -45,7 +45,7 @@ function start(...args: string[]): ChildProcess {
   return child;
 }
 
-it('answers with what the schema asks for, and goes on from that run in a chain', async () => {
+it('answers in the form of the schema, and continues from that run in a chain', async () => {
   const worker = start(example('lib', 'worker.js'));
   const client = start(example('lib', 'client.js'), 'Acme');
   const log = text(worker.stderr as NodeJS.ReadableStream);

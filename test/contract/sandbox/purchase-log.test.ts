@@ -38,7 +38,7 @@ test('the bill counts each unit, the options that change it, and what failed for
   await sandbox.close();
 });
 
-test('the book, the credits and what is left of them survive a restart; request ids never repeat', async () => {
+test('the purchase log, the credits and their rest survive a restart; request ids never repeat', async () => {
   const first = await startSandbox({ failureRate: 0, bookFile, credits: 1 });
   const one = await post(first, '/contents', { urls: urls(100) });
   first.setCredits(0.25);
@@ -77,7 +77,7 @@ test('a torn last line is dropped and does not spoil the next one; another bad l
   await expect(startSandbox({ bookFile })).rejects.toThrow('line 1');
 });
 
-test('every answer that arrived before a SIGKILL is in the book', async () => {
+test('every answer that arrived before a SIGKILL is in the purchase log', async () => {
   const script = `
     import { startSandbox } from ${JSON.stringify(new URL('../../../dist/sandbox/index.js', import.meta.url).href)};
     const sandbox = await startSandbox({ failureRate: 0, prebuilt: true, bookFile: ${JSON.stringify(bookFile)} });

@@ -43,7 +43,7 @@ test('the command makes events and monitor runs happen in a running sandbox', as
   expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('disabled')]);
 });
 
-test('the flags reach the options, and mistakes are told in a sentence', async () => {
+test('the flags set the options, and mistakes are reported in a sentence', async () => {
   const run = (await post(sandbox, '/agent/runs', { query: 'q' })).json;
   await eventually(async () => (await get(sandbox, `/agent/runs/${run.id}`)).json.status).toBe('failed');
   const wrong = [

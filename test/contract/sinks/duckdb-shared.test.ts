@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { Warehouse } from '../../../src/warehouse/duckdb/open/warehouse.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 
-it('refuses the file to whoever opens it in the same process meanwhile, and gives it to him afterwards', async () => {
+it('refuses the file to another instance in the same process meanwhile, and accepts it afterwards', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-shared-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const file = join(dir, `it's "one" file.duckdb`);

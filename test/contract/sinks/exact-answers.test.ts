@@ -78,7 +78,7 @@ const places: readonly (readonly [string, () => Place])[] = [
 ];
 
 describe.each(places)('in %s, fault 58: an answer', (_name, open) => {
-  it('is kept as it came, a field of another type is NULL in its column and told, and dollars are exact', async () => {
+  it('is kept as it came, a field of another type is NULL in its column and reported, and dollars are exact', async () => {
     const { sink, query } = open();
     const staged = await stageText(dir, csv);
     await runJob(dir, sink, staged, new Service(), undefined, asItCame);
@@ -149,7 +149,7 @@ describe.each(places)('in %s, fault 58: an answer', (_name, open) => {
   });
 });
 
-it('a PostgreSQL warehouse of an earlier version gets exact dollars, and what somebody built on its views stays', async () => {
+it('a PostgreSQL warehouse of an earlier version gets exact dollars, and views that depend on its views are kept', async () => {
   const url = `${database}?schema=earlier`;
   const postgres = await openPostgres(parseAddress(url, 'earlier'), {
     applicationName: 'test',

@@ -182,7 +182,7 @@ describe('a PostgreSQL warehouse', () => {
     await expect(reader.openJob(staged.record, staged.files)).rejects.toThrow(/needs .*INSERT ON row_store/);
   });
 
-  it('whose tables somebody changed is refused with all that is wrong; further columns are welcome', async () => {
+  it('with changed tables is refused with all mistakes; additional columns are accepted', async () => {
     const url = newSchema();
     await runJob(dir, open(url), await stageText(dir, small), new Service());
     const refusal = async () => {
@@ -225,7 +225,7 @@ describe('a PostgreSQL warehouse', () => {
     expect(silent).toEqual([]);
   });
 
-  it('that is no address, no database, or behind the wrong password is refused with the way out', async () => {
+  it('that is no address, no database, or has the wrong password is refused with the fix', async () => {
     expect(() => createPostgresSink({ url: 'postgres://me:canary@host' })).toThrow(SinkUnusable);
     const wrong = {
       [database.replace(server.password, 'canary-wrong')]: /password authentication failed.*SEARCHFLOW_WAREHOUSE_URL/,

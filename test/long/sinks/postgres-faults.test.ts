@@ -161,7 +161,7 @@ describe('a PostgreSQL sink, when', () => {
     expect(await sink.load(batchOf(job, 0, files))).toMatchObject({ rows: 2 });
   });
 
-  it('[40] the server is away, is busy, says where, and goes on afterwards', async () => {
+  it('[40] the server is unavailable, is busy, says where, and continues afterwards', async () => {
     const said: string[] = [];
     const sink = createPostgresSink({ url, patienceMs: 700, say: (sentence) => said.push(sentence) });
     sinks.push(sink);
@@ -263,7 +263,7 @@ describe('a PostgreSQL sink, when', () => {
     },
   );
 
-  it('[42] the schema is dropped while a job runs, says so, and is made anew by the same job', async () => {
+  it('[42] the schema is dropped while a job runs, reports it, and is created again by the same job', async () => {
     const sink = open({ url });
     const { job, files } = await staged(sink);
     await pgQuery(url, 'DROP SCHEMA searchflow CASCADE');
@@ -273,7 +273,7 @@ describe('a PostgreSQL sink, when', () => {
     expect(await sink.load(batchOf(job, 0, files))).toMatchObject({ rows: 2, already: false });
   });
 
-  it('[42] somebody built a view on a job’s view, names that when the columns change', async () => {
+  it('[42] a view depends on a job’s view, names it when the columns change', async () => {
     const sink = open({ url });
     await runJob(dir, sink, await stageText(dir, small), new Service());
     await pgQuery(url, 'CREATE VIEW mine AS SELECT name FROM brands');

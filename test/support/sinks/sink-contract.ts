@@ -251,13 +251,13 @@ export function sinkContract(make: Make): void {
       expect(await bill()).toBe(8000);
     });
 
-    it('keeps the place in the message of a bad row right', async () => {
+    it('keeps the position in the message of a bad row right', async () => {
       await runJob(dir, sink, await stageText(dir, csv('a,https://a.com/', 'bad,nope')), service);
       await runJob(dir, sink, await stageText(dir, csv('a,https://a.com/', 'b,https://b.com/', 'bad,nope')), service);
       expect((await exported(dir, sink))[2]?.error_message).toContain('line 4');
     });
 
-    it('goes on where an edited file was half loaded', async () => {
+    it('continues where an edited file was half loaded', async () => {
       const staged = await stageText(dir, csv(...letters));
       await sink.openJob(staged.record, staged.files);
       await sink.load(batchOf(staged, 1, await buySlice(dir, sink, staged, 1, service)));
@@ -308,7 +308,7 @@ export function sinkContract(make: Make): void {
   });
 
   describe('freshness', () => {
-    it('loads anew what was fetched too long ago, once', async () => {
+    it('loads answers again that were fetched too long ago, once', async () => {
       const staged = await stageText(dir, csv(...letters));
       await runJob(dir, sink, staged, service);
       const freshness = { freshAfter: service.now + 1000 };
@@ -454,7 +454,7 @@ export function sinkContract(make: Make): void {
       expect(await sink.answers(keys.slice(0, 1))).toMatchObject([{ requestId: 'request-5', fetchedAt: service.now }]);
     });
 
-    it('finds rows that somebody deleted, and the answers that have become too old', async () => {
+    it('finds deleted rows, and answers that have become too old', async () => {
       const staged = await stageText(dir, csv(...letters));
       await expect(sink.unloadedSlices(staged.record)).rejects.toThrow(/was deleted or replaced/);
       await runJob(dir, sink, staged, service);
@@ -498,7 +498,7 @@ export function sinkContract(make: Make): void {
   });
 
   describe('values', () => {
-    it('keeps fields of a response that nobody knows', async () => {
+    it('keeps unknown fields of a response', async () => {
       const result = {
         title: 'T',
         extras: { links: [1, null, '', 0, false] },

@@ -77,7 +77,7 @@ test('unknown paths and methods are 404', async () => {
   expect((await get(sandbox, '/contents')).status).toBe(404);
 });
 
-test('with the credits gone a request is a 402 and books nothing, until they are topped up', async () => {
+test('a request without credits is a 402 and is not charged, until there are new ones', async () => {
   await start({ credits: 0.005 });
   const buy = async (count: number) => (await post(sandbox, '/contents', { urls: urls(count) })).json;
   expect((await buy(3)).costDollars.total).toBe(0.003);
@@ -98,7 +98,7 @@ test('mistakes in the options are named together', async () => {
   await expect(startSandbox({ port: sandbox.port })).rejects.toThrow('EADDRINUSE');
 });
 
-test('closing cuts the requests that wait and books none of them', async () => {
+test('closing ends waiting requests and charges none of them', async () => {
   await start({ latencyMs: 60_000 });
   const waiting = raw(sandbox, '/contents', { urls: urls(1) });
   await expect.poll(() => sandbox.log().length).toBe(1);

@@ -65,7 +65,7 @@ test('structured output fits the schema, a row for each row of the input, its va
   expect(Object.values(parts).reduce((sum, one) => sum + one, 0)).toBeCloseTo(total as number, 9);
 });
 
-test('a run is queued as long as told; its stream tells every event once, and the stored events are the same', async () => {
+test('a run is queued for the configured time; its stream has every event once, and the stored events are the same', async () => {
   await start({ queuedMs: 300, durationMs: 200, progressEvents: 2, keepAliveMs: 20 });
   const streamed = await readStream(sandbox, '/agent/runs', { body: { query: 'q' } });
   expect(streamed.events.map(({ event }) => event)).toEqual([
@@ -153,7 +153,7 @@ test('fifty runs take all slots; the next one is refused until one ends', async 
   expect(sandbox.state().agentRuns).toMatchObject({ inProgress: 50, maxInProgress: 50 });
 });
 
-test('the list is newest first, goes on after any run, also one that was deleted since', async () => {
+test('the list is newest first, and continues after any run, also one that was deleted since', async () => {
   await start({ durationMs: 0 });
   const ids: string[] = [];
   for (let n = 0; n < 7; n += 1) ids.unshift((await create()).json.id);
@@ -166,7 +166,7 @@ test('the list is newest first, goes on after any run, also one that was deleted
   expect(next).toMatchObject({ hasMore: false, nextCursor: null });
 });
 
-test('a declared share of runs fails, with a reason and the slot freed; others end in ways nobody knows', async () => {
+test('a declared share of runs fails, with a reason and the slot released; others end with an unknown status', async () => {
   await start({
     durationMs: 0,
     failureRate: 0.5,
@@ -236,7 +236,7 @@ test.each(['limit=0', 'limit=101', 'limit=x', 'cursor=', 'cursor=nobody'])(
   },
 );
 
-test('with the credits gone no run starts, and polling goes on', async () => {
+test('without credits no run starts, and polling continues', async () => {
   await start({ durationMs: 0 }, { credits: 0.01 });
   const { json } = await create({ query: 'q', effort: 'minimal' });
   expect((await run(json.id)).status).toBe('completed');

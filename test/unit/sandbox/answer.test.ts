@@ -96,7 +96,7 @@ test('a search writes what its schema asks for, refuses too much of it, and warn
   }
 });
 
-test('similar pages come with a Deprecation header, without the source’s own domain where told', async () => {
+test('similar pages come with a Deprecation header, without the source’s own domain on request', async () => {
   await start();
   const body = { url: 'https://northwind-labs.example/a', numResults: 5, excludeSourceDomain: true };
   const { status, headers, json } = await post(sandbox, '/findSimilar', { ...body, contents: { summary: true } });

@@ -53,7 +53,7 @@ test('a few per cent of URLs fail, with several tags; another seed fails others'
   expect(await tagsOf(2)).not.toEqual(one);
 });
 
-test('named failures fail, and transient ones heal after as many attempts as told', async () => {
+test('named failures fail, and transient ones heal after the configured number of attempts', async () => {
   const [gone, slow] = ['https://a.example/gone', 'https://a.example/slow'];
   const failures = { [gone]: 'CRAWL_NOT_FOUND', [slow]: 'CRAWL_TIMEOUT' };
   await start({ failureRate: 0, failures, transientFailures: 1 });
@@ -104,7 +104,7 @@ test('freshness decides between the cache and a crawl', async () => {
   expect(cacheOnly.some((one: { source?: string }) => one.source === 'cached')).toBe(true);
 });
 
-test('prebuilt answers have the shape, the statuses, the prices and the book of the others', async () => {
+test('prebuilt answers have the shape, the statuses, the prices and the purchases of the others', async () => {
   const asked = [...urls(90), 'https://site.example/größe"\\', 'ftp://site.example/'];
   await start({ prebuilt: true });
   const fast = (await post(sandbox, '/contents', { urls: asked, text: true })).json;

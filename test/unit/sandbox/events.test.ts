@@ -119,7 +119,7 @@ test('what events tell of one resource agrees over time, and with the websets as
   expect((await get(sandbox, `${items}?sourceId=${whole.items[0].sourceId}`)).json.data).toEqual([whole.items[0]]);
 });
 
-test('new events arrive while a walk goes on, and move no page of it', async () => {
+test('new events arrive during a walk, and shift no page of it', async () => {
   await start({ arrivingPerSecond: 500 });
   const first = await page('limit=200');
   await eventually(async () => (await page('limit=1')).data[0].id).not.toBe(first.data[0].id);
@@ -138,7 +138,7 @@ test('paged by offset, arriving events push known ones onto the next page', asyn
   expect(ids.size).toBeLessThan(200);
 });
 
-test('late events show up after their time, in their place', async () => {
+test('late events appear after their time, at their position', async () => {
   const now = Date.now();
   const recent = { from: new Date(now - 500).toISOString(), to: new Date(now).toISOString(), count: 100 };
   await start({ ...recent, late: 0.3, lateMs: { min: 700, max: 900 } });

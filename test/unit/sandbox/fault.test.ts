@@ -83,7 +83,7 @@ test('a status may come after the work was booked', async () => {
   expect(sandbox.log()[0]).toMatchObject({ status: 504, units: 2 });
 });
 
-test('a reset before the work books nothing, one after it books all, and neither sends a byte', async () => {
+test('a reset before the work charges nothing, one after it charges all, and neither sends a byte', async () => {
   await start(
     { when: { nth: 1 }, do: { kind: 'reset', moment: 'before' } },
     { when: { nth: 2 }, do: { kind: 'reset', moment: 'after' } },
@@ -152,7 +152,7 @@ test('a stall without end is cut by the close', async () => {
   await seen;
 });
 
-test('another body comes with its type, booked only when told', async () => {
+test('another body comes with its type, and is charged only on request', async () => {
   await start(
     { when: { nth: 1 }, do: { kind: 'body', body: '<h1>Login</h1>' } },
     { when: { nth: 2 }, do: { kind: 'body', body: 'null', contentType: 'application/json', booked: true } },
@@ -165,7 +165,7 @@ test('another body comes with its type, booked only when told', async () => {
   expect(await ask()).toMatchObject({ status: 200, text: '' });
 });
 
-test('results are shuffled, repeated, lost, added to, or hold what nobody knows', async () => {
+test('results are shuffled, repeated, lost, added to, or have unknown fields', async () => {
   await start();
   const asked = urls(20);
   const changed = async (change: 'shuffle' | 'repeat' | 'lose' | 'add' | 'unknown') => {

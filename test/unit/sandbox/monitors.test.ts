@@ -23,7 +23,7 @@ const runsOf = async (id: string, query = '') => (await get(sandbox, `/monitors/
 const statusesOf = async (id: string) =>
   (await runsOf(id)).data.map(({ status }: { status: string }) => status) as string[];
 
-test('a monitor is created with a secret that is told once, updated in part, and deleted', async () => {
+test('a monitor is created with a secret that is returned once, updated in part, and deleted', async () => {
   await start();
   const body = { name: 'News', search: { query: 'a', numResults: 5, odd: 1 }, webhook, metadata: { team: 'one' } };
   const { status, json } = await post(sandbox, '/monitors', { ...body, trigger: { type: 'interval', period: '6h' } });
@@ -208,7 +208,7 @@ test('deliveries are signed, tell runs and monitors, and come only for the event
   expect(received()).toHaveLength(4);
 });
 
-test('a delivery is tried again, sent twice where told, and given up in the end', async () => {
+test('a delivery is retried, sent twice on request, and given up in the end', async () => {
   await start({ monitors: { webhookAttempts: 2, webhookRetryMs: 5, webhookRepeat: 2 } });
   listener = await startListener([500, 500, 200, 503]);
   await create({ webhook: { url: listener.url, events: ['monitor.created'] } });
