@@ -280,7 +280,7 @@ describe('a PostgreSQL sink, when', () => {
     await runJob(dir, sink, await stageText(dir, `${small}c,https://c.com/\n`), new Service());
     const wider = await stageText(dir, 'name,url,more\na,https://a.com/,1\n');
     await expect(sink.openJob(wider.record, wider.files)).rejects.toThrow(
-      /can't be changed while others are built on it/,
+      /cannot be changed while other views depend on it/,
     );
     expect(await sink.summary('brands-1')).toMatchObject({ rows: 3, success: 3 });
   });
