@@ -8,7 +8,7 @@ import type { Spend } from '../core/purchase/spend.js';
 import type { EnrichCsvInput, JobSummary, Resumption, StagedJob } from '../core/rows/job.js';
 import { workflowIdOf, workflowNames } from '../core/rows/job.js';
 import type { Work } from '../core/rows/job-entries.js';
-import { entryAfter, type JobEntry, type Owner } from '../core/rows/job-entries.js';
+import { entryAfter, type JobEntry, type Owner, type WalkEntry } from '../core/rows/job-entries.js';
 import type { WatchedRun } from '../core/schedules/schedule.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { whyNoTarget } from '../warehouse/index.js';
@@ -28,7 +28,7 @@ import type {
 import { JobFailed, JobStopped, UsageError, wasCancelled } from './config/runtime-types.js';
 import { walkName } from './control/find-walk.js';
 import { jobHandle } from './control/job-handle.js';
-import { jobStatus } from './control/job-status.js';
+import { jobStatus, walkState } from './control/job-status.js';
 import { runningFor, whyAnew } from './control/running-job.js';
 import { startedByCommand, WorkOwners } from './control/work-owners.js';
 import { folderTaken, openTransport } from './host/parts.js';
@@ -40,6 +40,7 @@ import { forgetEarlierStages, stageEnrichment } from './staging/stage-job.js';
 import { openStore } from './store/open-store.js';
 import type { Store } from './store/store.js';
 import { connectIfRunning, connectTemporal, type Temporal } from './temporal-server/temporal.js';
+import { loadedStates, type WalkState } from './warehouse/event-status.js';
 import { openWarehouses, type Warehouses } from './warehouse/warehouses.js';
 
 /**
@@ -319,10 +320,12 @@ class StoreRuntime implements Runtime {
 
   async jobs(): Promise<readonly JobListing[]> {
     const entries = [...(await this.#store.entries.all())].reverse();
-    const [statuses, journal, walks] = await Promise.all([
+    const found = await this.walks();
+    const [statuses, journal, walks, states] = await Promise.all([
       this.#statuses(entries),
       this.#store.journal(),
       this.#knownWalks(),
+      this.#walkStates(found),
     ]);
     const rows = entries.map(async ({ staged }, nth): Promise<JobListing> => {
       const { phase, since } = statuses[nth] as JobStatus;
@@ -331,8 +334,23 @@ class StoreRuntime implements Runtime {
     });
     return [
       ...(await Promise.all(rows)),
-      ...walks.map((walk) => ({ ...walk, rows: null, phase: null, since: null, costMicros: null })),
+      ...walks.map((walk, nth) => ({ ...walk, rows: null, costMicros: null, ...(states[nth] as WalkState) })),
     ];
+  }
+
+  /** Returns the states of walks as Temporal knows them, else as their warehouses do. */
+  async #walkStates(walks: readonly WalkEntry[]): Promise<readonly WalkState[]> {
+    this.#connectedIfRunning ??= connectIfRunning(this.#config, process.env);
+    const [reached, owned] = await Promise.all([this.#connectedIfRunning, this.#store.entries.owned()]);
+    const asked = await Promise.all(
+      walks.map((walk) => {
+        const abandoned = owned.find(({ workflowId }) => workflowId === walk.workflowId)?.living.length === 0;
+        return reached && walkState(reached.client, walk, abandoned);
+      }),
+    );
+    const silent = walks.filter((_, nth) => asked[nth] === null);
+    const loaded = await loadedStates(this.#config, silent);
+    return walks.map((walk, nth) => asked[nth] ?? (loaded[silent.indexOf(walk)] as WalkState));
   }
 
   async #knownWalks(): Promise<readonly KnownJob[]> {

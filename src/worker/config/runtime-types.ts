@@ -247,12 +247,13 @@ export interface KnownJob {
 
 /** The same with where it stands. */
 export interface JobListing extends KnownJob {
-  /** Null of a walk on events: see `events status`. */
+  /** Null of a walk on events. */
   readonly rows: number | null;
+  /** Null of a walk that neither Temporal nor its warehouse knows now. */
   readonly phase: JobStatus['phase'] | null;
   /** Unix ms. */
   readonly since: number | null;
-  /** What all its runs have cost. */
+  /** What all its runs have cost; null of a walk, which is free. */
   readonly costMicros: number | null;
 }
 

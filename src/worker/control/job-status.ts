@@ -1,7 +1,8 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { isUnderWay } from '../../core/rows/job.js';
-import type { JobEntry, OwnedWork } from '../../core/rows/job-entries.js';
-import type { JobStatus } from '../config/runtime-types.js';
+import type { JobEntry, OwnedWork, WalkEntry } from '../../core/rows/job-entries.js';
+import { type JobStatus, JobStopped } from '../config/runtime-types.js';
+import { WalkHandle } from './event-control.js';
 import { jobHandle } from './job-handle.js';
 
 /** A server answers within milliseconds, and so does a worker that lives; who asks waits no longer than this for either. */
@@ -48,8 +49,7 @@ async function askTemporal(
   workflowId: string,
   abandoned: boolean,
 ): Promise<Reported | null> {
-  const within = <T>(ask: () => Promise<T>) =>
-    client.withAbortSignal(AbortSignal.timeout(ANSWER_MS), ask).catch(() => null);
+  const within = <T>(ask: () => Promise<T>) => inTime(client, ask);
   const about = await within(() => client.workflow.getHandle(workflowId).describe());
   if (about === null) return null;
   const handle = jobHandle(client, staged.job, workflowId);
@@ -69,6 +69,38 @@ async function askTemporal(
   const ending = await within(() => handle.ending());
   if (ending) return { ...ending, since };
   return about.status.name === 'COMPLETED' ? { phase: 'done', since } : null;
+}
+
+/** Returns what a server or worker answers in time; null without an answer. */
+function inTime<T>(client: Client, ask: () => Promise<T>): Promise<T | null> {
+  return client.withAbortSignal(AbortSignal.timeout(ANSWER_MS), ask).catch(() => null);
+}
+
+/** Returns the state of a walk as Temporal knows it; null without an answer. `abandoned`: the command that owned it has ended. */
+export async function walkState(
+  client: Client,
+  { job, workflowId }: Pick<WalkEntry, 'job' | 'workflowId'>,
+  abandoned: boolean,
+): Promise<Pick<JobStatus, 'phase' | 'since'> | null> {
+  const about = await inTime(client, () => client.workflow.getHandle(workflowId).describe());
+  if (about === null) return null;
+  const walk = new WalkHandle(client, job, workflowId);
+  if (about.status.name === 'RUNNING') {
+    const since = about.startTime.getTime();
+    const progress = abandoned ? null : await inTime(client, () => walk.progress());
+    if (progress && isUnderWay(progress.phase)) return { phase: progress.phase, since };
+    if (abandoned) return { phase: 'stopped', since: lastBeatOf(about) };
+    return { phase: isFresh(about) ? 'running' : 'waiting', since };
+  }
+  const since = about.closeTime?.getTime() ?? null;
+  if (about.status.name === 'CANCELLED') return { phase: 'cancelled', since };
+  const ended = () =>
+    walk.result().then(
+      ({ phase }) => phase,
+      (error: unknown) => (error instanceof JobStopped ? ('stopped' as const) : ('failed' as const)),
+    );
+  const phase = await inTime(client, ended);
+  return phase && { phase, since };
 }
 
 /** Unix ms of the newest heartbeat of its activities; null without one. */

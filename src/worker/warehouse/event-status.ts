@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StreamListing, TypeCount } from '../../core/events/event-warehouse.js';
+import type { WalkEntry } from '../../core/rows/job-entries.js';
 import { SinkBusy } from '../../core/rows/sink.js';
-
-import type { RuntimeConfig } from '../config/runtime-types.js';
-import { openWarehouses } from './warehouses.js';
+import { isPostgresUrl } from '../../core/text/postgres-address.js';
+import type { JobListing, RuntimeConfig } from '../config/runtime-types.js';
+import { openWarehouses, type Warehouses } from './warehouses.js';
 
 /** What a warehouse holds of a service's events. */
 export interface EventStatus {
@@ -14,22 +15,71 @@ export interface EventStatus {
 /** A worker closes its file a quarter of a second after its last load; one that loads all the time doesn't. */
 const PATIENCE_MS = 8000;
 const AGAIN_MS = 100;
+/** A database that answers nothing for so long is silent. */
+const SILENT_MS = 3000;
 
-/** Reads the marks of a warehouse itself, without Temporal. Rejects with `SinkBusy` where a worker has the file all the time. */
-export async function readEventStatus(config: RuntimeConfig, into: string): Promise<EventStatus> {
+/**
+ * Reads the marks of a warehouse itself, without Temporal. Rejects with `SinkBusy` if another process keeps the file for `patienceMs`,
+ * or if the database does not answer within 3 s.
+ */
+export async function readEventStatus(
+  config: RuntimeConfig,
+  into: string,
+  patienceMs = PATIENCE_MS,
+): Promise<EventStatus> {
   const warehouses = openWarehouses(config, false);
-  const until = Date.now() + PATIENCE_MS;
-  try {
-    const warehouse = await warehouses.events.warehouse({ into });
-    for (;;) {
-      try {
-        return { streams: await warehouse.streams(config.origin), types: await warehouse.counts(config.origin) };
-      } catch (error) {
-        if (!(error instanceof SinkBusy) || Date.now() > until) throw error;
-        await sleep(AGAIN_MS);
-      }
-    }
-  } finally {
-    await warehouses.close();
+  const reading = readMarks(warehouses, config, into, Date.now() + patienceMs);
+  const closing = reading.then(
+    () => warehouses.close(),
+    () => warehouses.close(),
+  );
+  if (isPostgresUrl(into)) {
+    const silent = Symbol('silent');
+    const first = await Promise.race([reading, sleep(SILENT_MS, silent, { ref: false })]);
+    // Closing would wait for the database, too.
+    if (first === silent) throw new SinkBusy(`${into} did not answer within ${SILENT_MS / 1000} s`, null);
   }
+  return reading.finally(() => closing);
+}
+
+async function readMarks(
+  warehouses: Warehouses,
+  { origin }: RuntimeConfig,
+  into: string,
+  until: number,
+): Promise<EventStatus> {
+  const warehouse = await warehouses.events.warehouse({ into });
+  for (;;) {
+    try {
+      return { streams: await warehouse.streams(origin), types: await warehouse.counts(origin) };
+    } catch (error) {
+      if (!(error instanceof SinkBusy) || Date.now() > until) throw error;
+      await sleep(AGAIN_MS);
+    }
+  }
+}
+
+/** How long a list of jobs waits for a warehouse that another process has. */
+const LISTED_MS = 500;
+
+/** State and time of a walk. */
+export type WalkState = Pick<JobListing, 'phase' | 'since'>;
+
+const unknownState: WalkState = { phase: null, since: null };
+
+/** Returns the states of walks by their warehouses alone, in the same order; nulls for a warehouse that can't be read now. */
+export async function loadedStates(config: RuntimeConfig, walks: readonly WalkEntry[]): Promise<readonly WalkState[]> {
+  const read = new Map<string, Promise<EventStatus | null>>();
+  const states: WalkState[] = [];
+  // One after the other: a DuckDB file is opened once at a time.
+  for (const { into, origin, stream } of walks) {
+    const name = `${origin} ${into}`;
+    const reading = read.get(name) ?? readEventStatus({ ...config, origin }, into, LISTED_MS).catch(() => null);
+    read.set(name, reading);
+    const listing = (await reading)?.streams.find((one) => one.stream === stream);
+    if (listing && listing.pending.length > 0) states.push({ phase: 'stopped', since: null });
+    else if (listing?.completedAt) states.push({ phase: 'done', since: listing.completedAt });
+    else states.push(unknownState);
+  }
+  return states;
 }

@@ -1,7 +1,7 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobEntry, JobState } from '../../../src/core/rows/job-entries.js';
-import { jobStatus } from '../../../src/worker/control/job-status.js';
+import { jobStatus, walkState } from '../../../src/worker/control/job-status.js';
 import { openTemporal } from '../../support/temporal.js';
 
 // No worker runs here, as after a crash or in a new terminal.
@@ -70,5 +70,35 @@ describe('without a worker a job', () => {
     expect(await ask({ away: true })).toMatchObject({ phase: 'done', since: 7, message: null });
     const older = await begin(undefined, 'g');
     expect(await older.ask({ away: true })).toMatchObject({ phase: 'done', since: null });
+  });
+});
+
+describe('without a worker a walk', () => {
+  async function beginWalk() {
+    const job = `walk-${++jobs}`;
+    const workflowId = `searchflow-${job}`;
+    const handle = await temporal.client.workflow.start('syncEvents', { workflowId, taskQueue: job, args: [{}] });
+    return { handle, ask: (abandoned = false) => walkState(temporal.client, { job, workflowId }, abandoned) };
+  }
+
+  it('that runs waits for one, and is stopped where its command died', async () => {
+    const { ask } = await beginWalk();
+    expect(await ask()).toEqual({ phase: 'waiting', since: expect.any(Number) });
+    expect(await ask(true)).toEqual({ phase: 'stopped', since: null });
+  });
+
+  it('that was ended by force is stopped or failed, since then', async () => {
+    for (const [reason, phase] of [
+      ['stopped: its command was stopped', 'stopped'],
+      ['broken', 'failed'],
+    ] as const) {
+      const { handle, ask } = await beginWalk();
+      await handle.terminate(reason);
+      expect(await ask()).toEqual({ phase, since: expect.any(Number) });
+    }
+  });
+
+  it('that its server does not know has no state', async () => {
+    expect(await walkState(temporal.client, { job: 'none', workflowId: 'searchflow-none' }, false)).toBeNull();
   });
 });
