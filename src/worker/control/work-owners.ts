@@ -243,7 +243,12 @@ export class WorkOwners {
       const query = `TaskQueue = '${taskQueue.replaceAll("'", "''")}' AND ExecutionStatus = 'Running' AND WorkflowType IN (${types})`;
       const owned = new Set((await this.#store.entries.owned()).map(({ workflowId }) => workflowId));
       const found: string[] = [];
-      for await (const { workflowId } of (await this.#client()).workflow.list({ query, pageSize: 2 * MOST_NAMED })) {
+      for await (const { workflowId, memo } of (await this.#client()).workflow.list({
+        query,
+        pageSize: 2 * MOST_NAMED,
+      })) {
+        // A command that meets a pause gives its job up: the job waits for a person then, and does not run.
+        if (memo?.startedBy === 'command' && !owned.has(workflowId) && (await this.#waits(workflowId))) continue;
         if (!owned.has(workflowId)) found.push(jobOfWorkflow(workflowId));
         if (found.length > MOST_NAMED) break;
       }
@@ -261,6 +266,13 @@ export class WorkOwners {
     // What can't be looked at may run.
     const about = await this.#describe(workflowId).catch(() => undefined);
     return about === undefined || about?.status.name === 'RUNNING';
+  }
+
+  /** Whether a workflow waits for a signal or a timer alone: no activity, child or task of it is in progress. */
+  async #waits(workflowId: string): Promise<boolean> {
+    const { raw } = (await this.#describe(workflowId)) ?? {};
+    const { pendingActivities, pendingChildren, pendingWorkflowTask } = raw ?? {};
+    return !(pendingActivities?.length || pendingChildren?.length || pendingWorkflowTask);
   }
 
   async #describe(workflowId: string) {
