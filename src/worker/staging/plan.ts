@@ -1,7 +1,7 @@
 import type { RateProfile } from '../../core/limiter/rate.js';
 import { DigestMap } from '../../core/purchase/digest-map.js';
 import { transientTags } from '../../core/purchase/failure.js';
-import type { Freshness, Journal } from '../../core/purchase/journal.js';
+import type { Freshness, Journal, Landed } from '../../core/purchase/journal.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import { type StagedJob, wantedRows, wantedSlices } from '../../core/rows/job.js';
@@ -62,7 +62,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   const skip: ReadonlySet<number> = whole && (complete || freshness === undefined) ? new Set(loaded) : new Set();
   const count =
     complete && !limited
-      ? { toBuy: 0, landed: staged.distinctUnits, gone: 0, restToBuy: 0, bad: 0, known: 0, knownMicros: 0 }
+      ? { toBuy: 0, landed: staged.distinctUnits, gone: 0, left: 0, restToBuy: 0, bad: 0, known: 0, knownMicros: 0 }
       : await countUnits(parts, { costs, restCosts, freshness, skip });
   if (count.gone > 0) {
     notes.push(
@@ -70,6 +70,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
         'give --rebuy to buy them once more.',
     );
   }
+  if (count.left > 0) notes.push(leftNote(count.left));
   if (count.known > 0) notes.push(knownNote(count, request.rebuy));
   const status = complete
     ? 'complete'
@@ -166,6 +167,8 @@ interface UnitCounts {
   readonly toBuy: number;
   readonly landed: number;
   readonly gone: number;
+  /** Of the landed ones: left running at the service, and followed again without a purchase. */
+  readonly left: number;
   /** Beyond the limit, not landed. */
   readonly restToBuy: number;
   /** Bad rows within the limit. */
@@ -180,7 +183,7 @@ async function countUnits(
   { costs, restCosts, freshness, skip }: Counting,
 ): Promise<UnitCounts> {
   const seen = new DigestMap(staged.distinctUnits);
-  const sums = { toBuy: 0, landed: 0, gone: 0, restToBuy: 0, bad: 0, known: 0, knownMicros: 0 };
+  const sums = { toBuy: 0, landed: 0, gone: 0, left: 0, restToBuy: 0, bad: 0, known: 0, knownMicros: 0 };
   const last = wantedRows(staged);
   const asks = await holdsAnswers(sink);
   let unbought = new Map<string, string>();
@@ -198,6 +201,10 @@ async function countUnits(
     costs.add([...unbought.values()]);
     unbought = new Map();
   };
+  const leftRunning = async (units: ReadonlyMap<string, string>): Promise<string[]> => {
+    if (!freshness?.retryTags) return [];
+    return (await journal.lookup([...units.keys()])).filter(isLeftRunning).map(({ key }) => key);
+  };
   for (let slice = 0; slice < staged.slices; slice++) {
     const units = new Map<string, string>();
     const rest = new Map<string, string>();
@@ -207,6 +214,7 @@ async function countUnits(
     }
     if (rest.size > 0 && !skip.has(slice)) {
       for (const { key } of await journal.lookup([...rest.keys()], freshness)) rest.delete(key);
+      for (const key of await leftRunning(rest)) rest.delete(key);
       sums.restToBuy += rest.size;
       restCosts.add([...rest.values()]);
     }
@@ -218,11 +226,26 @@ async function countUnits(
       sums.gone += landed.length - (await journal.lookup(keys, { ...freshness, rebuyBefore: now })).length;
     for (const key of landed) units.delete(key);
     sums.landed += landed.length;
+    const left = await leftRunning(units);
+    for (const key of left) units.delete(key);
+    sums.landed += left.length;
+    sums.left += left.length;
     for (const [key, unit] of units) unbought.set(key, unit);
     if (unbought.size >= UNITS_AT_ONCE) await decide();
   }
   await decide();
   return sums;
+}
+
+/** Its purchase is open and its run goes to its end: asking for it again follows the run. */
+const isLeftRunning = ({ errorTag }: Landed): boolean => errorTag === 'RUN_OVERDUE';
+
+function leftNote(left: number): string {
+  const runs =
+    left === 1
+      ? '1 run was left running at the service; it is'
+      : `${left} runs were left running at the service; they are`;
+  return `${runs} followed again and not bought twice.`;
 }
 
 async function holdsAnswers(sink: Sink): Promise<boolean> {

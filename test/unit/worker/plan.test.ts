@@ -30,6 +30,8 @@ let files = 0;
 async function planned(given: {
   readonly landed?: number;
   readonly gone?: number;
+  /** Landed ones at the end, left running at the service. */
+  readonly overdue?: number;
   /** Answers in the warehouse to the last so many URLs. */
   readonly known?: number;
   readonly loaded?: 'all' | readonly number[] | Error | null;
@@ -39,7 +41,7 @@ async function planned(given: {
   readonly dayMicros?: number;
   readonly limit?: number;
 }) {
-  const { landed = 0, gone = 0, known = 0, loaded = null, limit } = given;
+  const { landed = 0, gone = 0, overdue = 0, known = 0, loaded = null, limit } = given;
   const input = `rows${++files}.csv`;
   const urls = Array.from({ length: 25 }, (_, nth) => `https://site-${files}-${nth}.example/`);
   writeFileSync(join(dir, input), `url\n${[...urls, 'no URL', urls[0]].join('\n')}\n`);
@@ -54,8 +56,8 @@ async function planned(given: {
       const first = freshness?.rebuyBefore === undefined ? 0 : gone;
       return keys
         .slice(first, landed)
-        .filter((key) => wanted.includes(key))
-        .map((key) => ({ key }));
+        .map((key, nth) => ({ key, errorTag: first + nth < landed - overdue ? null : 'RUN_OVERDUE' }))
+        .filter(({ key, errorTag }) => wanted.includes(key) && !freshness?.retryTags?.includes(errorTag ?? ''));
     },
     caps: async () => ({ dayMicros: given.dayMicros ?? null, monthMicros: null }),
     spent: async () => ({ day: period, month: period }),
@@ -129,6 +131,17 @@ it('answers that only the warehouse has are taken from there, and bought again o
 it('answers whose bodies are gone are named with the way to buy them once more', async () => {
   const { plan } = await planned({ landed: 10, gone: 4 });
   expect(plan.notes).toEqual([expect.stringMatching(/^4 answers were bought before, .* give --rebuy/)]);
+});
+
+it('runs that were left running are followed again and not bought: they cost nothing of the plan', async () => {
+  const request = { retryFailed: true };
+  const { plan } = await planned({ landed: 12, overdue: 3, request });
+  expect(plan).toMatchObject({ toBuy: 13, alreadyBought: 12, estimateMicros: 13_000 });
+  expect(plan.notes).toEqual([
+    '3 runs were left running at the service; they are followed again and not bought twice.',
+  ]);
+  const limited = await planned({ landed: 25, overdue: 5, limit: 10, request });
+  expect(limited.plan).toMatchObject({ toBuy: 0, rest: { toBuy: 0 } });
 });
 
 it('a busy warehouse is planned for from the journal alone', async () => {
