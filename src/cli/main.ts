@@ -23,13 +23,13 @@ async function run(args: readonly string[]): Promise<ExitCode> {
     version: string;
   };
   const scrub = scrubber(env);
-  const program = buildProgram(version, (chosen) => {
+  const choose = (chosen: (context: Context) => Promise<ExitCode>) => {
     action = chosen;
-  }).configureOutput({
+  };
+  const program = buildProgram(version, choose, {
     writeOut: (text) => stdout.write(text),
     writeErr: (text) => stderr.write(scrub(text)),
   });
-  for (const command of program.commands) command.copyInheritedSettings(program);
   try {
     await program.parseAsync([...args], { from: 'user' });
   } catch (error) {
@@ -50,17 +50,17 @@ async function run(args: readonly string[]): Promise<ExitCode> {
   return (action as (context: Context) => Promise<ExitCode>)(context);
 }
 
-// A reader that left (`… | head`) is no failure of ours; data that could not be written for another reason is.
+// A closed pipe (`… | head`) is no failure; any other failed write of data is.
 let lost: Error | null = null;
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') lost = error;
 });
-// Nobody is there to be told.
+// A broken stderr leaves no place to report to.
 stderr.on('error', () => undefined);
-// What nobody caught still must not print a key: Node's own report would show message and stack as they are.
+// Node's own report would print message and stack unredacted, so uncaught errors are reported here.
 process.on('uncaughtException', (error) => process.exit(report(error) || exitCodes.failed));
 process.on('unhandledRejection', (error) => process.exit(report(error) || exitCodes.failed));
 
 const code = await run(argv.slice(2)).catch(report);
-// Native parts may keep the process alive after everything was closed; what was written must be out first.
+// Native modules may keep the process alive, so it exits explicitly, after its output is flushed.
 stdout.write('', () => stderr.write('', () => process.exit(lost === null ? code : report(lost))));

@@ -1,42 +1,49 @@
 import type { Command } from 'commander';
-import { many, withRate } from '../options/options.js';
+import { many, withExamples, withRate } from '../options/options.js';
 import type { Context, ExitCode } from '../shared/context.js';
 import type { AgentRunFlags } from './agent-request.js';
 
 type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
 
-/** `agent run`, `agent list` and `agent cancel`. */
+/** Adds `agent run`, `agent list` and `agent cancel`. */
 export function addAgentRuns(agent: Command, chosen: Chosen): void {
-  withRate(agent.command('run'))
-    .description('one agent run to its result; the same command attaches to a run that goes on, and pays once')
-    .argument('[query]', 'what to find out')
+  const run = withRate(agent.command('run'))
+    .description('start one agent run and print its result; run it again to attach to the same run')
+    .argument('[query]', 'question or task')
     .option('--schema <file>', 'JSON Schema of the structured output')
-    .option('--effort <effort>', 'minimal, low, medium, high, xhigh; auto (the default) and more are metered')
-    .option('--max-cost <dollars>', 'what the run may cost; a metered one has it as its budget')
-    .option('--max-duration <duration>', 'stop or cancel a run that takes longer, such as 20m')
-    .option('--previous <run>', 'go on from this completed run')
-    .option('--request <file>', 'the whole request as JSON')
-    .option('--option <name=json>', 'any other field of the request; may be repeated', many)
-    .option('--anew', 'start another run where the same request was answered before')
-    .option('--delete-after', 'delete the run at the service once its result is here')
-    .option('--yes', 'ask nothing')
-    .option('--stream', 'print its events as they come')
+    .option('--effort <effort>', 'minimal, low, medium, high, xhigh; auto (the default) and others are metered')
+    .option('--max-cost <dollars>', 'cap of the run, such as 0.50; it is the budget of a metered run')
+    .option('--max-duration <duration>', 'maximum time of the run before it is cancelled, such as 20m')
+    .option('--previous <run>', 'id of a completed run to continue from')
+    .option('--request <file>', 'whole request as JSON')
+    .option('--option <name=json>', 'any other field of the request; repeatable', many)
+    .option('--anew', 'start a new run even if the same request was answered before')
+    .option('--delete-after', 'delete the run at the service after its result has landed')
+    .option('--yes', 'no confirmation prompts')
+    .option('--stream', 'its events on stdout as they arrive')
     .option('--json', 'the result (and each event) as one JSON object a line on stdout')
     .action((query: string | undefined, flags: AgentRunFlags) =>
       chosen(async (context) => (await import('./agent-run.js')).agentRun(context, query, flags)),
     );
-  agent
+  withExamples(
+    run,
+    "searchflow agent run 'Who is the CEO of Example Inc.?' --effort low",
+    "searchflow agent run 'List the offices of Example Inc.' --schema schema.json --max-cost 0.50 --max-duration 20m",
+  );
+  const list = agent
     .command('list')
-    .description('the latest agent runs of the team, a line each')
-    .option('--limit <n>', 'at most so many, 1 to 100 (default: 20)')
-    .option('--json', 'one JSON array')
+    .description('list the latest agent runs of the team')
+    .option('--limit <n>', 'number of runs, 1 to 100 (default: 20)')
+    .option('--json', 'one JSON array on stdout')
     .action((flags) => chosen(async (context) => (await import('./agent-list.js')).agentList(context, flags)));
-  agent
+  withExamples(list, 'searchflow agent list --limit 5');
+  const cancel = agent
     .command('cancel')
-    .description('cancel a run at the service; what it used is billed')
-    .argument('<id>', 'of the run')
-    .option('--json', 'the run as one JSON object')
+    .description('cancel an agent run at the service; it charges for the work done')
+    .argument('<id>', 'id of the run')
+    .option('--json', 'the run as one JSON object on stdout')
     .action((id, flags) =>
       chosen(async (context) => (await import('./agent-cancel.js')).agentCancel(context, id, flags)),
     );
+  withExamples(cancel, 'searchflow agent cancel agent_run_1');
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { many } from '../options/options.js';
+import { many, withExamples, withQps } from '../options/options.js';
 import { withSchedule } from '../schedules/schedule-flags.js';
 import type { Context, ExitCode } from '../shared/context.js';
 
@@ -7,24 +7,27 @@ type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
 
 const walks = () => import('./events-walk.js');
 
-/** `searchflow events …`: webset events into a warehouse. */
+/** Adds `searchflow events …`: webset events into a warehouse. */
 export function addEvents(program: Command, chosen: Chosen): void {
-  const events = program
-    .command('events')
-    .description('webset events into a warehouse, and the state of things that they tell');
-  withSchedule(withWalk(events.command('sync')))
-    .description('load what has happened since the last time; the first time everything')
+  const events = program.command('events').description('webset events and their current state, in a warehouse');
+  withExamples(events, 'searchflow events sync', 'searchflow events status');
+  const sync = withSchedule(withWalk(events.command('sync')))
+    .description('load new events; the first run loads all')
     .action((flags) => chosen(async (context) => (await walks()).sync(context, flags)));
-  withStretch(withWalk(events.command('backfill')))
-    .description('load a stretch of time, many windows at once; again: goes on where it was')
+  withExamples(sync, 'searchflow events sync', 'searchflow events sync --every 15m');
+  const backfill = withRange(withWalk(events.command('backfill')))
+    .description('load a range of the past, several windows at once; run it again to resume')
     .action((flags) => chosen(async (context) => (await walks()).backfill(context, flags)));
-  withStretch(withWalk(events.command('verify')))
-    .description('read a stretch once more, compare with the warehouse by id and contents, and mend')
-    .option('--strict', 'exit code 1 also where something had to be mended, not only where events are gone')
+  withExamples(backfill, 'searchflow events backfill --from 2026-01-01 --until 2026-01-31');
+  const verify = withRange(withWalk(events.command('verify')))
+    .description('compare a range with the warehouse, by id and contents, and repair differences')
+    .option('--strict', 'exit code 1 for any difference, also for repaired ones')
     .action((flags) => chosen(async (context) => (await walks()).verify(context, flags)));
-  withInto(events.command('status'))
-    .description('watermark, lag, the last complete run, backfills, and counts by type')
+  withExamples(verify, 'searchflow events verify --from 7d --strict');
+  const status = withInto(events.command('status'))
+    .description('show the watermark, lag, last complete run, backfills and counts by type')
     .action((flags) => chosen(async (context) => (await import('./events-status.js')).status(context, flags)));
+  withExamples(status, 'searchflow events status', 'searchflow events status --json');
 }
 
 function withInto(command: Command): Command {
@@ -34,15 +37,17 @@ function withInto(command: Command): Command {
 }
 
 function withWalk(command: Command): Command {
-  return withInto(command)
-    .option('--type <type>', 'only events of this type, such as webset.item.created; may be repeated', many)
-    .option('--parallel <n>', 'windows of time read at once (default: 16)')
-    .option('--qps <n>', "requests a second of the team's limit that are yours (default: 10)")
-    .option('--rate-profile <name>', 'contract, boost, public or a JSON file instead of --qps');
+  withInto(command)
+    .option('--type <type>', 'event type, such as webset.item.created; repeatable (default: all)', many)
+    .option('--parallel <n>', 'windows of time that are read at once (default: 16)');
+  return withQps(command).option(
+    '--rate-profile <name>',
+    'rate profile instead of --qps: contract, boost, public or a JSON file',
+  );
 }
 
-function withStretch(command: Command): Command {
+function withRange(command: Command): Command {
   return command
-    .option('--from <moment>', 'a day of UTC: 2026-01-01, or 30d for that 30 days ago; or 2026-01-01T08:00+01:00')
-    .option('--until <moment>', 'the same; a day is included, 1d to its end (default: a minute ago)');
+    .option('--from <time>', 'start, as a UTC date (2026-01-01), an age (30d) or a time (2026-01-01T08:00+01:00)')
+    .option('--until <time>', 'end, in the same format; dates are inclusive (default: a minute ago)');
 }

@@ -1,62 +1,64 @@
 import { type Command, Option } from 'commander';
+import { many, withExamples, withQps } from '../options/options.js';
 import { withSchedule } from '../schedules/schedule-flags.js';
 import type { Context, ExitCode } from '../shared/context.js';
 
 type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
 
-const many = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 const batch = () => import('./monitors-batch.js');
 const single = () => import('./monitors-single.js');
 const quietHours = () => import('./monitors-quiet.js');
 const runs = () => import('./monitors-export.js');
 
-/** `searchflow monitors …`: single monitors, many at once, quiet hours, and their runs in a warehouse. */
+/** Adds `searchflow monitors …`: single monitors, batches, quiet hours, and monitor runs in a warehouse. */
 export function addMonitors(program: Command, chosen: Chosen): void {
-  const monitors = program
-    .command('monitors')
-    .description('recurring searches: make, pause, delete, export what they found');
+  const monitors = program.command('monitors').description('recurring searches: create, pause, delete, export runs');
+  withExamples(monitors, 'searchflow monitors list', 'searchflow monitors pause --metadata team=growth');
   addSingle(monitors, chosen);
   addBatches(monitors, chosen);
   addQuiet(monitors, chosen);
-  withSchedule(withRate(withFilter(monitors.command('export'))))
-    .description('monitors, their runs and results into a warehouse; again: what is new')
+  const write = withSchedule(withQps(withFilter(monitors.command('export'))))
+    .description('load monitors, runs and results into a warehouse; later runs load what is new')
     .option('--into <address>', 'DuckDB file, or postgres://host/database (default: out/monitors.duckdb)')
-    .option('--json', 'one JSON object')
+    .option('--json', 'one JSON object on stdout')
     .action((flags) => chosen(async (context) => (await runs()).exportRuns(context, flags)));
+  withExamples(write, 'searchflow monitors export', 'searchflow monitors export --every 6h');
 }
 
 function addSingle(monitors: Command, chosen: Chosen): void {
-  withRate(monitors.command('create'))
-    .description('make a monitor; its webhook secret goes to a file, because the service tells it once')
-    .argument('<definition>', 'JSON file with search, webhook and the rest; - for standard input')
-    .option('--secret-file <file>', 'where the secret goes (mode 0600); needed')
-    .option('--json', 'one JSON object')
+  const create = withQps(monitors.command('create'))
+    .description('create a monitor and store its webhook secret, which the service returns only once')
+    .argument('<definition>', 'JSON file with search, webhook and other fields; - for stdin')
+    .option('--secret-file <file>', 'file for the webhook secret (mode 0600); required')
+    .option('--json', 'one JSON object on stdout')
     .action((file, flags) => chosen(async (context) => (await single()).create(context, file, flags)));
-  withRate(monitors.command('update'))
+  withExamples(create, 'searchflow monitors create launches.json --secret-file secrets/webhooks.json');
+  const update = withQps(withId(monitors.command('update')))
     .description('change a monitor')
-    .argument('<id>')
-    .argument('<changes>', 'JSON file with the fields to change; - for standard input')
+    .argument('<changes>', 'JSON file with the fields to change; - for stdin')
     .action((id, file, flags) => chosen(async (context) => (await single()).update(context, id, file, flags)));
-  withRate(monitors.command('get'))
-    .description('a monitor, as JSON')
-    .argument('<id>')
+  withExamples(update, 'searchflow monitors update mon_1 changes.json');
+  const get = withQps(withId(monitors.command('get')))
+    .description('print a monitor as JSON')
     .action((id, flags) => chosen(async (context) => (await single()).get(context, id, flags)));
-  withRate(withFilter(monitors.command('list')))
-    .description('monitors, a line each')
-    .option('--limit <n>', 'at most so many (default: 100)')
-    .option('--json', 'one JSON array')
+  withExamples(get, 'searchflow monitors get mon_1');
+  const list = withQps(withFilter(monitors.command('list')))
+    .description('list monitors')
+    .option('--limit <n>', 'maximum number of monitors (default: 100)')
+    .option('--json', 'one JSON array on stdout')
     .action((flags) => chosen(async (context) => (await single()).list(context, flags)));
-  withRate(monitors.command('trigger'))
+  withExamples(list, 'searchflow monitors list', 'searchflow monitors list --status active --metadata team=growth');
+  const trigger = withQps(withId(monitors.command('trigger')))
     .description('run a monitor now; the run is billed')
-    .argument('<id>')
     .action((id, flags) => chosen(async (context) => (await single()).trigger(context, id, flags)));
-  withRate(monitors.command('runs'))
-    .description('the runs of a monitor, newest first; or one of them with its output, as JSON')
-    .argument('<id>')
-    .argument('[run]')
-    .option('--limit <n>', 'at most so many (default: 20)')
-    .option('--json', 'one JSON array')
+  withExamples(trigger, 'searchflow monitors trigger mon_1');
+  const listRuns = withQps(withId(monitors.command('runs')))
+    .description('list the runs of a monitor, newest first, or print one with its output as JSON')
+    .argument('[run]', 'id of one run')
+    .option('--limit <n>', 'maximum number of runs (default: 20)')
+    .option('--json', 'one JSON array on stdout')
     .action((id, run, flags) => chosen(async (context) => (await single()).runs(context, id, run, flags)));
+  withExamples(listRuns, 'searchflow monitors runs mon_1', 'searchflow monitors runs mon_1 run_1');
 }
 
 function addBatches(monitors: Command, chosen: Chosen): void {
@@ -64,13 +66,14 @@ function addBatches(monitors: Command, chosen: Chosen): void {
     ['pause', 'pause all active monitors that match'],
     ['unpause', 'unpause all paused monitors that match'],
   ] as const) {
-    withRate(withBatch(monitors.command(action)))
+    const command = withQps(withBatch(monitors.command(action)))
       .description(about)
       .action((flags) => chosen(async (context) => (await batch()).runBatch(context, action, flags)));
+    withExamples(command, `searchflow monitors ${action} --metadata team=growth`);
   }
-  withRate(withBatch(monitors.command('delete')))
-    .description('delete all monitors that match, for good; or one by its id')
-    .argument('[id]', 'of one monitor')
+  const remove = withQps(withBatch(monitors.command('delete')))
+    .description('delete all monitors that match, or one by its id; this is permanent')
+    .argument('[id]', 'id of one monitor')
     .action((id, flags) =>
       chosen(async (context) =>
         id === undefined
@@ -78,56 +81,68 @@ function addBatches(monitors: Command, chosen: Chosen): void {
           : (await single()).remove(context, id, flags),
       ),
     );
+  withExamples(
+    remove,
+    'searchflow monitors delete mon_1',
+    "searchflow monitors delete --name 'old campaign' --wait-for-approval",
+  );
   for (const decision of ['approve', 'reject'] as const) {
-    withRate(monitors.command(decision))
-      .description(`${decision} a batch that waits for it`)
-      .argument('<job>', 'name of the batch')
-      .option('--why <text>', 'for the audit')
-      .option('--json', 'one JSON object')
+    const command = withQps(monitors.command(decision))
+      .description(`${decision} a batch that waits for approval`)
+      .argument('<job>', 'name of the batch, as printed by the command that started it')
+      .option('--why <text>', 'reason, for the audit')
+      .option('--json', 'one JSON object on stdout')
       .action((job, flags) => chosen(async (context) => (await batch()).decide(context, decision, job, flags)));
+    withExamples(command, `searchflow monitors ${decision} monitors-delete-1 --why 'campaign is over'`);
   }
 }
 
 function addQuiet(monitors: Command, chosen: Chosen): void {
-  const quiet = withRate(withFilter(monitors.command('quiet'), false))
-    .description('pause monitors in quiet hours, by schedules of the Temporal server, and put them back')
-    .option('--from <time>', 'when they begin: 20:00, or with a day: "fri 20:00"')
-    .option('--until <time>', 'when they end: 07:00, or with a day: "mon 07:00"')
+  const quiet = withQps(withFilter(monitors.command('quiet'), false))
+    .description('pause matching monitors in quiet hours and unpause them afterwards, by schedules')
+    .option('--from <time>', 'start: 20:00, or with a day of the week: "fri 20:00"')
+    .option('--until <time>', 'end: 07:00, or with a day of the week: "mon 07:00"')
     .option('--tz <zone>', 'time zone, such as Europe/Berlin')
-    .option('--weekdays <days>', 'days on which they begin, such as mon-fri or sat,sun (default: mon-sun)')
+    .option('--weekdays <days>', 'days on which they start, such as mon-fri or sat,sun (default: mon-sun)')
     .option('--as <name>', 'name of these quiet hours (default: quiet)')
-    .option('--into <address>', 'warehouse that remembers what was paused (default: out/monitors.duckdb)')
+    .option('--into <address>', 'warehouse that records the paused monitors (default: out/monitors.duckdb)')
     .action((flags) => chosen(async (context) => (await quietHours()).add(context, flags)));
-  quiet
+  withExamples(
+    quiet,
+    "searchflow monitors quiet --from 'fri 20:00' --until 'mon 07:00' --tz Europe/Berlin --metadata team=growth",
+  );
+  const list = quiet
     .command('list')
-    .description('the quiet hours that are set')
-    .option('--json', 'one JSON array')
+    .description('list all quiet hours')
+    .option('--json', 'one JSON array on stdout')
     .action((flags) => chosen(async (context) => (await quietHours()).list(context, flags)));
-  quiet
+  withExamples(list, 'searchflow monitors quiet list');
+  const remove = quiet
     .command('remove')
-    .description('end quiet hours, and put back what they paused')
-    .argument('<name>')
+    .description('remove quiet hours and unpause the monitors that they paused')
+    .argument('<name>', 'name of the quiet hours')
     .action((name) => chosen(async (context) => (await quietHours()).remove(context, name)));
+  withExamples(remove, 'searchflow monitors quiet remove quiet');
+}
+
+function withId(command: Command): Command {
+  return command.argument('<id>', 'id of the monitor');
 }
 
 function withFilter(command: Command, status = true): Command {
   command
-    .option('--name <text>', 'part of the name, in any case')
-    .option('--metadata <key=value>', 'exactly so; may be repeated, all must match', many);
+    .option('--name <text>', 'part of the name, case-insensitive')
+    .option('--metadata <key=value>', 'exact key=value match; repeatable, all must match', many);
   return status
-    ? command.addOption(new Option('--status <status>', 'as they are').choices(['active', 'paused', 'disabled']))
+    ? command.addOption(new Option('--status <status>', 'current status').choices(['active', 'paused', 'disabled']))
     : command;
 }
 
 function withBatch(command: Command): Command {
   return withFilter(command)
-    .option('--limit <n>', 'monitors a call, 1 to 500 (default: 100)')
-    .option('--yes', 'approved beforehand: ask nobody')
-    .option('--wait-for-approval', 'until somebody says `searchflow monitors approve`')
+    .option('--limit <n>', 'monitors per call, 1 to 500 (default: 100)')
+    .option('--yes', 'approval in advance, without a prompt')
+    .option('--wait-for-approval', 'wait for `searchflow monitors approve`, from any terminal')
     .option('--into <address>', 'warehouse of the audit (default: out/monitors.duckdb)')
     .option('--json', 'the effect as one JSON object on stdout');
-}
-
-function withRate(command: Command): Command {
-  return command.option('--qps <n>', "requests a second of the team's limit that are yours (default: 10)");
 }

@@ -1,13 +1,34 @@
 import type { Command } from 'commander';
 
-/** `--flag VALUE` that may be given again. */
+/** Groups of `searchflow --help`, in the order in which it shows them. */
+export const helpGroups = {
+  jobs: 'Jobs:',
+  events: 'Events:',
+  agents: 'Agents:',
+  monitors: 'Monitors:',
+  schedules: 'Schedules:',
+  team: 'Team:',
+  local: 'Local:',
+} as const;
+
+/** `--flag VALUE`, repeatable. */
 export const many = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
-/** The options of a command that works at the team's rate. */
+/** Ends the help of a command with command lines to copy. */
+export function withExamples(command: Command, ...lines: readonly string[]): Command {
+  const heading = lines.length === 1 ? 'Example:' : 'Examples:';
+  return command.addHelpText('after', `\n${heading}\n${lines.map((line) => `  ${line}`).join('\n')}`);
+}
+
+/** Adds `--qps`, for commands whose calls are free. */
+export function withQps(command: Command): Command {
+  return command.option('--qps <n>', "this process's share of the team's rate, in requests per second (default: 10)");
+}
+
+/** Adds the options of a command that sends paid requests at the team's rate. */
 export function withRate(command: Command): Command {
-  return command
-    .option('--qps <n>', "requests a second of the team's limit that are yours (default: 10)")
-    .option('--rate-profile <name>', 'contract, boost, public or a JSON file instead of --qps')
-    .option('--concurrency <n>', 'paid requests in flight at most')
-    .option('--keep-landing <days>', 'how long bought answers stay in the journal beside the warehouse (default: 7)');
+  return withQps(command)
+    .option('--rate-profile <name>', 'rate profile instead of --qps: contract, boost, public or a JSON file')
+    .option('--concurrency <n>', 'maximum number of paid requests in flight')
+    .option('--keep-landing <days>', 'days that paid answers stay in the journal after they are loaded (default: 7)');
 }

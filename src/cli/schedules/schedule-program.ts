@@ -1,52 +1,53 @@
 import type { Command } from 'commander';
+import { withExamples } from '../options/options.js';
 import type { Context, ExitCode } from '../shared/context.js';
 
 type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
 
 const commands = () => import('./schedule.js');
 
-/** `searchflow schedule …`: the schedules that `--every` and `--cron` made. */
+/** Adds `searchflow schedule …`: the schedules that `--every` and `--cron` create. */
 export function addSchedules(program: Command, chosen: Chosen): void {
   const schedule = program
     .command('schedule')
-    .description('what runs by itself: see --every and --cron of the commands');
-  schedule
+    .description('schedules of jobs, syncs and exports; create them with --every or --cron');
+  withExamples(schedule, 'searchflow schedule list', 'searchflow enrich companies.csv --every 1d --max-cost 5');
+  const list = schedule
     .command('list')
-    .description('all schedules, with their next and last runs')
-    .option('--json', 'one JSON array')
+    .description('list all schedules with their next and last runs')
+    .option('--json', 'one JSON array on stdout')
     .action((flags) => chosen(async (context) => (await commands()).list(context, flags)));
-  schedule
-    .command('show')
-    .description('a schedule and how its last runs ended')
-    .argument('<name>')
-    .option('--json', 'one JSON object')
+  withExamples(list, 'searchflow schedule list');
+  const show = named(schedule, 'show')
+    .description('show a schedule and the results of its last runs')
+    .option('--json', 'one JSON object on stdout')
     .action((name, flags) => chosen(async (context) => (await commands()).show(context, name, flags)));
-  schedule
-    .command('pause')
-    .description('let no time of it begin a run until it is resumed; what a backfill or trigger has queued still runs')
-    .argument('<name>')
-    .option('--why <text>', 'for those who list it')
+  withExamples(show, 'searchflow schedule show companies');
+  const pause = named(schedule, 'pause')
+    .description('stop starting runs until resumed; runs already queued still execute')
+    .option('--why <text>', 'reason, shown in lists')
     .action((name, flags) => chosen(async (context) => (await commands()).pause(context, name, flags)));
-  schedule
-    .command('resume')
-    .description('go on with a paused schedule')
-    .argument('<name>')
+  withExamples(pause, "searchflow schedule pause companies --why 'file is being replaced'");
+  const resume = named(schedule, 'resume')
+    .description('resume a paused schedule')
     .action((name) => chosen(async (context) => (await commands()).resume(context, name)));
-  schedule
-    .command('trigger')
-    .description('a run now, or right after the one that goes on')
-    .argument('<name>')
+  withExamples(resume, 'searchflow schedule resume companies');
+  const trigger = named(schedule, 'trigger')
+    .description('start a run now, or right after the current one')
     .action((name) => chosen(async (context) => (await commands()).trigger(context, name)));
-  schedule
-    .command('delete')
-    .description('take a schedule away; what it bought and loaded stays')
-    .argument('<name>')
+  withExamples(trigger, 'searchflow schedule trigger companies');
+  const remove = named(schedule, 'delete')
+    .description('delete a schedule; paid and loaded results are kept')
     .action((name) => chosen(async (context) => (await commands()).remove(context, name)));
-  schedule
-    .command('backfill')
-    .description('a run for each of its times in the past between two moments, at most 1,000')
-    .argument('<name>')
-    .option('--from <moment>', 'a day of UTC: 2026-11-01, or 7d for that 7 days ago; or 2026-11-01T08:00+01:00')
-    .option('--until <moment>', 'the same; a day is included, 1d to its end')
+  withExamples(remove, 'searchflow schedule delete companies');
+  const backfill = named(schedule, 'backfill')
+    .description('start a run for each scheduled time of a past range, at most 1,000 runs')
+    .option('--from <time>', 'start, as a UTC date (2026-11-01), an age (7d) or a time (2026-11-01T08:00+01:00)')
+    .option('--until <time>', 'end, in the same format; dates are inclusive')
     .action((name, flags) => chosen(async (context) => (await commands()).backfill(context, name, flags)));
+  withExamples(backfill, 'searchflow schedule backfill companies --from 7d --until 1d');
+}
+
+function named(schedule: Command, name: string): Command {
+  return schedule.command(name).argument('<name>', 'name of the schedule');
 }

@@ -7,14 +7,18 @@ import { fakeContext, fakeRuntime } from './fake-runtime.js';
 type Action = (context: Context) => Promise<number>;
 
 /** Runs a command line as it is typed in a folder, on a runtime that answers from memory but for `changes`. */
-export async function typeCommand(cwd: string, line: string, changes: Partial<Runtime> = {}) {
+export async function typeCommand(
+  cwd: string,
+  line: string,
+  changes: Partial<Runtime> = {},
+  env: Readonly<Record<string, string>> = {},
+) {
   const words = line.match(/'[^']*'|\S+/g)?.map((word) => word.replace(/^'|'$/g, '')) ?? [];
   let action: Action = async () => 0;
-  const program = buildProgram('0.0.0', (chosen) => {
+  const choose = (chosen: Action) => {
     action = chosen;
-  });
-  program.configureOutput({ writeErr: () => undefined });
-  for (const command of program.commands) command.copyInheritedSettings(program);
+  };
+  const program = buildProgram('0.0.0', choose as Parameters<typeof buildProgram>[1], { writeErr: () => undefined });
   const { runtime, asked, calls } = fakeRuntime(changes);
   const { context, out, err } = fakeContext(runtime);
   let config: RuntimeConfig | undefined;
@@ -25,7 +29,7 @@ export async function typeCommand(cwd: string, line: string, changes: Partial<Ru
   let refusal = '';
   const code = await program
     .parseAsync(words, { from: 'user' })
-    .then(() => action({ ...context, args: words, cwd, openRuntime }))
+    .then(() => action({ ...context, args: words, cwd, openRuntime, env: { ...context.env, ...env } }))
     .catch((error: unknown) => {
       const { text, code: failed } = failureText(error);
       refusal = text;

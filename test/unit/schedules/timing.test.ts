@@ -51,12 +51,12 @@ it.each([
 });
 
 it.each([
-  [{ every: '15m', cron: '0 6 * * *' }, /both given/],
-  [{ every: '15' }, /'15' is not a duration/],
+  [{ every: '15m', cron: '0 6 * * *' }, /exclude each other/],
+  [{ every: '15' }, /'15' must be a duration/],
   [{ every: '30s' }, /a minute is the least/],
-  [{ every: '1d', tz: 'UTC' }, /--tz is for --cron/],
-  [{ scheduleName: 'x' }, /say when/],
-  [{ every: '1d', scheduleName: 'a b' }, /is not a name/],
+  [{ every: '1d', tz: 'UTC' }, /--tz needs --cron/],
+  [{ scheduleName: 'x' }, /needs --every or --cron/],
+  [{ every: '1d', scheduleName: 'a b' }, /must have at most 100 letters/],
 ])('refuses %j in a sentence', (flags, sentence) => {
   const mistakes: string[] = [];
   toScheduleWish(flags, mistakes);

@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+import { withExamples, withRate } from '../options/options.js';
+import type { Context, ExitCode } from '../shared/context.js';
+
+type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
+
+const control = () => import('./control.js');
+
+/** Adds the commands that name a job: `status`, `pause`, `resume`, `cancel`, `export`; and the list of jobs. */
+export function addJobs(program: Command, chosen: Chosen): void {
+  const jobs = program
+    .command('jobs')
+    .description('list the jobs of this folder or store')
+    .option('--json', 'one JSON array on stdout')
+    .action((flags) => chosen(async (context) => (await import('./jobs.js')).jobs(context, flags)));
+  withExamples(jobs, 'searchflow jobs');
+  const status = withJobName(program.command('status'))
+    .description('show the state, rows and cost of a job')
+    .option('--json', 'one JSON object on stdout')
+    .action((job, flags) => chosen(async (context) => (await import('./status.js')).status(context, job, flags)));
+  withExamples(status, 'searchflow status companies', 'searchflow status companies --json');
+  const pause = withJobName(program.command('pause'))
+    .description('pause a job; paid requests in flight still land')
+    .action((job) => chosen(async (context) => (await control()).pause(context, job)));
+  withExamples(pause, 'searchflow pause companies');
+  const resume = withRate(withJobName(program.command('resume')))
+    .description('resume a job and watch it until it ends')
+    .option('--max-cost <dollars>', 'maximum cost of this run from its start, or none (default: unchanged)')
+    .option('--json', 'the summary as one JSON object on stdout')
+    .action((job, flags) => chosen(async (context) => (await control()).resume(context, job, flags)));
+  withExamples(resume, 'searchflow resume companies', 'searchflow resume companies --max-cost 20');
+  const cancel = withJobName(program.command('cancel'))
+    .description('cancel a job; paid results are kept')
+    .action((job) => chosen(async (context) => (await control()).cancel(context, job)));
+  withExamples(cancel, 'searchflow cancel companies');
+  const write = withJobName(program.command('export'))
+    .description('write the rows of a job to files, at any time')
+    .option('--csv <file>', 'enriched CSV; - for stdout')
+    .option('--parquet <dir>', 'folder for Parquet files')
+    .action((job, flags) => chosen(async (context) => (await import('./export.js')).exportJob(context, job, flags)));
+  withExamples(
+    write,
+    'searchflow export companies --csv out/companies.csv',
+    'searchflow export companies --parquet out/companies',
+  );
+}
+
+function withJobName(command: Command): Command {
+  return command.argument('<job>', 'name or id of the job');
+}

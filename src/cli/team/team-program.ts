@@ -1,0 +1,30 @@
+import { type Command, Option } from 'commander';
+import { withExamples, withRate } from '../options/options.js';
+import type { Context, ExitCode } from '../shared/context.js';
+
+type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
+
+/** Adds the rate, the caps and the spending of the team. */
+export function addTeam(program: Command, chosen: Chosen): void {
+  const limits = withRate(program.command('limits'))
+    .description("the team's rate, agent runs, spending and caps")
+    .option('--json', 'one JSON object on stdout')
+    .action((flags) => chosen(async (context) => (await import('./limits.js')).limits(context, flags)));
+  withExamples(limits, 'searchflow limits', 'searchflow limits set --per-day 20');
+  const set = limits
+    .command('set')
+    .description('set the spending caps of the team')
+    .option('--per-day <dollars>', 'cap for each UTC day, or none to remove it, such as 20')
+    .option('--per-month <dollars>', 'cap for each UTC month, or none to remove it, such as 500')
+    .action((flags) => chosen(async (context) => (await import('./limits.js')).setLimits(context, flags)));
+  withExamples(set, 'searchflow limits set --per-day 20 --per-month 500', 'searchflow limits set --per-day none');
+  const usage = program
+    .command('usage')
+    .description('requests and cost, by job, operation or day')
+    .addOption(new Option('--by <group>', 'grouping').choices(['job', 'operation', 'day']).default('job'))
+    .option('--since <day>', 'first day, as a UTC date (2026-11-01) or an age (30d)')
+    .option('--until <day>', 'last day, in the same format')
+    .option('--json', 'one JSON object on stdout')
+    .action((flags) => chosen(async (context) => (await import('./usage.js')).usage(context, flags)));
+  withExamples(usage, 'searchflow usage', 'searchflow usage --by day --since 30d');
+}
