@@ -15,16 +15,16 @@ import { settingsOf } from './events-walk.js';
 import { walkCommand } from './walk-command.js';
 import { type WalkStatus, walkStatusOf } from './walk-status.js';
 
-/** `searchflow events status`: what the warehouse says of its events, and which walks are under way. */
+/** `searchflow events status`: shows the events of a warehouse and the walks that load it. */
 export async function status(context: Context, flags: EventFlags): Promise<ExitCode> {
   const config = settings(context, settingsOf(flags));
   const into = eventTarget(config, flags.into, context.cwd);
-  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+  return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
     return show(context, config, runtime, into, flags.json ?? false);
   });
 }
 
-/** `searchflow status JOB` of a walk: the same, of its own warehouse. */
+/** `searchflow status JOB` of a walk: shows the same for its warehouse. */
 export async function walkStatus(
   context: Context,
   config: RuntimeConfig,
@@ -58,9 +58,9 @@ async function show(
   });
   const now = Date.now();
   if (found instanceof SinkBusy) {
-    // The walks themselves tell what they know; a file that somebody else has is a failure.
+    // Running walks report their own progress; without one, a file in use is a failure.
     if (running.length === 0) throw found;
-    terminal.say(`${printable(found.message)}; what the walks say that load it:`);
+    terminal.say(`${printable(found.message)}. Progress of the walks that load it:`);
   }
   const held = found instanceof SinkBusy ? null : found;
   if (json) terminal.data(JSON.stringify(statusData(held, { running, halted }, into, config.origin, now)));
@@ -70,13 +70,13 @@ async function show(
   return exitCodes.ok;
 }
 
-/** That there is nothing, and the command that loads it there. */
+/** Returns the text of a warehouse without events, and the command that loads it. */
 function nothingText({ env }: Context, { origin }: RuntimeConfig, into: string, usual: boolean): string {
   const command = resumeCommand(walkCommand('sync', usual ? null : into) ?? [], env);
-  const loads = `\`${printable(command, 1000)}\` loads them`;
+  const loads = `To load them:\n  ${printable(command, 1000)}`;
   return isMissingFile(into)
-    ? `There is no file ${printable(into)}, and so no events of ${printable(origin)}; ${loads}.`
-    : `No events of ${printable(origin)} are in ${printable(into)}; ${loads}.`;
+    ? `File ${printable(into)} not found; no events of ${printable(origin)} are loaded. ${loads}`
+    : `${printable(into)} has no events of ${printable(origin)}. ${loads}`;
 }
 
 async function read(config: RuntimeConfig, into: string): Promise<EventStatus | SinkBusy> {
@@ -88,7 +88,7 @@ async function read(config: RuntimeConfig, into: string): Promise<EventStatus | 
   }
 }
 
-/** Walks that may have something left to do, and how it stands with each; one a stream, of several the one that runs. */
+/** Returns unfinished walks with their state, one for each stream; a running one wins. */
 async function statuses(
   runtime: Runtime,
   walks: readonly WalkEntry[],
@@ -96,13 +96,13 @@ async function statuses(
 ): Promise<readonly { readonly job: string | null; readonly stream: string; readonly status: WalkStatus }[]> {
   const streams = found instanceof SinkBusy ? [] : found.streams;
   const ofStreams = new Map<string, { job: string | null; stream: string; status: WalkStatus }>();
-  // What nobody here has begun may run elsewhere; the same command goes on with it, too.
+  // Walks that this folder does not know may run elsewhere; the same command resumes them.
   for (const { stream, pending } of streams)
     if (pending.length > 0) ofStreams.set(stream, { job: null, stream, status: { state: 'stopped', message: null } });
   for (const walk of walks) {
     const { job, stream } = walk;
     const known = streams.find((one) => one.stream === stream);
-    // Its server may have to be started for it: only where something is left to do, or it can't be seen.
+    // Asking may start a Temporal server, so only unfinished or unreadable streams are asked for.
     if (known && known.pending.length === 0) continue;
     const status = await walkStatusOf(runtime, walk);
     const nothing = !known && status.state !== 'running' && status.message === null;

@@ -7,14 +7,14 @@ import { columns } from '../text/columns.js';
 import { printable } from '../text/printable.js';
 import { phaseWord } from './status-line.js';
 
-/** `searchflow jobs`: the jobs of this folder or of its store, a line each. */
+/** `searchflow jobs`: lists the jobs of this folder or of its store. */
 export async function jobs(context: Context, flags: { readonly json?: boolean }): Promise<ExitCode> {
-  return withRuntime(context, settings(context, {}), { sends: false }, async ({ runtime }) => {
+  return withRuntime(context, settings(context, {}), { sends: false, bounded: true }, async ({ runtime }) => {
     const all = await runtime.jobs();
     if (flags.json) context.terminal.data(JSON.stringify(all.map(jobData)));
     else if (all.length > 0) context.terminal.data(table(all, Date.now()).join('\n'));
     if (all.length === 0)
-      context.terminal.say('No job yet; `searchflow enrich FILE` or `searchflow events sync` makes one.');
+      context.terminal.say('No jobs yet. To create one:\n  searchflow enrich FILE\n  searchflow events sync');
     return exitCodes.ok;
   });
 }

@@ -6,17 +6,21 @@ import { walkStatus } from '../events/events-status.js';
 import { JobProgressReader } from '../progress/progress.js';
 import { progressText, rowLine } from '../progress/progress-line.js';
 import { summaryData, summaryText } from '../progress/summary.js';
+import { Silent, within } from '../shared/answered.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
 import { statusLine } from './status-line.js';
 
-/** `searchflow status JOB`: what runs, if it runs, and what is loaded and bought. Starts nothing; takes less than a second. */
+/** Longest wait for the counts of a warehouse. */
+const COUNT_MS = 3000;
+
+/** `searchflow status JOB`: shows its state, rows and cost. Starts nothing. */
 export async function status(context: Context, job: string, flags: { readonly json?: boolean }): Promise<ExitCode> {
   const { terminal } = context;
   const config = settings(context, {});
-  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+  return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime, abandon }) => {
     const walk = findWalk(await runtime.walks(), job);
     if (walk) return walkStatus(context, config, runtime, walk, flags.json ?? false);
     const found = await runtime.status(job);
@@ -27,13 +31,16 @@ export async function status(context: Context, job: string, flags: { readonly js
       return exitCodes.ok;
     }
     try {
-      const [summary, unknown] = await Promise.all([runtime.summary(job), runtime.unknownOutcomes(job)]);
+      const counted = Promise.all([runtime.summary(job), runtime.unknownOutcomes(job)]);
+      const silent = `the warehouse did not answer within ${COUNT_MS / 1000} s`;
+      const [summary, unknown] = await within(COUNT_MS, counted, silent);
       const end = { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };
       if (flags.json) terminal.data(JSON.stringify({ ...summaryData(end), ...statusData(found) }));
       else terminal.data([statusLine(found, Date.now()), summaryText(end)].join('\n'));
     } catch (error) {
-      // Its state is known all the same.
-      if (!(error instanceof SinkBusy || error instanceof SinkUnusable)) throw error;
+      // The state is known without the warehouse.
+      if (!(error instanceof SinkBusy || error instanceof SinkUnusable || error instanceof Silent)) throw error;
+      if (error instanceof Silent) abandon();
       if (flags.json) terminal.data(JSON.stringify({ kind: 'status', job: found.job, ...statusData(found) }));
       else
         terminal.data(`${statusLine(found, Date.now())}\nIts rows can't be counted now: ${printable(error.message)}`);

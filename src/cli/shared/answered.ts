@@ -1,12 +1,43 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { JobFailed, UsageError } from '../../worker/config/runtime-types.js';
 
-/** A living worker answers within milliseconds, on a busy machine in seconds; one that is gone never does. */
+/** A database does not answer; waiting longer may not help. */
+export class Silent extends Error {
+  override readonly name = 'Silent';
+}
+
+/** Returns the value of some work. Rejects with `Silent` and the message after `ms` milliseconds; the work itself continues. */
+export async function within<T>(ms: number, work: Promise<T>, message: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Silent(message)), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const PROBE_EVERY_MS = 1000;
+
+/** Returns the value of some work, however long it takes, as long as `probe` resolves. Rejects as the probe does. */
+export async function whileAnswering<T>(probe: () => Promise<unknown>, work: Promise<T>): Promise<T> {
+  const ended = work.then((value) => ({ value }));
+  for (;;) {
+    const done =
+      (await Promise.race([ended, probe().then(() => null)])) ??
+      (await Promise.race([ended, sleep(PROBE_EVERY_MS, null, { ref: false })]));
+    if (done !== null) return done.value;
+  }
+}
+
+/** A live worker answers within milliseconds, on a busy machine within seconds. */
 const ANSWER_MS = 5000;
 
 /**
- * What a workflow answers, once its server is reached; null where nothing answers for it: it never ran on this server, or no
- * worker lives.
+ * Returns a workflow's answer, or null without one: the workflow never ran on this server, or no worker is alive. Throws only
+ * `UsageError` and `JobFailed`.
  */
 export async function answered<Handle, Answer>(
   reach: () => Promise<Handle>,

@@ -1,35 +1,51 @@
 import type { Runtime, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { some } from '../text/amounts.js';
+import { Silent, whileAnswering, within } from './answered.js';
 import type { Context, ExitCode } from './context.js';
 import { type EmbeddedSandbox, onSandbox, openSandbox } from './embedded-sandbox.js';
 import { resumeCommand } from './resume-command.js';
 import { type StopSignal, signalExitCodes } from './signals.js';
 import { standBy } from './stand-by.js';
 
-/** What a command works with while it runs. */
+/** Everything a command uses while it runs. */
 export interface Session {
   readonly runtime: Runtime;
-  /** The keyless stand-in, where this command sends requests to one. */
+  /** The sandbox, if this command sends requests to one. */
   readonly sandbox: EmbeddedSandbox | null;
-  /** Aborted by the first Ctrl-C: draw nothing more. */
+  /** Aborted by the first Ctrl-C; nothing is drawn after it. */
   readonly stopped: AbortSignal;
-  /** Says from now on what stopping means: a job is being worked on, of this name. `note`: what a person must know who stops it. */
+  /** Declares that work has started, so that Ctrl-C says how to resume it. `note`: added to that text. */
   working(job?: string, note?: string): void;
+  /** Makes closing wait for nothing, because a database does not answer. */
+  abandon(): void;
 }
 
-/** How long closing may take: ten seconds for paid requests to land, and a little to write things down; without any, just that. */
+export interface SessionOptions {
+  /** The command sends requests to the service. */
+  readonly sends: boolean;
+  /** The command only reads: it fails with `Silent` where the store does not answer. */
+  readonly bounded?: boolean;
+}
+
+/** Longest time to close after the work has ended: with paid requests in flight, and without. */
 const DRAIN_MS = 15_000;
 const IDLE_DRAIN_MS = 5000;
 const CUT_MS = 3000;
+/** Times after the first Ctrl-C until owned work is ended by force, the drain is cut, and the process ends: paid requests land for 10 s. */
+const OWNED_UNTIL_MS = 11_000;
+const DRAIN_UNTIL_MS = 11_500;
+const END_UNTIL_MS = 12_000;
+/** Longest wait for the store of a command that only reads. */
+const STORE_MS = 5000;
 
 /**
- * Opens the runtime (and the sandbox, where the command sends requests and has no key), runs the command's work, and closes
- * everything. Ctrl-C drains: nothing new starts, paid requests in flight land. A second one cuts.
+ * Opens the runtime (and the sandbox, if the command sends requests without a key), runs the work and closes everything. Returns the
+ * exit code. The first Ctrl-C drains for up to 12 s: nothing new starts, paid requests in flight land. The second one cuts.
  */
 export async function withRuntime(
   context: Context,
   config: RuntimeConfig,
-  options: { readonly sends: boolean },
+  options: SessionOptions,
   work: (session: Session) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { terminal, interrupts } = context;
@@ -40,14 +56,20 @@ export async function withRuntime(
   let isWorking = false;
   let worksOn: string | null = null;
   let noted: string | null = null;
+  let abandoned = false;
+  let stoppedAt: number | null = null;
 
   const run = async (): Promise<ExitCode> => {
     if (options.sends && config.service === 'sandbox') sandbox = await openSandbox(config);
-    const opened = await context.openRuntime(sandbox ? onSandbox(config, sandbox) : config);
+    const opening = context.openRuntime(sandbox ? onSandbox(config, sandbox) : config);
+    const { store } = config;
+    const silent = `The store ${store?.shown} (SEARCHFLOW_STORE) did not answer within ${STORE_MS / 1000} s. Start it, or correct its address.`;
+    const isBounded = options.bounded === true && Boolean(store);
+    const opened = await (isBounded ? within(STORE_MS, opening, silent) : opening);
     runtime = opened;
     const say = (sentence: string) => terminal.say(sentence);
     void standBy({ runtime: opened, sandbox, say, signal: AbortSignal.any([stop.signal, over.signal]) });
-    return work({
+    const done = work({
       runtime: opened,
       sandbox,
       stopped: stop.signal,
@@ -56,15 +78,23 @@ export async function withRuntime(
         worksOn = job ?? worksOn;
         noted = note ?? noted;
       },
+      abandon: () => {
+        abandoned = true;
+      },
     });
+    return isBounded ? whileAnswering(() => within(STORE_MS, opened.walks(), silent), done) : done;
   };
 
   try {
     const signal = await Promise.race([run(), interrupts.first.then((name) => ({ name }))]);
     if (typeof signal === 'number') return signal;
+    stoppedAt = performance.now();
     stop.abort();
     terminal.show('');
     return await stopOn(signal.name);
+  } catch (error) {
+    if (error instanceof Silent) abandoned = true;
+    throw error;
   } finally {
     over.abort();
     terminal.show('');
@@ -72,22 +102,35 @@ export async function withRuntime(
     await (sandbox as EmbeddedSandbox | null)?.close();
   }
 
-  /** Ends the work that this command owns while a worker can still sum it up, at most for so long. */
+  /** Stops the work that this command owns while a worker can still summarize it, within a time limit. */
   async function stopOwned(open: Runtime): Promise<void> {
-    await open
-      .stop(Promise.race([interrupts.second, after(DRAIN_MS, undefined)]))
-      // What can't be told to stop stays this command's: another one ends it before it works.
+    // Work that did not stop stays owned by this command; the next command stops it.
+    const stopped = open
+      .stop(Promise.race([interrupts.second, after(leftUntil(OWNED_UNTIL_MS), undefined)]))
       .catch(() => undefined);
+    // Writing down that it has ended may hang, too.
+    await Promise.race([stopped, after(leftUntil(DRAIN_UNTIL_MS), undefined)]);
   }
 
-  /** Closes what is open; drains at first, cuts when drained too long or told so. */
+  /** Returns the milliseconds that are left until a time after the first Ctrl-C. */
+  function leftUntil(ms: number): number {
+    return Math.max(0, ms - (performance.now() - (stoppedAt ?? performance.now())));
+  }
+
+  /** Closes the runtime: drains first, and cuts after the time limit or the second Ctrl-C. */
   async function close(): Promise<boolean> {
     const open = runtime;
     runtime = null;
     if (open === null) return true;
-    const limitMs = open.inFlight() > 0 ? DRAIN_MS : IDLE_DRAIN_MS;
+    if (abandoned) {
+      open.close('now').catch(() => undefined);
+      return false;
+    }
+    const usualMs = open.inFlight() > 0 ? DRAIN_MS : IDLE_DRAIN_MS;
+    const limitMs = stoppedAt === null ? usualMs : Math.min(usualMs, leftUntil(DRAIN_UNTIL_MS));
+    const cutMs = () => (stoppedAt === null ? CUT_MS : Math.min(CUT_MS, leftUntil(END_UNTIL_MS)));
     const drained = open.close('drain').then(() => 'drained' as const);
-    // A failure after a cut would have nobody to hear it.
+    // After a cut, a failure to drain is irrelevant.
     drained.catch(() => undefined);
     const how = await Promise.race([
       drained,
@@ -95,38 +138,38 @@ export async function withRuntime(
       after(limitMs, 'late' as const),
     ]);
     if (how === 'drained') return true;
-    await Promise.race([open.close('now').catch(() => undefined), after(CUT_MS, undefined)]);
+    await Promise.race([open.close('now').catch(() => undefined), after(cutMs(), undefined)]);
     return false;
   }
 
   async function stopOn(name: StopSignal): Promise<ExitCode> {
-    const again = `To go on: ${resumeCommand(context.args, context.env)}`;
+    const again = `To resume:\n  ${resumeCommand(context.args, context.env)}`;
     const code = signalExitCodes[name];
     if (!isWorking) {
       terminal.say('Stopped; nothing was bought.');
       return code;
     }
-    // A store that is away must not keep the person waiting.
+    // An unreachable store must not delay the exit.
     const owned = (await Promise.race([runtime?.owned().catch(() => null), after(CUT_MS, null)])) ?? [];
     if (runtime?.clientOnly && owned.length === 0) {
       terminal.say(
-        `Detached. ${worksOn === null ? 'The work' : worksOn} continues in the process that works on it.\nTo watch it again: ${resumeCommand(context.args, context.env)}`,
+        `Detached. ${worksOn === null ? 'The work' : worksOn} continues in the process that runs it. To watch it again:\n  ${resumeCommand(context.args, context.env)}`,
       );
       return code;
     }
     const open = runtime?.inFlight() ?? 0;
     terminal.say(
       open > 0
-        ? `Stopping: letting ${some(open, 'paid request')} in flight land (at most 10 s); press Ctrl-C again to stop now.`
-        : 'Stopping: no paid request is in flight; writing down where the job stands.',
+        ? `Stopping: waiting up to 10 s for ${some(open, 'paid request')} in flight; press Ctrl-C again to stop now.`
+        : 'Stopping: no paid request is in flight; saving the state of the job.',
     );
     if (runtime && owned.length > 0) await stopOwned(runtime);
     const shared = runtime?.shared ?? false;
     const drained = await close();
-    // What is free may be cut off and asked for again.
+    // A free request may be cut off, because it can be repeated.
     const stoppedSo =
-      drained || open === 0 ? 'Stopped.' : 'Stopped at once; requests cut off may show as unknown outcomes.';
-    const others = owned.length === 0 && shared ? 'Other workers of the store continue its jobs. ' : '';
+      drained || open === 0 ? 'Stopped.' : 'Stopped at once; interrupted requests may become unknown outcomes.';
+    const others = owned.length === 0 && shared ? 'Other workers of this store continue its jobs. ' : '';
     const notOurs =
       owned.length === 0 && worksOn !== null
         ? `${worksOn} was started elsewhere and continues with the next worker. `

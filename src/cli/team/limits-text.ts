@@ -7,16 +7,16 @@ import { dollars, duration, some } from '../text/amounts.js';
 import { columns } from '../text/columns.js';
 import { printable } from '../text/printable.js';
 
-/** All that bounds a team, and how much of it is taken. */
+/** All limits of a team, and their use. */
 export interface Limits {
   readonly config: Pick<RuntimeConfig, 'origin' | 'concurrency' | 'store' | 'team'>;
   readonly limiter: LimiterView;
-  /** Workers that keep to a limit of their own. */
+  /** Workers with a rate limit of their own. */
   readonly others?: readonly OtherLimit[];
   readonly slots: SlotsView;
   readonly caps: SpendCaps;
   readonly spent: { readonly day: PeriodSpend; readonly month: PeriodSpend };
-  /** Process whose worker has the store of the folder: what is in use it alone knows. */
+  /** Process that runs the folder's worker and alone knows the current use; null for this one. */
   readonly workerElsewhere: number | null;
   /** Unix ms. */
   readonly now: number;
@@ -25,7 +25,7 @@ export interface Limits {
 const taken = (spend: PeriodSpend) => spend.landedMicros + spend.openMicros + spend.unknownMicros;
 const rate = (qps: number) => `${Math.round(qps * 10) / 10}/s`;
 
-/** The limits for a person. */
+/** Returns the limits as text. */
 export function limitsText(limits: Limits): string {
   const { config, limiter, others = [], slots, caps, spent, workerElsewhere, now } = limits;
   const elsewhere = slots.elsewhere > 0 ? ` and ${slots.elsewhere} started elsewhere` : '';
@@ -34,17 +34,18 @@ export function limitsText(limits: Limits): string {
     ['Shared by', whoShares(config)],
     ...others.map(
       ({ host, pid }) =>
-        ['Not shared by', `the worker ${pid} on ${printable(host)}: another key, a limit of its own`] as const,
+        [
+          'Not shared by',
+          `worker ${pid} on ${printable(host)}: it uses another API key with its own rate limit`,
+        ] as const,
     ),
     ['Blocked', blockText(limiter, now)],
     ['Waiting', some(limiter.waiting, 'call')],
-    ...(limiter.heldBy === undefined ? [] : ([['Waits for', printable(limiter.heldBy)]] as const)),
+    ...(limiter.heldBy === undefined ? [] : ([['Waiting for', printable(limiter.heldBy)]] as const)),
     ...(workerElsewhere === null
       ? []
-      : ([
-          ['In use', `known to the worker alone (process ${workerElsewhere}); what is used below is not its`],
-        ] as const)),
-    ['In flight', `at most ${some(config.concurrency, 'paid request')} a worker`],
+      : ([['In use', `known only to the worker (process ${workerElsewhere}), and not included below`]] as const)),
+    ['In flight', `at most ${some(config.concurrency, 'paid request')} per worker`],
     [
       'Agent runs',
       `${slots.held} of ${slots.limit}${elsewhere}${slots.waiting > 0 ? `, ${slots.waiting} waiting` : ''}`,
@@ -67,13 +68,13 @@ export function limitsText(limits: Limits): string {
 
 function whoShares({ store, team }: Limits['config']): string {
   const who = team ? `the keys of team ${printable(team)}` : 'this key';
-  return store ? `all workers of ${who} in ${printable(store.shown)}` : `the one worker of this folder (${who})`;
+  return store ? `all workers of ${who} in ${printable(store.shown)}` : `the worker of this folder (${who})`;
 }
 
 function blockText({ blockedUntil, blockReason }: LimiterView, now: number): string {
   if (blockedUntil === null || blockedUntil <= now) return 'no';
   const left = duration((blockedUntil - now) / 1000);
-  return `until ${new Date(blockedUntil).toISOString()} (${left} left): ${printable(blockReason ?? 'no reason was given')}`;
+  return `until ${new Date(blockedUntil).toISOString()} (${left} left): ${printable(blockReason ?? 'no reason given')}`;
 }
 
 function spendText(spend: PeriodSpend, cap: number | null): string {
@@ -81,19 +82,19 @@ function spendText(spend: PeriodSpend, cap: number | null): string {
     cap === null ? ', no cap' : ` of ${dollars(cap)} (${Math.floor((100 * taken(spend)) / Math.max(1, cap))}%)`;
   const parts = [
     ...(spend.openMicros > 0 ? [`${dollars(spend.openMicros)} in flight`] : []),
-    ...(spend.unknownMicros > 0 ? [`${dollars(spend.unknownMicros)} perhaps charged, unknown outcomes`] : []),
+    ...(spend.unknownMicros > 0 ? [`${dollars(spend.unknownMicros)} possibly charged (unknown outcomes)`] : []),
   ];
-  return `${dollars(taken(spend))}${bound}${parts.length > 0 ? `; of it ${parts.join(', ')}` : ''}`;
+  return `${dollars(taken(spend))}${bound}${parts.length > 0 ? `, including ${parts.join(', ')}` : ''}`;
 }
 
-/** The limits for machines; dollars as numbers, times in ISO 8601. */
+/** Returns the limits as JSON fields; dollars as numbers, times in ISO 8601. */
 export function limitsData({ config, limiter, others = [], slots, caps, spent, workerElsewhere }: Limits): object {
   const period = (spend: PeriodSpend, cap: number | null) => ({
     since: new Date(spend.since).toISOString(),
     dollars: spend.landedMicros / 1e6,
     openDollars: spend.openMicros / 1e6,
     unknownDollars: spend.unknownMicros / 1e6,
-    // What the cap counts: the three above.
+    // The cap counts the sum of the three fields above.
     countedDollars: taken(spend) / 1e6,
     capDollars: cap === null ? null : cap / 1e6,
   });
@@ -103,12 +104,12 @@ export function limitsData({ config, limiter, others = [], slots, caps, spent, w
     store: config.store?.shown ?? null,
     team: config.team ?? null,
     concurrency: config.concurrency,
-    // Workers of the same task queue that do not keep to these limits.
+    // Workers of the same task queue that don't share these limits.
     otherLimits: others,
     ...limiter,
     blockedUntil: limiter.blockedUntil === null ? null : new Date(limiter.blockedUntil).toISOString(),
     slots,
-    // What it has in use is not in the figures above.
+    // The use of that worker is not included above.
     workerElsewhere,
     day: period(spent.day, caps.dayMicros),
     month: period(spent.month, caps.monthMicros),

@@ -8,10 +8,10 @@ import { settings } from '../shared/settings.js';
 import { dollars } from '../text/amounts.js';
 import { limitsData, limitsText } from './limits-text.js';
 
-/** `searchflow limits`: what bounds the team, and how much of it is taken. */
+/** `searchflow limits`: shows the limits of the team and their use. */
 export async function limits(context: Context, flags: ConfigFlags & { readonly json?: boolean }): Promise<ExitCode> {
   const config = settings(context, flags);
-  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+  return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
     const spend = await runtime.spend();
     const [limiter, others, slots, caps, spent] = await Promise.all([
       runtime.limits(),
@@ -40,19 +40,19 @@ export interface CapFlags {
   readonly perMonth?: string;
 }
 
-/** `searchflow limits set`: the team's caps in dollars a day and a month of UTC; `none` takes one away, absent leaves it. */
+/** `searchflow limits set`: sets the team's caps per UTC day and month; `none` removes one. */
 export async function setLimits(context: Context, flags: CapFlags): Promise<ExitCode> {
   const mistakes: string[] = [];
   const cap = (text: string | undefined, flag: string): number | null | undefined => {
     if (text === undefined || text === 'none') return text === undefined ? undefined : null;
     const micros = parseDollars(text);
-    if (micros === null) mistakes.push(`${flag}: '${text}' is not an amount of dollars such as 20 or 0.50, nor none.`);
+    if (micros === null) mistakes.push(`${flag}: '${text}' must be an amount in dollars such as 20 or 0.50, or none.`);
     return micros;
   };
   const [dayMicros, monthMicros] = [cap(flags.perDay, '--per-day'), cap(flags.perMonth, '--per-month')];
   const config = settings(context, {}, mistakes);
   if (dayMicros === undefined && monthMicros === undefined) {
-    throw new UsageError('Give --per-day, --per-month or both: dollars, or none to take the cap away.');
+    throw new UsageError('Pass --per-day, --per-month or both: an amount in dollars, or none to remove the cap.');
   }
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     const spend = await runtime.spend();
@@ -64,8 +64,8 @@ export async function setLimits(context: Context, flags: CapFlags): Promise<Exit
     await spend.setCaps(caps);
     const shown = (micros: number | null) => (micros === null ? 'no cap' : `at most ${dollars(micros)}`);
     context.terminal.say(
-      `From the next request on: ${shown(caps.dayMicros)} a day, ${shown(caps.monthMicros)} a month (UTC). ` +
-        'A job that met a cap goes on with `searchflow resume JOB`.',
+      `New caps: ${shown(caps.dayMicros)} per day, ${shown(caps.monthMicros)} per month (UTC). ` +
+        'To resume a job that was paused by a cap:\n  searchflow resume JOB',
     );
     return exitCodes.ok;
   });

@@ -21,7 +21,7 @@ function total(lines: readonly UsageLine[]): Sums {
   );
 }
 
-/** What was bought, by group, as a table with a sum; columns that are zero throughout are left out. */
+/** Returns requests and cost by group as a table with a total, without empty columns. */
 export function usageText(by: UsageGroup, lines: readonly UsageLine[]): string {
   const sum = total(lines);
   const cells = (name: string, one: Sums) => [
@@ -37,14 +37,14 @@ export function usageText(by: UsageGroup, lines: readonly UsageLine[]): string {
     'requests',
     'units',
     'spent',
-    ...(sum.openMicros > 0 ? ['in flight, at most'] : []),
-    ...(sum.unknownOutcomes > 0 ? ['unknown outcomes', 'perhaps charged'] : []),
+    ...(sum.openMicros > 0 ? ['in flight (max.)'] : []),
+    ...(sum.unknownOutcomes > 0 ? ['unknown outcomes', 'possibly charged'] : []),
   ];
   const rows = lines.map((line) => cells(printable(line.group), line));
   return columns([head, ...rows, ...(lines.length === 1 ? [] : [cells('total', sum)])]).join('\n');
 }
 
-/** The same for machines; dollars as numbers, exact to six decimals. */
+/** Returns the same as JSON fields; dollars are exact to six decimals. */
 export function usageData(by: UsageGroup, lines: readonly UsageLine[]): object {
   const data = ({ requests, units, landedMicros, openMicros, unknownOutcomes, unknownMicros }: Sums) => ({
     requests,

@@ -12,7 +12,7 @@ export interface UsageFlags {
   readonly json?: boolean;
 }
 
-/** `searchflow usage`: what the team has bought, by job, operation or day of UTC. */
+/** `searchflow usage`: shows requests and cost of the team by job, operation or UTC day. */
 export async function usage(context: Context, flags: UsageFlags): Promise<ExitCode> {
   const mistakes: string[] = [];
   const now = Date.now();
@@ -20,22 +20,20 @@ export async function usage(context: Context, flags: UsageFlags): Promise<ExitCo
     if (text === undefined) return undefined;
     const at = parse(text, now);
     if (at === null)
-      mistakes.push(
-        `${flag}: '${text}' is not a day such as 2026-11-21, nor one so many days or weeks ago, such as 7d or 2w.`,
-      );
+      mistakes.push(`${flag}: '${text}' must be a UTC date (2026-11-21) or an age in days or weeks (7d, 2w).`);
     return at ?? undefined;
   };
   const since = day(flags.since, '--since', parseDay);
   const until = day(flags.until, '--until', parseLastDay);
   if (since !== undefined && until !== undefined && since >= until) {
-    mistakes.push(`--since ${flags.since} is after --until ${flags.until}.`);
+    mistakes.push(`--since ${flags.since} must not be after --until ${flags.until}.`);
   }
   const config = settings(context, {}, mistakes);
-  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+  return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
     const lines = await (await runtime.spend()).usage(flags.by, since, until);
     if (flags.json) context.terminal.data(JSON.stringify(usageData(flags.by, lines)));
     else if (lines.length > 0) context.terminal.data(usageText(flags.by, lines));
-    else context.terminal.say('Nothing was bought in that time.');
+    else context.terminal.say('No purchases in this period.');
     return exitCodes.ok;
   });
 }

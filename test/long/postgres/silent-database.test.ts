@@ -3,8 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openPostgres, type Postgres, parseAddress } from '../../../src/postgres/index.js';
+import { runCommand, startCommand } from '../../support/cli/command.js';
 import { sent, startCluster } from '../../support/jobs/cluster.js';
-import { plainRows } from '../../support/jobs/folder.js';
+import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain } from '../../support/jobs/setting.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { type PgProxy, startProxy } from '../../support/sinks/pg-proxy.js';
@@ -148,6 +149,60 @@ describe('a database that accepts and falls silent', () => {
     expect(said.map(({ text }) => text)).toEqual([expect.stringMatching(/another session holds a lock$/)]);
     await postgres.close();
   }, 60_000);
+});
+
+describe('a command', () => {
+  let proxy: PgProxy;
+  let server: PostgresServer;
+  const folder = new Folder();
+  beforeAll(async () => {
+    folder.write(plainRows(200));
+    server = await startPostgres();
+    proxy = await startProxy(server.port);
+  });
+  afterAll(async () => {
+    await proxy.close();
+    await server.stop();
+    folder.remove();
+  });
+  afterEach(() => {
+    proxy.silent = false;
+  });
+  const env = (more: Record<string, string>) => ({ SEARCHFLOW_STATE_DIR: folder.stateDir, ...more });
+
+  it('[60] that lists jobs or shows one fails within 8 s where the store is silent', async () => {
+    const store = proxy.urlOf(await server.database());
+    const options = { cwd: folder.dir, env: env({ SEARCHFLOW_STORE: store }) };
+    expect((await runCommand(['jobs'], options)).code).toBe(0);
+    proxy.silent = true;
+    for (const args of [['jobs'], ['status', 'rows']]) {
+      const since = performance.now();
+      const { code, err } = await runCommand(args, options);
+      expect([code, err]).toEqual([1, expect.stringMatching(/The store postgres:\S+ .* did not answer within 5 s/)]);
+      expect(performance.now() - since).toBeLessThan(8000);
+    }
+  }, 60_000);
+
+  it('[60] shows a job whose warehouse is silent, and ends within 12 s after Ctrl-C', async () => {
+    const into = proxy.urlOf(await server.database());
+    const options = { cwd: folder.dir, env: env({ SEARCHFLOW_QPS: '5', SEARCHFLOW_WAREHOUSE_URL: into }) };
+    const running = startCommand(['enrich', folder.input, '--batch', '1'], options);
+    await running.says(/\([1-9]\d?%\)/);
+    proxy.silent = true;
+    await running.says('Waiting for the database');
+    const statusFrom = performance.now();
+    const { code, out } = await runCommand(['status', 'rows'], options);
+    expect([code, out]).toEqual([0, expect.stringMatching(/^rows is running|^rows is stopped/)]);
+    expect(performance.now() - statusFrom).toBeLessThan(8000);
+    const since = performance.now();
+    running.child.kill('SIGINT');
+    expect(await running.ended).toBe(130);
+    expect(performance.now() - since).toBeLessThan(14_000);
+    const stoppedFrom = performance.now();
+    const stopped = await runCommand(['status', 'rows'], options);
+    expect([stopped.code, stopped.out]).toEqual([0, expect.stringContaining("Its rows can't be counted now: ")]);
+    expect(performance.now() - stoppedFrom).toBeLessThan(8000);
+  }, 120_000);
 });
 
 describe('a job', () => {

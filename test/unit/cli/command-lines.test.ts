@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { SinkBusy } from '../../../src/core/rows/sink.js';
 import type { JobHandle, JobStatus, Runtime } from '../../../src/worker/config/runtime-types.js';
 import { fakeHandle, listen, plan, progress, spend, summary } from '../../support/cli/fake-runtime.js';
@@ -20,7 +20,19 @@ afterAll(() => {
   rmSync(cwd, { recursive: true, force: true });
 });
 
-const type = (line: string, changes: Partial<Runtime> = {}) => typeCommand(cwd, line, changes);
+const type = (line: string, changes: Partial<Runtime> = {}, env: Record<string, string> = {}) =>
+  typeCommand(cwd, line, changes, env);
+
+/** Passes the time of fake timers until a command has ended. */
+async function patiently(ending: ReturnType<typeof type>) {
+  const ended = ending.then((one) => ({ one }));
+  for (let second = 0; second < 60; second++) {
+    const done = await Promise.race([ended, vi.advanceTimersByTimeAsync(1000).then(() => null)]);
+    if (done) return done.one;
+    await new Promise(setImmediate);
+  }
+  throw new Error('the command did not end');
+}
 
 /** A handle that notes what it is told, and ends at once. */
 function handle(changes: Partial<JobHandle> = {}) {
@@ -118,23 +130,23 @@ describe('a command line', () => {
     ['enrich in.csv --reparse --refresh-after 1d', '--reparse buys nothing'],
     ['enrich in.csv --every 1d --fail-on-failed-rows', 'a schedule has no exit code'],
     ['enrich folder', 'folder is a folder, not a CSV file'],
-    ["enrich in.csv --csv ''", "--csv: '' is not the name of a file"],
+    ["enrich in.csv --csv ''", "--csv: '' is not a file name"],
     ['agent rows in.csv --query {{name}} --rows-per-run 101', '--rows-per-run'],
-    ['export brands', 'Say where to'],
+    ['export brands', 'Pass --csv FILE'],
     ['export brands --csv out --parquet ./out', 'name the same path'],
-    ['limits set', 'Give --per-day, --per-month or both'],
-    ['usage --since 2026-11-02 --until 2026-11-01', 'is after --until'],
-    ['schedule backfill nightly', '--from is needed'],
-    ['schedule backfill nightly --from 2026-11-02 --until 2026-11-01', '--from is not before --until'],
-    ['schedule backfill nightly --from 2026-11-01 --until 2999-11-01', 'those runs come by themselves'],
+    ['limits set', 'Pass --per-day, --per-month or both'],
+    ['usage --since 2026-11-02 --until 2026-11-01', 'must not be after --until'],
+    ['schedule backfill nightly', '--from is required'],
+    ['schedule backfill nightly --from 2026-11-02 --until 2026-11-01', '--from must be before --until'],
+    ['schedule backfill nightly --from 2026-11-01 --until 2999-11-01', '--until is in the future'],
     ['events backfill --from 2026-11-01 --parallel 257', '--parallel'],
-    ['events backfill --from 2026-11-01 --type a,,b', '--type: an event type is needed'],
+    ['events backfill --from 2026-11-01 --type a,,b', '--type: name an event type'],
     ['events backfill --from 2999-01-01', 'in the future'],
-    ['events backfill --from 2026-01-01T00:00Z --until 2026-01-01T00:00Z', 'is later than --until'],
+    ['events backfill --from 2026-01-01T00:00Z --until 2026-01-01T00:00Z', 'must be before --until'],
     ['monitors list --metadata team', '--metadata'],
     ['monitors list --limit 0', '--limit'],
     ['agent list --limit 101', '--limit'],
-    ['agent run', 'Say what to find out'],
+    ['agent run', 'Pass a query or --request FILE'],
     ['agent run why --max-cost much', '--max-cost'],
     ['agent run why --max-duration 20', '--max-duration'],
     ['agent run why --option query=what', 'set already'],
@@ -169,7 +181,7 @@ describe('a command line', () => {
       plan: async () => ({ ...plan, request: { ...plan.request, reparse: true } }),
       reparse: async () => ({ answers: 12, understood: 9, rows: 30 }),
     });
-    expect(err).toContain('brands: 12 answers read again, 9 understood now, 30 rows updated. Nothing was bought.');
+    expect(err).toContain('brands: 12 answers parsed again, 9 understood now, 30 rows updated. Nothing was bought.');
     expect(calls).not.toContain('start');
   });
 
@@ -219,13 +231,13 @@ describe('a command line', () => {
     expect((await type('jobs', jobs)).out.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^job +state +rows +cost +since {2}from, into$/),
       expect.stringMatching(/^brands-1 +paused +3,470 +\$1\.50 +1 h {2}\/in\.csv, \/out\.duckdb$/),
-      expect.stringMatching(/^events-sync-1 +waits for a worker +\/in\.csv, \/out\.duckdb$/),
+      expect.stringMatching(/^events-sync-1 +waiting for a worker +\/in\.csv, \/out\.duckdb$/),
     ]);
     expect(JSON.parse((await type('jobs --json', jobs)).out)).toEqual([
       { ...listed, rows: 3470, phase: 'paused', since: new Date(since).toISOString(), dollars: 1.5 },
       { ...listed, job: 'events-sync-1', rows: null, phase: 'waiting', since: null, dollars: null },
     ]);
-    expect((await type('jobs')).err).toContain('No job yet');
+    expect((await type('jobs')).err).toContain('No jobs yet');
   });
 
   it('of pause, cancel and resume reaches the job that it names', async () => {
@@ -251,11 +263,13 @@ describe('a command line', () => {
     const one = { ...listed, rows: 1, phase: 'paused', since: 1, costMicros: 1 } as const;
     for (const name of ['brands', 'brands-1']) {
       const { code, refusal, calls } = await type(`resume ${name}`, { known: async () => [one] });
-      expect({ code, refusal }).toEqual({ code: 2, refusal: expect.stringContaining('unset the key') });
+      expect({ code, refusal }).toEqual({ code: 2, refusal: expect.stringContaining('Unset the API key') });
       expect(calls).not.toContain('resume');
     }
     const far = { ...one, origin: 'https://far.example' };
-    expect((await type('resume brands', { known: async () => [far] })).refusal).toContain('one of https://far.example');
+    expect((await type('resume brands', { known: async () => [far] })).refusal).toContain(
+      'belongs to https://far.example',
+    );
     const here = { ...one, origin: service.url };
     const both = { known: async () => [far, here], resume: async () => handle().one };
     expect((await type('resume brands', both)).code).toBe(0);
@@ -277,12 +291,12 @@ describe('a command line', () => {
     for (const [phase, text, data] of [
       [
         'failed',
-        /^brands failed since \S+ \S+ UTC \(1 min\): the disk is full\. To resume it: searchflow resume brands-1\n/,
+        /^brands failed since \S+ \S+ UTC \(1 min\): the disk is full\. To resume it:\n {2}searchflow resume brands-1\n/,
         { failure: 'the disk is full' },
       ],
       [
         'stopped',
-        /^brands is stopped since .*: the disk is full\. To resume it: searchflow resume brands-1\n/,
+        /^brands is stopped since .*: the disk is full\. To resume it:\n {2}searchflow resume brands-1\n/,
         { stopped: 'the disk is full' },
       ],
       ['paused', /^brands is paused since .*: the disk is full\./, { message: 'the disk is full' }],
@@ -316,6 +330,31 @@ describe('a command line', () => {
     });
   });
 
+  it('of status says after 3 s that a silent warehouse can’t be counted, and waits for no goodbye', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const never = () => new Promise<never>(() => undefined);
+    const { code, out, calls } = await patiently(type('status brands', { summary: never, close: never }));
+    expect([code, out]).toEqual([
+      0,
+      "brands is done.\nIts rows can't be counted now: the warehouse did not answer within 3 s\n",
+    ]);
+    expect(calls.at(-1)).toBe('close now');
+  });
+
+  it.each(['status brands', 'jobs', 'limits', 'usage'])('of %s fails where the store is silent', async (line) => {
+    const shown = 'postgres://127.0.0.1:5432/etl';
+    const env = { SEARCHFLOW_STORE: shown };
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const never = () => new Promise<never>(() => undefined);
+    const silent = { jobs: never, status: never, spend: never, walks: never, close: never };
+    expect(await patiently(type(line, silent, env))).toMatchObject({
+      code: 1,
+      refusal: `The store ${shown} (SEARCHFLOW_STORE) did not answer within 5 s. Start it, or correct its address.`,
+    });
+  });
+
   it('of usage and limits reaches the books of the team', async () => {
     const asked: unknown[] = [];
     const team = {
@@ -330,7 +369,7 @@ describe('a command line', () => {
       }),
     };
     const { err } = await type('usage --by day --since 2026-11-01 --until 2026-11-02', team);
-    expect(err).toBe('Nothing was bought in that time.\n');
+    expect(err).toBe('No purchases in this period.\n');
     await type('usage', team);
     await type('limits set --per-day none', team);
     const { err: said } = await type('limits set --per-month 20.50', team);
@@ -342,7 +381,7 @@ describe('a command line', () => {
       { dayMicros: 1_000_000, monthMicros: 20_500_000 },
       { dayMicros: 0, monthMicros: null },
     ]);
-    expect(said).toContain('at most $1.00 a day, at most $20.50 a month (UTC)');
+    expect(said).toContain('at most $1.00 per day, at most $20.50 per month (UTC)');
     expect(JSON.parse((await type('limits --json')).out)).toMatchObject({ kind: 'limits' });
   });
 
@@ -352,6 +391,6 @@ describe('a command line', () => {
     expect(calls).toEqual(['runWorker', 'close drain']);
     expect(config).toMatchObject({ rate: { profile: 'boost' }, rateIsShare: false, concurrency: 7 });
     expect(config?.keepLandingMs).toBe(30 * 86_400_000);
-    expect(err).toContain('task queue searchflow. Ctrl-C ends it.');
+    expect(err).toContain('task queue searchflow. Press Ctrl-C to stop.');
   });
 });

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { watchWalk } from '../../../src/cli/events/watch-walk.js';
 import { runEnrich } from '../../../src/cli/rows/run-enrich.js';
 import { checkConnection, checkWarehouse } from '../../../src/cli/shared/check-connection.js';
@@ -89,7 +89,7 @@ describe('enrich', () => {
     );
     const runs = await planned('agent', { estimateMicros: 5_000_000, estimateIsMost: true, perSecond: 5 });
     expect(runs).toContain('3,470 agent runs to buy for at most $5.00');
-    expect(runs).toMatch(/at 50 at a time and 5 requests a second, if each takes a minute/);
+    expect(runs).toMatch(/with 50 in parallel and 5 requests a second, if each takes a minute/);
   });
 
   it('starts nothing for a job that is complete, and writes the CSV that was asked for again', async () => {
@@ -151,7 +151,7 @@ describe('enrich', () => {
       const { context, err } = fakeContext(fakeRuntime({ start: async () => handle }).runtime);
       expect(await run(context)).toBe(4);
       expect(err()).toContain('Paused (credits): POST /contents: 402, no credits left');
-      expect(err()).toContain('go on: searchflow enrich brands.csv');
+      expect(err()).toContain('To resume after fixing this:\n  searchflow enrich brands.csv');
     } finally {
       vi.useRealTimers();
     }
@@ -217,7 +217,7 @@ it('says of a walk that somebody else cancelled that nothing is lost, and how it
   };
   const session = { runtime, stopped: new AbortController().signal };
   await expect(watchWalk(fakeContext(runtime).context, session, handle, { json: false })).rejects.toThrow(
-    'it was cancelled; what it loaded stays, and its events command makes it go on',
+    'it was cancelled. Loaded events are kept; run its events command to resume.',
   );
 });
 
@@ -229,8 +229,8 @@ describe('Ctrl-C', () => {
     await vi.waitFor(() => expect(calls).toContain('start'));
     press();
     expect(await code).toBe(130);
-    expect(err()).toContain('letting 3 paid requests in flight land (at most 10 s); press Ctrl-C again to stop now');
-    expect(err()).toContain('Stopped. To go on: searchflow enrich brands.csv');
+    expect(err()).toContain('waiting up to 10 s for 3 paid requests in flight; press Ctrl-C again to stop now');
+    expect(err()).toContain('Stopped. To resume:\n  searchflow enrich brands.csv');
     expect(calls.filter((call) => call === 'stop' || call.startsWith('close'))).toEqual(['stop', 'close drain']);
   });
 
@@ -254,13 +254,37 @@ describe('Ctrl-C', () => {
   it('cuts at the second one', async () => {
     const { calls, said } = await pressTwice(3);
     expect(calls.filter((call) => call.startsWith('close'))).toEqual(['close drain', 'close now']);
-    expect(said).toContain('Stopped at once; requests cut off may show as unknown outcomes.');
+    expect(said).toContain('Stopped at once; interrupted requests may become unknown outcomes.');
   });
 
   it('speaks of no unknown outcomes where what is cut off was free', async () => {
     const { said } = await pressTwice(0);
-    expect(said).toContain('Stopped. To go on:');
+    expect(said).toContain('Stopped. To resume:');
     expect(said).not.toContain('unknown outcomes');
+  });
+
+  it('ends after at most 12 s, whatever does not answer', async () => {
+    const never = () => new Promise<never>(() => undefined);
+    const { runtime, calls } = fakeRuntime({ ...endless, stop: never, close: never });
+    const { context, press } = fakeContext(runtime);
+    const code = run(context);
+    await vi.waitFor(() => expect(calls).toContain('start'));
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    let ended = false;
+    void code.then(() => {
+      ended = true;
+    });
+    press();
+    await vi.advanceTimersByTimeAsync(11_900);
+    expect(ended).toBe(false);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await code).toBe(130);
+    expect(calls.filter((call) => call === 'stop' || call.startsWith('close'))).toEqual([
+      'stop',
+      'close drain',
+      'close now',
+    ]);
   });
 
   it('ends with 143 on SIGTERM', async () => {
@@ -279,7 +303,7 @@ describe('Ctrl-C', () => {
     await vi.waitFor(() => expect(calls).toContain('start'));
     press();
     expect(await code).toBe(130);
-    expect(err()).toContain('Detached. brands-1 continues in the process that works on it');
+    expect(err()).toContain('Detached. brands-1 continues in the process that runs it');
     expect(calls).not.toContain('stop');
     expect(err()).not.toContain('Stopping');
   });
@@ -319,9 +343,9 @@ describe('reaching the service', () => {
   it.each([
     [
       'http://127.0.0.1:9',
-      /127\.0\.0\.1:9 \(SEARCHFLOW_BASE_URL\) can't be reached: the connection is refused\. Nothing was bought\./,
+      /127\.0\.0\.1:9 \(SEARCHFLOW_BASE_URL\) is unreachable: connection refused\. Nothing was bought\./,
     ],
-    ['http://no-such-host.invalid', /can't be reached: (there is no such host|its name could not be looked up)/],
+    ['http://no-such-host.invalid', /is unreachable: (host not found|the DNS lookup failed)/],
   ])('tells in a sentence that %s is not there (fault 14)', async (baseUrl, sentence) => {
     await expect(checkConnection({ service: 'live', baseUrl })).rejects.toThrow(sentence);
   });
@@ -337,7 +361,7 @@ describe('reaching the service', () => {
     await once(hangUp, 'listening');
     const { port } = hangUp.address() as AddressInfo;
     await expect(checkConnection({ service: 'live', baseUrl: baseUrl.replace(/\d+$/, String(port)) })).rejects.toThrow(
-      /can't be reached/,
+      /is unreachable/,
     );
     hangUp.close();
   });
@@ -363,9 +387,7 @@ describe('reaching the warehouse', () => {
       const error = await checkWarehouse(config, flag && url, 400).catch((reason: unknown) => String(reason));
       expect(error).toMatch(sentence);
       const setting = flag ?? 'SEARCHFLOW_WAREHOUSE_URL';
-      expect(error).toContain(
-        `; start it, or correct its address (${setting}). Nothing was bought, and nothing was started`,
-      );
+      expect(error).toContain(`; start it, or correct its address (${setting}). Nothing was started or bought.`);
       expect(said).toEqual([expect.stringContaining(`Waiting for the database ${config.warehouse.shown}: `)]);
       expect(`${error} ${said}`).not.toMatch(/canary|ann/);
     },

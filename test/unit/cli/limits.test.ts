@@ -36,15 +36,15 @@ describe('searchflow limits', () => {
   it('shows rate, block, slots and money with their bounds', async () => {
     const { context, out } = team({ dayMicros: 20_000_000, monthMicros: null });
     expect(await limits(context, {})).toBe(0);
-    expect(out()).toMatch(/^Shared by: +the one worker of this folder \(this key\)$/m);
-    expect(out()).toMatch(/^Not shared by: the worker 41 on node-7: another key, a limit of its own$/m);
+    expect(out()).toMatch(/^Shared by: +the worker of this folder \(this key\)$/m);
+    expect(out()).toMatch(/^Not shared by: worker 41 on node-7: it uses another API key with its own rate limit$/m);
     expect(out()).toMatch(/^Blocked: +until \S+Z \(\d\d s left\): POST \/contents: 429$/m);
     expect(out()).toMatch(/^Waiting: +7 calls$/m);
     expect(out()).toMatch(/^Agent runs: +3 of 50 and 2 started elsewhere, 1 waiting$/m);
     expect(out()).toMatch(
-      /^Spent today: +\$5\.00 of \$20\.00 \(25%\); of it \$0\.90 in flight, \$0\.10 perhaps charged, unknown outcomes$/m,
+      /^Spent today: +\$5\.00 of \$20\.00 \(25%\), including \$0\.90 in flight, \$0\.10 possibly charged \(unknown outcomes\)$/m,
     );
-    expect(out()).toMatch(/^This month: +\$5\.00, no cap;/m);
+    expect(out()).toMatch(/^This month: +\$5\.00, no cap, including/m);
     expect(out()).toMatch(/^ {2}search\.deep +5\/s +5\/s +0\/s$/m);
   });
 
@@ -52,7 +52,7 @@ describe('searchflow limits', () => {
     const { runtime } = fakeRuntime({ workerElsewhere: () => 4711 });
     const { context, out } = fakeContext(runtime);
     await limits(context, {});
-    expect(out()).toMatch(/^In use: +known to the worker alone \(process 4711\)/m);
+    expect(out()).toMatch(/^In use: +known only to the worker \(process 4711\)/m);
     const inJson = fakeContext(runtime);
     await limits(inJson.context, { json: true });
     expect(JSON.parse(inJson.out())).toMatchObject({ workerElsewhere: 4711 });
@@ -75,7 +75,7 @@ describe('searchflow limits', () => {
     const { context, known, err } = team({ dayMicros: null, monthMicros: 300_000_000 });
     expect(await setLimits(context, { perDay: '20' })).toBe(0);
     expect(known.caps).toEqual({ dayMicros: 20_000_000, monthMicros: 300_000_000 });
-    expect(err()).toContain('at most $20.00 a day, at most $300.00 a month');
+    expect(err()).toContain('at most $20.00 per day, at most $300.00 per month');
     await setLimits(context, { perMonth: 'none' });
     expect(known.caps).toEqual({ dayMicros: 20_000_000, monthMicros: null });
   });
