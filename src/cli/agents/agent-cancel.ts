@@ -5,7 +5,7 @@ import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
 
-/** `searchflow agent cancel ID`: ends a run at the service; whoever follows it sees that, and has what it cost. */
+/** `searchflow agent cancel ID`: cancels a run at the service. A job that follows it sees the end and its cost. */
 export async function agentCancel(
   context: Context,
   id: string,
@@ -18,7 +18,7 @@ export async function agentCancel(
       calls.cancelAgentRun({ id }),
     );
     if (json) terminal.data(JSON.stringify(run));
-    else terminal.say(`${printable(run.id)}: ${printable(run.status)}; it cost $${run.costDollars?.total ?? 0}.`);
+    else terminal.say(`${printable(run.id)}: ${printable(run.status)}; cost $${run.costDollars?.total ?? 0}.`);
     return exitCodes.ok;
   });
 }

@@ -6,14 +6,18 @@ import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { runsText } from './agent.js';
 
-/** `searchflow agent list`: the latest runs of the team, whoever started them. */
+/** `searchflow agent list`: lists the latest runs of the team, from all its clients. */
 export async function agentList(
   context: Context,
   flags: ConfigFlags & { readonly limit?: string; readonly json?: boolean },
 ): Promise<ExitCode> {
   const limit = Number(flags.limit ?? 20);
   const whole = Number.isInteger(limit) && limit >= 1 && limit <= 100;
-  const config = settings(context, {}, whole ? [] : [`--limit: '${flags.limit}' is not a whole number from 1 to 100.`]);
+  const config = settings(
+    context,
+    {},
+    whole ? [] : [`--limit: '${flags.limit}' must be a whole number from 1 to 100.`],
+  );
   return withRuntime(context, config, { sends: true }, async ({ sandbox }) => {
     const { data } = await withAgentCalls(sandbox ? onSandbox(config, sandbox) : config, (calls) =>
       calls.listAgentRuns({ limit }),

@@ -22,7 +22,7 @@ export interface AgentRunFlags extends ConfigFlags {
   readonly json?: boolean;
 }
 
-/** The flags as a request and how it is run; adds a sentence to `mistakes` for each that can't be. */
+/** Returns the flags as a request and its options; adds a sentence to `mistakes` for each invalid one. */
 export function toAgentRequest(
   query: string | undefined,
   flags: AgentRunFlags,
@@ -32,7 +32,7 @@ export function toAgentRequest(
   const fields = new Map<string, Json>();
   const put = (name: string, value: Json | undefined, flag: string) => {
     if (value === undefined || value === null) return;
-    if (fields.has(name)) mistakes.push(`${flag} sets ${name}, which is set already; give one.`);
+    if (fields.has(name)) mistakes.push(`${flag} sets ${name}, which is set already. Pass one of them.`);
     fields.set(name, value);
   };
   const file = flags.request === undefined ? null : readObject('--request', flags.request, cwd, mistakes);
@@ -44,7 +44,7 @@ export function toAgentRequest(
   const others = toContentsOptions(flags.option ? { option: flags.option } : {}, mistakes);
   for (const [name, value] of Object.entries(others)) put(name, value, `--option ${name}`);
   if (!fields.has('query') && (flags.request === undefined || file !== null))
-    mistakes.push('Say what to find out: searchflow agent run "QUERY", or give --request FILE.');
+    mistakes.push('Pass a query or --request FILE:\n  searchflow agent run "QUERY"');
   return {
     request: Object.fromEntries(fields) as AgentRequest & { readonly [name: string]: Json },
     options: toOptions(flags, mistakes),
@@ -53,9 +53,9 @@ export function toAgentRequest(
 
 function toOptions({ maxCost, maxDuration, anew, deleteAfter }: AgentRunFlags, mistakes: string[]): RunAgentOptions {
   const micros = maxCost === undefined ? undefined : parseDollars(maxCost);
-  if (micros === null) mistakes.push(`--max-cost: '${maxCost}' is not an amount of dollars such as 5 or 0.50.`);
+  if (micros === null) mistakes.push(`--max-cost: '${maxCost}' must be an amount in dollars such as 5 or 0.50.`);
   const ms = maxDuration === undefined ? undefined : parseDuration(maxDuration);
-  if (ms === null) mistakes.push(`--max-duration: '${maxDuration}' is not a duration such as 20m or 2h.`);
+  if (ms === null) mistakes.push(`--max-duration: '${maxDuration}' must be a duration such as 20m or 2h.`);
   return {
     ...(typeof micros === 'number' ? { maxCostDollars: micros / 1e6 } : {}),
     ...(typeof ms === 'number' ? { maxDurationSeconds: ms / 1000 } : {}),

@@ -6,6 +6,7 @@ import { dollars } from '../../core/text/money.js';
 import { JobFailed, type RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { type AgentRunHandle, agentRunId, startAgentRun, withAgentCalls } from '../../worker/control/agent-control.js';
 import { serviceText } from '../progress/plan.js';
+import { TextView } from '../progress/progress-view.js';
 import { agreed, type Purchase } from '../shared/ask.js';
 import { checkConnection } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
@@ -17,15 +18,15 @@ import { type AgentRunFlags, toAgentRequest } from './agent-request.js';
 const POLL_MS = 500;
 const PAGE = 100;
 
-/** Codes by the status a run ends with; any other has failed. */
+/** Exit codes by the final status of a run; all others are failures. */
 const endCodes: Readonly<Record<string, ExitCode>> = { completed: exitCodes.ok, cancelled: exitCodes.stopped };
 
 type Calls = Parameters<Parameters<typeof withAgentCalls<unknown>>[1]>[0];
-type Tell = (event: { readonly event?: string | null | undefined; readonly data?: unknown }) => void;
+type Print = (event: { readonly event?: string | null | undefined; readonly data?: unknown }) => void;
 
 /**
- * `searchflow agent run QUERY`: one run to its result. Stopped in between (Ctrl-C) the run goes on at the service, and the same
- * command takes it over.
+ * `searchflow agent run QUERY`: prints the result of one run. After Ctrl-C the run continues at the service, and the same command
+ * attaches to it.
  */
 export async function agentRun(context: Context, query: string | undefined, flags: AgentRunFlags): Promise<ExitCode> {
   const { terminal } = context;
@@ -45,7 +46,7 @@ export async function agentRun(context: Context, query: string | undefined, flag
     const access = await session.runtime.workflows();
     const handle = await startAgentRun(access, request, options);
     terminal.say(
-      `An agent run on ${serviceText(config)}. Stopped here, it goes on there; the same command takes it over.`,
+      `Agent run on ${serviceText(config)}. After Ctrl-C it continues there; run the same command to attach to it.`,
     );
     const result = await withAgentCalls(access.config, (calls) =>
       watch(context, handle, flags, flags.stream ? calls : null, session.stopped),
@@ -63,7 +64,7 @@ export async function agentRun(context: Context, query: string | undefined, flag
   });
 }
 
-/** What the run may cost. One that goes on already, or was answered before, is not bought again: that shows only later. */
+/** Returns the purchase of the run. A run in progress or answered before costs nothing, but that is known only later. */
 function purchaseOf(
   request: AgentRequest,
   { maxCostDollars }: RunAgentOptions,
@@ -74,10 +75,10 @@ function purchaseOf(
   const estimate = estimateAgentRun(request.effort, most, pricesAt(Date.now(), prices));
   const micros = Math.min(estimate, maxCostPerJobMicros ?? estimate);
   const cost = `at most ${dollars(micros)}`;
-  const question = `Spend ${cost} of real money on this agent run?`;
+  const question = `Spend ${cost} on this agent run?`;
   return {
     micros,
-    sentence: `This costs ${cost} of real money`,
+    sentence: `This costs ${cost}`,
     question,
     yes,
     bounded: maxCostDollars !== undefined,
@@ -85,10 +86,10 @@ function purchaseOf(
   };
 }
 
-/** What the workflow's failures call an option has another name here. */
-const asTyped = (message: string): string => message.replace('call it with { refreshAfterMs: 0 }', 'give --anew');
+/** Replaces the option of a workflow's failure by the flag of this command. */
+const asTyped = (message: string): string => message.replace('call it with { refreshAfterMs: 0 }', 'pass --anew');
 
-/** Shows where the run stands until it has ended; with `calls` its events, too. */
+/** Shows the state of the run until it has ended; with `calls` also its events. Returns the result. */
 async function watch(
   { terminal }: Context,
   handle: AgentRunHandle,
@@ -100,14 +101,15 @@ async function watch(
   const ended = handle.result().then((end) => {
     result = end;
   });
-  // Heard below; between two looks there is nobody to hear it.
+  // The rejection is handled below; between two polls it would count as unhandled.
   ended.catch(() => undefined);
+  const view = new TextView(terminal);
   const events = calls && new Events(calls, (event) => terminal.data(json ? JSON.stringify(event) : eventText(event)));
   while (result === null) {
     if (stopped.aborted) return new Promise<never>(() => undefined);
-    // A look that fails says nothing about the run: its result decides.
+    // A failed query says nothing about the run.
     const snapshot = await handle.snapshot().catch(() => null);
-    if (snapshot && !stopped.aborted) terminal.show(snapshotText(snapshot, Date.now()));
+    if (snapshot && !stopped.aborted) view.update(snapshotText(snapshot, Date.now()), performance.now());
     if (snapshot?.runId) await events?.read(snapshot.runId);
     await Promise.race([ended, sleep(POLL_MS, undefined, { signal: stopped }).catch(() => undefined)]);
   }
@@ -116,19 +118,19 @@ async function watch(
   return result;
 }
 
-/** The stored events of a run, each told once. */
+/** Prints each stored event of a run once. */
 class Events {
   readonly #calls: Calls;
-  readonly #tell: Tell;
+  readonly #print: Print;
   readonly #shown = new Set<string>();
   #cursor: string | undefined;
 
-  constructor(calls: Calls, tell: Tell) {
+  constructor(calls: Calls, print: Print) {
     this.#calls = calls;
-    this.#tell = tell;
+    this.#print = print;
   }
 
-  /** Tells what is new. A service that keeps no events, or a look that fails, tells nothing. */
+  /** Prints new events. Prints nothing if the service keeps no events or the request fails. */
   async read(id: string): Promise<void> {
     for (;;) {
       const input = { id, limit: PAGE, ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }) };
@@ -140,7 +142,7 @@ class Events {
         const name = String(event.id ?? JSON.stringify(event));
         if (this.#shown.has(name)) continue;
         this.#shown.add(name);
-        this.#tell(event);
+        this.#print(event);
       }
       if (!page?.nextCursor || page.nextCursor === this.#cursor) return;
       this.#cursor = page.nextCursor;

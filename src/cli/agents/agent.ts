@@ -6,7 +6,7 @@ import { printable, printableLines } from '../text/printable.js';
 
 const dollars = (amount: number): string => `$${amount}`;
 
-/** Where a run stands, on one line. */
+/** Returns the state of a run on one line. */
 export function snapshotText(snapshot: RunSnapshot, now: number): string {
   if (snapshot.runId === null) return `waiting for ${printable(snapshot.waitingFor ?? 'the run to start')}`;
   return [
@@ -17,21 +17,23 @@ export function snapshotText(snapshot: RunSnapshot, now: number): string {
   ].join(', ');
 }
 
-/** How a run ended, for a person: one or two lines beside its output. */
+/** Returns the end of a run as one to three lines. */
 export function endText(result: AgentRunResult): string {
   const { runId, status, stopReason, costDollars, requests, error, leftOutBytes, landed } = result;
   const why = stopReason === null ? '' : ` (${printable(stopReason)})`;
   const bought = requests.some((request) => request.bought);
   const lines = [
-    `${printable(runId)}: ${printable(status)}${why}; ${bought ? dollars(costDollars) : `bought before, for ${dollars(costDollars)}`}.`,
+    `${printable(runId)}: ${printable(status)}${why}; ${bought ? dollars(costDollars) : `paid earlier, ${dollars(costDollars)}`}.`,
   ];
   if (error !== null) lines.push(printable(JSON.stringify(error)));
   if (leftOutBytes !== null)
-    lines.push(`Its output of ${leftOutBytes} bytes is in the journal, under ${landed.join(', ')}.`);
+    lines.push(
+      `The output is too large to print (${leftOutBytes} bytes). It is in the journal as ${landed.join(', ')}.`,
+    );
   return lines.join('\n');
 }
 
-/** The output of a run: its text, what it is structured to, and the sources. */
+/** Returns the output of a run: text, structured output and sources. */
 export function outputText({ text, structured, grounding }: AgentRunResult): string {
   const sources = new Set(grounding.flatMap(urlsOf));
   return [
@@ -46,13 +48,13 @@ function urlsOf(grounding: Json): string[] {
   return (citations ?? []).flatMap(({ url }) => (typeof url === 'string' ? [url] : []));
 }
 
-/** An event of a run, on one line. */
+/** Returns an event of a run on one line. */
 export function eventText(event: { readonly event?: string | null | undefined; readonly data?: unknown }): string {
   const data = event.data === undefined ? '' : ` ${JSON.stringify(event.data)}`;
   return printable(`${event.event ?? 'event'}${data}`, 160);
 }
 
-/** What a list of runs shows of each. */
+/** A run in a list. */
 export interface ListedRun {
   readonly id: string;
   readonly status: string;

@@ -10,6 +10,7 @@ import type { BatchSummary } from '../../core/monitors/monitor-effect.js';
 import { jobOfWorkflow } from '../../core/rows/job.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import type { BatchHandle } from '../../worker/control/monitor-control.js';
+import { TextView } from '../progress/progress-view.js';
 import { askYesNo } from '../shared/ask.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import type { Session } from '../shared/session.js';
@@ -28,17 +29,17 @@ export interface BatchFlags extends FilterFlags {
   readonly qps?: string;
 }
 
-/** `searchflow monitors pause|unpause|delete`: plan, approval, calls, effect. The same command again watches the one that runs. */
+/** `searchflow monitors pause|unpause|delete`: plan, approval, calls, effect. Run again, it watches the running batch. */
 export async function runBatch(context: Context, action: MonitorAction, flags: BatchFlags): Promise<ExitCode> {
   const { terminal } = context;
   const mistakes: string[] = [];
   const filter = toFilter(flags, mistakes);
   const limit = toCount(flags.limit, '--limit', MAX_BATCH_LIMIT, mistakes);
   if (flags.yes && flags.waitForApproval)
-    mistakes.push('--yes and --wait-for-approval contradict each other; give one.');
+    mistakes.push('--yes and --wait-for-approval exclude each other. Pass one of them.');
   const asks = !flags.yes && !flags.waitForApproval && terminal.asks;
   if (action === 'delete' && !flags.yes && !flags.waitForApproval && !asks) {
-    mistakes.push('This deletes for good and nobody can be asked here; give --yes or --wait-for-approval.');
+    mistakes.push('Deleting is permanent and stdin is not a terminal. Pass --yes or --wait-for-approval.');
   }
   const by = whoami(context);
   const wanted = { action, filter, by, ...(limit === undefined ? {} : { limit }) };
@@ -55,7 +56,7 @@ export async function runBatch(context: Context, action: MonitorAction, flags: B
           ? 'wait'
           : 'none';
       const input = { ...wanted, ...control.place(flags.into), approval };
-      // One that waits for somebody else goes on without this command.
+      // A batch that waits for approval by another command outlives this one.
       const owned = !flags.waitForApproval;
       if (owned) await session.runtime.own(control.batchWork(input));
       else await session.runtime.workflows({ worker: true });
@@ -84,7 +85,7 @@ export async function decide(
     const handle = control.batch(jobOfWorkflow(job));
     await handle.decide(decision, by, flags.why);
     context.terminal.say(
-      `${printable(job)} is ${decision === 'approve' ? 'approved' : 'rejected'} by ${printable(by)}.`,
+      `${printable(job)} was ${decision === 'approve' ? 'approved' : 'rejected'} by ${printable(by)}.`,
     );
     if (session.runtime.clientOnly) return exitCodes.ok;
     const code = await watch(context, session, handle, { asks: false, approves: false, json: flags.json ?? false, by });
@@ -94,9 +95,9 @@ export async function decide(
 
 interface Manner {
   readonly asks: boolean;
-  /** What waits for an approval, begun by somebody else, has it. */
+  /** Approves a waiting batch that another command started. */
   readonly approves: boolean;
-  /** Monitors a call that are wanted. */
+  /** Requested monitors per call. */
   readonly limit?: number | undefined;
   readonly json: boolean;
   readonly by: string;
@@ -104,42 +105,43 @@ interface Manner {
 
 const POLL_EVERY_MS = 300;
 
-/** Shows plan and progress, asks where it is to, and tells the effect. */
+/** Shows plan and progress, asks for approval if requested, and shows the effect. */
 async function watch(context: Context, session: Session, handle: BatchHandle, manner: Manner): Promise<ExitCode> {
   const { terminal } = context;
   const ended = handle.result();
-  // Heard below; between two looks there is nobody to hear it.
+  // The rejection is handled below; between two polls it would count as unhandled.
   ended.catch(() => undefined);
+  const view = new TextView(terminal);
   let planShown = false;
-  let waitSaid = false;
+  let waitShown = false;
   for (let summary: BatchSummary | null = null; !session.stopped.aborted; ) {
     const progress = await handle.progress().catch(() => null);
     if (progress?.plan && progress.plan.planned > 0 && !planShown) {
       terminal.say(planText(progress, progress.plan));
       if (manner.limit !== undefined && manner.limit !== progress.limit)
-        terminal.say(`This batch was begun before, with --limit ${progress.limit}; it goes on with that.`);
+        terminal.say(`This batch is already running with --limit ${progress.limit}, which stays.`);
       planShown = true;
     }
     if (progress?.phase === 'waiting' && !progress.decision) {
       if (manner.asks || manner.approves) {
         const yes = manner.approves || (await ask(context, progress));
-        const why = manner.approves ? '--yes' : 'asked on the terminal';
+        const why = manner.approves ? '--yes' : 'confirmed on the terminal';
         await decideHere(context, handle, yes ? 'approve' : 'reject', manner.by, why);
         continue;
       }
-      if (!waitSaid) terminal.say(waitingText(progress));
-      waitSaid = true;
+      if (!waitShown) terminal.say(waitingText(progress));
+      waitShown = true;
     }
-    if (progress?.phase === 'running') terminal.show(runningText(progress));
+    if (progress?.phase === 'running') view.update(runningText(progress), performance.now());
     summary = await Promise.race([ended, sleep(POLL_EVERY_MS, null, { signal: session.stopped }).catch(() => null)]);
-    if (summary) return tell(context, summary, manner);
+    if (summary) return showEffect(context, summary, manner);
   }
   return new Promise<never>(() => undefined);
 }
 
 async function ask(context: Context, { action, plan }: BatchProgress): Promise<boolean> {
   const monitors = some(plan?.planned ?? 0, 'monitor');
-  const question = action === 'delete' ? `Delete ${monitors} for good?` : `Do you want to ${action} ${monitors}?`;
+  const question = action === 'delete' ? `Delete ${monitors} permanently?` : `Do you want to ${action} ${monitors}?`;
   return askYesNo(context, question);
 }
 
@@ -153,7 +155,7 @@ async function decideHere(
   try {
     await handle.decide(decision, by, why);
   } catch (error) {
-    // Somebody else has decided while the question stood there.
+    // Another command has decided while the question was open.
     if (!(error instanceof UsageError)) throw error;
     context.terminal.say(printable(error.message));
   }
@@ -161,7 +163,7 @@ async function decideHere(
 
 function waitingText({ job, approveUntil }: BatchProgress): string {
   const until = approveUntil === null ? '' : ` until ${new Date(approveUntil).toISOString().replace('.000Z', 'Z')}`;
-  return `Waiting for an approval${until}: searchflow monitors approve ${printable(job)}`;
+  return `Waiting for approval${until}. To approve:\n  searchflow monitors approve ${printable(job)}`;
 }
 
 function runningText({ affected, plan, calls, message }: BatchProgress): string {
@@ -169,14 +171,14 @@ function runningText({ affected, plan, calls, message }: BatchProgress): string 
   return message === null ? text : `${text}; ${printable(message)}`;
 }
 
-/** Codes of a batch that changed nothing, or not all. */
+/** Exit codes of a batch that did not finish. */
 const endCodes: Readonly<Partial<Record<BatchSummary['phase'], ExitCode>>> = {
   rejected: exitCodes.usage,
   expired: exitCodes.usage,
   cancelled: exitCodes.stopped,
 };
 
-function tell({ terminal }: Context, summary: BatchSummary, { json }: Manner): ExitCode {
+function showEffect({ terminal }: Context, summary: BatchSummary, { json }: Manner): ExitCode {
   terminal.show('');
   if (json) terminal.data(JSON.stringify({ kind: 'batch', ...summary }));
   else terminal.say(effectText(summary));

@@ -1,12 +1,36 @@
 import type { Terminal } from '../shared/terminal.js';
 import { type ProgressLine, progressBar, progressText } from './progress-line.js';
 
-/** Lines of a log come this often, or at every tenth of it all. */
+/** Lines of a log come at most this often, besides one at every tenth of the work. */
 const LINE_EVERY_MS = 5000;
-/** … and when a wait begins this soon after the last one. */
+/** Shortest time between the last line and one that reports a new wait. */
 const WAIT_EVERY_MS = 1000;
 
-/** Shows how far something is: a line that redraws itself on a terminal, elsewhere a plain line now and then and when a wait begins. */
+/** Lines about work without amounts come at most this often. */
+const TEXT_EVERY_MS = 10_000;
+
+/** Shows a changing text: the live line on a terminal, and plain lines elsewhere. */
+export class TextView {
+  readonly #terminal: Terminal;
+  #lastAt = Number.NEGATIVE_INFINITY;
+  #lastText = '';
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  /** `at`: milliseconds of a steady clock. */
+  update(text: string, at: number): void {
+    if (this.#terminal.live) this.#terminal.show(text);
+    else if (at - this.#lastAt >= TEXT_EVERY_MS && text !== this.#lastText) {
+      this.#lastAt = at;
+      this.#lastText = text;
+      this.#terminal.say(text);
+    }
+  }
+}
+
+/** Shows progress: a live line on a terminal, and plain lines elsewhere. */
 export class ProgressView {
   readonly #terminal: Terminal;
   #lastAt = Number.NEGATIVE_INFINITY;
@@ -18,7 +42,7 @@ export class ProgressView {
     this.#terminal = terminal;
   }
 
-  /** `at` in milliseconds of any steady clock. */
+  /** `at`: milliseconds of a steady clock. */
   update(line: ProgressLine, at: number): void {
     const { live, columns, colors } = this.#terminal;
     if (live) {

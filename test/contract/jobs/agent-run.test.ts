@@ -91,7 +91,7 @@ describe('the command', () => {
     const plain = await type(line);
     expect([plain.code, plain.refusal]).toEqual([0, '']);
     expect(plain.out).toContain('Sources:\n  https://');
-    expect(plain.err).toMatch(/An agent run on .*\n\S+: completed .*; \$0\.\d+\.\n$/);
+    expect(plain.err).toMatch(/Agent run on [\s\S]*\n\S+: completed .*; \$0\.\d+\.\n$/);
     const again = await type(`${line} --json`);
     expect(JSON.parse(again.out)).toMatchObject({ status: 'completed', requests: [{ bought: false }] });
     const anew = await type(`${line} --anew --stream --json`);

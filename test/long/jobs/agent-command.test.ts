@@ -37,7 +37,7 @@ it('Ctrl-C leaves the run going; the same command takes it over, and others list
   await followed(service);
   first.child.kill('SIGINT');
   expect(await first.ended).toBe(130);
-  expect(first.err()).toContain("To go on: searchflow agent run 'Who makes this?' --effort low --qps 50 --json");
+  expect(first.err()).toContain("To resume:\n  searchflow agent run 'Who makes this?' --effort low --qps 50 --json");
   expect(service.agents.inProgress()).toBe(1);
   const list = run('agent', 'list');
   expect(await list.ended).toBe(0);
@@ -46,7 +46,7 @@ it('Ctrl-C leaves the run going; the same command takes it over, and others list
   await expect.poll(() => [...service.agents.runs.values()].some(({ reads }) => reads > 3), soon).toBe(true);
   const cancel = run('agent', 'cancel', 'agent_run_000001');
   expect(await cancel.ended).toBe(0);
-  expect(cancel.err()).toContain('agent_run_000001: cancelled; it cost $0.25.');
+  expect(cancel.err()).toContain('agent_run_000001: cancelled; cost $0.25.');
   expect(await second.ended).toBe(6);
   expect(JSON.parse(second.out())).toMatchObject({ runId: 'agent_run_000001', status: 'cancelled', costDollars: 0.25 });
   expect(service.agents.starts).toHaveLength(1);
