@@ -3,7 +3,7 @@ import { exitCodeOfPause } from '../../core/rows/exit-codes.js';
 import { JobFailed, wasCancelled } from '../../worker/config/runtime-types.js';
 import type { WalkHandle } from '../../worker/control/event-control.js';
 import { follow } from '../progress/follow.js';
-import { commandsAsTyped } from '../progress/paused.js';
+import { commandsAsTyped, withoutCommand } from '../progress/paused.js';
 import { blockedText } from '../progress/progress.js';
 import { ProgressView } from '../progress/progress-view.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
@@ -15,11 +15,11 @@ import { WalkProgressReader } from './walk-progress.js';
 
 export interface WalkManner {
   readonly json: boolean;
-  /** A verification that had to mend something has failed, too. */
+  /** A verification with repaired differences fails, too. */
   readonly strict?: boolean;
 }
 
-/** Watches a walk and tells how it ended. */
+/** Watches a walk and shows its summary. Returns the exit code. */
 export async function watchWalk(
   context: Context,
   { runtime, stopped }: Pick<Session, 'runtime' | 'stopped'>,
@@ -30,25 +30,25 @@ export async function watchWalk(
   const view = new ProgressView(terminal);
   const reader = new WalkProgressReader();
   const poll = async () => {
-    // In this order: a window that ends in between is missing for a moment, but never counted twice.
+    // In this order, a window that ends in between may be missing for a moment, but is never counted twice.
     const progress = await handle.progress();
     const [running, limits] = await Promise.all([handle.running(), runtime.clientOnly ? null : runtime.limits()]);
     const at = Date.now();
     const show = () => view.update(reader.line(at, progress, running, blockedText(limits, at)), at);
     return { progress, show };
   };
-  const watched = { poll, result: () => handle.result().catch(goesOn) };
+  const watched = { poll, result: () => handle.result().catch(withResumeHint) };
   const followed = await follow(watched, { stopped, everyMs: terminal.live ? 250 : 1000 });
   view.end();
   if (followed.kind === 'parked') {
-    // It waits for a person, not for this command.
+    // The walk waits for a person, so this command gives it up.
     await runtime.release(handle.workflowId);
     const { pausedFor, message, ...progress } = followed.progress;
     if (manner.json)
       terminal.data(JSON.stringify({ kind: 'paused', job: handle.job, pausedFor, message, ...progress }));
-    const why = commandsAsTyped(printable(message ?? 'no reason was given'), context.env);
+    const why = commandsAsTyped(printable(withoutCommand(message) ?? 'no reason given'), context.env);
     terminal.say(`Paused (${pausedFor}): ${why}`);
-    terminal.say(`What was read is loaded. When that is mended, go on: ${resumeCommand(context.args, context.env)}`);
+    terminal.say(`Loaded events are kept. To resume after fixing this:\n  ${resumeCommand(context.args, context.env)}`);
     return exitCodeOfPause(pausedFor);
   }
   const { summary } = followed;
@@ -57,14 +57,14 @@ export async function watchWalk(
   return codeOf(summary, manner);
 }
 
-/** Whoever watches a walk that somebody else ends is told that nothing is lost. */
-function goesOn(error: unknown): never {
+/** Adds to a cancellation by another command that nothing is lost. */
+function withResumeHint(error: unknown): never {
   if (!(error instanceof JobFailed) || !wasCancelled(error)) throw error;
-  const text = `${error.message}; what it loaded stays, and its events command makes it go on`;
+  const text = `${error.message}. Loaded events are kept; run its events command to resume.`;
   throw new JobFailed(text, { cause: error.cause });
 }
 
-/** A verification fails where the warehouse is not what the service shows: what is gone there is kept here. */
+/** Returns the exit code of a walk. A verification fails if events are gone at the service, which the warehouse keeps. */
 function codeOf({ phase, verified }: WalkSummary, { strict = false }: WalkManner): ExitCode {
   if (phase !== 'done') return exitCodes.stopped;
   if (!verified) return exitCodes.ok;

@@ -4,11 +4,11 @@ import { printable } from '../text/printable.js';
 
 const SHOWN = 10;
 
-/** The first bad rows with line and column, then how many more there are. */
+/** Returns lines about the first bad rows and the number of the others. */
 export function badRowLines(rows: readonly BadRow[], total: number): string[] {
   if (total === 0) return [];
   const shown = rows.slice(0, SHOWN);
-  const head = `${some(total, 'bad row')}, kept in the result with what is wrong, not bought`;
+  const head = `${some(total, 'bad row')}, loaded with the reason and not bought`;
   if (shown.length === 0) return [`${head}.`];
   return [
     `${head}:`,

@@ -1,36 +1,36 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobPhase, PauseReason } from '../../core/rows/job.js';
 
-/** What of a progress tells whether something waits for a person. */
+/** Fields of a progress that tell whether the work waits for a person. */
 interface Parkable {
   readonly phase: JobPhase;
   readonly pausedFor: PauseReason | null;
   readonly landing?: boolean;
 }
 
-/** How far something was when it was looked at. */
+/** Progress at the time of a poll. */
 export interface Snapshot<Progress extends Parkable> {
   readonly progress: Progress;
   show(): void;
 }
 
-/** Something that goes on and can be watched. */
+/** Running work that can be watched. */
 export interface Followable<Progress extends Parkable, Summary> {
   poll(): Promise<Snapshot<Progress>>;
   result(): Promise<Summary>;
 }
 
-/** How watching ended: it is over, or it waits for a person. */
+/** End of watching: the work has ended, or it waits for a person. */
 export type Followed<Progress, Summary> =
   | { readonly kind: 'ended'; readonly summary: Summary }
   | { readonly kind: 'parked'; readonly progress: Progress };
 
-/** A pause counts once it has been seen for this long: right after a resume the old one may still be shown. */
+/** A pause counts after this time, because a poll right after a resume may still return the old one. */
 const PARKED_AFTER_MS = 2000;
 
 /**
- * Watches something until it ends, or until it is paused for something that waiting doesn't mend (credits, key, budget, rate);
- * a pause by a person is waited out. Rejects as its result does. `stopped` ends the watching without an answer.
+ * Watches work until it ends, or until it is paused for a reason that needs a person (credits, key, budget, rate). It waits through
+ * a pause by a person. Rejects as the result does. After `stopped`, the promise stays pending.
  */
 export async function follow<Progress extends Parkable, Summary>(
   watched: Followable<Progress, Summary>,
@@ -38,7 +38,7 @@ export async function follow<Progress extends Parkable, Summary>(
 ): Promise<Followed<Progress, Summary>> {
   type Ended = Followed<Progress, Summary>;
   const ended = watched.result().then((summary): Ended => ({ kind: 'ended', summary }));
-  // Its rejection is heard below; between two looks there is nobody to hear it.
+  // The rejection is handled below; between two polls it would count as unhandled.
   ended.catch(() => undefined);
   let parkedSince: number | null = null;
   let over = false;
@@ -48,7 +48,7 @@ export async function follow<Progress extends Parkable, Summary>(
       if (seen !== null) return seen;
     }
   } finally {
-    // A look that is under way then comes after what is said of the end.
+    // A poll in progress must not draw after the final text.
     over = true;
   }
   return new Promise<never>(() => undefined);
@@ -60,7 +60,7 @@ export async function follow<Progress extends Parkable, Summary>(
       show();
       return parked(progress, Date.now());
     } catch {
-      // A query that fails says nothing about the job: the server or the worker may be busy. Its result decides.
+      // A failed query says nothing about the job, because the server or the worker may be busy.
       return null;
     }
   }

@@ -1,6 +1,6 @@
 import { some } from '../text/amounts.js';
 
-/** What is bought, one and many, by the operation of a job. */
+/** Singular and plural of a unit, by operation. */
 const words: Readonly<Record<string, readonly [one: string, many: string]>> = {
   contents: ['URL', 'URLs'],
   search: ['search', 'searches'],
@@ -10,13 +10,13 @@ const words: Readonly<Record<string, readonly [one: string, many: string]>> = {
   research: ['research task', 'research tasks'],
 };
 
-/** `3,470 searches`, `1 URL`. */
+/** Returns `3,470 searches`, `1 URL`. */
 export function someOf(amount: number, operation: string): string {
   const [one, many] = words[operation] ?? ['unit', 'units'];
   return some(amount, one, many);
 }
 
-/** The word for many, such as `Distinct searches` begins a line with. */
+/** Returns the plural of a unit, such as `searches`. */
 export function manyOf(operation: string): string {
   return words[operation]?.[1] ?? 'units';
 }

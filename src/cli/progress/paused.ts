@@ -4,16 +4,17 @@ import { printable } from '../text/printable.js';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What a job that waits for a person tells, as whoever typed these arguments can go on. */
+/** Returns the text of a paused job, with the command that resumes it. */
 export function pausedText(progress: JobProgress, args: readonly string[], env: Env): string {
   const { pausedFor, message } = progress;
-  const reason = `Paused (${pausedFor}): ${commandsAsTyped(printable(message ?? 'no reason was given'), env)}`;
-  // The same command would stop at the same bound.
-  if (pausedFor === 'budget') return `${reason}\nNothing is lost: what was bought stays bought.`;
-  return `${reason}\nNothing is lost. When that is mended, go on: ${resumeCommand(args, env)}`;
+  const why = pausedFor === 'budget' ? message : withoutCommand(message);
+  const reason = `Paused (${pausedFor}): ${commandsAsTyped(printable(why ?? 'no reason given'), env)}`;
+  // The same command would stop at the same cap.
+  if (pausedFor === 'budget') return `${reason}\nPaid results are kept.`;
+  return `${reason}\nPaid results are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`;
 }
 
-/** The same for machines; dollars as numbers, exact to six decimals. */
+/** Returns the same as JSON fields; dollars are exact to six decimals. */
 export function pausedData(progress: JobProgress): object {
   const { job, pausedFor, message, rows, rowsDone, costMicros, maxCostMicros = null, unknownOutcomes } = progress;
   return {
@@ -29,7 +30,12 @@ export function pausedData(progress: JobProgress): object {
   };
 }
 
-/** The commands that a sentence names, as they are typed in a clone, where npm runs them. */
+/** Returns the reason of a pause without the command at its end, which another command replaces. */
+export function withoutCommand(message: string | null): string | null {
+  return message === null ? null : message.replace(/[,;.:]?\s*[^,;.:]*:\s*searchflow resume [^\s,;]+$/, '.');
+}
+
+/** Returns a sentence with its commands as they are typed in a clone, where npm runs them. */
 export function commandsAsTyped(sentence: string, env: Env): string {
   const script = env.npm_lifecycle_event;
   if (script !== 'start' && script !== 'searchflow') return sentence;

@@ -8,26 +8,26 @@ import { manyOf, someOf } from './operation-words.js';
 
 const statuses: Readonly<Record<JobPlan['status'], string>> = {
   new: 'new',
-  unfinished: 'unfinished, goes on where it stands',
-  changed: 'the file or the options changed since the last run; only what is new is bought',
+  unfinished: 'unfinished; this run resumes it',
+  changed: 'file or options changed since the last run; only new units are bought',
   complete: 'complete: nothing to buy, nothing to load',
 };
 
-/** Which service a command works on, in words. */
+/** Returns the name of the service for a person. */
 export function serviceText(config: Pick<RuntimeConfig, 'service' | 'origin'>): string {
   return config.service === 'live'
     ? `the real service at ${printable(config.origin)}`
     : 'the sandbox (no key set: made-up pages, no real money)';
 }
 
-/** What the run may cost, in micro-dollars; null for no bound. */
+/** Returns the cap of the run in micro-dollars; null without one. */
 export function atMost({ request, allowedMicros = null }: Pick<JobPlan, 'request' | 'allowedMicros'>): number | null {
   const askedMicros = toMicros(request.maxCostDollars);
   if (allowedMicros === null || askedMicros === null) return askedMicros ?? allowedMicros;
   return Math.min(askedMicros, allowedMicros);
 }
 
-/** What it will cost, in words: about so much by the list, or at most so much where it is metered. */
+/** Returns the estimate for a person; it is a maximum for metered operations. */
 export function aboutDollars({ estimateMicros, estimateIsMost }: JobPlan): string {
   return `${estimateIsMost ? 'at most' : 'about'} ${dollars(estimateMicros)}`;
 }
@@ -47,11 +47,11 @@ function requestsText({ staged, requests }: JobPlan): string {
 function timeText({ staged, seconds, perSecond }: JobPlan): string {
   const rate = `${some(perSecond, 'request')} a second`;
   return isLongRunning(staged.operation)
-    ? `${duration(seconds)} at 50 at a time and ${rate}, if each takes a minute`
+    ? `${duration(seconds)} with 50 in parallel and ${rate}, if each takes a minute`
     : `${duration(seconds)} at ${rate}`;
 }
 
-/** How a column of URLs was found, in words. */
+/** How the URL column was found. */
 const foundBy: Readonly<Record<UrlCells['by'], string>> = {
   option: '',
   job: ' (as in the last run)',
@@ -59,7 +59,7 @@ const foundBy: Readonly<Record<UrlCells['by'], string>> = {
   contents: ' (found by its contents)',
 };
 
-/** Which column holds the URLs, and how many of its cells are URLs. */
+/** Returns the name of the URL column and the number of its cells that are URLs. */
 export function urlColumnText({ staged }: Pick<JobPlan, 'staged'>, { by, urls, filled }: UrlCells): string {
   const empty = staged.rows - filled;
   const rest = empty > 0 ? `, ${count(empty)} ${empty === 1 ? 'is' : 'are'} empty` : '';
@@ -67,10 +67,10 @@ export function urlColumnText({ staged }: Pick<JobPlan, 'staged'>, { by, urls, f
   return `${printable(staged.unitColumn ?? '')}${foundBy[by]}: ${count(urls)} of ${some(filled, 'cell')} ${verb}${rest}`;
 }
 
-/** Rows among those that are asked for that can't be. */
+/** Returns the number of bad rows within the limit. */
 export const badRowsOf = ({ staged, limitedBadRows }: JobPlan): number => limitedBadRows ?? staged.badRows;
 
-/** Different units among the rows that are asked for. */
+/** Distinct units of the rows within the limit. */
 const distinctOf = ({ staged, alreadyBought, toBuy }: JobPlan): number =>
   staged.limit === undefined ? staged.distinctUnits : alreadyBought + toBuy;
 
@@ -78,7 +78,7 @@ function rowsText({ staged }: JobPlan): string {
   return staged.limit === undefined ? count(staged.rows) : `the first ${count(staged.limit)} of ${count(staged.rows)}`;
 }
 
-/** What the rows that a limit leaves unasked would cost, in words. */
+/** Returns rows, purchases and cost of the rows after the limit. */
 export function restText(
   { staged, estimateIsMost }: Pick<JobPlan, 'staged' | 'estimateIsMost'>,
   { rows, toBuy, requests, estimateMicros }: RestPlan,
@@ -89,7 +89,7 @@ export function restText(
   return `${some(rows, 'row')}, ${someOf(toBuy, staged.operation)} to buy${sent} for ${cost}`;
 }
 
-/** The plan for a person. */
+/** Returns the plan as text. */
 export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): string {
   const { staged } = plan;
   const { operation } = staged;
@@ -116,12 +116,12 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
   ].join('\n');
 }
 
-/** The rest of a plan for machines. */
+/** Returns the rows after the limit as JSON fields. */
 export function restData({ rows, toBuy, requests, estimateMicros }: RestPlan): object {
   return { rows, toBuy, requests, dollars: estimateMicros / 1e6 };
 }
 
-/** The plan for machines; dollars as numbers, exact to six decimals. */
+/** Returns the plan as JSON fields; dollars are exact to six decimals. */
 export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): object {
   const { staged } = plan;
   const most = atMost(plan);

@@ -5,32 +5,32 @@ import { count, dollars, duration } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
 import type { Reading } from './progress.js';
 
-/** What a job that waits for a person says, by what it waits for. */
+/** Texts of a paused job, by reason. */
 const paused: Readonly<Record<PauseReason, string>> = {
-  person: 'paused; `searchflow resume` goes on',
-  credits: 'paused: the service wants to be paid',
+  person: 'paused; continue with `searchflow resume`',
+  credits: 'paused: no credits left',
   budget: 'paused: its budget is used up',
-  key: 'paused: the service refuses the key',
-  rate: 'paused: the service wants a long rest',
-  service: "paused: answers are not the service's",
+  key: 'paused: the service refuses the API key',
+  rate: 'paused: the service asks to wait more than an hour',
+  service: 'paused: answers do not come from the service',
 };
 
 const BAR = 24;
 
-/** What a progress line shows of whatever goes on. */
+/** Parts of a progress line. */
 export interface ProgressLine {
-  /** Part that is done, 0 to 1; null where nobody knows how much it is. */
+  /** Share that is done, 0 to 1; null if unknown. */
   readonly part: number | null;
-  /** Amounts, speed, time left; the first one is what `part` is of. */
+  /** Amounts, speed, time left; `part` refers to the first one. */
   readonly facts: readonly string[];
-  /** What should not be. */
+  /** A problem, such as failed rows. */
   readonly alarm: string | null;
-  /** What fits in a log, but not beside a bar. */
+  /** Details for a log, too long beside a bar. */
   readonly notes: readonly string[];
   readonly waits: string | null;
 }
 
-/** One line that fits the terminal: a bar, amounts, speed, time left, what should not be, what it waits for. */
+/** Returns one line that fits the terminal: bar, amounts, speed, time left, problems, and the reason of a wait. */
 export function progressBar(shown: ProgressLine, columns: number, colors: Terminal['colors']): string {
   const { part, alarm, waits } = shown;
   const full = Math.floor((part ?? 0) * BAR);
@@ -39,12 +39,12 @@ export function progressBar(shown: ProgressLine, columns: number, colors: Termin
   const wrong = alarm === null ? '' : `  ${colors.red(alarm)}`;
   const line = `${bar} ${facts}${wrong}`;
   const room = columns - 1 - stripVTControlCharacters(line).length;
-  // A line longer than the terminal wraps, and what wraps can't be redrawn: without room for the bar there are words only.
+  // A line that wraps can't be redrawn, so the bar is left out on a narrow terminal.
   if (room < 0) return `${facts}${alarm === null ? '' : `  ${alarm}`}`.slice(0, Math.max(0, columns - 1));
   return waits === null || room < 12 ? line : `${line}  ${colors.yellow(printable(waits, room - 2))}`;
 }
 
-/** The same for a log: words only. */
+/** Returns the same line for a log, without a bar. */
 export function progressText({ part, facts, alarm, notes, waits }: ProgressLine): string {
   const percent = part === null ? '' : ` (${Math.floor(part * 100)}%)`;
   const [first = '', ...rest] = facts;
@@ -52,7 +52,7 @@ export function progressText({ part, facts, alarm, notes, waits }: ProgressLine)
   return [`${first}${percent}`, ...rest, ...others].join(', ');
 }
 
-/** What a job of rows shows. */
+/** Returns the progress line of a job of rows. */
 export function rowLine(reading: Reading): ProgressLine {
   const { done, total, failed, unknownOutcomes } = reading;
   return {
@@ -64,7 +64,7 @@ export function rowLine(reading: Reading): ProgressLine {
   };
 }
 
-/** Speed of something, such as `311 rows/s`; nothing where it is not known. */
+/** Returns a speed such as `311 rows/s`; an empty list if it is unknown. */
 export function speedText(speed: number | null, what: string): string[] {
   return speed === null ? [] : [`${count(speed < 10 ? Math.round(speed * 10) / 10 : Math.round(speed))} ${what}/s`];
 }
@@ -82,7 +82,7 @@ function factsOf(reading: Reading): string[] {
   ];
 }
 
-/** What something that goes on waits for; `preparing` is what it does at first. */
+/** Returns the reason of a wait, null without one; `preparing` is the text of the planning phase. */
 export function waitText(
   { phase, pausedFor, waitingFor }: Pick<Reading, 'phase' | 'pausedFor' | 'waitingFor'>,
   preparing = 'preparing the warehouse',

@@ -1,7 +1,7 @@
 import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { JobPhase, JobProgress, PauseReason, SliceHeartbeat } from '../../core/rows/job.js';
 
-/** What a look at a running job shows. Amounts in micro-dollars, times in Unix milliseconds. */
+/** Result of one poll of a running job. Costs are in micro-dollars, times in Unix ms. */
 export interface Sample {
   readonly at: number;
   readonly progress: JobProgress;
@@ -9,41 +9,41 @@ export interface Sample {
   readonly limits: LimiterView | null;
 }
 
-/** What a progress line says. */
+/** Values of a progress line. */
 export interface Reading {
   readonly phase: JobPhase;
   readonly pausedFor: PauseReason | null;
   readonly done: number;
   readonly total: number;
-  /** Rows a second over the last seconds; null until there is something to divide. */
+  /** Rows per second over the last seconds; null until there are two points in time. */
   readonly rowsPerSecond: number | null;
   readonly etaSeconds: number | null;
   readonly costMicros: number;
-  /** What the run may cost; null for no bound. */
+  /** Cap of the run; null without one. */
   readonly maxCostMicros: number | null;
   readonly failed: number;
   readonly unknownOutcomes: number;
   readonly waitingFor: string | null;
 }
 
-/** Rates are taken over this long: the retry of a slice or a big load must not make the ETA jump. */
+/** Rates cover this time, so that a retried slice or a big load does not make the ETA jump. */
 const WINDOW_MS = 15_000;
 
-/** How fast something goes over the last seconds. */
+/** Speed over the last seconds. */
 export class Speed {
   readonly #points: { readonly at: number; readonly done: number }[] = [];
 
-  /** Takes in how much is done at a time (ms); answers with how much a second, or null until there is something to divide. */
+  /** Adds the amount done at a time in ms. Returns the amount per second; null until there are two points in time. */
   at(at: number, done: number): number | null {
     this.#points.push({ at, done });
-    // The newest point that is at least a window old stays, as the one to measure from.
+    // The newest point outside the window stays as the start of the measurement.
     while (this.#points.length > 2 && (this.#points[1] as { at: number }).at <= at - WINDOW_MS) this.#points.shift();
     const first = this.#points[0] as { at: number; done: number };
     return at - first.at < 500 ? null : ((done - first.done) * 1000) / (at - first.at);
   }
 }
 
-/** Turns samples into readings. Counts never go backwards, though a slice that is handed over drops its heartbeat for a moment. */
+/** Turns samples into readings. Counts never decrease, although a slice that changes workers loses its heartbeat for a moment. */
 export class JobProgressReader {
   readonly #speed = new Speed();
   #done = 0;
@@ -75,11 +75,11 @@ export class JobProgressReader {
   }
 }
 
-/** What holds every call of the team back, if anything does. */
+/** Returns the reason that blocks all calls of the team; null without one. */
 export function blockedText(limits: LimiterView | null, now: number): string | null {
   if (limits?.blockedUntil == null || limits.blockedUntil <= now) return null;
   const seconds = Math.ceil((limits.blockedUntil - now) / 1000);
-  // What follows in brackets (tag, request id, the delay itself) would not fit beside a bar; it is in the log.
+  // Details in brackets (tag, request id, delay) don't fit beside a bar; the log has them.
   const reason = limits.blockReason?.split(' (', 1)[0];
   return `blocked for ${seconds} s${reason ? ` by ${reason}` : ''}`;
 }

@@ -7,24 +7,24 @@ import { printable } from '../text/printable.js';
 import { badRowLines } from './bad-rows.js';
 import { restData, restText } from './plan.js';
 
-/** All that the end of a job has to tell. */
+/** Everything that the summary of a job shows. */
 export interface Ending {
   readonly summary: JobSummary;
   readonly origin: string;
   readonly badRows: readonly BadRow[];
   readonly unknown: readonly UnknownOutcome[];
-  /** What the sandbox says it sold, where the job ran on one. */
+  /** Bill of the sandbox, if the job ran on one. */
   readonly bill: SandboxBill | null;
-  /** The CSV written, where one was. */
+  /** Path of the CSV, if one was written. */
   readonly csv: string | null;
-  /** What was planned, where a limit left rows unasked. */
+  /** Plan of the run, with the rows after its limit. */
   readonly plan?: Pick<JobPlan, 'staged' | 'estimateIsMost' | 'rest'>;
-  /** False: nothing was run, the job is only looked at. */
+  /** False: the job is only shown, nothing was run. */
   readonly ran: boolean;
 }
 
 const SHOWN = 10;
-/** A difference from the estimate by more than this part of it is pointed out. */
+/** Larger differences from the estimate are reported; a share of it. */
 const NOTABLE = 0.05;
 const headlines: Readonly<Record<string, string>> = {
   done: 'Done',
@@ -34,7 +34,7 @@ const headlines: Readonly<Record<string, string>> = {
   paused: 'Paused',
 };
 
-/** The summary for a person. */
+/** Returns the summary as text. */
 export function summaryText(ending: Ending): string {
   const { summary, bill } = ending;
   const { warehouse } = summary;
@@ -45,8 +45,8 @@ export function summaryText(ending: Ending): string {
     ...statusLines(summary),
     ...tags.map(([tag, rows]) => `    ${count(rows).padStart(9)}  ${printable(tag)}`),
     ...badRowLines(ending.badRows, warehouse.invalid),
-    ...overdueLines(warehouse.tags.RUN_OVERDUE ?? 0),
-    ending.ran ? moneyLine(summary) : `Bought in all: ${dollars(summary.totalCostMicros)}.`,
+    ...overdueLines(ending),
+    ending.ran ? moneyLine(summary, leftRunning(ending)) : `Bought in all: ${dollars(summary.totalCostMicros)}.`,
     ...(bill === null ? [] : [billLine(summary, bill)]),
     ...unknownLines(summary.unknownOutcomes, ending.unknown),
     `${ending.ran ? 'Written' : 'Files'}: ${[summary.into, ending.csv]
@@ -57,16 +57,25 @@ export function summaryText(ending: Ending): string {
   ].join('\n');
 }
 
-function overdueLines(rows: number): string[] {
-  if (rows === 0) return [];
+/** Returns the runs at the service that are left running past --max-run-time, as text; empty without any. */
+function leftRunning({ summary, plan }: Ending): string {
+  const rows = summary.warehouse.tags.RUN_OVERDUE ?? 0;
+  if (rows === 0) return '';
+  // Rows that share a run can't be told apart here.
+  return (plan?.staged.rowsPerRun ?? 1) > 1 ? `the runs of ${some(rows, 'row')}` : some(rows, 'run');
+}
+
+function overdueLines(ending: Ending): string[] {
+  const left = leftRunning(ending);
+  if (left === '') return [];
   return [
-    `Left running past --max-run-time: the runs of ${some(rows, 'row')}, named in error_message. The same command with --retry-failed follows them again and buys none twice.`,
+    `Left running past --max-run-time: ${left}; error_message has the ids. Run the same command with --retry-failed to follow them again; none is bought twice.`,
   ];
 }
 
 function restLines({ plan }: Ending): string[] {
   if (!plan?.rest) return [];
-  return [`The rest: ${restText(plan, plan.rest)}. The same command without --limit buys only that.`];
+  return [`Remaining: ${restText(plan, plan.rest)}. Run the same command without --limit to buy only these.`];
 }
 
 function headline({ summary, ran }: Ending): string {
@@ -84,39 +93,42 @@ function statusLines({ warehouse, limit }: JobSummary): string[] {
   const counts: [string, number, string][] = [
     ['success', warehouse.success, ''],
     ['error', warehouse.error, ''],
-    ['invalid', warehouse.invalid, 'rows that could not be asked for'],
-    ['missing', warehouse.missing, limit === undefined ? 'not loaded yet' : 'not loaded yet, most not asked for'],
-    ['vanished', warehouse.vanished, 'no longer in the file, kept'],
+    ['invalid', warehouse.invalid, 'bad rows, not bought'],
+    ['missing', warehouse.missing, limit === undefined ? 'not loaded yet' : 'not loaded yet, most are after the limit'],
+    ['vanished', warehouse.vanished, 'no longer in the file; kept'],
   ];
   return counts
     .filter(([name, rows]) => rows > 0 || name === 'success')
     .map(([name, rows, note]) => `  ${count(rows).padStart(9)}  ${name}${note ? ` (${note})` : ''}`);
 }
 
-function moneyLine(summary: JobSummary): string {
+function moneyLine(summary: JobSummary, left: string): string {
   const before = summary.totalCostMicros - summary.costMicros;
   const total = before > 0 ? `; ${dollars(summary.totalCostMicros)} over all runs of the job` : '';
-  if (summary.requests === 0) return `No request was sent: nothing was left to buy${total}.`;
+  if (summary.requests === 0)
+    return left === ''
+      ? `No request was sent: nothing was left to buy${total}.`
+      : `Nothing was charged in this run: ${left} ${left.startsWith('1 ') ? 'was' : 'were'} left running at the service${total}.`;
   const { requests, costMicros, estimateMicros } = summary;
   const estimate = estimateMicros === undefined ? '' : ` (estimate ${dollars(estimateMicros)})`;
   return `Bought with ${some(requests, 'request')} for ${dollars(costMicros)}${estimate}${total}.${differenceText(summary)}`;
 }
 
-/** Says it where prices were not what the price table has; the empty text where they were. */
+/** Returns a sentence about a large difference from the estimate; otherwise an empty text. */
 function differenceText({ costMicros, estimateMicros = 0 }: JobSummary): string {
   if (estimateMicros <= 0) return '';
   const more = costMicros - estimateMicros;
   if (Math.abs(more) <= NOTABLE * estimateMicros) return '';
   const percent = `${count(Math.round((100 * Math.abs(more)) / estimateMicros))}%`;
   return more > 0
-    ? ` This is ${percent} more than the estimate: the service charges more than the price table says.`
+    ? ` This is ${percent} more than the estimate; the service's prices are higher than the price table.`
     : ` This is ${percent} less than the estimate.`;
 }
 
 function billLine(summary: JobSummary, bill: SandboxBill): string {
   if (bill.micros === summary.totalCostMicros)
-    return `The sandbox's own bill says the same: ${dollars(bill.micros)}, ${some(bill.requests, 'request')}.`;
-  return `The sandbox's own bill, over all jobs here and with answers that were lost: ${dollars(bill.micros)}, ${some(bill.requests, 'request')}.`;
+    return `The sandbox's bill matches: ${dollars(bill.micros)}, ${some(bill.requests, 'request')}.`;
+  return `The sandbox's bill for all jobs of this folder, with lost answers: ${dollars(bill.micros)}, ${some(bill.requests, 'request')}.`;
 }
 
 function unknownLines(total: number, outcomes: readonly UnknownOutcome[]): string[] {
@@ -124,7 +136,7 @@ function unknownLines(total: number, outcomes: readonly UnknownOutcome[]): strin
   if (all === 0) return [];
   const shown = outcomes.slice(0, SHOWN);
   return [
-    `${some(all, 'unknown outcome')}: sent, answer lost, perhaps charged:`,
+    `${some(all, 'unknown outcome')} (sent, no answer, possibly charged):`,
     ...shown.map(
       (one) =>
         `  ${new Date(one.intendedAt).toISOString()} ${printable(one.operation)}${one.operation === 'contents' ? ` of ${some(one.keys.length, 'URL')}` : ''}, ` +
@@ -137,7 +149,7 @@ function unknownLines(total: number, outcomes: readonly UnknownOutcome[]): strin
   ];
 }
 
-/** The summary for machines: one object; dollars as numbers, exact to six decimals. */
+/** Returns the summary as JSON fields; dollars are exact to six decimals. */
 export function summaryData(ending: Ending): object {
   const { summary, bill } = ending;
   const { rows, success, error, invalid, missing, vanished, tags } = summary.warehouse;

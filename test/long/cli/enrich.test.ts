@@ -121,7 +121,7 @@ describe('searchflow enrich, without a key', () => {
     await running.says(/\([1-9]\d?%\)/);
     running.child.kill('SIGINT');
     expect(await running.ended).toBe(130);
-    expect(running.err()).toContain('To go on: searchflow enrich slow.csv --url-column site --batch 4 --qps 10');
+    expect(running.err()).toContain('To resume:\n  searchflow enrich slow.csv --url-column site --batch 4 --qps 10');
     const bought = timesBought().size;
     const { code, err } = await runCommand(args, { cwd });
     expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining('Done: 200 rows') });
@@ -165,6 +165,7 @@ describe('searchflow enrich, with a key', () => {
     const { code, err } = await runCommand(args, { cwd, env: env('wrong-8d1f22') });
     expect({ code, err }).toEqual({ code: 4, err: expect.stringMatching(/key/) });
     expect(err).toContain('searchflow enrich live.csv');
+    expect(err).not.toContain('searchflow resume');
     expect(err).not.toContain('wrong-8d1f22');
     expect((await runCommand(args, { cwd, env: env(canary) })).code).toBe(0);
   });
@@ -173,9 +174,7 @@ describe('searchflow enrich, with a key', () => {
     const { code, err } = await runCommand(args, { cwd, env: env(canary, 'http://127.0.0.1:9') });
     expect({ code, err }).toEqual({
       code: 1,
-      err: expect.stringContaining(
-        "http://127.0.0.1:9 (SEARCHFLOW_BASE_URL) can't be reached: the connection is refused",
-      ),
+      err: expect.stringContaining('http://127.0.0.1:9 (SEARCHFLOW_BASE_URL) is unreachable: connection refused'),
     });
   });
 });

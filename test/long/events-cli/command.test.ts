@@ -62,7 +62,7 @@ it('syncs, tells where it stands, and a verification finds and mends what was ch
   const synced = await json('events', 'sync', '--qps', '500');
   expect([synced.code, synced.err]).toEqual([
     0,
-    expect.stringMatching(/events-sync-\w{6} starts; webset events of the real/),
+    expect.stringMatching(/events-sync-\w{6} started: webset events of the real/),
   ]);
   expect(synced.data).toMatchObject({ kind: 'events', stream: 'sync', phase: 'done', events: 2000, added: 2000 });
   const told = await json('events', 'status');
@@ -87,11 +87,11 @@ it('syncs, tells where it stands, and a verification finds and mends what was ch
   expect([scheduled.code, scheduled.err]).toEqual([
     0,
     expect.stringMatching(
-      /webset\.idel \(did you mean webset\.idle\?\) is no event type[\s\S]*Schedule events-sync-\w{6} made: every 15m/,
+      /Unknown event type: webset\.idel \(did you mean webset\.idle\?\)[\s\S]*Schedule events-sync-\w{6} created: every 15m/,
     ),
   ]);
   const strict = await run('events', 'verify', ...stretch, '--strict', '--qps', '500');
-  expect([strict.code, strict.err]).toEqual([0, expect.stringContaining('with the same contents')]);
+  expect([strict.code, strict.err]).toEqual([0, expect.stringContaining('same contents')]);
 });
 
 it('a backfill that is killed with its server goes on where it was, is paused and resumed by its name, and is done once', async () => {
@@ -104,22 +104,24 @@ it('a backfill that is killed with its server goes on where it was, is paused an
   await first.ended;
 
   const second = begin();
-  await second.says(/events-backfill-\w{6} (starts|goes on)/);
+  await second.says(/events-backfill-\w{6} (started|resumed)/);
   const before = pages();
   await expect.poll(pages, { timeout: 100_000, interval: 20 }).toBeGreaterThan(before + 5);
   expect((await run('pause', 'events-backfill')).code).toBe(0);
-  await second.says(/paused; `searchflow resume` goes on/);
+  await second.says(/paused; continue with `searchflow resume`/);
   const paused = await json('status', 'events-backfill');
   expect(paused.data.running).toMatchObject([{ phase: 'paused', pausedFor: 'person' }]);
   const listed = await json('jobs');
   expect(listed.data).toMatchObject([
-    { name: 'events-backfill', input: expect.stringContaining('backfill 2025-01-01') },
+    { name: 'events-backfill', input: expect.stringContaining('backfill 2025-01-01'), phase: 'paused', dollars: null },
   ]);
   expect((await run('resume', 'events-backfill')).code).toBe(0);
   expect([await second.ended, second.err()]).toEqual([
     0,
     expect.stringContaining('Backfilled 2025-01-01 to 2025-01-31'),
   ]);
+  // Its server has ended with the command: the warehouse tells.
+  expect((await json('jobs')).data).toMatchObject([{ phase: 'done', since: expect.stringMatching(/Z$/) }]);
   // 50 pages and the clock; little was read twice.
   expect(pages()).toBeLessThan(75);
   expect(await sql(census)).toEqual([{ n: 10_000, ids: 10_000 }]);
@@ -131,15 +133,17 @@ it('a refused key is a pause that the same command ends, and an interrupted sync
   sandbox.setFaults([{ when: { every: 1 }, do: { kind: 'status', status: 401 } }]);
   const refused = await run(...sync);
   expect(refused.code).toBe(4);
-  expect(refused.err).toMatch(/starts; webset events[\s\S]*Paused \(key\): .*401.*searchflow resume/);
+  expect(refused.err).toMatch(
+    /started: webset events[\s\S]*Paused \(key\): .*401.*\n[^\n]* To resume after fixing this:\n {2}searchflow events sync/,
+  );
   sandbox.setFaults([]);
   const before = sandbox.log().length;
   const again = start(...sync);
-  await again.says(/events-sync-\w{6} goes on/);
+  await again.says(/events-sync-\w{6} resumed/);
   await expect.poll(() => sandbox.log().length, { timeout: 100_000, interval: 20 }).toBeGreaterThan(before + 3);
   again.child.kill('SIGINT');
   expect(await again.ended).toBe(130);
-  expect(again.err()).toContain('To go on: searchflow events sync --parallel 1 --qps 500');
+  expect(again.err()).toContain('To resume:\n  searchflow events sync --parallel 1 --qps 500');
 });
 
 it('refuses what can’t be in a sentence, before anything is read; a warehouse that is not there is no failure', async () => {
@@ -148,12 +152,12 @@ it('refuses what can’t be in a sentence, before anything is read; a warehouse 
   const cases = [
     [['sync', '--parallel', '0'], 2, "--parallel: '0'"],
     [['status', '--into', 'mysql://host/db'], 2, 'postgres://host/database'],
-    [['backfill'], 2, '--from: say from when'],
+    [['backfill'], 2, '--from is required'],
     [['backfill', '--from', '2025-02-30', '--until', 'soon'], 2, '--until: '],
-    [['verify', '--from', '2025-02-02', '--until', '2025-02-01'], 2, 'exchange them'],
-    [['status'], 0, '`searchflow events sync` loads them'],
-    [['status', '--into', there], 0, `There is no file ${there}, and so no events`],
-    [['status', '--into', there], 0, `\`searchflow events sync --into ${there}\` loads them`],
+    [['verify', '--from', '2025-02-02', '--until', '2025-02-01'], 2, 'must be before --until'],
+    [['status'], 0, 'searchflow events sync\n'],
+    [['status', '--into', there], 0, `File ${there} not found; no events`],
+    [['status', '--into', there], 0, `\n  searchflow events sync --into ${there}\n`],
   ] as const;
   for (const [args, status, sentence] of cases) {
     const { code, err } = await run('events', ...args);

@@ -41,7 +41,7 @@ describe('--max-cost', () => {
   it.each(['1,50', '-1', '1e3', 'NaN', '', '0.0000001', '€2'])('refuses %s and says what it wants', (text) => {
     const mistakes: string[] = [];
     toEnrichRequest('-', { job: 'brands', maxCost: text }, '/data', mistakes);
-    expect(mistakes).toEqual([`--max-cost: '${text}' is not an amount of dollars such as 5 or 0.50, nor none.`]);
+    expect(mistakes).toEqual([`--max-cost: '${text}' must be an amount in dollars such as 5 or 0.50, or none.`]);
   });
 
   it('is in the plan, as where the job would stop or as its most', () => {
@@ -58,8 +58,8 @@ describe('--max-cost', () => {
     const { context, err } = fakeContext(runtime, { tty: true });
     const manner = { json: false, dryRun: false, yes: false, asksAlways: false };
     expect(await runEnrich(context, settings(context, {}), request, manner)).toBe(0);
-    expect(err()).toContain('for about $90.00, to stop at $0.05');
-    expect(err()).not.toContain('of real money');
+    expect(err()).toContain('for about $90.00, stops at $0.05');
+    expect(err()).not.toContain('?');
   });
 
   it('goes with a resume, which says nothing of it where it was not given', async () => {
@@ -136,8 +136,17 @@ describe('a job that waits for a person', () => {
     });
     expect(text).toContain('npm run -s searchflow -- resume brands-1 --max-cost 2');
     expect(pausedText({ ...paused, pausedFor: 'budget' }, ['enrich'], {})).toBe(
-      'Paused (budget): searchflow resume brands-1 --max-cost 2\nNothing is lost: what was bought stays bought.',
+      'Paused (budget): searchflow resume brands-1 --max-cost 2\nPaid results are kept.',
     );
+  });
+
+  it('names one command: the one that was typed, unless only another bound helps', () => {
+    const failure = { type: 'Unauthorized', message: 'POST /contents: 401, INVALID_API_KEY', details: null };
+    const { message = '' } = pauseOf(failure, 'brands-1', null) ?? {};
+    expect(message).toContain('searchflow resume brands-1');
+    const text = pausedText({ ...paused, pausedFor: 'key', message }, ['enrich', 'x.csv'], {});
+    expect(text).toMatch(/^Paused \(key\): POST \/contents: 401, INVALID_API_KEY: .*SEARCHFLOW_API_KEY\.\n/);
+    expect(text.match(/searchflow \w+/g)).toEqual(['searchflow enrich']);
   });
 
   it('ends the command with 5 where the budget is used up', async () => {

@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { badRowLines } from '../../../src/cli/progress/bad-rows.js';
 import { JobProgressReader } from '../../../src/cli/progress/progress.js';
 import { progressBar, progressText, rowLine } from '../../../src/cli/progress/progress-line.js';
-import { ProgressView } from '../../../src/cli/progress/progress-view.js';
+import { ProgressView, TextView } from '../../../src/cli/progress/progress-view.js';
 import { type Ending, summaryData, summaryText } from '../../../src/cli/progress/summary.js';
 import { count, dollars, duration, some } from '../../../src/cli/text/amounts.js';
 import { printable, printableLines } from '../../../src/cli/text/printable.js';
 import { idleView } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { JobProgress, JobSummary, SliceHeartbeat } from '../../../src/core/rows/job.js';
+import { plan as planned } from '../../support/cli/fake-runtime.js';
 import { fakeTerminal } from '../../support/cli/fake-terminal.js';
 
 const progress: JobProgress = {
@@ -186,6 +187,17 @@ describe('progress lines', () => {
     expect(err()).not.toContain('\u001b');
   });
 
+  it('writes a changing text every 10 s where stderr is no terminal, and redraws it on one', () => {
+    const { terminal, err } = fakeTerminal();
+    const view = new TextView(terminal);
+    for (let second = 0; second <= 25; second++) view.update(`run_1: running, ${second} s`, second * 1000);
+    expect(err()).toBe('run_1: running, 0 s\nrun_1: running, 10 s\nrun_1: running, 20 s\n');
+    const live = fakeTerminal({ tty: true });
+    const redrawn = new TextView(live.terminal);
+    for (const text of ['one', 'two']) redrawn.update(text, 0);
+    expect(live.err()).toBe('one\r\u001b[2Ktwo');
+  });
+
   it('redraws one line on a terminal and writes notes above it', () => {
     const { terminal, err } = fakeTerminal({ tty: true, env: { NO_COLOR: '1' } });
     const view = new ProgressView(terminal);
@@ -203,10 +215,10 @@ describe('summary', () => {
       'Done: 103 rows of brands in 8.2 s.',
       '         97  success',
       '          3  error',
-      '          3  invalid (rows that could not be asked for)',
+      '          3  invalid (bad rows, not bought)',
       '            2  CRAWL_NOT_FOUND',
       '            1  CRAWL_TIMEOUT',
-      '3 bad rows, kept in the result with what is wrong, not bought.',
+      '3 bad rows, loaded with the reason and not bought.',
       'Bought with 2 requests for $0.097.',
       'Written: /data/out/brands.duckdb, /data/out/brands.csv',
     ]);
@@ -214,16 +226,25 @@ describe('summary', () => {
 
   it('compares with the bill of the sandbox', () => {
     expect(summaryText({ ...ending, bill: { micros: 97_000, requests: 2 } })).toContain(
-      "The sandbox's own bill says the same: $0.097, 2 requests.",
+      "The sandbox's bill matches: $0.097, 2 requests.",
     );
-    expect(summaryText({ ...ending, bill: { micros: 99_000, requests: 3 } })).toContain(
-      'with answers that were lost: $0.099',
-    );
+    expect(summaryText({ ...ending, bill: { micros: 99_000, requests: 3 } })).toContain('with lost answers: $0.099');
   });
 
   it('says that a run which bought nothing sent no request', () => {
     const text = summaryText({ ...ending, summary: { ...summary, requests: 0, costMicros: 0 } });
     expect(text).toContain('No request was sent: nothing was left to buy; $0.097 over all runs of the job.');
+  });
+
+  it('counts the runs that are left running, and does not say that nothing was sent', () => {
+    const warehouse = { ...summary.warehouse, error: 5, tags: { RUN_OVERDUE: 5 } };
+    const left = { ...ending, summary: { ...summary, warehouse, requests: 0, costMicros: 0, totalCostMicros: 0 } };
+    const text = summaryText(left);
+    expect(text).toContain('Nothing was charged in this run: 5 runs were left running at the service.');
+    expect(text).toMatch(/Left running past --max-run-time: 5 runs; .* --retry-failed to follow them again/);
+    expect(text).not.toContain('No request was sent');
+    const staged = { ...planned.staged, rowsPerRun: 3 };
+    expect(summaryText({ ...left, plan: { ...planned, staged } })).toContain('the runs of 5 rows were left running');
   });
 
   it('lists the first ten bad rows with line and column, and unknown outcomes, and counts the rest', () => {
@@ -245,7 +266,7 @@ describe('summary', () => {
       estimateMicros: 2000,
     };
     const text = summaryText({ ...ending, unknown: Array.from({ length: 11 }, () => outcome) });
-    expect(text).toContain('11 unknown outcomes: sent, answer lost, perhaps charged:');
+    expect(text).toContain('11 unknown outcomes (sent, no answer, possibly charged):');
     expect(text).toContain('  1970-01-01T00:00:00.000Z contents of 2 URLs, at most $0.002: connection reset');
     expect(text).toContain('  and 1 more (table unknown_outcomes)');
   });
