@@ -4,7 +4,7 @@ import { nearest } from '../../core/text/nearest.js';
 import { toCount } from '../monitors/monitor-flags.js';
 import { toMoment } from '../options/moment-option.js';
 
-/** Flags of all commands on events, as typed. */
+/** Flags that all commands on events share. */
 export interface EventFlags {
   readonly into?: string;
   readonly type?: readonly string[];
@@ -14,18 +14,18 @@ export interface EventFlags {
   readonly json?: boolean;
 }
 
-export interface StretchFlags {
+export interface RangeFlags {
   readonly from?: string;
   readonly until?: string;
 }
 
 const MOST_PARALLEL = 256;
 
-/** What walks share, of the flags; adds a sentence to `mistakes` for each that can't be. */
+/** Returns the options that all walks share; adds a sentence to `mistakes` for each invalid flag. */
 export function toWalkOptions(flags: EventFlags, mistakes: string[]): Pick<EventWalkOptions, 'types' | 'parallel'> {
   const { type, parallel } = flags;
   const types = [...new Set((type ?? []).flatMap((text) => text.split(',')).map((text) => text.trim()))];
-  if (types.includes('')) mistakes.push('--type: an event type is needed, such as webset.item.created.');
+  if (types.includes('')) mistakes.push('--type: name an event type, such as webset.item.created.');
   const windows = toCount(parallel, '--parallel', MOST_PARALLEL, mistakes);
   return {
     ...(types.length === 0 ? {} : { types: types.sort() }),
@@ -33,37 +33,36 @@ export function toWalkOptions(flags: EventFlags, mistakes: string[]): Pick<Event
   };
 }
 
-/** What to say about types that nobody knows; null where there are none. The service may have new ones, so it is no mistake. */
+/** Returns a note about unknown event types; null without any. The service may have new types, so they are allowed. */
 export function typesNote(types: readonly string[] = []): string | null {
   const strange = types.filter((type) => !eventTypes.includes(type));
   if (strange.length === 0) return null;
-  const which = strange.length === 1 ? 'is no event type' : 'are no event types';
+  const which = strange.length === 1 ? 'Unknown event type' : 'Unknown event types';
   const hinted = strange.map((type) => {
     const near = nearest(type, eventTypes);
     return near === null ? type : `${type} (did you mean ${near}?)`;
   });
   return (
-    `${hinted.join(', ')} ${which} that searchflow knows, and a service that doesn't know it refuses it. ` +
-    `searchflow knows ${[...eventTypes].sort().join(', ')}.`
+    `${which}: ${hinted.join(', ')}. The service may refuse a type that it does not know. ` +
+    `Known types: ${[...eventTypes].sort().join(', ')}.`
   );
 }
 
-/** The stretch of the flags, ISO 8601; adds a sentence to `mistakes` for each that can't be. */
-export function toStretch(
-  { from, until }: StretchFlags,
+/** Returns the range of the flags in ISO 8601; adds a sentence to `mistakes` for each invalid one. */
+export function toRange(
+  { from, until }: RangeFlags,
   now: number,
   mistakes: string[],
 ): { readonly from: string; readonly until?: string } {
   if (from === undefined)
     mistakes.push(
-      '--from: say from when, such as 2026-01-01 (UTC); `searchflow events sync` loads all from the beginning.',
+      '--from is required: a UTC date (2026-01-01) or an age (30d). To load all events:\n  searchflow events sync',
     );
   const begins = from === undefined ? null : toMoment('--from', from, now, mistakes);
   const ends = until === undefined ? null : toMoment('--until', until, now, mistakes, true);
   if (begins !== null && ends !== null && begins >= ends)
-    mistakes.push(`--from ${from} is later than --until ${until}: exchange them.`);
-  if (begins !== null && begins > now)
-    mistakes.push(`--from: ${from} is in the future, where no event has happened yet.`);
+    mistakes.push(`--from ${from} must be before --until ${until}.`);
+  if (begins !== null && begins > now) mistakes.push(`--from: ${from} is in the future.`);
   const iso = (at: number | null) => new Date(at ?? 0).toISOString();
   return { from: iso(begins), ...(until === undefined ? {} : { until: iso(ends) }) };
 }

@@ -11,10 +11,10 @@ import { type Session, withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { withAccess } from '../shared/with-access.js';
 import { printable } from '../text/printable.js';
-import { type EventFlags, type StretchFlags, toStretch, toWalkOptions, typesNote } from './event-flags.js';
+import { type EventFlags, type RangeFlags, toRange, toWalkOptions, typesNote } from './event-flags.js';
 import { watchWalk } from './watch-walk.js';
 
-/** `searchflow events sync`: what has happened since it ran last; or a schedule for it. */
+/** `searchflow events sync`: loads new events, or schedules that. */
 export async function sync(context: Context, flags: EventFlags & ScheduleFlags): Promise<ExitCode> {
   const mistakes: string[] = [];
   const wish = toScheduleWish(flags, mistakes);
@@ -33,22 +33,22 @@ export async function sync(context: Context, flags: EventFlags & ScheduleFlags):
   });
 }
 
-/** `searchflow events backfill`: a stretch of time. The same command makes it go on, or finds it done. */
-export async function backfill(context: Context, flags: EventFlags & StretchFlags): Promise<ExitCode> {
+/** `searchflow events backfill`: loads a range of time. The same command resumes it, or finds it done. */
+export async function backfill(context: Context, flags: EventFlags & RangeFlags): Promise<ExitCode> {
   const mistakes: string[] = [];
-  const stretch = toStretch(flags, Date.now(), mistakes);
-  return run(context, flags, { kind: 'backfill', ...stretch, ...toWalkOptions(flags, mistakes) }, mistakes);
+  const range = toRange(flags, Date.now(), mistakes);
+  return run(context, flags, { kind: 'backfill', ...range, ...toWalkOptions(flags, mistakes) }, mistakes);
 }
 
-/** `searchflow events verify`: a stretch is read once more, compared and mended. Fails where the service shows less than there is. */
+/** `searchflow events verify`: compares a range with the warehouse and repairs it. Fails if the service returns fewer events. */
 export async function verify(
   context: Context,
-  flags: EventFlags & StretchFlags & { readonly strict?: boolean },
+  flags: EventFlags & RangeFlags & { readonly strict?: boolean },
 ): Promise<ExitCode> {
   const mistakes: string[] = [];
-  const stretch = toStretch(flags, Date.now(), mistakes);
+  const range = toRange(flags, Date.now(), mistakes);
   const { strict = false } = flags;
-  const input = { kind: 'backfill', verify: true, ...stretch, ...toWalkOptions(flags, mistakes) } as const;
+  const input = { kind: 'backfill', verify: true, ...range, ...toWalkOptions(flags, mistakes) } as const;
   return run(context, flags, input, mistakes, { strict });
 }
 
@@ -68,8 +68,8 @@ async function run(
     await session.runtime.own(control.work(walk));
     const { handle, joined } = await control.start(walk);
     session.working(handle.job);
-    const what = joined ? 'goes on' : 'starts';
-    terminal.say(`${handle.job} ${what}; webset events of ${serviceText(config)} into ${printable(walk.into)}.`);
+    const what = joined ? 'resumed' : 'started';
+    terminal.say(`${handle.job} ${what}: webset events of ${serviceText(config)} into ${printable(walk.into)}.`);
     return watchWalk(context, session, handle, { json, strict });
   };
   return withAccess(context, settingsOf(flags), mistakes, work, { loads: true, owns: true });
@@ -80,7 +80,7 @@ function noteTypes({ terminal }: Context, { types }: Pick<WalkInput, 'types'>): 
   if (note !== null) terminal.say(terminal.colors.yellow(`Note: ${printable(note, 1000)}`));
 }
 
-/** What of the flags is a setting. */
+/** Returns the flags that are settings. */
 export function settingsOf({ qps, rateProfile, into }: EventFlags): ConfigFlags {
   return {
     ...(qps === undefined ? {} : { qps }),

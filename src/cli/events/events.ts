@@ -7,18 +7,18 @@ import { columns } from '../text/columns.js';
 import { printable } from '../text/printable.js';
 import { WalkProgressReader } from './walk-progress.js';
 
-/** A moment as people and other programs read it, without what is always zero. */
+/** Returns an ISO time without zero milliseconds. */
 const moment = (at: number) => new Date(at).toISOString().replace('.000Z', 'Z');
 const ago = (at: number, now: number) => `${duration(Math.max(0, (now - at) / 1000))} ago`;
 
-/** How a walk ended, for a person. */
+/** Returns the summary of a walk as text. */
 export function walkText(summary: WalkSummary, now: number): string {
   const { events, added, changed, seconds, watermark, into, phase, message, verified } = summary;
   const read = `${some(events, 'event')} read in ${duration(seconds)}`;
   const lines: string[] = [];
-  if (phase === 'stopped') lines.push(`Stopped: ${printable(message ?? 'no reason was given')}`);
+  if (phase === 'stopped') lines.push(`Stopped: ${printable(message ?? 'no reason given')}`);
   if (verified) lines.push(`${titleOf(summary.stream)}: ${read}.`, ...verifiedLines(verified));
-  else if (events === 0) lines.push(`${titleOf(summary.stream)}: nothing more to load.`);
+  else if (events === 0) lines.push(`${titleOf(summary.stream)}: no new events.`);
   else
     lines.push(
       `${titleOf(summary.stream)}: ${read}, ${count(added)} new${changed > 0 ? `, ${count(changed)} with newer contents` : ''}.`,
@@ -28,9 +28,9 @@ export function walkText(summary: WalkSummary, now: number): string {
   return [...lines, `Warehouse: ${printable(into)}`].join('\n');
 }
 
-/** `sync` as `Synced`, others with their stretch. */
+/** Returns `Synced`, or `Backfilled` or `Verified` with the range. */
 function titleOf(stream: string): string {
-  const [kind, stretch = '', types] = stream.split(' ');
+  const [kind, range = '', types] = stream.split(' ');
   const only =
     types === undefined
       ? ''
@@ -38,34 +38,33 @@ function titleOf(stream: string): string {
           .split(',')
           .map((type) => printable(type))
           .join(', ')})`;
-  if (kind === 'sync') return `Synced${stretch === '' ? '' : ` (${printable(stretch)})`}`;
-  return `${kind === 'verify' ? 'Verified' : 'Backfilled'} ${spanText(stretch)}${only}`;
+  if (kind === 'sync') return `Synced${range === '' ? '' : ` (${printable(range)})`}`;
+  return `${kind === 'verify' ? 'Verified' : 'Backfilled'} ${spanText(range)}${only}`;
 }
 
-/** `2025-01-01 to 2025-01-31`, of the stretch in a stream's name. */
-function spanText(stretch: string): string {
-  const [from = '', until = ''] = stretch.split('..');
+/** Returns the range in a stream's name as `2025-01-01 to 2025-01-31`. */
+function spanText(range: string): string {
+  const [from = '', until = ''] = range.split('..');
   return `${short(from)} to ${until === '' ? 'a minute ago' : endOf(until)}`;
 }
 
-/** A day where it is a whole one. */
+/** Returns a time without its zeros; midnight as a date. */
 function short(iso: string): string {
   return printable(iso === '' ? 'the beginning' : iso.replace('T00:00:00.000Z', '').replace('.000Z', 'Z'));
 }
 
-/** The last day of a stretch that ends with a day, as `--until` takes it. */
+/** Returns the end of a range as `--until` takes it: midnight as the day before. */
 function endOf(iso: string): string {
   if (!iso.endsWith('T00:00:00.000Z')) return short(iso);
   return short(new Date(Date.parse(iso) - 86_400_000).toISOString());
 }
 
 function verifiedLines({ missing, changed, gone, days }: Verification): string[] {
-  if (missing + changed + gone === 0)
-    return ['The warehouse has every event that the service has, with the same contents.'];
+  if (missing + changed + gone === 0) return ['The warehouse matches the service: same events, same contents.'];
   const rows: [number, string][] = [
     [missing, 'missing; loaded now'],
-    [changed, 'changed; mended now'],
-    [gone, 'gone: the service shows them no more; kept'],
+    [changed, 'changed; updated now'],
+    [gone, 'gone: no longer returned by the service; kept'],
   ];
   const table = columns([
     ['day', 'missing', 'changed', 'gone'],
@@ -74,35 +73,35 @@ function verifiedLines({ missing, changed, gone, days }: Verification): string[]
   return [
     ...rows.filter(([events]) => events > 0).map(([events, what]) => `${count(events).padStart(9)}  ${what}`),
     ...table.map((line) => `  ${line}`),
-    'Which: the table event_checks, by the id of the event.',
+    'See table event_checks for the ids of these events.',
   ];
 }
 
-/** Whether anything was found to differ. */
+/** Returns whether a verification found any difference. */
 export function differs({ missing, changed, gone }: Differences): boolean {
   return missing + changed + gone > 0;
 }
 
-/** A walk that is under way. */
+/** A running walk. */
 export interface Running {
   readonly job: string | null;
   readonly progress: WalkProgress;
   readonly running: readonly WalkHeartbeat[];
 }
 
-/** A walk that has windows left and does not go on, as far as can be seen from here. */
+/** An unfinished walk that does not run, as far as this process can see. */
 export interface Halted {
-  /** Null for one of another folder. */
+  /** Null for a walk of another folder. */
   readonly job: string | null;
   readonly stream: string;
-  /** `silent`: nobody answers for it. */
+  /** `silent`: no server or worker answers for it. */
   readonly state: 'failed' | 'stopped' | 'silent';
   readonly message: string | null;
-  /** The command that makes it go on; null where only the client can that began it. */
+  /** The command that resumes it; null if only its client can. */
   readonly goOn: string | null;
 }
 
-/** A walk that is under way, in a line. */
+/** Returns the state of a running walk in one line. */
 export function runningText({ job, progress, running }: Running): string {
   const { phase, pausedFor, message } = progress;
   const shown = progressText(new WalkProgressReader().line(0, progress, running, null));
@@ -110,7 +109,7 @@ export function runningText({ job, progress, running }: Running): string {
   return `${printable(job ?? progress.stream)}: ${phase}${why}, ${shown}${message === null ? '' : `\n  ${printable(message)}`}`;
 }
 
-/** What a warehouse holds of a service's events, for a person; of one that can't be read just the walks that don't go on. */
+/** Returns the events of a warehouse as lines; for an unreadable warehouse, only the walks that don't run. */
 export function statusLines(
   held: EventStatus | null,
   halted: readonly Halted[],
@@ -147,34 +146,34 @@ export function statusLines(
   ];
 }
 
-const stateOf = ({ state }: Halted) => (state === 'silent' ? 'under way' : state);
+const stateOf = ({ state }: Halted) => (state === 'silent' ? 'unfinished' : state);
 
-/** Why it does not go on, and what makes it. */
+/** Returns why a walk does not run, and the command that resumes it. */
 function haltedLines({ state, message, goOn }: Halted): string[] {
   const why = state === 'silent' ? 'no server or worker answers for it' : message;
   return [
-    ...(why === null ? [] : [`why: ${printable(why, 1000)}`]),
-    `to go on: ${goOn === null ? 'start its workflow again, with the same input' : printable(goOn, 1000)}`,
+    ...(why === null ? [] : [`reason: ${printable(why, 1000)}`]),
+    `to resume: ${goOn === null ? 'start its workflow again with the same input' : printable(goOn, 1000)}`,
   ];
 }
 
 function streamLines(listing: StreamListing, halted: Halted | undefined, now: number): string[] {
   const { stream, watermark, completedAt, to, pending, windows, share, events } = listing;
-  const [kind = '', stretch = '', ...types] = stream.split(' ');
-  const name = kind === 'sync' ? stream : [kind, spanText(stretch), ...types].join(' ');
+  const [kind = '', range = '', ...types] = stream.split(' ');
+  const name = kind === 'sync' ? stream : [kind, spanText(range), ...types].join(' ');
   const lines = [`${printable(name)}:`];
   if (pending.length > 0) {
-    // What the windows that are done cover; the beginning of everything is of no length.
+    // Share of the range that finished windows cover; a sync has no length at first.
     const part = share === null || share === 0 ? '' : ` (${Math.floor(share * 100)}% of its time)`;
-    const state = halted ? stateOf(halted) : 'under way';
+    const state = halted ? stateOf(halted) : 'running';
     lines.push(
       `  ${state}: ${windows - pending.length} of ${some(windows, 'window')} done${part}, ${some(events, 'event')} read`,
       ...(halted ? haltedLines(halted).map((line) => `    ${line}`) : []),
     );
   }
   if (kind === 'sync' || pending.length === 0) {
-    // Newer ones may be there behind a window that is not done.
-    const [what, none] = pending.length === 0 ? ['newest event loaded', 'none'] : ['complete up to', 'nowhere yet'];
+    // Newer events may exist after an unfinished window.
+    const [what, none] = pending.length === 0 ? ['newest event loaded', 'none'] : ['complete up to', 'none yet'];
     const lag = (at: number) => duration(Math.max(0, (now - at) / 1000));
     lines.push(`  ${what}: ${watermark === null ? none : `${moment(watermark)} (lag ${lag(watermark)})`}`);
   }
@@ -182,11 +181,11 @@ function streamLines(listing: StreamListing, halted: Halted | undefined, now: nu
     lines.push(
       `  last complete run: ${ago(completedAt, now)}${pending.length > 0 || to === null ? '' : `, up to ${moment(to)}`}`,
     );
-  else if (pending.length === 0) lines.push('  no run is complete yet');
+  else if (pending.length === 0) lines.push('  no complete run yet');
   return lines;
 }
 
-/** The same for machines: times ISO 8601, spans in seconds. */
+/** Returns the same as JSON fields: times in ISO 8601, durations in seconds. */
 export function statusData(
   held: EventStatus | null,
   { running, halted }: { readonly running: readonly Running[]; readonly halted: readonly Halted[] },
@@ -199,7 +198,7 @@ export function statusData(
   const since = (at: number | null) => (at === null ? null : Math.max(0, Math.round((now - at) / 1000)));
   return {
     kind: 'events',
-    // False: the warehouse is in use, and only what runs can be told.
+    // False: the warehouse is in use, so only running walks are known.
     known: held !== null,
     running: running.map(({ job, progress }) => ({ job, ...progress })),
     halted,
@@ -223,7 +222,7 @@ export function statusData(
   };
 }
 
-/** A walk's result for machines. */
+/** Returns the summary of a walk as JSON fields. */
 export function walkData(job: string, summary: WalkSummary): object {
   const { watermark } = summary;
   return { kind: 'events', job, ...summary, watermark: watermark === null ? null : new Date(watermark).toISOString() };

@@ -1,11 +1,11 @@
 /**
- * Arguments of the command that makes a stream go on; null where no flags say the same, because a client of its own began it at the
- * beginning of everything. `into`: null for the usual warehouse.
+ * Returns the arguments of the command that resumes a stream; null without one, because a client started it without a start time.
+ * `into`: null for the default warehouse.
  */
 export function walkCommand(stream: string, into: string | null): readonly string[] | null {
   const [kind = '', ...rest] = stream.split(' ');
-  const [stretch, types] = kind === 'sync' ? [null, rest[0]] : rest;
-  const [from = '', until = ''] = stretch?.split('..') ?? [];
+  const [range, types] = kind === 'sync' ? [null, rest[0]] : rest;
+  const [from = '', until = ''] = range?.split('..') ?? [];
   if (kind !== 'sync' && from === '') return null;
   return [
     ...['events', kind],

@@ -2,7 +2,7 @@ import type { Runtime } from '../../worker/config/runtime-types.js';
 import { EventControl, type WalkHandle } from '../../worker/control/event-control.js';
 import { findWalk } from '../../worker/control/find-walk.js';
 
-/** The walk on events that a command names, null where it names none. */
+/** Returns the walk that a command names; null for other jobs. */
 export async function walkNamed(
   runtime: Pick<Runtime, 'walks' | 'workflows'>,
   name: string,

@@ -3,11 +3,11 @@ import { Speed } from '../progress/progress.js';
 import { type ProgressLine, speedText, waitText } from '../progress/progress-line.js';
 import { count, duration, some } from '../text/amounts.js';
 
-/** How long a walk is looked at, and how much of it is done meanwhile, before anything is said of its end. */
+/** Time and share of a walk that must be measured before its end is estimated. */
 const ENOUGH_MS = 5000;
 const ENOUGH_PART = 0.02;
 
-/** Turns looks at a walk into progress lines. Counts never go backwards, though a window that ends drops its heartbeat for a moment. */
+/** Turns polls of a walk into progress lines. Counts never decrease, although a window that ends loses its heartbeat for a moment. */
 export class WalkProgressReader {
   readonly #speed = new Speed();
   readonly #end = new EndOfWalk();
@@ -15,14 +15,14 @@ export class WalkProgressReader {
   #added = 0;
   #changed = 0;
 
-  /** `blocked`: what holds back every call of the team, if anything does. */
+  /** `blocked`: the reason that blocks all calls of the team; null without one. */
   line(at: number, progress: WalkProgress, running: readonly WalkHeartbeat[], blocked: string | null): ProgressLine {
     const loading = (name: 'events' | 'added' | 'changed') => running.reduce((sum, one) => sum + (one[name] ?? 0), 0);
     this.#events = Math.max(this.#events, progress.events + loading('events'));
     this.#added = Math.max(this.#added, progress.added + loading('added'));
     this.#changed = Math.max(this.#changed, progress.changed + loading('changed'));
     const { phase, pausedFor } = progress;
-    const { part, secondsLeft } = this.#end.look(at, progress, running);
+    const { part, secondsLeft } = this.#end.estimate(at, progress, running);
     const waitingFor = blocked ?? running.find((one) => one.waitingFor !== null)?.waitingFor ?? null;
     return {
       part,
@@ -34,19 +34,19 @@ export class WalkProgressReader {
       ],
       alarm: null,
       notes: [],
-      waits: waitText({ phase, pausedFor, waitingFor }, 'asking what there is'),
+      waits: waitText({ phase, pausedFor, waitingFor }, 'listing events'),
     };
   }
 }
 
-/** How far a walk is, and when it ends at the speed of the last seconds; rather nothing than something wrong. */
+/** Estimates share and end of a walk at its current speed; no estimate is better than a wrong one. */
 class EndOfWalk {
   #speed = new Speed();
   #lengthMs = 0;
   #part = 0;
   #first: { readonly at: number; readonly part: number } | null = null;
 
-  look(
+  estimate(
     at: number,
     { share, lengthMs = 0 }: WalkProgress,
     running: readonly WalkHeartbeat[],
@@ -54,7 +54,7 @@ class EndOfWalk {
     if (share === null) return { part: null, secondsLeft: null };
     const covered = running.reduce((sum, one) => sum + (one.coveredMs ?? 0), 0);
     const now = Math.min(1, share + (lengthMs > 0 ? covered / lengthMs : 0));
-    // Windows were found empty, or more were found: what was measured was of something else.
+    // Another length makes earlier measurements worthless.
     if (lengthMs !== this.#lengthMs) [this.#speed, this.#part, this.#first] = [new Speed(), 0, null];
     this.#lengthMs = lengthMs;
     this.#part = Math.max(this.#part, now);
@@ -63,7 +63,7 @@ class EndOfWalk {
 
   #secondsLeft(at: number): number | null {
     const part = this.#part;
-    // The first page may jump over years in which nothing happened.
+    // The first page may skip years without events.
     if (part === 0) return null;
     this.#first ??= { at, part };
     const first = this.#first;

@@ -5,13 +5,13 @@ import type { WalkHandle } from '../../worker/control/event-control.js';
 import { answered } from '../shared/answered.js';
 import { walkNamed } from './walk-named.js';
 
-/** How it stands with a walk that has windows left, or that nobody can look at. */
+/** State of an unfinished or unreadable walk. */
 export type WalkStatus =
   | { readonly state: 'running'; readonly progress: WalkProgress; readonly running: readonly WalkHeartbeat[] }
-  /** `silent`: no server or no worker answers for it. `stopped`: it was ended, or its server knows nothing of it. */
+  /** `silent`: no server or worker answers. `stopped`: it was ended, or its server does not know it. */
   | { readonly state: 'failed' | 'stopped' | 'silent'; readonly message: string | null };
 
-/** Asks its server, which may have to be started for it, and its worker. */
+/** Asks the walk's Temporal server, which it may start, and its worker. */
 export async function walkStatusOf(
   runtime: Pick<Runtime, 'walks' | 'workflows'>,
   { job }: Pick<WalkEntry, 'job'>,
@@ -28,7 +28,7 @@ async function poll(walk: WalkHandle): Promise<WalkStatus> {
   if (runs === null) return { state: 'stopped', message: null };
   if (runs) return { state: 'running', progress: await walk.progress(), running: await walk.running() };
   try {
-    // What went on after it had ended well is somebody else's; a scheduled run says why it ended early.
+    // A scheduled run says why it ended early.
     const { message } = await walk.result();
     return { state: 'stopped', message };
   } catch (error) {

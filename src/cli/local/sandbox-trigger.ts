@@ -2,15 +2,15 @@ import { UsageError } from '../../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { printable } from '../text/printable.js';
 
-/** Flags of `searchflow sandbox trigger`, as typed. */
+/** Flags of `searchflow sandbox trigger`. */
 export interface TriggerFlags {
   readonly url?: string;
   readonly count?: string;
 }
 
 /**
- * `searchflow sandbox trigger WHAT [ID]`: makes something happen in a running sandbox. WHAT is a type of webset event, or
- * `monitor-run` or `disable-monitor` with the monitor's id. Prints the ids of what happened, a line each.
+ * `searchflow sandbox trigger WHAT [ID]`: makes a running sandbox emit an event (WHAT is its type), run a monitor (`monitor-run`) or
+ * disable one (`disable-monitor`). Prints the ids, a line each.
  */
 export async function trigger(
   context: Context,
@@ -20,7 +20,7 @@ export async function trigger(
 ): Promise<ExitCode> {
   const url = flags.url ?? context.env.SEARCHFLOW_BASE_URL;
   if (url === undefined || !URL.canParse(url)) {
-    throw new UsageError('--url (or SEARCHFLOW_BASE_URL) must be the URL that `searchflow sandbox` printed.');
+    throw new UsageError('--url (or SEARCHFLOW_BASE_URL) is required: the URL that `searchflow sandbox` printed.');
   }
   const body = JSON.stringify(toTrigger(what, id, flags.count));
   const headers = { 'content-type': 'application/json' };
@@ -31,7 +31,8 @@ export async function trigger(
   const answer = (await response.json().catch(() => ({}))) as { readonly ids?: string[]; readonly error?: string };
   if (response.status === 400 || (response.status === 404 && answer.error))
     throw new UsageError(printable(answer.error ?? ''));
-  if (!response.ok || !answer.ids) throw new Error(`At ${url} there is no sandbox: it answered ${response.status}.`);
+  if (!response.ok || !answer.ids)
+    throw new Error(`The server at ${url} is not a sandbox: it answered ${response.status}.`);
   for (const one of answer.ids) context.terminal.data(printable(one));
   return exitCodes.ok;
 }
@@ -44,8 +45,8 @@ function toTrigger(what: string, id: string | undefined, count: string | undefin
     if (count !== undefined) throw new UsageError('--count is for events only.');
     return { [name]: id };
   }
-  if (id !== undefined) throw new UsageError(`${what} takes no id; \`monitor-run\` and \`disable-monitor\` do.`);
+  if (id !== undefined) throw new UsageError(`${what} takes no id; only monitor-run and disable-monitor do.`);
   if (count !== undefined && !/^[1-9]\d*$/.test(count))
-    throw new UsageError(`--count: '${count}' is not a whole number.`);
+    throw new UsageError(`--count: '${count}' must be a whole number, 1 or more.`);
   return { event: what, ...(count === undefined ? {} : { count: Number(count) }) };
 }

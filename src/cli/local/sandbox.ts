@@ -4,7 +4,7 @@ import type { Context, ExitCode } from '../shared/context.js';
 import { signalExitCodes } from '../shared/signals.js';
 import { dollars, some } from '../text/amounts.js';
 
-/** Flags of `searchflow sandbox`, as typed. */
+/** Flags of `searchflow sandbox`. */
 export interface SandboxFlags {
   readonly port?: string;
   readonly qps?: string;
@@ -27,23 +27,23 @@ export interface SandboxFlags {
   readonly set?: readonly string[];
 }
 
-/** `searchflow sandbox`: the stand-in for the service in a process of its own. Its URL is the one line on stdout. */
+/** `searchflow sandbox`: runs the sandbox in this process. Its URL is the only line on stdout. */
 export async function sandbox(context: Context, flags: SandboxFlags): Promise<ExitCode> {
   const { parseFault, startSandbox } = await import('../../sandbox/index.js');
   const options = toOptions(flags, parseFault);
   const running = await startSandbox(options).catch((error: unknown) => {
-    // A system error (port, file) says enough itself; the rest is about the options.
+    // Errors without a system code (port, file) are about the options.
     if (error instanceof Error && !('code' in error)) throw new UsageError(error.message);
     throw error;
   });
   context.terminal.data(running.url);
   context.terminal.say(
-    `The sandbox runs until Ctrl-C. In another terminal: SEARCHFLOW_BASE_URL=${running.url} SEARCHFLOW_API_KEY=sandbox searchflow enrich …`,
+    `The sandbox runs until Ctrl-C. To use it, in another terminal:\n  export SEARCHFLOW_BASE_URL=${running.url} SEARCHFLOW_API_KEY=sandbox`,
   );
   const signal = await context.interrupts.first;
   const { micros, requests } = running.bill({ keys: false });
   await running.close();
-  context.terminal.say(`Ended; the bill: ${dollars(micros)} for ${some(requests, 'request')}.`);
+  context.terminal.say(`Sandbox ended. Bill: ${dollars(micros)} for ${some(requests, 'request')}.`);
   return signalExitCodes[signal];
 }
 
@@ -52,7 +52,7 @@ function toOptions(flags: SandboxFlags, parseFault: (text: string) => Fault): Pa
   const number = (text: string | undefined, flag: string): number | undefined => {
     if (text === undefined) return undefined;
     if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
-    mistakes.push(`${flag}: '${text}' is not a number.`);
+    mistakes.push(`${flag}: '${text}' must be a number.`);
     return undefined;
   };
   const faults = (flags.fault ?? []).flatMap((text) => {
@@ -91,7 +91,7 @@ function toOptions(flags: SandboxFlags, parseFault: (text: string) => Fault): Pa
   return options;
 }
 
-/** `200`, or a range `100-400` that is drawn from. */
+/** Returns the number `200`, or the range of `100-400`. */
 function readRange(
   text: string | undefined,
   flag: string,
@@ -101,18 +101,18 @@ function readRange(
   return range ? { min: Number(range[1]), max: Number(range[2]) } : number(text, flag);
 }
 
-/** A group of options of which something was given; undefined where nothing was. */
+/** Returns the given options of a group; undefined without any. */
 function group<T extends object>(options: T): T | undefined {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return given.length > 0 ? (Object.fromEntries(given) as T) : undefined;
 }
 
-/** Puts `name=value` or `group.name=value` into the options; the value is JSON, or text where it is none. */
+/** Sets `name=value` or `group.name=value` in the options; a value that is not JSON is text. */
 function setOption(options: Record<string, unknown>, text: string): void {
   const [, path, value] = /^([a-zA-Z.]+)=(.*)$/s.exec(text) ?? [];
-  if (path === undefined || value === undefined) throw new UsageError(`--set: '${text}' is not name=value.`);
+  if (path === undefined || value === undefined) throw new UsageError(`--set: '${text}' must be name=value.`);
   const [first, second, ...more] = path.split('.') as [string, ...string[]];
-  if (more.length > 0) throw new UsageError(`--set: there is no option ${path}.`);
+  if (more.length > 0) throw new UsageError(`--set: unknown option ${path}.`);
   if (second === undefined) options[first] = readValue(value);
   else options[first] = { ...(options[first] as object | undefined), [second]: readValue(value) };
 }

@@ -6,14 +6,14 @@ import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
 
-/** `searchflow worker` and `searchflow dev`: a worker, with server and sandbox as needed, until Ctrl-C. */
+/** `searchflow worker` and `searchflow dev`: run a worker until Ctrl-C, with a Temporal server and a sandbox if needed. */
 export async function worker(context: Context, flags: ConfigFlags): Promise<ExitCode> {
   const config = settings(context, flags);
   return withRuntime(context, config, { sends: true }, async (session) => {
     session.working();
     const { say } = context.terminal;
     await session.runtime.runWorker(
-      () => say(`A worker on ${serviceText(config)}, task queue ${config.taskQueue}. Ctrl-C ends it.`),
+      () => say(`Worker running on ${serviceText(config)}, task queue ${config.taskQueue}. Press Ctrl-C to stop.`),
       (run) =>
         say(
           `${moment(Date.now())}  ${printable(run.job)} (${run.workflowType}): ${run.phase === 'running' ? 'started' : runText(run)}`,

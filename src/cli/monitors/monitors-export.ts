@@ -9,7 +9,7 @@ import { some } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
 import { type FilterFlags, toFilter } from './monitor-flags.js';
 
-/** `searchflow monitors export`: runs and results into a warehouse, once, or once and by a schedule from then on. */
+/** `searchflow monitors export`: loads runs and results into a warehouse; with a schedule, also regularly from then on. */
 export async function exportRuns(
   context: Context,
   flags: FilterFlags &
@@ -39,6 +39,6 @@ export async function exportRuns(
 }
 
 function exportText({ monitors, added, again, results, into }: MonitorExport): string {
-  const reread = again > 0 ? `, ${some(again, 'run')} read again` : '';
+  const reread = again > 0 ? `, ${some(again, 'run')} updated` : '';
   return `${some(monitors, 'monitor')}: ${some(added, 'new run')}${reread}, ${some(results, 'result')}. Written: ${printable(into)}`;
 }

@@ -11,18 +11,18 @@ import { type QuietFlags, toQuietHours } from './quiet-flags.js';
 
 const DEFAULT_NAME = 'quiet';
 
-/** `searchflow monitors quiet --from … --until … --tz …`: sets quiet hours. */
+/** `searchflow monitors quiet --from … --until … --tz …`: creates quiet hours. */
 export async function add(
   context: Context,
   flags: FilterFlags & QuietFlags & { readonly as?: string; readonly into?: string; readonly qps?: string },
 ): Promise<ExitCode> {
   const mistakes: string[] = [];
   const filter = toFilter(flags, mistakes);
-  if (!takesSome(filter)) mistakes.push('Give --name or --metadata: all monitors at once are never meant.');
+  if (!takesSome(filter)) mistakes.push('Pass --name or --metadata. Quiet hours for all monitors are not supported.');
   const hours = toQuietHours(flags, mistakes);
   const name = flags.as ?? DEFAULT_NAME;
   if (!/^[\w-]{1,60}$/.test(name))
-    mistakes.push(`--as: '${name}' is not a name of letters, digits, dashes and underscores.`);
+    mistakes.push(`--as: '${name}' must consist of letters, digits, dashes and underscores.`);
   return withMonitors(context, flags, mistakes, async (control, _session, config) => {
     const { terminal } = context;
     const wanted = { name, hours: hours as QuietHours, filter, ...control.place(flags.into) };
@@ -31,10 +31,10 @@ export async function add(
       `Quiet hours ${name}: ${hoursText(hours as QuietHours)}, monitors with ${printable(filterText(filter))}.`,
     );
     const outcome = await takeTurn();
-    if (outcome.did === 'begin') terminal.say(`They have begun: ${some(outcome.paused, 'monitor')} paused.`);
+    if (outcome.did === 'begin') terminal.say(`They have started: ${some(outcome.paused, 'monitor')} paused.`);
     if (config.temporalAddress === null) {
       terminal.say(
-        'The schedules fire only while this folder has a server and a worker: keep `searchflow dev` running.',
+        'Its schedules run only while this folder has a Temporal server and a worker. Keep this running:\n  searchflow dev',
       );
     }
     return exitCodes.ok;
@@ -47,7 +47,7 @@ export async function list(context: Context, flags: { readonly json?: boolean })
     const all = await control.quiet.list();
     if (flags.json) context.terminal.data(JSON.stringify(all));
     else for (const one of all) context.terminal.data(listingText(one));
-    if (all.length === 0) context.terminal.say('No quiet hours are set.');
+    if (all.length === 0) context.terminal.say('No quiet hours.');
     return exitCodes.ok;
   });
 }
@@ -56,9 +56,9 @@ export async function list(context: Context, flags: { readonly json?: boolean })
 export async function remove(context: Context, name: string): Promise<ExitCode> {
   return withMonitors(context, {}, [], async (control) => {
     const putBack = await control.quiet.remove(name);
-    context.terminal.say(`Quiet hours ${printable(name)} end; monitors that they paused are put back, one by one.`);
+    context.terminal.say(`Removing quiet hours ${printable(name)} and unpausing the monitors that they paused.`);
     const outcome = await putBack();
-    context.terminal.say(`Quiet hours ${printable(name)} are removed; ${some(outcome.unpaused, 'monitor')} put back.`);
+    context.terminal.say(`Quiet hours ${printable(name)} removed; ${some(outcome.unpaused, 'monitor')} unpaused.`);
     for (const line of leftLines(outcome)) context.terminal.say(line);
     return exitCodes.ok;
   });
@@ -70,7 +70,7 @@ function hoursText({ from, until, tz, days, untilDay }: QuietHours): string {
 }
 
 function listingText({ input, next }: QuietListing): string {
-  const when = next[0] === undefined ? '' : `, next turn ${new Date(next[0]).toISOString().replace('.000Z', 'Z')}`;
+  const when = next[0] === undefined ? '' : `, next change ${new Date(next[0]).toISOString().replace('.000Z', 'Z')}`;
   return `${printable(input.name)}: ${hoursText(input.hours)}, ${printable(filterText(input.filter))}${when}`;
 }
 
@@ -78,7 +78,7 @@ function leftLines({ left, leftCount }: QuietOutcome): string[] {
   return [
     ...left.map(
       ({ id, name, what }) =>
-        `Left alone: ${printable(name ?? '(no name)', 60)} (${printable(id)}): ${printable(what)}`,
+        `Not changed: ${printable(name ?? '(no name)', 60)} (${printable(id)}): ${printable(what)}`,
     ),
     ...(leftCount > left.length ? [`… and ${count(leftCount - left.length)} more (table monitor_quiet_reports)`] : []),
   ];

@@ -19,7 +19,7 @@ interface Flags {
   readonly json?: boolean;
 }
 
-/** `searchflow monitors create FILE --secret-file F`: made once; where the answer is lost it is found and adopted. */
+/** `searchflow monitors create FILE --secret-file F`: creates it once; after a lost answer it is found and adopted. */
 export async function create(
   context: Context,
   file: string,
@@ -28,18 +28,18 @@ export async function create(
   const { secretFile } = flags;
   const mistakes =
     secretFile === undefined
-      ? ['--secret-file: name a file for the webhook secret, which the service tells only once (mode 0600).']
+      ? ['--secret-file is required: a file for the webhook secret, which the service returns only once (mode 0600).']
       : [];
   const definition = await readJson(context, file, mistakes);
   return withMonitors(context, flags, mistakes, async (control) => {
     const { made, before } = await control.create(definition, secretFile as string);
     if (before)
-      context.terminal.say('It was made before, by a command that ended before it could say so; now nothing was made.');
-    return tellMade(context, control, definition, secretFile as string, made, flags.json ?? false);
+      context.terminal.say('An interrupted command has created this monitor already; nothing was created now.');
+    return showCreated(context, control, definition, secretFile as string, made, flags.json ?? false);
   });
 }
 
-async function tellMade(
+async function showCreated(
   context: Context,
   control: MonitorControl,
   definition: Fields,
@@ -51,25 +51,28 @@ async function tellMade(
   const id = printable(made.monitor.id);
   if (json) terminal.data(JSON.stringify({ kind: 'monitor', ...made }));
   else terminal.data(id);
-  if (made.adopted) terminal.say('The answer to the call was lost; the monitor that it made was found and adopted.');
+  if (made.adopted)
+    terminal.say('The answer of the service was lost; the monitor that it created was found and adopted.');
   for (const other of made.others) {
-    terminal.say(`A lost call made another one, too: searchflow monitors delete ${printable(other)}`);
+    terminal.say(
+      `A lost call created a second monitor. To delete it:\n  searchflow monitors delete ${printable(other)}`,
+    );
   }
   if (made.secret === 'kept') {
     terminal.say(`Its webhook secret is in ${printable(resolve(cwd, secretFile))} under webhook/${id}.`);
     return exitCodes.ok;
   }
-  const where = made.adopted ? 'was in the answer that was lost' : 'was not in the answer';
+  const where = made.adopted ? 'was in the lost answer' : 'was not in the answer';
   terminal.say(
-    `secret missing: the webhook secret of ${id} ${where}, and the service tells it once. ` +
-      'Deleting the monitor and making it again gives a secret, and a new id.',
+    `secret missing: the webhook secret of ${id} ${where}, and the service returns it only once. ` +
+      'To get one, delete the monitor and create it again, with a new id.',
   );
-  if (terminal.asks && (await askYesNo(context, `Delete ${id} and make it again, with a new id?`))) {
+  if (terminal.asks && (await askYesNo(context, `Delete ${id} and create it again, with a new id?`))) {
     await control.call({ operation: 'deleteMonitor', input: { id: made.monitor.id } });
-    const { made: anew } = await control.create(definition, secretFile);
-    return tellMade(context, control, definition, secretFile, anew, json);
+    const { made: second } = await control.create(definition, secretFile);
+    return showCreated(context, control, definition, secretFile, second, json);
   }
-  terminal.say(`To do so: searchflow monitors delete ${id}, then the same command again.`);
+  terminal.say(`Run this, and then the same command again:\n  searchflow monitors delete ${id}`);
   return exitCodes.failed;
 }
 
@@ -99,18 +102,18 @@ export async function remove(
   flags: Flags & FilterFlags & { readonly yes?: boolean; readonly waitForApproval?: boolean },
 ): Promise<ExitCode> {
   const { terminal } = context;
-  if (flags.name ?? flags.status ?? flags.metadata) throw new UsageError('Give an id or a filter, not both.');
+  if (flags.name ?? flags.status ?? flags.metadata) throw new UsageError('Pass an id or a filter, not both.');
   if (flags.waitForApproval)
-    throw new UsageError('--wait-for-approval is for many; one monitor is deleted by its id with --yes.');
+    throw new UsageError('--wait-for-approval is for a filter. To delete one monitor, pass its id and --yes.');
   if (!flags.yes && !terminal.asks)
-    throw new UsageError('This deletes for good and nobody can be asked here; give --yes.');
+    throw new UsageError('Deleting is permanent and stdin is not a terminal. Pass --yes to confirm.');
   return withMonitors(context, flags, [], async (control) => {
-    if (!flags.yes && !(await askYesNo(context, `Delete ${printable(id)} for good?`))) {
+    if (!flags.yes && !(await askYesNo(context, `Delete ${printable(id)} permanently?`))) {
       terminal.say('Nothing was deleted.');
       return exitCodes.usage;
     }
     await control.call({ operation: 'deleteMonitor', input: { id } });
-    terminal.say(`${printable(id)} is deleted.`);
+    terminal.say(`Deleted ${printable(id)}.`);
     return exitCodes.ok;
   });
 }
@@ -151,7 +154,7 @@ export async function runs(
   });
 }
 
-/** Pages of a list, as many as it takes. Each is small, because it goes through the server's history. */
+/** Returns up to `most` items of a list. Pages are small, because they pass through a workflow history. */
 async function pages(
   control: MonitorControl,
   operation: 'listMonitors' | 'listMonitorRuns',
@@ -183,16 +186,16 @@ async function show(
   });
 }
 
-/** A JSON object from a file or standard input. */
+/** Returns the JSON object of a file or stdin; adds a sentence to `mistakes` without one. */
 async function readJson(context: Context, file: string, mistakes: string[]): Promise<Fields> {
   try {
     const text =
       file === '-' ? await readAll(context.terminal.streams().stdin) : readFileSync(resolve(context.cwd, file), 'utf8');
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
-    mistakes.push(`${file}: a JSON object is needed.`);
+    mistakes.push(`${file} must contain a JSON object.`);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') mistakes.push(`There is no file ${file}.`);
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') mistakes.push(`File ${file} not found.`);
     else mistakes.push(`${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
   return {};

@@ -7,20 +7,20 @@ import { printable } from '../text/printable.js';
 
 const doing = { pause: 'paused', unpause: 'unpaused', delete: 'deleted' } as const;
 
-/** Cells of a table; only the first column is set to the left. */
+/** Returns the indented lines of a table. */
 const table = (rows: readonly (readonly string[])[]): string[] => columns(rows).map((line) => `  ${line}`);
 
-/** What a batch would do, for a person. */
+/** Returns the plan of a batch as text. */
 export function planText(progress: BatchProgress, plan: BatchPlan): string {
   const { action, filter } = progress;
   const what = doing[action];
   const more = plan.planned - plan.examples.length;
   return [
-    `${some(plan.planned, 'monitor')} to be ${what} (${printable(filterText(filter))}):`,
+    `${some(plan.planned, 'monitor')} will be ${what} (${printable(filterText(filter))}):`,
     ...table([['name', 'status', 'id'], ...plan.examples.map(cells)]),
     ...(more > 0 ? [`  and ${count(more)} more`] : []),
-    ...(plan.already > 0 ? [`${some(plan.already, 'monitor is', 'monitors are')} ${what} already.`] : []),
-    ...(plan.left > 0 ? [`${some(plan.left, 'monitor stays', 'monitors stay')} as they are (disabled).`] : []),
+    ...(plan.already > 0 ? [`${some(plan.already, 'monitor is', 'monitors are')} already ${what}.`] : []),
+    ...(plan.left > 0 ? [`${some(plan.left, 'disabled monitor is', 'disabled monitors are')} not changed.`] : []),
   ].join('\n');
 }
 
@@ -28,18 +28,18 @@ function cells({ name, status, id }: Pick<MonitorState, 'name' | 'status' | 'id'
   return [printable(name ?? '(no name)', 60), printable(status ?? '?'), printable(id)];
 }
 
-/** What a batch did, for a person. */
+/** Returns the effect of a batch as text. */
 export function effectText(summary: BatchSummary): string {
   const { action, effect, phase, calls, lost, decision, into } = summary;
-  if (phase === 'rejected') return `Rejected by ${printable(decision?.by ?? 'somebody')}; nothing was done.`;
-  if (phase === 'expired') return 'Nobody approved it in time; nothing was done.';
-  if (!effect || summary.plan?.planned === 0) return 'No monitor is to be changed; nothing was done.';
+  if (phase === 'rejected') return `Rejected by ${printable(decision?.by ?? 'unknown user')}; nothing was changed.`;
+  if (phase === 'expired') return 'Not approved in time; nothing was changed.';
+  if (!effect || summary.plan?.planned === 0) return 'No monitor needs this change; nothing was changed.';
   const rows: [string, number][] = [
     [doing[action], effect.affected],
-    ['of these changed by somebody else, too', effect.contested],
-    [`${doing[action]} besides, not in the plan`, effect.unplanned],
-    ['changed by somebody else', effect.others],
-    ['not changed though planned', effect.missed],
+    ['of these also changed by another client', effect.contested],
+    [`${doing[action]} although not planned`, effect.unplanned],
+    ['changed by another client', effect.others],
+    ['not changed although planned', effect.missed],
   ];
   const inCalls = `in ${some(calls, 'call')}${lost > 0 ? `, ${count(lost)} without an answer` : ''}`;
   return [
@@ -50,11 +50,11 @@ export function effectText(summary: BatchSummary): string {
     ...effect.examples.map(
       ({ name, id, note }) => `  ${printable(name ?? '(no name)', 60)} (${printable(id)}): ${printable(note ?? '')}`,
     ),
-    `Every monitor is in the table monitor_actions of ${printable(into)}`,
+    `See table monitor_actions of ${printable(into)} for every monitor.`,
   ].join('\n');
 }
 
-/** Monitors, a line each. */
+/** Returns a table of monitors. */
 export function monitorsText(monitors: readonly Readonly<Record<string, unknown>>[]): string {
   return columns([
     ['name', 'status', 'id'],
@@ -62,7 +62,7 @@ export function monitorsText(monitors: readonly Readonly<Record<string, unknown>
   ]).join('\n');
 }
 
-/** Runs of a monitor, a line each. */
+/** Returns a table of a monitor's runs. */
 export function runsText(runs: readonly Readonly<Record<string, unknown>>[]): string {
   return columns([
     ['id', 'status', 'created'],

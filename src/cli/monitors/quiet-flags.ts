@@ -7,7 +7,7 @@ export interface QuietFlags {
   readonly weekdays?: string;
 }
 
-/** Quiet hours of the flags; what is wrong with them goes to `mistakes`. */
+/** Returns the quiet hours of the flags; null, with sentences in `mistakes`, if they are invalid. */
 export function toQuietHours(flags: QuietFlags, mistakes: string[]): QuietHours | null {
   const own: string[] = [];
   const hours = read(flags, own);
@@ -16,18 +16,18 @@ export function toQuietHours(flags: QuietFlags, mistakes: string[]): QuietHours 
 }
 
 function read(flags: QuietFlags, mistakes: string[]): QuietHours | null {
-  for (const name of ['from', 'until', 'tz'] as const) if (!flags[name]) mistakes.push(`--${name}: is needed.`);
+  for (const name of ['from', 'until', 'tz'] as const) if (!flags[name]) mistakes.push(`--${name} is required.`);
   const from = dayAndTime(flags.from ?? '', '--from', mistakes);
   const until = dayAndTime(flags.until ?? '', '--until', mistakes);
   if (mistakes.length > 0) return null;
   if ((from.day === null) !== (until.day === null)) {
     mistakes.push(
-      '--from and --until: a day of the week belongs to both or to none, as in "fri 20:00" and "mon 07:00".',
+      '--from and --until must both name a day of the week, or neither, as in "fri 20:00" and "mon 07:00".',
     );
     return null;
   }
   if (from.day !== null && flags.weekdays !== undefined) {
-    mistakes.push('--weekdays: the days are in --from and --until already.');
+    mistakes.push('--weekdays is not needed: --from and --until name the days.');
     return null;
   }
   const days = from.day === null ? toDays(flags.weekdays ?? 'mon-sun', mistakes) : [from.day];
@@ -47,17 +47,17 @@ function dayAndTime(
   if (words.length === 1) return { day: null, time };
   const day = dayOf(words[0] ?? '');
   if (words.length > 2 || day === null)
-    mistakes.push(`${flag}: '${text}' is neither a time such as 20:00 nor "fri 20:00".`);
+    mistakes.push(`${flag}: '${text}' must be a time such as 20:00 or "fri 20:00".`);
   return { day, time };
 }
 
-/** `mon-fri`, `sat,sun`, `fri-mon`. */
+/** Returns the days of `mon-fri`, `sat,sun` or `fri-mon`. */
 function toDays(text: string, mistakes: string[]): Weekday[] {
   const found = new Set<Weekday>();
   for (const part of text.split(',')) {
     const [first, last = first] = part.trim().split('-').map(dayOf);
     if (!first || !last) {
-      mistakes.push(`--weekdays: '${text}' is not like mon-fri or sat,sun.`);
+      mistakes.push(`--weekdays: '${text}' must be days such as mon-fri or sat,sun.`);
       return [];
     }
     for (let index = weekdays.indexOf(first); ; index = (index + 1) % 7) {

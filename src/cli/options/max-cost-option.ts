@@ -1,11 +1,11 @@
 import type { MaxCost } from '../../core/rows/job.js';
 import { parseDollars, toDollars } from '../../core/text/money.js';
 
-/** `--max-cost` as typed; adds a sentence to `mistakes` where it is no amount. Undefined where it was not given. */
+/** Returns the value of `--max-cost`, undefined without one; adds a sentence to `mistakes` if it is invalid. */
 export function readMaxCost(text: string | undefined, mistakes: string[]): MaxCost | undefined {
   if (text === undefined || text === 'none') return text;
   const micros = parseDollars(text);
   if (micros !== null) return toDollars(micros);
-  mistakes.push(`--max-cost: '${text}' is not an amount of dollars such as 5 or 0.50, nor none.`);
+  mistakes.push(`--max-cost: '${text}' must be an amount in dollars such as 5 or 0.50, or none.`);
   return undefined;
 }

@@ -1,20 +1,20 @@
 import { parseDay, parseLastDay } from './day-option.js';
 
-/** Unix ms, or what is wrong in a sentence without its end. */
+/** Unix ms, or the problem as a sentence without its full stop. */
 export type MomentRead = { readonly at: number } | { readonly problem: string };
 
 /**
- * A moment: `2026-01-31` (a day of UTC; as an `end` all of it), `7d` (the day so long ago, the same), or with a time and its zone:
+ * Returns a time: `2026-01-31` (a UTC day; as an `end` it is inclusive), `7d` (a relative day), or a time with its zone:
  * `2026-01-31T18:00Z`, `2026-01-31T18:00+01:00`.
  */
 export function parseMoment(text: string, now: number, end = false): MomentRead {
   const day = (end ? parseLastDay : parseDay)(text, now);
   if (day !== null) return { at: day };
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return { problem: `'${text}' is a day that no calendar has` };
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return { problem: `'${text}' is not a date of the calendar` };
   const match = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(.*)$/.exec(text);
   if (!match)
     return {
-      problem: `'${text}' is no date; give one such as 2026-01-31 (UTC), 2026-01-31T18:00Z, or 7d for the day seven days ago`,
+      problem: `'${text}' must be a UTC date (2026-01-31), a time (2026-01-31T18:00Z) or an age (7d)`,
     };
   const [, date = '', time = '', zone = ''] = match;
   if (zone === '')
@@ -22,15 +22,15 @@ export function parseMoment(text: string, now: number, end = false): MomentRead 
       problem: `'${text}' has no time zone; write ${date}T${time}Z for UTC, or an offset such as ${date}T${time}+01:00`,
     };
   if (!/^(Z|[+-]\d{2}:?\d{2})$/i.test(zone))
-    return { problem: `'${zone}' is no time zone that a date can have; give Z for UTC, or an offset such as +01:00` };
+    return { problem: `'${zone}' is not a valid time zone; use Z for UTC, or an offset such as +01:00` };
   const at = Date.parse(`${date}T${time}${zone.replace(/^([+-]\d{2})(\d{2})$/, '$1:$2').toUpperCase()}`);
-  // Date.parse takes the 31st of February for a day in March.
+  // Date.parse accepts February 31 as a day in March.
   if (!Number.isFinite(at) || parseDay(date, now) === null)
-    return { problem: `'${text}' is a moment that no calendar has` };
+    return { problem: `'${text}' is not a time of the calendar` };
   return { at };
 }
 
-/** The moment of a flag; null, and a sentence in `mistakes`, where it is none. */
+/** Returns the time of a flag; null, with a sentence in `mistakes`, if it is invalid. */
 export function toMoment(flag: string, text: string, now: number, mistakes: string[], end = false): number | null {
   const found = parseMoment(text, now, end);
   if ('at' in found) return found.at;

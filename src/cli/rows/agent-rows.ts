@@ -1,7 +1,7 @@
 import type { Context, ExitCode } from '../shared/context.js';
 import { type EnrichCommandFlags, enrich } from './enrich.js';
 
-/** `searchflow agent rows FILE`: an agent run for every row; `enrich` with `--op agent`. */
+/** `searchflow agent rows FILE`: `enrich` with `--op agent`. */
 export function agentRows(context: Context, file: string, flags: EnrichCommandFlags): Promise<ExitCode> {
   return enrich(context, file, { ...flags, op: 'agent' });
 }

@@ -11,17 +11,19 @@ import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
 import { watchToEnd } from './run-enrich.js';
 
-/** `searchflow pause JOB`: paid requests in flight land, nothing new starts, until it is resumed. */
+/** `searchflow pause JOB`: nothing new starts until `resume`; paid requests in flight land. */
 export async function pause(context: Context, job: string): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { sends: false }, async ({ runtime }) => {
     const handle = (await walkNamed(runtime, job)) ?? (await runtime.attach(job));
     await handle.pause();
-    context.terminal.say(`${printable(handle.job)} is told to pause; \`searchflow resume ${printable(job)}\` goes on.`);
+    context.terminal.say(
+      `Pausing ${printable(handle.job)}; paid requests in flight still land. To resume it:\n  searchflow resume ${printable(job)}`,
+    );
     return exitCodes.ok;
   });
 }
 
-/** `searchflow resume JOB`: makes it go on, and watches it to its end; may change what the run may cost. */
+/** `searchflow resume JOB`: resumes it and watches it to its end; may change the cap of the run. */
 export async function resume(
   context: Context,
   job: string,
@@ -36,7 +38,7 @@ export async function resume(
     session.working();
     const walk = findWalk(await session.runtime.walks(), job);
     if (walk) {
-      if (maxCostDollars !== undefined) throw new UsageError('--max-cost: reading events costs nothing.');
+      if (maxCostDollars !== undefined) throw new UsageError('--max-cost is not for events: reading them is free.');
       session.working(walk.job);
       await session.runtime.own(walk);
       const control = new EventControl(await session.runtime.workflows(), context.cwd);
@@ -48,30 +50,32 @@ export async function resume(
   });
 }
 
-/** A job goes on where it began: its requests never go to another service because a key was set or unset meanwhile. */
+/** Throws `UsageError` if the job belongs to another service, which happens when a key was set or unset since it started. */
 async function refuseOtherService(runtime: Runtime, job: string, origin: string): Promise<void> {
   const mine = (await runtime.known()).filter((one) => one.job === job || one.name === job);
   const [first] = mine;
   if (!first || mine.some((one) => one.origin === origin)) return;
   throw new UsageError(
     first.origin === 'sandbox'
-      ? `The job ${first.job} is one of the sandbox; unset the key to go on with it.`
-      : `The job ${first.job} is one of ${first.origin}; set SEARCHFLOW_API_KEY (and SEARCHFLOW_BASE_URL) to go on with it.`,
+      ? `Job ${first.job} belongs to the sandbox. Unset the API key to resume it.`
+      : `Job ${first.job} belongs to ${first.origin}. Set SEARCHFLOW_API_KEY (and SEARCHFLOW_BASE_URL) to resume it.`,
   );
 }
 
-/** `searchflow cancel JOB`: paid requests in flight land, agent runs in progress are cancelled, then the job ends; what was bought stays bought. */
+/** `searchflow cancel JOB`: ends it after paid requests in flight have landed and its agent runs are cancelled. Paid results are kept. */
 export async function cancel(context: Context, job: string): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { sends: false }, async ({ runtime }) => {
     const walk = await walkNamed(runtime, job);
     const handle = walk ?? (await runtime.attach(job));
     await handle.cancel();
     if (walk) {
-      context.terminal.say(`${printable(walk.job)} is told to end. What it loaded stays; the same command goes on.`);
+      context.terminal.say(
+        `Cancelling ${printable(walk.job)}. Loaded events are kept; run its events command to resume.`,
+      );
       return exitCodes.ok;
     }
     context.terminal.say(
-      `${printable(handle.job)} is told to end, agent runs in progress with it. What it bought stays bought; the same command goes on.`,
+      `Cancelling ${printable(handle.job)} and its agent runs. Paid results are kept; run its enrich command to resume.`,
     );
     return exitCodes.ok;
   });

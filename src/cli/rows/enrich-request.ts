@@ -7,7 +7,7 @@ import { parseDuration } from '../options/duration-option.js';
 import { readMaxCost } from '../options/max-cost-option.js';
 import { type RowRequestFlags, toRowRequest } from './row-request.js';
 
-/** Flags of `searchflow enrich`, as typed. */
+/** Flags of `searchflow enrich`. */
 export interface EnrichFlags extends RowRequestFlags {
   readonly delimiter?: string;
   readonly job?: string;
@@ -22,14 +22,14 @@ export interface EnrichFlags extends RowRequestFlags {
   readonly limit?: string;
 }
 
-/** Most URLs of one request (public facts section 3.1). */
+/** Maximum URLs of one request (public facts section 3.1). */
 const MAX_BATCH = 100;
 
-/** Turns argument and flags into the request; adds a sentence to `mistakes` for each that can't be. Looks at the disk, buys nothing. */
+/** Returns the request of argument and flags; adds a sentence to `mistakes` for each invalid one. It reads the disk and buys nothing. */
 export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, mistakes: string[]): EnrichRequest {
   const stdin = file === '-';
   if (stdin && flags.job === undefined) {
-    mistakes.push('Rows from standard input have no name: give the job one with --job NAME, the same each time.');
+    mistakes.push('Rows from stdin have no file name. Name the job with --job NAME, the same name each time.');
   }
   if (!stdin) checkInput(file, cwd, mistakes);
   for (const [flag, path] of [
@@ -37,11 +37,14 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
     ['--csv', flags.csv],
   ] as const) {
     if (path === undefined) continue;
-    if (flag === '--into' ? path === '-' : path === '') mistakes.push(`${flag}: '${path}' is not the name of a file.`);
+    if (flag === '--into' ? path === '-' : path === '') mistakes.push(`${flag}: '${path}' is not a file name.`);
     else if (!stdin && isSameFile(resolve(cwd, path), resolve(cwd, file)))
       mistakes.push(`${flag} would overwrite the input ${file}.`);
   }
-  if (flags.csv === '-') mistakes.push('--csv -: write to a file, or use `searchflow export JOB --csv -` afterwards.');
+  if (flags.csv === '-')
+    mistakes.push(
+      '--csv - is not possible here. Name a file, or run this afterwards:\n  searchflow export JOB --csv -',
+    );
   if (
     flags.into !== undefined &&
     flags.csv !== undefined &&
@@ -50,7 +53,7 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
     mistakes.push(`--into and --csv name the same file, ${flags.csv}.`);
   }
   if (flags.reparse && (flags.retryFailed || flags.rebuy || flags.refreshAfter !== undefined))
-    mistakes.push('--reparse buys nothing: give it without --retry-failed, --rebuy and --refresh-after.');
+    mistakes.push('--reparse buys nothing. Pass it without --retry-failed, --rebuy and --refresh-after.');
   const maxCostDollars = readMaxCost(flags.maxCost, mistakes);
   return {
     input: file,
@@ -75,7 +78,7 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
 function checkInput(file: string, cwd: string, mistakes: string[]): void {
   const path = resolve(cwd, file);
   const found = statSync(path, { throwIfNoEntry: false });
-  if (!found) mistakes.push(`There is no file ${file}${path === file ? '' : ` (looked for ${path})`}.`);
+  if (!found) mistakes.push(`File ${file} not found${path === file ? '' : ` (${path})`}.`);
   else if (found.isDirectory()) mistakes.push(`${file} is a folder, not a CSV file.`);
 }
 
@@ -83,21 +86,21 @@ function readDelimiter(text: string, mistakes: string[]): string | null {
   const named: Readonly<Record<string, string>> = { tab: '\t', '\\t': '\t', comma: ',', semicolon: ';', pipe: '|' };
   const delimiter = named[text] ?? text;
   if ([...delimiter].length === 1 && !/["\r\n]/.test(delimiter)) return delimiter;
-  mistakes.push(`--delimiter: '${text}' is not one character; for a tab give tab.`);
+  mistakes.push(`--delimiter: '${text}' must be one character, or tab.`);
   return null;
 }
 
 function readBatch(text: string | undefined, mistakes: string[]): number {
   if (text === undefined) return MAX_BATCH;
   if (/^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_BATCH) return Number(text);
-  mistakes.push(`--batch: '${text}' is not a whole number of URLs a request from 1 to ${MAX_BATCH}.`);
+  mistakes.push(`--batch: '${text}' must be a whole number from 1 to ${MAX_BATCH}.`);
   return MAX_BATCH;
 }
 
 function readLimit(text: string | undefined, mistakes: string[]): Pick<EnrichRequest, 'limit'> {
   if (text === undefined) return {};
   if (/^\d{1,9}$/.test(text) && Number(text) >= 1) return { limit: Number(text) };
-  mistakes.push(`--limit: '${text}' is not a whole number of rows from 1.`);
+  mistakes.push(`--limit: '${text}' must be a whole number of rows, 1 or more.`);
   return {};
 }
 
@@ -105,17 +108,17 @@ function readMaxRunTime(text: string | undefined, mistakes: string[]): Pick<Enri
   if (text === undefined) return {};
   const ms = parseDuration(text);
   if (ms !== null && ms > 0) return { maxRunSeconds: ms / 1000 };
-  mistakes.push(`--max-run-time: '${text}' is not a duration such as 30m, 6h or 1d.`);
+  mistakes.push(`--max-run-time: '${text}' must be a duration such as 30m, 6h or 1d.`);
   return {};
 }
 
 function readRefreshAfter(text: string | undefined, mistakes: string[]): number | null {
   if (text === undefined) return null;
   const ms = parseDuration(text);
-  if (ms === null) mistakes.push(`--refresh-after: '${text}' is not a duration such as 12h, 30d or 2w.`);
+  if (ms === null) mistakes.push(`--refresh-after: '${text}' must be a duration such as 12h, 30d or 2w.`);
   else if (ms === 0)
     mistakes.push(
-      `--refresh-after: after ${text} every answer is too old at once, also those that this job has just bought, should it be interrupted; give a longer time, such as 1h.`,
+      `--refresh-after ${text}: an interrupted job would buy its own results again. Pass a longer time, such as 1h.`,
     );
   return ms;
 }

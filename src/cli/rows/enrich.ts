@@ -11,18 +11,18 @@ export interface EnrichCommandFlags extends EnrichFlags, ConfigFlags, ScheduleFl
   readonly json?: boolean;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
-  /** `true` where the flag has no value. */
+  /** `true` if the flag has no value. */
   readonly failOnFailedRows?: true | string;
 }
 
-/** `searchflow enrich FILE`: page contents, or what `--op` says, for every row, into a warehouse. The same command makes a stopped job go on. */
+/** `searchflow enrich FILE`: buys page contents, or another `--op`, for every row. The same command resumes a stopped job. */
 export async function enrich(context: Context, file: string, flags: EnrichCommandFlags): Promise<ExitCode> {
   const mistakes: string[] = [];
   const request = toEnrichRequest(file, flags, context.cwd, mistakes);
   const wish = toScheduleWish(flags, mistakes);
   const failedRows = readFailedRows(flags.failOnFailedRows, mistakes);
   if (wish !== null && failedRows !== null)
-    mistakes.push('--fail-on-failed-rows is for a run that this command watches; a schedule has no exit code.');
+    mistakes.push('--fail-on-failed-rows needs a run that this command watches; a schedule has no exit code.');
   const config = settings(context, flags, mistakes);
   const { json = false, dryRun = false, yes = false } = flags;
   const manner = { json, dryRun, yes, asksAlways: false, failedRows };

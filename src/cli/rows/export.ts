@@ -15,11 +15,11 @@ export interface ExportFlags {
   readonly parquet?: string;
 }
 
-/** `searchflow export JOB`: the rows as an enriched CSV (`-` is stdout), as Parquet files, or both. Needs no Temporal server. */
+/** `searchflow export JOB`: writes an enriched CSV (`-` is stdout), Parquet files, or both. Needs no Temporal server. */
 export async function exportJob(context: Context, job: string, flags: ExportFlags): Promise<ExitCode> {
   const { csv, parquet } = flags;
   if (csv === undefined && parquet === undefined) {
-    throw new UsageError('Say where to: --csv FILE (- for stdout), --parquet DIR, or both.');
+    throw new UsageError('Pass --csv FILE (- for stdout), --parquet DIR, or both.');
   }
   if (
     csv !== undefined &&
@@ -41,7 +41,7 @@ export async function exportJob(context: Context, job: string, flags: ExportFlag
       context.terminal.say(`${some(rows, 'row')} written to ${printable(file)}`);
       return exitCodes.ok;
     }
-    // Through a file, so that a reader of stdout never sees the first half of an export that fails.
+    // A temporary file keeps a failed export from reaching stdout in part.
     const folder = join(config.stateDir, 'scratch');
     makeFolder(folder);
     const own = mkdtempSync(join(folder, 'export-'));
@@ -58,7 +58,7 @@ export async function exportJob(context: Context, job: string, flags: ExportFlag
   });
 }
 
-/** `… | head` has seen enough. */
+/** A closed pipe (`… | head`) is no failure. */
 function ignoreLostReader(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
 }

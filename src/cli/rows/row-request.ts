@@ -5,14 +5,14 @@ import type { EnrichRequest } from '../../worker/config/runtime-types.js';
 import { type ContentsFlags, toContentsOptions } from '../options/contents-flags.js';
 import { readObject } from '../options/read-object.js';
 
-/** Flags that say what is bought for each row. */
+/** Flags of the request for each row. */
 export interface RowRequestFlags extends ContentsFlags {
   readonly op?: string;
   readonly query?: string;
-  /** File with the whole request as JSON. */
+  /** JSON file of the whole request. */
   readonly request?: string;
   readonly numResults?: string;
-  /** File with a JSON Schema of the output. */
+  /** JSON Schema file of the output. */
   readonly schema?: string;
   readonly effort?: string;
   readonly rowsPerRun?: string;
@@ -23,7 +23,7 @@ export interface RowRequestFlags extends ContentsFlags {
 
 type RowRequest = Pick<EnrichRequest, 'operation' | 'template' | 'options' | 'rowsPerRun'>;
 
-/** Which flags an operation takes beside `--request` and `--option`. */
+/** Flags of each operation, besides `--request` and `--option`. */
 const takes: Readonly<Record<RowOperation, readonly (keyof RowRequestFlags)[]>> = {
   contents: ['text', 'highlights', 'summary', 'maxAgeHours', 'urlColumn', 'defaultScheme', 'batch'],
   search: ['query', 'numResults', 'schema', 'text', 'highlights', 'summary', 'maxAgeHours'],
@@ -35,7 +35,7 @@ const takes: Readonly<Record<RowOperation, readonly (keyof RowRequestFlags)[]>> 
 const limited = [...new Set(Object.values(takes).flat())];
 const spelled = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** The flags as operation, template and options; adds a sentence to `mistakes` for each that can't be. */
+/** Returns the flags as operation, template and options; adds a sentence to `mistakes` for each invalid one. */
 export function toRowRequest(flags: RowRequestFlags, cwd: string, mistakes: string[]): RowRequest {
   const operation = readOperation(flags, mistakes);
   for (const name of limited) {
@@ -44,7 +44,8 @@ export function toRowRequest(flags: RowRequestFlags, cwd: string, mistakes: stri
     mistakes.push(`${spelled(name)} is for --op ${takers.join(', ')}, not for ${operation}.`);
   }
   if (operation === 'contents') {
-    if (flags.request !== undefined) mistakes.push('--request is for the other operations: say which with --op.');
+    if (flags.request !== undefined)
+      mistakes.push('--request is not for --op contents. Name another operation with --op.');
     return { options: toContentsOptions(flags, mistakes) };
   }
   const request = readRequest(flags, operation, cwd, mistakes);
@@ -58,15 +59,16 @@ export function toRowRequest(flags: RowRequestFlags, cwd: string, mistakes: stri
 
 function readOperation({ op }: RowRequestFlags, mistakes: string[]): RowOperation {
   if (op === undefined || isRowOperation(op)) return op ?? 'contents';
-  mistakes.push(`--op: '${op}' is none of ${rowOperations.join(', ')}.`);
+  mistakes.push(`--op: '${op}' must be one of ${rowOperations.join(', ')}.`);
   return 'contents';
 }
 
-/** The parts of the request, each from one flag; what has something to render is the template. */
+/** Returns the fields of the request, each from one flag; fields to render are in the template. */
 function readRequest(flags: RowRequestFlags, operation: RowOperation, cwd: string, mistakes: string[]) {
   const [template, options] = [new Map<string, Json>(), new Map<string, Json>()];
   const put = (name: string, value: Json, flag: string, rendered: boolean) => {
-    if (template.has(name) || options.has(name)) mistakes.push(`${flag} sets ${name}, which is set already; give one.`);
+    if (template.has(name) || options.has(name))
+      mistakes.push(`${flag} sets ${name}, which is set already. Pass one of them.`);
     (rendered ? template : options).set(name, value);
   };
   const file = flags.request === undefined ? null : readObject('--request', flags.request, cwd, mistakes);
@@ -82,7 +84,7 @@ function readRequest(flags: RowRequestFlags, operation: RowOperation, cwd: strin
   if (schema !== null) {
     if ((schema.type ?? 'object') !== 'object')
       mistakes.push(
-        `--schema: its type is ${JSON.stringify(schema.type)}; columns are made of an object's properties.`,
+        `--schema: type must be "object", because its properties become columns (got ${JSON.stringify(schema.type)}).`,
       );
     if (research) put('output', { schema }, '--schema', false);
     else put('outputSchema', schema, '--schema', false);
@@ -106,6 +108,6 @@ function readRequest(flags: RowRequestFlags, operation: RowOperation, cwd: strin
 function readWhole(text: string | undefined, flag: string, most: number, mistakes: string[]): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= most) return Number(text);
-  mistakes.push(`${flag}: '${text}' is not a whole number from 1 to ${most}.`);
+  mistakes.push(`${flag}: '${text}' must be a whole number from 1 to ${most}.`);
   return undefined;
 }

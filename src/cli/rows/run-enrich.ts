@@ -32,18 +32,18 @@ import { printable } from '../text/printable.js';
 export interface EnrichManner {
   readonly json: boolean;
   readonly dryRun: boolean;
-  /** Asks nothing. */
+  /** No confirmation prompts. */
   readonly yes: boolean;
-  /** Asks before it buys anything for real, however little. */
+  /** Confirms every purchase on the real service, also small ones. */
   readonly asksAlways: boolean;
-  /** Failed rows that are allowed; null or absent: any number. */
+  /** Allowed failed rows; null or absent: any number. */
   readonly failedRows?: FailedRows | null;
 }
 
-/** Of a stopped job of agent rows. */
-const RUNS_CONTINUE = 'Agent runs in progress continue at the service; the same command takes them over.';
+/** Note for a stopped job of agent rows. */
+const RUNS_CONTINUE = 'Its agent runs continue at the service; the next run of the job follows them.';
 
-/** Plans an enrichment, and unless that was all, runs it to its end. */
+/** Plans an enrichment and, without `--dry-run`, runs it to its end. Returns the exit code. */
 export async function runEnrich(
   context: Context,
   config: RuntimeConfig,
@@ -51,7 +51,7 @@ export async function runEnrich(
   manner: EnrichManner,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  if (request.input === '-' && terminal.asks) terminal.say('Reading rows from the terminal; end with Ctrl-D.');
+  if (request.input === '-' && terminal.asks) terminal.say('Reading rows from the terminal; press Ctrl-D to end.');
   return withRuntime(context, config, { sends: !manner.dryRun }, async (session) => {
     if (!manner.dryRun) await checkWarehouse(config, request.into);
     const plan = await session.runtime.plan(request);
@@ -76,23 +76,23 @@ export async function runEnrich(
   });
 }
 
-/** What a person should know of the plan beside its announcement; printable. */
+/** Returns the notes of a plan, printable. */
 export function notesOf(plan: JobPlan): readonly string[] {
   const { urlCells = null } = plan;
-  // A column that somebody named, or agreed to before, is no news.
+  // A column that was named, or used in the last run, needs no note.
   const found = urlCells !== null && (urlCells.by === 'name' || urlCells.by === 'contents');
   return [
     ...(found ? [`The URL column is ${urlColumnText(plan, urlCells)}.`] : []),
-    ...(plan.rest ? [`The rest of the file: ${restText(plan, plan.rest)}.`] : []),
+    ...(plan.rest ? [`Rows after the limit: ${restText(plan, plan.rest)}.`] : []),
     ...plan.notes.map((note) => printable(note)),
   ];
 }
 
-/** What a run of the plan is about to do, in a sentence. */
+/** Returns a sentence about what the run will buy, and where. */
 export function announcement(plan: JobPlan, config: RuntimeConfig): string {
   const { staged } = plan;
   const most = atMost(plan);
-  const stops = most === null || most >= plan.estimateMicros ? '' : `, to stop at ${dollars(most)}`;
+  const stops = most === null || most >= plan.estimateMicros ? '' : `, stops at ${dollars(most)}`;
   const requests = staged.operation === 'contents' ? ` in ${some(plan.requests, 'request')}` : '';
   const buys =
     plan.toBuy === 0
@@ -104,20 +104,17 @@ export function announcement(plan: JobPlan, config: RuntimeConfig): string {
   return `${printable(staged.name)}: ${rows}${some(staged.rows, 'row')}, ${buys}${bought}${bad}; on ${serviceText(config)}.`;
 }
 
-/** What the run of a plan would buy. */
+/** Returns the purchase of a plan's run. */
 function purchaseOf(plan: JobPlan, { yes, asksAlways }: EnrichManner): Purchase {
   const micros = Math.min(plan.estimateMicros, atMost(plan) ?? Number.POSITIVE_INFINITY);
   const cost = micros < plan.estimateMicros ? `at most ${dollars(micros)}` : aboutDollars(plan);
   const units = someOf(plan.toBuy, plan.staged.operation);
-  const question =
-    micros < plan.estimateMicros
-      ? `Spend ${cost} of real money on ${units}?`
-      : `Buy ${units} for ${cost} of real money?`;
+  const question = micros < plan.estimateMicros ? `Spend ${cost} on ${units}?` : `Buy ${units} for ${cost}?`;
   const bounded = toMicros(plan.request.maxCostDollars) !== null;
-  return { micros, sentence: `This costs ${cost} of real money`, question, yes, bounded, always: asksAlways };
+  return { micros, sentence: `This costs ${cost}`, question, yes, bounded, always: asksAlways };
 }
 
-/** A job that is whole costs nothing; its CSV is written again where it was asked for, since it may be gone. */
+/** Shows a complete job and writes its CSV again, which may be gone. Buys nothing. */
 async function finishComplete(
   context: Context,
   config: RuntimeConfig,
@@ -140,11 +137,11 @@ async function finishComplete(
 interface WatchManner extends Pick<EnrichManner, 'json' | 'failedRows'> {
   readonly csv: string | null;
   readonly badRows: readonly BadRow[];
-  /** What was planned; absent where somebody else did. */
+  /** Absent for a job that another command planned. */
   readonly plan?: JobPlan;
 }
 
-/** Reads what was paid for again, and tells how the job stands then; buys and loads nothing. */
+/** Parses paid answers again and shows the job; buys nothing. */
 async function readAgain(
   context: Context,
   config: RuntimeConfig,
@@ -154,15 +151,15 @@ async function readAgain(
 ): Promise<ExitCode> {
   const { answers, understood, rows } = await session.runtime.reparse(plan);
   const { terminal } = context;
-  if (answers === 0) terminal.say(`${printable(plan.staged.name)}: every paid answer in the warehouse was understood.`);
+  if (answers === 0) terminal.say(`${printable(plan.staged.name)}: all paid answers in the warehouse are understood.`);
   else
     terminal.say(
-      `${printable(plan.staged.name)}: ${some(answers, 'answer')} read again, ${understood} understood now, ${some(rows, 'row')} updated. Nothing was bought.`,
+      `${printable(plan.staged.name)}: ${some(answers, 'answer')} parsed again, ${understood} understood now, ${some(rows, 'row')} updated. Nothing was bought.`,
     );
   return finishComplete(context, config, session, plan, plan.request.csv, manner);
 }
 
-/** Watches a job and tells how it ended; writes the CSV where the job itself did not. */
+/** Watches a job and shows its summary; writes the CSV if the job did not. Returns the exit code. */
 export async function watchToEnd(
   context: Context,
   config: RuntimeConfig,
@@ -174,25 +171,25 @@ export async function watchToEnd(
   const view = new ProgressView(terminal);
   const reader = new JobProgressReader();
   const poll = async () => {
-    // A client's own limiter meters nothing, so it has nothing to tell.
+    // The limiter of a client-only process sends nothing, so its view is empty.
     const [shown, limits] = await Promise.all([handle.progress(), runtime.clientOnly ? null : runtime.limits()]);
     const at = Date.now();
     const show = () => view.update(rowLine(reader.read({ at, ...shown, limits })), at);
     return { progress: shown.progress, show };
   };
   const watched = { poll, result: () => handle.result() };
-  // A bar must move; lines every few seconds need no more looks than that.
+  // A live bar needs frequent polls; plain lines don't.
   const followed = await follow(watched, { stopped, everyMs: terminal.live ? 250 : 1000 });
   view.end();
   if (followed.kind === 'parked') {
-    // It waits for a person, not for this command.
+    // The job waits for a person, so this command gives it up.
     await runtime.release(handle.workflowId);
     if (json) terminal.data(JSON.stringify(pausedData(followed.progress)));
     terminal.say(pausedText(followed.progress, context.args, context.env));
     return exitCodeOfPause(followed.progress.pausedFor);
   }
   const { summary } = followed;
-  // The job writes the CSV of the command that started it; one that watched may have asked for another.
+  // The job writes the CSV of the command that started it; a command that joined it may name another one.
   const isWritten = csv === null || resolve(csv) === summary.csv;
   const written = isWritten ? summary.csv : (await runtime.export(summary.job, csv)).file;
   const unknown = await runtime.unknownOutcomes(summary.job);
@@ -203,7 +200,7 @@ export async function watchToEnd(
   return codeOf(summary, failedRows ?? null);
 }
 
-/** Rows that failed are data, unless more of them did than are allowed. */
+/** Returns the exit code of a summary. Failed rows are data up to the allowed number. */
 function codeOf({ phase, stoppedFor, warehouse }: JobSummary, allowed: FailedRows | null): ExitCode {
   if (phase === 'failed') return exitCodes.failed;
   if (phase !== 'done') return exitCodeOfPause(stoppedFor);

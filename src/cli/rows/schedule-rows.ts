@@ -11,7 +11,7 @@ import { withRuntime } from '../shared/session.js';
 import { dollars, duration } from '../text/amounts.js';
 import { announcement, type EnrichManner, notesOf } from './run-enrich.js';
 
-/** Makes the schedule of a job of rows, with what a run now would cost told before; buys nothing. */
+/** Creates the schedule of a job of rows after it has shown the cost of a run now. Buys nothing. */
 export async function scheduleRows(
   context: Context,
   config: RuntimeConfig,
@@ -27,15 +27,15 @@ export async function scheduleRows(
     if (manner.dryRun) {
       if (manner.json) terminal.data(JSON.stringify(planData(plan, config)));
       else terminal.data(planText(plan, config));
-      terminal.say('No schedule was made.');
+      terminal.say('No schedule was created.');
       return exitCodes.ok;
     }
     if (wish.timing !== 'never') {
-      terminal.say(`Now it would be ${announcement(plan, config)}`);
+      terminal.say(`A run now: ${announcement(plan, config)}`);
       for (const note of notesOf(plan)) terminal.say(`Note: ${note}`);
       terminal.say(runCost(plan));
       if (!(await agreed(context, config, purchaseOf(plan, manner)))) {
-        terminal.say('No schedule was made.');
+        terminal.say('No schedule was created.');
         return exitCodes.usage;
       }
     }
@@ -44,24 +44,24 @@ export async function scheduleRows(
   });
 }
 
-/** What a run will buy and cost, whatever the file holds by then. */
+/** Returns a sentence about what each run will buy, and its cap. */
 function runCost(plan: JobPlan): string {
   const { refreshAfterMs, retryFailed } = plan.request;
-  const old = refreshAfterMs === null ? '' : `, what is older than ${duration(refreshAfterMs / 1000)}`;
-  const failed = retryFailed ? ', what failed for a passing reason' : '';
+  const old = refreshAfterMs === null ? '' : `, rows older than ${duration(refreshAfterMs / 1000)}`;
+  const failed = retryFailed ? ', rows that failed for a temporary reason' : '';
   const most = atMost(plan);
   const bound =
     most === null
-      ? 'without a bound: --max-cost gives each run one'
-      : `for at most ${dollars(most)}, and then stops until the next`;
-  return `Each run buys what is new in the file by then${old}${failed}, ${bound}.`;
+      ? 'without a cap (set one with --max-cost)'
+      : `for at most ${dollars(most)}; the next run buys the remaining rows`;
+  return `Each run buys new rows of the file${old}${failed}, ${bound}.`;
 }
 
-/** What each run of the schedule may buy: somebody agrees to it, or bounds it, however little a run costs now. */
+/** Returns the purchase of each run. It needs a confirmation or a cap, even if a run now is cheap. */
 function purchaseOf(plan: JobPlan, { yes }: EnrichManner): Purchase {
   const most = atMost(plan);
-  const cost = most === null ? 'without a bound' : `at most ${dollars(most)} of real money`;
-  const sentence = `Each run of the schedule spends real money, ${most === null ? cost : `at most ${dollars(most)}`}`;
+  const cost = most === null ? 'any amount' : `at most ${dollars(most)}`;
+  const sentence = `Each run of the schedule costs money, ${most === null ? 'without a cap' : cost}`;
   return {
     micros: most,
     sentence,

@@ -15,18 +15,18 @@ export interface StartFlags {
   readonly qps?: string;
 }
 
-/** Half of the contract's rate: the 35 requests of the demonstration then take long enough to be watched. */
+/** Half of the contract's rate, so that the 35 requests of the demonstration can be watched. */
 const DEMO_QPS = '5';
 
 /**
- * `searchflow start`, which is `npm start`: the brands of the example, on the sandbox whatever the environment says; with
- * `--live` on the real service, and then it asks first.
+ * `searchflow start`, which is `npm start`: enriches the example brands on the sandbox, even if a key is set. With `--live` it uses
+ * the real service, after a confirmation.
  */
 export async function start(context: Context, flags: StartFlags): Promise<ExitCode> {
   const file = fileURLToPath(new URL('../../../examples/brands.csv', import.meta.url));
   if (!existsSync(file)) {
     throw new UsageError(
-      'There is no examples/brands.csv here: `start` is for a clone of the repository. Use `searchflow enrich FILE`.',
+      'File examples/brands.csv not found: `start` needs a clone of the repository. Use this instead:\n  searchflow enrich FILE',
     );
   }
   const live = flags.live ?? false;

@@ -3,9 +3,9 @@ import { duration } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
 
 const words: Readonly<Record<JobStatus['phase'], string>> = {
-  planning: 'is being planned',
+  planning: 'is planning',
   running: 'is running',
-  waiting: 'waits for a worker',
+  waiting: 'is waiting for a worker',
   paused: 'is paused',
   stopped: 'is stopped',
   done: 'is done',
@@ -13,7 +13,7 @@ const words: Readonly<Record<JobStatus['phase'], string>> = {
   cancelled: 'is cancelled',
 };
 
-/** What a job does, since when and why, and the one command that makes it go on. */
+/** Returns the state of a job with its time, its reason and the command that resumes it. */
 export function statusLine(found: JobStatus, now: number): string {
   const { name, phase, message } = found;
   const why = message === null ? '' : `: ${printable(message)}`;
@@ -27,11 +27,11 @@ function sinceText({ since }: JobStatus, now: number): string {
 }
 
 function goOnText({ job, phase }: JobStatus): string {
-  if (phase === 'waiting') return ' To run it: searchflow worker';
+  if (phase === 'waiting') return ' To run it:\n  searchflow worker';
   if (['paused', 'stopped', 'failed', 'cancelled'].includes(phase))
-    return ` To resume it: searchflow resume ${printable(job)}`;
+    return ` To resume it:\n  searchflow resume ${printable(job)}`;
   return '';
 }
 
-/** A phase in a list, for a person. */
-export const phaseWord = (phase: JobStatus['phase']): string => (phase === 'waiting' ? 'waits for a worker' : phase);
+/** Returns the state of a job for a list. */
+export const phaseWord = (phase: JobStatus['phase']): string => (phase === 'waiting' ? 'waiting for a worker' : phase);

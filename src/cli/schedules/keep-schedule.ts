@@ -12,7 +12,7 @@ import { moment, scheduleData } from './schedules.js';
 
 const SHOWN_TIMES = 3;
 
-/** Makes, changes or takes away the schedule of a job, and says so. `name` is the job's own, `data`: also one JSON object. */
+/** Creates, changes or deletes the schedule of a job. `name`: its default name; `data`: also prints one JSON object. */
 export async function keepSchedule(
   context: Context,
   access: WorkflowAccess,
@@ -24,10 +24,10 @@ export async function keepSchedule(
   const called = wish.name ?? name;
   if (wish.timing === 'never') {
     await control.remove(called).then(
-      () => terminal.say(`The schedule ${printable(called)} is removed.`),
+      () => terminal.say(`Schedule ${printable(called)} deleted.`),
       (error: unknown) => {
         if (!(error instanceof UsageError)) throw error;
-        terminal.say(`There is no schedule ${printable(called)}.`);
+        terminal.say(`Schedule ${printable(called)} not found.`);
       },
     );
     return exitCodes.ok;
@@ -35,20 +35,24 @@ export async function keepSchedule(
   await refuseUnwritable(context, access.config, work.input.into);
   const { view, made } = await control.put(called, work, wish.timing);
   const times = view.next.slice(0, SHOWN_TIMES).map(moment).join(', ');
-  const state = view.paused ? '; it is paused (searchflow schedule resume)' : times === '' ? '' : `; next ${times}`;
-  terminal.say(`Schedule ${printable(called)} ${made ? 'made' : 'changed'}: ${printable(view.when)}${state}.`);
-  terminal.say(`Now: searchflow schedule trigger ${called}. All of them: searchflow schedule list.`);
+  const state = view.paused ? '; it is paused' : times === '' ? '' : `; next ${times}`;
+  terminal.say(`Schedule ${printable(called)} ${made ? 'created' : 'changed'}: ${printable(view.when)}${state}.`);
+  terminal.say(
+    view.paused
+      ? `To resume it:\n  searchflow schedule resume ${called}`
+      : `To run it now:\n  searchflow schedule trigger ${called}`,
+  );
   terminal.say(await whoRuns(access.config, control));
   if (needsCredentials(context, access.config)) {
     terminal.say(
-      'No user or password is in the schedule: whoever runs it needs them in SEARCHFLOW_WAREHOUSE_URL, PGUSER and PGPASSWORD, or .pgpass.',
+      'The schedule stores no user or password. Its worker needs them in SEARCHFLOW_WAREHOUSE_URL, PGUSER and PGPASSWORD, or .pgpass.',
     );
   }
   if (data) terminal.data(JSON.stringify({ kind: 'schedule', made, ...scheduleData(view) }));
   return exitCodes.ok;
 }
 
-/** Each of its runs would fail. Without a password here the database is not asked: whoever runs it may have one. */
+/** Throws `UsageError` for a warehouse that refuses writes. Without a password here it is not asked, because the worker may have one. */
 async function refuseUnwritable(
   { env }: Context,
   { warehouse, say }: RuntimeConfig,
@@ -56,30 +60,30 @@ async function refuseUnwritable(
 ): Promise<void> {
   if (into === undefined) return;
   const why = whyUnwritable(into);
-  if (why !== null) throw new UsageError(`--into: ${into} can't be written (${why}); no schedule was made.`);
+  if (why !== null) throw new UsageError(`--into: ${into} can't be written (${why}). No schedule was created.`);
   if (!warehouse || !isSameWarehouse(into, warehouse.shown)) return;
   if (!(parseAddress(warehouse.url.reveal(), '').password || env.PGPASSWORD)) return;
   const refusal = await whyRefused(warehouse, say);
   if (refusal === null) return;
-  const wayOut = 'correct its address, user or password in --into or SEARCHFLOW_WAREHOUSE_URL';
-  throw new UsageError(`${refusal}; ${wayOut}; no schedule was made.`);
+  const wayOut = 'Correct its address, user or password in --into or SEARCHFLOW_WAREHOUSE_URL.';
+  throw new UsageError(`${refusal}. No schedule was created. ${wayOut}`);
 }
 
-/** Whether the warehouse's credentials are known from this command line alone. */
+/** Returns whether only this command line has the credentials of the warehouse. */
 function needsCredentials({ env }: Context, { warehouse }: RuntimeConfig): boolean {
   if (!warehouse || env.SEARCHFLOW_WAREHOUSE_URL) return false;
   const { user, password } = parseAddress(warehouse.url.reveal(), '');
   return user !== null || password !== null;
 }
 
-/** A schedule alone does nothing: who is needed, and whether they are there. */
+/** Returns a sentence about the worker that a schedule needs, and whether one answers. */
 export async function whoRuns(config: RuntimeConfig, control: ScheduleControl): Promise<string> {
   const there = await control.worked();
   if (config.temporalAddress === null) {
-    const now = there ? 'one runs now' : 'none runs now';
-    return `It runs only while this folder has its server and a worker: keep \`searchflow worker\` running (${now}).`;
+    const now = there ? 'one is running now' : 'none is running now';
+    return `It runs only while this folder has a worker (${now}). Keep this running:\n  searchflow worker`;
   }
   return there
-    ? `A worker on the task queue ${config.taskQueue} is there to run it.`
-    : `No worker answers on the task queue ${config.taskQueue}: its runs wait until one does (searchflow worker).`;
+    ? `A worker on task queue ${config.taskQueue} will run it.`
+    : `No worker answers on task queue ${config.taskQueue}; its runs wait for one. To start one:\n  searchflow worker`;
 }

@@ -12,7 +12,7 @@ import { moment, queuedRuns, queuedText, scheduleData, schedulesText, scheduleTe
 
 const DAY_MS = 86_400_000;
 
-/** Runs a command on schedules, or on the one that was `asked` for: with a server, and without a worker of its own. */
+/** Runs a command on all schedules, or on the one that was `asked` for, without a worker of its own. */
 async function withSchedules(
   context: Context,
   asked: string | null,
@@ -36,7 +36,7 @@ export function list(context: Context, flags: { readonly json?: boolean }): Prom
     if (flags.json) terminal.data(JSON.stringify(views.map(scheduleData)));
     else for (const line of schedulesText(views)) terminal.data(line);
     if (views.length === 0)
-      terminal.say('No schedule yet; --every or --cron makes one, such as: searchflow enrich FILE --every 1d');
+      terminal.say('No schedules yet. To create one, pass --every or --cron:\n  searchflow enrich FILE --every 1d');
   });
 }
 
@@ -48,14 +48,16 @@ export function show(context: Context, asked: string, flags: { readonly json?: b
   });
 }
 
-/** `searchflow schedule pause NAME`: none of its times begins a run until it is resumed; what goes on or is queued ends as it would. */
+/** `searchflow schedule pause NAME`: stops starting runs until resumed; current and queued runs still execute. */
 export function pause(context: Context, asked: string, flags: { readonly why?: string }): Promise<ExitCode> {
   return withSchedules(context, asked, [], async (control, name) => {
     const before = await control.pause(name, flags.why ?? `by ${whoami(context)}, ${moment(Date.now())}`);
-    const state = before === null ? 'paused' : `paused already${before === '' ? '' : ` (${printable(before)})`}`;
-    context.terminal.say(`${printable(name)} is ${state}; searchflow schedule resume ${printable(name)} goes on.`);
+    const state = before === null ? 'paused' : `already paused${before === '' ? '' : ` (${printable(before)})`}`;
+    context.terminal.say(
+      `${printable(name)} is ${state}. To resume it:\n  searchflow schedule resume ${printable(name)}`,
+    );
     const queued = queuedText(await control.show(name));
-    if (queued !== '') context.terminal.say(`Queued still: ${queued}.`);
+    if (queued !== '') context.terminal.say(`Still queued: ${queued}.`);
   });
 }
 
@@ -64,38 +66,40 @@ export function resume(context: Context, asked: string): Promise<ExitCode> {
   return withSchedules(context, asked, [], async (control, name, who) => {
     await control.resume(name);
     const [next] = (await control.show(name)).next;
-    context.terminal.say(`${printable(name)} goes on${next === undefined ? '' : `; next ${moment(next)}`}.`);
+    context.terminal.say(`${printable(name)} is resumed${next === undefined ? '' : `; next ${moment(next)}`}.`);
     context.terminal.say(await who());
   });
 }
 
 function triggered({ goesOn, queued }: Awaited<ReturnType<ScheduleControl['trigger']>>): string {
-  if (!goesOn) return 'runs now';
-  if (queued === 0) return 'goes on with a run already: another one begins right after it';
-  if (queued === 1) return 'goes on with a run already, and another one waits for its end: no third is added';
-  return `goes on with a run already, and ${queuedRuns(queued)} more wait for its end: none is added`;
+  if (!goesOn) return 'is starting a run now';
+  if (queued === 0) return 'is running; another run starts right after it';
+  if (queued === 1) return 'is running, and another run is queued already; no run was added';
+  return `is running, and ${queuedRuns(queued)} more runs are queued already; no run was added`;
 }
 
-/** `searchflow schedule trigger NAME`: a run now, or right after the one that goes on. */
+/** `searchflow schedule trigger NAME`: starts a run now, or right after the current one. */
 export function trigger(context: Context, asked: string): Promise<ExitCode> {
   return withSchedules(context, asked, [], async (control, name, who) => {
     const what = triggered(await control.trigger(name));
-    context.terminal.say(`${printable(name)} ${what}; searchflow schedule show ${printable(name)} tells how it ends.`);
+    context.terminal.say(
+      `${printable(name)} ${what}. To see the result:\n  searchflow schedule show ${printable(name)}`,
+    );
     context.terminal.say(await who());
   });
 }
 
-/** `searchflow schedule delete NAME`: what it bought and loaded stays. */
+/** `searchflow schedule delete NAME`: paid and loaded results are kept. */
 export function remove(context: Context, asked: string): Promise<ExitCode> {
   return withSchedules(context, asked, [], async (control, name) => {
     await control.remove(name);
     context.terminal.say(
-      `${printable(name)} is deleted. What it bought and loaded stays; a run that goes on ends by itself.`,
+      `Schedule ${printable(name)} deleted. Paid and loaded results are kept; a current run finishes.`,
     );
   });
 }
 
-/** `searchflow schedule backfill NAME --from … --until …`: a run for each of its times in between. */
+/** `searchflow schedule backfill NAME --from … --until …`: starts a run for each scheduled time of the range. */
 export function backfill(
   context: Context,
   asked: string,
@@ -105,15 +109,16 @@ export function backfill(
   const now = Date.now();
   const from = readMoment('--from', flags.from, now, mistakes);
   const end = readMoment('--until', flags.until, now, mistakes, true);
-  // A day that is not over yet ends now.
-  if (end !== null && end > now + DAY_MS) mistakes.push('--until lies ahead: those runs come by themselves.');
+  // The current day ends now.
+  if (end !== null && end > now + DAY_MS)
+    mistakes.push('--until is in the future; the schedule starts those runs itself.');
   const until = end && Math.min(end, now);
-  if (from !== null && until !== null && from >= until) mistakes.push('--from is not before --until.');
+  if (from !== null && until !== null && from >= until) mistakes.push('--from must be before --until.');
   return withSchedules(context, asked, mistakes, async (control, name, who) => {
-    if (from === null || until === null) throw new UsageError('--from and --until are needed.');
+    if (from === null || until === null) throw new UsageError('--from and --until are required.');
     const runs = await control.backfill(name, from, until);
     context.terminal.say(
-      `${printable(name)} starts ${some(runs, 'run')}, for each of its times from ${moment(from)} to ${moment(until)}, one after the other; a file is read as it is now.`,
+      `${printable(name)} is starting ${some(runs, 'run')}, one for each scheduled time from ${moment(from)} to ${moment(until)}, one after the other. All of them read the current file.`,
     );
     context.terminal.say(await who());
   });
@@ -127,7 +132,7 @@ function readMoment(
   end = false,
 ): number | null {
   if (text === undefined) {
-    mistakes.push(`${flag} is needed, such as 2026-11-01 (UTC), or 7d for the day seven days ago.`);
+    mistakes.push(`${flag} is required: a UTC date (2026-11-01) or an age (7d).`);
     return null;
   }
   return toMoment(flag, text, now, mistakes, end);

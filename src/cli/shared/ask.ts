@@ -2,32 +2,32 @@ import { dollars } from '../../core/text/money.js';
 import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
 import type { Context } from './context.js';
 
-/** Asks a question that is no by default. Never called where nobody can answer: see `Terminal.asks`. */
+/** Asks a yes-or-no question, with no as the default. Requires a terminal: see `Terminal.asks`. */
 export async function askYesNo(context: Context, question: string): Promise<boolean> {
   const { confirm } = await import('@clack/prompts');
   const { stdin, stderr } = context.terminal.streams();
-  // Anything but a clear yes, such as Ctrl-C, is a no.
+  // Ctrl-C returns a symbol, which counts as no.
   return (await confirm({ message: question, initialValue: false, input: stdin, output: stderr })) === true;
 }
 
-/** A purchase that a command is about to make. */
+/** A purchase to confirm. */
 export interface Purchase {
-  /** What it may cost, in micro-dollars; null: nobody knows. */
+  /** Maximum cost in micro-dollars; null if unknown. */
   readonly micros: number | null;
-  /** The same as the beginning of a sentence: `This costs about $20.00 of real money`. */
+  /** Cost as the start of a sentence, such as `This costs about $20.00`. */
   readonly sentence: string;
   readonly question: string;
   /** `--yes`. */
   readonly yes: boolean;
-  /** `--max-cost` with an amount: agreed to without a terminal, too. */
+  /** `--max-cost` has an amount, which also confirms without a terminal. */
   readonly bounded: boolean;
-  /** Whoever has a terminal is asked whatever the amount. */
+  /** Asks on a terminal for any amount. */
   readonly always: boolean;
 }
 
 /**
- * Whether a purchase is agreed to: by its small amount, by a flag, or by a person. Without a terminal it throws `UsageError` instead of
- * asking. The sandbox costs nothing and never asks.
+ * Returns whether a purchase is confirmed: by its small amount, by a flag or by a person. Throws `UsageError` where a person is
+ * needed and stdin is not a terminal. The sandbox is free and needs no confirmation.
  */
 export async function agreed(
   context: Context,
@@ -38,11 +38,9 @@ export async function agreed(
   if (!always && micros !== null && micros <= askAboveMicros) return true;
   if (context.terminal.asks) return askYesNo(context, question);
   if (bounded) return true;
-  const why = always
-    ? ''
-    : ` More than ${dollars(askAboveMicros)} (SEARCHFLOW_ASK_ABOVE) is bought only when confirmed.`;
+  const why = always ? '' : ` Purchases above ${dollars(askAboveMicros)} (SEARCHFLOW_ASK_ABOVE) need a confirmation.`;
   throw new UsageError(
-    `${sentence}, and there is no terminal to confirm it on.${why} Nothing was bought.\n` +
-      'Pass --yes to confirm, or --max-cost DOLLARS to set a bound.',
+    `${sentence}, and stdin is not a terminal.${why} Nothing was bought.\n` +
+      'Pass --yes to confirm, or --max-cost DOLLARS to set a cap.',
   );
 }

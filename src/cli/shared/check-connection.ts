@@ -5,7 +5,7 @@ import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { whyAway } from '../../worker/store/check-database.js';
 import { printable } from '../text/printable.js';
 
-/** The service, or the warehouse, can't be reached at all; nothing was sent. The message names the setting. */
+/** The service or the warehouse is unreachable; nothing was sent. The message names the setting. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
@@ -13,25 +13,25 @@ export class Unreachable extends Error {
 const CONNECT_MS = 10_000;
 
 const reasons: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'there is no such host',
-  EAI_AGAIN: 'its name could not be looked up',
-  ECONNREFUSED: 'the connection is refused',
-  ECONNRESET: 'the connection is reset',
-  EHOSTUNREACH: 'there is no way to that host',
-  ENETUNREACH: 'there is no network',
-  ETIMEDOUT: 'it does not answer in time',
-  EPROTO: 'it does not speak TLS there (http instead of https?)',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS there (http instead of https?)',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is self-signed',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate can not be verified',
+  ENOTFOUND: 'host not found',
+  EAI_AGAIN: 'the DNS lookup failed',
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EHOSTUNREACH: 'no route to host',
+  ENETUNREACH: 'network unreachable',
+  ETIMEDOUT: 'no answer within 10 s',
+  EPROTO: 'the server does not speak TLS on this port (http instead of https?)',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not speak TLS on this port (http instead of https?)',
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host name',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is self-signed',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the certificate can't be verified",
 };
 
 /**
- * Makes and drops one connection to the real service, without sending a request, so that a wrong address is told in a
- * sentence before a job waits for it; once a job runs, the same failure is waited out.
+ * Opens and closes one connection to the real service, without a request. Throws `Unreachable` for a wrong address, because a
+ * running job would wait for the service instead.
  */
 export async function checkConnection(config: Pick<RuntimeConfig, 'service' | 'baseUrl'>): Promise<void> {
   if (config.service !== 'live') return;
@@ -48,7 +48,7 @@ export async function checkConnection(config: Pick<RuntimeConfig, 'service' | 'b
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = reasons[code ?? ''] ?? printable(message);
     throw new Unreachable(
-      `${printable(config.baseUrl)} (SEARCHFLOW_BASE_URL) can't be reached: ${reason}. Nothing was bought.`,
+      `${printable(config.baseUrl)} (SEARCHFLOW_BASE_URL) is unreachable: ${reason}. Nothing was bought.`,
       {
         cause: error,
       },
@@ -59,8 +59,8 @@ export async function checkConnection(config: Pick<RuntimeConfig, 'service' | 'b
 }
 
 /**
- * Asks the database of a warehouse for a sign of life before a command loads into it, and waits a little for one: a job that has begun
- * waits without end. `into` as it was typed; a file is not looked at.
+ * Throws `Unreachable` if the database of a warehouse does not answer within `patienceMs`, because a running job would wait for it
+ * without a limit. `into` as typed; files are not checked.
  */
 export async function checkWarehouse(
   { warehouse, say }: Pick<RuntimeConfig, 'warehouse' | 'say'>,
@@ -72,8 +72,8 @@ export async function checkWarehouse(
   const why = await whyAway(warehouse, say, patienceMs);
   if (why === null) return;
   throw new Unreachable(
-    `${why} (${named === null ? 'SEARCHFLOW_WAREHOUSE_URL' : '--into'}). Nothing was bought, and nothing was started; ` +
-      'a job of this warehouse that was started before goes on when the database is back.',
+    `${why} (${named === null ? 'SEARCHFLOW_WAREHOUSE_URL' : '--into'}). Nothing was started or bought. ` +
+      'Running jobs of this warehouse continue when the database is back.',
   );
 }
 

@@ -4,7 +4,7 @@ import type { OpenRuntime } from '../../worker/config/runtime-types.js';
 import type { Interrupts } from './signals.js';
 import type { Terminal } from './terminal.js';
 
-/** What every command gets: the process around it, and the runtime it drives. */
+/** The process around a command, and the way to open its runtime. */
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;

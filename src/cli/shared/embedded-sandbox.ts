@@ -9,18 +9,18 @@ import type { SandboxOptions } from '../../sandbox/index.js';
 import { contentsQps } from '../../worker/config/config.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 
-/** What a sandbox says it sold; dollars in whole millionths. */
+/** Bill of a sandbox, in micro-dollars. */
 export interface SandboxBill {
   readonly micros: number;
   readonly requests: number;
 }
 
-/** The sandbox that keyless commands of a folder work on: started here, or by another command that still runs. */
+/** The sandbox that commands without a key use, started by this command or by another one of the folder. */
 export interface EmbeddedSandbox {
   readonly url: string;
-  /** Null where the process that owns it has ended. */
+  /** Null if its process has ended. */
   bill(): Promise<SandboxBill | null>;
-  /** Starts it here, at the same address, where the process that owned it has ended. Throws where it can't be had. */
+  /** Starts it here, at the same address, if its process has ended. Throws if the address is taken. */
   keep(): Promise<void>;
   close(): Promise<void>;
 }
@@ -30,18 +30,18 @@ interface Thread {
   close(): Promise<void>;
 }
 
-/** Milliseconds an answer takes: enough to see a bar move, little enough not to wait. */
+/** Time of an answer: long enough to see a progress bar move. */
 const LATENCY_MS = 150;
 
-/** A sandbox starts well within this time. */
+/** Longest wait for another command that starts the sandbox. */
 const START_MS = 30_000;
 
-/** The sandbox takes any key but no request without one. */
+/** The sandbox accepts any key, but requires one. */
 const sandboxKey = 'sandbox';
 
 /**
- * Starts the sandbox of this state directory, strict about the configured limit, its book kept in `sandbox/book.jsonl`; or
- * joins the one that another command here already runs, because two would keep two accounts in one book.
+ * Starts the sandbox of this state folder with the configured rate limit and its book in `sandbox/book.jsonl`. Joins a sandbox that
+ * another command of the folder runs, because two of them would write to one book.
  */
 export async function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbox> {
   const folder = join(config.stateDir, 'sandbox');
@@ -71,7 +71,7 @@ export async function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbo
   };
 }
 
-/** `at`: where it must be, because somebody asks there already; null: where it was, if it can be. */
+/** `at`: the required URL, which clients use already; null: the last URL if it is free. */
 async function joinOrStart(
   config: RuntimeConfig,
   folder: string,
@@ -89,7 +89,7 @@ async function joinOrStart(
     retryAfter: 'seconds',
     events: { count: EVENTS, ...(await historyOf(folder)) },
   };
-  // Where it was before, if it can be: workers that share a store go on asking there.
+  // Workers that share a store keep using the last URL.
   const before = at ?? running;
   const sameAgain = () => startThread({ ...options, port: Number(new URL(before as string).port) });
   const thread = await (before === null
@@ -101,11 +101,11 @@ async function joinOrStart(
   return { url: thread.url, thread };
 }
 
-/** Enough webset events that reading them takes a few seconds. */
+/** Number of webset events, which take a few seconds to read. */
 const EVENTS = 5000;
 const HISTORY_MS = 30 * 86_400_000;
 
-/** The past does not change when the sandbox is started anew: its history ends when it was started first. */
+/** Returns the range of the event history. It ends at the first start of the sandbox, so that a restart does not change it. */
 async function historyOf(folder: string): Promise<{ readonly from: string; readonly to: string }> {
   const file = join(folder, 'history-ends.txt');
   const known = existsSync(file) ? Date.parse(readFileSync(file, 'utf8')) : Number.NaN;
@@ -117,9 +117,9 @@ async function historyOf(folder: string): Promise<{ readonly from: string; reado
 async function startThread(options: Partial<SandboxOptions>): Promise<Thread> {
   const thread = new Worker(new URL('./sandbox-thread.js', import.meta.url), { workerData: options });
   const ended = once(thread, 'exit');
-  // `once` rejects with the thread's own error, should it end by one.
+  // `once` rejects with the thread's own error.
   const [said] = (await once(thread, 'message')) as [{ readonly url?: string; readonly error?: string }];
-  if (said.url === undefined) throw new Error(`The sandbox could not be started: ${said.error}`);
+  if (said.url === undefined) throw new Error(`The sandbox did not start: ${said.error}`);
   return {
     url: said.url,
     close: async () => {
@@ -129,7 +129,7 @@ async function startThread(options: Partial<SandboxOptions>): Promise<Thread> {
   };
 }
 
-/** The same configuration, pointed at a sandbox. */
+/** Returns the configuration with the address and key of a sandbox. */
 export function onSandbox(config: RuntimeConfig, sandbox: EmbeddedSandbox): RuntimeConfig {
   return Object.freeze({ ...config, baseUrl: sandbox.url, apiKey: new Secret(sandboxKey) });
 }
@@ -139,7 +139,7 @@ function readAnnounced(path: string): string | null {
     const { url } = JSON.parse(readFileSync(path, 'utf8')) as { url?: unknown };
     return typeof url === 'string' && url.startsWith('http://127.0.0.1:') ? url : null;
   } catch {
-    // No file, or one that a dying process left half written: there is no sandbox to join.
+    // A missing or partial file names no sandbox to join.
     return null;
   }
 }
@@ -150,7 +150,7 @@ async function fetchBill(url: string): Promise<SandboxBill | null> {
     const { micros, requests } = (await response.json()) as { micros?: unknown; requests?: unknown };
     return typeof micros === 'number' && typeof requests === 'number' ? { micros, requests } : null;
   } catch {
-    // Nobody answers, or somebody else has the port now.
+    // The port is closed, or another program uses it.
     return null;
   }
 }

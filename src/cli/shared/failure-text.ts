@@ -3,34 +3,37 @@ import { JobFailed, JobStopped, UsageError } from '../../worker/config/runtime-t
 import { printable, printableLines } from '../text/printable.js';
 import { type ExitCode, exitCodes } from './context.js';
 
-/** What is wrong with the system's own errors, in words; the path is added. */
+/** Texts of system errors; the path is added. */
 const systemErrors: Readonly<Record<string, string>> = {
-  ENOENT: 'There is no such file or folder',
+  ENOENT: 'No such file or folder',
   EACCES: 'Permission denied',
   EPERM: 'Permission denied',
   EROFS: 'The file system is read-only',
   ENOSPC: 'The disk is full',
   EDQUOT: 'The disk quota is used up',
-  EISDIR: 'This is a folder, not a file',
+  EISDIR: 'This path is a folder, not a file',
   ENOTDIR: 'A part of this path is a file, not a folder',
   EMFILE: 'Too many open files; raise the limit (ulimit -n)',
   EADDRINUSE: 'The port is in use',
 };
 
-/** An error as one clear sentence (several lines for several mistakes) and the exit code it means. */
+/** Returns the text of an error (a line for each mistake) and its exit code. */
 export function failureText(error: unknown): { readonly text: string; readonly code: ExitCode } {
   if (error instanceof UsageError) return { text: printableLines(error.message), code: exitCodes.usage };
-  // What is wrong with the input is told by whoever reads it, which is not ours to import.
+  // `CsvError` belongs to a folder that the command must not import.
   if (error instanceof Error && error.name === 'CsvError')
     return { text: printableLines(error.message), code: exitCodes.usage };
   const failed = exitCodeOfFailure(error);
   if (error instanceof JobFailed) return { text: printableLines(jobFailedText(error)), code: failed };
   if (error instanceof JobStopped)
-    return { text: `Stopped (${printableLines(error.message)}). The same command resumes it.`, code: failed };
+    return { text: `Stopped (${printableLines(error.message)}). Run the same command to resume.`, code: failed };
   if (!(error instanceof Error)) return { text: printable(String(error)), code: failed };
   const missing = missingPackage(error);
   if (missing !== null)
-    return { text: `The package ${missing} is missing. To install it: npm install ${peers.join(' ')}`, code: failed };
+    return {
+      text: `The package ${missing} is missing. To install it:\n  npm install ${peers.join(' ')}`,
+      code: failed,
+    };
   const { code, path, port } = error as NodeJS.ErrnoException & { port?: number };
   const known = code === undefined ? undefined : systemErrors[code];
   const place = path ?? port;
@@ -38,38 +41,38 @@ export function failureText(error: unknown): { readonly text: string; readonly c
   return { text: printable(error.message || error.name), code: failed };
 }
 
-/** What a person does about a job that failed, by the type of its failure. */
+/** Remedies by the type of a job's failure. */
 const remedies: Readonly<Record<string, string>> = {
   NotFound: 'Check the address of the service (SEARCHFLOW_BASE_URL)',
-  InvalidRequest: 'Change what the service refuses',
+  InvalidRequest: 'Correct the request',
 };
 
-/** How the refusal of a paid call begins. */
+/** Start of the message of a refused paid call. */
 const paidCall = /^POST \/(contents|search|findSimilar|answer|research|agent)\b/;
 
-/** The failure and one way to go on; most messages have their own. */
+/** Returns the failure and one way to resume, unless the message has its own. */
 function jobFailedText({ message, cause }: JobFailed): string {
   if (!paidCall.test(message) || /searchflow |same command|again/.test(message)) return message;
   const remedy = remedies[(cause as { type?: string } | undefined)?.type ?? ''];
-  const bought = 'What was bought is kept.';
+  const bought = 'Paid results are kept.';
   return remedy === undefined
-    ? `${message}\n${bought} The same command goes on.`
-    : `${message}\n${bought} ${remedy}; then the same command goes on.`;
+    ? `${message}\n${bought} Run the same command to resume.`
+    : `${message}\n${bought} ${remedy}, then run the same command to resume.`;
 }
 
-/** The packages that a user's project brings along. */
+/** Peer dependencies. */
 const peers = ['activity', 'client', 'common', 'envconfig', 'plugin', 'worker', 'workflow'].map(
   (name) => `@temporalio/${name}`,
 );
 
-/** A package of these that Node does not find, or null. */
+/** Returns the peer dependency that Node did not find, or null. */
 function missingPackage(error: Error): string | null {
   if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') return null;
   const name = /Cannot find package '([^']+)'/.exec(error.message)?.[1] ?? null;
   return name !== null && peers.includes(name) ? name : null;
 }
 
-/** The stack and its causes, for `SEARCHFLOW_DEBUG=1`. */
+/** Returns the stack with its causes, for `SEARCHFLOW_DEBUG=1`. */
 export function stackText(error: unknown): string {
   if (!(error instanceof Error)) return '';
   const own = printableLines(error.stack ?? error.message);

@@ -1,13 +1,13 @@
 /**
- * The command line that makes the same thing go on, as it was typed: an npm script where one was used, arguments quoted for
- * a POSIX shell. `args` are those after the command's name. User and password of a database are left out, which a second line says.
+ * Returns the command line that resumes the same work, as typed: with the npm script that was used, and quoted for a POSIX shell.
+ * `args` follow the command's name. User and password of a database are left out; a second line says so.
  */
 export function resumeCommand(args: readonly string[], env: Readonly<Record<string, string | undefined>>): string {
   const shown = args.map(withoutCredentials);
   const words = shown.map(quote);
   const note = shown.every((word, index) => word === args[index])
     ? ''
-    : '\nUser and password are left out of it: put them back, or have them in SEARCHFLOW_WAREHOUSE_URL, PGUSER and PGPASSWORD, or .pgpass.';
+    : '\nUser and password are left out. Add them, or set SEARCHFLOW_WAREHOUSE_URL, PGUSER and PGPASSWORD, or .pgpass.';
   const script = env.npm_lifecycle_event;
   if (script === 'start' && args[0] === 'start') {
     return words.length > 1 ? `npm start -- ${words.slice(1).join(' ')}` : 'npm start';
@@ -16,7 +16,7 @@ export function resumeCommand(args: readonly string[], env: Readonly<Record<stri
   return `${['searchflow', ...words].join(' ')}${note}`;
 }
 
-/** A word of the command line without what logs in to a database. */
+/** Returns an argument without the credentials of a database. */
 function withoutCredentials(word: string): string {
   const [, flag = '', url = ''] = /^(--[\w-]+=)?(postgres(?:ql)?:\/\/.*)$/is.exec(word) ?? [];
   if (!URL.canParse(url)) return word;

@@ -2,11 +2,11 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { type SandboxOptions, startSandbox } from '../../sandbox/index.js';
 
 /**
- * The embedded sandbox, in a thread of its own: on the worker's event loop it would take requests late whenever a load holds
- * that loop, and its strict limit would refuse what was sent in time. Posts `{ url }`, or `{ error }`; any message closes it.
+ * The embedded sandbox in a thread of its own. On the worker's event loop it would receive requests late during a load, and its
+ * strict rate limit would refuse requests that were sent in time. Posts `{ url }` or `{ error }`; any message closes it.
  */
 const port = parentPort;
-if (port === null) throw new Error('sandbox-thread is started by the command, not by hand');
+if (port === null) throw new Error('sandbox-thread runs only as a worker thread of the command');
 
 try {
   const sandbox = await startSandbox(workerData as Partial<SandboxOptions>);

@@ -4,14 +4,14 @@ import { printable } from '../text/printable.js';
 import type { Context } from './context.js';
 
 /**
- * Reads the configuration for a command. `mistakes` are those already found in the command line; they and those of the
- * settings are thrown together, as one `UsageError`.
+ * Returns the configuration of a command. Throws one `UsageError` with all mistakes: those of the command line, given in
+ * `mistakes`, and those of the settings.
  */
 export function settings(context: Context, flags: ConfigFlags, mistakes: readonly string[] = []): RuntimeConfig {
   const { terminal, env, cwd } = context;
   let last = '';
   const say = (sentence: string) => {
-    // Whoever waits in a loop says so each time; once is enough for a person.
+    // Loops repeat their message; once is enough.
     if (sentence !== last) terminal.say(terminal.colors.dim(printable(sentence)));
     last = sentence;
   };

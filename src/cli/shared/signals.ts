@@ -3,14 +3,14 @@ import { type ExitCode, exitCodes } from '../../core/rows/exit-codes.js';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-/** What the shell expects of a command that a signal ended: 128 and the signal's number. */
+/** Exit codes by signal: 128 plus its number, as shells expect. */
 export const signalExitCodes: Readonly<Record<StopSignal, ExitCode>> = {
   SIGINT: exitCodes.SIGINT,
   SIGTERM: exitCodes.SIGTERM,
   SIGHUP: exitCodes.SIGHUP,
 };
 
-/** The wish to stop: the first signal asks nicely, the second means now. */
+/** Signals to stop: the first one drains, the second one cuts. */
 export interface Interrupts {
   readonly first: Promise<StopSignal>;
   readonly second: Promise<StopSignal>;
@@ -18,12 +18,12 @@ export interface Interrupts {
 }
 
 /**
- * Signals closer than this are one press: `npm run` hands on the Ctrl-C that the terminal has already sent to the whole
- * process group, and a second that nobody pressed would cut paid requests off.
+ * Signals within this time are one Ctrl-C, because `npm run` repeats the signal that the terminal has sent to the whole process
+ * group.
  */
 const SAME_PRESS_MS = 500;
 
-/** Listens to a process for SIGINT, SIGTERM and SIGHUP. `now` is a clock in milliseconds. */
+/** Listens for SIGINT, SIGTERM and SIGHUP. `now`: a steady clock in milliseconds. */
 export function watchInterrupts(
   source: Pick<EventEmitter, 'on' | 'off'>,
   now: () => number = () => performance.now(),

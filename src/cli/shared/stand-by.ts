@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Runtime } from '../../worker/config/runtime-types.js';
 import type { EmbeddedSandbox } from './embedded-sandbox.js';
 
-/** What a command stands by with. */
+/** Parts of a standby. */
 export interface StandBy {
   readonly runtime: Pick<Runtime, 'clientOnly' | 'takeOver'>;
   readonly sandbox: Pick<EmbeddedSandbox, 'keep'> | null;
@@ -12,8 +12,8 @@ export interface StandBy {
 }
 
 /**
- * While another process of the folder runs the worker, or owns the sandbox, this one is ready to take its place: whatever ends that
- * process, what is watched here goes on. Resolves when aborted.
+ * Takes over the worker and the sandbox of the folder when the process that runs them ends, so that the work watched here
+ * continues. Resolves when aborted.
  */
 export async function standBy({ runtime, sandbox, say, signal, everyMs = 1000 }: StandBy): Promise<void> {
   let reported = false;
@@ -22,17 +22,15 @@ export async function standBy({ runtime, sandbox, say, signal, everyMs = 1000 }:
     try {
       await sandbox?.keep();
       if (runtime.clientOnly) {
-        if (!reported)
-          say('Another process of this folder runs the worker; this one watches, and takes its place when it ends.');
+        if (!reported) say("Another process is running this folder's worker. Standing by to take over.");
         reported = true;
-        if (await runtime.takeOver()) say('The process that ran the worker has ended; this one runs it now.');
+        if (await runtime.takeOver()) say("That process has ended. This one is running the folder's worker now.");
       }
       trouble = '';
     } catch (error) {
-      // Told once: it is tried again and again.
+      // Reported once; every round retries.
       const message = error instanceof Error ? error.message : String(error);
-      if (message !== trouble && !signal.aborted)
-        say(`The place of the process that ended can't be taken yet: ${message}`);
+      if (message !== trouble && !signal.aborted) say(`Can't take over yet: ${message}`);
       trouble = message;
     }
     await delay(everyMs, undefined, { signal, ref: false }).catch(() => undefined);

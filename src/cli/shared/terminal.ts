@@ -5,11 +5,11 @@ import { printableLines } from '../text/printable.js';
 type Colors = ReturnType<typeof pc.createColors>;
 type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** Where the command speaks: data on stdout, everything for a person on stderr. */
+/** Output of the command: data on stdout, texts for a person on stderr. */
 export interface Terminal {
   /** Whether stderr can redraw a line. */
   readonly live: boolean;
-  /** Whether a person can be asked: stdin and stderr are terminals. */
+  /** Whether stdin and stderr are terminals, so that a prompt can be answered. */
   readonly asks: boolean;
   readonly colors: Colors;
   columns(): number;
@@ -17,9 +17,9 @@ export interface Terminal {
   data(text: string): void;
   /** One or more lines for a person, above the live line. */
   say(text: string): void;
-  /** Replaces the live line; an empty text takes it away. Does nothing where stderr is not a terminal. */
+  /** Replaces the live line; an empty text removes it. Does nothing if stderr is not a terminal. */
   show(line: string): void;
-  /** For a prompt or a byte stream: the streams themselves, the live line taken away. */
+  /** Removes the live line and returns the streams, for a prompt or a byte stream. */
   streams(): { readonly stdin: NodeJS.ReadStream; readonly stdout: Output; readonly stderr: Output };
 }
 
@@ -33,15 +33,15 @@ export interface TerminalParts {
 const secretNames = ['SEARCHFLOW_API_KEY', 'EXA_API_KEY', 'TEMPORAL_API_KEY', 'PGPASSWORD'];
 const urlNames = ['SEARCHFLOW_STORE', 'SEARCHFLOW_WAREHOUSE_URL'];
 
-/** User and password of any URL, as far as the last `@` before path, query or quote. */
+/** User and password of any URL, up to the last `@` before path, query or quote. */
 const inUrl = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#'"]*@/gi;
-/** The same among the parameters of a database's address; a web page may have parameters of these names. */
+/** Credentials in the parameters of a database's address; web pages may use the same parameter names. */
 const ofDatabase = /\bpostgres(?:ql)?:\/\/[^\s'"]*/gi;
 const inQuery = /([?&](?:user|password|sslpassword)=)[^&]+/gi;
 
 /**
- * Takes the values of secret variables out of a text, and user and password out of every URL: the last line of defence,
- * whatever a message holds.
+ * Returns a function that redacts the values of secret variables, and user and password of every URL. It is the last line of
+ * defence for any message.
  */
 export function scrubber(env: TerminalParts['env']): (text: string) => string {
   const secrets = [
@@ -49,7 +49,7 @@ export function scrubber(env: TerminalParts['env']): (text: string) => string {
     ...urlNames.map((name) => password(env[name])),
   ]
     .flatMap((value) => [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)])
-    // A shorter one is no key, and would punch holes into ordinary words.
+    // A shorter value is no key and may be part of ordinary words.
     .filter((secret) => secret.length >= 6)
     .sort((a, b) => b.length - a.length);
   return (text) =>
@@ -59,7 +59,7 @@ export function scrubber(env: TerminalParts['env']): (text: string) => string {
     );
 }
 
-/** The password of a URL. One that is a word of the address itself, such as `postgres`, is no secret worth every such word. */
+/** Returns the password of a URL; empty if it is also part of the address, such as `postgres`, which would redact every such word. */
 function password(url = ''): string {
   if (!URL.canParse(url)) return '';
   const { password: inFront, username, protocol, host, pathname, searchParams } = new URL(url);
@@ -75,7 +75,7 @@ function decode(text: string): string {
   }
 }
 
-/** Speaks on these streams. Colours only on a terminal, and never with `NO_COLOR`. */
+/** Returns a terminal on these streams. Colours need a terminal and no `NO_COLOR`. */
 export function openTerminal({ env, stdin, stdout, stderr }: TerminalParts): Terminal {
   const scrub = scrubber(env);
   const live = stderr.isTTY === true && env.TERM !== 'dumb';
@@ -108,7 +108,7 @@ export function openTerminal({ env, stdin, stdout, stderr }: TerminalParts): Ter
   };
 }
 
-/** Makes every line printable but for our own colour codes. What came from elsewhere was made printable before it got them. */
+/** Makes every line printable and keeps our own colour codes. Text from elsewhere was made printable before it was coloured. */
 function keepColors(text: string): string {
   return (
     text

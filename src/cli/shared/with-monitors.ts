@@ -5,13 +5,13 @@ import type { Context, ExitCode } from './context.js';
 import type { Session } from './session.js';
 import { withAccess } from './with-access.js';
 
-/** What the settings of a command on monitors may name. */
+/** Flags that are settings of a command on monitors. */
 export interface MonitorSettingFlags {
   readonly qps?: string;
   readonly into?: string;
 }
 
-/** Runs a command on monitors: with a server, a worker here or elsewhere, and a sandbox where there is no key. */
+/** Runs a command on monitors: `withAccess` with a `MonitorControl`. */
 export async function withMonitors(
   context: Context,
   flags: MonitorSettingFlags,
@@ -26,12 +26,12 @@ export async function withMonitors(
   return withAccess(context, named, mistakes, asMonitors, options);
 }
 
-/** Who types, for the audit. */
+/** Returns the name of the user, for the audit. */
 export function whoami({ env }: Pick<Context, 'env'>): string {
   try {
     return userInfo().username;
   } catch {
-    // A user id without a name, as in a container.
-    return env.USER || env.LOGNAME || 'somebody';
+    // Containers may have a user id without a name.
+    return env.USER || env.LOGNAME || 'unknown user';
   }
 }

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
 
 /**
- * Text from elsewhere (page titles, server messages, file names, cells) as a terminal may show it: on one line, without
- * escape sequences, control characters, or the invisible marks that turn the direction of text around.
+ * Returns text from elsewhere (page titles, server messages, file names, cells) safe for a terminal: on one line, without escape
+ * sequences, control characters or invisible marks that reverse the direction of text.
  */
 export function printable(text: string, most = 500): string {
   const flat = stripVTControlCharacters(text)
@@ -12,7 +12,7 @@ export function printable(text: string, most = 500): string {
   return flat.length > most ? `${flat.slice(0, most - 1)}…` : flat;
 }
 
-/** The same for several lines: each made printable, indentation kept. */
+/** Returns up to 100 lines, each made printable, with their indentation. */
 export function printableLines(text: string): string {
   return text
     .split('\n')

@@ -20,12 +20,12 @@ describe('searchflow', () => {
     [['enrch'], 'Did you mean enrich?'],
     [['enrich', 'in.csv', '--urlcolumn', 'site'], 'Did you mean --url-column?'],
     [['enrich'], "missing required argument 'file'"],
-    [['export', 'job'], 'Say where to: --csv FILE (- for stdout), --parquet DIR, or both.'],
+    [['export', 'job'], 'Pass --csv FILE (- for stdout), --parquet DIR, or both.'],
     [['usage', '--by', 'week'], 'Allowed choices are job, operation, day'],
-    [['limits', 'set', '--per-day', 'much'], "--per-day: 'much' is not an amount of dollars"],
-    [['enrich', 'nowhere.csv'], 'There is no file nowhere.csv'],
+    [['limits', 'set', '--per-day', 'much'], "--per-day: 'much' must be an amount in dollars"],
+    [['enrich', 'nowhere.csv'], 'File nowhere.csv not found'],
     [['sandbox', '--retry-after', 'never'], 'Allowed choices are none, seconds, http-date'],
-    [['sandbox', '--fault', 'kind=explode', '--qps', 'x'], "--qps: 'x' is not a number."],
+    [['sandbox', '--fault', 'kind=explode', '--qps', 'x'], "--qps: 'x' must be a number."],
   ])('refuses %j in a sentence, with exit code 2', async (args, sentence) => {
     const { code, out, err } = await runCommand(args, { cwd });
     expect(err).toContain(sentence);
@@ -70,7 +70,7 @@ describe('searchflow', () => {
     expect((await ask()).status).toBe(200);
     running.child.kill('SIGINT');
     expect(await running.ended).toBe(130);
-    expect(running.err()).toContain('Ended; the bill: $0.001 for 1 request.');
+    expect(running.err()).toContain('Sandbox ended. Bill: $0.001 for 1 request.');
     expect(running.out().trim()).toBe(url);
   });
 });

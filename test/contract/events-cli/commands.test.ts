@@ -109,16 +109,16 @@ it('a walk is paused, resumed and cancelled by its name; reading events costs no
   await jobs.putWalk({ job, workflowId, origin: service.url, stream: 'sync', into });
   expect(await type('pause events-sync')).toMatchObject({
     code: 0,
-    err: expect.stringContaining(`${job} is told to pause`),
+    err: expect.stringContaining(`Pausing ${job}`),
   });
   expect(await type('resume events-sync --max-cost 3')).toMatchObject({
     code: 2,
-    refusal: '--max-cost: reading events costs nothing.',
+    refusal: '--max-cost is not for events: reading them is free.',
   });
   expect(await told()).toEqual(['pause']);
   const resumed = type('resume events-sync');
   await expect.poll(told, soon).toEqual(['pause', 'resume']);
-  expect(await type(`cancel ${job}`)).toMatchObject({ code: 0, err: expect.stringContaining(`${job} is told to end`) });
+  expect(await type(`cancel ${job}`)).toMatchObject({ code: 0, err: expect.stringContaining(`Cancelling ${job}.`) });
   expect(await told()).toEqual(['pause', 'resume', 'cancel']);
   await end();
   expect([(await command).code, (await resumed).code]).toEqual([6, 6]);
@@ -128,7 +128,7 @@ it('a status of events without a warehouse says which command makes one', async 
   const { out, err, code } = await type('events status --into nowhere.duckdb', { walks: async () => [] });
   expect([out, code]).toEqual(['', 0]);
   expect(err).toBe(
-    `There is no file ${join(cwd, 'nowhere.duckdb')}, and so no events of ${service.url}; \`searchflow events sync --into ${join(cwd, 'nowhere.duckdb')}\` loads them.\n`,
+    `File ${join(cwd, 'nowhere.duckdb')} not found; no events of ${service.url} are loaded. To load them:\n  searchflow events sync --into ${join(cwd, 'nowhere.duckdb')}\n`,
   );
   const { out: data } = await type('events status --into nowhere.duckdb --json', { walks: async () => [] });
   expect(JSON.parse(data)).toMatchObject({ kind: 'events', known: true, streams: [], events: 0 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type StretchFlags, toStretch, toWalkOptions, typesNote } from '../../../src/cli/events/event-flags.js';
+import { type RangeFlags, toRange, toWalkOptions, typesNote } from '../../../src/cli/events/event-flags.js';
 import { type Halted, statusData, statusLines, walkText } from '../../../src/cli/events/events.js';
 import { walkCommand } from '../../../src/cli/events/walk-command.js';
 import { WalkProgressReader } from '../../../src/cli/events/walk-progress.js';
@@ -24,23 +24,23 @@ describe('moments', () => {
   });
 
   it.each([
-    ['2026-02-31', 'no calendar'],
-    ['2026-02-31T10:00Z', 'no calendar'],
-    ['2026-01-31T25:00Z', 'no calendar'],
+    ['2026-02-31', 'not a date of the calendar'],
+    ['2026-02-31T10:00Z', 'not a time of the calendar'],
+    ['2026-01-31T25:00Z', 'not a time of the calendar'],
     ['2026-01-31T18:00', 'write 2026-01-31T18:00Z for UTC'],
-    ['2026-01-31T18:00 Europe/Berlin', 'no time zone that a date can have'],
-    ['31.1.2026', 'such as 2026-01-31'],
-    ['yesterday', 'such as 2026-01-31'],
-    ['12h', '7d for the day seven days ago'],
+    ['2026-01-31T18:00 Europe/Berlin', 'is not a valid time zone'],
+    ['31.1.2026', 'must be a UTC date (2026-01-31)'],
+    ['yesterday', 'must be a UTC date (2026-01-31)'],
+    ['12h', 'or an age (7d)'],
   ])('%s is refused with a way out', (text, sentence) => {
     expect(parseMoment(text, now)).toEqual({ problem: expect.stringContaining(sentence) });
   });
 });
 
 describe('flags', () => {
-  const stretch = (flags: StretchFlags) => {
+  const stretch = (flags: RangeFlags) => {
     const mistakes: string[] = [];
-    return [toStretch(flags, now, mistakes), mistakes] as const;
+    return [toRange(flags, now, mistakes), mistakes] as const;
   };
 
   it('make a stretch of whole days, the last one included, or one up to now', () => {
@@ -52,8 +52,8 @@ describe('flags', () => {
   });
 
   it.each([
-    [{}, ['--from: say from when']],
-    [{ from: '2026-02-02', until: '2026-02-01' }, ['--from 2026-02-02 is later than --until 2026-02-01']],
+    [{}, ['--from is required']],
+    [{ from: '2026-02-02', until: '2026-02-01' }, ['--from 2026-02-02 must be before --until 2026-02-01']],
     [{ from: '2027-01-01' }, ['in the future']],
     [{ from: 'x', until: 'y' }, ['--from: ', '--until: ']],
   ])('%j is refused, all mistakes at once', (flags, sentences) => {
@@ -71,8 +71,8 @@ describe('flags', () => {
     expect(mistakes).toEqual([expect.stringContaining("--parallel: '0'")]);
     expect(typesNote(['webset.idle'])).toBeNull();
     const note = typesNote(['webset.idel', 'webset.idle']);
-    expect(note).toContain('webset.idel (did you mean webset.idle?) is no event type that searchflow knows');
-    expect(typesNote(['webset.new', 'company.bought'])).toMatch(/^webset\.new, company\.bought are no event types/);
+    expect(note).toContain('Unknown event type: webset.idel (did you mean webset.idle?).');
+    expect(typesNote(['webset.new', 'company.bought'])).toMatch(/^Unknown event types: webset\.new, company\.bought\./);
     expect(note).toContain('webset.item.created');
   });
 });
@@ -139,7 +139,7 @@ describe('what a walk shows', () => {
     ]);
     const stream = 'backfill 2026-01-01T00:00:00.000Z.. webset.idle';
     expect(walkText({ ...summary, stream, events: 0 }, now)).toContain(
-      'Backfilled 2026-01-01 to a minute ago (webset.idle): nothing more to load.',
+      'Backfilled 2026-01-01 to a minute ago (webset.idle): no new events.',
     );
     expect(walkText({ ...summary, phase: 'stopped', message: 'no key' }, now)).toContain('Stopped: no key');
   });
@@ -152,14 +152,14 @@ describe('what a walk shows', () => {
     ).toEqual([
       'Verified 2026-01-01 to 2026-01-31: 900 events read in 2 s.',
       '    1,200  missing; loaded now',
-      '        1  gone: the service shows them no more; kept',
+      '        1  gone: no longer returned by the service; kept',
       '  day         missing  changed  gone',
       '  2026-01-03    1,200        0     1',
-      'Which: the table event_checks, by the id of the event.',
+      'See table event_checks for the ids of these events.',
       'Warehouse: /data/out/events.duckdb',
     ]);
     expect(walkText({ ...summary, stream, verified: { missing: 0, changed: 0, gone: 0, days: [] } }, now)).toContain(
-      'every event that the service has, with the same contents',
+      'The warehouse matches the service: same events, same contents.',
     );
   });
 });
@@ -194,7 +194,7 @@ describe('status', () => {
       '  newest event loaded: 2026-11-21T11:57:00Z (lag 3 min)',
       '  last complete run: 1 min ago, up to 2026-11-21T11:58:00Z',
       'backfill 2026-01-01 to 2026-01-31:',
-      '  under way: 2 of 4 windows done (50% of its time), 900 events read',
+      '  running: 2 of 4 windows done (50% of its time), 900 events read',
       '1,235 events of 2 types:',
       '  type                  events                latest',
       '  webset.idle            1,234  2026-11-21T11:57:00Z',
@@ -217,16 +217,16 @@ describe('status', () => {
     const lines = statusLines({ streams: [halfway], types: [] }, [halted, ...others], '/data/e.duckdb', now);
     expect(lines.slice(0, -2)).toEqual([
       'events-sync-1: stopped',
-      '  why: it was cancelled',
-      '  to go on: searchflow events backfill',
-      'verify ..: under way',
-      '  why: no server or worker answers for it',
-      '  to go on: start its workflow again, with the same input',
+      '  reason: it was cancelled',
+      '  to resume: searchflow events backfill',
+      'verify ..: unfinished',
+      '  reason: no server or worker answers for it',
+      '  to resume: start its workflow again with the same input',
       'Warehouse: /data/e.duckdb',
       'backfill 2026-01-01 to 2026-01-31:',
       '  failed: 2 of 4 windows done (50% of its time), 900 events read',
-      '    why: the list is gone',
-      '    to go on: searchflow events backfill',
+      '    reason: the list is gone',
+      '    to resume: searchflow events backfill',
     ]);
   });
 

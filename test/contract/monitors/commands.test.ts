@@ -47,7 +47,7 @@ it('monitors are made, changed, listed, paused, triggered and deleted by the com
   expect(JSON.parse(paused.out)).toMatchObject({ phase: 'done', effect: { affected: 1, missed: 0, others: 0 } });
   expect(JSON.parse((await run('get', id)).out)).toMatchObject({ status: 'paused' });
   expect(JSON.parse((await run('trigger', id)).out)).toEqual({ triggered: true });
-  expect((await run('delete', id)).err).toContain('give --yes');
+  expect((await run('delete', id)).err).toContain('Pass --yes');
   expect((await run('delete', id, '--yes')).code).toBe(0);
   expect(server.monitors.records.size).toBe(0);
   const gone = await run('get', id);
@@ -69,10 +69,14 @@ it('a monitor that was made for a command that could not say so is told by the s
   // As if it had been killed before it wrote down that it told.
   rmSync(join(folder.dir, '.searchflow', 'told-results'));
   const again = await create();
-  expect([again.code, again.out.trim(), again.err]).toEqual([0, id, expect.stringContaining('made before')]);
+  expect([again.code, again.out.trim(), again.err]).toEqual([
+    0,
+    id,
+    expect.stringContaining('has created this monitor already'),
+  ]);
   expect(server.monitors.records.size).toBe(1);
   const another = await create();
-  expect([another.code, another.err]).toEqual([0, expect.not.stringContaining('made before')]);
+  expect([another.code, another.err]).toEqual([0, expect.not.stringContaining('has created this monitor already')]);
   expect(server.monitors.records.size).toBe(2);
 });
 
@@ -85,27 +89,30 @@ it('--yes approves the same batch where it waits for its approval, and says that
     .toBe(1);
   expect(server.monitors.records.size).toBe(5);
   const { code, err } = await run('delete', '--name', 'old', '--limit', '3', '--yes');
-  expect([code, err]).toEqual([0, expect.stringMatching(/begun before, with --limit 2[\s\S]* 5 {2}deleted/)]);
+  expect([code, err]).toEqual([0, expect.stringMatching(/already running with --limit 2[\s\S]* 5 {2}deleted/)]);
   expect((await waiting).code).toBe(0);
   expect(setting.batchCalls()).toHaveLength(3);
 });
 
 it.each([
   [['pause'], 'filter'],
-  [['pause', '--metadata', 'team'], 'is not key=value'],
+  [['pause', '--metadata', 'team'], 'must be key=value'],
   [['delete', '--yes', '--metadata', 'team=ops', '--metadata', 'team=sales'], "'team' is given twice"],
   [['delete', '--yes', '--name', 'a', '--metadata', '__proto__=x'], '__proto__'],
   [['pause', '--status', 'disabled'], 'disabled ones stay as they are'],
   [['unpause', '--name', 'a', '--limit', '501'], 'from 1 to 500'],
   [['delete', '--name', 'a'], '--wait-for-approval'],
   [['create', 'definition.json'], '--secret-file'],
-  [['create', 'nowhere.json', '--secret-file', 's'], 'no file nowhere.json'],
+  [['create', 'nowhere.json', '--secret-file', 's'], 'File nowhere.json not found'],
   [['quiet', '--from', '8pm', '--until', '07:00', '--tz', 'Europe/Berlin', '--name', 'a'], "'8pm' is no time"],
-  [['quiet', '--from', 'fri 20:00', '--until', '07:00', '--tz', 'Europe/Berlin', '--name', 'a'], 'to both or to none'],
+  [
+    ['quiet', '--from', 'fri 20:00', '--until', '07:00', '--tz', 'Europe/Berlin', '--name', 'a'],
+    'must both name a day of the week',
+  ],
   [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'Berlin', '--name', 'a'], 'no time zone'],
-  [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'Europe/Berlin'], 'all monitors at once'],
+  [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'Europe/Berlin'], 'for all monitors'],
   [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'UTC', '--metadata', '__proto__=x'], '__proto__'],
-  [['export', '--every', '5'], 'is not a duration'],
+  [['export', '--every', '5'], 'must be a duration'],
 ])('refuses %j in a sentence before anything is sent', async (args, sentence) => {
   const server = await startService({ key: 'key-of-the-strict-service' });
   onTestFinished(() => server.close());

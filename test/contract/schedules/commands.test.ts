@@ -72,12 +72,12 @@ it('enrich --cron makes a schedule of all that was typed: time, zone, one run at
   const flags = `--op search --query {{name}} --delimiter , --job brands --csv out.csv --refresh-after 30d --retry-failed --max-cost 0.5`;
   const { err, code } = await made('daily', `--cron '0 6 * * *' --tz Europe/Berlin ${flags}`);
   expect(code).toBe(0);
-  expect(err).toContain('Now it would be brands: 200 rows');
+  expect(err).toContain('A run now: brands: 200 rows');
   expect(err).toContain(
-    'Each run buys what is new in the file by then, what is older than 30 d, what failed for a passing reason, for at most $0.50',
+    'Each run buys new rows of the file, rows older than 30 d, rows that failed for a temporary reason, for at most $0.50',
   );
-  expect(err).toMatch(/Schedule daily made: 0 6 \* \* \* \(Europe\/Berlin\); next \S+T0[45]:00:\d\dZ, \S+, \S+\.\n/);
-  expect(err).toContain(`No worker answers on the task queue ${taskQueue}`);
+  expect(err).toMatch(/Schedule daily created: 0 6 \* \* \* \(Europe\/Berlin\); next \S+T0[45]:00:\d\dZ, \S+, \S+\.\n/);
+  expect(err).toContain(`No worker answers on task queue ${taskQueue}`);
   const { spec, action, policies } = await kept('daily');
   const [calendar] = spec.calendars ?? [];
   expect([spec.timezone, calendar?.hour, calendar?.minute, spec.intervals ?? []]).toEqual([
@@ -123,9 +123,7 @@ it.each([
   '--every %s runs that often, a little spread, and makes up for what was missed so long',
   async (every, everyMs, jitter, catchupWindow) => {
     const { err } = await made('often', `--every ${every}`);
-    expect(err).toContain(
-      'Each run buys what is new in the file by then, without a bound: --max-cost gives each run one.',
-    );
+    expect(err).toContain('Each run buys new rows of the file, without a cap (set one with --max-cost).');
     const { spec, policies } = await kept('often');
     expect(spec.intervals).toMatchObject([{ every: everyMs }]);
     expect([spec.jitter, policies]).toMatchObject([jitter, { overlap: 'SKIP', catchupWindow }]);
@@ -137,10 +135,10 @@ it('the same command again changes it, a paused one stays paused, and --every ne
   await type("schedule pause mine --why 'holidays'");
   expect((await made('mine', '--every 2d')).err).toMatch(/Schedule mine changed: every 2d; it is paused/);
   expect((await kept('mine')).state).toMatchObject({ paused: true, note: 'holidays' });
-  expect((await made('mine', '--every never')).err).toBe('The schedule mine is removed.\n');
-  expect((await made('mine', '--every never')).err).toBe('There is no schedule mine.\n');
+  expect((await made('mine', '--every never')).err).toBe('Schedule mine deleted.\n');
+  expect((await made('mine', '--every never')).err).toBe('Schedule mine not found.\n');
   const dry = await type('enrich in.csv --every 1d --dry-run --json');
-  expect([JSON.parse(dry.out).kind, dry.err, dry.code]).toEqual(['plan', 'No schedule was made.\n', 0]);
+  expect([JSON.parse(dry.out).kind, dry.err, dry.code]).toEqual(['plan', 'No schedule was created.\n', 0]);
   expect(await type('enrich in.csv --every 1d')).toMatchObject({
     code: 2,
     refusal: expect.stringContaining('Pass --yes'),
@@ -148,11 +146,11 @@ it('the same command again changes it, a paused one stays paused, and --every ne
   const gone = await type(`enrich in.csv --every 1d --yes`, {
     plan: async (request) => ({ ...plan, request, staged: { ...plan.staged, into: '/proc/nowhere/out.duckdb' } }),
   });
-  expect([gone.code, gone.refusal]).toEqual([2, expect.stringContaining('no schedule was made')]);
+  expect([gone.code, gone.refusal]).toEqual([2, expect.stringContaining('No schedule was created')]);
 });
 
 it('a schedule that names its database without a password says who needs it', async () => {
-  const note = 'No user or password is in the schedule';
+  const note = 'The schedule stores no user or password';
   const withUser = (url: string) => ({
     workflows: async () => ({
       ...access(),
@@ -214,7 +212,7 @@ it('schedules of other work keep their input: events sync and monitors export', 
     .toEqual(['events', 'runs']);
   const { out } = await type('schedule show runs');
   expect(out).toMatch(/^Runs: +exportMonitorRuns, as /m);
-  expect(out).toContain('A run costs: nothing: its calls are free');
+  expect(out).toMatch(/^Run cost: +free$/m);
 });
 
 it('is shown with its times, paused with a reason, and triggered: one now, one behind it, no third', async () => {
@@ -224,27 +222,25 @@ it('is shown with its times, paused with a reason, and triggered: one now, one b
     /^Schedule: +nightly\nRuns: +enrichCsv, as brands-1\nFile: +\/data\/brands\.csv\nWarehouse: +\S+out\.duckdb\n/,
   );
   expect(out).toMatch(/^Next: +(\S+T02:30:\d\dZ(, )?){5}$/m);
-  expect(out).toMatch(/A run costs: at most \$2\.00\nNo run yet\.$/m);
+  expect(out).toMatch(/Run cost: +at most \$2\.00\nNo runs yet\.$/m);
   expect((await type('schedule pause nightly')).err).toMatch(
-    /^nightly is paused; searchflow schedule resume nightly goes on/,
+    /^nightly is paused\. To resume it:\n {2}searchflow schedule resume nightly\n/,
   );
   expect((await kept('nightly')).state.note).toMatch(/^by .+, \d{4}-/);
-  expect((await type("schedule pause nightly --why 'again'")).err).toMatch(/^nightly is paused already \(by /);
+  expect((await type("schedule pause nightly --why 'again'")).err).toMatch(/^nightly is already paused \(by /);
   expect((await type('schedule show nightly')).out).toMatch(/^Next: +paused \(by /m);
   expect((await type('schedule resume nightly')).err).toMatch(
-    /^nightly goes on; next \S+T02:30:\d\dZ\.\nIt runs only while this folder has/,
+    /^nightly is resumed; next \S+T02:30:\d\dZ\.\nIt runs only while this folder has/,
   );
-  expect((await type('schedule trigger nightly')).err).toMatch(/^nightly runs now; /);
-  expect((await type('schedule trigger nightly')).err).toMatch(
-    /^nightly goes on with a run already: another one begins right/,
-  );
+  expect((await type('schedule trigger nightly')).err).toMatch(/^nightly is starting a run now\. /);
+  expect((await type('schedule trigger nightly')).err).toMatch(/^nightly is running; another run starts right/);
   await expect
     .poll(async () => (await type('schedule trigger nightly')).err, soon)
-    .toMatch(/another one waits for its end: no third/);
+    .toMatch(/another run is queued already; no run was added/);
   const shown = await type('schedule show nightly');
-  expect(shown.out).toMatch(/^Queued: +1 run of a backfill or trigger, begun/m);
+  expect(shown.out).toMatch(/^Queued: +1 run of a backfill or trigger \(not held by a pause/m);
   expect(shown.out).toMatch(/^Last runs:\n {2}\S+Z {2}waiting for a worker$/m);
-  expect((await type('schedule pause nightly')).err).toContain('Queued still: 1 run of a backfill');
+  expect((await type('schedule pause nightly')).err).toContain('Still queued: 1 run of a backfill');
   const data = JSON.parse((await type('schedule show nightly --json')).out);
   expect(data).toMatchObject({
     name: 'nightly',
@@ -275,9 +271,9 @@ it('a backfill has both ends, is bounded, and says which runs it starts', async 
   expect(await found('2026-01-01T00:01Z', '2026-01-01T02:59Z')).toBe(2);
   const { err } = await type('schedule backfill hourly --from 2026-01-01 --until 2026-01-01');
   expect(err).toMatch(
-    /^hourly starts 24 runs, for each of its times from 2026-01-01T00:00:00Z to 2026-01-02T00:00:00Z, one after/,
+    /^hourly is starting 24 runs, one for each scheduled time from 2026-01-01T00:00:00Z to 2026-01-02T00:00:00Z, one after/,
   );
-  // A day that is not over yet ends now.
+  // The current day ends now.
   const today = new Date().toISOString().slice(0, 10);
   const { err: soFar } = await type(`schedule backfill hourly --from 1d --until ${today}`);
   const [, until = ''] = / to (\S+Z), one after/.exec(soFar) ?? [];
@@ -294,7 +290,7 @@ it('a backfill has both ends, is bounded, and says which runs it starts', async 
     .poll(async () => JSON.parse((await type('schedule show hourly --json')).out).queued, soon)
     .toBeGreaterThan(8);
   expect((await type('schedule show hourly')).out).toMatch(/^Queued: +at least \d+ runs of a backfill/m);
-  expect((await type('schedule delete hourly')).err).toContain('hourly is deleted.');
+  expect((await type('schedule delete hourly')).err).toContain('Schedule hourly deleted.');
   for (const way of ['show', 'pause', 'resume', 'trigger', 'delete'])
     expect(await type(`schedule ${way} hourly`)).toMatchObject({
       code: 2,

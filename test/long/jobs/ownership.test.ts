@@ -70,7 +70,7 @@ it('fault 63: a job that was stopped or whose command was killed is not paid for
   const first = run(...big);
   await reached('big', 20);
   first.child.kill('SIGINT');
-  expect([await first.ended, first.err()]).toEqual([130, expect.stringContaining('Stopped. To go on: ')]);
+  expect([await first.ended, first.err()]).toEqual([130, expect.stringContaining('Stopped. To resume:')]);
   let before = bought('big');
   const status = run('status', 'big');
   expect([await status.ended, status.out()]).toEqual([0, expect.stringContaining('its command was stopped')]);

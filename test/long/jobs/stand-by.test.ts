@@ -7,8 +7,8 @@ import { Folder } from '../../support/jobs/folder.js';
 import { killAllOf } from '../../support/jobs/processes.js';
 
 const soon = { timeout: 60_000, interval: 20 };
-const STANDS_BY = 'takes its place when it ends';
-const TAKES_OVER = 'this one runs it now';
+const STANDS_BY = 'Standing by to take over';
+const TAKES_OVER = 'This one is running';
 const processes = { skip: process.platform !== 'linux', timeout: 120_000 };
 
 function openFolder({ onTestFinished }: TestContext) {

@@ -53,7 +53,7 @@ describe.concurrent('the command', () => {
     const job = /monitors approve (\S+)/.exec(waiting.err())?.[1] as string;
     expect(server.monitors.records.size).toBe(5);
     const approved = await run('approve', job, '--why', 'quarter end');
-    expect([approved.code, approved.err]).toEqual([0, expect.stringContaining('is approved')]);
+    expect([approved.code, approved.err]).toEqual([0, expect.stringContaining('was approved')]);
     expect(await waiting.ended).toBe(0);
     expect(waiting.err()).toMatch(/5 {2}deleted/);
     expect(server.monitors.records.size).toBe(0);

@@ -51,13 +51,11 @@ it('a schedule is made with what it costs told before, listed, shown, paused, tr
   const flags = ['--into', 'out.duckdb', '--refresh-after', '30d', '--max-cost', '0.50', '--schedule-name', 'daily'];
   const made = await run('enrich', folder.input, '--cron', '0 6 * * *', '--tz', 'Europe/Berlin', ...flags);
   expect([made.code, made.err]).toEqual([0, expect.stringContaining('20 URLs to buy in 1 request for about $0.02')]);
-  expect(made.err).toContain(
-    'Each run buys what is new in the file by then, what is older than 30 d, for at most $0.50',
-  );
+  expect(made.err).toContain('Each run buys new rows of the file, rows older than 30 d, for at most $0.50');
   expect(made.err).toMatch(
-    /Schedule daily made: 0 6 \* \* \* \(Europe\/Berlin\); next \d{4}-\d\d-\d\dT0[45]:00:\d\dZ, /,
+    /Schedule daily created: 0 6 \* \* \* \(Europe\/Berlin\); next \d{4}-\d\d-\d\dT0[45]:00:\d\dZ, /,
   );
-  expect(made.err).toContain('No worker answers on the task queue');
+  expect(made.err).toContain('No worker answers on task queue');
   const changed = await run('enrich', folder.input, '--every', '6h', ...flags, '--json');
   expect(JSON.parse(changed.out)).toMatchObject({
     ...{ kind: 'schedule', made: false, name: 'daily', when: 'every 6h', workflow: 'enrichCsv' },
@@ -65,20 +63,22 @@ it('a schedule is made with what it costs told before, listed, shown, paused, tr
   });
   await expect
     .poll(async () => (await run('schedule', 'list')).out, { timeout: 30_000 })
-    .toMatch(/^daily +every 6h +next \S+Z +no run yet\n$/);
+    .toMatch(/^daily +every 6h +next \S+Z +no runs yet\n$/);
   expect((await run('schedule', 'pause', 'daily', '--why', 'holidays')).err).toContain('schedule resume daily');
   const again = await run('schedule', 'pause', 'daily', '--why', 'something else');
-  expect([again.code, again.err]).toEqual([0, expect.stringContaining('daily is paused already (holidays)')]);
+  expect([again.code, again.err]).toEqual([0, expect.stringContaining('daily is already paused (holidays)')]);
   expect((await run('schedule', 'show', 'daily')).out).toMatch(
-    /Next: +paused \(holidays\)\nA run costs: at most \$0\.50\nNo run/,
+    /Next: +paused \(holidays\)\nRun cost: +at most \$0\.50\nNo run/,
   );
-  expect((await run('schedule', 'resume', 'daily')).err).toMatch(/daily goes on; next \d{4}/);
-  expect((await run('schedule', 'trigger', 'daily')).err).toMatch(/daily runs now; .*\n.*No worker answers/s);
+  expect((await run('schedule', 'resume', 'daily')).err).toMatch(/daily is resumed; next \d{4}/);
+  expect((await run('schedule', 'trigger', 'daily')).err).toMatch(
+    /daily is starting a run now\. .*\n.*No worker answers/s,
+  );
   // Nobody works on the first one.
-  expect((await run('schedule', 'trigger', 'daily')).err).toContain('another one begins right after it');
-  expect((await run('schedule', 'trigger', 'daily')).err).toContain('no third is added');
+  expect((await run('schedule', 'trigger', 'daily')).err).toContain('another run starts right after it');
+  expect((await run('schedule', 'trigger', 'daily')).err).toContain('no run was added');
   expect((await run('schedule', 'pause', 'daily')).err).toMatch(
-    /daily is paused; .*\nQueued still: 1 run of a backfill or trigger, .*; only searchflow schedule delete daily ends that\./,
+    /daily is paused\. .*\n.*\nStill queued: 1 run of a backfill or trigger \(not held by a pause/,
   );
   const never = await run(
     'schedule',
@@ -98,19 +98,21 @@ it('a schedule is made with what it costs told before, listed, shown, paused, tr
     ),
   ]);
   const late = await run('schedule', 'backfill', 'daily', '--from', '1d', '--until', '1d');
-  expect([late.code, late.err]).toEqual([0, expect.stringMatching(/daily starts 4 runs, .* one after the other/)]);
+  expect([late.code, late.err]).toEqual([0, expect.stringMatching(/daily is starting 4 runs, .* one after the other/)]);
   await expect
     .poll(async () => (await run('schedule', 'show', 'daily')).out, { timeout: 30_000 })
-    .toMatch(/\nQueued: +5 runs of a backfill or trigger, .*; only searchflow schedule delete daily ends that\n/);
-  expect((await run('schedule', 'trigger', 'daily')).err).toContain('and 5 more wait for its end: none is added');
-  expect((await run('schedule', 'delete', 'daily')).err).toContain('daily is deleted');
+    .toMatch(/\nQueued: +5 runs of a backfill or trigger \(not held by a pause/);
+  expect((await run('schedule', 'trigger', 'daily')).err).toContain(
+    'and 5 more runs are queued already; no run was added',
+  );
+  expect((await run('schedule', 'delete', 'daily')).err).toContain('Schedule daily deleted');
   const gone = await run('schedule', 'show', 'daily');
   expect([gone.code, gone.err]).toEqual([2, expect.stringContaining('There is no schedule daily')]);
   expect(sandbox.log()).toEqual([]);
 });
 
 it.each([
-  [['--every', '1d'], 'Pass --yes to confirm, or --max-cost DOLLARS to set a bound'],
+  [['--every', '1d'], 'Pass --yes to confirm, or --max-cost DOLLARS to set a cap'],
   [['--cron', '99 6 * * *', '--yes'], "--cron: the Temporal server can't use '99 6 * * *'"],
 ])('refuses enrich with %j in a sentence', async (args, sentence) => {
   const { code, err } = await run('enrich', folder.input, ...args);
@@ -128,7 +130,7 @@ it('makes up for a day that is not over yet up to now', async () => {
 
 it('refuses a backfill of what lies ahead, and says all that is wrong', async () => {
   const { code, err } = await run('schedule', 'backfill', 'daily', '--until', '2099-01-01');
-  expect([code, err]).toEqual([2, expect.stringMatching(/--from is needed.*\n.*--until lies ahead/s)]);
+  expect([code, err]).toEqual([2, expect.stringMatching(/--from is required.*\n.*--until is in the future/s)]);
 });
 
 it('says who needs the credentials of a warehouse, which are in no schedule', async () => {
@@ -141,15 +143,17 @@ it('says who needs the credentials of a warehouse, which are in no schedule', as
   const refused = await run(...every, right.replace(server.password, 'canary-pw'));
   expect([refused.code, refused.err]).toEqual([
     2,
-    expect.stringMatching(/dw refuses: password .*user or password in --into .*; no schedule was made/),
+    expect.stringMatching(
+      /dw refuses: password .* No schedule was created\. Correct its address, user or password in --into/,
+    ),
   ]);
   const made = await run(...every, right);
   expect([made.code, made.err]).toEqual([0, expect.stringContaining('needs them in SEARCHFLOW_WAREHOUSE_URL')]);
   // Whoever runs it may have a password.
   const plain = await run(...every, `postgres://${address}`);
   expect([plain.code, plain.err]).toEqual([0, expect.not.stringContaining('SEARCHFLOW_WAREHOUSE_URL')]);
-  const name = /Schedule (\S+) (?:made|changed)/.exec(plain.err)?.[1] ?? '';
-  expect((await run('schedule', 'show', name)).out).toMatch(/A run costs: +nothing: its calls are free/);
+  const name = /Schedule (\S+) (?:created|changed)/.exec(plain.err)?.[1] ?? '';
+  expect((await run('schedule', 'show', name)).out).toMatch(/Run cost: +free/);
   const listed = await run('schedule', 'list', '--json');
   expect(listed.out).toContain(`postgres://${address}`);
   expect(refused.err + made.err + listed.out).not.toMatch(/canary-p/);
@@ -169,7 +173,7 @@ it('waits for the database of a warehouse before anything is started or schedule
   }
   for (const { ended, err } of commands) {
     expect([await ended, err()]).toEqual([130, expect.stringContaining('Stopped; nothing was bought.')]);
-    expect(err()).not.toMatch(/canary-pw| starts|made:/);
+    expect(err()).not.toMatch(/canary-pw| started|created:/);
   }
   expect((await run('schedule', 'show', 'dead')).err).toContain('There is no schedule dead');
 });

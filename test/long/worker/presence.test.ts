@@ -212,7 +212,7 @@ it('an idle worker leaves the rate of its key to a job in another folder, on thi
       SEARCHFLOW_API_KEY: `key-${machine}`,
       XDG_STATE_HOME: join(folder, 'state'),
     });
-    await idle.says(/Ctrl-C ends it/);
+    await idle.says(/Press Ctrl-C to stop/);
     const job = startCommand(['enrich', 'rows.csv', '--into', `${machine}.duckdb`, '--yes'], {
       cwd: folder,
       env: {

@@ -61,7 +61,7 @@ export class DayByDay {
       '--yes',
     ];
     const { code, err } = await runCommand([...args, ...flags], { cwd: this.folder.dir, env: this.#env });
-    expect([code, err]).toEqual([0, expect.stringContaining('Schedule days made: 0 0 1 1 * (UTC)')]);
+    expect([code, err]).toEqual([0, expect.stringContaining('Schedule days created: 0 0 1 1 * (UTC)')]);
     this.#schedule = this.#temporal.client.schedule.getHandle('searchflow-schedule-days');
   }
 
@@ -70,7 +70,7 @@ export class DayByDay {
       cwd: this.folder.dir,
       env: { ...this.#env, NODE_OPTIONS: `--import ${clock}` },
     });
-    await this.#worker.says(/A worker on/);
+    await this.#worker.says(/Worker running on/);
   }
 
   /** Kills the worker and starts another one. */

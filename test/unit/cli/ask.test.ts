@@ -41,9 +41,9 @@ describe('without a terminal', () => {
   it('buys nothing above $10 unconfirmed, says the amount and the way out, and ends with 2', async () => {
     const { code, text, calls } = await enrich(dear);
     expect(code).toBe(2);
-    expect(text).toContain('about $20.00 of real money, and there is no terminal to confirm it on');
+    expect(text).toContain('about $20.00, and stdin is not a terminal');
     expect(text).toContain('$10.00 (SEARCHFLOW_ASK_ABOVE)');
-    expect(text.split('\n')[1]).toBe('Pass --yes to confirm, or --max-cost DOLLARS to set a bound.');
+    expect(text.split('\n')[1]).toBe('Pass --yes to confirm, or --max-cost DOLLARS to set a cap.');
     expect(calls).not.toContain('start');
   });
 
@@ -89,7 +89,7 @@ describe('without a terminal', () => {
     };
     expect(await make({})).toMatchObject({
       code: 2,
-      text: expect.stringContaining('spends real money, without a bound, and there is no terminal'),
+      text: expect.stringContaining('costs money, without a cap, and stdin is not a terminal'),
     });
     for (const made of [make({ maxCostDollars: 5 }), make({}, true)])
       expect(await made).toMatchObject({ text: 'there is no server' });
@@ -105,7 +105,7 @@ it('asks whoever has a terminal, though --max-cost names a bound, and takes all 
   ] as const) {
     const { context, err } = fakeContext(runtime, { tty: true });
     const asked = runEnrich(context, settings(context, {}), { ...request, maxCostDollars: 50 }, manner);
-    await vi.waitFor(() => expect(err()).toContain('Buy 200 URLs for about $20.00 of real money?'), 20_000);
+    await vi.waitFor(() => expect(err()).toContain('Buy 200 URLs for about $20.00?'), 20_000);
     (context.terminal.streams().stdin as unknown as PassThrough).write(key);
     expect(await asked).toBe(code);
     expect(calls.splice(0).includes('start')).toBe(code === 0);
@@ -118,10 +118,10 @@ it('asks on a terminal before it makes a schedule, however little each run may c
   const { context, err } = fakeContext(runtime, { tty: true });
   const wish = { name: null, timing: { everyMs: 86_400_000 } };
   const made = scheduleRows(context, settings(context, {}), cheap, wish, manner);
-  await vi.waitFor(() => expect(err()).toContain('Spend at most $0.01 of real money on each run?'), 20_000);
+  await vi.waitFor(() => expect(err()).toContain('Spend at most $0.01 on each run?'), 20_000);
   (context.terminal.streams().stdin as unknown as PassThrough).write('n');
   expect(await made).toBe(2);
-  expect(err()).toContain('No schedule was made.');
+  expect(err()).toContain('No schedule was created.');
   expect(calls).not.toContain('workflows');
 });
 

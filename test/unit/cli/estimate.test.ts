@@ -22,7 +22,7 @@ it('a summary says estimate and cost', () => {
 
 it('a summary points out a cost that is more than a twentieth off its estimate', () => {
   expect(moneyLine(ending(760_000, 125_000))).toBe(
-    'Bought with 5 requests for $0.76 (estimate $0.125). This is 508% more than the estimate: the service charges more than the price table says.',
+    "Bought with 5 requests for $0.76 (estimate $0.125). This is 508% more than the estimate; the service's prices are higher than the price table.",
   );
   expect(moneyLine(ending(100_000, 125_000))).toMatch(/ This is 20% less than the estimate\.$/);
   for (const cost of [118_750, 131_250]) expect(moneyLine(ending(cost, 125_000))).not.toContain('This is');

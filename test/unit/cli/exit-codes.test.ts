@@ -119,7 +119,7 @@ describe('--fail-on-failed-rows', () => {
   it.each(['rows.csv', '-1', '1.5', '101%', '%', ''])("refuses '%s' in a sentence", (text) => {
     const mistakes: string[] = [];
     expect(readFailedRows(text, mistakes)).toBe(null);
-    expect(mistakes).toEqual([expect.stringContaining(`'${text}' is not a number of rows`)]);
+    expect(mistakes).toEqual([expect.stringContaining(`'${text}' must be a number of rows`)]);
   });
 });
 
@@ -134,14 +134,14 @@ it.each([
   [
     'NotFound',
     'POST /contents: 404 Not Found',
-    'Check the address of the service (SEARCHFLOW_BASE_URL); then the same command',
+    'Check the address of the service (SEARCHFLOW_BASE_URL), then run the same command to resume.',
   ],
   [
     'InvalidRequest',
     'POST /search: 413 Payload Too Large',
-    'Change what the service refuses; then the same command goes on.',
+    'Correct the request, then run the same command to resume.',
   ],
-  ['ServiceUnavailable', 'POST /answer: 500', 'What was bought is kept. The same command goes on.'],
+  ['ServiceUnavailable', 'POST /answer: 500', 'Paid results are kept. Run the same command to resume.'],
 ])('a refusal of a paid call (%s) says how to go on', (type, message, way) => {
   const { text } = failureText(new JobFailed(message, { cause: ApplicationFailure.create({ type }) }));
   expect(text.startsWith(message)).toBe(true);
@@ -157,7 +157,7 @@ it('a missing peer package is named with the command that installs all of them',
   const of = (name: string) =>
     Object.assign(new Error(`Cannot find package '${name}' imported from /x.js`), { code: 'ERR_MODULE_NOT_FOUND' });
   expect(failureText(of('@temporalio/client')).text).toMatch(
-    /^The package @temporalio\/client is missing\. To install it: npm install .*@temporalio\/worker/,
+    /^The package @temporalio\/client is missing\. To install it:\n {2}npm install .*@temporalio\/worker/,
   );
   expect(failureText(of('left-pad')).text).toContain("Cannot find package 'left-pad'");
 });

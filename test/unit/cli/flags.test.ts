@@ -44,8 +44,8 @@ describe('flags of an agent run', () => {
 
   it.each([
     ['what', { request: 'request.json' }, 'QUERY sets query, which is set already'],
-    [undefined, {}, 'Say what to find out'],
-    [undefined, { request: 'schema.json' }, 'Say what to find out'],
+    [undefined, {}, 'Pass a query or --request FILE'],
+    [undefined, { request: 'schema.json' }, 'Pass a query or --request FILE'],
     ['why', { maxCost: '-1' }, "--max-cost: '-1'"],
     ['why', { maxDuration: '20' }, "--max-duration: '20'"],
     ['why', { effort: 'low', option: ['effort=high'] }, '--option effort sets effort'],
@@ -67,9 +67,9 @@ describe('flags of monitors', () => {
       [],
     ]);
     expect(filter({})).toEqual([{}, []]);
-    expect(filter({ metadata: ['=x'] })[1]).toEqual([expect.stringContaining("'=x' is not key=value")]);
-    expect(filter({ metadata: ['a=1', 'a=2'] })[1]).toEqual(["--metadata: 'a' is given twice."]);
-    expect(filter({ name: '' })[1]).toEqual(['--name: 1 to 250 characters are needed.']);
+    expect(filter({ metadata: ['=x'] })[1]).toEqual([expect.stringContaining("'=x' must be key=value")]);
+    expect(filter({ metadata: ['a=1', 'a=2'] })[1]).toEqual(["--metadata: key 'a' is given twice."]);
+    expect(filter({ name: '' })[1]).toEqual(['--name must have 1 to 250 characters.']);
     expect(filter({ name: 'x'.repeat(250) })[1]).toEqual([]);
   });
 
@@ -106,16 +106,18 @@ describe('flags of monitors', () => {
   it('make quiet hours over days, and refuse what is none', () => {
     const weekend = { tz: 'UTC', from: '20:00', until: '07:00', days: ['fri'], untilDay: 'mon' };
     expect(quiet({ from: 'fri 20:00', until: 'mon 07:00', tz: 'UTC' })).toEqual([weekend, []]);
-    expect(quiet({})[1]).toEqual(['from', 'until', 'tz'].map((name) => `--${name}: is needed.`));
+    expect(quiet({})[1]).toEqual(['from', 'until', 'tz'].map((name) => `--${name} is required.`));
     expect(quiet({ ...nights, until: 'mon 07:00' })[1]).toEqual([
-      expect.stringContaining('belongs to both or to none'),
+      expect.stringContaining('must both name a day of the week'),
     ]);
     expect(quiet({ from: 'fri 20:00', until: 'mon 07:00', tz: 'UTC', weekdays: 'mon' })[1]).toEqual([
-      expect.stringContaining('the days are in --from and --until already'),
+      expect.stringContaining('--from and --until name the days'),
     ]);
-    expect(quiet({ ...nights, weekdays: 'xyz' })[1]).toEqual([expect.stringContaining("'xyz' is not like mon-fri")]);
+    expect(quiet({ ...nights, weekdays: 'xyz' })[1]).toEqual([
+      expect.stringContaining("'xyz' must be days such as mon-fri"),
+    ]);
     expect(quiet({ ...nights, from: 'a b 20:00' })[1]).toEqual([
-      expect.stringContaining('neither a time such as 20:00'),
+      expect.stringContaining('must be a time such as 20:00'),
     ]);
     expect(quiet({ ...nights, tz: 'Nowhere/City' })[1]).toHaveLength(1);
   });

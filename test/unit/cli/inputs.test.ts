@@ -35,7 +35,7 @@ describe('--limit and --default-scheme', () => {
   });
 
   it.each(['0', '-1', '1.5', 'all', ''])("refuse '%s' rows", (limit) => {
-    expect(read({ limit }).mistakes).toEqual([`--limit: '${limit}' is not a whole number of rows from 1.`]);
+    expect(read({ limit }).mistakes).toEqual([`--limit: '${limit}' must be a whole number of rows, 1 or more.`]);
   });
 
   it('are for operations that have what they speak of', () => {
@@ -87,7 +87,7 @@ describe('a plan', () => {
     const text = summaryText({ ...ending, plan: tried });
     expect(text).toContain('Done: the first 200 of 3,000 rows of brands');
     expect(text.split('\n').at(-1)).toBe(
-      'The rest: 2,800 rows, 2,700 URLs to buy in 27 requests for about $2.70. The same command without --limit buys only that.',
+      'Remaining: 2,800 rows, 2,700 URLs to buy in 27 requests for about $2.70. Run the same command without --limit to buy only these.',
     );
   });
 });

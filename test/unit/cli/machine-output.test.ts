@@ -202,9 +202,9 @@ describe('what --json prints', () => {
     });
     const text = limitsText(limits);
     expect(text).toMatch(/^Shared by: +all workers of the keys of team t in postgres:\/\/s$/m);
-    expect(text).toMatch(/^Spent today: +\$0\.777 of \$7\.77 \(10%\); of it \$0\.07 in flight, \$0\.70 perhaps/m);
+    expect(text).toMatch(/^Spent today: +\$0\.777 of \$7\.77 \(10%\), including \$0\.07 in flight, \$0\.70 possibly/m);
     expect(text).toMatch(/^This month: +\$0\.888 of \$9\.00 \(9%\)/m);
-    expect(text).toMatch(/^In flight: +at most 9 paid requests a worker$/m);
+    expect(text).toMatch(/^In flight: +at most 9 paid requests per worker$/m);
   });
 
   it('of events: where a walk and its warehouse stand', () => {
@@ -322,7 +322,7 @@ describe('schedules', () => {
     [run({ summary: rows }), 'done, 20 rows, 2 to load, 3 vanished, $0.03'],
     [run({ phase: 'stopped', message: 'no money', summary: summary }), 'stopped, 200 rows, $0.195: no money'],
     [run({ phase: 'failed', message: 'no file' }), 'failed: no file'],
-    [run({ phase: 'forgotten' }), 'ended; Temporal keeps its result no longer'],
+    [run({ phase: 'forgotten' }), 'ended; its result has expired in Temporal'],
     [
       run({
         summary: {
@@ -359,9 +359,9 @@ describe('schedules', () => {
       ]),
     ).toEqual([
       'daily  every 1d  next 2026-11-22T06:00:00Z  last 2026-11-21T06:00:00Z: done, 20 rows, 2 to load, 3 vanished, $0.03',
-      expect.stringMatching(/^x {6}every 1d +paused \(why\) {2}no run yet$/),
+      expect.stringMatching(/^x {6}every 1d +paused \(why\) {2}no runs yet$/),
       expect.stringMatching(/^daily {2}every 1d +paused {2}last /),
-      expect.stringMatching(/^daily {2}every 1d +no time to come {2}last /),
+      expect.stringMatching(/^daily {2}every 1d +no further runs {2}last /),
     ]);
     expect(scheduleText({ ...view, queued: 9 }).split('\n')).toEqual([
       'Schedule:    daily',
@@ -372,7 +372,7 @@ describe('schedules', () => {
       'When:        every 1d',
       `Next:        ${[22, 23, 24, 25, 26].map((day) => `2026-11-${day}T06:00:00Z`).join(', ')}`,
       expect.stringContaining('at least 9 runs of a backfill or trigger'),
-      'A run costs: at most $0.50',
+      'Run cost:    at most $0.50',
       'Last runs:',
       '  2026-11-21T06:00:00Z  done, 20 rows, 2 to load, 3 vanished, $0.03',
     ]);
@@ -380,11 +380,9 @@ describe('schedules', () => {
       ...view,
       work: { workflow: 'syncEvents', workflowId: 'w', schedule: 'daily', input: {} },
     } as ScheduleView;
-    expect(scheduleText({ ...free, queued: 8 })).toMatch(
-      /Queued: +8 runs of .*\nA run costs: nothing: its calls are free/,
-    );
+    expect(scheduleText({ ...free, queued: 8 })).toMatch(/Queued: +8 runs of .*\nRun cost: +free/);
     expect(scheduleText({ ...view, work: { ...view.work, input: { input: 'x' } } as ScheduleView['work'] })).toContain(
-      'A run costs: no bound',
+      'Run cost:    no cap',
     );
   });
 
@@ -449,7 +447,7 @@ describe('an agent run', () => {
     expect(endText(result)).toBe('run-1: completed; $0.5.');
     const before = { ...result, status: 'failed', stopReason: 'time', error: { m: 1 }, leftOutBytes: 9, requests: [] };
     expect(endText(before)).toBe(
-      'run-1: failed (time); bought before, for $0.5.\n{"m":1}\nIts output of 9 bytes is in the journal, under k.',
+      'run-1: failed (time); paid earlier, $0.5.\n{"m":1}\nThe output is too large to print (9 bytes). It is in the journal as k.',
     );
     expect(outputText(result)).toBe('The text\n\n{\n  "ceo": "X"\n}\n\nSources:\n  https://a.com\n  https://b.com');
     expect(outputText({ ...result, text: null, structured: null, grounding: [] })).toBe('');

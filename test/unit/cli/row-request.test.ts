@@ -75,9 +75,9 @@ describe('flags of a row operation', () => {
   });
 
   const refused: readonly (readonly [RowRequestFlags, RegExp])[] = [
-    [{ op: 'serach' }, /--op: 'serach' is none of contents, search/],
+    [{ op: 'serach' }, /--op: 'serach' must be one of contents, search/],
     [{ query: '{{name}}' }, /--query is for --op search, answer, agent, research, not for contents/],
-    [{ request: 'request.json' }, /--request is for the other operations/],
+    [{ request: 'request.json' }, /--request is not for --op contents/],
     [{ op: 'search' }, /search needs --query TEMPLATE.*or --request FILE/],
     [{ op: 'search', query: '{{name}}', rowsPerRun: '5' }, /--rows-per-run is for --op agent/],
     [
@@ -85,13 +85,13 @@ describe('flags of a row operation', () => {
       /--highlights is for --op contents, search, findSimilar, not for answer/,
     ],
     [{ op: 'search', query: '{{name}}', batch: '5' }, /--batch is for --op contents/],
-    [{ op: 'search', query: '{{name}}', numResults: '0' }, /--num-results: '0' is not a whole number from 1 to 100/],
+    [{ op: 'search', query: '{{name}}', numResults: '0' }, /--num-results: '0' must be a whole number from 1 to 100/],
     [{ op: 'search', query: '{{name}}', request: 'request.json' }, /--query sets query, which is set already/],
     [{ op: 'search', query: '{{name}}', option: ['query=x'] }, /--option query sets query/],
-    [{ op: 'agent', query: '{{name}}', schema: 'none.json' }, /--schema: there is no file none\.json/],
-    [{ op: 'agent', query: '{{name}}', schema: 'list.json' }, /--schema: list\.json holds no JSON object/],
+    [{ op: 'agent', query: '{{name}}', schema: 'none.json' }, /--schema: file none\.json not found/],
+    [{ op: 'agent', query: '{{name}}', schema: 'list.json' }, /--schema: list\.json must contain a JSON object/],
     [{ op: 'agent', query: '{{name}}', schema: 'broken.json' }, /--schema: broken\.json is not JSON: /],
-    [{ op: 'agent', query: '{{name}}', schema: 'number.json' }, /--schema: its type is "number"/],
+    [{ op: 'agent', query: '{{name}}', schema: 'number.json' }, /--schema: type must be "object".*got "number"/],
   ];
   it.each(refused)('are refused with the way out: %j', (flags, what) => {
     expect(read(flags).mistakes.join('\n')).toMatch(what);

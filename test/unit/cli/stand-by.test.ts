@@ -10,7 +10,7 @@ it('takes the place of a worker that is gone, says so once, and tells once why i
   const over = standBy({ runtime, sandbox: { keep }, say, signal: stop.signal, everyMs: 1 });
   const tried = () => runtime.takeOver.mock.calls.length;
   await expect.poll(tried).toBeGreaterThan(3);
-  expect(said).toEqual([expect.stringContaining('takes its place when it ends')]);
+  expect(said).toEqual([expect.stringContaining('Standing by to take over')]);
   runtime.takeOver.mockRejectedValue(new Error('the service is away'));
   const before = tried();
   await expect.poll(tried).toBeGreaterThan(before + 3);
@@ -19,7 +19,7 @@ it('takes the place of a worker that is gone, says so once, and tells once why i
     runtime.clientOnly = false;
     return true;
   });
-  await expect.poll(() => said.slice(2)).toEqual([expect.stringContaining('this one runs it now')]);
+  await expect.poll(() => said.slice(2)).toEqual([expect.stringContaining('This one is running')]);
   const [kept, last] = [keep.mock.calls.length, tried()];
   await expect.poll(() => keep.mock.calls.length).toBeGreaterThan(kept + 3);
   expect([tried(), said.length]).toEqual([last, 3]);

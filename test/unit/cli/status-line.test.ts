@@ -9,11 +9,11 @@ const since = now - 720_000;
 it.each<[string, Partial<JobStatus>, string]>([
   ['is done', {}, 'q3 is done.'],
   ['runs', { phase: 'running' }, 'q3 is running.'],
-  ['waits for a worker', { phase: 'waiting' }, 'q3 waits for a worker. To run it: searchflow worker'],
+  ['is waiting for a worker', { phase: 'waiting' }, 'q3 is waiting for a worker. To run it:\n  searchflow worker'],
   [
     'is paused by a person',
     { phase: 'paused', message: 'paused by a person', since },
-    'q3 is paused since 2026-01-02 11:48 UTC (12 min): paused by a person. To resume it: searchflow resume q3-1',
+    'q3 is paused since 2026-01-02 11:48 UTC (12 min): paused by a person. To resume it:\n  searchflow resume q3-1',
   ],
   [
     'is paused for what its message knows a way out of',
@@ -23,14 +23,14 @@ it.each<[string, Partial<JobStatus>, string]>([
   [
     'is stopped',
     { phase: 'stopped', message: 'its command ended' },
-    'q3 is stopped: its command ended. To resume it: searchflow resume q3-1',
+    'q3 is stopped: its command ended. To resume it:\n  searchflow resume q3-1',
   ],
   [
     'failed, in a sentence of its own',
     { phase: 'failed', message: 'The disk is full.' },
-    'q3 failed: The disk is full. To resume it: searchflow resume q3-1',
+    'q3 failed: The disk is full. To resume it:\n  searchflow resume q3-1',
   ],
-  ['is cancelled', { phase: 'cancelled' }, 'q3 is cancelled. To resume it: searchflow resume q3-1'],
+  ['is cancelled', { phase: 'cancelled' }, 'q3 is cancelled. To resume it:\n  searchflow resume q3-1'],
 ])('a job that %s is told in one line with one way on', (_, changes, line) => {
   expect(statusLine({ ...known, ...changes }, now)).toBe(line);
 });
