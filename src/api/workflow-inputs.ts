@@ -20,7 +20,7 @@ import type { AgentRequest, RunAgentOptions, RunResearchOptions } from '../core/
 import type { ScheduledJobInput } from '../core/schedules/schedule.js';
 import type { WorkerHolder } from '../core/text/presence.js';
 
-/** The schemas of all fields of a type: one that is forgotten, or that the type does not have, does not compile. */
+/** Schemas for all fields of a type: a missing or an extra one does not compile. */
 type Fields<T> = { readonly [Name in keyof T]-?: z.ZodType };
 
 const text = z.string().min(1);
@@ -31,14 +31,14 @@ const count = (most?: number) => (most === undefined ? z.int().min(1) : z.int().
 const moment = z.number().min(0).max(253_402_300_799_999);
 /** At most a thousand years. */
 const milliseconds = z.number().min(0).max(31_556_952_000_000);
-/** Ten years: a timer that is too long for the server would be asked for again for ever. */
+/** Ten years: the server refuses longer timers, and the workflow would retry them forever. */
 const LONGEST_WAIT_MS = 315_360_000_000;
-/** An ISO date; `format` is checked by `Date.parse`. */
+/** An ISO date; `Date.parse` checks the format. */
 const date = z.string().meta({ format: 'date-time' });
-/** Fields that go to the service as they are. */
+/** Fields that are passed to the service unchecked. */
 const open = z.looseObject({});
 const dollars = z.number().min(0);
-/** Null is refused: it is what JSON makes of a number gone wrong, and must not be taken for no bound. */
+/** Null is refused: JSON turns NaN into null, which must not mean "no cap". */
 const maxCost = z.union([dollars, z.literal('none')]);
 
 const freshness = z.strictObject({
@@ -49,13 +49,13 @@ const freshness = z.strictObject({
 } satisfies Fields<Freshness>);
 
 const id = z.string().regex(ID_PATTERN).meta({ description: 'an id of at most 200 letters, digits, _, - and .' });
-/** Longer ones, or those with control characters, are the name of no file, folder or table. */
+/** Longer names, and names with control characters, are no names of files, folders or tables. */
 const jobName = z
   .string()
   .regex(/^\P{Cc}{1,200}$/u)
-  .meta({ description: 'a name of at most 200 characters without line breaks and the like' });
+  .meta({ description: 'a name of at most 200 characters without control characters such as line breaks' });
 
-/** A name alone: of what commands write beside it nothing is believed, and fields of other versions are left alone. */
+/** The name of a stage. Other fields, which commands and other versions add, are ignored. */
 const staged = z.looseObject({ job: id, generation: id, limit: count().optional() } satisfies Fields<StagedName>);
 
 const rows = {
@@ -78,7 +78,7 @@ const rows = {
 
 const enrichCsv = z.strictObject({
   ...rows,
-  // A job that is resumed names none where its rows have none.
+  // A resumed job names no column where its rows have none.
   urlColumn: anyText.nullable().optional(),
   defaultScheme: z.enum(defaultSchemes).optional(),
   operation: z.enum(rowOperations).optional(),
@@ -99,7 +99,7 @@ const runAgentRows = z.strictObject({
   request: open.optional(),
 } satisfies Fields<AgentRowsInput>);
 
-/** What the service knows of a request; other names pass through. */
+/** The fields of a request that its type names; others pass through. */
 type Known<T> = { [Name in keyof T as string extends Name ? never : Name]: T[Name] };
 
 const agentRequest = z.looseObject({
@@ -174,7 +174,7 @@ const exportMonitorRuns = z.strictObject({
   filter: filter.optional(),
   into: text.optional(),
   host: text.optional(),
-  // Schedules give it to all that they run.
+  // Schedules pass it to all workflows that they start.
   scheduled: flag.optional(),
 } satisfies Fields<ExportMonitorRunsInput & { readonly scheduled?: boolean }>);
 
@@ -209,7 +209,7 @@ const turn = {
 };
 const quiet = z.union([
   z.strictObject({ ...turn, hours, filter, restore: z.literal(false).optional() } satisfies Fields<QuietInput>),
-  // What quiet hours paused is put back, whatever they say of which.
+  // A restore unpauses all that the quiet hours paused, independent of these fields.
   z.strictObject({
     ...turn,
     hours: z.unknown().optional(),
@@ -233,13 +233,13 @@ const scheduledJob = z.discriminatedUnion('workflow', [
   z.strictObject({ ...scheduled, workflow: z.literal('exportMonitorRuns'), input: exportMonitorRuns }),
 ]);
 
-/** Workers of other versions stand on the queue, too. */
+/** Workers of other versions are on the queue, too. */
 const workerPresence = z.looseObject({
   host: text,
   pid: z.int(),
 } satisfies Partial<Fields<WorkerHolder>>);
 
-/** What each workflow takes from whoever starts it: one schema for each argument. */
+/** The public inputs of each workflow: one schema for each argument. */
 export const workflowInputs = {
   enrichCsv: [enrichCsv],
   runAgentRows: [runAgentRows],

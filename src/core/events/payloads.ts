@@ -1,9 +1,9 @@
-/** What an event's `data` holds (interface sections 2.8 and 6.1, public facts 10.2). */
+/** The object in an event's `data` (interface sections 2.8 and 6.1, public facts 10.2). */
 export interface Payload {
   readonly kind: PayloadKind;
   /** Types of events that carry it. */
   readonly types: readonly string[];
-  /** What it calls itself in its field `object`: so that a type nobody knows yet still tells what it is about. */
+  /** The value of its field `object`, by which events of unknown types are recognized. */
   readonly object: string;
 }
 
@@ -25,9 +25,9 @@ export const payloads: readonly Payload[] = [
   { kind: 'item', types: ['webset.item.created', 'webset.item.enriched'], object: 'webset_item' },
   { kind: 'monitor', types: ['monitor.created', 'monitor.updated', 'monitor.deleted'], object: 'monitor' },
   { kind: 'monitor_run', types: ['monitor.run.created', 'monitor.run.completed'], object: 'monitor_run' },
-  // No public schema has the payload of exports.
+  // The payload of exports is not documented.
   { kind: 'export', types: ['webset.export.created', 'webset.export.completed'], object: 'webset_export' },
 ];
 
-/** The event types of interface section 6.1; the service may have others by now. */
+/** The event types of interface section 6.1; the service may have more. */
 export const eventTypes: readonly string[] = payloads.flatMap(({ types }) => types);

@@ -1,9 +1,9 @@
 import type { PayloadKind } from './payloads.js';
 
-/** Lists and objects have no columns: they are in `data`, which every table has. */
+/** Lists and objects have no columns; every table has them in `data`. */
 export type ColumnType = 'text' | 'integer' | 'number' | 'time';
 
-/** A column made of a field of the object. `path`: names of the fields on the way, from the object. */
+/** A column for a field of the object. `path`: the names that lead to the field. */
 export interface StateColumn {
   readonly name: string;
   readonly path: readonly string[];
@@ -11,19 +11,19 @@ export interface StateColumn {
   readonly is: string;
 }
 
-/** Where objects of a table are found. */
+/** The events and fields that hold the objects of a table. */
 export interface StateSource {
-  /** In events with this payload … */
+  /** The payload of the events. */
   readonly payload: PayloadKind;
-  /** … under these fields; `*` is each element of a list. Empty: the payload itself. */
+  /** The fields within it; `*` is each element of a list. Empty: the payload itself. */
   readonly path: readonly string[];
-  /** Events of these types say that the object is gone. */
+  /** Types of events that delete the object. */
   readonly deletes?: readonly string[];
 }
 
 /**
- * A table of current state: one row an object, as its newest version has it. Versions are compared by the object's `updatedAt`
- * (or the event's `createdAt`), then the event's `createdAt`, then the event's id; a deletion, once seen, stays.
+ * A table of current state: one row an object, in its newest version. Versions are compared by the object's `updatedAt` (or the event's
+ * `createdAt`), then the event's `createdAt`, then the event's id; a deletion is final.
  */
 export interface StateTable {
   readonly name: string;
@@ -32,18 +32,18 @@ export interface StateTable {
   readonly columns: readonly StateColumn[];
 }
 
-/** A table whose rows are the elements of a list in another table's objects: it is made anew with each of them. */
+/** A table whose rows are the elements of a list in another table's objects; each change of an object replaces them. */
 export interface PartTable {
   readonly name: string;
   readonly is: string;
   readonly of: string;
-  /** Column for the id of the object that the row is a part of. */
+  /** The column with the id of the object that contains the row. */
   readonly owner: string;
   readonly path: string;
   readonly columns: readonly StateColumn[];
 }
 
-/** A column for a field of the same name in camel case. */
+/** Declares a column for the field of the same name in camel case. */
 export function field(type: ColumnType, name: string, is: string, ...path: string[]): StateColumn {
   const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return { name, type, is, path: path.length > 0 ? path : [camel] };
@@ -52,7 +52,7 @@ export function field(type: ColumnType, name: string, is: string, ...path: strin
 /** Columns that most objects have. */
 export const common = {
   status: field('text', 'status', 'Status as the service gives it.'),
-  webset: field('text', 'webset_id', 'Webset it belongs to.'),
+  webset: field('text', 'webset_id', 'Webset that it belongs to.'),
   created: field('time', 'created_at', 'When it was created, UTC.'),
   updated: field('time', 'updated_at', 'When it last changed, UTC.'),
 } as const;

@@ -2,15 +2,15 @@ import { common, field, type PartTable, type StateTable } from './state-table.js
 
 const { status, webset, created, updated } = common;
 
-/** Current state of everything that events tell of (interface section 2.8, public facts 10.3). */
+/** Current state of all objects in events (interface section 2.8, public facts 10.3). */
 export const stateTables: readonly StateTable[] = [
   {
     name: 'websets',
-    is: 'Websets as they are now.',
+    is: 'Current state of websets.',
     sources: [{ payload: 'webset', path: [], deletes: ['webset.deleted'] }],
     columns: [
       status,
-      field('text', 'external_id', 'Id that its owner gave it.'),
+      field('text', 'external_id', 'Id that the user gave it.'),
       field('text', 'title', 'Title.'),
       created,
       updated,
@@ -18,7 +18,7 @@ export const stateTables: readonly StateTable[] = [
   },
   {
     name: 'webset_searches',
-    is: 'Searches of websets as they are now.',
+    is: 'Current state of the searches of websets.',
     sources: [
       { payload: 'search', path: [] },
       { payload: 'webset', path: ['searches', '*'] },
@@ -26,14 +26,14 @@ export const stateTables: readonly StateTable[] = [
     columns: [
       webset,
       status,
-      field('text', 'query', 'What is searched for.'),
-      field('text', 'entity_type', 'Kind of thing searched for.', 'entity', 'type'),
-      field('integer', 'count', 'How many are wanted.'),
-      field('number', 'found', 'How many were found.', 'progress', 'found'),
-      field('number', 'analyzed', 'How many were looked at.', 'progress', 'analyzed'),
-      field('number', 'completion', 'Per cent done.', 'progress', 'completion'),
-      field('number', 'expected_total', 'How many there are by estimate.', 'recall', 'expected', 'total'),
-      field('text', 'behavior', 'Whether it adds to the webset or replaces it.'),
+      field('text', 'query', 'Search query.'),
+      field('text', 'entity_type', 'Type of the entities that are searched for.', 'entity', 'type'),
+      field('integer', 'count', 'Number of items wanted.'),
+      field('number', 'found', 'Number of items found.', 'progress', 'found'),
+      field('number', 'analyzed', 'Number of candidates analyzed.', 'progress', 'analyzed'),
+      field('number', 'completion', 'Percentage done.', 'progress', 'completion'),
+      field('number', 'expected_total', 'Estimated number of matches.', 'recall', 'expected', 'total'),
+      field('text', 'behavior', 'Whether it adds to the webset or replaces its items.'),
       field('time', 'canceled_at', 'When it was canceled, UTC.'),
       field('text', 'canceled_reason', 'Why it was canceled.'),
       created,
@@ -42,19 +42,19 @@ export const stateTables: readonly StateTable[] = [
   },
   {
     name: 'webset_imports',
-    is: 'Imports into websets as they are now.',
+    is: 'Current state of imports into websets.',
     sources: [
       { payload: 'import', path: [] },
       { payload: 'webset', path: ['imports', '*'] },
     ],
     columns: [
       status,
-      field('text', 'format', 'Format of what was imported.'),
-      field('text', 'entity_type', 'Kind of thing imported.', 'entity', 'type'),
+      field('text', 'format', 'Format of the imported data.'),
+      field('text', 'entity_type', 'Type of the imported entities.', 'entity', 'type'),
       field('text', 'title', 'Title.'),
-      field('integer', 'count', 'How many were imported.'),
-      field('text', 'failed_reason', 'Why it failed.'),
-      field('text', 'failed_message', 'The same in words.'),
+      field('integer', 'count', 'Number of imported rows.'),
+      field('text', 'failed_reason', 'Why it failed, as a code.'),
+      field('text', 'failed_message', 'Why it failed, as a text.'),
       field('time', 'failed_at', 'When it failed, UTC.'),
       created,
       updated,
@@ -62,7 +62,7 @@ export const stateTables: readonly StateTable[] = [
   },
   {
     name: 'webset_enrichments',
-    is: 'Columns that websets fill, as they are now. Events tell of them only within their webset.',
+    is: 'Current state of the columns that websets fill. Only events of their webset hold them.',
     sources: [
       { payload: 'enrichment', path: [] },
       { payload: 'webset', path: ['enrichments', '*'] },
@@ -71,8 +71,8 @@ export const stateTables: readonly StateTable[] = [
       webset,
       status,
       field('text', 'title', 'Title.'),
-      field('text', 'description', 'What is asked for.'),
-      field('text', 'format', 'Form of its values.'),
+      field('text', 'description', 'Description of the wanted values.'),
+      field('text', 'format', 'Format of its values.'),
       field('text', 'instructions', 'Instructions.'),
       created,
       updated,
@@ -80,25 +80,25 @@ export const stateTables: readonly StateTable[] = [
   },
   {
     name: 'webset_items',
-    is: 'Items of websets as they are now.',
+    is: 'Current state of the items of websets.',
     sources: [
       { payload: 'item', path: [] },
       { payload: 'webset', path: ['items', '*'] },
     ],
     columns: [
       webset,
-      field('text', 'source', 'Where it came from: search or import.'),
+      field('text', 'source', 'Its source: search or import.'),
       field('text', 'source_id', 'Id of that search or import.'),
-      field('text', 'type', 'Kind of thing it is.', 'properties', 'type'),
-      field('text', 'url', 'Address of the thing.', 'properties', 'url'),
-      field('text', 'description', 'What it is.', 'properties', 'description'),
+      field('text', 'type', 'Type of the entity.', 'properties', 'type'),
+      field('text', 'url', 'URL of the entity.', 'properties', 'url'),
+      field('text', 'description', 'Description of the entity.', 'properties', 'description'),
       created,
       updated,
     ],
   },
   {
     name: 'webset_monitors',
-    is: 'Monitors of websets as they are now; these are no search monitors.',
+    is: 'Current state of the monitors of websets; these are not search monitors.',
     sources: [
       { payload: 'monitor', path: [], deletes: ['monitor.deleted'] },
       { payload: 'webset', path: ['monitors', '*'] },
@@ -106,9 +106,9 @@ export const stateTables: readonly StateTable[] = [
     columns: [
       webset,
       status,
-      field('text', 'cron', 'When it runs.', 'cadence', 'cron'),
-      field('text', 'timezone', 'Time zone of that.', 'cadence', 'timezone'),
-      field('text', 'behavior', 'What it does: search or refresh.', 'behavior', 'type'),
+      field('text', 'cron', 'Cron expression of its runs.', 'cadence', 'cron'),
+      field('text', 'timezone', 'Time zone of the cron expression.', 'cadence', 'timezone'),
+      field('text', 'behavior', 'Kind of its runs: search or refresh.', 'behavior', 'type'),
       field('time', 'next_run_at', 'When it runs next, UTC.'),
       created,
       updated,
@@ -116,7 +116,7 @@ export const stateTables: readonly StateTable[] = [
   },
   {
     name: 'webset_monitor_runs',
-    is: 'Runs of the monitors of websets as they are now.',
+    is: 'Current state of the runs of webset monitors.',
     sources: [
       { payload: 'monitor_run', path: [] },
       { payload: 'monitor', path: ['lastRun'] },
@@ -136,7 +136,7 @@ export const stateTables: readonly StateTable[] = [
   },
   {
     name: 'webset_exports',
-    is: 'Exports of websets as they are now. No public schema says what they hold: see data.',
+    is: 'Current state of exports of websets. Their schema is not documented: see data.',
     sources: [{ payload: 'export', path: [] }],
     columns: [webset, status, field('text', 'format', 'Format of the file.'), created, updated],
   },
@@ -146,16 +146,16 @@ export const stateTables: readonly StateTable[] = [
 export const partTables: readonly PartTable[] = [
   {
     name: 'webset_item_enrichments',
-    is: 'What enrichments found for items, as it is now.',
+    is: 'Current results of enrichments for items.',
     of: 'webset_items',
     owner: 'item_id',
     path: 'enrichments',
     columns: [
-      field('text', 'enrichment_id', 'Column that it fills.'),
+      field('text', 'enrichment_id', 'Enrichment that it belongs to.'),
       status,
-      field('text', 'format', 'Form of its values.'),
-      field('text', 'value', 'The first of them.', 'result', '0'),
-      field('text', 'reasoning', 'Why these.'),
+      field('text', 'format', 'Format of its values.'),
+      field('text', 'value', 'First value.', 'result', '0'),
+      field('text', 'reasoning', 'Reasoning for the values.'),
     ],
   },
 ];

@@ -1,34 +1,34 @@
-/** A stretch of time that is walked with one cursor; both ends included, Unix ms. `from` null: since the beginning. */
+/** A range of time that is walked with one cursor, with both ends included, in Unix ms. `from` null: without a beginning. */
 export interface Span {
   readonly from: number | null;
   readonly to: number;
 }
 
-/** What the first page of a window shows of how full it is. */
+/** What the first page of a window shows about its number of records. */
 export interface Evidence {
   readonly hasMore: boolean;
-  /** Times of its records, Unix ms; those that can't be read are left out. */
+  /** Times of its records in Unix ms, without unreadable ones. */
   readonly times: readonly number[];
 }
 
-/** Records that a window should hold: 40 pages take a few seconds, and lose little where they are walked again. */
+/** Target number of records of a window: 40 pages take a few seconds and are cheap to walk again. */
 export const WINDOW_RECORDS = 8000;
-/** A window is not split below this. */
+/** A window is not split below this length. */
 export const MIN_SPAN_MS = 1000;
-/** Parts that a window is split into at most; each is split again where it is still heavy. */
+/** The most parts of a split; each part is split again where it still has too many records. */
 const MAX_PARTS = 64;
-/** Parts of a window without a beginning: each is twice as long as the one after it. */
+/** Parts of a window without a beginning: each is twice as long as the next. */
 const DOUBLINGS = 16;
 
 /**
- * Parts for a heavy window, the earliest first, or null where it is walked as it is. Neighbours share a moment: times may be
- * finer than a millisecond, and what is read twice is one row. Pure.
+ * Returns the parts of a window with many records, the earliest first, or null where it is walked whole. Adjacent parts share a moment:
+ * times may be finer than a millisecond, and a record that is read twice is one row. Pure.
  */
 export function splitSpan(span: Span, evidence: Evidence, records = WINDOW_RECORDS): readonly Span[] | null {
   const { times, hasMore } = evidence;
   if (!hasMore || times.length === 0) return null;
   const shown = Math.max(1, times.reduce(later) - times.reduce(earlier));
-  /** Milliseconds that hold so many records, if all of the window is like its first page. */
+  /** Milliseconds that hold `records` records, if the window is like its first page. */
   const part = Math.max(MIN_SPAN_MS, Math.ceil((shown / times.length) * records));
   if (span.from === null) return doubling(span.to, part);
   const length = span.to - span.from;
@@ -36,7 +36,7 @@ export function splitSpan(span: Span, evidence: Evidence, records = WINDOW_RECOR
   return parts < 2 ? null : cut(span.from, span.to, parts);
 }
 
-/** Two halves, for a window whose cursor expired or led in a circle; null where it is too short. */
+/** Two halves, for a window with an expired cursor or a pagination loop; null where it is too short. */
 export function halve(span: Span): readonly Span[] | null {
   if (span.from === null) return null;
   return span.to - span.from < 2 * MIN_SPAN_MS ? null : cut(span.from, span.to, 2);
@@ -47,7 +47,7 @@ function cut(from: number, to: number, parts: number): Span[] {
   return Array.from({ length: parts }, (_, index) => ({ from: at(index), to: at(index + 1) }));
 }
 
-/** Nobody knows how far back it goes: far parts are long, and split themselves. */
+/** The beginning is unknown, so early parts are long and are split again when they are walked. */
 function doubling(to: number, part: number): Span[] {
   const bounds = Array.from({ length: DOUBLINGS }, (_, index) => to - part * (2 ** index - 1)).filter((at) => at >= 0);
   const spans = bounds.slice(1).map((from, index) => ({ from, to: bounds[index] as number }));
@@ -55,8 +55,8 @@ function doubling(to: number, part: number): Span[] {
 }
 
 /**
- * How much of a window lies behind a page, by the times of its records in their order: for people only, because no order is promised.
- * Null where it can't be told. Pure, ms.
+ * The part of a window up to a page, in ms, by the times of its records. For display only, because the order of records is not
+ * guaranteed. Null where unknown. Pure.
  */
 export function coveredMs({ from, to }: Span, times: readonly number[]): number | null {
   const [first, last] = [times[0], times.at(-1)];
@@ -68,23 +68,23 @@ export function coveredMs({ from, to }: Span, times: readonly number[]): number 
 const later = (a: number, b: number) => Math.max(a, b);
 const earlier = (a: number, b: number) => Math.min(a, b);
 
-/** Read again by each sync, because events may show up after their time. */
+/** The time that each sync reads again, because events may appear after their time. */
 export const OVERLAP_MS = 15 * 60_000;
-/** A sync stays this far behind the service's clock. */
+/** The distance of a sync from the service's clock. */
 export const SETTLE_MS = 60_000;
-/** Once a day a sync reads this much again. */
+/** The time that a sync reads again once a day. */
 export const SWEEP_MS = 48 * 3_600_000;
 export const SWEEP_EVERY_MS = 24 * 3_600_000;
 
-/** What a stream has behind it, Unix ms. */
+/** The marks of a stream, in Unix ms. */
 export interface Marks {
-  /** Everything up to here is loaded, as far as it could be seen. */
+  /** All visible events up to here are loaded. */
   readonly watermark: number | null;
   /** When the last sweep was complete, by the service's clock. */
   readonly sweptAt: number | null;
 }
 
-/** The stretch that a sync reads next, by the service's clock; null where it is too soon. Pure. */
+/** The next range of a sync, by the service's clock; null where it is too soon. Pure. */
 export function planSync(marks: Marks, serviceNow: number): (Span & { readonly sweep: boolean }) | null {
   const to = serviceNow - SETTLE_MS;
   const { watermark, sweptAt } = marks;

@@ -2,7 +2,7 @@ import type { CallFacts } from '../purchase/failure.js';
 import { hash } from '../text/hash.js';
 import { canonicalJson } from '../text/json.js';
 
-/** The names under which the service's lists hold their records. The contract shows `data` only (interface section 4.8). */
+/** The field names of records in the service's lists. The contract has only `data` (interface section 4.8). */
 export const listNames = ['data', 'items', 'results', 'runs', 'monitors', 'tasks'] as const;
 
 /** The answer of a list operation in any of its envelopes (interface sections 2.6, 2.7, 4.8; public facts 7 to 10). */
@@ -13,14 +13,14 @@ export type PageEnvelope<T> = { readonly [Name in (typeof listNames)[number]]?: 
   readonly next_cursor?: string | null;
 };
 
-/** One page, whichever envelope it came in. `hasMore` is null where the service doesn't say. */
+/** One page of any envelope. `hasMore` is null where the answer lacks it. */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly hasMore: boolean | null;
   readonly cursor: string | null;
 }
 
-/** Reads a list's answer; `null` where it holds no list at all. */
+/** Reads a list's answer; `null` where it has no list. */
 export function readPage<T>(answer: PageEnvelope<T>): Page<T> | null {
   const name = listNames.find((one) => Array.isArray(answer[one]));
   if (name === undefined) return null;
@@ -32,43 +32,43 @@ export function readPage<T>(answer: PageEnvelope<T>): Page<T> | null {
 }
 
 /**
- * Where a walk stands: plain JSON of bounded size, to be kept across continue-as-new and in tables. Hashes stand for what was
- * seen: 53 bits, of which fewer than a hundred are ever compared.
+ * The state of a walk: plain JSON of bounded size, kept across continue-as-new and in tables. Hashes of 53 bits stand for earlier
+ * cursors and pages; fewer than a hundred are compared.
  */
 export interface WalkState {
   readonly v: 1;
-  /** Of the page to ask for next; null for the first. */
+  /** The cursor of the next page; null for the first. */
   readonly cursor: string | null;
   readonly done: boolean;
   readonly pages: number;
   readonly items: number;
-  /** Empty pages in a row. */
+  /** Consecutive empty pages. */
   readonly empty: number;
   /** Hashes of the latest cursors and pages. */
   readonly cursors: readonly number[];
   readonly seen: readonly number[];
-  /** One cursor from further back, moved at each power of two: so a circle of any length is found. */
+  /** One earlier cursor, moved at each power of two, so that a loop of any length is found. */
   readonly mark: number | null;
-  /** How many walks in a row before this one, each over a part of the one before, ended in a circle; absent: none. */
+  /** Consecutive walks before this one, each over a part of the one before, that ended in a pagination loop; absent: none. */
   readonly circles?: number;
-  /** Pages in a row that came before; absent: none. */
+  /** Consecutive repeated pages; absent: none. */
   readonly repeats?: number;
 }
 
-/** Latest cursors and pages that a new one is compared with. */
+/** The number of latest cursors and pages that a new one is compared with. */
 const REMEMBERED = 32;
-/** An end that never comes is an error too. */
+/** Consecutive empty pages after which the walk fails. */
 const MAX_EMPTY = 1000;
 
 export type WalkProblem = 'no-list' | 'no-cursor' | 'repeated-cursor' | 'repeated-page' | 'no-end' | 'expired-cursor';
 
-/** A list that can't be walked on. `problem` says why; the message is one sentence with the way out. */
+/** A list that can't be walked on. `problem` is the reason; the message is one sentence with what to do. */
 export class WalkError extends Error {
   override readonly name = 'WalkError';
   constructor(
     readonly problem: WalkProblem,
     message: string,
-    /** Pages that were read before. */
+    /** Number of pages read before. */
     readonly pages: number,
     options?: ErrorOptions,
   ) {
@@ -76,38 +76,38 @@ export class WalkError extends Error {
   }
 }
 
-/** Whether the service gave what it gave before. */
+/** Whether the service repeats earlier cursors or pages. */
 export function isCircle(error: unknown): error is WalkError {
   return error instanceof WalkError && (error.problem === 'repeated-cursor' || error.problem === 'repeated-page');
 }
 
-/** The state before the first page, or before the page of a cursor that was kept; behind so many walks that ended in a circle. */
+/** The state before the first page, or before the page of a stored cursor; `circles`: walks before it that ended in a loop. */
 export function startWalk(cursor: string | null = null, circles = 0): WalkState {
   const state = { v: 1, cursor, done: false, pages: 0, items: 0, empty: 0, cursors: [], seen: [], mark: null } as const;
   return circles === 0 ? state : { ...state, circles };
 }
 
-/** What a page brought, and where the walk stands behind it. */
+/** The items of a page, and the state of the walk after it. */
 export interface WalkStep<T> {
   readonly items: readonly T[];
   readonly state: WalkState;
 }
 
 /**
- * The pager of every list: takes the answer to a request with `state.cursor`. Pure. An empty page is passed over as long as
- * there is a next one. Throws {@link WalkError} where going on would go in a circle or leave something out.
+ * The pager of every list: reads the answer to a request with `state.cursor`. Pure. Empty pages are passed over while there is a next
+ * one. Throws {@link WalkError} where the next step would repeat or skip pages.
  */
 export function next<T>(state: WalkState, answer: PageEnvelope<T>): WalkStep<T> {
   const page = readPage(answer);
   if (page === null) {
-    throw new WalkError('no-list', 'the answer of a list operation holds no list', state.pages);
+    throw new WalkError('no-list', 'the answer of a list operation has no list', state.pages);
   }
   const { items } = page;
   const print = items.length === 0 ? null : canonicalJson(items.map(identity));
   return { items, state: advance(state, { ...page, items: items.length, print }) };
 }
 
-/** What the pager needs to know of a page: so much is known of one whose records were not parsed, too. */
+/** The facts of a page that the pager needs, also of a page with unparsed records. */
 export interface PageFacts {
   readonly items: number;
   readonly hasMore: boolean | null;
@@ -117,30 +117,30 @@ export interface PageFacts {
 }
 
 /**
- * The state behind a page, see {@link next}. Of pages that came before, so many in a row are passed over where each leads on to a cursor
- * that did not: none, unless whoever reads them takes each record once.
+ * Returns the state after a page, see {@link next}. Up to `mayRepeat` consecutive repeated pages are passed over where each has a new
+ * cursor; the default is 0, because only some readers ignore repeated records.
  */
 export function advance(state: WalkState, { items, hasMore, cursor, print }: PageFacts, mayRepeat = 0): WalkState {
   const fail = (problem: WalkProblem, message: string): WalkError => new WalkError(problem, message, state.pages);
   const fingerprint = print === null ? null : hash(print);
   const repeats = fingerprint !== null && state.seen.includes(fingerprint) ? (state.repeats ?? 0) + 1 : 0;
   const done = hasMore === false || (hasMore === null && cursor === null);
-  // An end behind a page that was no end before is none either.
+  // A repeated page that now claims to be the last one does not end the list.
   if (repeats > (done || cursor === null ? 0 : mayRepeat)) {
-    throw fail('repeated-page', 'the service answered with a page that it gave before; start the walk anew');
+    throw fail('repeated-page', 'the service returned a page that it had returned before; start the walk again');
   }
   const empty = print === null ? state.empty + 1 : 0;
   const read = { pages: state.pages + 1, items: state.items + items, empty };
   if (done) return { ...state, ...read, cursor: null, done };
 
-  if (cursor === null) throw fail('no-cursor', 'the service says that there is more but gives no cursor to it');
-  if (empty > MAX_EMPTY) throw fail('no-end', `the service gave ${empty} empty pages in a row and no end`);
+  if (cursor === null) throw fail('no-cursor', 'the service reports more records but gives no cursor for them');
+  if (empty > MAX_EMPTY) throw fail('no-end', `the service returned ${empty} empty pages in a row and no end`);
   const asked = state.cursor === null ? [] : [hash(state.cursor)];
   const mark = isPowerOfTwo(read.pages) ? (asked[0] ?? null) : state.mark;
   const cursors = [...state.cursors, ...asked].slice(-REMEMBERED);
-  const given = hash(cursor);
-  if (cursors.includes(given) || given === mark) {
-    throw fail('repeated-cursor', 'the service gave a cursor that it gave before; start the walk anew');
+  const fresh = hash(cursor);
+  if (cursors.includes(fresh) || fresh === mark) {
+    throw fail('repeated-cursor', 'the service returned a cursor that it had returned before; start the walk again');
   }
   const seen = fingerprint === null ? state.seen : [...state.seen, fingerprint].slice(-REMEMBERED);
   const { repeats: _, ...others } = state;
@@ -148,8 +148,8 @@ export function advance(state: WalkState, { items, hasMore, cursor, print }: Pag
 }
 
 /**
- * Tells a cursor that the service no longer takes from other refusals: the error to throw instead, or `null`. A list without a
- * cursor that is refused is no expired cursor.
+ * Returns the error for a cursor that the service no longer accepts, or `null` for another refusal. A refusal of a request without a
+ * cursor is no expired cursor.
  */
 export function expiredCursor(
   state: WalkState,
@@ -158,11 +158,11 @@ export function expiredCursor(
 ): WalkError | null {
   const refused = facts.phase === 'answer' && (facts.status === 400 || facts.status === 404 || facts.status === 410);
   if (state.cursor === null || !refused) return null;
-  const message = `the service refused the cursor of the next page (${facts.status}): it expired, or the list is gone; start the walk anew`;
+  const message = `the service refused the cursor of the next page (${facts.status}): it has expired, or the list is gone; start the walk again`;
   return new WalkError('expired-cursor', message, state.pages, cause ? { cause } : undefined);
 }
 
-/** What makes a record the same one: its id where it has one. */
+/** The identity of a record: its id, else the record itself. */
 function identity(item: unknown): unknown {
   const id: unknown =
     typeof item === 'object' && item !== null ? Object.getOwnPropertyDescriptor(item, 'id')?.value : undefined;

@@ -1,70 +1,69 @@
 import type { RateProfile } from './rate.js';
 
-/** What a call counts against the team's rate limit. */
+/** The cost of a call under the team's rate limit. */
 export interface RateCost {
-  /** Rate class of the operation, such as `contents`; the profile says which buckets it counts against. */
+  /** Rate class of the operation, such as `contents`; the profile maps it to buckets. */
   readonly rateClass: string;
-  /** Units: 1 for most calls, 2 for an agent start, 0 for polling, which skips the rate source but never a block. */
+  /** Units: 1 for most calls, 2 for an agent start, 0 for polling, which takes no turn but waits during a block. */
   readonly weight: number;
 }
 
-/** A start at the rate source. `startAt` is in the limiter's own clock and at most 250 ms ahead. */
+/** A turn. `startAt` is in the limiter's own clock and at most 250 ms ahead. */
 export interface Grant {
   readonly rateCost: RateCost;
   readonly startAt: number;
-  /** The same moment in the clock of whoever holds the rate source. */
+  /** The same moment in the clock of the rate source. */
   readonly bookedAt: number;
 }
 
-/** One bucket of the rate profile as it is now, in units a second. */
+/** The present state of one bucket of the rate profile, in units a second. */
 export interface BucketView {
   readonly name: string;
   readonly qps: number;
-  /** What is left of it by margins, and by going slower while the service queues our calls. */
+  /** The rate after margins and backpressure. */
   readonly effectiveQps: number;
-  /** Units that started within the last second, whoever started them. */
+  /** Units of all callers that started within the last second. */
   readonly used: number;
 }
 
-/** What a limiter shows of itself. Times are Unix milliseconds. */
+/** The present state of a limiter. Times are Unix milliseconds. */
 export interface LimiterView {
   readonly profile: string;
-  /** Of the first bucket; all of them are in `buckets`. */
+  /** The rate of the first bucket; `buckets` has all. */
   readonly qps: number;
   readonly effectiveQps: number;
   readonly buckets: readonly BucketView[];
   readonly blockedUntil: number | null;
   readonly blockReason: string | null;
-  /** Who has the limit that calls here wait for, in words; absent: nobody else. */
+  /** The process that holds the limit that calls here wait for; absent: none. */
   readonly heldBy?: string;
-  /** Calls that wait for a place, in every process that shares the limit. */
+  /** Waiting calls of all processes that share the limit. */
   readonly waiting: number;
 }
 
 /**
- * The team's rate limit (interface section 8), whoever calls. Keyed by origin and key fingerprint.
- * Use: `acquire`, write down what is about to be bought, `start`, send.
+ * The team's rate limit (interface section 8), for all callers. Keyed by origin and key fingerprint. Use: `acquire`, write the intent,
+ * `start`, send.
  */
 export interface Limiter {
-  /** Waits its turn, first come first served. Rejects with the signal's reason when aborted. */
+  /** Waits for a turn, first come first served. Rejects with the signal's reason when aborted. */
   acquire(rateCost: RateCost, signal?: AbortSignal): Promise<Grant>;
   /**
-   * Waits until the grant's moment. `blocked` means that a block began meanwhile: the grant is void, nothing may be
-   * sent, ask for another.
+   * Waits until the start time of a turn. `blocked`: a block began meanwhile, the turn is void and nothing may be sent; acquire another.
    */
   start(grant: Grant, signal?: AbortSignal): Promise<'go' | 'blocked'>;
   /**
-   * Holds back every call of the team for `ms` from now. A shorter block never ends a longer one. `refused` is what the call drew
-   * that was answered so: where it kept to the limit, calls that count against the same buckets keep a wider margin for a while.
+   * Blocks all calls of the team for `ms` from now. A shorter block never ends a longer one. `refused` is the rate cost of the refused
+   * call: if it was within the limit, calls of the same buckets keep a wider margin for a while.
    */
   block(ms: number, reason: string, refused?: RateCost): Promise<void>;
-  /** Says that an answer had waited in the service's own queue: calls that count against the same buckets go slower for a while. */
+  /** Reports that a call waited in the service's own queue: calls of the same buckets slow down for a while. */
   queued(rateCost: RateCost): void;
   view(): Promise<LimiterView>;
   close(): Promise<void>;
 }
 
-/** What a limiter that nobody uses would show. */
+/** The view of an unused limiter. */
 export function idleView(profile: RateProfile): LimiterView {
   const buckets = profile.buckets.map(({ name, qps }) => ({ name, qps, effectiveQps: qps, used: 0 }));
   const qps = buckets[0]?.qps ?? 0;
@@ -79,7 +78,7 @@ export function idleView(profile: RateProfile): LimiterView {
   };
 }
 
-/** Waits for a start at the rate source and for its moment; a block that begins meanwhile voids the place, and another is taken. */
+/** Waits for a turn and its start time; where a block begins meanwhile, for another turn. */
 export async function takeTurn(limiter: Limiter, rateCost: RateCost, signal?: AbortSignal): Promise<void> {
   let grant: Grant;
   do {

@@ -3,61 +3,61 @@ import type { BucketView } from './limiter.js';
 import { GRANT_AHEAD_MS, limitOf, type RateBucket } from './rate.js';
 import { book, earliest, fullRing, type Ring, resize } from './ring.js';
 
-/** Somebody who waits on a bucket: the calls of one kind of one process. */
+/** A place in the queue of a bucket: the waiting calls of one kind in one process. */
 export interface QueueEntry {
   readonly who: string;
   readonly weight: number;
-  /** Single units that were let past it. */
+  /** Single units that have overtaken it. */
   readonly passed: number;
-  /** When it comes again; it loses its place where it doesn't. */
+  /** When it asks again; it is removed where it doesn't. */
   readonly due: number;
-  /** Calls that wait behind it. */
+  /** Calls that wait in this entry. */
   readonly waiting: number;
 }
 
-/** All that is known of a bucket. Times are of whoever holds it: a process, or the database. */
+/** The state of a bucket. Times are of its holder's clock: a process, or the database. */
 export interface BucketState {
   readonly ring: Ring;
   margin: number;
-  /** Part of a second added to each window because the service says it queues our calls; it shrinks by itself. */
+  /** Part of a second added to each window after reports of queued calls; it shrinks again. */
   backpressure: number;
   backpressureAt: number;
-  /** Part of a second added to each window because calls were refused within it; it shrinks by itself, too. */
+  /** Part of a second added to each window after refused calls; it shrinks again. */
   guard: number;
   guardAt: number;
-  /** Those who wait, first come first served. */
+  /** The queue, first come first served. */
   turns: readonly QueueEntry[];
 }
 
 export interface Asked {
-  /** Asks again under the same name, until it waits no longer. */
+  /** The name under which the asker asks again until all its calls have started. */
   readonly who: string;
   readonly weight: number;
-  /** Calls that wait; all of the same weight. */
+  /** Waiting calls; all of the same weight. */
   readonly count: number;
-  /** What the starts of this process need, see `RingRule`. */
+  /** The margin that starts of this process need, see `RingRule`. */
   readonly margin: number;
-  /** Answers since it asked last that had waited in the service's own queue. */
+  /** Calls since the last ask that waited in the service's own queue. */
   readonly queued: number;
 }
 
 export interface Answered {
-  /** Starts of as many calls as may start within the next 250 ms. */
+  /** Start times of the calls that may start within the next 250 ms. */
   readonly starts: readonly number[];
-  /** Where calls are left: when to ask for them. */
+  /** When to ask again for the other calls. */
   readonly comeAt: number;
 }
 
-/** Whoever doesn't come for this long after its time is taken for dead. */
+/** An asker that does not come for this long after its time counts as dead, in ms. */
 const GRACE_MS = 100;
-/** When to ask again where somebody who goes first has not come yet. */
+/** When to ask again while an earlier entry has not come yet, in ms. */
 const AGAIN_MS = 20;
-/** How often single units may pass a heavier call that waits for a wider gap. */
+/** How often single units may overtake a heavier call that waits for a wider gap. */
 const MAX_PASSED = 3;
-/** By so much the margin shrinks with each start, once starts are on time again. */
+/** Shrinking of the margin with each start, once starts are on time again. */
 const MARGIN_STEP = 0.0001;
 
-/** A bucket nobody has drawn from yet. */
+/** An unused bucket. */
 export function newBucket(limit: number, now: number): BucketState {
   return {
     ring: fullRing(limit, now),
@@ -79,9 +79,8 @@ function marginOf(bucket: Omit<BucketState, 'ring' | 'turns'>, now: number): num
 }
 
 /**
- * A call that counts against the bucket was refused for its rate. The window grows where the last `limit` units lie within one: then
- * our own calls came too close together on their way. Where they are further apart the limit was used by others, and a wider
- * window would mend nothing.
+ * Records that a call of the bucket was refused for its rate. The window grows where the last `limit` units lie within one: then the
+ * network moved our own calls too close together. Otherwise other clients used the limit, and a wider window would not help.
  */
 export function refused({ bucket, limit }: LimitedBucket, now: number): void {
   const { ring, guard, guardAt } = bucket;
@@ -92,7 +91,7 @@ export function refused({ bucket, limit }: LimitedBucket, now: number): void {
   bucket.guardAt = now;
 }
 
-/** What a bucket shows of itself. */
+/** The view of a bucket. */
 export function bucketView(bucket: RateBucket, state: Omit<BucketState, 'turns'>, now: number): BucketView {
   return {
     name: bucket.name,
@@ -102,7 +101,7 @@ export function bucketView(bucket: RateBucket, state: Omit<BucketState, 'turns'>
   };
 }
 
-/** Whether somebody may still come for its turn. */
+/** Whether an entry may still come for its turn. */
 export function stillWaits({ due }: QueueEntry, now: number): boolean {
   return due + GRACE_MS >= now;
 }
@@ -112,7 +111,7 @@ interface LimitedBucket {
   readonly limit: number;
 }
 
-/** A bucket as one ask finds it: who waits before the asker and who behind. */
+/** The queue of a bucket before and after the asker. */
 interface BucketQueue extends LimitedBucket {
   before: readonly QueueEntry[];
   readonly own: QueueEntry | null;
@@ -120,20 +119,20 @@ interface BucketQueue extends LimitedBucket {
 }
 
 /**
- * Asks for starts on every bucket that a call counts against. Books what may start within the next 250 ms; for the rest it keeps
- * the asker's turn on the bucket that holds it back, and says when to come again. Nobody is passed by, save a heavy call by
- * single units that fit before it; those who don't come when they said lose their turn. Who shares a bucket gets one start a
- * turn, and a few where all are behind.
+ * Asks for turns on every bucket that a call counts against. Books the calls that may start within the next 250 ms; for the others it
+ * keeps the asker's entry on the bucket that delays it, and returns when to ask again. No entry is overtaken, except heavy calls by
+ * single units that fit before them; entries that don't come in time are removed. Askers that share a bucket get one start a turn, and
+ * a few where all are late.
  *
- * PostgreSQL has the same function in SQL; one table of cases holds both to the rule.
+ * PostgreSQL has the same function in SQL; one table of cases tests both.
  */
-export function ask(drawnFrom: readonly LimitedBucket[], now: number, blockedUntil: number, asked: Asked): Answered {
+export function ask(buckets: readonly LimitedBucket[], now: number, blockedUntil: number, asked: Asked): Answered {
   const { who, weight, count } = asked;
   if (weight <= 0) {
     const free = blockedUntil <= now;
     return { starts: free ? new Array<number>(count).fill(now) : [], comeAt: free ? now : blockedUntil };
   }
-  const queues = drawnFrom.map((one) => enter(one, now, asked));
+  const queues = buckets.map((one) => enter(one, now, asked));
   const from = Math.max(now, blockedUntil);
   const most = Math.min(count, ...queues.map(batchOf));
   const starts: number[] = [];
@@ -149,7 +148,7 @@ export function ask(drawnFrom: readonly LimitedBucket[], now: number, blockedUnt
     starts.push(start);
   }
 
-  // Whoever got something goes behind all others.
+  // An asker that was served moves to the end of the queue.
   const served = starts.length > 0;
   const waiting = count - starts.length;
   const chances = queues.map((queue) => {
@@ -180,13 +179,13 @@ function enter({ bucket, limit }: LimitedBucket, now: number, { who, margin, que
   return { bucket, limit, before: turns.slice(0, at), own: turns[at] ?? null, behind: turns.slice(at + 1) };
 }
 
-/** How many starts one may take in a turn: alone all, else a fair part of what comes due within 250 ms. */
+/** The most starts of one ask: all where it is alone, else a fair part of those within 250 ms. */
 function batchOf({ limit, before, behind }: BucketQueue): number {
   const others = before.length + behind.length;
   return others === 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(limit / (4 * (others + 1))));
 }
 
-/** When, not before `from`, a call could start on one bucket, and whether it may: all who are ahead of it let it pass. */
+/** The earliest start of a call on one bucket, not before `from`, and whether all entries before it let it pass. */
 function chance({ bucket, limit }: LimitedBucket, turns: readonly QueueEntry[], from: number, weight: number) {
   const rule = { limit, margin: marginOf(bucket, from) };
   let units = 0;

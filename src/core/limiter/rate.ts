@@ -1,5 +1,5 @@
 /**
- * How fast a team may call. Rates are data: a profile is a list of buckets, a call counts against every bucket that names its class.
+ * The rate of a team. Rates are data: a profile is a list of buckets, and a call counts against every bucket that names its class.
  * Interface section 8 (flat 10 QPS), public facts section 11 (the per-endpoint table).
  */
 export interface RateBucket {
@@ -8,7 +8,7 @@ export interface RateBucket {
   readonly qps: number;
   /** Rate classes that count against it; `*` is all. */
   readonly classes: readonly string[];
-  /** Whose it is: the team's, over all its keys (the default), or one key's own. */
+  /** Its owner: the team with all its keys (the default), or one key. */
   readonly of?: 'team' | 'key';
 }
 
@@ -17,18 +17,18 @@ export interface RateProfile {
   readonly buckets: readonly RateBucket[];
 }
 
-/** One bucket for everything, as the contract has it. */
+/** One bucket for all calls, as in the contract. */
 export function flatProfile(qps: number): RateProfile {
   return { name: `flat-${qps}`, buckets: [{ name: 'all', qps, classes: ['*'] }] };
 }
 
-/** A profile within which one key has a lower limit of its own (interface section 5.2): its calls count against both. */
+/** A profile with an additional, lower limit of one key (interface section 5.2): its calls count against both. */
 export function withKeyLimit(profile: RateProfile, qps: number): RateProfile {
   const own: RateBucket = { name: 'key', qps, classes: ['*'], of: 'key' };
   return { name: `${profile.name}+key-${qps}`, buckets: [...profile.buckets, own] };
 }
 
-/** The buckets that a call of this class counts against. A class that none of the team's names counts against the first: better slow than refused. */
+/** The buckets that a call of this class counts against. A class that no bucket of the team names counts against the first, so that it is never refused. */
 export function bucketsFor({ buckets }: RateProfile, rateClass: string): readonly RateBucket[] {
   const named = buckets.filter(({ classes }) => classes.includes('*') || classes.includes(rateClass));
   return named.some(({ of }) => of !== 'key') ? named : [...buckets.slice(0, 1), ...named];
@@ -55,8 +55,8 @@ export const rateProfiles: Readonly<Record<string, RateProfile>> = {
   },
 };
 
-/** The longest block that is obeyed by waiting; a longer one pauses the job (`rate`). */
+/** The longest block that is waited for; a longer one pauses the job (`rate`). */
 export const MAX_BLOCK_MS = 3_600_000;
 
-/** How far ahead of its start a grant may be given. */
+/** The longest time between a grant and its start. */
 export const GRANT_AHEAD_MS = 250;

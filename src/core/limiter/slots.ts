@@ -1,35 +1,35 @@
-/** What the slots show of themselves. */
+/** The present state of the slots. */
 export interface SlotsView {
   readonly limit: number;
-  /** Held by our own owners. */
+  /** Slots of owners in this store. */
   readonly held: number;
-  /** Runs in progress at the service that nobody here holds. */
+  /** Runs in progress at the service that no owner here holds. */
   readonly elsewhere: number;
   readonly waiting: number;
 }
 
 /**
- * Places for what runs on at the service after its start: the team's agent runs in progress (interface section 8: 50). A place
- * is taken before the start is sent and is its owner's until the service shows the run ended or absent: no time and no death of
- * a process frees it.
+ * Slots for runs at the service: the team's agent runs in progress (interface section 8: 50). A slot is taken before the start is sent
+ * and belongs to its owner until the service shows the run as ended or absent: no timeout and no death of a process frees it.
  */
 export interface Slots {
   /**
-   * Waits for a place, first come first served. `owner` is the key of the purchase; one that holds a place already has it.
-   * Rejects with the signal's reason when aborted.
+   * Waits for a slot, first come first served. `owner` is the key of the purchase; an owner that already has a slot keeps it. Rejects
+   * with the signal's reason when aborted.
    */
   take(owner: string, signal?: AbortSignal): Promise<void>;
   /**
-   * Says which run the owner's place is for. A run that goes on has a place: an owner without one gets it at once, free or not.
+   * Records the run of the owner's slot. A run in progress always has a slot: an owner without one gets it at once, even above the
+   * limit.
    */
   name(owner: string, runId: string): Promise<void>;
-  /** Gives the place back: the run ended, or never began. Nothing where the owner holds none. */
+  /** Frees the slot: the run has ended, or never began. Does nothing where the owner has none. */
   free(owner: string): Promise<void>;
-  /** The owners of places, with the run where it is known and when it was taken (Unix ms), oldest first. */
+  /** The owners of slots, with the run where it is known and the time of taking (Unix ms), oldest first. */
   owners(): Promise<readonly { readonly owner: string; readonly runId: string | null; readonly takenAt: number }[]>;
   /**
-   * Takes note of what the service shows in progress (ids of runs, from a list read that began at `asOf`, Unix ms): runs that
-   * no owner here has named count as taken elsewhere until the next note. Never frees a place of ours.
+   * Records the runs that the service shows in progress (ids from a list whose reading began at `asOf`, Unix ms): runs that no owner
+   * here has named count as taken elsewhere until the next call. Never frees a slot of an owner here.
    */
   note(inProgress: readonly string[], asOf: number): Promise<void>;
   view(): Promise<SlotsView>;

@@ -1,25 +1,25 @@
 import { filterProblem, type MonitorFilter, takesSome } from './monitor-filter.js';
 
-/** What a batch does with each monitor that matches (interface section 4.6). */
+/** The action of a batch on each matching monitor (interface section 4.6). */
 export const monitorActions = ['pause', 'unpause', 'delete'] as const;
 export type MonitorAction = (typeof monitorActions)[number];
 
-/** A monitor as far as a batch looks at it; times as the service tells them. */
+/** The facts of a monitor that a batch compares; times as the service returns them. */
 export interface MonitorState {
   readonly id: string;
   readonly name: string | null;
   readonly status: string | null;
   readonly updatedAt: string | null;
-  /** Digest of what its owner says of it: name, search, trigger and so on, not its status. Null where it isn't known. */
+  /** Digest of its definition: name, search, trigger and so on, without its status. Null where unknown. */
   readonly definition: string | null;
 }
 
-/** Whether somebody changed a monitor between two looks at it. */
+/** Whether a monitor changed between two reads. */
 export function isChanged(before: MonitorState, now: MonitorState): boolean {
   return before.status !== now.status || before.updatedAt !== now.updatedAt || isRedefined(before, now);
 }
 
-/** Whether somebody changed what a monitor is, whatever its status. */
+/** Whether the definition of a monitor changed, regardless of its status. */
 export function isRedefined(before: MonitorState, now: MonitorState): boolean {
   return before.definition !== null && now.definition !== null && before.definition !== now.definition;
 }
@@ -32,7 +32,7 @@ export interface Decision {
 
 /** Input of the `batchMonitors` workflow: plain JSON, usable from any Temporal SDK. */
 export interface BatchMonitorsInput {
-  /** The service that is meant, by its base URL, or `sandbox`; default: the worker's. A worker of another one leaves it alone. */
+  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services don't run it. */
   readonly origin?: string;
   readonly action: MonitorAction;
   readonly filter: MonitorFilter;
@@ -40,13 +40,13 @@ export interface BatchMonitorsInput {
   readonly limit?: number;
   /** Warehouse of the audit; default `out/monitors.duckdb` under the worker's directory. */
   readonly into?: string;
-  /** Where the warehouse is a file and workers are on several machines: name of the machine that has it. */
+  /** For workers on several machines and a warehouse that is a file: the machine that has the file. */
   readonly host?: string;
-  /** Who asks, for the audit. */
+  /** The person who asks, for the audit. */
   readonly by?: string;
-  /** Approved before it starts; or to be approved by the Update `approve`. Default: to be approved where it deletes. */
+  /** The approval given beforehand, or `wait` for the Update `approve`. Default: `wait` for deletions, otherwise `none`. */
   readonly approval?: Decision | 'wait' | 'none';
-  /** How long an approval is waited for, ms; default a day. */
+  /** How long to wait for an approval, in ms; default: a day. */
   readonly approvalWithinMs?: number;
 }
 
@@ -54,56 +54,55 @@ export const DEFAULT_BATCH_LIMIT = 100;
 export const MAX_BATCH_LIMIT = 500;
 export const APPROVAL_WITHIN_MS = 24 * 3_600_000;
 
-/** A sentence that says what is wrong with the input; null where nothing is. */
+/** Returns the problem of an input; null where there is none. */
 export function batchProblem(input: BatchMonitorsInput): string | null {
   const { action, filter, limit = DEFAULT_BATCH_LIMIT, approval } = input;
-  if (!monitorActions.includes(action)) return `action: one of ${monitorActions.join(', ')} is needed`;
+  if (!monitorActions.includes(action)) return `action must be one of ${monitorActions.join(', ')}`;
   const wrong = filterProblem(filter ?? {});
   if (wrong !== null) return wrong;
-  if (!takesSome(filter ?? {}))
-    return 'filter: name, status or metadata is needed; all monitors at once are never meant';
+  if (!takesSome(filter ?? {})) return 'filter must have name, status or metadata; a batch never covers all monitors';
   const { status } = filter;
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_BATCH_LIMIT)
-    return `limit: 1 to ${MAX_BATCH_LIMIT} is needed`;
-  if (typeof approval === 'object' && !approval.by) return 'approval.by: say who approved';
-  if (action === 'delete' && approval === 'none') return 'approval: what deletes is approved by somebody';
+    return `limit must be a whole number from 1 to ${MAX_BATCH_LIMIT}`;
+  if (typeof approval === 'object' && !approval.by) return 'approval.by must name the person who approved';
+  if (action === 'delete' && approval === 'none') return 'approval must not be none for a deletion';
   const from = statusBefore[action];
   if (from !== null && status !== undefined && status !== from) {
-    return `filter.status: ${action} acts on ${from} monitors only, so that its loop ends and disabled ones stay as they are`;
+    return `filter.status must be ${from} or absent: ${action} only changes ${from} monitors`;
   }
   return null;
 }
 
-/** Status of the monitors that an action acts on; null: of any. */
+/** Status of the monitors that an action changes; null: any. */
 const statusBefore: Readonly<Record<MonitorAction, string | null>> = {
   pause: 'active',
   unpause: 'paused',
   delete: null,
 };
-/** … and behind it; null: they are gone. */
+/** Their status after the action; null: they are gone. */
 const statusAfter: Readonly<Record<MonitorAction, string | null>> = {
   pause: 'paused',
   unpause: 'active',
   delete: null,
 };
 
-/** The filter of the calls: with the status that what was acted on has no longer, so that the loop ends. */
+/** The filter of the calls: with the status before the action, so that the loop ends. */
 export function filterOfCalls(action: MonitorAction, filter: MonitorFilter): MonitorFilter {
   const status = statusBefore[action];
   return status === null ? filter : { ...filter, status };
 }
 
-/** The filter under which a monitor is still found when it was acted on. */
-export function filterOfLooks({ name, metadata }: MonitorFilter): MonitorFilter {
+/** The filter without the status: it still finds monitors after the action. */
+export function filterWithoutStatus({ name, metadata }: MonitorFilter): MonitorFilter {
   return { ...(name === undefined ? {} : { name }), ...(metadata === undefined ? {} : { metadata }) };
 }
 
-/** Monitors by what an action means for them. */
+/** Monitors by the effect that an action would have. */
 export interface SortedMonitors {
   readonly toDo: readonly MonitorState[];
-  /** They are already as they would be. */
+  /** Monitors that already have the status after the action. */
   readonly already: readonly MonitorState[];
-  /** They stay as they are, such as disabled ones. */
+  /** Monitors that the action does not change, such as disabled ones. */
   readonly left: readonly MonitorState[];
 }
 
@@ -119,58 +118,58 @@ export function sortMonitors(action: MonitorAction, monitors: readonly MonitorSt
   };
 }
 
-/** Whether an action has been done to a monitor; `now` is null where it is gone. */
+/** Whether a monitor is in the state after an action; `now` is null where it is gone. */
 export function isDone(action: MonitorAction, now: MonitorState | null): boolean {
   return action === 'delete' ? now === null : now !== null && now.status === statusAfter[action];
 }
 
-/** What a dry run told; see `readMonitorBatch`. */
+/** The result of a dry run; see `readMonitorBatch`. */
 export interface DryRunReport {
   readonly ids: readonly string[] | null;
   readonly affected: number | null;
   readonly hasMore: boolean | null;
 }
 
-/** How a dry run contradicts the plan, in words; null where it doesn't as far as it tells. */
+/** Describes how a dry run differs from the plan; null where it does not. */
 export function contradiction(planned: readonly MonitorState[], reported: DryRunReport): string | null {
   const known = new Set(planned.map(({ id }) => id));
-  const strange = reported.ids?.filter((id) => !known.has(id)) ?? [];
-  if (strange.length > 0)
-    return `its dry run names ${strange.length} monitor(s) that its list doesn't show, such as ${strange[0]}`;
+  const unplanned = reported.ids?.filter((id) => !known.has(id)) ?? [];
+  if (unplanned.length > 0)
+    return `the dry run has ${unplanned.length} monitor(s) that the list lacks, such as ${unplanned[0]}`;
   const count = reported.ids ? new Set(reported.ids).size : reported.affected;
   if (count === null) return null;
   if (reported.hasMore === true && count < known.size) return null;
   if (count === known.size) return null;
-  return `its dry run tells of ${count} monitor(s), its list of ${known.size}`;
+  return `the dry run has ${count} monitor(s), the list ${known.size}`;
 }
 
-/** Calls that affect nothing new, one after the other, before a loop is given up. */
+/** Consecutive calls without a new effect after which a loop ends. */
 export const MAX_IDLE_CALLS = 2;
 
 /**
- * Monitors that a call may affect. One that deletes takes no more than are left of the plan: an approval is for so many.
- * `affected`: monitors of the plan that calls before it affected.
+ * The most monitors of one call. A deletion takes at most the rest of the plan, because the approval covers only that. `affected`:
+ * monitors of the plan that earlier calls affected.
  */
 export function limitOfCall(action: MonitorAction, limit: number, planned: number, affected: number): number {
   return action === 'delete' ? Math.max(1, Math.min(limit, planned - affected)) : limit;
 }
 
-/** What one call did. */
+/** The effect of one call. */
 export interface CallEffect {
-  /** The service said so; false: no answer landed, it was looked at. */
+  /** Whether an answer landed; without one the effect was read from the monitors. */
   readonly answered: boolean;
-  /** Monitors of the plan that no call before affected, and others that a look showed to be affected. */
+  /** Monitors of the plan that no earlier call affected, and others whose state shows the effect. */
   readonly fresh: number;
-  /** Monitors that it named though no plan does. */
+  /** Monitors in the answer that are not in the plan. */
   readonly unplanned: number;
-  /** One of these. */
+  /** The first of these. */
   readonly stranger: string | null;
   readonly hasMore: boolean | null;
 }
 
 /**
- * How a loop goes on behind a call. `idle`: answered calls in a row that affected nothing new, this one included. `beyond`: it
- * deleted what nobody approved.
+ * The step after a call. `idle`: consecutive answered calls without a new effect, including this one. `beyond`: the call deleted a
+ * monitor that was not approved.
  */
 export function afterCall(
   action: MonitorAction,
@@ -183,7 +182,7 @@ export function afterCall(
   return idle >= MAX_IDLE_CALLS ? 'stuck' : 'again';
 }
 
-/** What names one batch in the audit. */
+/** Identifies one batch in the audit. */
 export interface BatchRun {
   /** Base URL of the service, or `sandbox`. */
   readonly origin: string;
@@ -202,7 +201,7 @@ export interface BatchPlan {
 
 export type BatchPhase = 'planning' | 'waiting' | 'running' | 'done' | 'rejected' | 'expired' | 'failed' | 'cancelled';
 
-/** What the query `progress` of a batch answers. Times Unix ms. */
+/** Answer of a batch's `progress` query. Times in Unix ms. */
 export interface BatchProgress {
   readonly phase: BatchPhase;
   readonly job: string;
@@ -212,14 +211,14 @@ export interface BatchProgress {
   readonly limit: number;
   readonly plan: BatchPlan | null;
   readonly decision: (Decision & { readonly approved: boolean; readonly at: number }) | null;
-  /** Until when an approval is waited for. */
+  /** When the wait for an approval ends. */
   readonly approveUntil: number | null;
   readonly calls: number;
-  /** Calls without an answer; what they did was looked at. */
+  /** Calls without an answer; their effect was read from the monitors. */
   readonly lost: number;
   readonly affected: number;
   readonly message: string | null;
 }
 
-/** Monitors that plans and effects show; all of them are in the warehouse. */
+/** The number of monitors in plans and effects; the warehouse has all. */
 export const SHOWN_MONITORS = 20;

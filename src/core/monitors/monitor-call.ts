@@ -1,6 +1,6 @@
 import type { Json } from '../text/json.js';
 
-/** Operations on single monitors that a person calls (interface section 4.6). */
+/** Operations on single monitors (interface section 4.6). */
 export const monitorOperations = [
   'getMonitor',
   'listMonitors',
@@ -14,7 +14,7 @@ export type MonitorOperation = (typeof monitorOperations)[number];
 
 /** Input of the `monitorCall` workflow. */
 export interface MonitorCall {
-  /** The service that is meant, by its base URL, or `sandbox`; default: the worker's. A worker of another one leaves it alone. */
+  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services don't run it. */
   readonly origin?: string;
   readonly operation: MonitorOperation;
   readonly input: { readonly [field: string]: Json };

@@ -7,19 +7,19 @@ import {
   type MonitorState,
 } from './monitor-batch.js';
 
-/** A monitor of the plan, and what has come of it. */
+/** A monitor of a batch, and the effects of its calls. */
 export interface PlannedMonitor extends MonitorState {
-  /** False: a call affected it though it was not in the plan. */
+  /** False: a call affected it though it is not in the plan. */
   readonly planned: boolean;
-  /** Our call did it, as the service told or a look showed. */
+  /** Whether our call affected it, by its answer or by the monitor's state. */
   readonly ours: boolean;
-  /** A later call of ours did it once more. */
+  /** Whether a later call of ours affected it again. */
   readonly again: boolean;
 }
 
 export type EffectKind = 'affected' | 'unplanned' | 'missed' | 'others';
 
-/** What has come of one monitor, by the lists before and after. */
+/** The effect on one monitor, by the lists before and after. */
 export interface MonitorEffect {
   readonly id: string;
   readonly name: string | null;
@@ -27,11 +27,11 @@ export interface MonitorEffect {
   readonly before: MonitorState;
   /** Null: it is gone. */
   readonly after: MonitorState | null;
-  /** A sentence, where it is not as planned. */
+  /** An explanation, where it differs from the plan. */
   readonly note: string | null;
 }
 
-/** Compares a monitor of the plan with what it is now. Somebody else acted where it changed without our call. */
+/** Compares a monitor of a batch with its present state. Other changes were made by other clients. */
 export function effectOf(action: MonitorAction, one: PlannedMonitor, now: MonitorState | null): MonitorEffect {
   const done = isDone(action, now);
   const effect = (kind: EffectKind, note: string | null): MonitorEffect => {
@@ -40,21 +40,21 @@ export function effectOf(action: MonitorAction, one: PlannedMonitor, now: Monito
     return { id, name: name ?? now?.name ?? null, kind, before, after: now, note };
   };
   if (one.ours) {
-    if (!done) return effect('others', `changed again by somebody else after this ${action}`);
+    if (!done) return effect('others', `changed by somebody else after this ${action}`);
     if (!one.planned) return effect('unplanned', 'matched only after the plan was made');
-    if (one.again) return effect('affected', `somebody else undid this ${action} meanwhile, and it was done again`);
-    return effect('affected', now && isRedefined(one, now) ? 'changed by somebody else meanwhile' : null);
+    if (one.again) return effect('affected', `somebody else undid this ${action}; it was repeated`);
+    return effect('affected', now && isRedefined(one, now) ? 'also changed by somebody else' : null);
   }
-  if (done) return effect('others', `somebody else's ${action}`);
+  if (done) return effect('others', `${action} by somebody else`);
   if (now === null) return effect('others', 'deleted by somebody else');
   if (isChanged(one, now)) return effect('others', 'changed by somebody else');
-  return effect('missed', 'not affected though it matches');
+  return effect('missed', 'matches, but was not affected');
 }
 
-/** The effect of a batch: counts by kind, and monitors that did not go as planned. */
+/** The effect of a batch: counts by kind, and monitors that differ from the plan. */
 export interface BatchEffect {
   readonly affected: number;
-  /** Monitors among these that somebody else changed, too, between the plan and the end. */
+  /** Affected monitors that somebody else also changed between the plan and the end. */
   readonly contested: number;
   readonly unplanned: number;
   readonly missed: number;
@@ -62,7 +62,7 @@ export interface BatchEffect {
   readonly examples: readonly MonitorEffect[];
 }
 
-/** What a finished batch tells of its effect, from all its lines. */
+/** Sums up the effects of an ended batch. */
 export function summarizeEffects(effects: readonly MonitorEffect[], shown: number): BatchEffect {
   const count = (kind: MonitorEffect['kind']) => effects.filter((one) => one.kind === kind).length;
   return {
@@ -78,6 +78,6 @@ export function summarizeEffects(effects: readonly MonitorEffect[], shown: numbe
 /** Result of the `batchMonitors` workflow. */
 export interface BatchSummary extends BatchProgress {
   readonly into: string;
-  /** Null where nothing was to be done or it was not approved. */
+  /** Null where nothing was to be done or the batch was not approved. */
   readonly effect: BatchEffect | null;
 }

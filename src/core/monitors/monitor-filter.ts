@@ -1,6 +1,6 @@
 import type { Json } from '../text/json.js';
 
-/** Which monitors are meant: all that is given must match (interface section 4.6). */
+/** A filter of monitors: a monitor must match all fields (interface section 4.6). */
 export type MonitorFilter = {
   readonly status?: string;
   /** Part of the name, in any case. */
@@ -11,34 +11,34 @@ export type MonitorFilter = {
 const fields: ReadonlySet<string> = new Set(['status', 'name', 'metadata'] satisfies (keyof MonitorFilter)[]);
 
 /**
- * A sentence that says what is wrong with a filter, with `place` before the field; null where nothing is. It comes as plain JSON: a
- * field or a pair that is left out on the way to the service means more monitors than were meant.
+ * Returns the problem of a filter, with `path` before the field; null where there is none. Filters are unchecked JSON: a field that is
+ * dropped on the way to the service would match more monitors than intended.
  */
-export function filterProblem(filter: unknown, place = 'filter.'): string | null {
-  if (!isObject(filter)) return 'filter: an object is needed';
-  const strange = Object.keys(filter).find((field) => !fields.has(field));
-  if (strange !== undefined) return `${place}${strange}: a filter has name, status and metadata, and nothing else`;
+export function filterProblem(filter: unknown, path = 'filter.'): string | null {
+  if (!isObject(filter)) return 'filter must be an object';
+  const unknown = Object.keys(filter).find((field) => !fields.has(field));
+  if (unknown !== undefined) return `${path}${unknown}: unknown field; a filter has name, status and metadata`;
   for (const field of ['name', 'status'] as const) {
     const value = filter[field];
-    if (value !== undefined && (typeof value !== 'string' || value === '')) return `${place}${field}: a text is needed`;
+    if (value !== undefined && (typeof value !== 'string' || value === '')) return `${path}${field} must be a text`;
   }
   const { metadata } = filter;
   if (metadata === undefined) return null;
-  if (!isObject(metadata)) return `${place}metadata: an object of texts is needed`;
+  if (!isObject(metadata)) return `${path}metadata must be an object of texts`;
   for (const [key, value] of Object.entries(metadata)) {
-    if (typeof value !== 'string') return `${place}metadata: the value of '${key}' must be a text`;
-    // Whoever copies an object by its keys loses this one.
-    if (key === '__proto__') return `${place}metadata: '__proto__' is no name that can be asked for`;
+    if (typeof value !== 'string') return `${path}metadata: the value of '${key}' must be a text`;
+    // Copying an object key by key drops this one.
+    if (key === '__proto__') return `${path}metadata: '__proto__' can't be used as a name`;
   }
   return null;
 }
 
-/** Whether a filter takes some and leaves others; a map without pairs takes all. */
+/** Whether a filter can exclude monitors; without fields, or with an empty map, it matches all. */
 export function takesSome({ name, status, metadata }: MonitorFilter): boolean {
   return name !== undefined || status !== undefined || Object.keys(metadata ?? {}).length > 0;
 }
 
-/** A filter in words. */
+/** A filter as a text. */
 export function filterText({ name, status, metadata }: MonitorFilter): string {
   const parts = [
     ...(name === undefined ? [] : [`name contains "${name}"`]),

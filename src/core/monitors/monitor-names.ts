@@ -1,4 +1,4 @@
-/** The names by which the workflows for monitors, their updates and queries are known on the wire. They never change. */
+/** Wire names of the workflows for monitors and of their updates. They never change. */
 export const monitorWorkflows = {
   batchMonitors: 'batchMonitors',
   createMonitor: 'createMonitor',
@@ -9,5 +9,5 @@ export const monitorWorkflows = {
 } as const;
 export const monitorUpdates = { approve: 'approve', reject: 'reject' } as const;
 
-/** The warehouse of what is done to monitors, where none is named. */
+/** The default warehouse of monitors. */
 export const DEFAULT_MONITOR_WAREHOUSE = 'out/monitors.duckdb';

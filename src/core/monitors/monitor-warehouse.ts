@@ -5,7 +5,7 @@ import type { MonitorExport } from './monitor-export.js';
 import type { MonitorFilter } from './monitor-filter.js';
 import type { HeldMonitor, QuietMark, QuietMonitor } from './quiet-plan.js';
 
-/** A batch before anything is done. */
+/** A batch before its calls. */
 export interface BatchRecord extends BatchRun {
   readonly action: string;
   readonly filter: MonitorFilter;
@@ -21,100 +21,97 @@ export interface BatchCall {
   readonly requestId: string | null;
   /** Unix ms. */
   readonly at: number;
-  /** False: no answer landed; a look at the list showed it. */
+  /** False: no answer landed; the effect was read from the list. */
   readonly answered: boolean;
   readonly ids: readonly string[];
 }
 
-/** What a call was the first to affect. */
+/** Monitors that a call was the first to affect. */
 export interface FreshMonitors {
   /** Monitors of the plan. */
   readonly planned: number;
-  /** Ids of others. */
+  /** Ids of monitors outside the plan. */
   readonly unplanned: readonly string[];
 }
 
 /**
- * The audit of batches (interface section 4.6): a line for each monitor of a plan, and what was done to it. Everything may be
- * written twice: the second time changes nothing.
+ * The audit of batches (interface section 4.6): one line for each monitor of a plan, with the effects on it. All writes are idempotent.
  */
 export interface BatchAudit {
-  /** Writes the plan down, in the place of an earlier one of this run that nothing was done for. */
+  /** Records the plan; replaces an earlier one of this run that was not begun. */
   plan(record: BatchRecord, toDo: readonly MonitorState[], already: readonly MonitorState[]): Promise<void>;
-  /** Writes the decision down, whatever comes of it. */
+  /** Records the decision. */
   decide(run: BatchRun, decision: Decision & { readonly approved: boolean; readonly at: number }): Promise<void>;
-  /** What was approved is begun. Whoever approved to pause keeps what is paused already paused. */
+  /** Records the beginning of an approved batch. Approving a pause also keeps monitors paused that already are. */
   begin(run: BatchRun, by: string): Promise<void>;
-  /** Writes down what a call did; answers with what no call before it affected. */
+  /** Records the effect of a call; returns the monitors that no earlier call affected. */
   record(run: BatchRun, call: BatchCall): Promise<FreshMonitors>;
-  /** The monitors of the plan that no call has affected, or all that it or a call names. */
+  /** The monitors of the plan that no call has affected, or all monitors of the plan and of calls. */
   monitors(run: BatchRun, which: 'pending' | 'all'): Promise<readonly PlannedMonitor[]>;
-  /** Writes down what came of each monitor, and the end of the run. */
+  /** Records the effect on each monitor, and the end of the run. */
   finish(
     run: BatchRun,
     end: { readonly phase: string; readonly at: number; readonly effects: readonly MonitorEffect[] },
   ): Promise<void>;
 }
 
-/** What quiet hours remember: which monitors they paused themselves, and how these were then. */
+/** The memory of quiet hours: the monitors that they paused, and the state of these at that time. */
 export interface QuietMemory {
   mark(origin: string, schedule: string): Promise<QuietMark | null>;
   setMark(origin: string, schedule: string, mark: QuietMark | null): Promise<void>;
-  /** Monitors it is about to pause, has paused, or is about to unpause. */
+  /** Monitors that are about to be paused, are paused, or are about to be unpaused. */
   remembered(origin: string, schedule: string): Promise<readonly QuietMonitor[]>;
-  /** Monitors that other schedules have paused and not put back. */
+  /** Monitors that other quiet hours have paused and not unpaused yet. */
   held(origin: string, schedule: string): Promise<readonly HeldMonitor[]>;
   /** Adds or replaces them by id. */
   remember(origin: string, schedule: string, monitors: readonly QuietMonitor[]): Promise<void>;
   forget(origin: string, schedule: string, ids: readonly string[]): Promise<void>;
-  /** Writes down what was left alone, and why. */
+  /** Records monitors that were not changed, and why. */
   report(origin: string, schedule: string, at: number, lines: readonly QuietReport[]): Promise<void>;
 }
 
-/** A monitor that quiet hours left alone, or found gone. */
+/** A monitor that quiet hours did not change, or that is gone. */
 export interface QuietReport {
   readonly id: string;
   readonly name: string | null;
   readonly what: string;
 }
 
-/** A run as the warehouse knows it. */
+/** A run in the warehouse. */
 export interface KnownRun {
   readonly id: string;
-  /** It has come to its end: there is nothing new to read of it. */
+  /** Whether it has ended: then nothing new can be read of it. */
   readonly over: boolean;
-  /** All runs of its monitor that are older are loaded, too. */
+  /** Whether all older runs of its monitor are loaded, too. */
   readonly reached: boolean;
 }
 
 export type ExportCounts = Pick<MonitorExport, 'read' | 'added' | 'again' | 'results'>;
 
-/** A record as it came: fields that nobody knows, and all. */
+/** A record of the service with all its fields, also unknown ones. */
 export type RawRecord = { readonly id: string } & { readonly [name: string]: unknown };
 
 /** The runs of monitors, for analysis (interface section 2.6, public facts 7.2). */
 export interface MonitorRuns {
-  /** Loads monitors as they are now; `mark` tells this export from others. Those that are gone stay, with `gone_at`. */
+  /** Loads the present monitors; `mark` identifies the export. Monitors that are gone stay, with `gone_at`. */
   loadMonitors(origin: string, mark: string, monitors: readonly RawRecord[]): Promise<void>;
   /**
-   * Ends the list of an export. `wholeSince`: where it was of all monitors, when it began, Unix ms; those that neither it nor another
-   * export has seen since are gone.
+   * Ends the list of an export. `wholeSince`: the beginning of an export of all monitors, in Unix ms; monitors that no export has seen
+   * since then are marked as gone.
    */
   endMonitors(origin: string, mark: string, wholeSince: number | null): Promise<void>;
-  /** The next monitors of an export whose runs are not read yet, by id. */
+  /** The ids of the next monitors of an export whose runs are not read yet. */
   unread(origin: string, mark: string, limit: number): Promise<readonly string[]>;
   knownRuns(origin: string, monitor: string): Promise<readonly KnownRun[]>;
   /** Adds or replaces runs, with their results. */
   loadRuns(origin: string, mark: string, monitor: string, runs: readonly RawRecord[]): Promise<void>;
-  /** The runs of a monitor are read to their end. */
+  /** Records that the runs of a monitor are all read. */
   endRuns(origin: string, mark: string, monitor: string): Promise<void>;
-  /** What an export has done so far, however often it was interrupted. */
+  /** The counts of an export so far, over all interruptions. */
   counts(origin: string, mark: string): Promise<ExportCounts>;
 }
 
-/**
- * A warehouse for what is done to monitors and what they found. Rejects with `SinkBusy` and `SinkUnusable` as a `Sink` does.
- */
+/** A warehouse for batches, quiet hours and runs of monitors. Rejects with `SinkBusy` and `SinkUnusable` as a `Sink` does. */
 export interface MonitorWarehouse {
   readonly audit: BatchAudit;
   readonly quiet: QuietMemory;
@@ -124,6 +121,6 @@ export interface MonitorWarehouse {
 
 /** A record of the service as JSON, for a column that keeps it whole. */
 export function rawJson(record: RawRecord): Json {
-  // It came as JSON.
+  // It was parsed from JSON.
   return record as unknown as Json;
 }

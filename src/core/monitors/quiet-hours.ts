@@ -1,4 +1,4 @@
-/** Days of the week as people and Intl write them, Monday first. */
+/** Days of the week in the form of Intl, Monday first. */
 export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 export type Weekday = (typeof weekdays)[number];
 
@@ -7,8 +7,8 @@ const DAY = 1440;
 const WEEK = 7 * DAY;
 
 /**
- * Quiet hours by the clock on the wall of a time zone: on each of these days from `from` to the next `until` (the next day
- * where that is not later), or from one day of the week to another.
+ * Quiet hours in the local time of a zone: on each of these days from `from` to the next `until` (on the next day where that is not
+ * later), or from one day of the week to another.
  */
 export interface QuietHours {
   /** IANA name, such as `Europe/Berlin`. */
@@ -18,11 +18,11 @@ export interface QuietHours {
   readonly until: string;
   /** Days on which they begin. */
   readonly days: readonly Weekday[];
-  /** Day on which they end; null: at the next `until`. Then `days` is one day. */
+  /** Day on which they end; null: at the next `until`. If set, `days` has one day. */
   readonly untilDay: Weekday | null;
 }
 
-/** A moment on the wall of a zone. */
+/** The local time of a zone at a moment. */
 export interface WallClock {
   /** `2026-03-29`. */
   readonly date: string;
@@ -31,7 +31,7 @@ export interface WallClock {
   readonly minutes: number;
 }
 
-/** The wall clock of a zone at a moment (Unix ms). Intl knows the zones; nothing of them is computed here. */
+/** Returns the local time of a zone at a moment (Unix ms), by Intl. */
 export function wallClock(at: number, tz: string): WallClock {
   const parts = Object.fromEntries(
     clockOf(tz)
@@ -47,7 +47,7 @@ export function wallClock(at: number, tz: string): WallClock {
   };
 }
 
-/** Clocks by zone: one takes a hundred times as long to make as to read. */
+/** Formatters by zone: creating one takes a hundred times as long as using it. */
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
 function clockOf(tz: string): Intl.DateTimeFormat {
@@ -61,7 +61,7 @@ function clockOf(tz: string): Intl.DateTimeFormat {
   return made;
 }
 
-/** Minutes since midnight of `20:00`; null for what is no time of a day. `24:00` is the end of a day. */
+/** Minutes since midnight of a time such as `20:00`; null for another text. `24:00` is the end of a day. */
 export function minutesOf(time: string): number | null {
   const [, hours, minutes] = /^(\d{1,2}):(\d{2})$/.exec(time) ?? [];
   if (hours === undefined || minutes === undefined) return null;
@@ -69,7 +69,7 @@ export function minutesOf(time: string): number | null {
   return Number(minutes) < 60 && all <= DAY ? all : null;
 }
 
-/** How long quiet hours last, in minutes of the wall clock. */
+/** The length of quiet hours, in minutes of local time. */
 export function lengthOf({ from, until, days, untilDay }: QuietHours): number {
   const [begin, end] = [minutesOf(from) ?? 0, minutesOf(until) ?? 0];
   const [first] = days;
@@ -79,8 +79,8 @@ export function lengthOf({ from, until, days, untilDay }: QuietHours): number {
 }
 
 /**
- * The quiet hours that a moment lies in, by the date on which they began; null outside of them. Where the clock is put back
- * what is past may come again: whoever ended these hours must not begin them anew.
+ * The quiet hours that contain a moment, by the date of their beginning; null outside of them. When clocks are put back, the same local
+ * time comes twice: hours that have ended must not begin again.
  */
 export function quietAt(at: number, hours: QuietHours): string | null {
   const wall = wallClock(at, hours.tz);
@@ -93,12 +93,12 @@ export function quietAt(at: number, hours: QuietHours): string | null {
   return null;
 }
 
-/** Minutes by which clocks are put back at most, and more. */
+/** The most minutes by which clocks are put back, with a reserve. */
 const PUT_BACK = 180;
 
 /**
- * Whether the clock on the wall is before the beginning of hours that have begun (`window`: on which date), because it was put back
- * since: they go on, though it does not show.
+ * Whether local time is before the beginning of hours that have already begun (`window`: on which date), because clocks were put back
+ * since: then the hours still apply.
  */
 export function isPutBack(at: number, hours: QuietHours, window: string): boolean {
   const wall = wallClock(at, hours.tz);
@@ -107,31 +107,31 @@ export function isPutBack(at: number, hours: QuietHours, window: string): boolea
   return early > 0 && early <= PUT_BACK;
 }
 
-/** A sentence that says what is wrong with quiet hours; null where nothing is. */
+/** Returns the problem of quiet hours; null where there is none. */
 export function quietHoursProblem(hours: QuietHours): string | null {
   const { tz, from, until, days, untilDay } = hours;
-  if (minutesOf(from) === null || minutesOf(from) === DAY) return `from: '${from}' is no time such as 20:00`;
-  if (minutesOf(until) === null) return `until: '${until}' is no time such as 07:00`;
-  if (days.length === 0) return 'weekdays: none is given';
+  if (minutesOf(from) === null || minutesOf(from) === DAY) return `from must be a time such as 20:00 (got '${from}')`;
+  if (minutesOf(until) === null) return `until must be a time such as 07:00 (got '${until}')`;
+  if (days.length === 0) return 'weekdays must have at least one day';
   if (untilDay !== null && days.length !== 1)
-    return 'until: a day of the week goes with one day of the week to begin on';
+    return 'until with a day of the week requires exactly one day of the week to begin on';
   try {
     wallClock(0, tz);
   } catch {
-    return `tz: '${tz}' is no time zone such as Europe/Berlin`;
+    return `tz must be a time zone such as Europe/Berlin (got '${tz}')`;
   }
   const length = lengthOf(hours);
   const starts = days.map((day) => indexOf(day) * DAY + (minutesOf(from) ?? 0)).sort((a, b) => a - b);
   const gaps = starts.map((start, index) => (starts[index + 1] ?? (starts[0] as number) + WEEK) - start);
   if (gaps.some((gap) => gap <= length)) {
-    return 'until: these hours would begin again before or when they end; give one stretch from one day to another (--from "fri 20:00" --until "mon 07:00")';
+    return 'until: these hours would begin again before they end; use one range from one day to another (--from "fri 20:00" --until "mon 07:00")';
   }
   return null;
 }
 
 const indexOf = (day: Weekday): number => weekdays.indexOf(day);
 
-/** A date some days earlier: plain days of the calendar, which no zone changes. */
+/** A date some days earlier, by the calendar, independent of time zones. */
 function dateBefore(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) - days * DAY * 60_000).toISOString().slice(0, 10);
 }

@@ -3,45 +3,42 @@ import { type QuietHours, quietHoursProblem } from './quiet-hours.js';
 
 /** Input of the `quietMonitors` workflow, which the schedules of quiet hours start. */
 export interface QuietInput {
-  /** The service that is meant, by its base URL, or `sandbox`; default: the worker's. A worker of another one leaves it alone. */
+  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services don't run it. */
   readonly origin?: string;
   /** Name of the quiet hours. */
   readonly name: string;
   readonly hours: QuietHours;
-  /** Which monitors; only active ones are paused. */
+  /** The monitors to pause; only active ones are paused. */
   readonly filter: MonitorFilter;
-  /** Warehouse that remembers which were paused. */
+  /** The warehouse with the memory of paused monitors. */
   readonly into: string;
   readonly host?: string;
-  /** Puts back what is paused, whatever the time, and forgets the rest: the quiet hours are removed. */
+  /** Unpauses all paused monitors at any time and clears the memory, because the quiet hours are removed. */
   readonly restore?: boolean;
-  /** Unix ms in place of the clock. */
+  /** Unix ms instead of the clock. */
   readonly now?: number;
 }
 
-/**
- * A sentence that says what is wrong with the input; null where nothing is. What quiet hours paused is put back, whatever they say
- * of which.
- */
+/** Returns the problem of an input; null where there is none. A restore is not checked: it unpauses all that the quiet hours paused. */
 export function quietProblem({ filter, hours, restore }: QuietInput): string | null {
   if (restore) return null;
   const wrong = filterProblem(filter ?? {});
   if (wrong !== null) return wrong;
   const { status, ...others } = filter ?? {};
-  if (status !== undefined) return 'filter.status: quiet hours pause active monitors, and no others';
-  if (!takesSome(others)) return 'filter: name or metadata is needed; all monitors at once are never meant';
+  if (status !== undefined) return 'filter.status is not allowed: quiet hours only pause active monitors';
+  if (!takesSome(others)) return 'filter must have name or metadata; quiet hours never cover all monitors';
   const problem = quietHoursProblem(hours);
   return problem === null ? null : `hours.${problem}`;
 }
 
-/** What a turn of quiet hours did. */
+/** The result of a turn of quiet hours. */
 export interface QuietOutcome {
   readonly did: 'begin' | 'end' | 'nothing';
-  /** The hours it was of, by the date they began. */
+  /** The quiet hours, by the date of their beginning. */
   readonly window: string | null;
   readonly paused: number;
   readonly unpaused: number;
-  /** Monitors that were left alone, and why; some of them. */
+  /** Some of the monitors that were not changed, and why. */
   readonly left: readonly { readonly id: string; readonly name: string | null; readonly what: string }[];
   readonly leftCount: number;
 }

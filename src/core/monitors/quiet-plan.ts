@@ -1,36 +1,36 @@
 import type { MonitorState } from './monitor-batch.js';
 import { isPutBack, type QuietHours, quietAt } from './quiet-hours.js';
 
-/** How far a schedule of quiet hours is. */
+/** The progress of quiet hours. */
 export interface QuietMark {
-  /** Date on which the hours began that it is at. */
+  /** The date on which its hours began. */
   readonly window: string;
-  /** `beginning`: monitors are being paused; `begun`: all are; `ended`: they are put back. */
+  /** `beginning`: monitors are being paused; `begun`: all are paused; `ended`: they are unpaused. */
   readonly state: 'beginning' | 'begun' | 'ended';
 }
 
-/** A monitor that a schedule paused, or is about to. */
+/** A monitor that quiet hours paused, or are about to pause. */
 export interface QuietMonitor {
   readonly id: string;
   readonly name: string | null;
-  /** The hours it was paused for, by the date they began. */
+  /** The hours for which it was paused, by the date of their beginning. */
   readonly window: string;
-  /** `pausing` and `unpausing` are written before the call is made, so that a crash can't hide what it did. */
+  /** `pausing` and `unpausing` are written before the call, so that a crash can't hide its effect. */
   readonly state: 'pausing' | 'paused' | 'unpausing';
   /** `updatedAt` before our call. */
   readonly before: string | null;
-  /** `updatedAt` behind our pause. */
+  /** `updatedAt` after our pause. */
   readonly after: string | null;
-  /** Who paused it though it was paused already, and so wants it to stay paused. */
+  /** The person who also paused it, and so wants it to stay paused. */
   readonly keptBy: string | null;
 }
 
-/** What a turn of a schedule is to do, with the hours it is of. */
+/** The action of a turn, and the hours that it belongs to. */
 export type QuietTurn = { readonly do: 'begin' | 'end'; readonly window: string } | { readonly do: 'nothing' };
 
 /**
- * What is to be done now. Pure: the same for a turn that comes late, twice or instead of another, so a change of the clocks can't
- * make it act twice. Hours that have ended are not begun again; hours that passed unseen are left out.
+ * The action that is due now. Pure: late, repeated or skipped turns give the same result, so a change of the clocks can't cause a second
+ * action. Ended hours are not begun again; hours without any turn are skipped.
  */
 export function quietTurn(now: number, hours: QuietHours, mark: QuietMark | null): QuietTurn {
   const window = quietAt(now, hours);
@@ -41,19 +41,19 @@ export function quietTurn(now: number, hours: QuietHours, mark: QuietMark | null
   return { do: 'begin', window };
 }
 
-/** A monitor that other quiet hours hold paused. */
+/** A monitor that other quiet hours keep paused. */
 export interface HeldMonitor extends Pick<QuietMonitor, 'id' | 'after' | 'keptBy'> {
-  /** Name of these hours. */
+  /** Name of those quiet hours. */
   readonly schedule: string;
 }
 
 /**
- * What is to be done to a monitor when quiet hours begin. `adopt`: our pause of before was not seen to its end. `join`: other quiet
- * hours paused it, and whichever end last put it back.
+ * The action on a monitor when quiet hours begin. `adopt`: the answer to an earlier pause of ours got lost. `join`: other quiet hours
+ * paused it; the last ones to end unpause it.
  */
 export type BeginStep = 'pause' | 'adopt' | 'join' | 'nothing';
 
-/** `known`: what is remembered of the monitor; `held`: what other quiet hours remember of it. */
+/** `known`: our memory of the monitor; `held`: that of other quiet hours. */
 export function beginStep(
   now: MonitorState,
   known: QuietMonitor | null,
@@ -67,11 +67,11 @@ export function beginStep(
   }
   const isTheirs = now.status === 'paused' && held !== null && now.updatedAt === held.after;
   if (isTheirs && known?.after !== held.after) return 'join';
-  // Paused for these hours and active again: a person wants it to run.
+  // It was paused for these hours and is active again: a person unpaused it.
   return isActive && known?.window !== window ? 'pause' : 'nothing';
 }
 
-/** What is to be done to a remembered monitor when quiet hours end; with a sentence where it is left alone. */
+/** The action on a remembered monitor when quiet hours end; with a reason where it is not changed. */
 export type EndStep = { readonly do: 'unpause' } | { readonly do: 'forget'; readonly why: string | null };
 
 /** `now` is null where the monitor is gone. */
@@ -79,11 +79,11 @@ export function endStep(known: QuietMonitor, now: MonitorState | null): EndStep 
   const forget = (why: string | null): EndStep => ({ do: 'forget', why });
   if (now === null) return forget('it was deleted');
   const { state, before, after, keptBy } = known;
-  // Our own call came through, or never did: either way it runs.
+  // The monitor is active, whether our own call arrived or not.
   if (now.status === 'active' && state !== 'paused') return forget(null);
-  if (now.status !== 'paused') return forget(`somebody changed it since: its status is ${now.status}`);
-  // It was paused by somebody else before our call was made.
+  if (now.status !== 'paused') return forget(`somebody else changed it: its status is ${now.status}`);
+  // Somebody else paused it before our call.
   if (state === 'pausing' && now.updatedAt === before) return forget(null);
-  if (state !== 'pausing' && now.updatedAt !== after) return forget('somebody changed it since');
+  if (state !== 'pausing' && now.updatedAt !== after) return forget('somebody else changed it');
   return keptBy === null ? { do: 'unpause' } : forget(`${keptBy} paused it, too`);
 }

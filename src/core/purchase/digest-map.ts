@@ -5,21 +5,21 @@ const SLOT_WORDS = 3;
 const MAX_LOAD = 0.7;
 
 /**
- * Map from digests to whole numbers (0 to 2^32 - 2) in one typed array: 12 bytes a slot, 17 to 34 bytes an entry,
- * where a `Map` of strings takes over 100. Nothing is ever deleted.
+ * Map from digests to whole numbers (0 to 2^32 - 2) in one typed array: 12 bytes a slot, 17 to 34 bytes an entry, where a `Map` of
+ * strings takes over 100. Entries are never deleted.
  *
- * Only the first 64 bits of a key are kept and compared, so that two different keys are taken for one with a
- * probability of n²/2^65: 3 in a hundred million for a million keys.
+ * Only the first 64 bits of a key are kept and compared, so two different keys count as equal with a probability of n²/2^65: 3 in a
+ * hundred million for a million keys.
  */
 export class DigestMap {
   #slots: Uint32Array;
   #mask: number;
   #size = 0;
-  /** The key read last, in two words: kept in fields, because a pair would be an allocation a call. */
+  /** The latest key, in two words: fields instead of a pair, which would be an allocation a call. */
   #high = 0;
   #low = 0;
 
-  /** `expected`: entries that fit before the map grows for the first time. */
+  /** `expected`: number of entries before the map grows for the first time. */
   constructor(expected = 1024) {
     let capacity = 16;
     while (capacity * MAX_LOAD < expected) capacity *= 2;
@@ -31,7 +31,7 @@ export class DigestMap {
     return this.#size;
   }
 
-  /** Bytes that the entries and the free slots between them take. */
+  /** Bytes of the entries and the free slots between them. */
   get bytes(): number {
     return this.#slots.byteLength;
   }
@@ -46,10 +46,10 @@ export class DigestMap {
     return this.get(key) !== undefined;
   }
 
-  /** Sets or replaces; true where the key is new. Throws `RangeError` for a value that is not a whole number in range. */
+  /** Sets or replaces; returns true for a new key. Throws `RangeError` for a value that is not a whole number in range. */
   set(key: Digest, value: number): boolean {
     if (!Number.isInteger(value) || value < 0 || value > 0xfffffffe) {
-      throw new RangeError(`DigestMap holds whole numbers from 0 to 4294967294, not ${value}`);
+      throw new RangeError(`DigestMap values must be whole numbers from 0 to 4294967294 (got ${value})`);
     }
     this.#read(key);
     let slot = this.#find();
@@ -71,7 +71,7 @@ export class DigestMap {
     this.#slots[slot + 2] = stored;
   }
 
-  /** Slot of the key read last, or the free slot where it belongs. */
+  /** Returns the slot of the latest key, or its free slot. */
   #find(): number {
     const slots = this.#slots;
     for (let index = this.#high & this.#mask; ; index = (index + 1) & this.#mask) {
@@ -102,7 +102,7 @@ export class DigestMap {
       this.#low = hexWord(key, 8);
       return;
     }
-    if (key.length < 8) throw new RangeError('A digest has at least 8 bytes');
+    if (key.length < 8) throw new RangeError('A digest must have at least 8 bytes');
     this.#high = byteWord(key, 0);
     this.#low = byteWord(key, 4);
   }
@@ -124,5 +124,5 @@ function hexDigit(code: number): number {
   if (code >= 48 && code <= 57) return code - 48;
   const letter = code | 32;
   if (letter >= 97 && letter <= 102) return letter - 87;
-  throw new RangeError('A digest is at least 16 hex digits');
+  throw new RangeError('A digest must have at least 16 hex digits');
 }

@@ -1,6 +1,6 @@
 /**
- * What a failed call means, in one table. Activities turn it into Temporal failures, purchase and the limiter act on it.
- * Sections 4 and 7 of the interface; 403, 409, 422, 501, 503 and 504 are seen from the public service.
+ * The meaning of a failed call, in one table. Activities turn it into Temporal failures; purchases and the limiter act on it.
+ * Sections 4 and 7 of the interface; the public service also sends 403, 409, 422, 501, 503 and 504.
  */
 export const failureTypes = [
   'InvalidRequest',
@@ -16,10 +16,10 @@ export const failureTypes = [
 ] as const;
 export type FailureType = (typeof failureTypes)[number];
 
-/** Where a call was when it failed. `refused`: before sending; `connect`: no byte of it reached the service; `sent`: no full answer came; `answer`: a full answer came. */
+/** The phase in which a call failed. `refused`: before sending; `connect`: no byte of it reached the service; `sent`: no complete answer came; `answer`: a complete answer came. */
 export type CallPhase = 'refused' | 'connect' | 'sent' | 'answer';
 
-/** The facts of a failed call, as the wire layer saw them. Never holds a key or a body. */
+/** The facts of a failed call from the wire layer. Never holds a key or a body. */
 export interface CallFacts {
   readonly phase: CallPhase;
   /** HTTP status, or `null` where no status line came. */
@@ -28,21 +28,21 @@ export interface CallFacts {
   readonly tag: string | null;
   /** Delay asked for by `Retry-After`, in milliseconds, or `null`. */
   readonly retryAfterMs: number | null;
-  /** The answer came whole but was not what section 4 describes. */
+  /** The answer is complete but does not match section 4. */
   readonly wrongShape?: boolean;
   /** The answer broke off or could not be decoded. */
   readonly truncated?: boolean;
-  /** The answer came whole but is not the service's: no JSON, or no field of its contract. A proxy or a portal may have sent it. */
+  /** The answer is complete but not the service's: no JSON, or no field of its contract. A proxy or a portal may have sent it. */
   readonly unrecognized?: boolean;
 }
 
-/** What to do about a failed call. */
+/** How to handle a failed call. */
 export interface Verdict {
   readonly type: FailureType;
   readonly retry: boolean;
   /** Whether the service may have charged for the call although no answer landed. */
   readonly charged: 'never' | 'maybe';
-  /** Every caller of the team must hold back, not just this call. */
+  /** Whether all callers of the team must wait, not only this call. */
   readonly blocks: boolean;
 }
 
@@ -60,7 +60,7 @@ export function classify(facts: CallFacts, creates = false): Verdict {
   const { status, tag } = facts;
   if (facts.wrongShape) return verdict('ResponseShape', false, 'maybe');
   if (status === null || facts.truncated || facts.unrecognized) return verdict('ServiceUnavailable', true, 'maybe');
-  // A redirect is never followed, and never about what was asked: the service is not at this address.
+  // A redirect is not followed, and says nothing about the request: the service is not at this address.
   if (status >= 300 && status < 400) return verdict('NotFound', false);
   switch (status) {
     case 401:
@@ -88,8 +88,8 @@ export function classify(facts: CallFacts, creates = false): Verdict {
 }
 
 /**
- * Tags of failed rows that may go better another time: `--retry-failed` asks for these again, nothing else. A refused request
- * cost nothing, and what refused it may have been mended.
+ * Tags of failed rows that may succeed later: only these are bought again with `--retry-failed`. A refused request cost nothing, and its
+ * cause may have been fixed.
  */
 export const transientTags: readonly string[] = [
   'CRAWL_TIMEOUT',

@@ -1,27 +1,27 @@
-/** Dollars of a request by the number of its results: the first band whose bound is not passed; null: no bound. */
+/** Dollars of a request by its number of results: the first band with a bound that is not exceeded; null: no bound. */
 export type PriceBands = readonly (readonly [upToResults: number | null, dollars: number])[];
 
 /** Kinds of content that are priced by the page. */
 const contentTypes = ['text', 'highlights', 'summary'] as const;
 export type ContentType = (typeof contentTypes)[number];
 
-/** What calls cost in dollars from a day on. What the wire says a call did cost counts before it. */
+/** Prices in dollars from a day on. A cost that the service reports counts instead of them. */
 export interface PriceTable {
-  /** First day of UTC on which it is in force, such as `2026-03-01`. */
+  /** The first UTC day of its validity, such as `2026-03-01`. */
   readonly since: string;
-  /** A request by its type (`findSimilar` stands for one), and each result above ten. */
+  /** A request by its type (`findSimilar` is one), and each result above ten. */
   readonly search: Readonly<Record<string, PriceBands>>;
   readonly searchResult: number;
-  /** A page that a search brings, for each kind of content asked of it. */
+  /** A page of a search, for each requested type of content. */
   readonly searchPage: Readonly<Record<ContentType, number>>;
-  /** A page and kind of content of a contents request; subpages are pages. */
+  /** A page and type of content of a contents request; subpages are pages. */
   readonly contentsPage: number;
   readonly answer: number;
   readonly research: number;
   readonly monitorRun: number;
-  /** A run by its effort; of a metered one its most, where the request sets no budget. */
+  /** A run by its effort; for a metered effort the most, where the request has no budget. */
   readonly agentRun: Readonly<Record<string, number>>;
-  /** What a metered run is made of. */
+  /** The parts of a metered run. */
   readonly agentUse: Readonly<Record<'computeUnit' | 'search' | 'email' | 'phoneNumber', number>>;
 }
 
@@ -31,7 +31,7 @@ const contractNeural: PriceBands = [
   [null, 1],
 ];
 
-/** The contract's standard prices (interface section 2.2), which were the public list before March 2026. */
+/** The contract's standard prices (interface section 2.2), which were the public ones before March 2026. */
 const contract: PriceTable = {
   since: '1970-01-01',
   search: {
@@ -49,23 +49,23 @@ const contract: PriceTable = {
   searchPage: { text: 0.001, highlights: 0.001, summary: 0.001 },
   contentsPage: 0.001,
   answer: 0.005,
-  // No price is public: more than what example tasks of the retired service come to (public facts section 6).
+  // No price is published: this is above the cost of the retired service's example tasks (public facts section 6).
   research: 0.1,
   monitorRun: 0.015,
-  // Public facts section 12. Metered ones (auto, max, ultra) end at a budget, which is 5 or 20 unless the request says another.
+  // Public facts section 12. Metered efforts (auto, max, ultra) end at a budget, by default 5 or 20.
   agentRun: { minimal: 0.012, low: 0.025, medium: 0.1, high: 0.5, xhigh: 1, auto: 5, max: 20, ultra: 20 },
   agentUse: { computeUnit: 0.1, search: 0.005, email: 0.02, phoneNumber: 0.07 },
 };
 
 const perRequest = (dollars: number): PriceBands => [[null, dollars]];
 
-/** The tables built in, oldest first. */
+/** The built-in tables, oldest first. */
 export const priceTables: readonly PriceTable[] = [
   contract,
   {
     ...contract,
-    // Public facts section 12. A search holds up to ten results with text and highlights; of its two prices of a monitor's run
-    // the higher one, since that has not been seen to be gone.
+    // Public facts section 12. A search includes up to ten results with text and highlights. Two prices of a monitor's run are
+    // published; the higher one is used.
     since: '2026-03-01',
     search: {
       lite: perRequest(0.004),
@@ -84,7 +84,7 @@ export const priceTables: readonly PriceTable[] = [
   },
 ];
 
-/** The newest table in force at a moment (Unix ms); the oldest where none is yet. */
+/** Returns the newest table that is valid at a moment (Unix ms), else the oldest. */
 export function pricesAt(at: number, tables: readonly PriceTable[] = priceTables): PriceTable {
   const sorted = [...tables].sort((a, b) => Date.parse(a.since) - Date.parse(b.since));
   return sorted.findLast(({ since }) => Date.parse(since) <= at) ?? (sorted[0] as PriceTable);
@@ -92,7 +92,7 @@ export function pricesAt(at: number, tables: readonly PriceTable[] = priceTables
 
 const toMicros = (dollars: number): number => Math.round(dollars * 1e6);
 
-/** List price of a search without what its pages cost, in micro-dollars; an unknown type costs what `auto` does. */
+/** List price of a search without its pages, in micro-dollars; an unknown type costs as much as `auto`. */
 export function searchPrice(type: string, results: number, table: PriceTable): number {
   const bands = table.search[type] ?? table.search.auto ?? [];
   const [, dollars = 0] = bands.find(([most]) => most === null || results <= most) ?? bands.at(-1) ?? [];
@@ -101,29 +101,29 @@ export function searchPrice(type: string, results: number, table: PriceTable): n
 
 type Options = { readonly [name: string]: unknown };
 
-/** The kinds of content that are asked for. */
+/** The requested types of content. */
 export function contentTypesOf(options: Options): readonly ContentType[] {
   return contentTypes.filter(
     (name) => options[name] !== undefined && options[name] !== null && options[name] !== false,
   );
 }
 
-/** Estimate of a contents request in micro-dollars. With no kind of content asked for the service takes text, and bills it. */
+/** Estimate of a contents request in micro-dollars. Without a type of content the service returns and bills text. */
 export function estimateContents(options: Options, urls: number, table: PriceTable): number {
   const kinds = Math.max(1, contentTypesOf(options).length);
   return toMicros(table.contentsPage) * kinds * urls * (1 + subpagesOf(options));
 }
 
-/** Types whose price does not depend on what the service makes of the query: `auto` may become deep, and deep cost up to the most. */
+/** Types with a price that does not depend on the query: `auto` may become deep, and deep has a range of prices. */
 const plain = new Set(['lite', 'instant', 'fast', 'neural', 'keyword', 'findSimilar']);
 
-/** The most that a search may cost, in micro-dollars (interface section 4.1: a range, by what the service makes of it). */
+/** The most that a search may cost, in micro-dollars (interface section 4.1: a range that depends on the query). */
 export function estimateSearch(request: Options, table: PriceTable): number {
   const type = typeOf(request);
   return priceAs(plain.has(type) && table.search[type] ? [type] : Object.keys(table.search), request, table);
 }
 
-/** List price of a search with its pages, in micro-dollars: what it costs unless the service makes a dearer one of it. */
+/** List price of a search with its pages, in micro-dollars: its cost unless the service makes it a more expensive one. */
 export function listSearch(request: Options, table: PriceTable): number {
   return priceAs([typeOf(request)], request, table);
 }
@@ -140,12 +140,12 @@ function priceAs(types: readonly string[], request: Options, table: PriceTable):
   return base + results * (page + subpagesOf(contents) * subpage);
 }
 
-/** Whether a run of this effort costs what it uses, up to a budget, and not a fixed price (public facts section 12). */
+/** Whether a run of this effort is billed by usage, up to a budget, instead of a fixed price (public facts section 12). */
 export function isMetered(effort: unknown): boolean {
   return !['minimal', 'low', 'medium', 'high', 'xhigh'].includes(String(effort));
 }
 
-/** The most that an agent run can cost, in micro-dollars: its own budget, its price, the cap of its effort, or the dearest. */
+/** The most that an agent run can cost, in micro-dollars: its own budget, its price, the cap of its effort, or the highest one. */
 export function estimateAgentRun(effort = 'auto', maxCostDollars: number | undefined, table: PriceTable): number {
   const { agentRun } = table;
   return toMicros(maxCostDollars ?? agentRun[effort] ?? Math.max(...Object.values(agentRun)));

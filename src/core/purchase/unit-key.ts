@@ -1,15 +1,13 @@
 import { canonicalJson } from '../text/json.js';
 
-/** Hex SHA-256 of a text. Passed in, because core has neither `node:` nor Web Crypto. */
+/** Hex SHA-256 of a text. A parameter, because core has neither `node:` nor Web Crypto. */
 export type Sha256 = (text: string) => string;
 
 /**
- * Makes the key of one unit of work: the first 128 bits (32 hex digits) of
- * SHA-256(origin, operation, canonical options, unit).
+ * Returns the key function of units: the first 128 bits (32 hex digits) of SHA-256(origin, operation, canonical options, unit).
  *
- * The unit is one URL, one rendered request or one agent row, so neither the size of a request,
- * nor the order of the rows, nor a new row changes what was bought. The origin (a base URL or
- * `sandbox`) is part of it: sandbox data never passes for real.
+ * A unit is one URL, one rendered request or one agent row, so neither the size of a request, nor the order of rows, nor a new row
+ * changes its key. The origin (a base URL or `sandbox`) is part of it, so that sandbox answers never count as real ones.
  */
 export function unitKeys(
   sha256: Sha256,

@@ -1,7 +1,7 @@
 import type { Json } from '../text/json.js';
 import type { EnrichCsvInput } from './job.js';
 
-/** Input of the `runAgentRows` workflow: plain JSON, usable from any Temporal SDK. What isn't named here is as in `EnrichCsvInput`. */
+/** Input of the `runAgentRows` workflow: plain JSON, usable from any Temporal SDK. For other fields see `EnrichCsvInput`. */
 export interface AgentRowsInput
   extends Pick<
     EnrichCsvInput,
@@ -21,11 +21,11 @@ export interface AgentRowsInput
     | 'scheduled'
     | 'staged'
   > {
-  /** A Liquid template over the columns, such as `Find the CEO of {{name}}`; for several rows a run, a text without columns. */
+  /** A Liquid template over the columns, such as `Find the CEO of {{name}}`; with several rows a run, a text without columns. */
   readonly query: string;
   /** JSON Schema of a row's output, of type object: its properties become columns. */
   readonly outputSchema?: Json;
-  /** Default `auto`, whose price is metered. */
+  /** Default `auto`, which is metered. */
   readonly effort?: string;
   readonly systemPrompt?: string;
   readonly dataSources?: Json;
@@ -33,14 +33,14 @@ export interface AgentRowsInput
   readonly request?: { readonly [field: string]: Json };
 }
 
-/** An agent job as a job of rows. */
+/** Turns the input of an agent job into that of a row job. */
 export function toEnrichInput(input: AgentRowsInput): EnrichCsvInput {
   const { query, outputSchema, effort, systemPrompt, dataSources, request = {}, ...job } = input;
   return {
     ...job,
     operation: 'agent',
     template: { ...request, query, ...(systemPrompt === undefined ? {} : { systemPrompt }) },
-    // Not rendered: a schema's words are the user's own.
+    // Not rendered: a schema may contain braces of its own.
     options: {
       ...(outputSchema === undefined ? {} : { outputSchema }),
       ...(effort === undefined ? {} : { effort }),

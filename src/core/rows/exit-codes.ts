@@ -1,7 +1,7 @@
 import type { PauseReason } from './job.js';
 import { pauseReasonOf } from './pause.js';
 
-/** Exit codes of the command. Scripts rely on them: a code never changes its meaning. */
+/** Exit codes of the command. Scripts rely on them: the meaning of a code never changes. */
 export const exitCodes = {
   ok: 0,
   failed: 1,
@@ -16,7 +16,7 @@ export const exitCodes = {
 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** What each code means, for `--help` and docs/operating.md. */
+/** The meaning of each code, for `--help` and docs/operating.md. */
 export const exitCodeMeanings: readonly (readonly [code: ExitCode, meaning: string])[] = [
   [exitCodes.ok, 'done; rows that failed are data'],
   [exitCodes.failed, 'failed'],
@@ -39,20 +39,20 @@ const byReason: Readonly<Record<PauseReason, ExitCode>> = {
   person: exitCodes.stopped,
 };
 
-/** The code of something that is paused, or was stopped, for this reason; null or undefined: for none that is known. */
+/** Returns the exit code of a pause or stop; null or undefined: for an unknown reason. */
 export function exitCodeOfPause(reason: PauseReason | null | undefined): ExitCode {
   return (reason && byReason[reason]) ?? exitCodes.stopped;
 }
 
-/** Longest chain of causes that is looked through; it may be a circle. */
+/** The most causes that are read; a chain of causes may be circular. */
 const MAX_CAUSES = 10;
 
-/** The code of a failure, by what it or the first of its causes that is known means. */
+/** Returns the exit code of a failure, by the first known one among it and its causes. */
 export function exitCodeOfFailure(error: unknown): ExitCode {
   let cause = error;
   for (let depth = 0; cause instanceof Error && depth < MAX_CAUSES; depth++) {
     if (cause.name === 'CancelledFailure' || cause.name === 'TerminatedFailure') return exitCodes.stopped;
-    // A failure of Temporal has its type, an error of the wire its verdict.
+    // A Temporal failure has a type, an `ApiError` a verdict.
     const { type, verdict } = cause as { readonly type?: unknown; readonly verdict?: { readonly type?: unknown } };
     const reason = pauseReasonOf(type) ?? pauseReasonOf(verdict?.type);
     if (reason) return exitCodeOfPause(reason);

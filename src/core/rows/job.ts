@@ -4,7 +4,7 @@ import type { Json } from '../text/json.js';
 import type { RowOperation } from './row-operation.js';
 import type { WarehouseSummary } from './sink.js';
 
-/** The names by which workflows, signals and queries are known on the wire. They never change. */
+/** Wire names of workflows, signals and queries. They never change. */
 export const workflowNames = {
   enrichCsv: 'enrichCsv',
   runAgentRows: 'runAgentRows',
@@ -18,110 +18,110 @@ export const workflowNames = {
 export const signalNames = { pause: 'pause', resume: 'resume', handOver: 'handOver', stop: 'stop' } as const;
 export const queryNames = { progress: 'progress', holder: 'holder' } as const;
 
-/** The memo of workflows that our own code starts with an input it has checked, or kept from an earlier start. */
+/** The memo of workflows that our own code starts, with an input that was checked or kept from an earlier start. */
 export const startedByUs = { startedBy: 'searchflow' } as const;
 
 export const DEFAULT_TASK_QUEUE = 'searchflow';
 
-/** Ids of jobs and of what they staged become names of files, of folders and of segments: nothing in one leads elsewhere. */
+/** Ids of jobs and stages become names of files, folders and segments, so they must not lead elsewhere. */
 export const ID_PATTERN = /^[\w-][\w.-]{0,199}$/;
 export const isJobId = (id: unknown): id is string => typeof id === 'string' && ID_PATTERN.test(id);
 
 /**
- * Why a job waits: a person said so, credits ended, a budget is used up, the key was refused, a block of more than an hour, or
- * answers that are not the service's.
+ * Why a job is paused: by a person, no credits, an exhausted budget, a refused key, a block of more than an hour, or answers that are
+ * not the service's.
  */
 export type PauseReason = 'person' | 'credits' | 'budget' | 'key' | 'rate' | 'service';
 
 /**
- * `stopped`: a scheduled run that met what others pause for, or a job whose command was stopped. Its id is free; the next run, the
- * same command or `resume` continues it.
+ * `stopped`: a scheduled run that met a reason to pause, or a job whose command was stopped. Its id is free; the next run, the same
+ * command or `resume` continues it.
  */
 export type JobPhase = 'planning' | 'running' | 'paused' | 'done' | 'stopped' | 'failed' | 'cancelled';
 
-/** Workflow id of a job: one at a time for a job, whoever starts it. */
+/** Workflow id of a job, so that a job runs once at a time. */
 export const workflowIdOf = (job: string): string => `searchflow-${job}`;
 
-/** The job of a workflow of ours, by the id that the command gives it; other ids as they are. */
+/** The job of a workflow id that a command made; other ids are returned unchanged. */
 export const jobOfWorkflow = (workflowId: string): string => workflowId.replace(/^searchflow-/, '');
 
-/** Whether something of this phase may go on. */
+/** Whether the work has not ended. */
 export const isUnderWay = (phase: JobPhase): boolean => ['planning', 'running', 'paused'].includes(phase);
 
-/** What is done with URLs that have no scheme; `none`: they are refused. */
+/** How URLs without a scheme are completed; `none`: they are refused. */
 export const defaultSchemes = ['https', 'http', 'none'] as const;
 export type DefaultScheme = (typeof defaultSchemes)[number];
 
-/** Options of a job, the part of the request that all its rows share, as they reach the service. Unknown names pass through. */
+/** The part of the request that all rows share, as it is sent. Unknown names pass through. */
 export type ContentsJobOptions = { readonly [name: string]: Json };
 
 /** Input of the `enrichCsv` workflow: plain JSON, usable from any Temporal SDK. */
 export interface EnrichCsvInput {
-  /** Path of the CSV file as the worker sees it, `.gz` allowed. */
+  /** Path of the CSV file on the worker's machine, `.gz` allowed. */
   readonly input: string;
-  /** Column that holds the URLs, for `contents` and `findSimilar`; default: that of the job's last run, else found by name and contents. */
+  /** Column with the URLs, for `contents` and `findSimilar`; default: that of the job's last run, else found by name and contents. */
   readonly urlColumn?: string;
-  /** Scheme for URLs that have none; default: that of the job's last run, else such rows are invalid. */
+  /** Scheme for URLs without one; default: that of the job's last run, else such rows are bad. */
   readonly defaultScheme?: DefaultScheme;
-  /** What is bought for each row; default `contents`. */
+  /** The operation that is bought for each row; default `contents`. */
   readonly operation?: RowOperation;
   /**
-   * For the other operations: the part of the request that is made of each row. Its texts are Liquid templates over the columns,
+   * For the other operations: the part of the request that is rendered for each row. Its texts are Liquid templates over the columns,
    * such as `{ "query": "{{name}} official site" }`.
    */
   readonly template?: Json;
-  /** For `agent`: rows that one run gets as `input.data`, 1–100; default 1. See `StagedJob.rowsPerRun`. */
+  /** For `agent`: rows in `input.data` of one run, 1–100; default 1. See `StagedJob.rowsPerRun`. */
   readonly rowsPerRun?: number;
   /** For `research`: `v0` or `v1` (public facts 6). */
   readonly variant?: string;
   /** DuckDB file to load into; default `out/<name>.duckdb` under the worker's directory. */
   readonly into?: string;
-  /** Also write the enriched CSV here when done. */
+  /** Path of an enriched CSV that is written at the end. */
   readonly csv?: string;
-  /** Name of the job; default: the file's name without endings. */
+  /** Name of the job; default: the file's name without its extension. */
   readonly job?: string;
-  /** What all rows ask for alike: contents options (default: those of the job's last run, else `{ "text": true }`), or the rest of the request beside the template. */
+  /** The part of the request that all rows share: contents options (default: those of the job's last run, else `{ "text": true }`), or the rest of the request beside the template. */
   readonly options?: ContentsJobOptions;
   readonly delimiter?: string;
   /** URLs a request, 1–100; default 100. */
   readonly batch?: number;
-  /** Asks for the first rows alone; the same job without it asks for the rest. Default: all rows. */
+  /** Buys only the first rows; the same job without it buys the rest. Default: all rows. */
   readonly limit?: number;
   readonly freshness?: Freshness;
-  /** Answers that landed longer ago than this (ms) when the rows are staged are bought again. Default: an answer never expires. */
+  /** Answers that landed longer ago than this (ms) at the time of staging are bought again. Default: an answer never expires. */
   readonly refreshAfterMs?: number;
-  /** Rows that failed for a passing reason before the rows are staged are asked for again. `freshness` wins over both. */
+  /** Buys rows again that failed for a transient reason before the rows are staged. `freshness` takes precedence over both. */
   readonly retryFailed?: boolean;
-  /** The service that is meant, by its base URL, or `sandbox`; default: the worker's. A worker of another one leaves it alone. */
+  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services don't run it. */
   readonly origin?: string;
-  /** Where workers on several machines share a store: name of the machine that has the file. */
+  /** For workers on several machines that share a store: the machine that has the file. */
   readonly host?: string;
-  /** Ends as `stopped` instead of waiting for a person: a scheduled run, which the next one follows. */
+  /** Ends as `stopped` instead of pausing: the next scheduled run continues. */
   readonly scheduled?: boolean;
-  /** What this run of the job may cost: it pauses (`budget`) before it costs more. Default: no bound. */
+  /** The cap of this run of the job: the job pauses (`budget`) before it costs more. Default: no cap. */
   readonly maxCostDollars?: MaxCost;
-  /** A run of a row (`agent`, `research`) that takes longer is left running, and the row fails as `RUN_OVERDUE`; default 6 hours. */
+  /** Age in seconds after which a run of a row (`agent`, `research`) is left running and the row fails as `RUN_OVERDUE`; default 6 hours. */
   readonly maxRunSeconds?: number;
   /**
-   * Names rows that were staged already (the command does): by `job` and `generation`. A worker asks its folder or store for file, CSV,
-   * warehouse and request of these; but for `limit`, the run's own, it believes nothing else here.
+   * Names rows that are already staged, by `job` and `generation`; commands set it. The worker reads file, CSV, warehouse and request
+   * from its own folder or store; of the fields here only `limit` is used.
    */
   readonly staged?: StagedName & Partial<StagedJob>;
 }
 
-/** Dollars, or `none` for no bound. Not null: that is what JSON makes of a number gone wrong. */
+/** Dollars, or `none` for no cap. Not null: JSON turns NaN into null. */
 export type MaxCost = number | 'none';
 
-/** What the signal `resume` may carry. */
+/** Content of the signal `resume`. */
 export interface Resumption {
-  /** What the run of the job may cost from its start; absent leaves it as it is. */
+  /** The cap of the run of the job, counted from its start; absent: not changed. */
   readonly maxCostDollars?: MaxCost;
 }
 
-/** Names staged rows, and says how many of them a run asks for. */
+/** Names staged rows, and the number of rows that a run asks for. */
 export type StagedName = Pick<StagedJob, 'job' | 'generation' | 'limit'>;
 
-/** What staging found and wrote: the job's rows are in slices, its source is no longer needed. */
+/** The result of staging: the job's rows are in slices, and its source is no longer needed. */
 export interface StagedJob {
   readonly job: string;
   readonly name: string;
@@ -130,22 +130,22 @@ export interface StagedJob {
   readonly input: string;
   readonly into: string;
   readonly columns: readonly string[];
-  /** The column of URLs; null where each row's request comes from a template. */
+  /** The column of URLs; null where requests come from a template. */
   readonly unitColumn: string | null;
-  /** Scheme that URLs without one were given; absent: none. */
+  /** Scheme that was added to URLs without one; absent: none. */
   readonly defaultScheme?: 'http' | 'https';
   readonly options: ContentsJobOptions;
-  /** The part of the request that is made of each row; absent where that is the URL. */
+  /** The part of the request that is rendered for each row; absent where that is the URL. */
   readonly template?: Json;
   /**
-   * Rows that one agent run gets together, where that is more than one: each is an object of `input.data` with a `row_id`, the
-   * output is asked for as a list `rows` whose objects name the same, and is kept with each of the rows.
+   * Rows that share one agent run, where there are several: each is an object of `input.data` with a `row_id`, the output must be a list
+   * `rows` of objects with the same ids, and is kept with each of the rows.
    */
   readonly rowsPerRun?: number;
   readonly variant?: string;
   /** Units a request. */
   readonly batch: number;
-  /** Rows from the first on that are asked for; absent: all. What is staged is the whole input all the same. */
+  /** Number of first rows to buy; absent: all. The stage always has the whole input. */
   readonly limit?: number;
   readonly generation: string;
   readonly rows: number;
@@ -154,23 +154,23 @@ export interface StagedJob {
   readonly slices: number;
   /** Rows of every slice but the last. */
   readonly rowsPerSlice: number;
-  /** Slices in flight at once: enough requests to fill the limit. */
+  /** Slices in progress at once: enough requests to use the whole rate limit. */
   readonly window: number;
   /** Directory of the slices, on the machine that staged them; see the port `Stages`. */
   readonly stageDir: string;
-  /** Where workers on several machines share a store and the warehouse is a file: name of the machine that has the file. */
+  /** For workers on several machines and a warehouse that is a file: the machine that has the file. */
   readonly host?: string;
 }
 
-/** Rows of a job that are asked for. */
+/** The number of rows to buy. */
 export const wantedRows = ({ rows, limit = rows }: Pick<StagedJob, 'rows' | 'limit'>): number => Math.min(rows, limit);
 
-/** Slices that hold them: the last of these may hold others, too. */
+/** The number of slices with rows to buy; the last one may have other rows, too. */
 export function wantedSlices(staged: Pick<StagedJob, 'rows' | 'limit' | 'slices' | 'rowsPerSlice'>): number {
   return staged.limit === undefined ? staged.slices : Math.ceil(wantedRows(staged) / staged.rowsPerSlice);
 }
 
-/** Rows of a slice that are asked for. */
+/** The number of rows of a slice to buy. */
 export function wantedRowsOf(
   staged: Pick<StagedJob, 'rows' | 'limit' | 'slices' | 'rowsPerSlice'>,
   slice: number,
@@ -179,7 +179,7 @@ export function wantedRowsOf(
   return Math.max(0, Math.min(end, wantedRows(staged)) - slice * staged.rowsPerSlice);
 }
 
-/** Input of the activity that brings one slice from rows to loaded. */
+/** Input of the activity that buys and loads one slice. */
 export interface SliceInput {
   readonly staged: StagedJob;
   readonly slice: number;
@@ -188,30 +188,30 @@ export interface SliceInput {
   readonly carried: boolean;
   /** Whether the warehouse may hold answers that the journal lacks. */
   readonly adopts?: boolean;
-  /** Unix ms of the job's start or last resume: a refusal of the account (401, 402) from before then is over. */
+  /** Start or last resume of the job in Unix ms: earlier refusals of the account (401, 402) don't count. */
   readonly resumedAt: number;
-  /** What the job may cost with all that it has cost before. */
+  /** The cap of the job, including all that it has cost before. */
   readonly cap?: SpendCap;
-  /** A run of a row that takes longer is left running, and the row ends as `RUN_OVERDUE`; default 6 hours. */
+  /** Age in ms after which a run of a row is left running and the row fails as `RUN_OVERDUE`; default 6 hours. */
   readonly maxRunMs?: number;
-  /** What the job had cost when this run of it began, in micro-dollars: a worker's own bound counts from there. */
+  /** Cost of the job before this run of it, in micro-dollars: the worker's own cap counts from there. */
   readonly spentBeforeMicros?: number;
 }
 
-/** Input of the activity that ends what runs at the service for some slices of a cancelled job. */
+/** Input of the activity that ends the runs at the service for slices of a cancelled job. */
 export interface EndRunsInput extends Pick<SliceInput, 'staged' | 'freshness' | 'resumedAt'> {
   readonly slices: readonly (readonly [from: number, to: number])[];
-  /** Runs that have not ended after so many ms are left running; absent: they are waited for. */
+  /** Milliseconds after which runs that have not ended are left running; absent: the activity waits for them. */
   readonly withinMs?: number;
 }
 
 export interface SliceResult {
-  /** False: time was up, the rest of the slice is handed back. */
+  /** False: time was up, the rest of the slice is left to the next attempt. */
   readonly complete: boolean;
   readonly rows: number;
   readonly requests: number;
   readonly bought: number;
-  /** Units bought now that ended in an error. */
+  /** Units bought in this attempt that ended in an error. */
   readonly failed: number;
   readonly costMicros: number;
   readonly unknownOutcomes: number;
@@ -228,13 +228,13 @@ export interface SliceHeartbeat {
   readonly waitingFor: string | null;
 }
 
-/** What the `progress` query answers. Amounts in micro-dollars, times Unix ms. */
+/** Answer of the `progress` query. Amounts in micro-dollars, times in Unix ms. */
 export interface JobProgress {
   readonly phase: JobPhase;
   readonly pausedFor: PauseReason | null;
-  /** Paused, but something is in flight still: what was spent is not summed up yet. */
+  /** Paused while requests are still in flight: the cost is not final yet. */
   readonly landing?: boolean;
-  /** One sentence for a person: why it is paused or failed, and the way out. */
+  /** Why it is paused or failed, and how to resume; one sentence. */
   readonly message: string | null;
   readonly job: string;
   /** Rows of the input, and those whose slice is loaded. */
@@ -242,11 +242,11 @@ export interface JobProgress {
   readonly rowsDone: number;
   readonly slices: number;
   readonly slicesDone: number;
-  /** Units of the slices done that ended in an error, where they were bought in this run. */
+  /** Units of done slices that were bought in this run and ended in an error. */
   readonly failed: number;
   readonly requests: number;
   readonly costMicros: number;
-  /** What this run may cost; null or absent: no bound. */
+  /** The cap of this run; null or absent: none. */
   readonly maxCostMicros?: number | null;
   readonly unknownOutcomes: number;
   readonly startedAt: number;
@@ -257,20 +257,20 @@ export interface JobSummary {
   readonly job: string;
   readonly name: string;
   readonly phase: JobPhase;
-  /** Of a run that stopped: why, and the way out in a sentence. */
+  /** For a stopped run: the reason, and the same as a sentence with what to do. */
   readonly stoppedFor?: PauseReason;
   readonly message?: string;
-  /** Rows from the first on that were asked for; absent: all. */
+  /** Number of first rows that the run asked for; absent: all. */
   readonly limit?: number;
   readonly into: string;
   readonly csv: string | null;
   readonly warehouse: WarehouseSummary;
-  /** Bought in this run of the job. */
+  /** Purchases of this run of the job. */
   readonly requests: number;
   readonly costMicros: number;
-  /** Price of the same requests by the price table. Absent where an older worker counted. */
+  /** Price of the same requests by the price table. Absent from older workers. */
   readonly estimateMicros?: number;
-  /** All that the journal holds for the job, over all its runs. */
+  /** Cost of all purchases for the job in the journal, over all its runs. */
   readonly totalCostMicros: number;
   readonly unknownOutcomes: number;
   readonly seconds: number;

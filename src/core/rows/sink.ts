@@ -5,25 +5,25 @@ import type { Json } from '../text/json.js';
 export interface JobRecord {
   /** Stable id of the job, such as `brands-3f9a1c`. */
   readonly job: string;
-  /** What a person calls it, and the name of its view: `brands`. */
+  /** The name for people, and of its view: `brands`. */
   readonly name: string;
   /** Base URL of the service, or `sandbox`. */
   readonly origin: string;
   readonly operation: string;
-  /** Absolute path, URL or `-`: where the rows came from. */
+  /** The source of the rows: an absolute path, a URL or `-`. */
   readonly input: string;
   /** Column names of the input, in order, unique. */
   readonly columns: readonly string[];
-  /** Identifies content and options of this run of the job: other content is another generation. */
+  /** Identifies the content and options of this run of the job: other content is another generation. */
   readonly generation: string;
   readonly options: Json;
-  /** How the request of a row is made, where it is not its URL alone. */
+  /** How the request of a row is made, where it is more than its URL. */
   readonly request?: RowRequest;
   readonly rows: number;
   readonly slices: number;
 }
 
-/** How the request of each row is made beside the options that all share. */
+/** The row's part of a request, beside the options that all rows share. */
 export interface RowRequest {
   readonly template: Json;
   /** Rows that share a run; see `StagedJob.rowsPerRun`. */
@@ -31,13 +31,13 @@ export interface RowRequest {
 }
 
 /**
- * A line of a staged slice (gzip JSON lines). Short names, because a million of them are read twice.
- * A row whose `k` is null can't be bought; `e` says why and `m` where.
+ * A line of a staged slice (gzip JSON lines). Names are short, because there may be millions of lines. A row whose `k` is null can't be
+ * bought; `e` is the reason and `m` its message.
  */
 export interface StagedRow {
   /** Row number, from 1, in the order of the input. */
   readonly n: number;
-  /** 16 hex digits over the row's cells: the same row in an edited file has the same. */
+  /** 16 hex digits of the hash of the row's cells: equal rows of an edited file have the same. */
   readonly h: string;
   /** Unit key, or null. */
   readonly k: string | null;
@@ -45,11 +45,11 @@ export interface StagedRow {
   readonly u: string | null;
   /** Tag of a bad row: `INVALID_URL`, `MISSING_URL`, `MISSING_VALUE`, `INVALID_REQUEST`, `CSV_RAGGED`, … */
   readonly e: string | null;
-  /** For a bad row: line, column and what is wrong, in words. */
+  /** For a bad row: line, column and problem as a text. */
   readonly m: string | null;
-  /** True where an earlier row of the input has the same unit: what it cost stands there. */
+  /** True where an earlier row of the input has the same unit: that row has its cost. */
   readonly d?: true;
-  /** The cells as they came. */
+  /** The cells, unchanged. */
   readonly i: readonly string[];
 }
 
@@ -58,26 +58,26 @@ export interface LoadBatch {
   readonly job: string;
   readonly generation: string;
   readonly slice: number;
-  /** Token of the attempt that loads: the ledger keeps the first. */
+  /** Token of the loading attempt: the ledger keeps the first. */
   readonly attempt: string;
   /** Path of the staged slice. */
   readonly rowsFile: string;
   /** Unit files that hold every unit of the slice, see `Journal.unitFiles`. */
   readonly unitFiles: readonly string[];
-  /** The file holds some of the slice's rows alone: they are loaded, and the ledger gets no line. */
+  /** The file has only some of the slice's rows: they are loaded, and the ledger gets no line. */
   readonly partial?: boolean;
-  /** An answer is for several rows: one that it has no object for has failed (`MISSING_FROM_RESPONSE`). */
+  /** An answer is for several rows: a row without an object in it has failed (`MISSING_FROM_RESPONSE`). */
   readonly sharedAnswers?: boolean;
 }
 
-/** An answer that a warehouse holds. What it cost stands with the row that it was bought for. */
+/** An answer in a warehouse. The row that it was bought for has its cost. */
 export interface KnownAnswer {
   readonly requestId: string | null;
   readonly fetchedAt: number;
   readonly outcome: UnitOutcome;
 }
 
-/** Rows by how they ended. Keys of `tags` are error tags. Amounts in micro-dollars. */
+/** Counts of rows by status. Keys of `tags` are error tags. */
 export interface WarehouseSummary {
   readonly rows: number;
   readonly success: number;
@@ -101,53 +101,53 @@ export interface RunRecord
   readonly startedAt: number;
   readonly endedAt: number;
   readonly phase: 'done' | 'stopped';
-  /** Why it stopped, for machines and in a sentence. */
+  /** Why it stopped, as a code and as a sentence. */
   readonly reason: string | null;
   readonly message: string | null;
   readonly requests: number;
   readonly costMicros: number;
 }
 
-/** An answer in the rows of a job that was not understood. */
+/** An answer in the rows of a job with misread fields. */
 export interface MisreadAnswer {
   readonly key: string;
   readonly unit: string;
   readonly requestId: string | null;
   /** Unix ms. */
   readonly fetchedAt: number;
-  /** `error`: nothing of it was understood; what came is kept with one of the units of its request. */
+  /** `error`: the whole answer is unreadable; its text is kept with one of the units of its request. */
   readonly status: 'success' | 'error';
   /** JSON text, or null. */
   readonly response: string | null;
 }
 
 /**
- * A warehouse for row jobs. Its ledger is the truth about what is loaded. A slice and its ledger line are one transaction;
- * loading a slice twice is a no-op; rows are matched by number, hash and unit key, so nothing is ever doubled.
+ * A warehouse for row jobs. Its ledger is the truth about what is loaded. A slice and its ledger line are one transaction; loading a
+ * slice twice is a no-op. Rows are matched by number, hash and unit key, so that none is doubled.
  */
 export interface Sink {
   /**
-   * Records the job and brings rows already loaded to the positions of the new generation, in one transaction: unchanged
-   * rows are kept, rows of vanished content are marked, the rest is to be loaded. Called again for the same generation it
-   * changes nothing. Answers with the numbers of the slices that have rows to load.
+   * Records the job and moves loaded rows to their positions in the new generation, in one transaction: unchanged rows are kept, rows
+   * that are no longer in the input are marked, the others are to be loaded. Repeated calls for a generation change nothing. Returns the
+   * numbers of the slices with rows to load.
    */
   openJob(job: JobRecord, rowsFiles: readonly string[], freshness?: Freshness): Promise<readonly number[]>;
   /**
-   * Compares the ledger with the rows that are there, and takes the line from slices that lack some or hold stale ones. Answers with
-   * the slices to load, as `openJob` does. Rejects with `SinkUnusable` where the warehouse has another generation of the job, or none.
+   * Compares the ledger with the loaded rows, and removes the lines of slices with missing or stale rows. Returns the numbers of the
+   * slices to load, like `openJob`. Rejects with `SinkUnusable` where the warehouse has another generation of the job, or none.
    */
   unloadedSlices(job: JobRecord, freshness?: Freshness): Promise<readonly number[]>;
-  /** Whether any row of the job is loaded, of whatever generation. Never creates a file. */
+  /** Whether any row of the job is loaded, of any generation. Never creates a file. */
   holdsRows(job: string): Promise<boolean>;
-  /** Whether any answer is loaded, of whatever job. Never creates a file. */
+  /** Whether any answer is loaded, of any job. Never creates a file. */
   holdsAnswers(): Promise<boolean>;
-  /** Those of these unit keys whose answer is loaded, of whatever job, and still counts, with its cost. Never creates a file. */
+  /** Returns the costs of those units whose answer is loaded, for any job, and fresh enough. Never creates a file. */
   known(keys: readonly string[], freshness?: Freshness): Promise<Map<string, number>>;
-  /** The same answers, as a journal keeps them, the newest of each key; `operation` is left to the caller. */
+  /** Returns the same answers in the form of the journal, the newest of each key; the caller sets `operation`. */
   answers(keys: readonly string[], freshness?: Freshness): Promise<readonly KnownAnswer[]>;
-  /** Numbers of slices of this generation in the ledger whose rows are all there; `null` where the job or its warehouse does not exist. Never creates a file. */
+  /** Numbers of the slices of this generation in the ledger whose rows are all loaded; `null` where the job or its warehouse does not exist. Never creates a file. */
   loadedSlices(job: string, generation: string): Promise<readonly number[] | null>;
-  /** Unit keys of this slice whose rows the warehouse lacks or holds stale. Each once. */
+  /** Unit keys of this slice whose rows are missing or stale in the warehouse, each once. */
   pendingKeys(
     job: string,
     generation: string,
@@ -156,20 +156,20 @@ export interface Sink {
     freshness?: Freshness,
   ): Promise<readonly string[]>;
   load(batch: LoadBatch, freshness?: Freshness): Promise<{ readonly rows: number; readonly already: boolean }>;
-  /** Answers of the job that were paid for and not understood, wholly or in part, each once. */
+  /** Paid answers of the job that are unreadable or have misread fields, each once. */
   misreadAnswers(job: string): Promise<readonly MisreadAnswer[]>;
-  /** Puts what these were read as, in a unit file, in the rows that have them; what they cost stays. Answers with the number of rows. */
+  /** Replaces answers in their rows by those in a unit file; their costs stay. Returns the number of rows. */
   putAnswers(job: string, unitFile: string): Promise<number>;
-  /** Adds or updates unknown outcomes of the job; the same one twice is one row. */
+  /** Adds or updates unknown outcomes of the job, one row each. */
   recordUnknown(job: string, outcomes: readonly UnknownOutcome[]): Promise<void>;
-  /** Writes down how a run ended; the same run again replaces it. */
+  /** Records how a run ended; the same run again replaces its record. */
   recordRun(run: RunRecord): Promise<void>;
   summary(job: string): Promise<WarehouseSummary>;
-  /** Writes the enriched CSV: rows in their order, input columns untouched, result columns added. Replaces the file atomically. */
+  /** Writes the enriched CSV: rows in their order, input columns unchanged, result columns added. Replaces the file in one step. */
   exportCsv(job: string, file: string): Promise<{ readonly rows: number; readonly bytes: number }>;
   /**
-   * Writes the rows as Parquet files `part-00000.parquet` … into a directory of their own, in their order, with the columns of the
-   * job's view, values as they are. Replaces the directory as a whole; refuses one that holds anything else.
+   * Writes the rows as Parquet files `part-00000.parquet` … into their own directory, in their order, with the columns and values of the
+   * job's view. Replaces the directory in one step; refuses a directory with other files.
    */
   exportParquet(
     job: string,
@@ -178,22 +178,22 @@ export interface Sink {
   close(): Promise<void>;
 }
 
-/** The warehouse can't be used now because somebody else holds it: wait, then try again. */
+/** Another process holds the warehouse: wait, then retry. */
 export class SinkBusy extends Error {
   override readonly name = 'SinkBusy';
   constructor(
     message: string,
-    /** Process that holds it, where known. */
+    /** The process that holds it, where known. */
     readonly pid: number | null,
   ) {
     super(message);
   }
 }
 
-/** The warehouse can't be used until a person changes something: wrong table, no permission, disk full, damaged file. */
+/** The warehouse can't be used until a person fixes something: wrong table, no permission, disk full, damaged file. */
 export class SinkUnusable extends Error {
   override readonly name = 'SinkUnusable';
 }
 
-/** It is, for as much at once: a smaller part may fit into the memory of a warehouse. */
+/** The load is too large at once: a smaller part may fit into the memory of the warehouse. */
 export class TooMuchAtOnce extends SinkUnusable {}

@@ -1,18 +1,18 @@
 import type { StagedJob } from './job.js';
 
-/** What names the staged rows of a job: its content (`generation`) never changes. */
+/** Identifies the staged rows of a job: the content of a `generation` never changes. */
 export type StagedRows = Pick<StagedJob, 'job' | 'generation' | 'slices' | 'stageDir'>;
 
-/** Staged rows of jobs, where every worker that may be given a slice can get at it. */
+/** Staged rows of jobs, available to every worker that may get a slice. */
 export interface Stages {
   /**
-   * Shares the slices that were written to `stageDir` on this machine; shared before is a no-op. Returns when every worker can
-   * get at each of them. Older contents of the job may be forgotten, but for the newest few.
+   * Shares the slices in `stageDir` of this machine; a no-op where they are shared already. Returns when every worker can read all of
+   * them. Stages of the job other than the newest few may be deleted.
    */
   share(staged: StagedRows): Promise<void>;
   /**
-   * Path on this machine of one slice (gzip JSON lines of `StagedRow`), brought here where it is not. Rejects in a sentence with
-   * the way out where it is gone.
+   * Returns the path on this machine of one slice (gzip JSON lines of `StagedRow`), fetched where needed. Rejects with what to do where
+   * it is gone.
    */
   slice(staged: StagedRows, slice: number): Promise<string>;
 }

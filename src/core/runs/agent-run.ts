@@ -1,6 +1,6 @@
 import type { Json } from '../text/json.js';
 
-/** Request of an agent run, as it reaches the service (interface section 4.7, public facts 8.1). Unknown fields pass through. */
+/** Request of an agent run, as it is sent (interface section 4.7, public facts 8.1). Unknown fields pass through. */
 export interface AgentRequest {
   readonly query: string;
   readonly systemPrompt?: string;
@@ -14,18 +14,18 @@ export interface AgentRequest {
   /** Default `auto`. */
   readonly effort?: string;
   readonly budget?: { readonly maxCostDollars?: number; readonly maxDurationSeconds?: number };
-  /** A completed run to go on from. */
+  /** A completed run to continue from. */
   readonly previousRunId?: string;
   readonly metadata?: { readonly [name: string]: string };
   readonly dataSources?: readonly { readonly provider: string }[];
   readonly [field: string]: unknown;
 }
 
-/** How something that runs on is bought. */
+/** How a run is bought. */
 export interface RunOptions {
-  /** An answer that landed longer ago than this (ms) is bought again; default: a landed answer never expires, 0: always new. */
+  /** An answer that landed longer ago than this (ms) is bought again; default: a landed answer never expires, 0: always a new one. */
   readonly refreshAfterMs?: number;
-  /** What the run may cost: a metered one is sent with it as its budget, a dearer one is not started. */
+  /** The cap of the run, in dollars: a metered run gets it as its budget, a more expensive one is not started. */
   readonly maxCostDollars?: number;
   /** Tokens of beta features (interface section 9). */
   readonly beta?: readonly string[];
@@ -33,49 +33,49 @@ export interface RunOptions {
 }
 
 export interface RunAgentOptions extends RunOptions {
-  /** A run that takes longer is stopped, so that its output is kept (`max`, `ultra`), or cancelled. */
+  /** Age in seconds at which the run is stopped, so that its output is kept (`max`, `ultra`), or cancelled. */
   readonly maxDurationSeconds?: number;
   /** Delete the run at the service once its result has landed. */
   readonly deleteAfter?: boolean;
 }
 
 export interface RunResearchOptions extends Omit<RunOptions, 'beta' | 'extraHeaders'> {
-  /** Form of the operations: `v0` or `v1` (public facts 6); default the contract's. */
+  /** Variant of the operations: `v0` or `v1` (public facts 6); default: the contract's. */
   readonly variant?: string;
 }
 
-/** Where a run stands. Times in Unix ms by the worker's clock. */
+/** The state of a run. Times in Unix ms by the worker's clock. */
 export interface RunSnapshot {
   readonly runId: string | null;
-  /** As the service says; null before the start was answered. */
+  /** The service's status; null before the start was answered. */
   readonly status: string | null;
   readonly startedAt: number | null;
-  /** Events of the run so far; null where the service doesn't list them. */
+  /** Number of the run's events so far; null where the service has no list of them. */
   readonly events: number | null;
   readonly costDollars: number | null;
   readonly waitingFor: string | null;
 }
 
-/** What the `progress` query of `runAgent` and `runResearch` answers: the run as it was last looked at. */
+/** Answer of the `progress` query of `runAgent` and `runResearch`: the run at its last poll. */
 export interface RunProgress extends RunSnapshot {
   readonly phase: 'running' | 'ending' | 'done';
   readonly ageMs: number;
   readonly lookedAt: number | null;
 }
 
-/** A request that a result was made with. `bought`: paid for by this run of the workflow. */
+/** A request whose answer is part of a result. `bought`: this run of the workflow paid for it. */
 export interface RunRequest {
   readonly requestId: string | null;
   readonly costDollars: number;
   readonly bought: boolean;
 }
 
-/** Result of the `runAgent` workflow: the run as it ended, whatever its status and `stopReason` are called. */
+/** Result of the `runAgent` workflow: the ended run, with any status and `stopReason`. */
 export interface AgentRunResult {
   readonly runId: string;
   readonly status: string;
   readonly stopReason: string | null;
-  /** The output; null where there is none, and where it is too large for a history: then `landed` says where it is. */
+  /** The output; null where there is none, or where it is too large for a history: then `landed` names it. */
   readonly text: string | null;
   readonly structured: Json;
   readonly grounding: readonly Json[];
@@ -83,13 +83,13 @@ export interface AgentRunResult {
   readonly error: Json;
   readonly costDollars: number;
   readonly requests: readonly RunRequest[];
-  /** Keys under which the journal holds the whole record: `SearchflowPlugin.readLanded` gives it back. */
+  /** Keys of the whole record in the journal; `SearchflowPlugin.readLanded` reads it. */
   readonly landed: readonly string[];
-  /** Bytes of an output that was left out. */
+  /** Bytes of an output that was left out because of its size. */
   readonly leftOutBytes: number | null;
 }
 
-/** Result of the `runResearch` workflow: the task as it ended. `task` is null where it is too large for a history. */
+/** Result of the `runResearch` workflow: the ended task. `task` is null where it is too large for a history. */
 export interface ResearchResult {
   readonly taskId: string | null;
   readonly status: string | null;
@@ -100,19 +100,19 @@ export interface ResearchResult {
   readonly leftOutBytes: number | null;
 }
 
-/** Input of the activities that go some way with a run. */
+/** Input of the activities that follow a run for a while. */
 export interface RunStep<Q, C> {
   readonly request: Q;
   readonly call: C;
-  /** Unix ms of the workflow's start: what landed since then is its own. */
+  /** Start of the workflow in Unix ms: answers that landed since then belong to it. */
   readonly askedAt: number;
-  /** Hands back after this time. */
+  /** The activity ends after this time, in ms. */
   readonly sliceMs?: number;
-  /** … or once the run is so old. */
+  /** The activity ends when the run has this age, in ms. */
   readonly untilAgeMs?: number;
 }
 
-/** How far a run went in one activity. */
+/** The result of following a run in one activity. `look` is its snapshot, named as in recorded histories. */
 export type RunStepResult<R> =
   | { readonly ended: R; readonly look: null }
   | { readonly ended: null; readonly look: RunSnapshot };

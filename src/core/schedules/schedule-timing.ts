@@ -1,7 +1,7 @@
 /** When a schedule runs. */
 export type ScheduleTiming = { readonly everyMs: number } | { readonly cron: string; readonly tz: string };
 
-/** More often nothing new is to be had, and a run takes its time. */
+/** The shortest interval: a run takes its time, and results rarely change faster. */
 const LEAST_EVERY_MS = 60_000;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -10,16 +10,16 @@ const shorthand = /^@(hourly|daily|midnight|weekly|monthly|yearly|annually)$/;
 const field = /^[\d*?,/\-a-z]+$/i;
 const fields = ['minute', 'hour', 'day of the month', 'month', 'day of the week'] as const;
 
-const needed = `five fields are needed (${fields.join(', ')}), such as "0 6 * * *"`;
+const needed = `it must have five fields (${fields.join(', ')}), such as "0 6 * * *"`;
 
 const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-/** At most. */
+/** The most days of each month. */
 const monthLengths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Sentences that say what is wrong with a timing, as far as that can be told without the Temporal server. */
+/** Returns the problems of a timing that can be found without the Temporal server. */
 export function timingProblems(timing: ScheduleTiming): readonly string[] {
   if ('cron' in timing) return [cronProblem(timing.cron), zoneProblem(timing.tz)].filter((problem) => problem !== null);
-  return timing.everyMs >= LEAST_EVERY_MS ? [] : ['every: a minute is the least, such as 15m, 6h or 1d'];
+  return timing.everyMs >= LEAST_EVERY_MS ? [] : ['every must be at least a minute, such as 15m, 6h or 1d'];
 }
 
 function cronProblem(cron: string): string | null {
@@ -30,14 +30,14 @@ function cronProblem(cron: string): string | null {
     return `cron: '${cron}' has ${parts.length} field${parts.length === 1 ? '' : 's'}; ${needed}`;
   }
   const wrong = parts.findIndex((part) => !field.test(part));
-  if (wrong !== -1) return `cron: '${parts[wrong]}' is no ${fields[wrong]}`;
+  if (wrong !== -1) return `cron: '${parts[wrong]}' is not a valid ${fields[wrong]}`;
   const [, , day = '', month = ''] = parts;
-  return neverComes(day, month) ? `cron: '${cron}' never comes: no such month has a day ${day}` : null;
+  return neverComes(day, month) ? `cron: '${cron}' never fires: no such month has a day ${day}` : null;
 }
 
-/** Whether the first of these days is past the end of each of these months. What the server must judge is taken for possible. */
+/** Whether the first of these days is after the end of all these months. Forms that only the server can judge count as possible. */
 function neverComes(day: string, month: string): boolean {
-  // What begins with no number, such as *, begins with the first.
+  // A part that begins with no number, such as *, begins with the first day.
   const first = Math.min(...day.split(',').map((part) => Number.parseInt(part, 10) || 1));
   const lengths = month
     .split(',')
@@ -46,7 +46,7 @@ function neverComes(day: string, month: string): boolean {
   return lengths.length > 0 && first <= 31 && first > Math.max(...lengths);
 }
 
-/** `2`, `feb`, `2-11/3`, `*`: months from 1 to 12. */
+/** `2`, `feb`, `2-11/3`, `*`: the months from 1 to 12. */
 function monthsOf(part: string): number[] {
   const [range = '', step] = part.split('/');
   const [from = '', to = step === undefined ? from : '12'] = /^[*?]$/.test(range) ? ['1', '12'] : range.split('-');
@@ -66,16 +66,16 @@ function zoneProblem(tz: string): string | null {
     new Intl.DateTimeFormat('en-US', { timeZone: tz });
     return null;
   } catch {
-    return `tz: '${tz}' is no time zone such as Europe/Berlin`;
+    return `tz must be a time zone such as Europe/Berlin (got '${tz}')`;
   }
 }
 
-/** How long a run that was missed, because nothing ran, is made up for, ms: runs in between are left out by the overlap. */
+/** Time in ms within which a missed run is made up for; the overlap policy drops the runs in between. */
 export function catchUpMs(timing: ScheduleTiming): number {
   return 'everyMs' in timing ? Math.min(DAY, Math.max(HOUR, timing.everyMs)) : DAY;
 }
 
-/** Runs are put off by up to so much, ms, so that many schedules of the same minute don't begin at once. */
+/** The most by which a run is delayed, in ms, so that schedules of the same minute don't all begin at once. */
 export function jitterMs(timing: ScheduleTiming): number {
   return 'everyMs' in timing ? Math.min(30_000, Math.floor(timing.everyMs / 10)) : 10_000;
 }

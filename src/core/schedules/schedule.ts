@@ -2,7 +2,7 @@ import type { SyncEventsInput, WalkSummary } from '../events/walk-job.js';
 import type { ExportMonitorRunsInput, MonitorExport } from '../monitors/monitor-export.js';
 import type { EnrichCsvInput, JobSummary } from '../rows/job.js';
 
-/** Workflows that a schedule runs again and again, with their inputs. */
+/** Workflows that a schedule can run, with their inputs. */
 export interface ScheduledInputs {
   readonly enrichCsv: EnrichCsvInput;
   readonly syncEvents: SyncEventsInput;
@@ -10,11 +10,11 @@ export interface ScheduledInputs {
 }
 export type ScheduledWorkflow = keyof ScheduledInputs;
 
-/** What a scheduled run runs: one of the workflows, under the id that its job always has. */
+/** The work of a scheduled run: one of the workflows, under the fixed id of its job. */
 export type ScheduledWork = {
   readonly [Workflow in ScheduledWorkflow]: {
     readonly workflow: Workflow;
-    /** Id of the job's own workflow: where it runs already, somebody else's run goes on and this one is left out. */
+    /** Id of the job's own workflow: while it runs already, the scheduled run is skipped. */
     readonly workflowId: string;
     readonly input: ScheduledInputs[Workflow];
   };
@@ -24,17 +24,17 @@ export type ScheduledWork = {
 export type ScheduledJobInput = ScheduledWork & {
   /** Name of the schedule. */
   readonly schedule: string;
-  /** When it runs, in words, for whoever lists it. */
+  /** Its timing as a text, for lists. */
   readonly when?: string;
 };
 
-/** How a scheduled run ended; a run that failed has no outcome, its workflow failed. */
+/** How a scheduled run ended; a failed run has no outcome, its workflow failed. */
 export interface ScheduledOutcome {
   readonly schedule: string;
-  /** `stopped`: something that a person mends, see `message`; the next run goes on. `skipped`: the job ran already. */
+  /** `stopped`: a person must fix something, see `message`; the next run continues. `skipped`: the job was already running. */
   readonly phase: 'done' | 'stopped' | 'skipped';
   readonly message: string | null;
-  /** Of the job; null where it was not run. */
+  /** Summary of the job; null where it was not run. */
   readonly summary: JobSummary | WalkSummary | MonitorExport | null;
 }
 
@@ -43,13 +43,13 @@ export interface ScheduledRun {
   readonly workflowId: string;
   /** Unix ms. */
   readonly at: number;
-  /** `waiting`: no worker runs that could go on with it. `forgotten`: Temporal keeps the results of workflows for a while only. */
+  /** `waiting`: no worker that could continue it is running. `forgotten`: Temporal keeps the results of workflows for a limited time. */
   readonly phase: ScheduledOutcome['phase'] | 'running' | 'waiting' | 'failed' | 'cancelled' | 'forgotten';
   readonly message: string | null;
   readonly summary: ScheduledOutcome['summary'];
 }
 
-/** A run of a workflow that this worker works on: first as `running`, then how it ended. */
+/** A run of a workflow on this worker: first as `running`, then with its end. */
 export interface WatchedRun extends Pick<ScheduledRun, 'phase' | 'message' | 'summary'> {
   readonly job: string;
   readonly workflowType: string;

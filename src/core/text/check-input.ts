@@ -1,7 +1,7 @@
 import { inputSchemas } from './input-schemas.js';
 import { nearest, sameName } from './nearest.js';
 
-/** The part of JSON Schema that inputs of workflows are written in. */
+/** The part of JSON Schema that describes inputs of workflows. */
 export interface InputSchema {
   readonly type?: string;
   readonly properties?: { readonly [field: string]: InputSchema };
@@ -20,18 +20,18 @@ export interface InputSchema {
   readonly minItems?: number;
   readonly format?: string;
   readonly pattern?: string;
-  /** What a pattern asks for, in a few words. */
+  /** The meaning of the pattern, in a few words. */
   readonly description?: string;
 }
 
-/** More problems than these say nothing new. */
+/** The most problems that are reported. */
 const MOST_PROBLEMS = 10;
-/** Letters of a value or name that are shown. */
+/** The most characters of a value or name that are shown. */
 const MOST_SHOWN = 60;
 
 /**
- * Sentences that say what is wrong with the arguments of a workflow, a sentence for each field. `strict`: unknown fields are wrong,
- * too; what other versions of this program hand on may have some. Pure.
+ * Returns the problems of a workflow's arguments, one sentence for each field. `strict`: unknown fields are problems, too; inputs from
+ * other versions of this program may have some. Pure.
  */
 export function inputProblems(workflow: string, args: readonly unknown[], strict: boolean): readonly string[] {
   const schemas: readonly InputSchema[] = JSON.parse(inputSchemas[workflow] ?? '[]');
@@ -45,7 +45,7 @@ export function inputProblems(workflow: string, args: readonly unknown[], strict
 
 class Check {
   readonly problems: string[] = [];
-  /** Problems that are not told. */
+  /** Number of problems that are not reported. */
   more = 0;
 
   constructor(
@@ -53,7 +53,7 @@ class Check {
     readonly strict: boolean,
   ) {}
 
-  /** `elsewhere`: fields that belong to the options beside this object. */
+  /** `elsewhere`: fields of the options, the argument after this object. */
   value(value: unknown, schema: InputSchema, path: string, elsewhere: readonly string[] = []): void {
     const branches = schema.anyOf ?? schema.oneOf;
     if (branches) {
@@ -71,38 +71,38 @@ class Check {
     const { properties = {}, required = [], additionalProperties } = schema;
     const known = Object.keys(properties);
     for (const [field, own] of Object.entries(value)) {
-      const place = pathOf(path, short(field));
-      if (Object.hasOwn(properties, field)) this.value(own, properties[field] as InputSchema, place);
-      else if (additionalProperties === false) this.#unknown(field, place, path, known);
+      const full = pathOf(path, short(field));
+      if (Object.hasOwn(properties, field)) this.value(own, properties[field] as InputSchema, full);
+      else if (additionalProperties === false) this.#unknown(field, full, path, known);
       else {
         const meant = known.find((name) => sameName(name, field));
         const other = elsewhere.find((name) => sameName(name, field));
-        if (this.strict && meant) this.#unknown(field, place, path, [meant]);
+        if (this.strict && meant) this.#unknown(field, full, path, [meant]);
         else if (this.strict && other)
-          this.#tell(() => `${place} belongs to the options, the second argument of ${this.workflow}, as ${other}.`);
-        else if (additionalProperties?.type) this.value(own, additionalProperties, place);
+          this.#report(() => `${full} belongs to the options, the second argument of ${this.workflow}, as ${other}.`);
+        else if (additionalProperties?.type) this.value(own, additionalProperties, full);
       }
     }
     for (const field of required)
       if (!Object.hasOwn(value, field))
-        this.#tell(() => `${pathOf(path, field)} is missing: ${phraseOf(properties[field] ?? {})} is needed.`);
+        this.#report(() => `${pathOf(path, field)} is missing; it must be ${phraseOf(properties[field] ?? {})}.`);
   }
 
-  /** The value of such a field is never shown: it may be a secret under another name. */
-  #unknown(field: string, place: string, path: string, known: readonly string[]): void {
+  /** Reports an unknown field without its value, which may be a secret. */
+  #unknown(field: string, full: string, path: string, known: readonly string[]): void {
     if (!this.strict) return;
-    this.#tell(() => {
+    this.#report(() => {
       const near = nearest(short(field), known);
       const help = near === null ? `its fields are ${known.join(', ')}.` : `did you mean ${pathOf(path, near)}?`;
-      return `${place} is not a field of ${path === '' ? this.workflow : path}; ${help}`;
+      return `${full} is not a field of ${path === '' ? this.workflow : path}; ${help}`;
     });
   }
 
   #wrong(value: unknown, schema: InputSchema, path: string): void {
-    this.#tell(() => `${path === '' ? 'The input' : path} must be ${phraseOf(schema)} (got ${shown(value)}).`);
+    this.#report(() => `${path === '' ? 'The input' : path} must be ${phraseOf(schema)} (got ${shown(value)}).`);
   }
 
-  #tell(sentence: () => string): void {
+  #report(sentence: () => string): void {
     if (this.problems.length < MOST_PROBLEMS) this.problems.push(sentence());
     else this.more++;
   }
@@ -114,7 +114,7 @@ const pathOf = (path: string, field: string): string => (path === '' ? field : `
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The branch that a value is meant for, by its type and then by the field that tells them apart; null where nothing tells. */
+/** Returns the branch for a value, by its type and then by the field that distinguishes them; null where there is none. */
 function branchOf(value: unknown, branches: readonly InputSchema[]): InputSchema | null {
   const ofType = branches.filter((branch) => isOfType(value, branch));
   const [first] = ofType;
@@ -127,16 +127,16 @@ function branchOf(value: unknown, branches: readonly InputSchema[]): InputSchema
   return ofType.find(isMeant) ?? withAllValues(ofType, first);
 }
 
-/** One of the branches that asks for any of their constants, so that the sentence names them all. */
+/** Returns a branch that accepts the constants of all of them, so that the message names them all. */
 function withAllValues(branches: readonly InputSchema[], first: InputSchema): InputSchema {
   const properties = Object.entries(first.properties ?? {}).map(([field, schema]): [string, InputSchema] => {
     if (schema.const === undefined) return [field, schema];
     const all = branches.map((branch) => branch.properties?.[field]?.const).filter((one) => one !== undefined);
     return [field, { type: 'string', enum: all }];
   });
-  // What else is in it depends on which of them it is.
-  const reported = properties.map(([field, schema]): [string, InputSchema] => [field, schema.enum ? schema : {}]);
-  return { ...first, properties: Object.fromEntries(reported) };
+  // The other fields depend on the branch.
+  const shared = properties.map(([field, schema]): [string, InputSchema] => [field, schema.enum ? schema : {}]);
+  return { ...first, properties: Object.fromEntries(shared) };
 }
 
 function isOfType(value: unknown, { type, enum: values, const: only }: InputSchema): boolean {
@@ -188,15 +188,15 @@ function isInRange(value: unknown, schema: InputSchema): boolean {
   return format !== 'date-time' || isDateTime(value);
 }
 
-/** ISO 8601: a day that there is, or a moment of one with its zone. */
+/** ISO 8601: an existing day, or a moment of one with its zone. */
 function isDateTime(value: string): boolean {
   const [, day] = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/.exec(value) ?? [];
   if (day === undefined || Number.isNaN(Date.parse(value))) return false;
-  // A day such as 2026-02-31 is taken for one of the next month.
+  // `Date` reads 2026-02-31 as a day of the next month.
   return new Date(day).toISOString().startsWith(day);
 }
 
-/** What a schema asks for: `a whole number from 1 to 100`. */
+/** The values that a schema accepts: `a whole number from 1 to 100`. */
 function phraseOf(schema: InputSchema): string {
   const { type, enum: values, const: only, minimum, maximum, exclusiveMinimum } = schema;
   const { minLength = 0, maxLength, minItems = 0, items, format, pattern, description } = schema;
@@ -233,7 +233,7 @@ function phraseOf(schema: InputSchema): string {
   }
 }
 
-/** A wrong value for a person. A text with an address in it may hold a password. */
+/** A wrong value for a message. A text with an address may hold a password. */
 function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';

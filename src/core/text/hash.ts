@@ -1,4 +1,4 @@
-/** A 53-bit hash (cyrb53): core has no `crypto`, and nobody gains by a collision here. */
+/** A 53-bit hash (cyrb53), because core has no `crypto`. Not for security: collisions can be made. */
 export function hash(text: string): number {
   let a = 0xdeadbeef;
   let b = 0x41c6ce57;

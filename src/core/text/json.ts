@@ -2,8 +2,8 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
 /**
- * One text for one value: object names sorted, no white space, `undefined` left out.
- * Two option objects that mean the same give the same text, so their purchases share a key.
+ * Returns one text for equal values: object names sorted, no white space, `undefined` left out. Equal options give the same text, so
+ * their purchases share a key.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
@@ -18,12 +18,12 @@ export function canonicalJson(value: unknown): string {
   return JSON.stringify(value) ?? 'null';
 }
 
-/** JSON that stays as it came, digits, order and repeated names included: its text, on one line. */
+/** JSON that is kept byte for byte, with its digits, order and repeated names: its text, on one line. */
 export class RawJson {
   constructor(readonly text: string) {}
 }
 
-/** The text of a value that is JSON, raw or not. */
+/** The text of a JSON value, raw or not. */
 export function jsonText(value: Json | RawJson): string {
   return value instanceof RawJson ? value.text : JSON.stringify(value);
 }

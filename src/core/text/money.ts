@@ -1,22 +1,22 @@
-/** Dollars (as the wire gives them, interface section 2.2) to whole micro-dollars; `null` for what is no amount. */
+/** Converts dollars (as in answers, interface section 2.2) to whole micro-dollars; `null` for an invalid amount. */
 export function toMicros(dollars: unknown): number | null {
   return typeof dollars === 'number' && Number.isFinite(dollars) && dollars >= 0 ? Math.round(dollars * 1e6) : null;
 }
 
-/** `20`, `1.00` or `0.0005` dollars, with or without `$`, in whole micro-dollars; null for what is no amount. */
+/** Reads `20`, `1.00` or `0.0005` dollars, with or without `$`, as whole micro-dollars; null for an invalid amount. */
 export function parseDollars(text: string): number | null {
   const match = /^\$?(\d{1,9}(\.\d{1,6})?)$/.exec(text.trim());
   return match ? toMicros(Number(match[1])) : null;
 }
 
-/** Micro-dollars to dollars, exact to six decimals. */
+/** Converts micro-dollars to dollars, exact to six decimals. */
 export function toDollars(micros: number): number {
   return micros / 1e6;
 }
 
 const thousands = /\B(?=(\d{3})+$)/g;
 
-/** Micro-dollars for a person: cents, or as many of six decimals as a smaller part needs, so that no cost looks like none. */
+/** Micro-dollars for people: cents, or up to six decimals where they are needed, so that no cost looks like zero. */
 export function dollars(micros: number): string {
   const exact = (Math.abs(micros) / 1e6).toFixed(6);
   const [whole = '0', decimals = ''] = exact.split('.');
@@ -24,7 +24,7 @@ export function dollars(micros: number): string {
   return `${micros < 0 ? '-' : ''}$${whole.replace(thousands, ',')}.${kept}`;
 }
 
-/** Splits a cost over `parts` units in whole micro-dollars; the first units take the remainder, the sum is exact. */
+/** Splits a cost over `parts` units in whole micro-dollars; the first units get the remainder, the sum is exact. */
 export function splitMicros(total: number, parts: number): number[] {
   if (parts <= 0) return [];
   const share = Math.floor(total / parts);

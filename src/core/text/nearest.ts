@@ -1,26 +1,26 @@
-/** More letters than these are another word. */
+/** The most changed letters of a misspelt name. */
 const MOST_FAR = 4;
 
-/** The name that somebody may have meant who misspelt it; null where none is near. */
+/** Returns the known name that is closest to a misspelt one; null where none is close. */
 export function nearest(misspelt: string, known: readonly string[]): string | null {
   const same = known.find((name) => sameName(name, misspelt));
   if (same !== undefined) return same;
   const near = known
     .map((name) => ({ name, far: distance(misspelt, name) }))
-    // With as many changes as letters any name becomes any other.
+    // With as many changes as letters any name would match.
     .filter(({ name, far }) => far < Math.max(name.length, misspelt.length))
     .sort((a, b) => a.far - b.far)[0];
   return near && near.far <= MOST_FAR ? near.name : null;
 }
 
-/** Whether two names differ only as languages spell them: `max_cost_dollars` and `maxCostDollars`. */
+/** Whether two names differ only in case and separators: `max_cost_dollars` and `maxCostDollars`. */
 export function sameName(one: string, other: string): boolean {
   return plain(one) === plain(other);
 }
 
 const plain = (name: string): string => name.replace(/[-_ ]/g, '').toLowerCase();
 
-/** Insertions and deletions from one text to the other; a replacement is both, so that `KEY` is nearer to `API_KEY` than to `QPS`. */
+/** Insertions and deletions from one text to the other; a replacement counts as both, so that `KEY` is closer to `API_KEY` than to `QPS`. */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let i = 1; i <= from.length; i++) {

@@ -2,7 +2,7 @@ import { isLoopback } from './loopback.js';
 import { nearest } from './nearest.js';
 import { Secret } from './secret.js';
 
-/** An address of a PostgreSQL database, taken apart. */
+/** A parsed address of a PostgreSQL database. */
 export interface PostgresAddress {
   /** A name or IP address without brackets, or the folder of a Unix socket. */
   readonly host: string;
@@ -11,23 +11,23 @@ export interface PostgresAddress {
   readonly schema: string;
   readonly user: string | null;
   readonly password: Secret | null;
-  /** The parameters that are the driver's, such as `sslmode`; none of them is a secret. */
+  /** Parameters of the driver, such as `sslmode`; none of them is a secret. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** Host, port, database and schema: the identity of the place, fit to be printed, stored and compared. */
+  /** Host, port, database and schema: the identity of the warehouse, safe to print, store and compare. */
   readonly shown: string;
-  /** The same with the parameters: an address for others to connect to, without user or password. */
+  /** The same with the parameters: an address to connect to, without user or password. */
   readonly carried: string;
 }
 
 /**
- * How a connection is encrypted, from the weakest to the strictest, with libpq's meaning: `require` encrypts and verifies nothing, with
- * `sslrootcert` it is `verify-ca`; `verify-full` verifies authority and host name.
+ * Modes of encryption, from the weakest to the strictest, with libpq's meaning: `require` encrypts without verification, with
+ * `sslrootcert` it is `verify-ca`; `verify-full` verifies the authority and the host name.
  */
 export const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 export type SslMode = (typeof sslModes)[number];
 
 const tlsParameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'] as const;
-/** What an address names beside the driver's parameters. `uselibpqcompat` says what always holds here. */
+/** Parameters beside the driver's. `uselibpqcompat` is accepted because its meaning always applies here. */
 const ownParameters = ['schema', 'host', 'port', 'user', 'password', 'uselibpqcompat'];
 const driverParameters = [
   ...tlsParameters,
@@ -41,38 +41,38 @@ export function isPostgresUrl(text: string): boolean {
 }
 
 /**
- * Reads `postgres://user:password@host:port/database?schema=name&sslmode=verify-full`. Throws an `Error` that quotes no value of the
+ * Parses `postgres://user:password@host:port/database?schema=name&sslmode=verify-full`. Throws an `Error` that quotes no value of the
  * address, which may hold a password.
  */
 export function parseAddress(url: string, defaultSchema: string): PostgresAddress {
   if (!isPostgresUrl(url) || !URL.canParse(url) || new URL(url).hash !== '')
     throw new Error('is not an address such as postgres://host:5432/database');
   const address = new URL(url);
-  const given = new Map(address.searchParams);
-  if (given.size !== [...address.searchParams].length) throw new Error('gives a parameter twice');
+  const query = new Map(address.searchParams);
+  if (query.size !== [...address.searchParams].length) throw new Error('gives a parameter twice');
   const once = (name: string, inFront: string): string | null => {
-    if (inFront !== '' && given.has(name)) throw new Error(`names its ${name} twice`);
-    return (inFront === '' ? given.get(name) : decoded(inFront)) || null;
+    if (inFront !== '' && query.has(name)) throw new Error(`names its ${name} twice`);
+    return (inFront === '' ? query.get(name) : decoded(inFront)) || null;
   };
   const host = hostOf(once('host', address.hostname) ?? 'localhost');
   const port = Number(once('port', address.port) ?? '5432');
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error('has a port that is none');
-  const schema = given.get('schema') || defaultSchema;
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error('has an invalid port');
+  const schema = query.get('schema') || defaultSchema;
   if (schema.length > 63 || schema.includes('\0') || schema.startsWith('pg_'))
-    throw new Error('names a schema that PostgreSQL would not take');
-  // Functions of ours stand between such marks.
-  if (schema.includes('$body$')) throw new Error('names a schema that holds $body$');
+    throw new Error('names a schema that PostgreSQL does not allow');
+  // Our SQL functions are quoted with this mark.
+  if (schema.includes('$body$')) throw new Error('names a schema that contains $body$');
   const database = decoded(address.pathname.slice(1));
   if (database === '') throw new Error('names no database (postgres://host:5432/database)');
   const user = once('user', address.username);
   const password = once('password', address.password);
-  const parameters = parametersOf(given);
-  const place = `postgres://${shownHost(host)}:${port}/${encodeURIComponent(database)}`;
+  const parameters = parametersOf(query);
+  const target = `postgres://${shownHost(host)}:${port}/${encodeURIComponent(database)}`;
   const own = schema === defaultSchema ? [] : [`schema=${encodeURIComponent(schema)}`];
   const others = Object.entries(parameters).map(
     ([name, value]) => `${name}=${encodeURIComponent(value).replaceAll('%2F', '/')}`,
   );
-  const withQuery = (query: readonly string[]) => (query.length === 0 ? place : `${place}?${query.join('&')}`);
+  const withQuery = (parts: readonly string[]) => (parts.length === 0 ? target : `${target}?${parts.join('&')}`);
   return {
     ...{ host, port, database, schema, user, parameters },
     password: password === null ? null : new Secret(password),
@@ -81,24 +81,25 @@ export function parseAddress(url: string, defaultSchema: string): PostgresAddres
   };
 }
 
-/** Those of the driver, in one order whatever the order they were given in. Throws for one that has no effect. */
-function parametersOf(given: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
-  for (const name of given.keys()) {
+/** The driver's parameters in a fixed order. Throws for a parameter without effect. */
+function parametersOf(query: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
+  for (const name of query.keys()) {
     if (ownParameters.includes(name) || driverParameters.includes(name)) continue;
     const meant = name === 'ssl' ? 'sslmode' : nearest(name, [...ownParameters, ...driverParameters]);
-    // A name is shown only where it is one: a password with a `?` or `&` in it is cut into names, too.
-    const shown = meant === null ? 'a parameter that is not known' : `the parameter ${name}, which is not known`;
+    // Only a name close to a known one is shown: a password with a `?` or `&` in it is split into names, too.
+    const shown = meant === null ? 'an unknown parameter' : `the unknown parameter ${name}`;
     throw new Error(
       `has ${shown}; ${meant === null ? `known are ${driverParameters.join(', ')}` : `did you mean ${meant}?`}`,
     );
   }
-  if ((given.get('uselibpqcompat') ?? 'true') !== 'true')
+  if ((query.get('uselibpqcompat') ?? 'true') !== 'true')
     throw new Error('has uselibpqcompat, but sslmode always has the meaning of libpq here; leave it out');
   const parameters: Record<string, string> = {};
   for (const name of driverParameters) {
-    const value = given.get(name);
+    const value = query.get(name);
     if (value === undefined || value === '') continue;
-    if (milliseconds.test(name) && !/^\d{1,9}$/.test(value)) throw new Error(`has a ${name} that is no whole number`);
+    if (milliseconds.test(name) && !/^\d{1,9}$/.test(value))
+      throw new Error(`has a ${name} that is not a whole number`);
     parameters[name] = value;
   }
   checkTls(parameters);
@@ -106,46 +107,47 @@ function parametersOf(given: ReadonlyMap<string, string>): Readonly<Record<strin
 }
 
 function checkTls({ sslmode, sslrootcert, sslcert, sslkey, sslnegotiation }: Readonly<Record<string, string>>): void {
-  const choice = `give ${sslModes.join(', ')}`;
+  const choice = `use ${sslModes.join(', ')}`;
   if (sslmode === 'allow' || sslmode === 'prefer')
-    throw new Error(`has sslmode=${sslmode}, which goes on in plain text where the server wants it; ${choice}`);
-  if (sslmode !== undefined && rankOf(sslmode) < 0) throw new Error(`has an sslmode that is not known; ${choice}`);
+    throw new Error(`has sslmode=${sslmode}, which allows an unencrypted connection; ${choice}`);
+  if (sslmode !== undefined && rankOf(sslmode) < 0) throw new Error(`has an unknown sslmode; ${choice}`);
   if (sslmode === 'verify-ca' && sslrootcert === undefined)
-    throw new Error('has sslmode=verify-ca without sslrootcert; give that file, or use verify-full');
+    throw new Error('has sslmode=verify-ca without sslrootcert; add that file, or use verify-full');
   if (sslrootcert === 'system' && sslmode !== 'verify-full')
     throw new Error(
-      'has sslrootcert=system without sslmode=verify-full; anybody can get a certificate of such an authority',
+      'has sslrootcert=system without sslmode=verify-full, but anybody can get a certificate of such an authority',
     );
-  if ((sslcert === undefined) !== (sslkey === undefined)) throw new Error('has one of sslcert and sslkey; give both');
+  if ((sslcert === undefined) !== (sslkey === undefined))
+    throw new Error('has only one of sslcert and sslkey; use both');
   if (sslnegotiation !== undefined && !['postgres', 'direct'].includes(sslnegotiation))
     throw new Error('has an sslnegotiation that is neither postgres nor direct');
   const plain = sslmode === undefined || sslmode === 'disable';
   if (plain && (sslrootcert ?? sslcert ?? (sslnegotiation === 'direct' ? sslnegotiation : undefined)) !== undefined)
-    throw new Error('has parameters of TLS but no sslmode that encrypts; add sslmode=verify-full');
+    throw new Error('has TLS parameters but no sslmode that encrypts; add sslmode=verify-full');
 }
 
-/** Position of a mode among {@link sslModes}, from the weakest; -1 for none of them. */
+/** The position of a mode in {@link sslModes}, from the weakest; -1 for an unknown one. */
 export function rankOf(sslmode: string | undefined | null): number {
   return (sslModes as readonly (string | undefined | null)[]).indexOf(sslmode);
 }
 
-/** Whether a connection leaves this machine: one to loopback or to a socket needs no encryption. */
+/** Whether a connection leaves this machine: loopback and sockets need no encryption. */
 export function isRemote({ host }: Pick<PostgresAddress, 'host'>): boolean {
   return !host.startsWith('/') && !isLoopback(host);
 }
 
 /**
- * Why a connection must not be opened, in words that follow the name of the database; null where it may. Password and rows cross a
- * network in plain text only where the address says so.
+ * Returns why a connection must not be opened, as text after the name of the database; null where it may. Password and rows cross a
+ * network unencrypted only where the address allows that.
  */
 export function whyPlain(address: PostgresAddress): string | null {
   if (address.parameters.sslmode !== undefined || !isRemote(address)) return null;
-  return 'is on another host and its address does not say how to encrypt; add sslmode=verify-full, or sslmode=disable for plain text';
+  return 'is on another host and its address has no sslmode; add sslmode=verify-full, or sslmode=disable for plain text';
 }
 
 /**
- * The address of whoever has the credentials for a database that another address names. What the owner set holds, so that no address in
- * a job weakens it; a stricter `sslmode` of the other one is taken, with what belongs to it.
+ * Returns the address with the owner's credentials for a database that another address names. The owner's encryption stays, so that an
+ * address in a job can't weaken it; a stricter `sslmode` of the other address is adopted with its parameters.
  */
 export function strictest(own: string, other: string): string {
   const [owner, asked] = [new URL(own), new URL(other)];
@@ -159,12 +161,12 @@ export function strictest(own: string, other: string): string {
 
 /** Fields of a workflow's input that hold an address or the path of a file. */
 const addressFields = ['into', 'origin', 'input', 'csv', 'secretFile'];
-/** Fields that hold such an input: that of a schedule, and a job that was staged before. */
+/** Fields that hold such an input: that of a schedule, and a staged job. */
 const inputFields = ['input', 'staged'];
 
 /**
- * Why the addresses of a workflow's input can't be taken, in a sentence that quotes none of them; null where they can. An input stays in
- * the history of its workflow, and where its rows go in tables, results and messages: no password has a place there.
+ * Returns the problem of the addresses in a workflow's input, without quoting them; null where there is none. Inputs are kept in
+ * histories, tables, results and messages, so they must hold no password.
  */
 export function addressProblem(input: unknown): string | null {
   if (typeof input !== 'object' || input === null) return null;
@@ -184,7 +186,7 @@ export function addressProblem(input: unknown): string | null {
 function problemOf(address: string): string | null {
   if (!isPostgresUrl(address)) {
     const url = /^[a-z][a-z0-9+.-]+:\/\//i.test(address) && URL.canParse(address) ? new URL(address) : null;
-    return url && (url.username || url.password) ? 'holds a user or password; leave them out' : null;
+    return url && (url.username || url.password) ? 'holds a user or password; remove them' : null;
   }
   try {
     const { user, password } = parseAddress(address, '');
@@ -193,12 +195,12 @@ function problemOf(address: string): string | null {
     return error instanceof Error ? error.message : String(error);
   }
   return (
-    'holds a user or password, which the history of this workflow keeps: change the password, give the address without both, and ' +
-    "give them to the worker (the plugin's option warehouseUrl, SEARCHFLOW_WAREHOUSE_URL, or PGUSER and PGPASSWORD)"
+    'holds a user or password, which the history of this workflow now keeps. Change the password, pass the address without both, and ' +
+    "set them in the worker (the plugin's option warehouseUrl, SEARCHFLOW_WAREHOUSE_URL, or PGUSER and PGPASSWORD)"
   );
 }
 
-/** A name in lower case, an address without brackets, the path of a socket's folder. */
+/** A name in lower case, an IP address without brackets, or the folder of a socket. */
 function hostOf(host: string): string {
   if (host.includes(',')) throw new Error('names more than one host');
   return host.startsWith('/') ? host : host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
@@ -209,7 +211,7 @@ function shownHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** A password may hold a `%` that begins no escape. */
+/** Decodes a part of an address; a password may contain a `%` that is no escape. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

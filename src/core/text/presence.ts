@@ -1,12 +1,12 @@
-/** Who a worker process is, for the one that finds it. */
+/** Identifies a worker process. */
 export interface WorkerHolder {
   readonly host: string;
   readonly pid: number;
-  /** Tells this process from a later one of its number, where the system can. */
+  /** Distinguishes this process from a later one with the same pid, where the system can. */
   readonly startTime: string | null;
   /** Unix ms. */
   readonly since: number;
-  /** The store that it shares with others, without its credentials; null: its folder is its own. */
+  /** The shared store, without its credentials; null: the worker has its own folder. */
   readonly store: string | null;
 }
 

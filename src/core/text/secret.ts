@@ -1,6 +1,6 @@
 const shown = '[redacted]';
 
-/** A value that never prints: not in a string, JSON, an inspection or an error. `reveal()` is the only way to it. */
+/** A value that is never printed: not in a string, JSON, an inspection or an error. Only `reveal()` returns it. */
 export class Secret {
   readonly #value: string;
 
@@ -8,7 +8,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value itself. Call it where it goes on the wire and nowhere else. */
+  /** The value itself. Call it only where it is sent. */
   reveal(): string {
     return this.#value;
   }

@@ -59,7 +59,7 @@ describe('a monitor that somebody else', () => {
     const summary = await (await setting.batch({ action: 'pause', filter: { name: 'daily' } })).result();
     expect(summary.effect).toMatchObject({ affected: 1, contested: 0, unplanned: 1, missed: 0, others: 3 });
     expect(told(summary)).toEqual({
-      [first]: ['others', "somebody else's pause"],
+      [first]: ['others', 'pause by somebody else'],
       [second]: ['others', 'changed by somebody else'],
       [third]: ['others', 'deleted by somebody else'],
       [added]: ['unplanned', 'matched only after the plan was made'],
@@ -81,15 +81,15 @@ describe('a monitor that somebody else', () => {
     expect(setting.batchCalls().flatMap((call) => call.ids)).toHaveLength(7);
     expect(summary).toMatchObject({ affected: 6, effect: { affected: 6, contested: 2, unplanned: 0, others: 0 } });
     expect(told(summary)).toEqual({
-      [edited]: ['affected', 'changed by somebody else meanwhile'],
-      [undone]: ['affected', 'somebody else undid this pause meanwhile, and it was done again'],
+      [edited]: ['affected', 'also changed by somebody else'],
+      [undone]: ['affected', 'somebody else undid this pause; it was repeated'],
     });
     const audit = await setting.query<{ id: string }>(
       'SELECT monitor_id AS id, CAST(call_number AS INTEGER) AS call, CAST(again_call AS INTEGER) AS again, note FROM monitor_actions WHERE note IS NOT NULL ORDER BY 1',
     );
     expect(audit).toEqual([
-      { id: edited, call: 4, again: null, note: expect.stringContaining('meanwhile') },
-      { id: undone, call: 1, again: 2, note: expect.stringContaining('done again') },
+      { id: edited, call: 4, again: null, note: expect.stringContaining('also changed') },
+      { id: undone, call: 1, again: 2, note: expect.stringContaining('repeated') },
     ]);
   });
 });
@@ -155,7 +155,7 @@ describe('behind an approval', () => {
     await handle.executeUpdate('approve', { args: [{ by: 'Bob', why: 'old ones' }] });
     expect(await failureOf(handle.result())).toMatchObject({
       type: 'PlanChanged',
-      message: expect.stringMatching(/^1 monitor.*changed since/),
+      message: expect.stringMatching(/^1 matching monitor.*has changed since/),
     });
     expect(setting.batchCalls()).toEqual([]);
     expect(

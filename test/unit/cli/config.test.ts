@@ -204,7 +204,7 @@ describe('readConfig', () => {
     const plain = 'postgres://ann:canary@db.internal/etl';
     const text = mistakes({ SEARCHFLOW_STORE: plain, SEARCHFLOW_WAREHOUSE_URL: plain }, { into: plain });
     const what =
-      'is on another host and its address does not say how to encrypt; add sslmode=verify-full, or sslmode=disable for plain text.';
+      'is on another host and its address has no sslmode; add sslmode=verify-full, or sslmode=disable for plain text.';
     expect(text.split('\n')).toEqual([
       `SEARCHFLOW_STORE: the value (not shown) (environment) ${what}`,
       `SEARCHFLOW_WAREHOUSE_URL: the value (not shown) (environment) ${what}`,

@@ -58,13 +58,13 @@ describe('the address of a database', () => {
     expect(problemOf('postgres://a/etl?sslmode=verify-full&sslmode=disable')).toBe('gives a parameter twice');
   });
 
-  it('refuses a parameter that is not known, and names the nearest', () => {
+  it('refuses an unknown parameter, and names the nearest', () => {
     expect(problemOf('postgres://db/etl?sslmod=verify-full')).toBe(
-      'has the parameter sslmod, which is not known; did you mean sslmode?',
+      'has the unknown parameter sslmod; did you mean sslmode?',
     );
     expect(problemOf('postgres://db/etl?ssl=true')).toMatch(/did you mean sslmode\?$/);
     expect(problemOf('postgres://db/etl?target_session_attrs=any')).toMatch(
-      /^has a parameter that is not known; known are sslmode, /,
+      /^has an unknown parameter; known are sslmode, /,
     );
   });
 
@@ -93,7 +93,7 @@ describe('the address of a database', () => {
   it('has no sslmode that falls back to plain text', () => {
     for (const mode of ['allow', 'prefer'])
       expect(problemOf(`postgres://db/etl?sslmode=${mode}`)).toBe(
-        `has sslmode=${mode}, which goes on in plain text where the server wants it; give disable, require, verify-ca, verify-full`,
+        `has sslmode=${mode}, which allows an unencrypted connection; use disable, require, verify-ca, verify-full`,
       );
   });
 

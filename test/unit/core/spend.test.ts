@@ -42,7 +42,7 @@ it('a request reserves the higher of the price table and what answers have cost'
 it.each([
   ['job', "the job's budget of $1.5 is used up"],
   ['call', "the call's budget of $1.5 is used up"],
-  ['worker', 'the $1.5 that this worker allows a run of a job (maxCostPerJob) are used up'],
+  ['worker', "this worker's budget of $1.5 for a run of a job (maxCostPerJob) is used up"],
   ['day', "the team's budget of $1.5 a day is used up until 2026-11-23T00:00:00.000Z"],
   ['month', "the team's budget of $1.5 a month is used up until 2026-11-23T00:00:00.000Z"],
 ] as const)('a %s over its budget says which and until when', (scope, message) => {

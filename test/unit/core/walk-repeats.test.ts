@@ -133,15 +133,20 @@ describe('a list that can not be walked on', () => {
   const empty = Array.from({ length: 1001 }, (_, index) => facts(null, `e${index}`));
 
   it.each<[WalkProblem, boolean, () => unknown, RegExp]>([
-    ['no-list', false, ask({ nextCursor: 'c' }), /holds no list \(after 0 page\(s\)\)/],
-    ['no-cursor', false, ask({ data: [1], hasMore: true }), /more but gives no cursor.* \(after 0 page/],
+    ['no-list', false, ask({ nextCursor: 'c' }), /has no list \(after 0 page\(s\)\)/],
+    ['no-cursor', false, ask({ data: [1], hasMore: true }), /more records but gives no cursor.* \(after 0 page/],
     ['no-end', false, () => walked(empty), /1001 empty pages in a row.* \(after 1000 page/],
-    ['repeated-page', true, () => next(known, page(['a'], 'c2')), /page that it gave before; start.* \(after 1 page/],
+    [
+      'repeated-page',
+      true,
+      () => next(known, page(['a'], 'c2')),
+      /page that it had returned before; start.* \(after 1 page/,
+    ],
     [
       'repeated-cursor',
       true,
       () => next(known, page(['b'], 'c1')),
-      /cursor that it gave before; start.* \(after 1 page/,
+      /cursor that it had returned before; start.* \(after 1 page/,
     ],
   ])('says %s, why, and after how many pages', (problem, circle, act, message) => {
     const error = errorOf(act);

@@ -5,7 +5,7 @@ import {
   batchProblem,
   contradiction,
   filterOfCalls,
-  filterOfLooks,
+  filterWithoutStatus,
   isDone,
   limitOfCall,
   type MonitorState,
@@ -29,15 +29,15 @@ describe('a batch', () => {
     [{ filter: { status: 'active' } }, null],
     [{ action: 'unpause', filter: { status: 'paused' }, limit: 500 }, null],
     [{ action: 'delete', filter: { status: 'disabled' }, limit: 1, approval: { by: 'me' } }, null],
-    [{ action: 'stop' }, 'action: one of'],
-    [{ filter: {} }, 'all monitors at once are never meant'],
-    [{ filter: { status: 'paused' } }, 'pause acts on active monitors only'],
-    [{ action: 'unpause', filter: { status: 'active' } }, 'unpause acts on paused monitors only'],
-    [{ limit: 0 }, 'limit: 1 to 500'],
-    [{ limit: 501 }, 'limit: 1 to 500'],
-    [{ limit: 1.5 }, 'limit: 1 to 500'],
+    [{ action: 'stop' }, 'action must be one of'],
+    [{ filter: {} }, 'a batch never covers all monitors'],
+    [{ filter: { status: 'paused' } }, 'pause only changes active monitors'],
+    [{ action: 'unpause', filter: { status: 'active' } }, 'unpause only changes paused monitors'],
+    [{ limit: 0 }, 'limit must be a whole number from 1 to 500'],
+    [{ limit: 501 }, 'limit must be a whole number from 1 to 500'],
+    [{ limit: 1.5 }, 'limit must be a whole number from 1 to 500'],
     [{ approval: { by: '' } }, 'approval.by'],
-    [{ action: 'delete', approval: 'none' }, 'what deletes is approved by somebody'],
+    [{ action: 'delete', approval: 'none' }, 'approval must not be none for a deletion'],
   ])('of %j: %s', (changes, problem) => {
     expect(input(changes)).toEqual(problem === null ? null : expect.stringContaining(problem));
   });
@@ -52,7 +52,7 @@ describe('a batch', () => {
       { name: 'x', status: 'paused' },
       { name: 'x' },
     ]);
-    expect(filterOfLooks({ name: 'x', status: 'active', metadata: { a: 'b' } })).toEqual({
+    expect(filterWithoutStatus({ name: 'x', status: 'active', metadata: { a: 'b' } })).toEqual({
       name: 'x',
       metadata: { a: 'b' },
     });
@@ -65,11 +65,9 @@ describe('a batch', () => {
       contradiction([active, paused], { ids: null, affected: null, hasMore: null, ...changes });
     expect([told({}), told({ affected: 2 }), told({ ids: ['active', 'paused'] })]).toEqual([null, null, null]);
     expect(told({ affected: 1, hasMore: true })).toBeNull();
-    expect(told({ affected: 1 })).toBe('its dry run tells of 1 monitor(s), its list of 2');
-    expect(told({ affected: 3, hasMore: true })).toContain('tells of 3');
-    expect(told({ ids: ['active', 'other'] })).toContain(
-      'names 1 monitor(s) that its list doesn’t show'.replace('’', "'"),
-    );
+    expect(told({ affected: 1 })).toBe('the dry run has 1 monitor(s), the list 2');
+    expect(told({ affected: 3, hasMore: true })).toContain('has 3');
+    expect(told({ ids: ['active', 'other'] })).toContain('has 1 monitor(s) that the list lacks');
   });
 
   it('deletes no more than were approved, and other actions as many as a call may', () => {
@@ -95,8 +93,8 @@ describe('a batch', () => {
 it.each([
   [{}, null],
   [{ filter: {}, restore: true }, null],
-  [{ filter: {} }, 'all monitors at once are never meant'],
-  [{ filter: { name: 'x', status: 'paused' } }, 'quiet hours pause active monitors'],
+  [{ filter: {} }, 'quiet hours never cover all monitors'],
+  [{ filter: { name: 'x', status: 'paused' } }, 'quiet hours only pause active monitors'],
   [{ hours: { tz: 'Nowhere/City', from: '20:00', until: '07:00', days: ['mon'], untilDay: null } }, 'hours.'],
 ])('quiet hours of %j: %s', (changes, problem) => {
   const hours = { tz: 'UTC', from: '20:00', until: '07:00', days: ['mon'], untilDay: null };

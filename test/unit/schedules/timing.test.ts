@@ -21,15 +21,15 @@ it.each([
 
 it.each([
   ['0 6 * *', 'UTC', ['has 4 fields']],
-  ['', 'UTC', ['it is empty; five fields are needed (minute, ']],
+  ['', 'UTC', ['it is empty; it must have five fields (minute, ']],
   [' ', 'UTC', ['it is empty']],
   ['daily', 'UTC', ["'daily' has 1 field; "]],
-  ['0 six! * * *', 'UTC', ["'six!' is no hour"]],
-  ['0 0 30 2 *', 'UTC', ["'0 0 30 2 *' never comes: no such month has a day 30"]],
-  ['0 0 30-31/1 Feb mon', 'UTC', ['never comes']],
-  ['0 0 31 4,6-7/2,sep *', 'UTC', ['never comes']],
-  ['0 6 * * *', 'Berlin', ["'Berlin' is no time zone"]],
-  ['@every 5m', 'Mars/City', ['has 2 fields', "'Mars/City' is no time zone"]],
+  ['0 six! * * *', 'UTC', ["'six!' is not a valid hour"]],
+  ['0 0 30 2 *', 'UTC', ["'0 0 30 2 *' never fires: no such month has a day 30"]],
+  ['0 0 30-31/1 Feb mon', 'UTC', ['never fires']],
+  ['0 0 31 4,6-7/2,sep *', 'UTC', ['never fires']],
+  ['0 6 * * *', 'Berlin', ["tz must be a time zone such as Europe/Berlin (got 'Berlin')"]],
+  ['@every 5m', 'Mars/City', ['has 2 fields', "(got 'Mars/City')"]],
 ])('refuses the cron %j in %s, with all that is wrong', (cron, tz, said) => {
   const problems = timingProblems({ cron, tz });
   expect(problems).toHaveLength(said.length);
@@ -53,7 +53,7 @@ it.each([
 it.each([
   [{ every: '15m', cron: '0 6 * * *' }, /exclude each other/],
   [{ every: '15' }, /'15' must be a duration/],
-  [{ every: '30s' }, /a minute is the least/],
+  [{ every: '30s' }, /must be at least a minute/],
   [{ every: '1d', tz: 'UTC' }, /--tz needs --cron/],
   [{ scheduleName: 'x' }, /needs --every or --cron/],
   [{ every: '1d', scheduleName: 'a b' }, /must have at most 100 letters/],
