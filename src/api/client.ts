@@ -27,56 +27,56 @@ import { type Endpoint, rateCostOf } from './wire/endpoint.js';
 import { ApiError } from './wire/errors.js';
 
 export interface ClientOptions extends Omit<TransportOptions, 'apiKey' | 'baseUrl'> {
-  /** Null calls without a key. A plain text is wrapped, so that it prints nowhere. */
+  /** Null sends no key. A plain text is wrapped, so that it is never printed. */
   readonly apiKey: Secret | string | null;
   /** Default {@link DEFAULT_BASE_URL}. */
   readonly baseUrl?: string;
-  /** Holds the team's rate; each call then waits for its turn. Stays the caller's to close. */
+  /** The limiter of the team's rate; each call waits for its turn. The caller closes it. */
   readonly limiter?: Limiter;
 }
 
-/** One attempt at an operation. Rejects with `ApiError`, whatever went wrong. */
+/** One attempt at an operation. Rejects with `ApiError` for every failure. */
 type Call<E> =
   E extends Endpoint<infer I, infer O> ? (input: Input<I>, options?: SendOptions) => Promise<Answer<O>> : never;
 
-/** An operation's answer as it comes; see {@link EventStream}. */
+/** A streamed answer of an operation; see {@link EventStream}. */
 type StreamCall<S> =
   S extends StreamEndpoint<infer I, infer C> ? (input: Input<I>, options?: StreamOptions) => EventStream<C> : never;
 
 type ItemOf<O> = O extends PageEnvelope<infer T> ? T : never;
 
-/** Every record of a list, page after page as they are needed. Rejects with `WalkError` where the list can't be walked on. */
+/** Yields every record of a list over all its pages. Rejects with `WalkError` where the list can't be walked on. */
 type EachCall<E> =
   E extends Endpoint<infer I, infer O> ? (input: Input<I>, options?: SendOptions) => AsyncGenerator<ItemOf<O>> : never;
 
-/** The lists over all their pages: `for await (const monitor of client.each.listMonitors({}))`. */
+/** Lists over all their pages: `for await (const monitor of client.each.listMonitors({}))`. */
 export type EachList = { readonly [Name in ListOperation]: EachCall<Operations[Name]> };
 
-/** Every operation as a plain function: one attempt, typed in and out, `ApiError` where it fails. */
+/** Every operation as a typed function that makes one attempt and rejects with `ApiError`. */
 export type Client = { readonly [Name in keyof Operations]: Call<Operations[Name]> } & {
   readonly [Name in keyof Streams]: StreamCall<Streams[Name]>;
 } & {
   readonly each: EachList;
-  /** Cuts what is in flight and closes every connection. */
+  /** Ends requests in flight and closes all connections. */
   close(): Promise<void>;
 };
 
-/** Makes a client that needs no Temporal. Throws `TypeError` where key, base URL or headers can't be used. */
+/** Creates a client that needs no Temporal. Throws `TypeError` for an unusable key, base URL or header. */
 export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...rest }: ClientOptions): Client {
   const key = typeof apiKey === 'string' ? new Secret(apiKey) : apiKey;
   const transport = createTransport({ ...rest, baseUrl, apiKey: key });
 
-  /** Refusals in a row that didn't say how long to wait. */
-  let strikes = 0;
+  /** Consecutive refusals without a wait. */
+  let refusals = 0;
 
-  /** The service's word holds for everybody who shares the limiter. */
-  async function obey(error: unknown, rateCost: RateCost): Promise<void> {
+  /** Applies a wait that the service asks for to all users of the limiter. */
+  async function block(error: unknown, rateCost: RateCost): Promise<void> {
     if (!limiter || !(error instanceof ApiError) || !error.verdict.blocks) return;
-    const ms = error.facts.retryAfterMs ?? blockMs(strikes++, Math.random());
+    const ms = error.facts.retryAfterMs ?? blockMs(refusals++, Math.random());
     await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message, rateCost);
   }
 
-  /** Waits for a turn. A call that was aborted meanwhile goes on to be refused as such, unsent. */
+  /** Waits for a turn. A call that is aborted meanwhile is refused as aborted and not sent. */
   async function turn(rateCost: RateCost, signal: AbortSignal | undefined): Promise<void> {
     if (!limiter || signal?.aborted) return;
     try {
@@ -93,11 +93,11 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
     await turn(rateCost, options.signal);
     try {
       const answer = await transport.send(endpoint, input, options);
-      strikes = 0;
+      refusals = 0;
       if (answer.queued) limiter?.queued(rateCost);
       return answer;
     } catch (error) {
-      await obey(error, rateCost);
+      await block(error, rateCost);
       throw error;
     }
   }
@@ -106,7 +106,7 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
     const rateCost = rateCostOf(spec.endpoint, input as I);
     return transport.stream(spec, input, options, {
       beforeSend: () => turn(rateCost, options.signal),
-      onError: (error) => obey(error, rateCost),
+      onError: (error) => block(error, rateCost),
     });
   }
 
@@ -127,8 +127,8 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
 }
 
 /**
- * Makes a function of each row of a table. The one place where types are claimed instead of proven: a mapped type can't be
- * built row by row. `test/api/operations.test.ts` calls every function.
+ * Makes a function of each row of a table. Types are asserted here only: a mapped type can't be built row by row.
+ * `test/unit/api/operations.test.ts` calls every function.
  */
 function bind<F>(table: object, call: (row: never, input: never, options: never) => unknown): F {
   const functions = Object.entries(table).map(([name, row]) => [

@@ -34,16 +34,16 @@ import { getWebsetEndpoint, listWebsetItemsEndpoint, listWebsetsEndpoint } from 
 import type { AnyEndpoint } from './wire/endpoint.js';
 
 /**
- * THE TABLE: every operation of the interface by the name of its function. The client, `docs/operations.md` and the table tests
- * are made from it; a new operation is one row here and its declaration. Each fails with `ApiError`, whose `verdict` says what
- * a failure means (interface section 7).
+ * THE TABLE: every operation of the interface by the name of its function. The client, `docs/operations.md` and the table tests are
+ * made from it; a new operation is one row here and its endpoint. Each rejects with `ApiError`, whose `verdict` holds the meaning of
+ * the failure (interface section 7).
  */
 export const operations = {
-  /** Ranked results for a query, with page contents where asked for (interface section 4.1). Paid, about $0.007. */
+  /** Ranked results for a query, with page contents where requested (interface section 4.1). Paid, about $0.007. */
   search: searchEndpoint,
   /**
-   * Text, highlights and summaries of up to 100 pages (interface section 4.2). Paid, $0.001 for a page and content type. A
-   * page that fails is a status in the answer, never an HTTP error.
+   * Text, highlights and summaries of up to 100 pages (interface section 4.2). Paid, $0.001 for a page and content type. A page that
+   * fails is a status in the answer, never an HTTP error.
    */
   getContents: contentsEndpoint,
   /** A direct answer to a question, with citations (interface section 4.3). Paid, about $0.005. */
@@ -60,19 +60,19 @@ export const operations = {
   /** The research tasks of the team, a page at a time (public facts 6). */
   listResearchTasks: listResearchTasksEndpoint,
   /**
-   * Makes a recurring search (interface section 4.6). Free itself, each of its runs is billed. `webhookSecret` is told this
-   * once and comes as a `Secret`.
+   * Creates a recurring search (interface section 4.6). Free; each of its runs is billed. `webhookSecret` is returned only here, as a
+   * `Secret`.
    */
   createMonitor: createMonitorEndpoint,
   /** The monitors of the team by status, part of the name, and metadata, 1–100 a page (interface section 4.6). */
   listMonitors: listMonitorsEndpoint,
   /** One monitor (interface section 4.6). 404 where there is none. */
   getMonitor: getMonitorEndpoint,
-  /** Changes a monitor: `search` may be partial, `trigger: null` ends its schedule (interface section 4.6). 404 where there is none. */
+  /** Changes a monitor: `search` may be partial, `trigger: null` removes its schedule (interface section 4.6). 404 where there is none. */
   updateMonitor: updateMonitorEndpoint,
-  /** Deletes a monitor for good and answers with it (interface section 4.6). 404 where there is none. */
+  /** Deletes a monitor permanently and returns it (interface section 4.6). 404 where there is none. */
   deleteMonitor: deleteMonitorEndpoint,
-  /** Deletes, pauses or unpauses all monitors that match; only tells what it would do unless `dry_run: false` (interface section 4.6). */
+  /** Deletes, pauses or unpauses all monitors that match; a dry run unless `dry_run: false` (interface section 4.6). */
   batchMonitors: batchMonitorsEndpoint,
   /** Runs a monitor now (interface section 4.6). The run is billed. 400 with the reason where it is `disabled`, 404 where there is none. */
   triggerMonitor: triggerMonitorEndpoint,
@@ -81,21 +81,21 @@ export const operations = {
   /** One run of a monitor, with its full output once it is completed (interface section 4.6). 404 where there is none. */
   getMonitorRun: getMonitorRunEndpoint,
   /**
-   * Starts an asynchronous agent run (interface section 4.7). Paid by use. Takes two units of the rate; 429
-   * `CONCURRENCY_LIMIT_REACHED` where 50 are in progress.
+   * Starts an asynchronous agent run (interface section 4.7). Paid by usage. Takes two units of the rate; 429
+   * `CONCURRENCY_LIMIT_REACHED` while 50 are in progress.
    */
   createAgentRun: createAgentRunEndpoint,
-  /** One agent run (interface section 4.7). Free of the rate. 404 where there is none. */
+  /** One agent run (interface section 4.7). Not counted against the rate. 404 where there is none. */
   getAgentRun: getAgentRunEndpoint,
-  /** The agent runs of the team, newest first, 1–100 a page (interface section 4.7). Free of the rate. */
+  /** The agent runs of the team, newest first, 1–100 a page (interface section 4.7). Not counted against the rate. */
   listAgentRuns: listAgentRunsEndpoint,
   /** Deletes a stored run (interface section 4.7). 404 where there is none. */
   deleteAgentRun: deleteAgentRunEndpoint,
-  /** Cancels a run; its output is lost, its usage so far billed; a finished one is answered unchanged (interface section 4.7). */
+  /** Cancels a run: its output is lost, its usage so far billed. An ended run is returned unchanged (interface section 4.7). */
   cancelAgentRun: cancelAgentRunEndpoint,
   /** Ends a run early and keeps its output (public facts 8.3; `max` and `ultra` only, 400 otherwise). */
   stopAgentRun: stopAgentRunEndpoint,
-  /** The stored events of a run, 1–100 a page (public facts 8.3). Free of the rate. */
+  /** The stored events of a run, 1–100 a page (public facts 8.3). Not counted against the rate. */
   listAgentRunEvents: listAgentRunEventsEndpoint,
   /** The events of the team's websets by type and time, 1–200 a page (interface section 4.8). */
   listEvents: listEventsEndpoint,
@@ -105,19 +105,19 @@ export const operations = {
   listWebsets: listWebsetsEndpoint,
   /** One webset by its id or `externalId`, as events refer to it (interface section 2.8; public facts 10.1). 404 where there is none. */
   getWebset: getWebsetEndpoint,
-  /** The items of a webset, 1–100 a page, in no promised order (public facts 10.1). */
+  /** The items of a webset, 1–100 a page, in no defined order (public facts 10.1). */
   listWebsetItems: listWebsetItemsEndpoint,
 } as const;
 
-/** The streamed forms, by the name of their function. Each rejects with `StreamDropped` where it broke off before its end. */
+/** The streamed forms, by the name of their function. Each rejects with `StreamDropped` where the stream breaks off before its end. */
 export const streams = {
-  /** A search whose synthesised output comes as it is written (interface section 4.1; public facts 2.5). Paid as `search`. */
+  /** A search whose synthesised output is streamed while it is written (interface section 4.1; public facts 2.5). Paid as `search`. */
   streamSearch: searchStream,
-  /** An answer as it is written (interface section 4.3; public facts 4). Paid as `answer`. */
+  /** An answer, streamed while it is written (interface section 4.3; public facts 4). Paid as `answer`. */
   streamAnswer: answerStream,
   /** Starts an agent run and follows its events to the terminal one (interface sections 4.7 and 6.2). Paid as `createAgentRun`. */
   streamAgentRun: agentRunStream,
-  /** The stored events of a run once more, from behind `lastEventId`; does not follow a run (public facts 8.3). */
+  /** The stored events of a run after `lastEventId`; does not follow a run (public facts 8.3). */
   streamAgentRunEvents: agentRunEventStream,
 } as const;
 
@@ -125,7 +125,7 @@ export type Operations = typeof operations;
 export type OperationName = keyof Operations;
 export type Streams = typeof streams;
 
-/** The operations that answer with one page of a list. */
+/** The operations that return one page of a list. */
 export const listOperations = [
   'listResearchTasks',
   'listMonitors',
@@ -139,5 +139,5 @@ export const listOperations = [
 
 export type ListOperation = (typeof listOperations)[number];
 
-/** The table by name, for code that goes through it. */
+/** The table by name, for code that iterates over it. */
 export const operationTable: Readonly<Record<OperationName, AnyEndpoint>> = { ...operations };

@@ -7,11 +7,11 @@ import { encodeQuery } from './wire/encode-query.js';
 import type { Endpoint } from './wire/endpoint.js';
 import { fillPath, pathFields } from './wire/fill-path.js';
 
-/** The base URL taken apart: `prefix` is its path without the last slash. Throws `TypeError` that never shows the URL. */
+/** Parses the base URL; `prefix` is its path without the last slash. Throws `TypeError`, which never holds the URL. */
 export function resolveBase(baseUrl: string): { readonly url: URL; readonly prefix: string } {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new TypeError('the base URL (SEARCHFLOW_BASE_URL) is not an http or https URL');
+    throw new TypeError('the base URL (SEARCHFLOW_BASE_URL) must be an http or https URL');
   }
   if (url.username || url.password || url.search || url.hash) {
     throw new TypeError('the base URL (SEARCHFLOW_BASE_URL) must have no user, password, query or fragment');
@@ -24,25 +24,25 @@ export function resolveBase(baseUrl: string): { readonly url: URL; readonly pref
 }
 
 const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
-/** Visible ASCII, space and tab: what undici and every server take. */
+/** Visible ASCII, space and tab: accepted by undici and every server. */
 const headerValue = /^[\t\x20-\x7e]*$/;
-/** Set by us or by the connection; changing one breaks the call or sends the key elsewhere. */
+/** Headers that the client or the connection sets: other values would break the call or send the key elsewhere. */
 const reserved = new Set([
   ...['accept-encoding', 'authorization', 'connection', 'content-length', 'expect', 'host', 'keep-alive'],
   ...['proxy-authorization', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'x-api-key'],
 ]);
 
 function headerProblem(name: string, value: string): string | null {
-  if (!token.test(name)) return 'is no header name';
-  if (reserved.has(name.toLowerCase())) return 'is set by the client itself';
-  return headerValue.test(value) ? null : 'has characters that no header can carry';
+  if (!token.test(name)) return 'is not a valid header name';
+  if (reserved.has(name.toLowerCase())) return 'is set by the client';
+  return headerValue.test(value) ? null : 'has characters that are not allowed in a header';
 }
 
 function lowerCase(headers: Readonly<Record<string, string>> | undefined): Record<string, string> {
   return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** The headers of every request. Throws `TypeError` where key or headers can't be sent; never shows a value. */
+/** Returns the headers of every request. Throws `TypeError` for a key or headers that can't be sent; it never holds a value. */
 export function requestHeaders(
   apiKey: Secret | null,
   auth: 'x-api-key' | 'bearer',
@@ -61,7 +61,7 @@ export function requestHeaders(
   const key = apiKey?.reveal();
   if (key === undefined) return headers;
   if (!/^[\x21-\x7e]+$/.test(key))
-    throw new TypeError('the API key is empty or has characters that no header can carry');
+    throw new TypeError('the API key is empty or has characters that are not allowed in a header');
   headers[auth === 'bearer' ? 'authorization' : 'x-api-key'] = auth === 'bearer' ? `Bearer ${key}` : key;
   return headers;
 }
@@ -70,13 +70,13 @@ export type EncodedRequest =
   | { readonly path: string; readonly body: string | null; readonly headers: Record<string, string> }
   | { readonly problem: LimitProblem };
 
-/** What a caller adds to one request, unchecked save for what no request can carry. */
+/** Unchecked additions of a caller to one request; only impossible ones are refused. */
 export interface RequestExtras {
   readonly body?: Readonly<Record<string, Json>> | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Checks a request against types and limits and writes it down, or says which field is wrong. Costs nothing, sends nothing. */
+/** Checks a request against types and limits and encodes it, or returns the first bad field. Sends nothing. */
 export function encodeRequest<I, O>(
   endpoint: Endpoint<I, O>,
   input: unknown,
@@ -110,11 +110,11 @@ export function encodeRequest<I, O>(
     return { path: filled.path + encoded.query, body: null, headers };
   }
   const whole = { ...fields, ...extra.body };
-  // An action such as `cancel` has nothing to say: it goes without a body, as the contract has it.
+  // An action such as `cancel` has no body in the contract.
   if (endpoint.method === 'POST' && Object.keys(whole).length === 0) return { path: filled.path, body: null, headers };
   try {
     return { path: filled.path, body: JSON.stringify(whole), headers };
   } catch {
-    return { problem: { field: '', message: 'the request holds something that JSON has no form for' } };
+    return { problem: { field: '', message: "the request holds a value that JSON can't represent" } };
   }
 }

@@ -37,15 +37,15 @@ export {
 } from './wire/transport-options.js';
 
 export interface Transport {
-  /** Throws the `ApiError` that `send` would reject with for this input before sending: nothing is sent, nothing is waited for. */
+  /** Throws the `ApiError` with which `send` would refuse this input. Sends nothing and does not wait. */
   check<I, O>(endpoint: Endpoint<I, O>, input: Input<NoInfer<I>>, options?: SendOptions): void;
-  /** One attempt. Rejects with `ApiError`, whatever went wrong. */
+  /** One attempt. Rejects with `ApiError` for every failure. */
   send<I, O>(endpoint: Endpoint<I, O>, input: Input<NoInfer<I>>, options?: SendOptions): Promise<Answer<O>>;
-  /** One attempt at a page of a list whose records stay as they came, see {@link RawList}. Rejects with `ApiError`. */
+  /** One attempt at a page of a list with unparsed records, see {@link RawList}. Rejects with `ApiError`. */
   sendRawList<I, O>(endpoint: Endpoint<I, O>, input: Input<NoInfer<I>>, options?: RawListOptions): Promise<RawList>;
   /**
-   * One attempt at a streamed answer. Nothing is sent before the first chunk is asked for; the iterator rejects with `ApiError`,
-   * or with `StreamDropped` where the stream broke off before its end.
+   * One attempt at a streamed answer. The request is sent when the first chunk is read. The iterator rejects with `ApiError`, or with
+   * `StreamDropped` where the stream broke off before its end.
    */
   stream<I, C>(
     spec: StreamEndpoint<I, C>,
@@ -53,15 +53,15 @@ export interface Transport {
     options?: StreamOptions,
     hooks?: StreamHooks,
   ): EventStream<C>;
-  /** Opens connections ahead until so many are free, so that the first calls start on time. Never rejects. */
+  /** Opens connections until `connections` are free, so that the first calls start on time. Never rejects. */
   warm(connections: number): Promise<void>;
-  /** Cuts what is still in flight and closes every connection. */
+  /** Ends requests in flight and closes all connections. */
   close(): Promise<void>;
 }
 
 /**
- * The way to the service: pooled connections with one request at a time each, no redirects, no retries.
- * Throws `TypeError` where base URL, key or headers can't be used.
+ * Creates the transport to the service: pooled connections with one request at a time each, no redirects, no retries. Throws `TypeError`
+ * for an unusable base URL, key or header.
  */
 export function createTransport(options: TransportOptions): Transport {
   const base = resolveBase(options.baseUrl);
@@ -88,11 +88,11 @@ export function createTransport(options: TransportOptions): Transport {
     redact,
   });
 
-  /** The request as it goes on the wire, and the endpoint in the form that was asked for. */
-  const encode = <I, O>(given: Endpoint<I, O>, input: unknown, sendOptions: SendOptions) => {
-    const endpoint = variantOf(given, sendOptions.variant);
+  /** Returns the request for the wire, and the requested variant of the endpoint. */
+  const encode = <I, O>(contract: Endpoint<I, O>, input: unknown, sendOptions: SendOptions) => {
+    const endpoint = variantOf(contract, sendOptions.variant);
     if (endpoint === null) {
-      throw refused(contextOf(given), 'variant', `variant: ${given.name} has no form of that name`);
+      throw refused(contextOf(contract), 'variant', `variant: ${contract.name} has no variant of that name`);
     }
     const tokens = [...(options.beta ?? []), ...(sendOptions.beta ?? [])];
     const beta = tokens.length === 0 ? {} : { [betaHeader]: tokens.join(',') };
@@ -114,22 +114,24 @@ export function createTransport(options: TransportOptions): Transport {
   async function* openStream<I, C>(
     spec: StreamEndpoint<I, C>,
     input: unknown,
-    given: StreamOptions,
+    streamOptions: StreamOptions,
     hooks: StreamHooks,
     facts: StreamFacts,
   ): AsyncGenerator<C, void, undefined> {
-    const last = given.lastEventId === undefined ? null : { 'last-event-id': given.lastEventId };
-    const extraHeaders = { accept: 'text/event-stream', ...last, ...given.extraHeaders };
-    const asked = Object.keys(spec.ask).length === 0 ? given.extraBody : { ...given.extraBody, ...spec.ask };
-    const { endpoint, request } = encode(spec.endpoint, input, { ...given, extraHeaders, extraBody: asked });
+    const { lastEventId } = streamOptions;
+    const last = lastEventId === undefined ? null : { 'last-event-id': lastEventId };
+    const extraHeaders = { accept: 'text/event-stream', ...last, ...streamOptions.extraHeaders };
+    const asks = Object.keys(spec.ask).length > 0;
+    const extraBody = asks ? { ...streamOptions.extraBody, ...spec.ask } : streamOptions.extraBody;
+    const { endpoint, request } = encode(spec.endpoint, input, { ...streamOptions, extraHeaders, extraBody });
     deprecations.ofRequest(endpoint, input);
     const left = new AbortController();
-    const signal = given.signal ? AbortSignal.any([given.signal, left.signal]) : left.signal;
+    const signal = streamOptions.signal ? AbortSignal.any([streamOptions.signal, left.signal]) : left.signal;
     try {
       await hooks.beforeSend?.();
       const wire: WireRequest = {
         ...request,
-        // Decompressing would hold events back.
+        // Decompression would delay events.
         headers: { ...request.headers, 'accept-encoding': 'identity' },
         bodyTimeout: timeouts.streamSilenceMs,
       };
@@ -151,35 +153,36 @@ export function createTransport(options: TransportOptions): Transport {
     }
   }
 
-  /** Sends a request and rejects unless the answer is a success; its body is still to be read. */
+  /** Sends a request; rejects unless the answer is a success. Its body is not read yet. */
   const succeed = async <I, O>(
-    given: Endpoint<I, O>,
+    contract: Endpoint<I, O>,
     input: unknown,
     { memory, ...sendOptions }: SendOptions & Pick<RawListOptions, 'memory'>,
   ) => {
-    const { endpoint, request } = encode(given, input, sendOptions);
+    const { endpoint, request } = encode(contract, input, sendOptions);
     deprecations.ofRequest(endpoint, input);
     const { signal, totalMs = timeouts.totalMs } = sendOptions;
     const call = { ...contextOf(endpoint), timeouts: { ...timeouts, totalMs } };
-    const came = await exchange(pool, request, { ...sizes, signal, totalMs, memory });
-    if (came.status === null) throw noAnswer(call, came.started, came.broken ?? { by: 'wire', error: null });
-    const said = readAnswerHeaders(came.headers, Date.now(), redact);
-    if (came.status > 299) throw await badStatus(call, came, came.status, said);
-    deprecations.ofAnswer(endpoint, said.deprecation);
-    return { endpoint, call, came, said };
+    const received = await exchange(pool, request, { ...sizes, signal, totalMs, memory });
+    if (received.status === null)
+      throw noAnswer(call, received.started, received.broken ?? { by: 'wire', error: null });
+    const answerHeaders = readAnswerHeaders(received.headers, Date.now(), redact);
+    if (received.status > 299) throw await badStatus(call, received, received.status, answerHeaders);
+    deprecations.ofAnswer(endpoint, answerHeaders.deprecation);
+    return { endpoint, call, received, answerHeaders };
   };
 
   return {
     check(endpoint, input, sendOptions = {}) {
       encode(endpoint, input, sendOptions);
     },
-    async send(given, input, sendOptions = {}) {
-      const { endpoint, call, came, said } = await succeed(given, input, sendOptions);
-      return readAnswer(endpoint, call, came, said, maxBytes);
+    async send(contract, input, sendOptions = {}) {
+      const { endpoint, call, received, answerHeaders } = await succeed(contract, input, sendOptions);
+      return readAnswer(endpoint, call, received, answerHeaders, maxBytes);
     },
-    async sendRawList(given, input, { careful = false, ...sendOptions } = {}) {
-      const { endpoint, call, came, said } = await succeed(given, input, sendOptions);
-      return readRawList(endpoint, call, came, said, { maxBytes, careful });
+    async sendRawList(contract, input, { careful = false, ...sendOptions } = {}) {
+      const { endpoint, call, received, answerHeaders } = await succeed(contract, input, sendOptions);
+      return readRawList(endpoint, call, received, answerHeaders, { maxBytes, careful });
     },
     stream: (spec, input, sendOptions = {}, hooks = {}) =>
       new EventStream((facts) => openStream(spec, input, sendOptions, hooks, facts)),

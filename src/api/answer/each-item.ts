@@ -3,21 +3,21 @@ import { fieldOf } from '../checks/field-of.js';
 import { ApiError } from '../wire/errors.js';
 
 /**
- * Every item of a list, over all its pages: each page is asked for when the one before was used up. Rejects with `WalkError`
- * where the list can't be walked on, and with what `fetchPage` rejects with.
+ * Yields every item of a list over all its pages. Each page is requested once the one before is used up. Rejects with `WalkError`
+ * where the list can't be walked on, and with the errors of `fetchPage`.
  */
 export async function* eachItem<T>(
   first: string | null,
   fetchPage: (cursor: string | null) => Promise<PageEnvelope<T>>,
 ): AsyncGenerator<T, void, undefined> {
   let state = startWalk(first);
-  // A list that shifts while it is read shows the end of a page again at the beginning of the next.
+  // A list that shifts while it is read shows the end of a page again at the start of the next.
   let before: ReadonlySet<unknown> = new Set();
-  /** What a page brought; what is right of it, where there is no way on from it. */
+  /** The new items of a page; and the error where no page can follow it. */
   const step = (answer: PageEnvelope<T>): { items: readonly T[]; stuck: WalkError | null } => {
     try {
-      const { items, state: behind } = next(state, answer);
-      state = behind;
+      const { items, state: after } = next(state, answer);
+      state = after;
       return { items, stuck: null };
     } catch (error) {
       if (!(error instanceof WalkError) || !/cursor/.test(error.problem)) throw error;

@@ -12,44 +12,44 @@ import type { Endpoint } from '../wire/endpoint.js';
 import type { Exchange } from '../wire/exchange.js';
 import { type ReadJson, readJson } from './read-json.js';
 
-/** A whole, well-formed answer. */
+/** A complete, well-formed answer. */
 export interface Answer<O> extends AnswerHeaders {
   /**
-   * The very value that came, unknown fields and all; secrets are wrapped. Where a paid answer has fields that don't fit
-   * their types, a copy in which these are null or empty.
+   * The value exactly as it came, with unknown fields; secrets are wrapped. Where a paid answer has fields of wrong types, a copy in
+   * which these are null or empty.
    */
   readonly data: O;
-  /** Those fields, and those that are nested too deep, which are texts. */
+  /** Fields of wrong types, and fields that are nested too deep and kept as texts. */
   readonly misread: readonly Misread[];
-  /** The JSON text as it came, each digit of it; empty where it holds secrets. */
+  /** The JSON text exactly as it came; empty where it holds secrets. */
   readonly raw: () => Uint8Array;
   readonly status: number;
   /** Cost of the request in micro-dollars, from `costDollars.total` (interface section 2.2). */
   readonly costMicros: number | null;
-  /** Size of the body, decompressed. */
+  /** Size of the decompressed body. */
   readonly bytes: number;
 }
 
-/** Reads a success of `endpoint`: decompressed, parsed, of the right shape; rejects with `ApiError` otherwise. */
+/** Reads a success of `endpoint`: decompressed, parsed and checked. Rejects with `ApiError` otherwise. */
 export async function readAnswer<I, O>(
   endpoint: Endpoint<I, O>,
   call: CallContext,
-  came: Exchange,
-  said: AnswerHeaders,
+  received: Exchange,
+  answerHeaders: AnswerHeaders,
   maxBytes: number,
 ): Promise<Answer<O>> {
   // A body that holds a secret is not kept.
   const kept = (body: Buffer): Buffer => (endpoint.secrets ? Buffer.alloc(0) : body);
-  const fail = (wrong: Unusable) => unusable(call, came, said, { ...wrong, kept: kept(wrong.kept) });
-  const body = await wholeBody(call, came, said, maxBytes, kept);
-  const framed = isFramed(came);
-  // What a deletion answers with isn't shown: nothing at all is fine.
+  const fail = (wrong: Unusable) => unusable(call, received, answerHeaders, { ...wrong, kept: kept(wrong.kept) });
+  const body = await wholeBody(call, received, answerHeaders, maxBytes, kept);
+  const framed = isFramed(received);
+  // Answers to deletions are not used, so an empty one is fine.
   const nothing = body.length === 0 && endpoint.method === 'DELETE';
   const read: ReadJson = nothing ? { value: {} } : readJson(body, framed);
   if (!('value' in read)) throw fail({ ...read, kept: body });
   const value = sealed(read.value, endpoint.secrets);
   if (!nothing && !isTheServices(endpoint, value)) {
-    const reason = `the answer has no field of the service's (section ${endpoint.section})`;
+    const reason = `the answer has no field of the interface (section ${endpoint.section})`;
     throw fail({ kind: 'unrecognized', reason, kept: body });
   }
   const fits = readLeniently(endpoint, value);
@@ -62,18 +62,18 @@ export async function readAnswer<I, O>(
   const id = fieldOf(value, 'requestId');
   const cost = fieldOf(value, 'costDollars');
   return {
-    ...said,
-    requestId: said.requestId ?? (typeof id === 'string' ? oneLine(call.redact(id), 200) || null : null),
+    ...answerHeaders,
+    requestId: answerHeaders.requestId ?? (typeof id === 'string' ? oneLine(call.redact(id), 200) || null : null),
     data: fits.value,
     misread: [...fits.misread, ...text.misread],
     raw: () => (endpoint.secrets ? Buffer.alloc(0) : text.json),
-    status: came.status ?? 0,
+    status: received.status ?? 0,
     costMicros: toMicros(typeof cost === 'number' ? cost : fieldOf(cost, 'total')),
     bytes: body.length,
   };
 }
 
-/** A value as the endpoint's answer: of a paid one without the fields that don't fit. Null where it is none. */
+/** Returns a value as the endpoint's answer, without misfitting fields where it was paid for. Null where it doesn't fit. */
 export function readLeniently<I, O>(
   { response, paid, lenient }: Pick<Endpoint<I, O>, 'response' | 'paid' | 'lenient'>,
   value: unknown,
@@ -82,7 +82,7 @@ export function readLeniently<I, O>(
   return paid || lenient ? withoutMisfits(response, value) : null;
 }
 
-/** Reads the body of an answer that was kept; null where it is not the service's, or of the wrong shape. */
+/** Reads the body of a kept answer; null where it is not the service's, or of the wrong shape. */
 export function readKept<I, O>(
   endpoint: Endpoint<I, O>,
   body: Buffer,
@@ -95,7 +95,7 @@ export function readKept<I, O>(
   return { data: fits.value, misread: [...fits.misread, ...text.misread], raw: () => text.json };
 }
 
-/** The text that was read, and what of it was nested too deep. */
+/** Returns the text that was read, and its parts that were nested too deep. */
 function cutText(
   read: Extract<ReadJson, { readonly value: unknown }>,
   body: Buffer,
@@ -107,39 +107,39 @@ function cutText(
   return { json, misread: [{ path, message: `more than ${MAX_NESTING} levels, the deepest kept as a text` }] };
 }
 
-/** The body of a success, decompressed; rejects with `ApiError` where it broke off or can't be read. `kept`: what an error keeps of it. */
+/** Returns the decompressed body of a success. Rejects with `ApiError` where it broke off or can't be read. `kept`: the part of it that an error keeps. */
 export async function wholeBody(
   call: CallContext,
-  came: Exchange,
-  said: AnswerHeaders,
+  received: Exchange,
+  answerHeaders: AnswerHeaders,
   maxBytes: number,
   kept: (body: Buffer) => Buffer = (body) => body,
 ): Promise<Buffer> {
-  if (came.broken) throw cutShort(call, { ...came, body: kept(came.body) }, said, came.broken);
+  if (received.broken) throw cutShort(call, { ...received, body: kept(received.body) }, answerHeaders, received.broken);
   try {
-    return await decodeBody(came.body, header(came.headers, 'content-encoding'), maxBytes);
+    return await decodeBody(received.body, header(received.headers, 'content-encoding'), maxBytes);
   } catch (error) {
     if (!(error instanceof UnreadableBody)) throw error;
-    throw unusable(call, came, said, {
+    throw unusable(call, received, answerHeaders, {
       kind: error.kind === 'refused' ? 'wrongShape' : 'truncated',
       reason: error.message,
       error: error.cause,
-      kept: kept(came.body),
+      kept: kept(received.body),
     });
   }
 }
 
-/** An answer to a free call may be empty, as that of a deletion is: where its shape is right it is taken. */
+/** An answer to a free call may be empty, like that of a deletion: then its shape decides. */
 function isTheServices<I, O>({ response, paid }: Endpoint<I, O>, value: unknown): boolean {
   return hasKnownField(response, value) || (!paid && isShape(response, value));
 }
 
-/** Whether a length or chunks said where the body ends. */
+/** Whether a length or chunks mark the end of the body. */
 export function isFramed({ headers }: Exchange): boolean {
   return header(headers, 'content-length') !== null || header(headers, 'transfer-encoding') !== null;
 }
 
-/** The value with its secrets wrapped, wherever in it they are, so that they print nowhere. */
+/** Wraps the secrets of a value at any depth, so that they are never printed. */
 function sealed(value: unknown, names: readonly string[] = []): unknown {
   if (names.length === 0 || typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => sealed(item, names));

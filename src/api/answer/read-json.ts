@@ -1,26 +1,25 @@
 import { cutNesting, nestsDeeper, type Shallow } from '../checks/nesting.js';
 
 /**
- * A JSON body, or what is wrong with it: `truncated` where the text just ends too early, `unrecognized` where it is no JSON at
- * all.
+ * A JSON body, or its problem: `truncated` where the text ends too early, `unrecognized` where it is no JSON.
  */
 export type ReadJson =
   | {
       readonly value: unknown;
-      /** The text that was read, where some of what came is nested too deep: that part is a text in it. */
+      /** The text that was read, where parts of the answer are nested too deep: those are texts in it. */
       readonly cut?: Shallow;
     }
   | {
       readonly kind: 'truncated' | 'unrecognized';
       readonly reason: string;
-      /** Nothing was lost on the way: whoever answered sent half a text. */
+      /** The transfer was complete: the server sent half a text. */
       readonly whole?: boolean;
     };
 
 /**
- * Parses the body of a success. A text that starts as JSON and ends too early broke off, however well the transfer was
- * framed (a proxy may frame half an answer); any other text that is no JSON is not the service's, whatever its type says.
- * `framed`: a length or chunks said where the body ends; else an empty body is one that was cut.
+ * Parses the body of a success. A text that starts as JSON and ends too early is truncated, even where the transfer was framed (a
+ * proxy may frame half an answer). Any other text that is no JSON is not the service's, with any content type. `framed`: a length
+ * or chunks marked the end of the body; without that an empty body counts as truncated.
  */
 export function readJson(bytes: Buffer, framed: boolean): ReadJson {
   const raw = bytes.toString('utf8');

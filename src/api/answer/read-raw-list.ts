@@ -8,18 +8,18 @@ import type { Exchange } from '../wire/exchange.js';
 import { isFramed, wholeBody } from './read-answer.js';
 import { readJson } from './read-json.js';
 
-/** A page of a list whose records somebody else will parse. */
+/** A page of a list with unparsed records. */
 export interface RawList extends AnswerHeaders {
-  /** The records: a JSON list, as it came. */
+  /** The records: a JSON list, byte for byte. */
   readonly items: Uint8Array;
-  /** Null where the service doesn't say. */
+  /** Null where the answer lacks it. */
   readonly hasMore: boolean | null;
   readonly cursor: string | null;
-  /** Size of the body, decompressed. */
+  /** Size of the decompressed body. */
   readonly bytes: number;
 }
 
-/** Longest end of an answer in which its cursor is looked for. */
+/** Bytes at the end of an answer that may hold its cursor. */
 const TAIL = 4096;
 const head = /^\s*\{\s*"data"\s*:\s*(?=\[)/;
 const text = '"(?:[^"\\\\]|\\\\.)*"';
@@ -33,30 +33,30 @@ const ends = [
 type Cut = Pick<RawList, 'items' | 'hasMore' | 'cursor'>;
 
 /**
- * Reads a page of a list without parsing its records. An answer in the contract's form (section 4.8) is cut by its two ends;
- * any other, and with `careful` every one, by its members.
+ * Reads a page of a list without parsing its records. An answer in the contract's form (section 4.8) is cut at its two ends; any
+ * other answer, and with `careful` every one, is split into its members.
  */
 export async function readRawList<I, O>(
   endpoint: Endpoint<I, O>,
   call: CallContext,
-  came: Exchange,
-  said: AnswerHeaders,
+  received: Exchange,
+  answerHeaders: AnswerHeaders,
   { maxBytes, careful }: { readonly maxBytes: number; readonly careful: boolean },
 ): Promise<RawList> {
-  const body = await wholeBody(call, came, said, maxBytes);
+  const body = await wholeBody(call, received, answerHeaders, maxBytes);
   const cut = (careful ? null : cutByEnds(body)) ?? cutByMembers(body);
-  if (cut) return { ...said, ...cut, bytes: body.length };
-  const read = readJson(body, isFramed(came));
-  if (!('value' in read)) throw unusable(call, came, said, { ...read, kept: body });
+  if (cut) return { ...answerHeaders, ...cut, bytes: body.length };
+  const read = readJson(body, isFramed(received));
+  if (!('value' in read)) throw unusable(call, received, answerHeaders, { ...read, kept: body });
   if (!hasKnownField(endpoint.response, read.value)) {
-    const reason = `the answer has no field of the service's (section ${endpoint.section})`;
-    throw unusable(call, came, said, { kind: 'unrecognized', reason, kept: body });
+    const reason = `the answer has no field of the interface (section ${endpoint.section})`;
+    throw unusable(call, received, answerHeaders, { kind: 'unrecognized', reason, kept: body });
   }
   const reason = `the answer has the wrong shape (section ${endpoint.section}): a list was expected in data`;
-  throw unusable(call, came, said, { kind: 'wrongShape', reason, kept: body });
+  throw unusable(call, received, answerHeaders, { kind: 'wrongShape', reason, kept: body });
 }
 
-/** Whatever is between the two ends, only a JSON list can be there, if the answer is JSON at all and has no fourth member. */
+/** Between these two ends there can only be a JSON list, provided that the answer is JSON and has no fourth member. */
 function cutByEnds(body: Buffer): Cut | null {
   const start = head.exec(body.toString('latin1', 0, 100))?.[0].length;
   if (start === undefined) return null;

@@ -1,7 +1,7 @@
 import type { LimitProblem, Range, ServiceLimits } from './limits.js';
 import { oneLine } from './redact.js';
 
-/** The first problem that any of the checks finds. Checks are functions, so that none runs in vain. */
+/** Returns the first problem. Later checks are not run. */
 export function firstProblem(...checks: readonly (() => LimitProblem | null)[]): LimitProblem | null {
   for (const check of checks) {
     const problem = check();
@@ -10,28 +10,28 @@ export function firstProblem(...checks: readonly (() => LimitProblem | null)[]):
   return null;
 }
 
-/** `numResults is 101; at most 100 (profile contract)`. */
+/** Example: `numResults is 101; at most 100 (profile contract)`. */
 export function problem(field: string, found: string, rule: string, limits: ServiceLimits): LimitProblem {
   return { field, message: `${field} ${found}; ${rule} (profile ${limits.profile})` };
 }
 
-/** A value as an error may show it. Strings are cut short: they may be long, and may hold what others shouldn't read. */
+/** A value for an error message. Strings are cut: they may be long, or private. */
 export function shown(value: unknown): string {
   return typeof value === 'string' ? `"${oneLine(value, 40)}"` : oneLine(String(value), 40);
 }
 
-/** Checks one number against its range. Absent and null are for the service to judge. */
+/** Checks one number against its range. The service decides about absent and null values. */
 export function checkRange(field: string, value: unknown, range: Range, limits: ServiceLimits): LimitProblem | null {
   if (value === undefined || value === null) return null;
   const found = `is ${shown(value)}`;
-  if (typeof value !== 'number' || Number.isNaN(value)) return problem(field, found, 'a number is needed', limits);
-  if (range.integer && !Number.isInteger(value)) return problem(field, found, 'a whole number is needed', limits);
+  if (typeof value !== 'number' || Number.isNaN(value)) return problem(field, found, 'it must be a number', limits);
+  if (range.integer && !Number.isInteger(value)) return problem(field, found, 'it must be a whole number', limits);
   if (value < range.min) return problem(field, found, `at least ${range.min}`, limits);
   if (range.max !== null && value > range.max) return problem(field, found, `at most ${range.max}`, limits);
   return null;
 }
 
-/** Checks how many entries an array has. */
+/** Checks the number of entries of an array. */
 export function checkCount(
   field: string,
   list: readonly unknown[] | null | undefined,
@@ -51,15 +51,15 @@ const isoDate = /^\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+
 export function checkDate(field: string, value: string | null | undefined, limits: ServiceLimits): LimitProblem | null {
   if (value === undefined || value === null) return null;
   if (isoDate.test(value) && !Number.isNaN(Date.parse(value)) && isDay(value.slice(0, 10))) return null;
-  return problem(field, `is ${shown(value)}`, 'an ISO 8601 date or date-time is needed', limits);
+  return problem(field, `is ${shown(value)}`, 'it must be an ISO 8601 date or date-time', limits);
 }
 
-/** Whether the calendar has that day: `Date` takes February 30 for March 2. */
+/** Whether the day exists: `Date` reads February 30 as March 2. */
 function isDay(day: string): boolean {
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
 
-/** Checks that a text holds something, and no more than the service takes. */
+/** Checks that a text is not empty and not too long for the service. */
 export function checkText(
   field: string,
   value: string | null | undefined,

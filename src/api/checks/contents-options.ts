@@ -35,7 +35,7 @@ const extrasOptions = z.looseObject({
   codeBlocks: z.number().optional(),
 });
 
-/** Content options (interface section 4.2, public facts 3.2): at the top of a contents request, in `contents` of a search. Enums are open. */
+/** Content options (interface section 4.2, public facts 3.2): at the top of a contents request, and in `contents` of a search. Enums are open. */
 export const contentsOptions = {
   text: z.union([z.boolean(), textOptions]).optional(),
   highlights: z.union([z.boolean(), highlightsOptions]).optional(),
@@ -51,7 +51,7 @@ export const contentsOptions = {
   context: z.union([z.boolean(), z.looseObject({ maxCharacters: z.number().optional() })]).optional(),
 };
 
-/** Checks the numbers among the content options. `prefix` is the path to them, such as `contents.`. */
+/** Checks the numbers among the content options. `prefix` is their path, such as `contents.`. */
 export function checkContentsOptions(options: object, prefix: string, limits: ServiceLimits): LimitProblem | null {
   for (const [path, range] of Object.entries(limits.contents)) {
     const found = checkRange(prefix + path, at(options, path), range, limits);
@@ -71,17 +71,17 @@ function checkExclusions(options: object, prefix: string, limits: ServiceLimits)
   for (const [name, others] of Object.entries(limits.contentsExclude)) {
     const other = others.find((one) => at(options, one) !== undefined);
     if (at(options, name) === undefined || other === undefined) continue;
-    return problem(prefix + other, `is given with ${prefix}${name}`, 'only one of them', limits);
+    return problem(prefix + other, `is combined with ${prefix}${name}`, 'only one of them is allowed', limits);
   }
   return null;
 }
 
 function checkSubpageTarget(options: object, prefix: string, limits: ServiceLimits): LimitProblem | null {
   const max = limits.maxSubpageTarget;
-  const given = at(options, 'subpageTarget');
-  if (max === null || given === undefined) return null;
+  const value = at(options, 'subpageTarget');
+  if (max === null || value === undefined) return null;
   const field = `${prefix}subpageTarget`;
-  const targets: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const targets: readonly unknown[] = Array.isArray(value) ? value : [value];
   const long = targets.find((target) => typeof target === 'string' && target.length > max.length);
   return firstProblem(
     () => checkCount(field, targets, 0, max.entries, limits),

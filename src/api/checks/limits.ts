@@ -1,4 +1,4 @@
-/** A field that the service would refuse; `message` names field, value, limit and profile. */
+/** A field that the service would refuse; `message` names the field, its value, the limit and the profile. */
 export interface LimitProblem {
   /** Path of the field in the request, such as `contents.highlights.numSentences` or `urls[3]`. */
   readonly field: string;
@@ -11,7 +11,7 @@ export interface Range {
   readonly integer: boolean;
 }
 
-/** What the service refuses, as data: interface sections 4 and 8, and public facts 2 to 8. `null` is no limit. */
+/** The service's limits as data: interface sections 4 and 8, and public facts 2 to 8. `null` means no limit. */
 export interface ServiceLimits {
   readonly profile: string;
   readonly numResults: Range;
@@ -32,11 +32,11 @@ export interface ServiceLimits {
   readonly contents: Readonly<Record<string, Range>>;
   readonly maxSubpageTarget: { readonly entries: number; readonly length: number } | null;
   readonly maxObjective: number | null;
-  /** Characters that the `context` of a search may have. */
+  /** The most characters of the `context` of a search. */
   readonly maxContext: number | null;
-  /** Content options that exclude others, by name. */
+  /** Content options that exclude each other, by name. */
   readonly contentsExclude: Readonly<Record<string, readonly string[]>>;
-  /** Properties in all and levels of objects that the `outputSchema` of a search may have. */
+  /** The most properties and levels of the `outputSchema` of a search. */
   readonly maxOutputSchema: { readonly properties: number; readonly depth: number } | null;
   /** Page sizes of the lists, by name of the operation. */
   readonly pageSizes: Readonly<Record<string, Range>>;
@@ -44,16 +44,16 @@ export interface ServiceLimits {
     readonly maxName: number;
     readonly maxFilterValue: number | null;
     readonly batchLimit: Range;
-    /** A webhook is needed, at an HTTPS address. */
+    /** A webhook with an HTTPS address is required. */
     readonly webhook: boolean;
-    /** Periods are one whole number and one unit, of at least an hour. */
+    /** Periods are one whole number and one unit, and at least an hour. */
     readonly periods: boolean;
   };
   readonly agents: {
     readonly maxDataSources: number | null;
     readonly previousRunId: { readonly pattern: RegExp; readonly maxLength: number } | null;
     readonly budget: { readonly maxCostDollars: Range; readonly maxDurationSeconds: Range } | null;
-    /** Efforts of a fixed price, which take no budget. */
+    /** Efforts of a fixed price, which have no budget. */
     readonly fixedEfforts: readonly string[];
   };
   readonly maxInstructions: number | null;
@@ -61,7 +61,7 @@ export interface ServiceLimits {
 
 const whole = (min: number, max: number | null): Range => ({ min, max, integer: true });
 
-/** The contract's, and those that only the public service states: it refuses more, so neither profile sends them. */
+/** The contract's page sizes, and those that only the public service documents: both profiles apply them. */
 const pageSizes = {
   listMonitors: whole(1, 100),
   listMonitorRuns: whole(1, 100),
@@ -77,7 +77,7 @@ const contract: ServiceLimits = {
   profile: 'contract',
   numResults: whole(1, 100),
   maxDomains: 1200,
-  // The contract gives no cap on URLs; the public service refuses more, so neither profile sends them.
+  // The contract has no cap on URLs; the public service has one, and both profiles apply it.
   maxUrls: 100,
   maxUrlLength: 2048,
   maxTextFilters: 1,
@@ -116,7 +116,7 @@ const live: ServiceLimits = {
   plainCategories: ['company', 'people'],
   contents: {
     ...contract.contents,
-    // Sources give 10,000 and 1,000,000 for text: the larger one, so that nothing that works is refused here.
+    // Sources name 10,000 and 1,000,000 for text. The larger one is used, so that no valid request is refused.
     'text.maxCharacters': whole(1, 1_000_000),
     'highlights.maxCharacters': whole(1, 10_000),
     livecrawlTimeout: whole(1, 90_000),
@@ -149,6 +149,6 @@ const live: ServiceLimits = {
   maxInstructions: 4096,
 };
 
-/** `contract` holds what the interface itself says, `live` what the public service takes today. */
+/** `contract` holds the limits of the interface, `live` those of the public service today. */
 export const limitProfiles = { contract, live } as const;
 export type LimitProfile = keyof typeof limitProfiles;

@@ -7,9 +7,9 @@ const OBJECT = 0x7b;
 const LIST = 0x5b;
 
 /**
- * Cuts a JSON object into the bytes of its members, by name, without parsing them: for answers that somebody else will parse.
- * Null where it is no object, ends early or is nested too deep; other mistakes within a member are its reader's to find. Of members
- * with the same name the last counts, as it does for `JSON.parse`.
+ * Splits a JSON object into the bytes of its members by name, without parsing them. Null where it is no object, ends early or is nested
+ * too deep; other mistakes within a member are left to its reader. Of members with the same name the last counts, as in
+ * `JSON.parse`.
  */
 export function membersOf(json: Uint8Array): ReadonlyMap<string, Uint8Array> | null {
   const members = new Map<string, Uint8Array>();
@@ -19,7 +19,7 @@ export function membersOf(json: Uint8Array): ReadonlyMap<string, Uint8Array> | n
   return whole ? members : null;
 }
 
-/** Cuts a JSON list into the bytes of its elements in the same way; null where it is no list. */
+/** Splits a JSON list into the bytes of its elements, without parsing them; null where it is no list. */
 export function elementsOf(json: Uint8Array): readonly Uint8Array[] | null {
   const elements: Uint8Array[] = [];
   const whole = eachPart(json, LIST, (_name, value) => {
@@ -28,10 +28,10 @@ export function elementsOf(json: Uint8Array): readonly Uint8Array[] | null {
   return whole ? elements : null;
 }
 
-/** Steps of a path that tell where a value is; who looks finds it below. */
+/** The most steps of a path; the value is below it. */
 const MAX_STEPS = 4;
 
-/** Path of the value that holds the byte at `offset`. */
+/** Returns the path of the value that holds the byte at `offset`. */
 export function pathAt(json: Uint8Array, offset: number): readonly (string | number)[] {
   const path: (string | number)[] = [];
   let inside = json;
@@ -51,7 +51,7 @@ export function pathAt(json: Uint8Array, offset: number): readonly (string | num
   return path;
 }
 
-/** The text of a JSON value as it came, on one line: line feeds can only stand between its parts. */
+/** A JSON value on one line, otherwise unchanged: raw line feeds can only be between its parts. */
 export function rawJson(json: Uint8Array): RawJson {
   const { buffer, byteOffset, byteLength } = json;
   const text = Buffer.from(buffer, byteOffset, byteLength).toString();
@@ -59,20 +59,20 @@ export function rawJson(json: Uint8Array): RawJson {
   return new RawJson(/[\r\n]/.test(plain) ? plain.replace(/[\r\n]/g, ' ').trim() : plain);
 }
 
-/** Passes once over an object or list, and tells each of its parts; false where it is none, ends early or is nested too deep. */
+/** Passes each part of an object or list to `onPart`; returns false where it is none, ends early or is nested too deep. */
 function eachPart(
   json: Uint8Array,
   kind: typeof OBJECT | typeof LIST,
-  tell: (name: string | null, value: Uint8Array) => void,
+  onPart: (name: string | null, value: Uint8Array) => void,
 ): boolean {
   const end = json.length;
   let at = 0;
   let depth = 0;
-  /** Where the value began that is being read at depth 1. */
+  /** Start of the current value at depth 1. */
   let from = -1;
   let name: string | null = null;
   const take = (to: number): void => {
-    if (from >= 0) tell(name, trimmed(json.subarray(from, to)));
+    if (from >= 0) onPart(name, trimmed(json.subarray(from, to)));
     name = null;
     from = kind === LIST ? to + 1 : -1;
   };

@@ -1,10 +1,7 @@
-/** Deeper JSON than this is not read: databases and whoever writes it anew would overflow their stacks. */
+/** Deeper JSON is not parsed: databases and serializers would overflow their stacks. */
 export const MAX_NESTING = 500;
 
-/**
- * Whether a JSON text has more than `max` levels of lists and objects. Passes over texts in quotes as fast as they can be
- * searched, which is most of an answer.
- */
+/** Whether a JSON text has more than `max` levels of lists and objects. Quoted texts, most of an answer, are skipped by a search. */
 export function nestsDeeper(json: string, max = MAX_NESTING): boolean {
   let depth = 0;
   for (let at = 0; at < json.length; at++) {
@@ -19,18 +16,18 @@ export function nestsDeeper(json: string, max = MAX_NESTING): boolean {
   return false;
 }
 
-/** Levels that stay JSON where what is below them is cut. */
+/** Levels that stay JSON above a value that is turned into a text. */
 const KEPT_LEVELS = 64;
 
-/** A text without deep nesting, and where in it the first value stands that was cut. */
+/** A text without deep nesting, and the offset of the first value that was turned into a text. */
 export interface Shallow {
   readonly text: string;
   readonly at: number;
 }
 
 /**
- * Puts each value that reaches below {@link MAX_NESTING} levels into quotes, from its 64th level on: whole, but as a text. Null where
- * the brackets don't match, as in a text that broke off.
+ * Turns each value that has more than {@link MAX_NESTING} levels into a text at its 64th level, with its whole content. Null where the
+ * brackets don't match, as in a text that broke off.
  */
 export function cutNesting(json: string): Shallow | null {
   const pieces: string[] = [];
@@ -59,7 +56,7 @@ export function cutNesting(json: string): Shallow | null {
   return { text: pieces.join('') + json.slice(copied), at: first };
 }
 
-/** Where the text in quotes that begins at `from` ends; -1 where it doesn't. */
+/** Returns the end of the quoted text that begins at `from`; -1 where it has none. */
 function endOfText(json: string, from: number): number {
   for (let at = json.indexOf('"', from + 1); at >= 0; at = json.indexOf('"', at + 1)) {
     let slashes = 0;

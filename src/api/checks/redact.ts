@@ -1,9 +1,9 @@
 import type { Secret } from '../../core/text/secret.js';
 
-/** Takes a key out of a text that somebody else wrote, such as a server that repeats the key in its error. */
+/** Removes the API key from a text, such as an error of a server that repeats it. */
 export type Redact = (text: string) => string;
 
-/** Shorter keys would tear ordinary words apart, and protect nothing. */
+/** Shorter keys would match ordinary words. */
 const SHORTEST = 4;
 
 export function createRedact(key: Secret | null): Redact {
@@ -13,7 +13,7 @@ export function createRedact(key: Secret | null): Redact {
   return (text) => forms.reduce((rest, form) => rest.replaceAll(form, '[redacted]'), text);
 }
 
-/** One line of at most `max` characters without control or direction characters: fit for a log and a terminal. */
+/** Returns one line of at most `max` characters without control or direction characters, safe for a log and a terminal. */
 export function oneLine(text: string, max: number): string {
   const line = text
     .slice(0, max * 8)

@@ -47,7 +47,7 @@ function checkCategory(input: SearchFilters, limits: ServiceLimits): LimitProble
   if (category === undefined || !limits.plainCategories.includes(category)) return null;
   for (const field of ['startPublishedDate', 'endPublishedDate', 'excludeDomains'] as const) {
     if (input[field] !== undefined) {
-      return problem(field, `is given with category ${shown(category)}`, 'that category refuses it', limits);
+      return problem(field, `is combined with category ${shown(category)}`, 'that category does not allow it', limits);
     }
   }
   return null;

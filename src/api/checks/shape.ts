@@ -2,50 +2,48 @@ import { ZodObject, type ZodType, type z } from 'zod';
 import { fieldOf } from './field-of.js';
 
 /**
- * Whether a value has a shape. The value itself is used afterwards, not zod's copy of it, so that field order and unknown
- * fields are exactly what came. Schemas have no transforms, which makes the two the same to the types.
+ * Whether a value has a shape. Callers use the value itself instead of zod's copy, so that field order and unknown fields stay.
+ * Schemas have no transforms, so the types are the same.
  */
 export function isShape<T>(schema: ZodType<T>, value: unknown): value is T {
   return schema.safeParse(value).success;
 }
 
-/** The first thing that is wrong with a value, with the path of its field (`results[3].url`; empty for the whole). */
+/** Returns the first problem of a value, with the path of its field (`results[3].url`; empty for the whole value). */
 export function shapeProblem(schema: ZodType, value: unknown): { readonly field: string; readonly message: string } {
   const issue = schema.safeParse(value).error?.issues[0];
-  return issue
-    ? { field: nameOf(issue.path), message: issue.message }
-    : { field: '', message: 'not what was expected' };
+  return issue ? { field: nameOf(issue.path), message: issue.message } : { field: '', message: 'unexpected value' };
 }
 
-/** A field of an answer that is not what the interface says, and what that is. */
+/** A field of an answer that differs from the interface, and how. */
 export interface Misread {
   readonly path: readonly PropertyKey[];
   readonly message: string;
 }
 
-/** Such fields in one line, as a row tells them: `author: expected string, received array`. `from`: steps of their paths left out. */
+/** Misread fields on one line, for a row: `author: expected string, received array`. `from`: the number of path steps to leave out. */
 export function misreadText(misread: readonly Misread[], from = 0): string {
-  const said = misread.map(({ path, message }) => `${nameOf(path.slice(from)) || 'the whole'}: ${message}`);
-  const more = said.length - MAX_SAID;
-  return said.slice(0, MAX_SAID).join('; ') + (more > 0 ? `; and ${more} more` : '');
+  const problems = misread.map(({ path, message }) => `${nameOf(path.slice(from)) || 'the whole'}: ${message}`);
+  const more = problems.length - MAX_SHOWN;
+  return problems.slice(0, MAX_SHOWN).join('; ') + (more > 0 ? `; and ${more} more` : '');
 }
 
-const MAX_SAID = 10;
-/** A field is emptied, then what it is part of, up to the whole: so often at most. */
+const MAX_SHOWN = 10;
+/** The most rounds of emptying a field, then its parents. */
 const MAX_ROUNDS = 20;
 
 /**
- * The value without its fields that don't fit the schema: each is null there, or empty where it can't be null, or its parent is. The
- * value that was given stays as it is. Null where that mends nothing.
+ * Returns a copy of a value without the fields that don't fit the schema: each is null, or empty where it can't be null, or its parent
+ * is. The original is not changed. Null where no such copy fits.
  */
 export function withoutMisfits<T>(
   schema: ZodType<T>,
-  given: unknown,
+  original: unknown,
 ): { readonly value: T; readonly misread: readonly Misread[] } | null {
   let misread: Misread[] | null = null;
-  let value = given;
+  let value = original;
   const tries = new Map<string, number>();
-  /** Containers that are copies already. */
+  /** Containers that are already copies. */
   const own = new Set<unknown>();
   const empty = (path: readonly PropertyKey[], expected: string | null): boolean => {
     if (path.length === 0) return false;
@@ -66,7 +64,7 @@ export function withoutMisfits<T>(
   return null;
 }
 
-/** The value with another at this path, which stands in containers of ours. */
+/** Returns a copy with another value at a path. */
 function replaced(value: unknown, path: readonly PropertyKey[], other: unknown, own: Set<unknown>): unknown {
   const [name, ...rest] = path;
   if (name === undefined) return other;
@@ -93,12 +91,12 @@ function nameOf(path: readonly PropertyKey[]): string {
   }, '');
 }
 
-/** Every answer of the service has one, and so have those of many a gateway: it tells nothing. */
-const TELLS_NOTHING = new Set(['requestId']);
+/** Every answer of the service has this field, and so have those of many gateways: it identifies nothing. */
+const COMMON = new Set(['requestId']);
 
-/** Whether a value has any field of a schema, of whatever type: if not, it is nothing that the schema describes. */
+/** Whether a value has any field of a schema, of any type: without one the schema does not describe it. */
 export function hasKnownField(schema: ZodType, value: unknown): boolean {
   const names = schema instanceof ZodObject ? Object.keys(schema.shape) : [];
   if (names.length === 0) return typeof value === 'object' && value !== null;
-  return names.some((name) => !TELLS_NOTHING.has(name) && (fieldOf(value, name) ?? null) !== null);
+  return names.some((name) => !COMMON.has(name) && (fieldOf(value, name) ?? null) !== null);
 }

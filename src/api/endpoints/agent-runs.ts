@@ -13,28 +13,33 @@ import { checkPage, type PageRequest, pageOf, pageQuery, pageRequest } from '../
 import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
 
 const section = '4.7';
-/** Reads of runs don't count against the rate (interface section 8), but wait where the service said so. */
+/** Reads of runs don't count against the rate (interface section 8), but wait while the service asks for a pause. */
 const polling = { rateClass: 'agent', weight: 0 };
 const action = { method: 'POST', rateClass: 'agent' } as const;
 
 function checkPreviousRun(id: string | undefined, limits: ServiceLimits): LimitProblem | null {
   const rule = limits.agents.previousRunId;
   if (id === undefined || rule === null || (rule.pattern.test(id) && id.length <= rule.maxLength)) return null;
-  return problem('previousRunId', `is ${shown(id)}`, `the id of a run is needed, of at most ${rule.maxLength}`, limits);
+  return problem(
+    'previousRunId',
+    `is ${shown(id)}`,
+    `it must be a run id of at most ${rule.maxLength} characters`,
+    limits,
+  );
 }
 
 function checkBudget({ budget, effort }: AgentRunRequest, limits: ServiceLimits): LimitProblem | null {
   const max = limits.agents.budget;
   if (!budget || max === null) return null;
   if (effort !== undefined && limits.agents.fixedEfforts.includes(effort))
-    return problem('budget', `is given with effort ${shown(effort)}`, 'efforts of a fixed price take none', limits);
+    return problem('budget', `is combined with effort ${shown(effort)}`, 'efforts of a fixed price have none', limits);
   return firstProblem(
     () => checkRange('budget.maxCostDollars', budget.maxCostDollars, max.maxCostDollars, limits),
     () => checkRange('budget.maxDurationSeconds', budget.maxDurationSeconds, max.maxDurationSeconds, limits),
   );
 }
 
-/** Starts an agent run; answers at once with the run as it stands. A start takes two units of the rate. */
+/** Starts an agent run and returns it at once, in its first status. A start takes two units of the rate. */
 export const createAgentRunEndpoint = defineEndpoint<AgentRunRequest, AgentRun>({
   name: 'createAgentRun',
   method: 'POST',
@@ -59,7 +64,7 @@ export const createAgentRunEndpoint = defineEndpoint<AgentRunRequest, AgentRun>(
   response: agentRun,
 });
 
-/** One agent run, with its output where it is completed. */
+/** One agent run, with its output once it is completed. */
 export const getAgentRunEndpoint = defineEndpoint<ById, AgentRun>({
   name: 'getAgentRun',
   path: '/agent/runs/{id}',
@@ -101,7 +106,7 @@ export const deleteAgentRunEndpoint = defineEndpoint<ById, z.infer<typeof delete
   response: deletedRun,
 });
 
-/** Cancels a queued or running run, whose output is lost and whose usage so far is billed. A finished one is left as it is. */
+/** Cancels a queued or running run: its output is lost, its usage so far is billed. An ended run is not changed. */
 export const cancelAgentRunEndpoint = defineEndpoint<ById, AgentRun>({
   name: 'cancelAgentRun',
   ...action,

@@ -7,7 +7,7 @@ import { type AgentRunEventFilter, createAgentRunEndpoint, listAgentRunEventsEnd
 const last = /^agent_run\.(completed|failed|cancelled|canceled|stopped)$/;
 const lifecycle = /^agent_run\.\w+$/;
 
-/** The names of section 6.2 end a stream at once; a status we don't know ends it where the connection then closes. */
+/** The names of section 6.2 end a stream at once; an unknown terminal status ends it where the connection then closes. */
 function ending({ event, data }: AgentRunEvent): Ending | null {
   if (event === 'response' || last.test(event ?? '')) return 'now';
   const status = fieldOf(data, 'status');
@@ -37,8 +37,8 @@ const form = {
 };
 
 /**
- * `streamAgentRun`: starts a run and follows its events to the terminal one, which has the whole run (interface section 6.2,
- * public facts 8.4). Names that aren't known are passed on.
+ * `streamAgentRun`: starts a run and follows its events to the terminal one, which has the whole run (interface section 6.2, public
+ * facts 8.4). Events with unknown names are passed on.
  */
 export const agentRunStream: StreamEndpoint<AgentRunRequest, AgentRunEvent> = {
   name: 'streamAgentRun',
@@ -48,7 +48,7 @@ export const agentRunStream: StreamEndpoint<AgentRunRequest, AgentRunEvent> = {
   endsWithConnection: false,
 };
 
-/** `streamAgentRunEvents`: the stored events again, from behind `lastEventId`. Ends with what is stored, not with the run. */
+/** `streamAgentRunEvents`: the stored events after `lastEventId`. Ends with the last stored event, not with the run. */
 export const agentRunEventStream: StreamEndpoint<AgentRunEventFilter, AgentRunEvent> = {
   name: 'streamAgentRunEvents',
   section: 'public facts 8.3',

@@ -24,20 +24,20 @@ const shared = {
   requestId: text,
 };
 
-/** Of chunks whose `type` is `unknown`: the event that we know nothing of. */
+/** Fields of chunks whose `type` is `unknown`: the event as it came. */
 const unknownKind = { event: text, data: z.unknown().optional() };
 
 const searchChunk = z.looseObject({
   /**
-   * `text-delta`, `grounding`, `results`, `stream-reset`, `done`; `response` where the service did not stream; `unknown` for what
-   * we can't read, such as an event of a new kind.
+   * `text-delta`, `grounding`, `results`, `stream-reset`, `done`; `response` where the service did not stream; `unknown` for an
+   * unreadable event, such as one of a new kind.
    */
   type: text,
   ...shared,
   delta: text,
   grounding: z.array(grounding).nullish(),
   results: z.array(searchResult).nullish(),
-  /** What came of the text so far is void. */
+  /** The text so far is void. */
   streamReset: z.boolean().nullish(),
   output: synthesised.nullish(),
   searchTime: z.number().nullish(),
@@ -50,10 +50,10 @@ export type SearchChunk = z.infer<typeof searchChunk>;
 
 const answerChunk = z.looseObject({
   ...shared,
-  /** `response` where the service did not stream: then `answer` and its citations are here. */
+  /** `response` where the service did not stream: then `answer` and its citations are in this chunk. */
   type: text,
   answer: z.unknown().optional(),
-  /** `ERROR` goes with a `payload`; it never reaches the reader. */
+  /** `ERROR` comes with a `payload`; it never reaches the reader. */
   tag: text,
   payload: z.looseObject({ error: failure.nullish(), requestId: text }).nullish(),
   error: z.union([z.string(), failure]).nullish(),
@@ -75,7 +75,7 @@ function toFailure(error: z.infer<typeof failure> | string | null | undefined): 
 const asked = { stream: true };
 const toChunk = (_event: unknown, data: unknown): unknown => data;
 const ofUnknown = ({ event }: SseEvent, data: unknown) => ({ type: 'unknown', event, data });
-/** Chunks without a `type` are those of the OpenAI style. */
+/** Chunks without a `type` have the OpenAI form. */
 const ofKinds =
   (...kinds: readonly string[]) =>
   (chunk: unknown): boolean => {
@@ -86,7 +86,7 @@ const ofKinds =
   };
 const ofWhole = (body: object): unknown => ({ ...body, type: 'response' });
 
-/** `streamSearch`: the service streams only with an `outputSchema`; else the one chunk is the whole answer. */
+/** `streamSearch`: the service streams only with an `outputSchema`; otherwise one chunk has the whole answer. */
 export const searchStream: StreamEndpoint<SearchRequest, SearchChunk> = {
   name: 'streamSearch',
   section: '4.1',
@@ -102,7 +102,7 @@ export const searchStream: StreamEndpoint<SearchRequest, SearchChunk> = {
   failure: ({ type, error }) => (type === 'error' || (!type && error) ? toFailure(error) : null),
 };
 
-/** `streamAnswer`. Whether `[DONE]` ends it is not said: a cost or a `finish_reason` and an orderly end will do. */
+/** `streamAnswer`: it is undocumented whether `[DONE]` ends it, so a cost or a `finish_reason` and an orderly end count too. */
 export const answerStream: StreamEndpoint<AnswerRequest, AnswerChunk> = {
   name: 'streamAnswer',
   section: '4.3',

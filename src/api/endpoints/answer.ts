@@ -37,7 +37,7 @@ export const citation = z.looseObject({
 
 const answerResponse = z.looseObject({
   requestId: text,
-  /** A text, or an object after the `outputSchema`. */
+  /** A text, or an object of the `outputSchema`. */
   answer: z.union([z.string(), z.looseObject({})]).nullish(),
   citations: z.array(citation).nullish(),
   costDollars: costDollars.nullish(),

@@ -9,7 +9,7 @@ import { defineEndpoint } from '../wire/endpoint.js';
 
 const contentsRequest = z.looseObject({
   urls: z.array(z.string()).optional(),
-  /** Deprecated: ids of earlier searches. Never together with `urls`. */
+  /** Deprecated: ids of earlier searches. Not together with `urls`. */
   ids: z.array(z.string()).optional(),
   ...contentsOptions,
   compliance: z.string().optional(),
@@ -39,11 +39,11 @@ export type ContentsResponse = z.infer<typeof contentsResponse>;
 
 function checkContents(input: ContentsRequest, limits: ServiceLimits): LimitProblem | null {
   const { urls, ids, subpages } = input;
-  if (urls && ids) return problem('ids', 'is given together with urls', 'only one of them', limits);
+  if (urls && ids) return problem('ids', 'is combined with urls', 'only one of them is allowed', limits);
   const name = ids ? 'ids' : 'urls';
   const list = urls ?? ids;
   const check = ids ? checkLength : checkUrl;
-  if (!list) return problem('urls', 'is missing', 'at least 1 URL is needed', limits);
+  if (!list) return problem('urls', 'is missing', 'at least 1 URL is required', limits);
   return firstProblem(
     () => checkCount(name, list, 1, limits.maxUrls, limits),
     () => {
@@ -58,7 +58,7 @@ function checkContents(input: ContentsRequest, limits: ServiceLimits): LimitProb
   );
 }
 
-/** The live service caps the subpages of a whole request, not just those of a page. */
+/** The live service caps the subpages of a whole request, not only those of a page. */
 function checkSubpages(pages: number, each: number, limits: ServiceLimits): LimitProblem | null {
   const max = limits.contents.subpages?.max ?? null;
   if (max === null || pages * each <= max) return null;

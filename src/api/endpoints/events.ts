@@ -7,7 +7,7 @@ const section = '4.8';
 
 const eventFilter = z.looseObject({
   ...pageQuery,
-  /** Types of section 6.1; any of them. */
+  /** Event types of section 6.1; events of any of them match. */
   types: z.array(z.string()).optional(),
   /** ISO 8601 in UTC, both inclusive. */
   createdBefore: z.string().optional(),
@@ -16,7 +16,7 @@ const eventFilter = z.looseObject({
 /** Filter of `GET /websets/v0/events` (interface section 4.8). */
 export type EventFilter = z.infer<typeof eventFilter>;
 
-/** An event of a webset (interface sections 2.8 and 6.1, public facts 10.2). `data` is kept as it comes, whatever the type. */
+/** An event of a webset (interface sections 2.8 and 6.1, public facts 10.2). `data` is unchecked, for every type. */
 const event = z.looseObject({
   id: z.string(),
   object: z.string().nullish(),

@@ -2,34 +2,34 @@ import { type Json, jsonText, RawJson } from '../../core/text/json.js';
 import { type Misread, misreadText } from '../checks/shape.js';
 import type { ContentsResponse } from './contents.js';
 
-/** What became of one URL of a contents request. */
+/** The outcome of one URL of a contents request. */
 export interface MatchedUnit {
   readonly url: string;
   readonly status: 'success' | 'error';
   readonly errorTag: string | null;
-  /** Of the page, not of the call. */
+  /** HTTP status of the page, not of the call. */
   readonly httpStatus: number | null;
   readonly source: string | null;
-  /** The result as it came, or null. */
+  /** The result byte for byte, or null. */
   readonly result: Json | RawJson;
-  /** The status as it came, where it has fields that the ones above don't hold. */
+  /** The whole status, where it has fields beyond those above. */
   readonly told?: Json;
-  /** Fields of its result or status that don't fit their types, in words. */
+  /** Fields of the result or status that don't fit their types, as one line. */
   readonly misread?: string;
 }
 
-/** What is known of an answer beside its values. */
+/** Facts of an answer beside its values. */
 export interface AnswerFacts {
-  /** Each result as it came. */
+  /** Each result byte for byte. */
   readonly raw?: readonly RawJson[] | undefined;
-  /** What of the answer does not fit its types. */
+  /** Fields of the answer that don't fit their types. */
   readonly misread?: readonly Misread[];
 }
 
 export interface MatchedContents {
-  /** One for each URL asked, in that order. */
+  /** One for each requested URL, in that order. */
   readonly units: readonly MatchedUnit[];
-  /** Results that belong to no URL asked. */
+  /** Results that belong to no requested URL. */
   readonly unmatched: readonly (Json | RawJson)[];
 }
 
@@ -37,17 +37,17 @@ type Answered = Pick<ContentsResponse, 'results' | 'statuses'>;
 type Result = Answered['results'][number];
 type Status = NonNullable<Answered['statuses']>[number];
 
-/** The service said nothing about this URL. */
+/** The answer has nothing for this URL. */
 export const MISSING_FROM_RESPONSE = 'MISSING_FROM_RESPONSE';
-/** The service called it a success and sent no result, as it does with pages that are empty. Asking again brings no more. */
+/** The service reported a success without a result, as it does for empty pages. Another request would return no more. */
 export const NO_CONTENT = 'NO_CONTENT';
 /** A failure without a tag. */
 const UNTAGGED = 'CRAWL_UNKNOWN_ERROR';
 
 /**
- * Matches a contents answer to the URLs asked: by `statuses[].id`, `results[].id`, `results[].url`, then by the same with
- * URLs normalised; never by position. Of duplicates the first counts. The status decides between success and error, and
- * an error keeps a result that came under its own id. Pure. (Interface sections 2.1 and 2.3.)
+ * Matches a contents answer to the requested URLs: by `statuses[].id`, `results[].id`, `results[].url`, then by the same with
+ * normalised URLs; never by position. Of duplicates the first counts. The status decides between success and error; an error keeps a
+ * result with its own id. Pure. (Interface sections 2.1 and 2.3.)
  */
 export function matchContents(
   urls: readonly string[],
@@ -65,13 +65,13 @@ export function matchContents(
 
   const units = urls.map((url) => {
     const status = statusOf(url);
-    // What the service calls failed has no result, as a rule: looking for one by a normalised URL would cost more than the rest.
+    // A failed URL rarely has a result; a search by its normalised form would cost more than all the rest.
     const failed = status?.status === 'error';
     const result = byId(url, failed) ?? (failed ? undefined : byUrl(url));
     if (result) used.add(result);
     const unit = toUnit(url, status, result, result ? kept(result) : null);
-    const said = misreadOf?.(result, status) ?? '';
-    return said === '' ? unit : { ...unit, misread: said };
+    const problems = misreadOf?.(result, status) ?? '';
+    return problems === '' ? unit : { ...unit, misread: problems };
   });
   if (used.size === results.length) return { units, unmatched: [] };
 
@@ -91,7 +91,7 @@ export function listOf(results: readonly (Json | RawJson)[]): RawJson {
   return new RawJson(`[${results.map(jsonText).join(',')}]`);
 }
 
-/** What of an answer concerns a unit with this result and status: what is wrong with these, and with what all have in common. */
+/** Returns the misread fields of a unit with this result and status: its own and those that all units share. */
 function byOwner(
   { results, statuses }: Answered,
   misread: readonly Misread[],
@@ -127,9 +127,9 @@ function toUnit(
   const httpStatus = status?.error?.httpStatusCode ?? null;
   const source = status?.source ?? null;
   const tag = status?.error?.tag || null;
-  const told = isJson(status) && saysMore(status) ? { told: status } : {};
-  const common = { url, httpStatus, source, result: kept, ...told };
-  // A status this version doesn't know, with a result beside it, is as good as a success.
+  const more = isJson(status) && hasMoreFields(status) ? { told: status } : {};
+  const common = { url, httpStatus, source, result: kept, ...more };
+  // An unknown status with a result counts as a success.
   const failed = status?.status === 'error' || (status !== undefined && status.status !== 'success' && !result);
   if (failed) return { ...common, status: 'error', errorTag: tag ?? UNTAGGED };
   if (result) return { ...common, status: 'success', errorTag: null };
@@ -139,13 +139,13 @@ function toUnit(
 const statusFields = new Set(['id', 'status', 'source', 'error']);
 const errorFields = new Set(['tag', 'httpStatusCode']);
 
-function saysMore(status: Status): boolean {
+function hasMoreFields(status: Status): boolean {
   if (status.status !== 'success' && status.status !== 'error') return true;
-  const strange = (value: object, known: ReadonlySet<string>) => Object.keys(value).some((name) => !known.has(name));
-  return strange(status, statusFields) || (status.error ? strange(status.error, errorFields) : false);
+  const unknown = (value: object, known: ReadonlySet<string>) => Object.keys(value).some((name) => !known.has(name));
+  return unknown(status, statusFields) || (status.error ? unknown(status.error, errorFields) : false);
 }
 
-/** Finds by exact text, and only if that fails by normalised URL: an ordinary answer never parses one. */
+/** Finds by exact text, then by normalised URL: for most answers no URL is parsed. */
 function lookup<T>(
   items: readonly T[],
   idOf: (item: T) => string | null | undefined,
@@ -173,14 +173,14 @@ function normalised<T>(exact: ReadonlyMap<string, T>): Map<string, T> {
   return loose;
 }
 
-/** The same for URLs that differ in case of scheme and host, default port, trailing slash or fragment only. */
+/** Equal for URLs that differ only in the case of scheme and host, the default port, a trailing slash or the fragment. */
 function normalise(url: string): string {
   if (!URL.canParse(url)) return url.trim();
   const { protocol, username, password, host, pathname, search } = new URL(url);
   return `${protocol}//${username}:${password}@${host}${pathname.replace(/\/+$/, '')}${search}`;
 }
 
-/** Whatever an answer holds came out of a JSON text. */
+/** All values of an answer come from a JSON text. */
 function isJson(value: unknown): value is Json {
   return value !== undefined;
 }

@@ -7,13 +7,13 @@ import { defineEndpoint } from '../wire/endpoint.js';
 const batchRequest = z.looseObject({
   /** `delete`, `pause` or `unpause`. */
   action: z.string(),
-  /** Monitors that match all of it. */
+  /** A monitor must match all fields. */
   filter: z.looseObject({
     name: z.string().optional(),
     status: z.string().optional(),
     metadata: z.record(z.string(), z.string()).optional(),
   }),
-  /** The service's default is true: it only tells what it would do. */
+  /** The service's default is true: a dry run. */
   dry_run: z.boolean().optional(),
   limit: z.number().optional(),
 });
@@ -28,7 +28,7 @@ const names = z.array(z.string()).nullish();
 
 const batchResponse = z.looseObject({
   action: z.string().nullish(),
-  /** A number as a rule; perhaps the monitors themselves. */
+  /** Usually a number; perhaps the monitors themselves. */
   affected: z.union([z.number(), z.array(z.union([z.string(), monitor.partial()]))]).nullish(),
   affectedCount: count,
   affected_count: count,
@@ -47,17 +47,17 @@ const batchResponse = z.looseObject({
 });
 export type MonitorBatchResponse = z.infer<typeof batchResponse>;
 
-/** What a batch did, whichever names the answer has for it. */
+/** The effect of a batch, by whichever field names the answer has. */
 export interface MonitorBatchResult {
-  /** Ids of the monitors that were affected, or would be. Null where the service tells none. */
+  /** Ids of the monitors that were, or would be, affected. Null where the answer has none. */
   readonly ids: readonly string[] | null;
   readonly affected: number | null;
   readonly dryRun: boolean | null;
-  /** Null where the service doesn't say. */
+  /** Null where the answer lacks it. */
   readonly hasMore: boolean | null;
 }
 
-/** Reads a batch's answer, whose field names the contract doesn't show. */
+/** Reads a batch's answer, whose field names the contract does not document. */
 export function readMonitorBatch(answer: MonitorBatchResponse): MonitorBatchResult {
   const { affected } = answer;
   const reported = Array.isArray(affected) ? affected : null;
@@ -73,12 +73,12 @@ export function readMonitorBatch(answer: MonitorBatchResponse): MonitorBatchResu
   };
 }
 
-/** Closed, unlike other enums: what isn't known here acts on every monitor that matches. */
+/** Closed, unlike other enums: an unknown action would be applied to every matching monitor. */
 const actions = ['delete', 'pause', 'unpause'];
 
 function checkAction(action: string, limits: ServiceLimits): LimitProblem | null {
   if (actions.includes(action)) return null;
-  return problem('action', `is ${shown(action)}`, `one of ${actions.join(', ')} is needed`, limits);
+  return problem('action', `is ${shown(action)}`, `it must be one of ${actions.join(', ')}`, limits);
 }
 
 function checkFilter({ filter }: MonitorBatchRequest, limits: ServiceLimits): LimitProblem | null {
@@ -95,8 +95,8 @@ function checkFilter({ filter }: MonitorBatchRequest, limits: ServiceLimits): Li
 }
 
 /**
- * Deletes, pauses or unpauses the monitors that match; a page of `limit` each time, until there is no more. Without
- * `dry_run: false` it only tells what it would do.
+ * Deletes, pauses or unpauses the matching monitors, a page of `limit` at a time, until none is left. A dry run unless
+ * `dry_run: false`.
  */
 export const batchMonitorsEndpoint = defineEndpoint<MonitorBatchRequest, MonitorBatchResponse>({
   name: 'batchMonitors',

@@ -19,7 +19,7 @@ import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
 const section = '4.6';
 const secrets = ['webhookSecret'];
 
-/** Makes a monitor. Its `webhookSecret` is told this once; the monitor spends money with each of its runs. */
+/** Creates a monitor. Its `webhookSecret` is returned only here; the monitor spends money with each of its runs. */
 export const createMonitorEndpoint = defineEndpoint<MonitorDefinition, CreatedMonitor>({
   name: 'createMonitor',
   method: 'POST',
@@ -36,7 +36,7 @@ export const createMonitorEndpoint = defineEndpoint<MonitorDefinition, CreatedMo
 const monitorFilter = z.looseObject({
   ...pageQuery,
   status: z.string().optional(),
-  /** Part of the name, upper or lower case. */
+  /** Part of the name, in any case. */
   name: z.string().optional(),
   /** Pairs that must all match exactly. */
   metadata: z.record(z.string(), z.string()).optional(),
@@ -84,7 +84,7 @@ export const updateMonitorEndpoint = defineEndpoint<MonitorChanges, Monitor>({
   secrets,
 });
 
-/** Deletes a monitor for good; answers with it. */
+/** Deletes a monitor permanently; returns it. */
 export const deleteMonitorEndpoint = defineEndpoint<ById, Partial<Monitor>>({
   name: 'deleteMonitor',
   method: 'DELETE',
@@ -97,7 +97,7 @@ export const deleteMonitorEndpoint = defineEndpoint<ById, Partial<Monitor>>({
 
 const triggered = z.looseObject({ triggered: z.boolean().nullish() });
 
-/** Runs a monitor now, whatever its schedule. A `disabled` one is refused with the service's reason. */
+/** Runs a monitor now, independent of its schedule. A `disabled` one is refused with the service's reason. */
 export const triggerMonitorEndpoint = defineEndpoint<ById, z.infer<typeof triggered>>({
   name: 'triggerMonitor',
   method: 'POST',
@@ -125,7 +125,7 @@ export const listMonitorRunsEndpoint = defineEndpoint<z.infer<typeof runFilter>,
 
 const runId = z.looseObject({ id: z.string(), runId: z.string() });
 
-/** One run of a monitor, with its full output where it is completed. */
+/** One run of a monitor, with its full output once it is completed. */
 export const getMonitorRunEndpoint = defineEndpoint<z.infer<typeof runId>, MonitorRun>({
   name: 'getMonitorRun',
   path: '/monitors/{id}/runs/{runId}',

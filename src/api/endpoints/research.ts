@@ -10,8 +10,8 @@ const text = z.string().nullish();
 const at = z.union([z.string(), z.number()]).nullish();
 
 /**
- * Request of a research task: `input` and `output` as the contract has it (interface section 4.5), `instructions` beside
- * `output` in variant `v0`, beside `outputSchema` in variant `v1` (public facts 6).
+ * Request of a research task: `input` and `output` in the contract (interface section 4.5), `instructions` and `output` in variant
+ * `v0`, `instructions` and `outputSchema` in variant `v1` (public facts 6).
  */
 const researchRequest = z.looseObject({
   input: z.looseObject({ instructions: z.string() }).optional(),
@@ -31,7 +31,7 @@ const researchTask = z.looseObject({
   /** The task; `researchId` in variant `v1`. */
   id: text,
   researchId: text,
-  /** `pending`, `running`, `completed`, `canceled`, `failed`, and whatever else comes. */
+  /** `pending`, `running`, `completed`, `canceled`, `failed`, or another status. */
   status: text,
   /** Unix ms in variant `v1`. */
   createdAt: at,
@@ -58,14 +58,14 @@ export type ResearchTask = z.infer<typeof researchTask>;
 
 const createdTask = researchTask.refine(({ id, researchId }) => Boolean(id ?? researchId), 'an id was expected');
 
-/** The id of a task, whichever variant told it. */
+/** Returns the id of a task in any variant. */
 export function researchIdOf(task: ResearchTask): string | null {
   return task.id ?? task.researchId ?? null;
 }
 
 function contractCheck({ input }: ResearchTaskRequest, limits: ServiceLimits): LimitProblem | null {
   if (input) return checkText('input.instructions', input.instructions, limits.maxInstructions, limits);
-  return problem('input', 'is missing', 'input.instructions is needed', limits);
+  return problem('input', 'is missing', 'input.instructions is required', limits);
 }
 
 function publicCheck({ instructions }: ResearchTaskRequest, limits: ServiceLimits): LimitProblem | null {
@@ -95,7 +95,7 @@ export const createResearchTaskEndpoint = defineEndpoint<ResearchTaskRequest, Re
   },
 });
 
-/** A research task with its result, as far as it has come. */
+/** A research task, with its result once it has one. */
 export const getResearchTaskEndpoint = defineEndpoint<ById, ResearchTask>({
   name: 'getResearchTask',
   path: '/research/tasks/{id}',

@@ -12,7 +12,7 @@ const searchRequest = z.looseObject({
   query: z.string(),
   /** Only with a deep `type`. */
   additionalQueries: z.array(z.string()).optional(),
-  /** `auto` (default), `fast`, `neural`, `deep`, and whatever the service knows besides. */
+  /** `auto` (default), `fast`, `neural`, `deep`, or another type of the service. */
   type: z.string().optional(),
   userLocation: userLocation.optional(),
   ...searchFilters,
@@ -29,7 +29,7 @@ export type SearchRequest = z.infer<typeof searchRequest>;
 
 const searchResponse = z.looseObject({
   ...commonAnswer,
-  /** What `auto` chose. The contract has both names, the live service perhaps neither. */
+  /** The type that `auto` chose. The contract has both names, the live service perhaps neither. */
   searchType: z.string().nullish(),
   resolvedSearchType: z.string().nullish(),
   output: synthesised.nullish(),
@@ -43,8 +43,8 @@ function checkAdditionalQueries(input: SearchRequest, limits: ServiceLimits): Li
   const { additionalQueries, type } = input;
   if (!additionalQueries) return null;
   if (type === undefined || !limits.deepTypes.includes(type)) {
-    const rule = `only with type ${limits.deepTypes.join(', ')}`;
-    return problem('additionalQueries', `is given with type ${shown(type ?? 'auto')}`, rule, limits);
+    const rule = `it is only allowed with type ${limits.deepTypes.join(', ')}`;
+    return problem('additionalQueries', `is combined with type ${shown(type ?? 'auto')}`, rule, limits);
   }
   return checkCount(
     'additionalQueries',
@@ -74,7 +74,7 @@ function checkSearch(input: SearchRequest, limits: ServiceLimits): LimitProblem 
   );
 }
 
-/** The answer would come as an event stream, paid for and unreadable by a call that reads a whole answer. */
+/** Refuses `stream`: the answer would be a paid event stream, which a call that reads a whole answer can't read. */
 export function noStream(input: { readonly [field: string]: unknown }, limits: ServiceLimits): LimitProblem | null {
   const rule = 'this call reads a whole answer; use the streamed form';
   return input.stream === true ? problem('stream', 'is true', rule, limits) : null;
@@ -83,7 +83,7 @@ export function noStream(input: { readonly [field: string]: unknown }, limits: S
 /** Types that the public rate table meters as deep search (public facts 11). */
 const deep = /^deep/;
 
-/** Ranked results for a query, with their contents where asked for. */
+/** Ranked results for a query, with page contents where requested. */
 export const searchEndpoint = defineEndpoint<SearchRequest, SearchResponse>({
   name: 'search',
   method: 'POST',

@@ -45,7 +45,7 @@ export type WebsetItemFilter = z.infer<typeof itemFilter>;
 const itemPage = pageOf<WebsetItem>(websetItem);
 export type WebsetItemPage = z.infer<typeof itemPage>;
 
-/** The items of a webset, in no order that is promised. */
+/** The items of a webset, in no defined order. */
 export const listWebsetItemsEndpoint = defineEndpoint<WebsetItemFilter, WebsetItemPage>({
   name: 'listWebsetItems',
   path: '/websets/v0/websets/{id}/items',

@@ -13,11 +13,11 @@ export const agentRunRequest = z.looseObject({
   outputSchema: outputSchema.nullish(),
   /** Default `auto`. */
   effort: z.string().optional(),
-  /** Dollars, and seconds. */
+  /** In dollars and seconds. */
   budget: z
     .looseObject({ maxCostDollars: z.number().optional(), maxDurationSeconds: z.number().optional() })
     .optional(),
-  /** A completed run to go on from. */
+  /** A completed run to continue from. */
   previousRunId: z.string().optional(),
   metadata: z.record(z.string(), z.string()).optional(),
   dataSources: z.array(z.looseObject({ provider: z.string() })).optional(),
@@ -31,17 +31,17 @@ const perSource = z.record(z.string(), z.unknown()).nullish();
 export const agentRun = z.looseObject({
   id: z.string(),
   object: text,
-  /** `queued`, `running`, and terminal ones: `completed`, `failed`, `cancelled`, and whatever else comes. */
+  /** `queued`, `running`, and terminal ones: `completed`, `failed`, `cancelled`, or another status. */
   status: z.string(),
   stopReason: text,
   createdAt: text,
   completedAt: text,
-  /** What the service made of the request. */
+  /** The request as the service echoes it. */
   request: z.looseObject({}).nullish(),
   output: z
     .looseObject({ text, structured: z.unknown().optional(), grounding: z.array(grounding).nullish() })
     .nullish(),
-  /** May be fractions where a budget cut a run. */
+  /** May be fractions where a budget ended a run. */
   usage: z
     .looseObject({
       agentComputeUnits: number,
@@ -65,7 +65,7 @@ export const agentRun = z.looseObject({
 });
 export type AgentRun = z.infer<typeof agentRun>;
 
-/** Whether a status is an end. Every status but these two is: the contract names no terminal one besides `completed`. */
+/** Whether a status is terminal: every status but these two, because the contract names only `completed`. */
 export function isTerminal(status: string): boolean {
   return status !== 'queued' && status !== 'running';
 }

@@ -10,7 +10,7 @@ export function checkLocation(
   limits: ServiceLimits,
 ): LimitProblem | null {
   if (location === undefined || location === null) return null;
-  const rule = 'a two-letter ISO country code is needed';
+  const rule = 'it must be a two-letter ISO country code';
   if (typeof location === 'string') {
     return /^[a-z]{2}$/i.test(location) ? null : problem('userLocation', `is ${shown(location)}`, rule, limits);
   }

@@ -18,12 +18,12 @@ function checkSearch(search: Search | undefined, limits: ServiceLimits): LimitPr
   );
 }
 
-/** A period of the live service: a whole number and a unit, of at least an hour. */
+/** A period of the live service: a whole number and a unit, at least an hour. */
 function checkTrigger(trigger: MonitorChanges['trigger'], limits: ServiceLimits): LimitProblem | null {
   const period = trigger?.period;
   if (!limits.monitors.periods || period === undefined || trigger?.type !== 'interval') return null;
   const known = /^0*[1-9]\d*\s*(h|hrs?|hours?|d|days?|w|weeks?|mo|months?)$/i.test(period);
-  const rule = 'one number and one unit of at least an hour is needed, such as 6h';
+  const rule = 'it must be one number and one unit of at least an hour, such as 6h';
   return !known ? problem('trigger.period', `is ${shown(period)}`, rule, limits) : null;
 }
 
@@ -32,10 +32,10 @@ function checkWebhook(webhook: MonitorChanges['webhook'], limits: ServiceLimits)
   if (url === undefined) return null;
   const found = checkUrl('webhook.url', url, limits);
   if (found || !limits.monitors.webhook || /^https:/i.test(url)) return found;
-  return problem('webhook.url', 'is no HTTPS address', 'the service delivers to HTTPS only', limits);
+  return problem('webhook.url', 'is not an HTTPS URL', 'the service delivers to HTTPS only', limits);
 }
 
-/** Checks changes of a monitor, and what a new one shares with them (public facts 7.1). */
+/** Checks changes of a monitor, and the same fields of a new one (public facts 7.1). */
 export function checkMonitorChanges(
   input: Pick<MonitorChanges, 'search' | 'trigger' | 'outputSchema' | 'webhook'>,
   limits: ServiceLimits,
@@ -54,7 +54,7 @@ export function checkMonitorDefinition(input: MonitorDefinition, limits: Service
     () => checkMonitorChanges(input, limits),
     () =>
       limits.monitors.webhook && input.webhook === undefined
-        ? problem('webhook', 'is missing', 'results need an address to go to', limits)
+        ? problem('webhook', 'is missing', 'it is required for the delivery of results', limits)
         : null,
   );
 }

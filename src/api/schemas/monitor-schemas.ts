@@ -16,7 +16,7 @@ const searchFields = {
 };
 
 const trigger = z.looseObject({
-  /** `interval` today; older services took cron. */
+  /** `interval` today; older services had cron. */
   type: z.string().optional(),
   /** One number and one unit, at least an hour: `6h`, `7d`. */
   period: z.string().optional(),
@@ -28,7 +28,7 @@ const webhookFields = { events: z.array(z.string()).optional() };
 export const monitorDefinition = z.looseObject({
   name: z.string().nullish(),
   search: z.looseObject({ query: z.string(), ...searchFields }),
-  /** Null or absent: it runs on demand only. */
+  /** Null or absent: the monitor runs on demand only. */
   trigger: trigger.nullish(),
   outputSchema: outputSchema.nullish(),
   metadata: texts.nullish(),
@@ -40,7 +40,7 @@ export type MonitorDefinition = z.infer<typeof monitorDefinition>;
 export const monitorChanges = z.looseObject({
   id: z.string(),
   name: z.string().nullish(),
-  /** `active` or `paused`; `disabled` is the service's to set. */
+  /** `active` or `paused`; only the service sets `disabled`. */
   status: z.string().optional(),
   search: z.looseObject({ query: z.string().optional(), ...searchFields }).optional(),
   trigger: trigger.nullish(),
@@ -69,7 +69,7 @@ const monitorFields = {
 export const monitor = z.looseObject(monitorFields);
 export type Monitor = z.infer<typeof monitor>;
 
-/** A new monitor: the only time that its secret is told. */
+/** A new monitor: the only answer with its secret. */
 export const createdMonitor = z.looseObject({ ...monitorFields, webhookSecret: z.instanceof(Secret).nullish() });
 export type CreatedMonitor = z.infer<typeof createdMonitor>;
 
@@ -77,7 +77,7 @@ export type CreatedMonitor = z.infer<typeof createdMonitor>;
 export const monitorRun = z.looseObject({
   id: z.string(),
   monitorId: text,
-  /** `pending`, `running`, `completed`, `failed`, `cancelled`, and whatever else comes. */
+  /** `pending`, `running`, `completed`, `failed`, `cancelled`, or another status. */
   status: text,
   output: z
     .looseObject({

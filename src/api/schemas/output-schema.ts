@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { problem } from '../checks/checks.js';
 import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
 
-/** A JSON Schema, as the caller wrote it. */
+/** A JSON Schema of the caller. */
 export const outputSchema = z.looseObject({});
 
 const citation = z.looseObject({ url: z.string().nullish(), title: z.string().nullish() });
 
-/** Where a field of a synthesised output comes from (public facts 2.4, 8.2). */
+/** The sources of a field of a synthesised output (public facts 2.4, 8.2). */
 export const grounding = z.looseObject({
   field: z.string().nullish(),
   citations: z.array(citation).nullish(),
@@ -15,13 +15,13 @@ export const grounding = z.looseObject({
   score: z.number().nullish(),
 });
 
-/** A synthesised output: text, or an object after the `outputSchema` (public facts 2.4). */
+/** A synthesised output: text, or an object of the `outputSchema` (public facts 2.4). */
 export const synthesised = z.looseObject({
   content: z.union([z.string(), z.looseObject({})]).nullish(),
   grounding: z.array(grounding).nullish(),
 });
 
-/** Properties in all, and levels of objects that have properties. */
+/** The number of all properties, and the levels of objects with properties. */
 function measure(schema: unknown): { properties: number; depth: number } {
   if (typeof schema !== 'object' || schema === null) return { properties: 0, depth: 0 };
   const all = { properties: 0, depth: 0 };
@@ -36,7 +36,7 @@ function measure(schema: unknown): { properties: number; depth: number } {
   return all;
 }
 
-/** Checks the schema of a search's output against what the service can fill (public facts 2.1). */
+/** Checks the schema of a search's output against the service's limits (public facts 2.1). */
 export function checkOutputSchema(schema: object | null | undefined, limits: ServiceLimits): LimitProblem | null {
   const max = limits.maxOutputSchema;
   if (!schema || max === null) return null;

@@ -3,7 +3,7 @@ import { type PageEnvelope, readPage } from '../../core/events/walk.js';
 import { checkRange, checkText, firstProblem } from '../checks/checks.js';
 import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
 
-/** Fields of every list request. A cursor is the `nextCursor` of the page before; null asks for the first. */
+/** Fields of every list request. A cursor is the `nextCursor` of the page before; null requests the first page. */
 export const pageQuery = { cursor: z.string().nullish(), limit: z.number().optional() };
 
 export const pageRequest = z.looseObject(pageQuery);
@@ -18,7 +18,7 @@ export function checkPage(operation: string, input: PageRequest, limits: Service
   );
 }
 
-/** The answer of a list of these items, in any of the envelopes that `core/walk.ts` reads. */
+/** The schema of a list answer, in any of the envelopes that `core/events/walk.ts` reads. */
 export function pageOf<T>(item: ZodType<T>): ZodType<PageEnvelope<T> & { [field: string]: unknown }> {
   const list = z.array(item).nullish();
   const more = z.boolean().nullish();

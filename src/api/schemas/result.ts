@@ -3,8 +3,8 @@ import { z } from 'zod';
 const text = z.string().nullish();
 
 /**
- * A search result, and a page of contents (interface section 2.1, public facts 2.3). Any field may be absent or null, and
- * what isn't named here stays: `entities`, `extras` and `subpages` change with the service, so they are kept as they come.
+ * A search result, and a page of contents (interface section 2.1, public facts 2.3). Any field may be absent or null. Unnamed fields
+ * such as `entities` and `extras` change with the service and are kept unchecked.
  */
 export const searchResult = z.looseObject({
   id: text,
@@ -27,8 +27,8 @@ export const searchResult = z.looseObject({
 export type SearchResult = z.infer<typeof searchResult>;
 
 /**
- * What a call cost in dollars (interface section 2.2, public facts 1.5). The service has had several forms of the details,
- * so only `total` is relied on.
+ * The cost of a call in dollars (interface section 2.2, public facts 1.5). The form of the details has changed several times, so only
+ * `total` is used.
  */
 export const costDollars = z.looseObject({
   total: z.number().nullish(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-// Nothing here is ever needed to go on, so that a record whose form has changed is still read: all may be absent or null.
+// All fields may be absent or null: none is needed to read on, so records of a changed form are still read.
 const text = z.string().nullish();
 const number = z.number().nullish();
 const object = z.looseObject({}).nullish();
@@ -50,7 +50,7 @@ export const websetSearch = z.looseObject({
   ...times,
 });
 
-/** Rows brought into a webset (interface section 2.8). */
+/** An import of rows into a webset (interface section 2.8). */
 export const websetImport = z.looseObject({
   id: text,
   object: text,
@@ -95,7 +95,7 @@ export const websetMonitorRun = z.looseObject({
   ...times,
 });
 
-/** A webset's monitor, which is no search monitor (interface section 2.8). */
+/** A webset's monitor, which is not a search monitor (interface section 2.8). */
 export const websetMonitor = z.looseObject({
   id: text,
   object: text,
@@ -114,7 +114,7 @@ export const websetMonitor = z.looseObject({
   ...times,
 });
 
-/** What an enrichment found for an item: texts, whatever the format (public facts 10.3). */
+/** The result of an enrichment for an item: texts in every format (public facts 10.3). */
 const enrichmentResult = z.looseObject({
   object: text,
   status: text,
@@ -132,7 +132,7 @@ export const websetItem = z.looseObject({
   source: text,
   sourceId: text,
   websetId: text,
-  /** By `type`: person, company, article, research_paper, custom. */
+  /** Its fields depend on `type`: person, company, article, research_paper, custom. */
   properties: object,
   evaluations: z.array(z.looseObject({ criterion: text, reasoning: text, satisfied: text })).nullish(),
   enrichments: z.array(enrichmentResult).nullish(),
@@ -152,7 +152,7 @@ export const webset = z.looseObject({
   enrichments: z.array(websetEnrichment).nullish(),
   monitors: z.array(websetMonitor).nullish(),
   excludes: z.array(source).nullish(),
-  /** The first 100, where `expand` asked for them. */
+  /** The first 100, where requested with `expand`. */
   items: z.array(websetItem).nullish(),
   metadata,
   ...times,

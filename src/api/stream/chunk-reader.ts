@@ -10,18 +10,18 @@ import type { StreamFacts } from './event-stream.js';
 import { createSseReader, EventTooLarge, type SseEvent } from './sse.js';
 import type { Ending, StreamEndpoint, StreamFailure } from './stream-endpoint.js';
 
-/** So many events are remembered, to tell one that is sent twice. */
+/** The number of latest events in which repeated ones are detected. */
 const MAX_SEEN = 1000;
 
-/** Makes chunks of the bytes of one stream, and keeps what they tell beside. Every method throws `ApiError`. */
+/** Turns the bytes of one stream into chunks and collects their facts. Every method throws `ApiError`. */
 export class ChunkReader<I, C> {
-  /** What the chunks so far said about the end. */
+  /** The end that the chunks so far announce. */
   ending: Ending | null = null;
   readonly #spec: StreamEndpoint<I, C>;
   readonly #call: CallContext;
   readonly #facts: StreamFacts;
   readonly #reader;
-  /** The latest events that have an id. */
+  /** The latest events with an id. */
   readonly #seen = new Set<string>();
 
   /** `maxEvent` bounds one event, in characters. */
@@ -32,24 +32,24 @@ export class ChunkReader<I, C> {
     this.#reader = createSseReader(maxEvent);
   }
 
-  /** The chunks that these bytes complete, up to the one that ends the stream. */
+  /** Yields the chunks that these bytes complete, up to the one that ends the stream. */
   *feed(bytes: Uint8Array): Generator<C, void, undefined> {
     yield* this.#chunksOf(this.#bounded(() => this.#reader.feed(bytes)));
   }
 
-  /** The last event of a stream that ended without an empty line: it counts where it is whole, a half one was cut. */
+  /** Yields the last event of a stream that ended without an empty line, where it is complete; a cut one is dropped. */
   *end(): Generator<C, void, undefined> {
     const whole = ({ data }: SseEvent, chunk: unknown): boolean => isDone(data) || isShape(this.#spec.chunk, chunk);
     const events = this.#bounded(() => this.#reader.end());
     yield* this.#chunksOf(events.filter((event) => whole(event, this.#spec.toChunk(event, parsed(event.data)))));
   }
 
-  /** The one chunk of an answer that was no stream. */
+  /** Returns the one chunk of an answer that was not streamed. */
   whole(body: object): C {
     return this.#accept(this.#spec.ofWhole(body), () => JSON.stringify(body));
   }
 
-  /** An error behind a status of success; `kept` is what came, where it can't be used. */
+  /** An error within a successful status. */
   error(parts: Partial<ApiErrorParts>): ApiErrorParts {
     const facts = { phase: 'answer', status: 200, tag: null, retryAfterMs: null } as const;
     return { endpoint: this.#call.endpoint, facts, requestId: this.#facts.requestId, ...parts };
@@ -70,7 +70,7 @@ export class ChunkReader<I, C> {
     }
   }
 
-  /** An event with an id that came a little before, word for word: told once. */
+  /** Whether an event with the same id and data came shortly before. */
   #isRepeated({ id, data }: SseEvent): boolean {
     if (id === null) return false;
     const event = `${id}\n${createHash('sha256').update(data).digest('base64')}`;
@@ -81,7 +81,7 @@ export class ChunkReader<I, C> {
     return false;
   }
 
-  /** An event as a chunk. One of a kind that isn't known is passed on, whatever its shape. */
+  /** Returns an event as a chunk. An event of an unknown kind is passed on in any shape. */
   #chunkOf(event: SseEvent): C {
     const { toChunk, chunk: schema, knows, ofUnknown } = this.#spec;
     const data = parsed(event.data);
@@ -90,7 +90,7 @@ export class ChunkReader<I, C> {
     return this.#accept(chunk, () => event.data);
   }
 
-  /** A chunk of the right shape, told to the facts; throws what the chunk says went wrong. */
+  /** Records the facts of a chunk of the right shape; throws the failure that the chunk reports. */
   #accept(chunk: unknown, text: () => string): C {
     if (!isShape(this.#spec.chunk, chunk)) {
       const { field, message } = shapeProblem(this.#spec.chunk, chunk);
@@ -128,7 +128,7 @@ function parsed(data: string): unknown {
   }
 }
 
-/** An error chunk without a status of its own is an answer that broke off: it may have been charged. */
+/** An error chunk without a status is an answer that broke off: it may have been charged. */
 function failureParts({ message, status, tag }: StreamFailure, { redact }: CallContext): Partial<ApiErrorParts> {
   const shared = { tag: tag === null ? null : oneLine(redact(tag), 200), retryAfterMs: null };
   const known = status !== null && Number.isInteger(status) && status >= 400 && status <= 599;

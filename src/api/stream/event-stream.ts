@@ -1,16 +1,16 @@
-/** What a stream has told so far beside its chunks. */
+/** Facts of a stream so far, beside its chunks. */
 export interface StreamFacts {
-  /** The service's id of the request, from the moment the stream began. */
+  /** The service's id of the request, from the start of the stream. */
   requestId: string | null;
-  /** Id of the latest event that had one: where a replay goes on. */
+  /** Id of the latest event that has one: a replay continues after it. */
   lastEventId: string | null;
-  /** Cost of the request in micro-dollars, from the moment a chunk told it (`costDollars.total`). */
+  /** Cost of the request in micro-dollars, once a chunk has `costDollars.total`. */
   costMicros: number | null;
 }
 
 /**
- * A streamed answer as an async iterator. The request is sent when the first chunk is asked for; leaving the loop cuts the
- * connection. It can be read once.
+ * A streamed answer as an async iterator. The request is sent when the first chunk is read; leaving the loop closes the connection. It
+ * can be read once.
  */
 export class EventStream<C> implements AsyncIterable<C>, Readonly<StreamFacts> {
   readonly #facts: StreamFacts = { requestId: null, lastEventId: null, costMicros: null };

@@ -1,6 +1,6 @@
 import type { BodySink } from '../wire/exchange.js';
 
-/** Pieces of a body between the connection and whoever reads them; holds the connection back while many wait. */
+/** Pieces of a body between the connection and the reader; pauses the connection while many wait. */
 export class PieceQueue implements BodySink {
   /** Bytes that may wait before the connection pauses. */
   static readonly HIGH = 1_048_576;
@@ -20,13 +20,13 @@ export class PieceQueue implements BodySink {
     this.#wake?.();
   }
 
-  /** No more pieces come. */
+  /** Ends the queue: no more pieces come. */
   close(): void {
     this.#closed = true;
     this.#wake?.();
   }
 
-  /** The pieces that wait, as one; null behind the last. For one reader at a time. */
+  /** Returns all waiting pieces as one; null at the end. For one reader at a time. */
   async take(): Promise<Buffer | null> {
     while (this.#pieces.length === 0) {
       if (this.#closed) return null;

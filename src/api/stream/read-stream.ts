@@ -11,7 +11,7 @@ import type { StreamFacts } from './event-stream.js';
 import { PieceQueue } from './piece-queue.js';
 import type { StreamEndpoint } from './stream-endpoint.js';
 
-/** Sizes of a stream: all of it in bytes, one event in characters. */
+/** Limits of a stream: its total bytes, and the characters of one event. */
 export interface StreamLimits {
   readonly maxBytes: number;
   readonly maxEvent: number;
@@ -28,8 +28,8 @@ function isPlain(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * Reads one streamed answer to its end. Ends in order only where the stream said so (`[DONE]`, a terminal event, or the
- * connection's end where that counts); rejects with `StreamDropped` where it broke off, with `ApiError` otherwise.
+ * Reads one streamed answer to its end. The stream is complete only with `[DONE]`, a terminal event, or the connection's end where that
+ * counts. Rejects with `StreamDropped` where it broke off, with `ApiError` otherwise.
  */
 export async function* readStream<I, C>(
   spec: StreamEndpoint<I, C>,
@@ -50,44 +50,49 @@ export async function* readStream<I, C>(
     yield* reader.feed(piece);
     if (reader.ending === 'now') return;
   }
-  const came = await sent;
-  if (came.status === null) throw noAnswer(call, came.started, came.broken ?? { by: 'wire', error: null });
-  const said = readAnswerHeaders(came.headers, Date.now(), call.redact);
-  if (came.status > 299) throw await badStatus(call, came, came.status, said);
-  if (!isEventStream(came.headers)) {
-    // The service streams only where it has something to write; else it answers as without a stream.
+  const received = await sent;
+  if (received.status === null) throw noAnswer(call, received.started, received.broken ?? { by: 'wire', error: null });
+  const answerHeaders = readAnswerHeaders(received.headers, Date.now(), call.redact);
+  if (received.status > 299) throw await badStatus(call, received, received.status, answerHeaders);
+  if (!isEventStream(received.headers)) {
+    // The service streams only some answers; others come as one body.
     const asWhole = { ...spec.endpoint, response: whole, variants: {} };
-    const answer = await readAnswer<I, object>(asWhole, call, came, said, limits.maxBytes);
+    const answer = await readAnswer<I, object>(asWhole, call, received, answerHeaders, limits.maxBytes);
     Object.assign(facts, { requestId: answer.requestId, costMicros: answer.costMicros });
     yield reader.whole(answer.data);
     return;
   }
-  // Encoded although we asked for plain text: readable at its end only.
-  if (!isPlain(came.headers)) yield* reader.feed(await decoded(call, came, limits.maxBytes));
-  if (came.broken === null) yield* reader.end();
+  // An encoded stream can be read only at its end; plain text was requested.
+  if (!isPlain(received.headers)) yield* reader.feed(await decoded(call, received, limits.maxBytes));
+  if (received.broken === null) yield* reader.end();
 
   const { ending } = reader;
   if (ending === 'now' || ending === 'complete') return;
-  if (came.broken === null && (ending === 'onClose' || spec.endsWithConnection)) return;
-  if (came.broken?.by === 'size') throw reader.misshapen(`the stream is larger than ${limits.maxBytes} bytes`);
+  if (received.broken === null && (ending === 'onClose' || spec.endsWithConnection)) return;
+  if (received.broken?.by === 'size') throw reader.misshapen(`the stream is larger than ${limits.maxBytes} bytes`);
   const parts = reader.error({
     facts: { phase: 'sent', status: 200, tag: null, retryAfterMs: null, truncated: true },
-    reason: came.broken ? lostReason(call, came.broken) : 'the stream broke off before its end',
-    aborted: came.broken?.by === 'caller',
-    cause: plainCause(came.broken?.error, call.redact),
+    reason: received.broken ? lostReason(call, received.broken) : 'the stream broke off before its end',
+    aborted: received.broken?.by === 'caller',
+    cause: plainCause(received.broken?.error, call.redact),
   });
   throw new StreamDropped(parts, facts.lastEventId);
 }
 
-/** The whole of an encoded stream. */
-async function decoded(call: CallContext, came: Exchange, maxBytes: number): Promise<Buffer> {
-  const said = readAnswerHeaders(came.headers, Date.now(), call.redact);
-  if (came.broken) throw cutShort(call, came, said, came.broken);
+/** Returns the decoded body of an encoded stream. */
+async function decoded(call: CallContext, received: Exchange, maxBytes: number): Promise<Buffer> {
+  const answerHeaders = readAnswerHeaders(received.headers, Date.now(), call.redact);
+  if (received.broken) throw cutShort(call, received, answerHeaders, received.broken);
   try {
-    return await decodeBody(came.body, header(came.headers, 'content-encoding'), maxBytes);
+    return await decodeBody(received.body, header(received.headers, 'content-encoding'), maxBytes);
   } catch (error) {
     if (!(error instanceof UnreadableBody)) throw error;
     const kind = error.kind === 'refused' ? 'wrongShape' : 'truncated';
-    throw unusable(call, came, said, { kind, reason: error.message, error: error.cause, kept: came.body });
+    throw unusable(call, received, answerHeaders, {
+      kind,
+      reason: error.message,
+      error: error.cause,
+      kept: received.body,
+    });
   }
 }

@@ -1,26 +1,26 @@
 import { createParser } from 'eventsource-parser';
 
-/** One server-sent event as it came. Comments and keep-alives are none. */
+/** One server-sent event. Comments and keep-alives are none. */
 export interface SseEvent {
   readonly id: string | null;
   readonly event: string | null;
   readonly data: string;
 }
 
-/** An event that is larger than we keep. */
+/** An event above the size limit. */
 export class EventTooLarge extends Error {
   override readonly name = 'EventTooLarge';
 }
 
-/** Reads the bytes of an event stream, cut anywhere, also within a character. */
+/** Reads the bytes of an event stream in pieces of any size, which may split a character. */
 export interface SseReader {
-  /** The events that these bytes complete. Throws {@link EventTooLarge}. */
+  /** Returns the events that these bytes complete. Throws {@link EventTooLarge}. */
   feed(bytes: Uint8Array): readonly SseEvent[];
-  /** The event that the end of the stream left without its empty line, if any: it may not be whole. */
+  /** Returns the last event where its empty line is missing: it may be incomplete. */
   end(): readonly SseEvent[];
 }
 
-/** Makes a reader of one stream; `maxEvent` bounds what it holds of an unfinished event, in characters. */
+/** Creates the reader of one stream; `maxEvent` bounds an event, in characters. */
 export function createSseReader(maxEvent: number): SseReader {
   const decoder = new TextDecoder();
   let found: SseEvent[] = [];

@@ -4,15 +4,15 @@ import type { Endpoint } from '../wire/endpoint.js';
 import type { SseEvent } from './sse.js';
 
 /**
- * What a chunk says about the end. `now`: nothing comes behind it. `complete`: everything has come, however the connection ends.
- * `onClose`: all has come where the connection then ends in order.
+ * The end that a chunk announces. `now`: it is the last chunk. `complete`: all chunks have come, however the connection ends.
+ * `onClose`: all chunks have come if the connection then closes in order.
  */
 export type Ending = 'now' | 'complete' | 'onClose';
 
-/** An error that came as a chunk, behind status 200. */
+/** An error in a chunk, after status 200. */
 export interface StreamFailure {
   readonly message: string | null;
-  /** HTTP status that the chunk itself names, if any. */
+  /** The HTTP status in the chunk, if any. */
   readonly status: number | null;
   readonly tag: string | null;
 }
@@ -23,20 +23,20 @@ export interface StreamEndpoint<I, C> {
   readonly name: string;
   readonly section: string;
   readonly endpoint: Endpoint<I, unknown>;
-  /** What asks for the stream in the body; empty where the `Accept` header does. */
+  /** The body fields that request a stream; empty where the `Accept` header does. */
   readonly ask: Readonly<Record<string, Json>>;
-  /** Types of the fields of a chunk that are known. */
+  /** Types of the known fields of a chunk. */
   readonly chunk: ZodType<C>;
-  /** Makes a chunk of an event; `data` is parsed where it is JSON, else its text. */
+  /** Turns an event into a chunk; `data` is parsed JSON, or its text. */
   readonly toChunk: (event: SseEvent, data: unknown) => unknown;
-  /** Whether a chunk is of a kind that is known: then it must have the shape. */
+  /** Whether a chunk is of a known kind: then it must have the shape. */
   readonly knows: (chunk: unknown) => boolean;
-  /** Makes a chunk of an event of another kind whose fields don't fit. */
+  /** Turns an event of an unknown kind into a chunk. */
   readonly ofUnknown: (event: SseEvent, data: unknown) => C;
-  /** Makes the one chunk of a service that answered with a whole JSON body instead of a stream. */
+  /** Turns a JSON body, sent instead of a stream, into the one chunk. */
   readonly ofWhole: (body: object) => unknown;
   readonly ending: (chunk: C) => Ending | null;
-  /** The connection's orderly end is the stream's, whatever was said. */
+  /** The connection's orderly end always ends the stream. */
   readonly endsWithConnection: boolean;
   readonly failure: (chunk: C) => StreamFailure | null;
 }

@@ -5,15 +5,15 @@ import { parseHttpDate } from './retry-after.js';
 /** The contract names the queue headers `x-svc-…`, the public service `x-exa-…` (public facts 1.2). */
 const prefixes = ['x-svc-', 'x-exa-'] as const;
 
-/** What the headers of an answer say beside its body (interface section 4). */
+/** Facts from the headers of an answer (interface section 4). */
 export interface AnswerHeaders {
   readonly requestId: string | null;
-  /** The call waited in the service's own queue: the team is close to its limit. */
+  /** Whether the call waited in the service's own queue: then the team is close to its limit. */
   readonly queued: boolean | null;
   readonly queueMs: number | null;
   /** The service's clock, Unix ms, in whole seconds. */
   readonly date: number | null;
-  /** The `Deprecation` header as it came. */
+  /** The `Deprecation` header, unparsed. */
   readonly deprecation: string | null;
 }
 

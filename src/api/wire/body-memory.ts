@@ -1,19 +1,19 @@
-/** Sizes are rounded up to this, so that bodies of about the same length fit. */
+/** Sizes are rounded up to a multiple of this, so that bodies of similar length fit. */
 const STEP = 65_536;
-/** Free memory that is kept, at most. */
+/** The most free memory that is kept. */
 const KEPT_BYTES = 33_554_432;
 
 /**
- * Memory for bodies that is used again by whoever says when it is done with one. Memory made anew for each of thousands of large
- * bodies has V8 look through its whole heap for every 25 MB of it.
+ * Reusable memory for bodies. New memory for each of thousands of large bodies would make V8 scan its whole heap for every 25 MB of
+ * it.
  */
 export class BodyMemory {
   #free: Buffer[] = [];
   #kept = 0;
-  /** What is in use, by what its views share; what is never given back is the garbage collector's. */
+  /** Memory in use, by its ArrayBuffer. Memory that is not given back is garbage-collected. */
   readonly #taken = new WeakMap<ArrayBufferLike, Buffer>();
 
-  /** Memory for so many bytes, or more, with anything in it. */
+  /** Returns uninitialized memory of at least `bytes`. */
   take(bytes: number): Buffer {
     const index = this.#free.findIndex(({ length }) => length >= bytes && length <= 2 * bytes + STEP);
     const [found] = index < 0 ? [] : this.#free.splice(index, 1);
@@ -23,7 +23,7 @@ export class BodyMemory {
     return taken;
   }
 
-  /** Takes memory back, given any view of it: nobody may look at it any more. Nothing happens where it is not from here. */
+  /** Takes memory back by any view of it; the view must not be used afterwards. Other memory is ignored. */
   giveBack(view: Uint8Array): void {
     const memory = this.#taken.get(view.buffer);
     if (!memory || !this.#taken.delete(view.buffer) || this.#kept + memory.length > KEPT_BYTES) return;
@@ -31,7 +31,7 @@ export class BodyMemory {
     this.#kept += memory.length;
   }
 
-  /** Lets go of what is free. */
+  /** Releases free memory. */
   clear(): void {
     this.#free = [];
     this.#kept = 0;

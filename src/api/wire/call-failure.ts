@@ -8,7 +8,7 @@ import { ApiError, type ApiErrorParts, codeOf, MAX_KEPT_BODY, plainCause } from 
 import type { Exchange } from './exchange.js';
 import { parseRetryAfter } from './retry-after.js';
 
-/** What a failure needs to know of the call beside what came of it. */
+/** The facts of a call that its failure needs. */
 export interface CallContext {
   readonly endpoint: ApiErrorParts['endpoint'];
   readonly base: URL;
@@ -20,13 +20,13 @@ type Broken = NonNullable<Exchange['broken']>;
 
 const nothing = { status: null, tag: null, retryAfterMs: null } as const;
 
-/** The request was wrong and never left: the message names the field. */
+/** A bad request that was not sent: the message names the field. */
 export function refused(call: CallContext, field: string, message: string): ApiError {
   const reason = `refused before sending: ${call.redact(message)}`;
   return new ApiError({ endpoint: call.endpoint, facts: { phase: 'refused', ...nothing }, reason, field });
 }
 
-/** No status line came. Whether the request was ever sent is certain, see `exchange`. */
+/** No status line came. `started` says for certain whether the request was sent, see `exchange`. */
 export function noAnswer(call: CallContext, started: boolean, broken: Broken): ApiError {
   return new ApiError({
     endpoint: call.endpoint,
@@ -43,77 +43,91 @@ function unsentReason({ base, timeouts }: CallContext, { by, error }: Broken): s
   return connectProblem(codeOf(error), base.host);
 }
 
-/** Why the answer did not come, or not to its end. */
+/** Why an answer is missing or incomplete. */
 export function lostReason({ timeouts }: CallContext, { by, error }: Broken): string {
-  if (by === 'caller') return 'cancelled before the answer had come';
-  if (by === 'total') return `no whole answer within ${timeouts.totalMs / 1000} s`;
+  if (by === 'caller') return 'cancelled before the answer was complete';
+  if (by === 'total') return `no complete answer within ${timeouts.totalMs / 1000} s`;
   const code = codeOf(error);
   if (code === 'UND_ERR_HEADERS_TIMEOUT') return `no answer began within ${timeouts.headersMs / 1000} s`;
   if (code === 'UND_ERR_BODY_TIMEOUT') return `the answer stalled for ${timeouts.bodyMs / 1000} s`;
   if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return 'the answer is not as long as it says';
   if (code?.startsWith('HPE_')) return `the answer is not HTTP [${code}]`;
-  return `the connection was lost before the answer had come${code === null ? '' : ` [${code}]`}`;
+  return `the connection was lost before the answer was complete${code === null ? '' : ` [${code}]`}`;
 }
 
 /**
- * The service answered with something other than success. The status line is an answer even where the body broke off:
- * a 429 is never charged, whatever became of its text.
+ * The service answered with a failure. The status line counts even where the body broke off: a 429 is never charged, with any
+ * text.
  */
 export async function badStatus(
   call: CallContext,
-  came: Exchange,
+  received: Exchange,
   status: number,
-  said: AnswerHeaders,
+  answerHeaders: AnswerHeaders,
 ): Promise<ApiError> {
-  const encoding = header(came.headers, 'content-encoding');
-  const body = await decodeBody(came.body, encoding, MAX_KEPT_BODY).catch(() => null);
+  const encoding = header(received.headers, 'content-encoding');
+  const body = await decodeBody(received.body, encoding, MAX_KEPT_BODY).catch(() => null);
   const envelope = readErrorEnvelope(body?.toString('utf8') ?? '', call.redact);
-  // The service's own clock, where it tells: a date is then right even if the two clocks disagree.
-  const retryAfterMs = parseRetryAfter(header(came.headers, 'retry-after'), said.date ?? Date.now());
+  // Relative to the service's own clock where known, so that different clocks don't matter.
+  const retryAfterMs = parseRetryAfter(header(received.headers, 'retry-after'), answerHeaders.date ?? Date.now());
   return new ApiError({
     endpoint: call.endpoint,
     facts: { phase: 'answer', status, tag: envelope.tag, retryAfterMs },
-    reason: addressProblem(status, header(came.headers, 'location'), call.base.href),
+    reason: addressProblem(status, header(received.headers, 'location'), call.base.href),
     serverMessage: envelope.message,
-    requestId: said.requestId ?? envelope.requestId,
+    requestId: answerHeaders.requestId ?? envelope.requestId,
     details: status === 402 ? envelope.challenge : null,
-    aborted: came.broken?.by === 'caller',
+    aborted: received.broken?.by === 'caller',
   });
 }
 
-/** What is wrong with a success. */
+/** The problem of an unusable success. */
 export interface Unusable {
   readonly kind: 'wrongShape' | 'truncated' | 'unrecognized';
   readonly reason: string;
   readonly error?: unknown;
   /** See {@link ReadJson}. */
   readonly whole?: boolean | undefined;
-  /** What came of it. */
+  /** The bytes that came. */
   readonly kept: Buffer;
 }
 
-/** A success that can't be used. It may well be paid for, so what came of it is kept. */
-export function unusable(call: CallContext, came: Exchange, said: AnswerHeaders, wrong: Unusable): ApiError {
-  const facts: CallFacts = { ...nothing, phase: wrong.kind === 'truncated' ? 'sent' : 'answer', status: came.status };
+/** An unusable success. It may have been charged, so its bytes are kept. */
+export function unusable(
+  call: CallContext,
+  received: Exchange,
+  answerHeaders: AnswerHeaders,
+  wrong: Unusable,
+): ApiError {
+  const facts: CallFacts = {
+    ...nothing,
+    phase: wrong.kind === 'truncated' ? 'sent' : 'answer',
+    status: received.status,
+  };
   return new ApiError({
     endpoint: call.endpoint,
     facts: { ...facts, [wrong.kind]: true, ...(wrong.whole ? { unrecognized: true } : {}) },
     reason: wrong.reason,
-    requestId: said.requestId,
+    requestId: answerHeaders.requestId,
     body: call.redact(wrong.kept.subarray(0, MAX_KEPT_BODY + 4096).toString('utf8')),
-    aborted: came.broken?.by === 'caller',
+    aborted: received.broken?.by === 'caller',
     cause: plainCause(wrong.error, call.redact),
   });
 }
 
-/** The success whose body did not come to its end, or was larger than we read. */
-export function cutShort(call: CallContext, came: Exchange, said: AnswerHeaders, broken: Broken): ApiError {
+/** A success whose body is incomplete or above the size limit. */
+export function cutShort(
+  call: CallContext,
+  received: Exchange,
+  answerHeaders: AnswerHeaders,
+  broken: Broken,
+): ApiError {
   const { error } = broken;
   const refusedSize = broken.by === 'size' && error instanceof Error;
-  return unusable(call, came, said, {
+  return unusable(call, received, answerHeaders, {
     kind: refusedSize ? 'wrongShape' : 'truncated',
     reason: refusedSize ? error.message : lostReason(call, broken),
     error,
-    kept: came.body,
+    kept: received.body,
   });
 }

@@ -1,27 +1,27 @@
-/** The setting a person changes when the service can't be reached. */
+/** The setting to change when the service can't be reached. */
 const SETTING = 'SEARCHFLOW_BASE_URL';
 
 const tls: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet (is the clock of this machine right?)',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet (check the clock of this machine)',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN:
-    'its certificate chain holds a self-signed one (a company proxy? then NODE_EXTRA_CA_CERTS)',
+    'its certificate chain has a self-signed certificate (behind a company proxy, set NODE_EXTRA_CA_CERTS)',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate chain is incomplete',
   UNABLE_TO_GET_ISSUER_CERT: 'the issuer of its certificate is unknown',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the issuer of its certificate is unknown (NODE_EXTRA_CA_CERTS adds one)',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the issuer of its certificate is unknown (add it with NODE_EXTRA_CA_CERTS)',
   CERT_REVOKED: 'its certificate was revoked',
-  EPROTO: 'it does not speak TLS there (http instead of https?)',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS there (http instead of https?)',
+  EPROTO: 'the port does not speak TLS (http instead of https?)',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the port does not speak TLS (http instead of https?)',
 };
 
 const others: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'no such host in DNS',
-  EAI_AGAIN: 'DNS gives no answer now',
+  ENOTFOUND: 'the host is not in DNS',
+  EAI_AGAIN: 'DNS does not answer',
   EAI_FAIL: 'DNS failed',
-  ECONNREFUSED: 'nothing listens there (connection refused)',
-  ECONNRESET: 'the connection was reset while it was being made',
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'the connection was reset while it was opened',
   EHOSTUNREACH: 'no route to the host',
   ENETUNREACH: 'the network is unreachable',
   ETIMEDOUT: 'the connection timed out',
@@ -31,8 +31,8 @@ const others: Readonly<Record<string, string>> = {
 };
 
 /**
- * Says why no connection to `host` came about, and which setting names it. Pure; `code` is of Node, OpenSSL or undici.
- * Not sent in any of these cases, so never charged.
+ * Describes why no connection to `host` could be opened, and names the setting of its address. Pure; `code` is of Node, OpenSSL or
+ * undici. In all these cases the request was not sent, so it was not charged.
  */
 export function connectProblem(code: string | null, host: string): string {
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return 'not sent: the client is closed';
@@ -42,9 +42,9 @@ export function connectProblem(code: string | null, host: string): string {
   return `cannot reach ${host}: ${why}${shownCode}; the address is set by ${SETTING}`;
 }
 
-/** Adds the way out to statuses that speak of the address rather than of the request. */
+/** Names the setting of the address for statuses that depend on it; null for others. */
 export function addressProblem(status: number, location: string | null, base: string): string | null {
-  if (status === 407) return `a proxy in front of the service asks for credentials; the address is set by ${SETTING}`;
+  if (status === 407) return `a proxy before the service requires credentials; the address is set by ${SETTING}`;
   if (status < 300 || status > 399) return null;
   const host = location === null ? null : hostOf(location, base);
   const where = host === null ? 'elsewhere' : `to host ${host}`;

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip } from 'node:zlib';
 import { codeOf } from './errors.js';
 
-/** A body that can't be read: `refused` (too large, or in an encoding we didn't ask for) or `broken` (damaged or cut). */
+/** An unreadable body: `refused` (too large, or an encoding that was not requested) or `broken` (damaged or incomplete). */
 export class UnreadableBody extends Error {
   override readonly name = 'UnreadableBody';
   constructor(
@@ -14,7 +14,7 @@ export class UnreadableBody extends Error {
   }
 }
 
-/** What we ask for; the answer may hold one of them, once. */
+/** The accepted encodings; an answer may have one of them, once. */
 export const ACCEPT_ENCODING = 'gzip, br';
 
 const decoders = new Map([
@@ -23,21 +23,18 @@ const decoders = new Map([
   ['br', promisify(brotliDecompress)],
 ]);
 
-/** Large pieces: a piece is a trip to the thread pool and back. */
+/** Large chunks: each costs a round trip to the thread pool. */
 const CHUNK = 131_072;
 
-/** The refusal of a body above the cap, which a person can act upon. */
+/** The error for a body above the size limit. */
 export function tooLarge(maxBytes: number): UnreadableBody {
   const mib = Math.round((maxBytes / 1_048_576) * 100) / 100;
-  return new UnreadableBody(
-    'refused',
-    `the answer is larger than ${mib} MiB; ask for fewer pages or characters a request`,
-  );
+  return new UnreadableBody('refused', `the answer is larger than ${mib} MiB; request fewer pages or characters`);
 }
 
 /**
- * Undoes the `Content-Encoding` of a body of at most `maxBytes` after decompression; stops inflating as soon as it is
- * above, so a bomb costs no more than the cap. Rejects with {@link UnreadableBody}.
+ * Decodes the `Content-Encoding` of a body, up to `maxBytes` after decompression. Decompression stops at the limit, so a
+ * decompression bomb costs no more. Rejects with {@link UnreadableBody}.
  */
 export async function decodeBody(body: Buffer, encoding: string | null, maxBytes: number): Promise<Buffer> {
   const names = (encoding ?? '').split(',', 8).flatMap((name) => name.trim().toLowerCase() || []);
@@ -46,7 +43,7 @@ export async function decodeBody(body: Buffer, encoding: string | null, maxBytes
   if (name === undefined) return body;
   if (encodings.length > 1) throw new UnreadableBody('refused', 'the answer is encoded more than once');
   const decode = decoders.get(name);
-  if (!decode) throw new UnreadableBody('refused', 'the answer is in an encoding that was not asked for');
+  if (!decode) throw new UnreadableBody('refused', 'the answer has an encoding that was not requested');
   try {
     return await decode(body, { maxOutputLength: maxBytes, chunkSize: CHUNK });
   } catch (cause) {

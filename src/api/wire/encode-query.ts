@@ -8,8 +8,8 @@ function isScalar(value: unknown): value is string | number | boolean {
 }
 
 /**
- * Writes fields down as a query, with its `?` where there is any: a list repeats its name, an object is `name[key]=value`
- * (deepObject; interface section 4.6). What is absent or null is left out. Anything deeper has no form in a query.
+ * Encodes fields as a query, with its `?` where there is any: a list repeats its name, an object is `name[key]=value` (deepObject;
+ * interface section 4.6). Absent and null fields are left out. Deeper values are refused.
  */
 export function encodeQuery(
   fields: Readonly<Record<string, unknown>>,
@@ -17,9 +17,9 @@ export function encodeQuery(
   const pairs: string[] = [];
   const add = (name: string, value: unknown): LimitProblem | null => {
     if (value === undefined || value === null) return null;
-    if (!isScalar(value)) return { field: name, message: `${name}: has no form in a query` };
+    if (!isScalar(value)) return { field: name, message: `${name}: a value of this type has no form in a query` };
     const [left, right] = [percentEncode(name), percentEncode(String(value))];
-    if (left === null || right === null) return { field: name, message: `${name}: holds half a character` };
+    if (left === null || right === null) return { field: name, message: `${name}: the text has half a character` };
     pairs.push(`${left}=${right}`);
     return null;
   };

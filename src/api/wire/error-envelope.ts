@@ -2,13 +2,13 @@ import type { Json } from '../../core/text/json.js';
 import { nestsDeeper } from '../checks/nesting.js';
 import { oneLine, type Redact } from '../checks/redact.js';
 
-/** What an error answer says, whichever envelope it came in. */
+/** The content of an error answer, in either envelope. */
 export interface ErrorEnvelope {
   readonly message: string | null;
   /** `tag` of the standard envelope, `error.code` of the agent envelope. */
   readonly tag: string | null;
   readonly requestId: string | null;
-  /** How to pay, from a 402 challenge of a request without a key (interface section 5.4). */
+  /** How to pay, from the 402 challenge to a request without a key (interface section 5.4). */
   readonly challenge: Json;
 }
 
@@ -43,15 +43,15 @@ function parse(text: string): Json | undefined {
 }
 
 /**
- * Reads the body of an error answer (public facts 1.3). `error` is a text beside a `tag`, or an object with `message` and
- * `code`, on any route; a gateway may answer with no JSON at all. Never throws.
+ * Reads the body of an error answer (public facts 1.3). On any route `error` is a text with a `tag` beside it, or an object with
+ * `message` and `code`; a gateway may answer without JSON. Never throws.
  */
 export function readErrorEnvelope(text: string, redact: Redact): ErrorEnvelope {
   const value = parse(text);
-  // Written anew, so that no other way to escape a character hides a key from `redact`.
+  // Serialized again, so that no other escape of a character hides a key from `redact`.
   const body = value === undefined ? undefined : parse(redact(JSON.stringify(value)));
   if (!isFields(body)) {
-    // Markup says nothing to a person: its words do.
+    // Markup is dropped; its words are kept.
     const words = redact(text)
       .slice(0, 100_000)
       .replace(/<(script|style)\b[\s\S]*?(<\/\1>|$)|<[^<>]*>/gi, ' ');

@@ -3,14 +3,14 @@ import { type CallFacts, classify, type Verdict } from '../../core/purchase/fail
 import type { Json } from '../../core/text/json.js';
 import type { Endpoint } from './endpoint.js';
 
-/** The most that an error keeps of a body, in characters. */
+/** The most characters that an error keeps of a body. */
 export const MAX_KEPT_BODY = 1_048_576;
 
-/** What an `ApiError` is made of. Texts from outside come redacted and cut to length. */
+/** The parts of an `ApiError`. Texts from outside are redacted and cut. */
 export interface ApiErrorParts {
   readonly endpoint: Pick<Endpoint<never, unknown>, 'name' | 'method' | 'path' | 'creates'>;
   readonly facts: CallFacts;
-  /** What happened, in our words: `the connection was refused …`. Absent where the status says it. */
+  /** The problem: `the connection was refused …`. Absent where the status is enough. */
   readonly reason?: string | null;
   readonly serverMessage?: string | null;
   readonly requestId?: string | null;
@@ -22,8 +22,8 @@ export interface ApiErrorParts {
 }
 
 /**
- * A call that brought no answer to use. `facts` say what was seen, `verdict` what it means (the one table in core).
- * Holds no key, no header and no full URL, in its message and down its causes.
+ * A call without a usable answer. `facts` hold what happened, `verdict` its meaning (from the one table in core). Neither the message
+ * nor its causes hold a key, a header or a full URL.
  */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError';
@@ -33,15 +33,15 @@ export class ApiError extends Error {
   readonly endpoint: string;
   /** `POST /contents`. */
   readonly route: string;
-  /** The service's id of the request, if it got as far. */
+  /** The service's id of the request, where known. */
   readonly requestId: string | null;
-  /** What the service said: one line, at most 300 characters. */
+  /** The service's message: one line, at most 300 characters. */
   readonly serverMessage: string | null;
   /** The field of the request that was refused before sending. */
   readonly field: string | null;
   /** The 402 challenge of a call without a key: `x402Version`, `resource`, `accepts`, `extensions`. */
   readonly details: Json;
-  /** The caller's signal cut the call. */
+  /** Whether the caller's signal ended the call. */
   readonly aborted: boolean;
   readonly #body: string | null;
 
@@ -60,8 +60,8 @@ export class ApiError extends Error {
   }
 
   /**
-   * What came of an answer that was paid for and can't be used (wrong shape, broken off): at most 1 MB of text.
-   * A getter, so that it is in no log of the error.
+   * The content of an unusable answer that may have been charged (wrong shape, broken off): at most 1 MB of text. A getter, so that
+   * logs of the error don't hold it.
    */
   get body(): string | null {
     return this.#body;
@@ -69,14 +69,14 @@ export class ApiError extends Error {
 }
 
 /**
- * A stream that broke off before its end: neither the service nor the connection said that it was over. What came of it is
- * right; a run that it told of goes on. Go on with a replay from `lastEventId`, or by polling.
+ * A stream that broke off before its end. The chunks before that are valid; a run that it reported stays in progress. Continue with a
+ * replay from `lastEventId`, or by polling.
  */
 export class StreamDropped extends ApiError {
   override readonly name = 'StreamDropped';
   constructor(
     parts: ApiErrorParts,
-    /** Id of the latest event that had one. */
+    /** Id of the latest event that has one. */
     readonly lastEventId: string | null,
   ) {
     super(parts);
@@ -89,21 +89,21 @@ function routeOf({ endpoint }: ApiErrorParts): string {
 
 function messageOf(parts: ApiErrorParts): string {
   const { facts, reason, serverMessage, requestId } = parts;
-  const said: string[] = [];
+  const sentences: string[] = [];
   if (facts.status !== null && facts.phase !== 'refused') {
     const status = `${facts.status} ${STATUS_CODES[facts.status] ?? ''}`.trim();
-    said.push(facts.tag === null ? status : `${status} (${facts.tag})`);
+    sentences.push(facts.tag === null ? status : `${status} (${facts.tag})`);
   }
-  if (reason) said.push(reason);
-  if (serverMessage) said.push(serverMessage);
+  if (reason) sentences.push(reason);
+  if (serverMessage) sentences.push(serverMessage);
   const notes: string[] = [];
   if (requestId) notes.push(`request id ${requestId}`);
   if (facts.retryAfterMs !== null) notes.push(`retry in ${Math.ceil(facts.retryAfterMs / 1000)} s`);
   const tail = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
-  return `${routeOf(parts)}: ${said.join(': ')}${tail}`;
+  return `${routeOf(parts)}: ${sentences.join(': ')}${tail}`;
 }
 
-/** An error of the network stack without what it may carry: sockets, options, nested causes. */
+/** A network error without sockets, options and nested causes, which may hold secrets. */
 export function plainCause(error: unknown, redact: (text: string) => string): Error | null {
   if (!(error instanceof Error)) return null;
   const cause = new Error(redact(error.message.replace(/[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[url]')).slice(0, 300));

@@ -10,45 +10,45 @@ export interface WireRequest {
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: string | null;
-  /** Silence within the body, in milliseconds, where it is not the pool's. */
+  /** Timeout of silence within the body in ms, where it differs from the pool's. */
   readonly bodyTimeout?: number;
 }
 
 export interface ExchangeLimits {
   readonly totalMs: number;
-  /** Bytes of a 2xx body as it comes, and of any other. */
+  /** The most bytes of a 2xx body as sent, and of another body. */
   readonly maxBytes: number;
   readonly maxErrorBytes: number;
   readonly signal: AbortSignal | undefined;
-  /** Where a 2xx body may be put whose size is told ahead. */
+  /** Memory for a 2xx body with a `Content-Length`. */
   readonly memory?: BodyMemory | undefined;
 }
 
-/** Takes the body of an answer piece by piece instead of gathering it. */
+/** Receives the body of an answer in pieces. */
 export interface BodySink {
-  /** `flow.pause` holds the connection back until `flow.resume`. */
+  /** `flow.pause` pauses the connection until `flow.resume`. */
   push(chunk: Buffer, flow: { pause(): void; resume(): void }): void;
 }
 
-/** Asked when an answer begins: a sink for its body, or null to gather it. */
+/** Called when an answer begins: returns a sink for its body, or null to collect it. */
 export type ChooseSink = (status: number, headers: IncomingHttpHeaders) => BodySink | null;
 
-/** What one request brought, whole or not. */
+/** The outcome of one request, complete or not. */
 export interface Exchange {
-  /** It was given to a connected socket: from here on the service may have read it. False is certain. */
+  /** Whether it was given to a connected socket: then the service may have read it. False is certain. */
   readonly started: boolean;
   readonly status: number | null;
   readonly headers: IncomingHttpHeaders;
-  /** What came of the body, still encoded. Empty where a sink took it. */
+  /** The bytes of the body, still encoded. Empty where a sink received them. */
   readonly body: Buffer;
-  /** Null where the answer came whole. `size`: we stopped reading it. */
+  /** Null for a complete answer. `size`: it was above the limit. */
   readonly broken: { readonly by: 'caller' | 'total' | 'size' | 'wire'; readonly error: unknown } | null;
 }
 
 /**
- * Sends one request through the pool and reads the answer, once. Always resolves: with what came, and why no more of it.
- * undici tells the moment it takes a connected socket for the request (`onRequestStart`), just before it writes; that is
- * what makes "never sent" certain.
+ * Sends one request through the pool and reads the answer, once. Always resolves, with what came and why the rest is missing. undici
+ * calls `onRequestStart` when it assigns a connected socket to the request, just before it writes: before that the request was
+ * certainly not sent.
  */
 export function exchange(
   pool: Dispatcher,
@@ -65,7 +65,7 @@ export function exchange(
     let room = 0;
     let open = true;
     const chunks: Buffer[] = [];
-    /** Where the body is put as it comes, and how much of it is there. */
+    /** Memory for the body, and the number of its bytes in use. */
     let whole: Buffer | null = null;
     let filled = 0;
 
@@ -92,13 +92,13 @@ export function exchange(
     signal?.addEventListener('abort', onAbort, { once: true });
 
     pool.dispatch(request, {
-      onRequestStart(given) {
-        // Cut while it waited for a connection: undici writes nothing once this has aborted.
-        if (!open) return given.abort(new Error('cut before it was sent'));
-        controller = given;
+      onRequestStart(dispatched) {
+        // It was ended while it waited for a connection: undici writes nothing after this abort.
+        if (!open) return dispatched.abort(new Error('cut before it was sent'));
+        controller = dispatched;
       },
-      onResponseStart(_given, code, fields) {
-        // Hints such as 103 come before the answer.
+      onResponseStart(_dispatched, code, fields) {
+        // Informational responses such as 103 come before the answer.
         if (code < 200) return;
         status = code;
         headers = fields;
@@ -108,18 +108,18 @@ export function exchange(
         if (code < 300 && length > room) return cut('size', tooLarge(room));
         if (code < 300 && length > 0) whole = limits.memory?.take(length) ?? null;
       },
-      onResponseData(given, chunk) {
+      onResponseData(dispatched, chunk) {
         if (!open) return;
         room -= chunk.length;
         if (room < 0) return cut('size', tooLarge(limits.maxBytes));
-        if (sink) sink.push(chunk, given);
+        if (sink) sink.push(chunk, dispatched);
         else if (whole) filled += chunk.copy(whole, filled);
         else chunks.push(chunk);
       },
       onResponseEnd() {
         finish(null);
       },
-      onResponseError(_given, error) {
+      onResponseError(_dispatched, error) {
         finish({ by: 'wire', error });
       },
     });

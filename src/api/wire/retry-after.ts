@@ -10,8 +10,8 @@ const rfc850Date = new RegExp(`^${longDay}, (\\d\\d)-${month}-(\\d\\d) ${time} G
 const asctimeDate = new RegExp(`^${shortDay} ${month} ([ \\d]\\d) ${time} (\\d{4})$`);
 
 /**
- * Reads an HTTP-date in any of the three grammars of RFC 9110 section 5.6.7, to Unix milliseconds; `null` for anything else.
- * `Date.parse` is no help here: it takes `3.5` and `1-2` for dates. `nowMs` settles the century of two-digit years.
+ * Reads an HTTP-date in any of the three formats of RFC 9110 section 5.6.7, to Unix milliseconds; `null` for anything else.
+ * `Date.parse` would accept `3.5` and `1-2` as dates. `nowMs` decides the century of two-digit years.
  */
 export function parseHttpDate(value: string, nowMs: number): number | null {
   const text = value.trim();
@@ -39,17 +39,17 @@ function utc(
 ): number | null {
   const date = new Date(0);
   date.setUTCFullYear(year, months.indexOf(monthName ?? ''), Number(day));
-  // 31 February would silently be a day in March.
+  // `Date` would turn 31 February into a day of March.
   if (date.getUTCDate() !== Number(day)) return null;
   date.setUTCHours(Number(clock[0]), Number(clock[1]), Number(clock[2]));
   return date.getTime();
 }
 
 /**
- * Reads a `Retry-After` header (interface section 7, RFC 9110 section 10.2.3) to the milliseconds to wait from `nowMs`
- * (Unix ms; the service's own `Date` where known, so that clocks that disagree don't matter).
- * Digits are seconds, else one of the three HTTP-date grammars. Past is 0; absurdly far stays a large number, which the
- * caller caps; nonsense is `null`, so that the caller's own backoff holds.
+ * Reads a `Retry-After` header (interface section 7, RFC 9110 section 10.2.3) to the milliseconds to wait from `nowMs` (Unix ms; the
+ * service's own `Date` where known, so that different clocks don't matter). Digits are seconds, else one of the three HTTP-date
+ * formats. A past time is 0; a time far ahead stays a large number, which the caller caps; anything else is `null`, so that the
+ * caller's own backoff applies.
  */
 export function parseRetryAfter(value: string | null | undefined, nowMs: number): number | null {
   if (value === null || value === undefined) return null;

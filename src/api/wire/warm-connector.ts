@@ -1,23 +1,23 @@
 import type { Socket } from 'node:net';
 import { buildConnector } from 'undici';
 
-/** Makes connections, and keeps some ready before they are needed. */
+/** Opens connections, and keeps some open before they are needed. */
 export interface WarmConnector {
   readonly connect: buildConnector.connector;
-  /** Opens connections until `count` are ready. Failures are left for the call that needs one. */
+  /** Opens connections until `count` are ready. A failure is left to the call that needs one. */
   warm(count: number): Promise<void>;
   close(): void;
 }
 
-/** A ready connection that nobody took: servers drop idle ones after about 5 s. */
+/** The longest time that an unused connection is kept, in ms: servers close idle ones after about 5 s. */
 const IDLE_MS = 4000;
 
-/** Bytes or an end on a connection that nobody used: not one to trust with a request. */
+/** Events on an unused connection after which it must not be used. */
 const signs = ['end', 'close', 'error', 'readable'] as const;
 
 /**
- * undici opens a connection when a request needs it, so the first requests of a job would start late by a handshake and
- * the rate source would call them late. Here sockets are opened ahead and handed over in place of new ones.
+ * undici opens a connection when a request needs it, so the first requests of a job would start late by a handshake, and the rate
+ * source would count them as late. This connector opens sockets ahead and passes them on instead of new ones.
  */
 export function createWarmConnector(base: URL, timeoutMs: number): WarmConnector {
   const connect = buildConnector({ timeout: timeoutMs });
@@ -52,7 +52,7 @@ export function createWarmConnector(base: URL, timeoutMs: number): WarmConnector
       const entry = ready.shift();
       if (!entry) return connect(options, callback);
       entry.release();
-      // undici stalls when a connector calls back before it returned.
+      // undici stalls when a connector calls back before it has returned.
       queueMicrotask(() => callback(null, entry.socket));
     },
     async warm(count) {

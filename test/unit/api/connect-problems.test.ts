@@ -30,7 +30,7 @@ describe('fault 14: a service that cannot be reached', () => {
     await server.close();
     const refused = await failure(server.url);
     expect(refused.message).toBe(
-      `POST /contents: cannot reach 127.0.0.1:${server.port}: nothing listens there (connection refused) [ECONNREFUSED]; ` +
+      `POST /contents: cannot reach 127.0.0.1:${server.port}: connection refused [ECONNREFUSED]; ` +
         'the address is set by SEARCHFLOW_BASE_URL',
     );
     expect(refused.verdict).toMatchObject({ type: 'ServiceUnavailable', retry: true, charged: 'never' });

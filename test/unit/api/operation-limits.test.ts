@@ -44,9 +44,9 @@ describe('before sending', () => {
     ['answer', { query: 'q', userLocation: 'DEU' }, 'contract', 'userLocation', 'two-letter'],
     ['answer', { query: 'q', stream: true }, 'contract', 'stream', 'use the streamed form'],
     ['answer', {}, 'contract', 'query', 'section 4.3'],
-    ['findSimilar', { url: 'a.example' }, 'contract', 'url', 'an http or https URL is needed'],
+    ['findSimilar', { url: 'a.example' }, 'contract', 'url', 'it must be an http or https URL'],
     ['findSimilar', { url: 'https://a.example', numResults: 0 }, 'contract', 'numResults', 'at least 1'],
-    ['createResearchTask', {}, 'contract', 'input', 'input.instructions is needed'],
+    ['createResearchTask', {}, 'contract', 'input', 'input.instructions is required'],
     ['createResearchTask', { input: { instructions: '' } }, 'contract', 'input.instructions', 'is empty'],
     ['createResearchTask', { input: { instructions: 'x'.repeat(4097) } }, 'live', 'input.instructions', 'at most 4096'],
     ['createMonitor', { name: 'x' }, 'contract', 'search', 'section 4.6'],
@@ -65,7 +65,13 @@ describe('before sending', () => {
     ['batchMonitors', { action: 'pause', filter: {} }, 'contract', 'filter', 'at least 1 field'],
     ['batchMonitors', { action: 'pause', filter: { name: 'x' }, limit: 501 }, 'live', 'limit', 'at most 500'],
     ['batchMonitors', { filter: { status: 'x' } }, 'contract', 'action', 'expected string'],
-    ['batchMonitors', { action: 'explode', filter: { name: 'x' } }, 'contract', 'action', '"explode"; one of delete'],
+    [
+      'batchMonitors',
+      { action: 'explode', filter: { name: 'x' } },
+      'contract',
+      'action',
+      '"explode"; it must be one of delete',
+    ],
     ['listEvents', { createdAfter: '2024-02-30T00:00:00Z' }, 'contract', 'createdAfter', 'ISO 8601'],
     ['search', { query: 'q', startCrawlDate: '2024-02-30' }, 'contract', 'startCrawlDate', 'ISO 8601'],
     ['createMonitor', { ...monitor, trigger: { type: 'interval', period: '1x' } }, 'live', 'trigger.period', '"1x"'],
@@ -100,9 +106,9 @@ describe('before sending', () => {
       { urls: ['https://a.example'], snapshotAsOf: '2026-01-01', subpages: 1 },
       'live',
       'subpages',
-      'is given with snapshotAsOf',
+      'is combined with snapshotAsOf',
     ],
-    ['createAgentRun', { query: 'q', previousRunId: 'a b' }, 'live', 'previousRunId', 'the id of a run'],
+    ['createAgentRun', { query: 'q', previousRunId: 'a b' }, 'live', 'previousRunId', 'it must be a run id'],
     ['createAgentRun', { query: 'q', budget: { maxCostDollars: 101 } }, 'live', 'budget.maxCostDollars', 'at most 100'],
     ['createAgentRun', { query: 'q', input: { data: ['row'] } }, 'contract', 'input.data[0]', 'expected object'],
     ['listAgentRuns', { limit: 101 }, 'contract', 'limit', 'at most 100'],
@@ -177,7 +183,7 @@ describe('before sending', () => {
       expect(refusal('createResearchTask', { instructions: 'i' }, 'contract', variant)).toBeNull();
     }
     expect(refusal('createResearchTask', { instructions: 'i' }, 'contract', 'v7')?.message).toContain(
-      'no form of that name',
+      'no variant of that name',
     );
     expect(refusal('search', { query: 'q' }, 'contract', 'v0')?.field).toBe('variant');
   });
@@ -187,7 +193,9 @@ describe('before sending', () => {
     await expect(client.getMonitor({ id: 'm' }, { extraBody: { a: 1 } })).rejects.toThrow(
       'extraBody: a GET has no body',
     );
-    await expect(client.listWebsets({ a: { b: { c: 1 } } })).rejects.toThrow('a[b]: has no form in a query');
+    await expect(client.listWebsets({ a: { b: { c: 1 } } })).rejects.toThrow(
+      'a[b]: a value of this type has no form in a query',
+    );
     await client.close();
   });
 });

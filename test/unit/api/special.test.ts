@@ -144,7 +144,7 @@ describe('what the service is going to drop', () => {
       {
         operation: 'findSimilar',
         field: null,
-        message: 'findSimilar is deprecated by the service (Deprecation: @1767225600)',
+        message: 'the service has deprecated findSimilar (Deprecation: @1767225600)',
       },
       { operation: 'contents', field: 'ids', message: 'ids of contents is deprecated: use urls' },
     ]);
@@ -191,7 +191,7 @@ describe('beta features', () => {
 
   test('with a line break in a token are refused', async () => {
     const { client } = await service(() => undefined, { beta: ['a\r\nx: y'] });
-    await expect(client.getAgentRun({ id: 'x' })).rejects.toThrow('has characters that no header can carry');
+    await expect(client.getAgentRun({ id: 'x' })).rejects.toThrow('has characters that are not allowed in a header');
   });
 });
 

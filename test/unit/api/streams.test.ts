@@ -296,7 +296,7 @@ describe('a stream', () => {
     const began = performance.now();
     const { error: late } = await all(alive.client.streamSearch({ query: 'q' }));
     expect(performance.now() - began).toBeGreaterThan(800);
-    expect(String(late)).toContain('no whole answer within 0.9 s');
+    expect(String(late)).toContain('no complete answer within 0.9 s');
   });
 
   test('is cut by its signal, and when its reader leaves', async () => {

@@ -184,7 +184,7 @@ describe('fault 7: slowness has an end', () => {
     };
     const { failed } = await service(drip, { timeouts: { bodyMs: 1000, totalMs: 80 } });
     const error = await failed();
-    expect(error.message).toContain('no whole answer within 0.08 s');
+    expect(error.message).toContain('no complete answer within 0.08 s');
     expect(error.verdict.charged).toBe('maybe');
   });
 });
@@ -276,7 +276,7 @@ describe('fault 10: bombs', () => {
 
   test('names the cap and the fix', async () => {
     const { failed } = await service(endless, { maxBodyBytes: 2 * MIB });
-    expect((await failed()).message).toContain('larger than 2 MiB; ask for fewer pages');
+    expect((await failed()).message).toContain('larger than 2 MiB; request fewer pages');
   });
 });
 
