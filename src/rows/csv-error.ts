@@ -1,24 +1,24 @@
-/** The input can't be read as a table: one clear sentence that names line and column. Nothing was staged. */
+/** An input that can't be read as a table: one sentence with line and column. Nothing was staged. */
 export class CsvError extends Error {
   override readonly name = 'CsvError';
 
   constructor(
     message: string,
-    /** Physical line, from 1; `null` where the trouble is with the file as a whole. */
+    /** Physical line, from 1; `null` where the problem is the file as a whole. */
     readonly line: number | null = null,
-    /** Column of the table, from 1, where it is known. */
+    /** Column of the table, from 1, where known. */
     readonly column: number | null = null,
   ) {
     super(message);
   }
 }
 
-/** `line 12, column 2 ("url")`, the way every message about a cell begins. */
+/** `line 12, column 2 ("url")`: the beginning of all messages about a cell. */
 export function cellPlace(line: number, column: number, name: string | undefined): string {
   return `line ${line}, column ${column}${name === undefined ? '' : ` (${quoted(name)})`}`;
 }
 
-/** A piece of somebody's data inside of a sentence: short, in quotes, with nothing in it that a terminal obeys. */
+/** A piece of user data for a message: short, quoted, without characters that a terminal interprets. */
 export function quoted(text: string): string {
   const piece = text.length > 80 ? `${text.slice(0, 77)}...` : text;
   return JSON.stringify(piece).replace(

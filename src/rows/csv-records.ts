@@ -1,11 +1,11 @@
 import { CsvError, cellPlace } from './csv-error.js';
 
-/** Largest record, in characters. A quote that is never closed ends here at the latest. */
+/** Largest record, in characters; it also ends a quote that is never closed. */
 export const MAX_RECORD = 16 * 1024 * 1024;
 /** Most cells of a record. */
 export const MAX_CELLS = 10_000;
 
-/** Delimiters that are looked for, in the order of preference where two are equally frequent. */
+/** Delimiters that are detected, in the order of preference for equal frequency. */
 const delimiters = [',', ';', '\t', '|'];
 const [LF, CR, QUOTE] = [10, 13, 34];
 
@@ -13,7 +13,7 @@ export interface CsvRecord {
   /** Line where the record begins, from 1. */
   readonly line: number;
   readonly cells: string[];
-  /** What is wrong with its quotes, and where; the only cell is then the text of the line as it is. */
+  /** The problem of its quotes, and its column; the only cell is then the text of the line. */
   readonly problem: {
     readonly tag: 'CSV_INVALID' | 'CSV_RAGGED';
     readonly column: number;
@@ -22,23 +22,23 @@ export interface CsvRecord {
 }
 
 /**
- * Splits text into CSV records (RFC 4180; LF, CRLF or CR as the first line has it; blank lines are no records).
+ * Splits text into CSV records (RFC 4180; LF, CRLF or CR as in the first line; blank lines are skipped).
  *
- * Own code beside csv-parse, which the tests hold it against: after a misplaced quote csv-parse goes on inside of the
- * quotes and takes the good rows behind along. Here the bad record is its first line, and reading goes on at the next.
- * It is also four times as fast, which staging needs.
+ * Replaces csv-parse, which the tests compare it with: after a misplaced quote csv-parse reads on within the quotes and loses the good
+ * rows after it. Here only the first line is a bad record, and reading continues with the next. It is also four times as fast, which
+ * staging needs.
  */
 export class CsvRecords {
   #text = '';
   #at = 0;
   #line = 1;
   #delimiter: string | null;
-  /** LF stands for CRLF, too. Null until the first line end is seen. */
+  /** LF also stands for CRLF. Null until the first line end is found. */
   #end: '\n' | '\r' | null = null;
   /** First quote at or after `#at`, or the end of the text. */
   #quote = -1;
 
-  /** Without a delimiter it is the most frequent one of `, ; tab |` in the first line, outside of quotes. */
+  /** The default delimiter is the most frequent one of `, ; tab |` in the first line, outside of quotes. */
   constructor(delimiter: string | null) {
     this.#delimiter = delimiter;
   }
@@ -47,7 +47,7 @@ export class CsvRecords {
     return this.#delimiter;
   }
 
-  /** Takes a piece of text, gives the records that are whole. Throws `CsvError` for a quote never closed and for a record too large. */
+  /** Adds a piece of text; returns the records that are complete. Throws `CsvError` for an unclosed quote and for a record that is too large. */
   read(text: string, last: boolean): CsvRecord[] {
     this.#text = this.#at < this.#text.length ? this.#text.slice(this.#at) + text : text;
     this.#at = 0;
@@ -67,7 +67,7 @@ export class CsvRecords {
     return records;
   }
 
-  /** The next record; null for a blank line, or, where nothing moved, when more text is needed. */
+  /** The next record; null for a blank line, or, where `#at` did not move, if more text is needed. */
   #next(last: boolean): CsvRecord | null {
     const text = this.#text;
     const start = this.#at;
@@ -143,19 +143,19 @@ export class CsvRecords {
     };
   }
 
-  /** The first line of a malformed record becomes a bad record of one cell; reading goes on behind it. */
+  /** The first line of a malformed record becomes a bad record of one cell; reading continues with the next line. */
   #malformed(start: number, at: number, column: number, opened: number, last: boolean): CsvRecord | null {
     let end = this.#text.indexOf(this.#end as string, start);
     if (end === -1) {
       if (!last) return null;
       end = this.#text.length;
     }
-    const open = this.#place(start, opened);
-    const stray = this.#place(start, at);
+    const open = this.#positionOf(start, opened);
+    const stray = this.#positionOf(start, at);
     const message =
       opened === at
         ? `a quote in the middle of a cell that does not begin with one (character ${stray.character})`
-        : `the cell begins with a quote (character ${open.character}), but goes on after its closing quote (line ${stray.line}, character ${stray.character})`;
+        : `the cell begins with a quote (character ${open.character}), but has text after its closing quote (line ${stray.line}, character ${stray.character})`;
     const line = this.#line;
     this.#line++;
     this.#at = end + 1;
@@ -163,15 +163,15 @@ export class CsvRecords {
   }
 
   #unclosed(start: number, opened: number, column: number): CsvError {
-    const { line, character } = this.#place(start, opened);
+    const { line, character } = this.#positionOf(start, opened);
     return new CsvError(
-      `${cellPlace(line, column, undefined)}, character ${character}: a quote is opened here and never closed, so that no row behind it can be told; close it, or double it if it belongs to the text`,
+      `${cellPlace(line, column, undefined)}, character ${character}: a quote is opened here and never closed, so the rows after it can't be read; close it, or double it if it belongs to the text`,
       line,
       column,
     );
   }
 
-  /** Refuses a record beyond the limit, naming the cell that makes it so large. */
+  /** Refuses a record above the limit; the message names its largest cell. */
   #checkSize(start: number): void {
     if (this.#text.length - start <= MAX_RECORD) return;
     const text = this.#text;
@@ -180,8 +180,8 @@ export class CsvRecords {
       if (text.charCodeAt(at) === QUOTE) open = open === -1 ? at : -1;
       else if (open === -1 && text[at] === this.#delimiter) [column, cell] = [column + 1, at + 1];
     }
-    const { line, character } = this.#place(start, open === -1 ? cell : open);
-    const why = open === -1 ? 'the cell that begins here' : 'the quote opened here';
+    const { line, character } = this.#positionOf(start, open === -1 ? cell : open);
+    const why = open === -1 ? 'the cell that begins here' : 'the quote that is opened here';
     throw new CsvError(
       `${cellPlace(line, column, undefined)}, character ${character}: ${why} makes a row of more than ${MAX_RECORD / 1024 / 1024} MiB, which is the limit`,
       line,
@@ -189,7 +189,7 @@ export class CsvRecords {
     );
   }
 
-  #place(start: number, at: number): { line: number; character: number } {
+  #positionOf(start: number, at: number): { line: number; character: number } {
     const lineStart = Math.max(start, this.#text.lastIndexOf(this.#end ?? '\n', at - 1) + 1);
     return { line: this.#line + this.#linesBetween(start, at), character: at - lineStart + 1 };
   }
@@ -207,7 +207,7 @@ export class CsvRecords {
     return this.#text.slice(start, crlf ? end - 1 : end);
   }
 
-  /** Finds line end and delimiter from the first line that is not blank. False while that line is not whole. */
+  /** Detects line end and delimiter from the first line that is not blank. Returns false until that line is complete. */
   #sniff(last: boolean): boolean {
     const text = this.#text;
     const counts = new Map<string, number>(delimiters.map((name) => [name, 0]));
@@ -231,7 +231,7 @@ export class CsvRecords {
   }
 }
 
-/** Index of the quote that closes the one at `open`, or -1. Doubled quotes inside are passed over. */
+/** Index of the quote that closes the one at `open`, or -1. Doubled quotes are skipped. */
 function closingQuote(text: string, open: number): number {
   let close = text.indexOf('"', open + 1);
   while (close !== -1 && text.charCodeAt(close + 1) === QUOTE) close = text.indexOf('"', close + 2);

@@ -5,17 +5,17 @@ type Encoding = 'utf8' | 'utf16le' | 'utf16be';
 const names: Record<Encoding, string> = { utf8: 'UTF-8', utf16le: 'UTF-16 (LE)', utf16be: 'UTF-16 (BE)' };
 
 /**
- * Bytes to text, chunk by chunk. A byte order mark says UTF-8 or UTF-16, without one it is UTF-8. What is invalid is
- * never replaced: it is a `CsvError` with line and character.
+ * Decodes bytes to text, chunk by chunk. A byte order mark selects UTF-8 or UTF-16; without one it is UTF-8. Invalid bytes are never
+ * replaced: they are a `CsvError` with line and character.
  */
 export class TextDecoding {
   #encoding: Encoding | null = null;
   #rest: Buffer = Buffer.alloc(0);
-  /** Lines ended before the current chunk, and the text of the line it begins in. Only for messages. */
+  /** Number of lines before the current chunk, and length of the text before it on its line; for messages. */
   #lines = 0;
   #column = 0;
 
-  /** Text of the whole characters so far. `last` with an empty chunk ends the text. */
+  /** Returns the complete characters so far. `last` with an empty chunk ends the text. */
   decode(chunk: Buffer, last: boolean): string {
     let bytes = this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk]) : chunk;
     if (this.#encoding === null) {
@@ -48,17 +48,17 @@ export class TextDecoding {
 
   #refuse(before: string, byte: number | undefined): never {
     this.#advance(before);
-    const what = byte === undefined ? 'half a character' : `the byte 0x${byte.toString(16).padStart(2, '0')}`;
+    const found = byte === undefined ? 'half a character' : `the byte 0x${byte.toString(16).padStart(2, '0')}`;
     const encoding = names[this.#encoding ?? 'utf8'];
     throw new CsvError(
-      `line ${this.#lines + 1}, character ${this.#column + 1}: the text is not valid ${encoding} (${what}); save the file as UTF-8`,
+      `line ${this.#lines + 1}, character ${this.#column + 1}: the text is not valid ${encoding} (${found}); save the file as UTF-8`,
       this.#lines + 1,
     );
   }
 
   #advance(text: string): void {
     let from = 0;
-    // A file with CR alone has no LF: then its CRs are counted. A mix is counted by its LFs, as editors do.
+    // A file with only CR has no LF: then CRs are counted. In a mix LFs are counted, as in editors.
     const end = text.includes('\n') ? '\n' : '\r';
     for (let at = text.indexOf(end); at !== -1; at = text.indexOf(end, from)) {
       this.#lines++;
@@ -74,18 +74,18 @@ function sniff(bytes: Buffer): [Encoding, number] {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return ['utf16le', 2];
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return ['utf16be', 2];
   if (bytes.subarray(0, 4).equals(Buffer.from([0x50, 0x4b, 3, 4]))) {
-    throw new CsvError('The input is a ZIP file (an Excel workbook is one, too), not CSV; save it as CSV');
+    throw new CsvError('The input is a ZIP file (Excel workbooks are ZIP files, too), not CSV; save it as CSV');
   }
   if (bytes.subarray(0, 4).includes(0)) {
     throw new CsvError(
-      'line 1, character 1: NUL bytes; the input is no text, or UTF-16 without a byte order mark; save it as UTF-8',
+      'line 1, character 1: NUL bytes; the input is not text, or is UTF-16 without a byte order mark; save it as UTF-8',
       1,
     );
   }
   return ['utf8', 0];
 }
 
-/** Length of the whole characters at the start: a character cut by the end of the chunk waits for the next. */
+/** Length of the complete characters at the start; a character that is cut at the end of the chunk waits for the next. */
 function wholeLength(bytes: Buffer, encoding: Encoding): number {
   if (encoding !== 'utf8') {
     const even = bytes.length - (bytes.length % 2);
@@ -103,7 +103,7 @@ function wholeLength(bytes: Buffer, encoding: Encoding): number {
   return bytes.length;
 }
 
-/** Length of the longest valid start of bytes that are not valid as a whole. */
+/** Length of the longest valid beginning of invalid bytes. */
 function validPrefix(bytes: Buffer): number {
   let [good, bad] = [0, bytes.length];
   while (bad - good > 8) {

@@ -2,7 +2,7 @@ import { CsvError, quoted } from './csv-error.js';
 import { type CsvRecord, MAX_CELLS } from './csv-records.js';
 import { toUrl } from './url-problem.js';
 
-/** Names (in any case, without white space around) by which a column of URLs is known when nobody says which it is. */
+/** Names (in any case, without surrounding white space) of a column of URLs, for detection. */
 export const urlColumnNames: readonly string[] = [
   'url',
   'urls',
@@ -24,7 +24,7 @@ export const urlColumnNames: readonly string[] = [
   'source_url',
 ];
 
-/** Names that say less: they decide only where the names above don't, between columns that hold URLs. */
+/** Less specific names: they decide only between columns that contain URLs, where the names above don't. */
 const otherUrlColumnNames: readonly string[] = [
   'domain',
   'domains',
@@ -43,8 +43,8 @@ const otherUrlColumnNames: readonly string[] = [
 ];
 
 /**
- * Checks the first record as a header, and gives its columns. One may be without a name (spreadsheets and data frames
- * write one so); two of one name are refused.
+ * Checks the first record as a header; returns its columns. One column may have no name, because spreadsheets and data frames write
+ * such headers; two columns of one name are refused.
  */
 export function readHeader(record: CsvRecord): readonly string[] {
   const { cells: columns, line, problem } = record;
@@ -60,30 +60,30 @@ export function readHeader(record: CsvRecord): readonly string[] {
     if (earlier === undefined) first.set(name, index);
     else {
       const both = `line ${line}: columns ${earlier + 1} and ${index + 1}`;
-      const what = name === '' ? 'have no name' : `are both named ${quoted(name)}`;
-      throw new CsvError(`${both} ${what}; give each column a name of its own`, line, index + 1);
+      const problemOfBoth = name === '' ? 'have no name' : `are both named ${quoted(name)}`;
+      throw new CsvError(`${both} ${problemOfBoth}; column names must be unique`, line, index + 1);
     }
   }
   return columns;
 }
 
-/** The column of URLs, and how it was found: told by an option, kept from the job's last run, by its name, by its contents. */
+/** The column of URLs, and how it was found: by an option, as in the job's last run, by its name, or by its contents. */
 export interface UrlColumn {
   readonly index: number;
   readonly by: 'option' | 'job' | 'name' | 'contents';
 }
 
-/** What a column is looked for by. */
+/** The criteria of the detection of the column of URLs. */
 export interface UrlColumnSearch {
-  /** The column that was asked for; null: none was. */
+  /** The requested column; null: none. */
   readonly wanted: string | null;
-  /** The column of the job's last run; it is taken where the table has it still. */
+  /** The column of the job's last run; it is used if the table still has it. */
   readonly kept?: string | null;
-  /** First rows of the table, by which contents are judged. */
+  /** The first rows of the table, by which contents are checked. */
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Finds the column of URLs. Throws `CsvError` where there is none, or more than one that may be meant. */
+/** Finds the column of URLs. Throws `CsvError` where there is none, or more than one candidate. */
 export function findUrlColumn(columns: readonly string[], { wanted, kept = null, rows }: UrlColumnSearch): UrlColumn {
   if (wanted !== null) {
     const index = columns.indexOf(wanted);
@@ -95,7 +95,7 @@ export function findUrlColumn(columns: readonly string[], { wanted, kept = null,
   const counts = columns.map((_, index) => countUrls(rows, index));
   const full = counts.flatMap(({ urls, filled }, index) => (urls > 0 && 2 * urls >= filled ? [index] : []));
   const most = Math.max(0, ...full.map((index) => counts[index]?.urls ?? 0));
-  // Next to a column with twice as many URLs a name says little.
+  // Beside a column with twice as many URLs a name counts little.
   const likely = full.filter((index) => 2 * (counts[index]?.urls ?? 0) >= most);
   const named = (among: readonly number[], names: readonly string[]) =>
     among.filter((index) => names.includes((columns[index] as string).trim().toLowerCase()));
@@ -110,18 +110,18 @@ export function findUrlColumn(columns: readonly string[], { wanted, kept = null,
   ] as const;
   const [found, by] = steps.find(([among]) => among.length > 0) ?? [[], 'name'];
   if (found.length === 1) return { index: found[0] as number, by };
-  const ask = 'say which column holds the URLs (--url-column)';
+  const ask = 'name the column of URLs with --url-column';
   if (found.length === 0) {
     throw new CsvError(
-      `No column is named like one of URLs, and none holds URLs: ${ask}; the columns are ${list(columns)}`,
+      `No column has a name for URLs, and none contains URLs; ${ask}. The columns are ${list(columns)}`,
     );
   }
   throw new CsvError(
-    `More than one column may hold the URLs: ${ask}, one of ${list(found.map((index) => columns[index] as string))}`,
+    `More than one column may be the column of URLs; ${ask}, one of ${list(found.map((index) => columns[index] as string))}`,
   );
 }
 
-/** Cells of a column that are not empty, and those of them that are URLs, with a scheme or without. */
+/** Counts the non-empty cells of a column, and those that are URLs, with or without a scheme. */
 function countUrls(rows: readonly (readonly string[])[], index: number) {
   const counts = { filled: 0, urls: 0, withScheme: 0 };
   for (const cells of rows) {

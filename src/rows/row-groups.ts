@@ -1,13 +1,13 @@
 import type { ReadRow } from './stage-row.js';
 
-/** A row with the unit that it shares with its neighbours. */
+/** A row and the unit that it shares with adjacent rows. */
 export interface GroupedRow {
   readonly row: ReadRow;
   /** Null for a row that can't be bought. */
   readonly unit: string | null;
 }
 
-/** Puts rows that come after one another together, so many good ones a unit, in their order; bad ones go along. */
+/** Groups adjacent rows, up to `size` good ones a unit, in their order; bad rows are passed on in between. */
 export class RowGroups {
   readonly #size: number;
   readonly #join: (units: readonly string[]) => string;
@@ -19,15 +19,15 @@ export class RowGroups {
     this.#join = join;
   }
 
-  /** Takes a row; gives those whose group is whole. */
+  /** Adds a row; returns the rows of a complete group. */
   add(row: ReadRow): readonly GroupedRow[] {
     this.#waiting.push(row);
-    // Equal rows are asked for once.
+    // Equal rows are sent once.
     if (row.found.problem === null && !this.#units.includes(row.found.unit)) this.#units.push(row.found.unit);
     return this.#units.length >= this.#size ? this.end() : [];
   }
 
-  /** Gives what waits. */
+  /** Returns the rows that are waiting. */
   end(): readonly GroupedRow[] {
     const unit = this.#units.length > 0 ? this.#join(this.#units) : null;
     const rows = this.#waiting.map((row) => ({ row, unit: row.found.problem === null ? unit : null }));

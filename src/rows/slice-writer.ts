@@ -3,19 +3,19 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { sliceFile } from './stage-manifest.js';
 
-/** Rows a slice: `large` for a file of many rows, `small` so that a short one, too, is seen to move, or fat rows stay few. */
+/** Rows a slice: `large` for files of many rows; `small` for short files, so that their progress is visible, and for large rows. */
 export interface SliceSizes {
   readonly large: number;
   readonly small: number;
 }
 
-/** A file with more rows than this has large slices, unless its rows are fat. */
+/** Files with more rows than this have large slices, unless their rows are large. */
 export const MANY_ROWS = 20_000;
-/** Characters of the first rows that are held back until the size of a slice is known. */
+/** Characters of the first rows that are buffered until the size of slices is decided. */
 const PEEK_CHARS = 32 * 1024 * 1024;
 const WRITE_CHARS = 256 * 1024;
 
-/** Writes rows (lines of JSON) into slice files of one directory, in order, each file durable when it is closed. */
+/** Writes rows (lines of JSON) into slice files of one directory, in order; each file is durable when it is closed. */
 export class SliceWriter {
   #dir: string;
   #sizes: SliceSizes;
@@ -41,7 +41,7 @@ export class SliceWriter {
     return this.#size;
   }
 
-  /** Adds one line (with its line feed). A promise only where something is written: await it before the next. */
+  /** Adds one line (with its line feed). Returns a promise only where it writes: await it before the next call. */
   add(line: string): Promise<void> | null {
     if (this.#peek !== null) {
       this.#peek.push(line);
@@ -61,17 +61,17 @@ export class SliceWriter {
     if (this.#inSlice > 0) await this.#endSlice();
   }
 
-  /** Closes what is open; the files are of no use any more. */
+  /** Closes open files, which are not used any more. */
   async abandon(): Promise<void> {
     await this.#file?.end().catch(() => undefined);
     this.#file = null;
   }
 
   async #decide(size: number): Promise<void> {
-    const held = this.#peek ?? [];
+    const first = this.#peek ?? [];
     this.#peek = null;
     this.#size = size;
-    for (const line of held) await this.add(line);
+    for (const line of first) await this.add(line);
   }
 
   async #flush(): Promise<void> {

@@ -7,23 +7,23 @@ import { CsvError } from './csv-error.js';
 
 const CHUNK = 256 * 1024;
 
-/** A file by its path, or a stream such as standard input. */
+/** The path of a file, or a stream such as standard input. */
 export type RowSource = string | Readable;
 
-/** The bytes of a table, in pieces, with what is known of them while they are read. */
+/** The bytes of a table in pieces, with facts about them. */
 export interface OpenedSource {
-  /** Bytes of the text, unpacked where they come as gzip (told by their content, not by their name). */
+  /** Bytes of the text, decompressed where they are gzip (detected by content, not by name). */
   chunks(): AsyncGenerator<Buffer>;
-  /** Hex SHA-256 of the unpacked bytes read so far. */
+  /** Hex SHA-256 of the decompressed bytes read so far. */
   contentHash(): string;
-  /** Bytes read so far and in all, as stored; in all `null` where nobody knows. */
+  /** Bytes read so far and in total, as stored; the total is `null` where unknown. */
   progress(): { readonly bytes: number; readonly total: number | null };
   close(): Promise<void>;
 }
 
 /**
- * Opens the input. Throws `CsvError` with one sentence for a missing, unreadable or wrong kind of file; `chunks` throws
- * one for damaged gzip, and at its end for a file that changed while it was read.
+ * Opens the input. Throws `CsvError` for a missing or unreadable file or a directory; `chunks` throws one for damaged gzip, and at the end
+ * for a file that changed while it was read.
  */
 export async function openSource(source: RowSource): Promise<OpenedSource> {
   const file = typeof source === 'string' ? await openFile(source) : null;
@@ -63,7 +63,7 @@ async function openFile(path: string): Promise<FileHandle> {
 function ioProblem(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === 'ENOENT') return 'does not exist';
-  if (code === 'EACCES' || code === 'EPERM') return 'may not be read by this user';
+  if (code === 'EACCES' || code === 'EPERM') return "can't be read by this user (permission denied)";
   if (code === 'EMFILE' || code === 'ENFILE') return 'could not be opened: too many files are open';
   return `could not be read (${code ?? String(error)})`;
 }
@@ -117,8 +117,8 @@ async function* gunzipped(packed: AsyncIterable<Buffer>, name: string): AsyncGen
     const cause = failure ?? error;
     if (cause instanceof CsvError) throw cause;
     const code = (cause as NodeJS.ErrnoException).code;
-    if (code === 'Z_BUF_ERROR') throw new CsvError(`${name} is cut short: its gzip data ends in the middle`);
-    if (code?.startsWith('Z_')) throw new CsvError(`${name} is damaged: its gzip data can't be unpacked (${code})`);
+    if (code === 'Z_BUF_ERROR') throw new CsvError(`${name} is truncated: its gzip data ends in the middle`);
+    if (code?.startsWith('Z_')) throw new CsvError(`${name} is damaged: its gzip data can't be decompressed (${code})`);
     throw cause;
   }
 }
@@ -132,5 +132,5 @@ async function* hashed(chunks: AsyncIterable<Buffer>, hash: Hash): AsyncGenerato
 
 function checkUnchanged(before: Stats, after: Stats, read: number, name: string): void {
   if (before.size === after.size && before.mtimeMs === after.mtimeMs && read === after.size) return;
-  throw new CsvError(`${name} changed while it was read; try again when it is whole`);
+  throw new CsvError(`${name} changed while it was read; try again once it is complete`);
 }

@@ -15,7 +15,7 @@ import { type BoundUnits, bindUnits, type UnitSource } from './unit-source.js';
 import { withScheme } from './url-problem.js';
 
 const MAX_SHOWN = 1000;
-/** Rows, and characters of them, that are looked at to find the column of URLs. */
+/** The most rows and characters that are read to find the column of URLs. */
 const PEEK_ROWS = 1000;
 const PEEK_CHARS = 8 * 1024 * 1024;
 
@@ -28,10 +28,10 @@ export interface StageOptions {
   /** Key of a unit, 32 hex digits, see `unitKeys`. */
   readonly keyOf: (unit: string) => string;
   readonly sha256: Sha256;
-  /** Directory of the stage. It must not exist; it appears whole or not at all. */
+  /** Directory of the stage. It must not exist; it is created in one step. */
   readonly outDir: string;
   readonly signal?: AbortSignal;
-  /** Told after every piece read: bytes as stored, `total` null for a stream. */
+  /** Called after every piece: bytes as stored, `total` null for a stream. */
   readonly onProgress?: (progress: {
     readonly bytes: number;
     readonly total: number | null;
@@ -40,9 +40,9 @@ export interface StageOptions {
 }
 
 /**
- * Reads a CSV file once, checks every row, and writes them all to slices of gzip JSON lines, in constant memory.
- * A row that can't be bought is kept with its tag and place. Throws `CsvError` (one sentence with line and column)
- * for an input that is no table as a whole; then nothing is left behind.
+ * Reads a CSV file once, checks every row, and writes all rows to slices of gzip JSON lines, in constant memory. A row that can't be
+ * bought is kept with its tag and message. Throws `CsvError` (one sentence with line and column) for an input that is no table; then
+ * nothing is left on the disk.
  */
 export async function stageCsv(options: StageOptions): Promise<StageManifest> {
   const delimiter = checkDelimiter(options.delimiter);
@@ -97,7 +97,7 @@ async function stageRows(
   let columns: readonly string[] | null = null;
   let table: Table | null = null;
   let groups: RowGroups | null = null;
-  /** Rows that wait until enough are there to tell what is in their columns. */
+  /** Rows that wait until enough are read to find the column of URLs. */
   let waiting: CsvRecord[] = [];
   let waitingChars = 0;
   let rows = 0;
@@ -120,7 +120,7 @@ async function stageRows(
     if (written !== null) await written;
     for (const one of groups?.add(row) ?? []) await put(one.row, one.unit);
   };
-  /** Decides what the units are, by the rows that wait, and takes these. */
+  /** Decides on the units by the waiting rows, and stages these. */
   const open = async (header: readonly string[]): Promise<Table> => {
     const whole = waiting.flatMap(({ cells: row, problem }) => (problem === null ? [row] : []));
     const opened = { columns: header, units: bindUnits(options.units, header, whole) };

@@ -6,7 +6,7 @@ import type { StagedRow } from '../core/rows/sink.js';
 import { CsvError } from './csv-error.js';
 import type { UrlColumn } from './header.js';
 
-/** A row that can't be bought, for a person to see. */
+/** A row that can't be bought, for display. */
 export interface StagedBadRow {
   /** Row number, from 1. */
   readonly row: number;
@@ -15,37 +15,37 @@ export interface StagedBadRow {
   readonly message: string;
 }
 
-/** What is in the column of URLs. */
+/** Counts of the column of URLs. */
 export interface UrlCells {
   /** How the column was found. */
   readonly by: UrlColumn['by'];
-  /** Cells that are not empty. */
+  /** Number of non-empty cells. */
   readonly filled: number;
-  /** Cells that can be asked for, those with a scheme that was added among them. */
+  /** Number of valid URLs, including those to which a scheme was added. */
   readonly urls: number;
-  /** Cells that could be asked for if a scheme were added. */
+  /** Number of cells that would be valid with a scheme. */
   readonly withoutScheme: number;
 }
 
-/** What a stage holds: the `manifest.json` beside its slices, written last. */
+/** The `manifest.json` of a stage, written after its slices. */
 export interface StageManifest {
   readonly version: 1;
   readonly columns: readonly string[];
   /** The column of URLs; null where units come from a template. */
   readonly unitColumn: string | null;
-  /** What was found in that column; null where units come from a template. */
+  /** Counts of that column; null where units come from a template. */
   readonly urlCells: UrlCells | null;
   readonly delimiter: string;
   readonly rows: number;
   readonly badRows: number;
-  /** Different units among the good rows. */
+  /** Number of different units of good rows. */
   readonly distinctUnits: number;
   readonly slices: number;
   /** Rows of every slice but the last. */
   readonly rowsPerSlice: number;
-  /** Hex SHA-256 of the input's bytes, unpacked where it came as gzip. */
+  /** Hex SHA-256 of the decompressed input. */
   readonly contentHash: string;
-  /** The first thousand. */
+  /** The first thousand bad rows. */
   readonly firstBad: readonly StagedBadRow[];
 }
 
@@ -54,8 +54,9 @@ const zip = promisify(gzip);
 
 /** Path of a slice: gzip JSON lines of `StagedRow`. */
 export function sliceFile(stageDir: string, slice: number): string {
-  // It comes by way of the state of a workflow.
-  if (!Number.isSafeInteger(slice) || slice < 0) throw new CsvError('The number of a slice is a whole number from 0');
+  // The number comes from the state of a workflow.
+  if (!Number.isSafeInteger(slice) || slice < 0)
+    throw new CsvError('The number of a slice must be a whole number from 0');
   return join(stageDir, `${String(slice).padStart(6, '0')}.jsonl.gz`);
 }
 
@@ -63,7 +64,7 @@ export function manifestFile(stageDir: string): string {
   return join(stageDir, 'manifest.json');
 }
 
-/** The manifest of a whole stage; `null` where there is none. */
+/** The manifest of a complete stage; `null` where there is none. */
 export async function readStage(stageDir: string): Promise<StageManifest | null> {
   try {
     return JSON.parse(await readFile(manifestFile(stageDir), 'utf8')) as StageManifest;
@@ -75,7 +76,7 @@ export async function readStage(stageDir: string): Promise<StageManifest | null>
   }
 }
 
-/** Writes the rows of a slice that are to be kept, as they are, to `copy`, packed. Answers with its path. */
+/** Writes the rows of a slice for which `keep` is true to `copy`, unchanged and compressed. Returns its path. */
 export async function cutRows(rowsFile: string, keep: (row: StagedRow) => boolean, copy: string): Promise<string> {
   const text = (await unzip(await readFile(rowsFile))).toString('utf8');
   const kept = text.split('\n').filter((line) => line !== '' && keep(JSON.parse(line) as StagedRow));

@@ -10,10 +10,10 @@ export interface Staged {
   readonly bad: StagedBadRow | null;
 }
 
-/** A row that was read and has no key yet. */
+/** A row that has been read and has no key yet. */
 export interface ReadRow {
   readonly row: number;
-  /** As JSON, as they came. */
+  /** The unchanged cells as JSON. */
   readonly cells: string;
   readonly hash: string;
   readonly found: RowUnit;
@@ -24,7 +24,7 @@ interface Table {
   readonly units: BoundUnits;
 }
 
-/** Reads one record: its cells, and its unit or what is wrong with it. */
+/** Reads one record: its cells, and its unit or its problem. */
 export function readRow(record: CsvRecord, row: number, table: Table, sha256: Sha256): ReadRow {
   const cells = JSON.stringify(record.cells);
   const hash = sha256(cells).slice(0, 16);
@@ -32,8 +32,8 @@ export function readRow(record: CsvRecord, row: number, table: Table, sha256: Sh
 }
 
 /**
- * A row as it is staged. `isNew` is told each key, and says whether it had not been told it before. `shared` stands in the place of
- * the row's own unit where it is one of several.
+ * Returns a row in its staged form. `isNew` returns whether it gets a key for the first time. `shared` replaces the row's own unit where
+ * several rows share one.
  */
 export function writeRow(
   { row, cells, hash, found }: ReadRow,
@@ -66,7 +66,7 @@ function unitOf(record: CsvRecord, hash: string, { columns, units }: Table): Row
   if (cells.length === columns.length) return units.unitOf(record, hash);
   const column = Math.min(cells.length, columns.length) + 1;
   const message = `${cellPlace(line, column, columns[column - 1])}: the row has ${cells.length} cells, the header ${columns.length}`;
-  // Of a row that is too short or too long only a URL can be told.
+  // A row with too few or too many cells can still show its URL.
   const unit = units.unitColumn === null ? null : units.unitOf(record, hash).unit;
   return { unit, problem: { tag: 'CSV_RAGGED', message } };
 }

@@ -3,18 +3,18 @@ import type { Json } from '../core/text/json.js';
 import { nearest } from '../core/text/nearest.js';
 import { quoted } from './csv-error.js';
 
-/** A template that can't be used: one sentence with its place. Nothing was staged. */
+/** An invalid template: one sentence with its place. Nothing was staged. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
 
-/** Steps and characters that one row's rendering may take: far above any honest template. */
+/** Limits of one row's rendering, in steps and characters: far above normal templates. */
 const LIMITS = { parseLimit: 1_000_000, renderLimit: 200, memoryLimit: 10_000_000 } as const;
 const MAX_DEPTH = 20;
 
 /**
- * Engine of all templates. Data is only ever data: a cell that holds `{{` is written as it is. There are no files to include,
- * and a variable without a value is an error but in the `default` filter and in an `if`.
+ * Engine of all templates. Cells are only data: a cell that contains `{{` is not rendered again. Templates can't include files, and a
+ * variable without a value is an error, except in the `default` filter and in an `if`.
  */
 const engine = new Liquid({
   ...LIMITS,
@@ -35,15 +35,15 @@ type Compiled =
   | readonly Compiled[]
   | { readonly fields: readonly [string, Compiled][] };
 
-/** A request, or a part of one, to be rendered for each row. */
+/** A compiled request, or a part of one, that is rendered for each row. */
 export interface RowTemplate {
-  /** Columns that it uses, in the order of the header. */
+  /** The columns that it uses, in the order of the header. */
   readonly columns: readonly string[];
-  /** The JSON for one row. Throws `MissingValue` where a cell that it needs is empty. */
+  /** Renders the JSON of one row. Throws `MissingValue` where a required cell is empty. */
   render(cells: readonly string[]): Json;
 }
 
-/** A row has nothing in a column that the template needs. */
+/** A row has an empty cell that the template requires. */
 export class MissingValue extends Error {
   override readonly name = 'MissingValue';
   constructor(
@@ -55,23 +55,23 @@ export class MissingValue extends Error {
 }
 
 /**
- * Compiles JSON whose texts are Liquid templates over the columns of a table: `{{name}}`, `{{Website URL}}`, in tags and in arguments of
- * filters `row["Website URL"]` for names that are no words, filters such as `{{name | strip | default: "unknown"}}`. White space around a rendered text is dropped.
- * Throws {@link TemplateError} for a template that is wrong or names a column that is not there.
+ * Compiles JSON whose texts are Liquid templates over the columns of a table: `{{name}}`, `{{Website URL}}`; in tags and filter arguments
+ * `row["Website URL"]` for names that are not words; filters such as `{{name | strip | default: "unknown"}}`. White space around a
+ * rendered text is dropped. Throws {@link TemplateError} for an invalid template or an unknown column.
  */
 export function compileTemplate(template: Json, columns: readonly string[]): RowTemplate {
   const used = new Set<string>();
   const compiled = compile(template, '', columns, used, 0);
   if (used.size === 0) {
     throw new TemplateError(
-      `The template uses no column, so that every row would ask the same; write one in double braces, such as {{${columns[0] ?? 'name'}}}`,
+      `The template uses no column, so every row would send the same request; add a column in double braces, such as {{${columns[0] ?? 'name'}}}`,
     );
   }
   return {
     columns: columns.filter((name) => used.has(name)),
     render(cells) {
       const row: Record<string, string> = Object.create(null);
-      // An empty cell has no value: a question with a hole in it is not worth its price.
+      // An empty cell has no value: a request with a gap is not worth its price.
       for (const [index, name] of columns.entries()) if (cells[index]?.trim()) row[name] = cells[index] as string;
       return render(compiled, { ...row, row });
     },
@@ -93,7 +93,7 @@ function compile(value: Json, path: string, columns: readonly string[], used: Se
 }
 
 function compileText(text: string, path: string, columns: readonly string[], used: Set<string>): Part {
-  const place = placeOf(path);
+  const subject = subjectOf(path);
   try {
     const parsed = engine.parse(withRowLookups(text, columns));
     const names = engine.globalVariableSegmentsSync(parsed).map((segments) => {
@@ -104,7 +104,7 @@ function compileText(text: string, path: string, columns: readonly string[], use
       if (name === 'row') continue;
       if (!columns.includes(name)) {
         throw new TemplateError(
-          `${place} names ${quoted(name)}, which is no column; the columns are ${columns.slice(0, 30).map(quoted).join(', ')}${hint(name, text, columns)}`,
+          `${subject} names ${quoted(name)}, which is not a column; the columns are ${columns.slice(0, 30).map(quoted).join(', ')}${hint(name, text, columns)}`,
         );
       }
       used.add(name);
@@ -115,21 +115,21 @@ function compileText(text: string, path: string, columns: readonly string[], use
     const meant = columns.find((name) => !isWord(name) && name.trim() !== '' && text.includes(name));
     const way =
       meant === undefined ? '' : `; in tags and filters write the column ${quoted(meant)} as ${lookup(meant)}`;
-    throw new TemplateError(`${place} is wrong: ${firstLine(error)}${way}`);
+    throw new TemplateError(`${subject} is invalid: ${firstLine(error)}${way}`);
   }
 }
 
-/** An output, such as `{{ Website URL | strip }}`, in its parts; what stands in `raw` is none. */
+/** An output, such as `{{ Website URL | strip }}`, in its parts; the content of `raw` is none. */
 const OUTPUT = /(\{%-?\s*raw\s*-?%\}[\s\S]*?\{%-?\s*endraw\s*-?%\})|(\{\{-?)\s*([\s\S]*?)\s*(-?\}\})/g;
-/** Words that are values of Liquid's own. */
+/** Words that are Liquid values. */
 const values = ['true', 'false', 'nil', 'null', 'empty', 'blank', 'row'];
 
-/** Whether Liquid reads this name of a column as one variable. */
+/** Whether Liquid reads this column name as one variable. */
 const isWord = (name: string): boolean => /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(name) && !values.includes(name);
 
 const lookup = (name: string): string => `row[${JSON.stringify(name)}]`;
 
-/** The template with columns whose names are no words looked up in `row`: Liquid would read `Website URL` as two variables. */
+/** Replaces column names that are not words by lookups in `row`: Liquid would read `Website URL` as two variables. */
 function withRowLookups(text: string, columns: readonly string[]): string {
   const longestFirst = [...columns].sort((a, b) => b.length - a.length);
   return text.replace(OUTPUT, (whole, raw: string | undefined, open: string, inner: string, close: string) => {
@@ -143,7 +143,7 @@ function withRowLookups(text: string, columns: readonly string[]): string {
   });
 }
 
-/** The column that may be meant, in the form that a template takes. */
+/** Suggests a column for an unknown name, in the form of a template. */
 function hint(name: string, text: string, columns: readonly string[]): string {
   const plain = (from: string) => from.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
   const outputs = [...text.matchAll(OUTPUT)].flatMap(([, , , inner]) => inner?.split('|', 1)[0]?.trim() ?? []);
@@ -170,13 +170,13 @@ function renderText(part: Part, scope: object): Json {
   } catch (error) {
     const reported = error as { originalError?: { variableName?: unknown } };
     const variable = reported.originalError?.variableName;
-    if (typeof variable !== 'string') throw new TemplateError(`${placeOf(part.path)} fails: ${firstLine(error)}`);
+    if (typeof variable !== 'string') throw new TemplateError(`${subjectOf(part.path)} fails: ${firstLine(error)}`);
     const name = variable.replace(/^row\./, '');
     throw new MissingValue(part.names.includes(name) ? name : (part.names[0] ?? name), firstLine(error));
   }
 }
 
-function placeOf(path: string): string {
+function subjectOf(path: string): string {
   return path === '' ? 'The template' : `The template of ${path}`;
 }
 

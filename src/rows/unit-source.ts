@@ -6,28 +6,27 @@ import { findUrlColumn, type UrlColumn } from './header.js';
 import { compileTemplate, MissingValue, TemplateError } from './template.js';
 import { type Scheme, toUrl, urlProblem } from './url-problem.js';
 
-/** What is wrong with a unit, in words; null for nothing. Throws where it is wrong for every row. */
+/** Returns the problem of a unit; null where there is none. Throws where every row has it. */
 export type UnitCheck = (unit: string) => string | null;
 
 /**
- * Where the unit of a row comes from: a column of URLs (null: it is found, see `findUrlColumn`); a template of a
- * request, whose unit is the rendered part as canonical JSON; or the data of several rows together, of each what `row` makes of
- * it (null: all its cells that are not empty).
+ * The source of a row's unit: a column of URLs (null: it is detected, see `findUrlColumn`); a template of a request, whose unit is the
+ * rendered part as canonical JSON; or the data of several rows in one unit, each rendered by `row` (null: all its non-empty cells).
  */
 export type UnitSource =
   | {
       readonly kind: 'url';
       readonly column: string | null;
-      /** The column of the job's last run, where none is named. */
+      /** The column of the job's last run, if no column is named. */
       readonly kept?: string | null;
-      /** Added to URLs that have none; null or absent: they are refused. */
+      /** Added to URLs without a scheme; null or absent: they are refused. */
       readonly defaultScheme?: Scheme | null;
       readonly check?: UnitCheck;
     }
   | { readonly kind: 'template'; readonly template: Json; readonly check?: UnitCheck }
   | { readonly kind: 'rows'; readonly row: Json | null; readonly together: number; readonly check?: UnitCheck };
 
-/** The unit of one row, or why it has none. `unit` of a bad row is what was there, where anything was. */
+/** The unit of one row, or its problem. `unit` of a bad row is the text of its cell, if any. */
 export type RowUnit =
   | { readonly unit: string; readonly problem: null }
   | { readonly unit: string | null; readonly problem: { readonly tag: string; readonly message: string } };
@@ -37,13 +36,13 @@ export interface BoundUnits {
   readonly unitColumn: string | null;
   /** How the column of URLs was found; null where there is none. */
   readonly foundBy: UrlColumn['by'] | null;
-  /** Of a record with as many cells as there are columns. `hash` tells it from others. */
+  /** Returns the unit of a record with as many cells as there are columns. `hash` identifies the row. */
   unitOf(record: CsvRecord, hash: string): RowUnit;
-  /** Where rows share a unit: how many at most, and the unit of these. */
+  /** For rows that share a unit: the most rows, and the function that makes their unit. */
   readonly group: { readonly size: number; join(units: readonly string[]): string } | null;
 }
 
-/** Ties a source of units to the columns of a table, of which the first rows tell what is in them. Throws `CsvError` where it doesn't fit them. */
+/** Binds a source of units to the columns of a table; the first rows show their contents. Throws `CsvError` where it doesn't fit them. */
 export function bindUnits(
   source: UnitSource,
   columns: readonly string[],
@@ -60,7 +59,7 @@ export function bindUnits(
   const { group } = bound;
   return {
     ...bound,
-    // A row of a group is checked as a group of its own: what is wrong with it must not cost the others.
+    // A row of a group is also checked alone, so that its problem does not affect the others.
     unitOf(record, hash) {
       const found = bound.unitOf(record, hash);
       if (group === null || found.problem !== null) return checked(found, record.line);
@@ -87,11 +86,11 @@ function bindUrls(
     group: null,
     unitOf({ cells, line }) {
       const unit = (cells[index] ?? '').trim();
-      const place = () => cellPlace(line, index + 1, columns[index]);
-      if (unit === '') return { unit: null, problem: { tag: 'MISSING_URL', message: `${place()}: no URL` } };
+      const cell = () => cellPlace(line, index + 1, columns[index]);
+      if (unit === '') return { unit: null, problem: { tag: 'MISSING_URL', message: `${cell()}: no URL` } };
       const wrong = urlProblem(unit, defaultScheme);
       if (wrong === null) return { unit: toUrl(unit, defaultScheme) ?? unit, problem: null };
-      return { unit, problem: { tag: 'INVALID_URL', message: `${place()}: ${wrong}` } };
+      return { unit, problem: { tag: 'INVALID_URL', message: `${cell()}: ${wrong}` } };
     },
   };
 }
@@ -119,7 +118,7 @@ function bindRows({ row, together }: UnitSource & { kind: 'rows' }, columns: rea
   };
 }
 
-/** Makes the unit of a row from a template; `finish` may add to what was made. */
+/** Returns a function that renders the unit of a row; `finish` may add to it. */
 function rendering(template: Json, columns: readonly string[]) {
   const compiled = asCsvError(() => compileTemplate(template, columns));
   return ({ cells, line }: CsvRecord, finish: (made: Json) => Json): RowUnit =>
@@ -128,10 +127,10 @@ function rendering(template: Json, columns: readonly string[]) {
         return { unit: canonicalJson(finish(compiled.render(cells))), problem: null };
       } catch (error) {
         if (!(error instanceof MissingValue)) throw error;
-        const place = cellPlace(line, columns.indexOf(error.column) + 1, error.column);
+        const cell = cellPlace(line, columns.indexOf(error.column) + 1, error.column);
         return {
           unit: null,
-          problem: { tag: 'MISSING_VALUE', message: `${place}: empty, and the template needs it` },
+          problem: { tag: 'MISSING_VALUE', message: `${cell}: the cell is empty, but the template requires it` },
         };
       }
     });

@@ -1,29 +1,29 @@
 import { quoted } from './csv-error.js';
 
-/** Longest URL the service takes, in characters. */
+/** Longest URL that the service accepts, in characters. */
 const MAX_URL = 2048;
 const CONTROL = /\p{Cc}/u;
-/** Scheme that a URL without one is given, where the job says so. */
+/** Scheme that is added to URLs without one, as the job says. */
 export type Scheme = 'http' | 'https';
 
 const HAS_SCHEME = /^https?:\/\//i;
-/** A domain: labels with dots between, the last one of at least two characters that begin with a letter. */
+/** A domain: labels separated by dots, the last one of at least two characters and beginning with a letter. */
 const DOMAIN =
   /^(?:[\p{L}\p{N}_](?:[\p{L}\p{M}\p{N}_-]*[\p{L}\p{M}\p{N}_])?\.)+\p{L}[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}]\.?$/u;
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const EMAIL = /^(?:mailto:)?[^\s@/]+@[^\s@/]+\.[^\s@/]+$/i;
 
-/** A text (trimmed) as a URL, its scheme added where it has none; null for one that is no URL. */
+/** Returns a trimmed text as a URL, with the scheme added where it has none; null where it is no URL. */
 export function toUrl(text: string, scheme: Scheme | null): string | null {
   if (HAS_SCHEME.test(text)) return urlProblem(text) === null ? text : null;
   return scheme === null ? null : withScheme(text, scheme);
 }
 
-/** Why a text (trimmed, not empty) is no URL that can be asked for, as the end of a sentence; `null` for one that is. */
+/** Returns why a trimmed, non-empty text is no valid URL, as the end of a sentence; `null` where it is one. */
 export function urlProblem(text: string, scheme: Scheme | null = null): string | null {
   if (text.length > MAX_URL) return `a URL of ${text.length} characters; ${MAX_URL} is the limit`;
   if (!HAS_SCHEME.test(text)) return schemeProblem(text, scheme);
-  // A URL parser would drop them silently, and something else would be bought than what stands in the cell.
+  // A URL parser would drop these characters, and another URL than that in the cell would be bought.
   if (CONTROL.test(text)) return `${quoted(text)} has a control character or line break inside`;
   return URL.canParse(text) ? null : `${quoted(text)} is not a valid URL`;
 }
@@ -33,12 +33,12 @@ function schemeProblem(text: string, scheme: Scheme | null): string | null {
   const wrong = `${quoted(text)} does not begin with http:// or https://`;
   if (EMAIL.test(text)) return `${wrong}; it is an e-mail address`;
   const url = scheme === null ? withScheme(text, 'https') : null;
-  return url === null ? wrong : `${wrong}; --default-scheme https takes it as ${quoted(url)}`;
+  return url === null ? wrong : `${wrong}; --default-scheme https reads it as ${quoted(url)}`;
 }
 
 /**
- * `firma.de/impressum`, `//firma.de` or `10.0.0.1:8080` with a scheme; null for what does not begin with a domain or an IPv4 address. A URL
- * parser alone would make hosts of bare words and numbers, too.
+ * Adds a scheme to `firma.de/impressum`, `//firma.de` or `10.0.0.1:8080`; null for a text that does not begin with a domain or an IPv4
+ * address. A URL parser alone would accept bare words and numbers as hosts.
  */
 export function withScheme(text: string, scheme: Scheme): string | null {
   const rest = text.replace(/^\/\//, '');

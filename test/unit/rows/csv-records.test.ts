@@ -87,7 +87,7 @@ describe('CsvRecords', () => {
       /^line 3, column 2, character 3: the cell that begins here makes a row of more than 16 MiB/,
     );
     expect(() => read('"')).toThrow(
-      /^line 3, column 2, character 3: the quote opened here makes a row of more than 16 MiB/,
+      /^line 3, column 2, character 3: the quote that is opened here makes a row of more than 16 MiB/,
     );
   });
 

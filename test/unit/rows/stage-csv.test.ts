@@ -95,12 +95,12 @@ describe('stageCsv', () => {
     expect(manifest.firstBad.map(({ row, message }) => `${row} ${message}`)).toEqual([
       '2 line 3, column 2 ("url"): no URL',
       '3 line 4, column 2 ("url"): "ftp://a.com" does not begin with http:// or https://',
-      '4 line 5, column 2 ("url"): "example.com" does not begin with http:// or https://; --default-scheme https takes it as "https://example.com"',
+      '4 line 5, column 2 ("url"): "example.com" does not begin with http:// or https://; --default-scheme https reads it as "https://example.com"',
       '5 line 6, column 2 ("url"): "http://a b/" is not a valid URL',
       '6 line 7, column 2 ("url"): a URL of 2062 characters; 2048 is the limit',
       '7 line 8, column 2 ("url"): the row has 1 cells, the header 2',
       '8 line 9, column 3: the row has 3 cells, the header 2',
-      '9 line 10, column 1 ("name"): the cell begins with a quote (character 1), but goes on after its closing quote (line 10, character 5)',
+      '9 line 10, column 1 ("name"): the cell begins with a quote (character 1), but has text after its closing quote (line 10, character 5)',
     ]);
     expect(rows[8]?.i).toEqual(['"st"ray,https://a.com']);
     expect(rows.filter((row) => row.e !== null).every((row) => row.k === null && row.m !== null)).toBe(true);
@@ -166,7 +166,7 @@ describe('stageCsv', () => {
       'https://a.com',
     );
     expect(await refusal('a,b\n1,2\n')).toBe(
-      'No column is named like one of URLs, and none holds URLs: say which column holds the URLs (--url-column); the columns are "a", "b"',
+      'No column has a name for URLs, and none contains URLs; name the column of URLs with --url-column. The columns are "a", "b"',
     );
     expect(await refusal('url,link\n1,2\n')).toContain('one of "url", "link"');
     expect(await refusal('a,b\n1,2\n', { units: { kind: 'url', column: 'c' } })).toBe(
@@ -185,10 +185,14 @@ describe('stageCsv', () => {
     expect(new Set(rows.map((row) => row.k)).size).toBe(3);
     expect(rows[3]).toMatchObject({ k: rows[0]?.k, d: true });
     expect(manifest.firstBad).toEqual([
-      { row: 3, tag: 'MISSING_VALUE', message: 'line 4, column 1 ("name"): empty, and the template needs it' },
+      {
+        row: 3,
+        tag: 'MISSING_VALUE',
+        message: 'line 4, column 1 ("name"): the cell is empty, but the template requires it',
+      },
     ]);
     const wrong = { kind: 'template', template: '{{nmae}}' } as const;
-    expect(await refusal('name\nA\n', { units: wrong })).toContain('names "nmae", which is no column');
+    expect(await refusal('name\nA\n', { units: wrong })).toContain('names "nmae", which is not a column');
   });
 
   it('refuses what is no table in one sentence and leaves nothing behind', async () => {
@@ -196,9 +200,9 @@ describe('stageCsv', () => {
     expect(await refusal('\ufeff')).toContain('is empty');
     expect(await refusal('name,url\n')).toBe('The input has a header, but no rows');
     expect(await refusal('url,a,url\n')).toBe(
-      'line 1: columns 1 and 3 are both named "url"; give each column a name of its own',
+      'line 1: columns 1 and 3 are both named "url"; column names must be unique',
     );
-    expect(await refusal('url,,\n')).toBe('line 1: columns 2 and 3 have no name; give each column a name of its own');
+    expect(await refusal('url,,\n')).toBe('line 1: columns 2 and 3 have no name; column names must be unique');
     expect(await refusal('ur"l,a\nx,y\n')).toContain('line 1, column 1: a quote in the middle');
     expect(await refusal(`${'c,'.repeat(10_001)}url\n`)).toContain('more than 10000 columns');
     expect(await refusal('url\nhttps://a.com\n"https://b.com\nhttps://c.com\n')).toContain(
@@ -233,7 +237,7 @@ describe('stageCsv', () => {
     expect(await refusal({ path: join(dir, 'missing.csv') })).toBe(`${join(dir, 'missing.csv')} does not exist`);
     expect(await refusal({ path: dir })).toBe(`${dir} is a directory, not a file of rows`);
     const packed = gzipSync(`url\n${'https://a.com\n'.repeat(1000)}`);
-    expect(await refusal(packed.subarray(0, packed.length - 12))).toContain('is cut short');
+    expect(await refusal(packed.subarray(0, packed.length - 12))).toContain('is truncated');
     packed[packed.length - 6] = (packed[packed.length - 6] ?? 0) ^ 1;
     expect(await refusal(packed)).toContain('is damaged');
   });
@@ -247,7 +251,7 @@ describe('stageCsv', () => {
       grown = true;
     };
     expect(await refusal({ path }, { onProgress: grow })).toBe(
-      `${path} changed while it was read; try again when it is whole`,
+      `${path} changed while it was read; try again once it is complete`,
     );
   });
 

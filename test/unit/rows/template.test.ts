@@ -47,8 +47,8 @@ describe('a template', () => {
 
   it('that is wrong is refused with its place and what there is', () => {
     const refuse = (template: Parameters<typeof compileTemplate>[0]) => () => compileTemplate(template, columns);
-    expect(refuse('{{nmae}}')).toThrow(/names "nmae", which is no column; the columns are "name", "company name"/);
-    expect(refuse({ a: [{ b: '{{ name' }] })).toThrow(/The template of a\[0\]\.b is wrong: .*not closed/);
+    expect(refuse('{{nmae}}')).toThrow(/names "nmae", which is not a column; the columns are "name", "company name"/);
+    expect(refuse({ a: [{ b: '{{ name' }] })).toThrow(/The template of a\[0\]\.b is invalid: .*not closed/);
     expect(refuse('{{ name | nofilter }}')).toThrow(/nofilter/);
     expect(refuse('no column at all')).toThrow(/uses no column/);
     expect(refuse('{{name}}{% include "secrets" %}')).toThrow(TemplateError);

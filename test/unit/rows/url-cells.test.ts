@@ -54,7 +54,7 @@ describe('a URL without a scheme', () => {
   ])('is taken for %s', (text, url) => {
     expect(withScheme(text, 'https')).toBe(url);
     expect(urlProblem(text, 'https')).toBeNull();
-    expect(urlProblem(text)).toContain(`--default-scheme https takes it as ${JSON.stringify(url)}`);
+    expect(urlProblem(text)).toContain(`--default-scheme https reads it as ${JSON.stringify(url)}`);
   });
 
   it.each([
@@ -132,9 +132,9 @@ describe('the URL column', () => {
   });
 
   it('is asked for where more than one may be meant, and where none holds URLs', async () => {
-    await expect(column({ name, a: url, b: url })).rejects.toThrow('(--url-column), one of "a", "b"');
+    await expect(column({ name, a: url, b: url })).rejects.toThrow('--url-column, one of "a", "b"');
     await expect(column({ Website: url, Link: url })).rejects.toThrow('one of "Website", "Link"');
-    await expect(column({ name, id: String })).rejects.toThrow('none holds URLs: say which column');
+    await expect(column({ name, id: String })).rejects.toThrow('none contains URLs; name the column');
   });
 
   it('is judged by the first thousand rows, so that a file of any length is read once', async () => {
