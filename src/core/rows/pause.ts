@@ -2,32 +2,32 @@ import type { OverBudget } from '../purchase/spend.js';
 import { dollars } from '../text/money.js';
 import type { PauseReason } from './job.js';
 
-/** A failure as a workflow gets it: type and sentence, and the first of its details. */
+/** A failure in a workflow: its type and message, and the first of its details. */
 export interface Failure {
   readonly type: string;
   readonly message: string;
   readonly details: unknown;
 }
 
-/** Why a job waits, and a sentence with the way out. */
+/** Why a job is paused, and a message with what to do. */
 export interface Pause {
   readonly reason: PauseReason;
   readonly message: string;
 }
 
-/** Name of the failure where not one more unit may be bought; its detail is an {@link OverBudgetFacts}. */
+/** Type of the failure where not one more unit fits under a cap; its detail is an {@link OverBudgetFacts}. */
 export const BUDGET_EXCEEDED = 'BudgetExceeded';
 
 export type OverBudgetFacts = Pick<OverBudget, 'scope' | 'capMicros' | 'remainingMicros' | 'resetsAt'> &
   Partial<Pick<OverBudget, 'multiple'>>;
 
-/** Answers that cost more than so many times their list price are pointed out. */
+/** Answers that cost more than this multiple of their list price are mentioned. */
 const DEARER = 1.05;
 
-/** Name of the failure where so many answers in a row were not the service's that nothing more is sent. */
+/** Type of the failure after several consecutive answers of another server; nothing more is sent. */
 export const SERVICE_UNRECOGNIZED = 'ServiceUnrecognized';
 
-/** Why a job waits for a failure that a person can mend, by its type. */
+/** The reason of a pause by the type of a failure that a person can fix. */
 const reasons: Readonly<Record<string, PauseReason>> = {
   Unauthorized: 'key',
   ApiKeyMissing: 'key',
@@ -37,29 +37,30 @@ const reasons: Readonly<Record<string, PauseReason>> = {
   [SERVICE_UNRECOGNIZED]: 'service',
 };
 
-/** Why something waits that fails with this type; null where waiting mends nothing. */
+/** Returns the reason of a pause for a type of failure; null where a pause does not help. */
 export function pauseReasonOf(type: unknown): PauseReason | null {
   return (typeof type === 'string' && Object.hasOwn(reasons, type) && reasons[type]) || null;
 }
 
-/** What a person does about it, by tag (public facts section 1.3) or else by type; `, and go on: …` follows. */
+/** What to do, by tag (public facts section 1.3) or else by type; `, then resume …` follows. */
 const remedies: Readonly<Record<string, string>> = {
-  NO_MORE_CREDITS: "the team's prepaid credits are used up; buy more",
-  API_KEY_BUDGET_EXCEEDED:
-    'the budget that this API key has at the service is used up; raise it there, or use another key',
-  TEAM_BUDGET_EXCEEDED: 'the budget that the team has set at the service is used up; raise it there',
-  PaymentRequired: "the service wants to be paid; look at the team's credits and the budget of the key",
-  ApiKeyMissing: 'the request came without an API key; set SEARCHFLOW_API_KEY',
-  Unauthorized: 'the service refuses the API key; set one that it takes in SEARCHFLOW_API_KEY',
-  RateLimited: 'the service wants more than an hour of rest; wait so long',
+  NO_MORE_CREDITS: "the team's prepaid credits are used up. Buy more credits",
+  API_KEY_BUDGET_EXCEEDED: "this API key's budget at the service is used up. Raise it there or use another key",
+  TEAM_BUDGET_EXCEEDED: "the team's budget at the service is used up. Raise it there",
+  PaymentRequired: "the service requires payment. Check the team's credits and the key's budget",
+  ApiKeyMissing: 'the request had no API key. Set SEARCHFLOW_API_KEY',
+  Unauthorized: 'the service refuses the API key. Set a valid key in SEARCHFLOW_API_KEY',
+  RateLimited: 'the service asks for a wait of more than an hour. Wait that long',
   [SERVICE_UNRECOGNIZED]:
-    'a proxy, a captive portal or a maintenance page may answer in its place; check the network and SEARCHFLOW_BASE_URL',
+    'a proxy, a captive portal or a maintenance page may answer instead. Check the network and SEARCHFLOW_BASE_URL',
 };
 
 /**
- * The pause that a failure calls for; null where waiting mends nothing. `job` is what is resumed then, null for a scheduled run,
- * which ends instead and is followed by the next. `maxCostMicros` is what the run of the job may cost, `spentMicros` what it has
- * cost, in flight and unknown included, where that is known.
+ * Returns the pause for a failure; null where a pause does not help. `job` is the name to resume; null for a scheduled run, which ends
+ * instead and is continued by the next. `maxCostMicros` is the cap of the run, `spentMicros` its cost with requests in flight and unknown
+ * outcomes, where known.
+ *
+ * The message names a command only where the same command would stop at the same cap: the CLI adds the command as it was typed.
  */
 export function pauseOf(
   failure: Failure,
@@ -74,8 +75,8 @@ export function pauseOf(
     return { reason, message: budgetText(facts, job, maxCostMicros, spentMicros) };
   }
   const remedy = remedies[tagOf(facts)] ?? remedies[failure.type];
-  const goOn = job === null ? 'the next run goes on' : `go on: searchflow resume ${job}`;
-  return { reason, message: `${failure.message}: ${remedy}, and ${goOn}` };
+  const next = job === null ? '; the next run continues' : `, then resume ${job}`;
+  return { reason, message: `${failure.message}: ${remedy}${next}` };
 }
 
 function budgetText(
@@ -86,35 +87,39 @@ function budgetText(
 ): string {
   const { scope, capMicros, remainingMicros, resetsAt, multiple = 0 } = facts;
   const dearer =
-    multiple > DEARER ? ` (the service charges up to ${multiple.toFixed(1)} times what the price table says)` : '';
+    multiple > DEARER ? ` (the service charges up to ${multiple.toFixed(1)} times the price of the price table)` : '';
   if (scope === 'job') {
     const cap = maxCostMicros ?? capMicros;
     const spent = spentMicros ?? cap - remainingMicros;
     const enough = Math.ceil((2 * Math.max(cap, spent)) / 10_000) / 100;
-    const goOn =
+    const next =
       job === null
-        ? 'the next run goes on with as much'
-        : `raise it and go on: searchflow resume ${job} --max-cost ${enough}`;
+        ? 'The next run continues with the same budget'
+        : `To raise the budget and resume: searchflow resume ${job} --max-cost ${enough}`;
     return (
-      `${dollars(spent)} is spent of the ${dollars(cap)} that this run may cost, and what is left pays for no further ` +
-      `request${dearer}; ${goOn}`
+      `${dollars(spent)} of this run's budget of ${dollars(cap)} is spent, and the rest is not enough for another ` +
+      `request${dearer}. ${next}`
     );
   }
   if (scope === 'worker') {
     const spent = spentMicros ?? capMicros - remainingMicros;
-    const goOn = job === null ? 'the next run may cost as much again' : `restart the worker: searchflow resume ${job}`;
+    const setting = 'maxCostPerJob (SEARCHFLOW_MAX_COST_PER_JOB)';
+    const next =
+      job === null
+        ? `Raise ${setting}, or wait: the next run has the same budget`
+        : `Raise ${setting}, restart the worker and resume: searchflow resume ${job}`;
     return (
-      `${dollars(spent)} is spent of the ${dollars(capMicros)} that the worker allows a run of a job, and the rest pays for no ` +
-      `further request; raise maxCostPerJob (SEARCHFLOW_MAX_COST_PER_JOB) ${job === null ? 'or wait' : 'and'}: ${goOn}`
+      `${dollars(spent)} of the worker's budget of ${dollars(capMicros)} for a run of a job is spent, and the rest is not enough for ` +
+      `another request. ${next}`
     );
   }
   const day = new Date(resetsAt ?? 0).toISOString().replace('.000Z', 'Z');
   return (
-    `${dollars(capMicros - remainingMicros)} of the ${dollars(capMicros)} that the team may spend a ${scope} is spent or in ` +
+    `${dollars(capMicros - remainingMicros)} of the team's budget of ${dollars(capMicros)} a ${scope} is spent or in ` +
     `flight${dearer}; the ${scope} ends at ${day}. ${
       job === null
-        ? `The first run after that goes on, or one after it is raised (searchflow limits set --per-${scope})`
-        : `Go on then, or once it is raised (searchflow limits set --per-${scope}): searchflow resume ${job}`
+        ? `The first run after that continues, or an earlier one after the budget is raised (searchflow limits set --per-${scope})`
+        : `Wait, or raise the budget (searchflow limits set --per-${scope}); then resume: searchflow resume ${job}`
     }`
   );
 }

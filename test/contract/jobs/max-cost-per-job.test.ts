@@ -18,10 +18,10 @@ afterAll(() => temporal?.teardown());
 const soon = { timeout: 40_000, interval: 20 };
 
 it.each<[string, Partial<EnrichCsvInput>, string]>([
-  ['names no bound', {}, 'that the worker allows a run of a job'],
-  ['names a higher bound', { maxCostDollars: 5 }, 'that the worker allows a run of a job'],
-  ['lifts its bound', { maxCostDollars: 'none' }, 'that the worker allows a run of a job'],
-  ['names a lower bound', { maxCostDollars: 0.05 }, 'of the $0.05 that this run may cost'],
+  ['names no bound', {}, "of the worker's budget"],
+  ['names a higher bound', { maxCostDollars: 5 }, "of the worker's budget"],
+  ['lifts its bound', { maxCostDollars: 'none' }, "of the worker's budget"],
+  ['names a lower bound', { maxCostDollars: 0.05 }, "of this run's budget of $0.05"],
 ])('a worker with maxCostPerJob bounds a workflow whose input %s', async (_, changes, said) => {
   const setting = await openSetting(temporal, { config: { maxCostPerJobMicros: 100_000 } });
   onTestFinished(() => setting.close());
@@ -83,7 +83,7 @@ it('a lone agent run gets it as its budget, or is refused where its price is fix
   await expect(refused).rejects.toMatchObject({
     cause: {
       type: 'BudgetExceeded',
-      message: expect.stringContaining('this worker allows a run of a job (maxCostPerJob)'),
+      message: expect.stringContaining('for a run of a job (maxCostPerJob) is used up'),
     },
   });
   expect(service.agents.starts).toHaveLength(1);

@@ -60,7 +60,7 @@ it('fault M: a job stops within its bound, near to it, says how to go on, and ra
   expect(stopped).toBeLessThanOrEqual(1_000_000);
   expect(stopped).toBeGreaterThanOrEqual(999_000);
   const { job: id } = await job.progress();
-  expect(message).toContain('is spent of the $1.00 that this run may cost');
+  expect(message).toContain("of this run's budget of $1.00 is spent");
   expect(message).toContain(`searchflow resume ${id} --max-cost 2`);
   // Told to go on without more money it stops again, and nothing is sent.
   const sent = sandbox.log().length;

@@ -97,31 +97,39 @@ describe('a job that waits for a person', () => {
   });
 
   it.each([
-    [failure('PaymentRequired', 'NO_MORE_CREDITS'), 'credits', "the team's prepaid credits are used up; buy more"],
-    [failure('PaymentRequired', 'API_KEY_BUDGET_EXCEEDED'), 'credits', 'the budget that this API key has'],
-    [failure('PaymentRequired', 'TEAM_BUDGET_EXCEEDED'), 'credits', 'the budget that the team has set at the service'],
-    [failure('PaymentRequired', 'SOMETHING_NEW'), 'credits', 'the service wants to be paid'],
-    [failure('ApiKeyMissing', 'X402_PAYMENT_REQUIRED'), 'key', 'without an API key; set SEARCHFLOW_API_KEY'],
+    [
+      failure('PaymentRequired', 'NO_MORE_CREDITS'),
+      'credits',
+      "the team's prepaid credits are used up. Buy more credits, then resume brands-1",
+    ],
+    [
+      failure('PaymentRequired', 'API_KEY_BUDGET_EXCEEDED'),
+      'credits',
+      "this API key's budget at the service is used up",
+    ],
+    [failure('PaymentRequired', 'TEAM_BUDGET_EXCEEDED'), 'credits', "the team's budget at the service is used up"],
+    [failure('PaymentRequired', 'SOMETHING_NEW'), 'credits', 'the service requires payment'],
+    [failure('ApiKeyMissing', 'X402_PAYMENT_REQUIRED'), 'key', 'the request had no API key. Set SEARCHFLOW_API_KEY'],
     [failure('Unauthorized', 'INVALID_API_KEY', 401), 'key', 'the service refuses the API key'],
-    [failure('RateLimited', 'RATE_LIMIT_EXCEEDED', 429), 'rate', 'more than an hour of rest'],
+    [failure('RateLimited', 'RATE_LIMIT_EXCEEDED', 429), 'rate', 'a wait of more than an hour'],
     [
       budget('job', null),
       'budget',
-      '$0.9996 is spent of the $1.00 that this run may cost, and what is left pays for no further request; ' +
-        'raise it and go on: searchflow resume brands-1 --max-cost 2',
+      "$0.9996 of this run's budget of $1.00 is spent, and the rest is not enough for another request. " +
+        'To raise the budget and resume: searchflow resume brands-1 --max-cost 2',
     ],
     [
       budget('day', Date.UTC(2026, 10, 22)),
       'budget',
-      '$6.9996 of the $7.00 that the team may spend a day is spent or in flight; the day ends at 2026-11-22T00:00:00Z. ' +
-        'Go on then, or once it is raised (searchflow limits set --per-day): searchflow resume brands-1',
+      "$6.9996 of the team's budget of $7.00 a day is spent or in flight; the day ends at 2026-11-22T00:00:00Z. " +
+        'Wait, or raise the budget (searchflow limits set --per-day); then resume: searchflow resume brands-1',
     ],
     [budget('month', Date.UTC(2026, 11, 1)), 'budget', 'the month ends at 2026-12-01T00:00:00Z'],
   ])('is told the reason and the way out of %o', (what, reason, sentence) => {
     const pause = pauseOf(what, 'brands-1', 1_000_000);
     expect(pause?.reason).toBe(reason);
     expect(pause?.message).toContain(sentence);
-    expect(pause?.message).toContain('searchflow resume brands-1');
+    expect(pause?.message).toContain('resume brands-1');
   });
 
   it('waits for nothing that only a change of the job would mend', () => {

@@ -38,7 +38,8 @@ it('a pause for the budget says where requests cost more than the price table sa
   const message = (multiple?: number) =>
     pauseOf({ type: BUDGET_EXCEEDED, message: '', details: { ...details, multiple } }, 'leads', 500_000)?.message;
   expect(message(2.6)).toContain(
-    'pays for no further request (the service charges up to 2.6 times what the price table says); raise it',
+    'is not enough for another request (the service charges up to 2.6 times the price of the price table). To raise',
   );
-  for (const usual of [undefined, 0, 1]) expect(message(usual)).toContain('pays for no further request; raise it');
+  for (const usual of [undefined, 0, 1])
+    expect(message(usual)).toContain('is not enough for another request. To raise');
 });

@@ -12,27 +12,28 @@ const told = (...args: Parameters<typeof pauseOf>) => {
   return pause && [pause.reason, pause.message];
 };
 
-describe('a failure that a person mends', () => {
+describe('a failure that a person fixes', () => {
   it.each([
-    ['Unauthorized', null, 'key', 'set one that it takes in SEARCHFLOW_API_KEY'],
-    ['ApiKeyMissing', null, 'key', 'set SEARCHFLOW_API_KEY'],
-    ['PaymentRequired', null, 'credits', "look at the team's credits and the budget of the key"],
-    ['PaymentRequired', { tag: 'NO_MORE_CREDITS' }, 'credits', 'buy more'],
-    ['PaymentRequired', { tag: 'API_KEY_BUDGET_EXCEEDED' }, 'credits', 'raise it there, or use another key'],
-    ['PaymentRequired', { tag: 'TEAM_BUDGET_EXCEEDED' }, 'credits', 'raise it there'],
-    ['RateLimited', null, 'rate', 'wait so long'],
-    ['ServiceUnrecognized', null, 'service', 'check the network and SEARCHFLOW_BASE_URL'],
+    ['Unauthorized', null, 'key', 'Set a valid key in SEARCHFLOW_API_KEY'],
+    ['ApiKeyMissing', null, 'key', 'Set SEARCHFLOW_API_KEY'],
+    ['PaymentRequired', null, 'credits', "Check the team's credits and the key's budget"],
+    ['PaymentRequired', { tag: 'NO_MORE_CREDITS' }, 'credits', 'Buy more credits'],
+    ['PaymentRequired', { tag: 'API_KEY_BUDGET_EXCEEDED' }, 'credits', 'Raise it there or use another key'],
+    ['PaymentRequired', { tag: 'TEAM_BUDGET_EXCEEDED' }, 'credits', 'Raise it there'],
+    ['RateLimited', null, 'rate', 'Wait that long'],
+    ['ServiceUnrecognized', null, 'service', 'Check the network and SEARCHFLOW_BASE_URL'],
   ])(
-    '%s (%j) pauses for %s, with the way out for a job, and for the next run of a schedule',
+    '%s (%j) pauses for %s, says what to do, and names no command: the CLI adds the one that was typed',
     (type, details, reason, way) => {
-      for (const [job, goOn] of [
-        ['brands', 'go on: searchflow resume brands'],
-        [null, 'the next run goes on'],
+      for (const [job, next] of [
+        ['brands', ', then resume brands'],
+        [null, '; the next run continues'],
       ] as const) {
         const [why, message = ''] = told(failure(type, details), job, null) ?? [];
         expect(why).toBe(reason);
         expect(message).toMatch(/^POST \/contents: no: /);
-        expect(message.endsWith(`${way}, and ${goOn}`)).toBe(true);
+        expect(message.endsWith(`${way}${next}`)).toBe(true);
+        expect(message).not.toContain('searchflow ');
       }
     },
   );
@@ -43,47 +44,47 @@ describe('a failure that a person mends', () => {
 });
 
 describe('a budget that is used up', () => {
-  const spent = 'is spent of the $5.00 that this run may cost, and what is left pays for no further request';
+  const spent = "of this run's budget of $5.00 is spent, and the rest is not enough for another request";
   it('of a job names what is spent, of how much, and the amount that goes on', () => {
     expect(told(over('job'), 'brands', null)).toEqual([
       'budget',
-      `$4.00 ${spent}; raise it and go on: searchflow resume brands --max-cost 10`,
+      `$4.00 ${spent}. To raise the budget and resume: searchflow resume brands --max-cost 10`,
     ]);
     // What the run may cost is told rather than what the job may, and what it has cost rather than what was taken.
     expect(told(over('job', { capMicros: 9 * dollar, multiple: 1.5 }), 'brands', 5 * dollar, 6.5 * dollar)).toEqual([
       'budget',
-      `$6.50 ${spent} (the service charges up to 1.5 times what the price table says); ` +
-        'raise it and go on: searchflow resume brands --max-cost 13',
+      `$6.50 ${spent} (the service charges up to 1.5 times the price of the price table). ` +
+        'To raise the budget and resume: searchflow resume brands --max-cost 13',
     ]);
     expect(told(over('job', { multiple: 1.05 }), null, null)).toEqual([
       'budget',
-      `$4.00 ${spent}; the next run goes on with as much`,
+      `$4.00 ${spent}. The next run continues with the same budget`,
     ]);
   });
 
   it('of the worker names its setting', () => {
     const text =
-      'is spent of the $5.00 that the worker allows a run of a job, and the rest pays for no further request; raise maxCostPerJob (SEARCHFLOW_MAX_COST_PER_JOB)';
+      "of the worker's budget of $5.00 for a run of a job is spent, and the rest is not enough for another request. Raise maxCostPerJob (SEARCHFLOW_MAX_COST_PER_JOB)";
     expect(told(over('worker'), 'brands', dollar)).toEqual([
       'budget',
-      `$4.00 ${text} and: restart the worker: searchflow resume brands`,
+      `$4.00 ${text}, restart the worker and resume: searchflow resume brands`,
     ]);
     expect(told(over('worker'), null, null, 2 * dollar)).toEqual([
       'budget',
-      `$2.00 ${text} or wait: the next run may cost as much again`,
+      `$2.00 ${text}, or wait: the next run has the same budget`,
     ]);
   });
 
   it.each(['day', 'month'])('of the team names its %s, and when that ends', (scope) => {
-    const text = `$4.00 of the $5.00 that the team may spend a ${scope} is spent or in flight; the ${scope} ends at 2026-11-23T00:00:00Z.`;
+    const text = `$4.00 of the team's budget of $5.00 a ${scope} is spent or in flight; the ${scope} ends at 2026-11-23T00:00:00Z.`;
     const raise = `searchflow limits set --per-${scope}`;
     expect(told(over(scope), 'brands', null)).toEqual([
       'budget',
-      `${text} Go on then, or once it is raised (${raise}): searchflow resume brands`,
+      `${text} Wait, or raise the budget (${raise}); then resume: searchflow resume brands`,
     ]);
     expect(told(over(scope), null, null)).toEqual([
       'budget',
-      `${text} The first run after that goes on, or one after it is raised (${raise})`,
+      `${text} The first run after that continues, or an earlier one after the budget is raised (${raise})`,
     ]);
   });
 });
