@@ -6,11 +6,11 @@ import { publicInput } from './shared/public-input.js';
 const holderQuery = defineQuery<WorkerHolder>(queryNames.holder);
 
 /**
- * `workerPresence`: stands on a task queue while workers of one store work there, and says who that is. Its query is answered by a
- * living worker alone, so another one that asks knows whether it may take the queue. Ended from outside.
+ * `workerPresence`: runs on a task queue while workers of one store poll it, and names them. Only a live worker answers its query, so
+ * that another worker can tell whether it may use the queue. It is ended from outside.
  */
-export async function workerPresence(holder: WorkerHolder): Promise<void> {
-  publicInput('workerPresence', [holder]);
+export async function workerPresence(holder: WorkerHolder, ...extra: []): Promise<void> {
+  publicInput('workerPresence', [holder], { extra });
   setHandler(holderQuery, () => holder);
   await condition(() => false);
 }

@@ -5,14 +5,18 @@ import { pageWalk } from './page-walk.js';
 import type { PageWalkState } from './page-walk-state.js';
 
 /**
- * `backfillEvents`: webset events of a stretch of time into a warehouse (interface section 4.8), in many windows at once. It has
- * marks of its own, so that it may run beside `syncEvents`; started again with the same input it goes on where it was.
+ * `backfillEvents`: loads webset events of a range of time into a warehouse (interface section 4.8), in many windows at once. It has its
+ * own marks, so it may run beside `syncEvents`; started again with the same input it continues.
  *
- * Start it by name with plain JSON, see `BackfillEventsInput`. Signals `pause` and `resume`, query `progress`. The second
- * argument is its own, for continuing as new.
+ * Start it by name with plain JSON, see `BackfillEventsInput`. Signals `pause` and `resume`, query `progress`. The second argument is
+ * internal, for continuing as new.
  */
-export async function backfillEvents(input: BackfillEventsInput, state?: PageWalkState): Promise<WalkSummary> {
-  const checked = publicInput('backfillEvents', [input], { carried: state, also: stretchProblem });
+export async function backfillEvents(
+  input: BackfillEventsInput,
+  state?: PageWalkState,
+  ...extra: []
+): Promise<WalkSummary> {
+  const checked = publicInput('backfillEvents', [input], { carried: state, extra, also: stretchProblem });
   return pageWalk({ ...checked, kind: 'backfill' }, state, (next) =>
     continueAsNew<typeof backfillEvents>(checked, next),
   );

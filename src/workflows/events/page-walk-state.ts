@@ -12,27 +12,27 @@ import {
 import type { Pause } from '../../core/rows/pause.js';
 import { type Ranges, toRanges } from '../rows/slice-set.js';
 
-/** Everything of a walk that outlives a continue-as-new. */
+/** The state of a walk that is kept across continue-as-new. */
 export interface PageWalkState extends WalkCounts {
   readonly version: 1;
   readonly walk: Walk;
   readonly queue: Ranges;
-  /** What is walked now is left from an earlier run: there may be more behind it. */
+  /** Its windows are left from an earlier run: there may be more after them. */
   readonly continues: boolean;
   readonly before: WalkCounts;
   readonly paused: Pause | null;
   readonly startedAt: number;
-  /** When the run that is walked was opened: it ends a minute before the service's then. */
+  /** When this run was opened: its range ends a minute before that, by the service's clock. */
   readonly openedAt: number;
   readonly resumedAt: number;
   readonly windowsDone: number;
-  /** Length of the windows that have a beginning, of those done, and of those done when this run of the workflow began, ms. */
+  /** Length in ms of the windows that have a beginning, of those done, and of those done when this run of the workflow began. */
   readonly lengthMs: number;
   readonly doneMs: number;
   readonly doneBeforeMs: number;
 }
 
-/** The state of a walk that was opened just now. */
+/** The state of a newly opened walk. */
 export function openedState(
   input: WalkInput,
   { walk, windows, continues, lengthMs, doneMs, before }: OpenedWalk,
@@ -42,7 +42,7 @@ export function openedState(
     version: 1,
     walk,
     queue: toRanges(windows),
-    // A backfill has one run.
+    // A backfill has only one run.
     continues: continues && input.kind === 'sync',
     before,
     paused,
@@ -57,7 +57,7 @@ export function openedState(
   };
 }
 
-/** What the run that follows another one changes. `brought` by this walk so far: its summary tells of both. */
+/** The changes for the next run of a walk. `brought`: counts of this walk so far, because its summary covers both runs. */
 export function nextRun(
   { before, lengthMs, doneMs, openedAt }: PageWalkState,
   brought: WalkCounts,
@@ -70,10 +70,10 @@ export function nextRun(
   };
 }
 
-/** What a window's result changes. */
+/** The changes by a window's result. */
 export function withResult(state: PageWalkState, result: WalkWindowResult): Partial<PageWalkState> {
   const { done, parts, lengthMs, partsMs, events } = result;
-  // Long stretches before the first event take no time, and are no part of what is to be done.
+  // Empty windows before the first event take no time, so they don't count.
   const empty = done && events === 0;
   return {
     pages: state.pages + result.pages,
@@ -86,7 +86,7 @@ export function withResult(state: PageWalkState, result: WalkWindowResult): Part
   };
 }
 
-/** With less of it done a walk's rate says nothing: its first windows may be empty, or sixteen of them end at once. */
+/** The part that must be done before the end is estimated: the first windows may be empty, or end all at once. */
 const ENOUGH_SHARE = 0.1;
 
 /** The figures of a walk's progress. `left`: windows that are not done; `now`: Unix ms. */
@@ -120,7 +120,7 @@ export function figuresOf(
   };
 }
 
-/** The summary of a scheduled run that the service refused before it could begin. */
+/** The summary of a scheduled run that the service refused at its beginning. */
 export function stoppedBefore(input: WalkInput, message: string): WalkSummary {
   return {
     stream: streamOf(input),

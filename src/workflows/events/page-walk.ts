@@ -27,7 +27,7 @@ type WalkActivities = ReturnType<typeof createWalkActivities>;
 export type AnotherWalk = (state: PageWalkState) => Promise<never>;
 
 const DEFAULT_PARALLEL = 16;
-/** A sync that ends later than this after it was opened goes on to what has come meanwhile. */
+/** A sync that ends later than this after it was opened reads on to the present. */
 const LATE_MS = 120_000;
 
 const pauseSignal = defineSignal(signalNames.pause);
@@ -39,8 +39,8 @@ const { walkWindow } = proxyActivities<WalkActivities>(slicePolicy);
 const { openWalk, finishWalk } = proxyActivities<WalkActivities>(bulkPolicy);
 
 /**
- * Walks a list window by window, so many at once, until none is left. Which windows there are and how far each is, the
- * warehouse knows; here is only what is running.
+ * Walks a list window by window, several at once, until none is left. The warehouse has the windows and their states; this workflow
+ * only has those in progress.
  */
 export async function pageWalk(
   input: WalkInput,
@@ -65,7 +65,7 @@ class PageWalk {
   #scope = new CancellationScope();
   #fatal: unknown = null;
   #message: string | null = null;
-  /** A pause that came before the walk was opened. */
+  /** A pause before the walk was opened. */
   #early: Pause | null = null;
   #changes = 0;
   #stopping = false;
@@ -76,7 +76,7 @@ class PageWalk {
     this.#again = again;
   }
 
-  /** What is told to resume; null for a scheduled run, which the next one follows. */
+  /** The name to resume; null for a scheduled run, which the next one continues. */
   get #resumable(): string | null {
     return this.#input.scheduled ? null : workflowInfo().workflowId;
   }
@@ -101,7 +101,7 @@ class PageWalk {
     if (!this.#state) this.#early ??= pause;
     else if (!this.#state.paused) {
       this.#set({ paused: pause });
-      // What was read lands; the rest of each window is walked from there.
+      // Pages in flight land; the rest of each window is walked later.
       this.#scope.cancel();
     }
   }
@@ -151,7 +151,7 @@ class PageWalk {
     return this.#state as PageWalkState;
   }
 
-  /** Opens the walk, where nobody has; waits where the service refuses. Answers with why a run does not wait. */
+  /** Opens the walk if it is not open; waits where the service refuses. Returns why a scheduled or stopped run ends instead. */
   async #begin(): Promise<string | null> {
     while (this.#state === null) {
       try {
@@ -177,19 +177,19 @@ class PageWalk {
     return openedState(this.#input, await openWalk(this.#input), { startedAt, now: Date.now(), paused: this.#early });
   }
 
-  /** A sync that took long, or had been interrupted, ends where it began: that is not now any more. */
+  /** Whether a sync ended long after it was opened, so that newer events are to be read. */
   get #isLate(): boolean {
     return this.#input.kind === 'sync' && Date.now() - this.#now.openedAt > LATE_MS;
   }
 
-  /** What an earlier run left is done: the run of now. */
+  /** Opens the present run after the rest of an earlier run is done. */
   async #openNext(brought: WalkCounts): Promise<void> {
     const next = await this.#open();
     this.#set(nextRun(next, brought));
     this.#queue = new SliceQueue(next.queue);
   }
 
-  /** Keeps windows in flight until none is left; answers with why the walk stops early. */
+  /** Keeps windows in progress until none is left; returns why the walk stops early. */
   async #walkWindows(): Promise<string | null> {
     for (;;) {
       const seen = this.#changes;
@@ -213,7 +213,7 @@ class PageWalk {
       try {
         await condition(() => this.#changes !== seen);
       } catch (error) {
-        // Cancelled: what was read lands first.
+        // After a cancel, pages in flight land first.
         await CancellationScope.nonCancellable(() => condition(() => this.#running === 0));
         throw error;
       }
@@ -246,11 +246,11 @@ class PageWalk {
     if (!result.done && result.parts.length === 0) this.#queue.putBack(window);
   }
 
-  /** `resumedAt` is what the window was started with. */
+  /** `resumedAt`: the last resume when the window was started. */
   #failed(error: unknown, resumedAt: number): void {
     const pause = pauseOf(failureOf(error), this.#resumable, null);
     if (pause) {
-      // A refusal from before the last resume has been answered by that resume.
+      // A refusal from before the last resume no longer counts.
       if (resumedAt === this.#state?.resumedAt) this.pause(pause);
     } else {
       this.#fatal ??= error;

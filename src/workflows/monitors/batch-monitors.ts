@@ -44,23 +44,27 @@ const rejectUpdate = defineUpdate<BatchProgress, [Decision]>(monitorUpdates.reje
 const { planMonitorBatch, decideMonitorBatch, finishMonitorBatch } = proxyActivities<Activities>(bulkPolicy);
 const { affectMonitors } = proxyActivities<Activities>(slicePolicy);
 
-/** Everything of a batch that outlives a continue-as-new: counts, never ids. */
+/** The state of a batch that is kept across continue-as-new: counts, no ids. */
 export interface BatchState {
   readonly version: 1;
   readonly progress: BatchProgress;
-  /** Answered calls in a row that affected nothing new. */
+  /** Consecutive answered calls without a new effect. */
   readonly idle: number;
 }
 
 /**
- * `batchMonitors`: pauses, unpauses or deletes the monitors that match (interface section 4.6): plan, approval where one is
- * wanted, calls until there is no more, and the effect by listing again. Every monitor is in the warehouse's audit.
+ * `batchMonitors`: pauses, unpauses or deletes the matching monitors (interface section 4.6): plan, approval where required, calls until
+ * none is left, and the effect by listing again. The warehouse's audit has every monitor.
  *
- * Start it by name with plain JSON, see `BatchMonitorsInput`. Updates `approve` and `reject` say who and why; query `progress`.
- * Fails with `NoProgress` where calls affect nothing new. The second argument is its own, for continuing as new.
+ * Start it by name with plain JSON, see `BatchMonitorsInput`. Updates `approve` and `reject` with who and why; query `progress`. Fails
+ * with `NoProgress` where calls have no new effect. The second argument is internal, for continuing as new.
  */
-export async function batchMonitors(input: BatchMonitorsInput, carried?: BatchState): Promise<BatchSummary> {
-  publicInput('batchMonitors', [input], { carried, also: batchProblem });
+export async function batchMonitors(
+  input: BatchMonitorsInput,
+  carried?: BatchState,
+  ...extra: []
+): Promise<BatchSummary> {
+  publicInput('batchMonitors', [input], { carried, extra, also: batchProblem });
   const { action, filter, limit = DEFAULT_BATCH_LIMIT, into = DEFAULT_MONITOR_WAREHOUSE, host, by, origin } = input;
   const { firstExecutionRunId: run, workflowId } = workflowInfo();
   const job = jobOfWorkflow(workflowId);
@@ -81,9 +85,10 @@ export async function batchMonitors(input: BatchMonitorsInput, carried?: BatchSt
     return progress;
   };
   const validator = (decision: Decision | undefined): void => {
-    if (typeof decision?.by !== 'string' || decision.by === '') throw new Error('say who decides (by)');
-    if (progress.phase !== 'waiting') throw new Error(`nothing waits for a decision: the batch is ${progress.phase}`);
-    if (progress.decision) throw new Error(`${progress.decision.by} has decided already`);
+    if (typeof decision?.by !== 'string' || decision.by === '') throw new Error('by must name the person who decides');
+    if (progress.phase !== 'waiting')
+      throw new Error(`the batch is not waiting for a decision: it is ${progress.phase}`);
+    if (progress.decision) throw new Error(`${progress.decision.by} has already decided`);
   };
   setHandler(progressQuery, () => progress);
   setHandler(approveUpdate, (decision) => decide(decision, true), { validator });
@@ -100,12 +105,12 @@ export async function batchMonitors(input: BatchMonitorsInput, carried?: BatchSt
     if (error instanceof ContinueAsNew) throw error;
     const phase = isCancellation(error) ? 'cancelled' : 'failed';
     set({ phase, message: messageOf(error) });
-    // The audit says how far it came, also where the warehouse was what failed.
+    // The audit records the end, also where the warehouse failed before.
     await CancellationScope.nonCancellable(() => finishMonitorBatch({ ...step, phase })).catch(() => null);
     throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
   }
 
-  /** Whether it may go on: approved before, or by an Update in time. */
+  /** Whether the batch is approved: beforehand, or by an Update in time. */
   async function approved(): Promise<boolean> {
     const { approval = action === 'delete' ? 'wait' : 'none', approvalWithinMs = APPROVAL_WITHIN_MS } = input;
     const isWanted = approval === 'wait' && (progress.plan?.planned ?? 0) > 0;
@@ -114,7 +119,7 @@ export async function batchMonitors(input: BatchMonitorsInput, carried?: BatchSt
       await condition(() => progress.decision !== null, approvalWithinMs);
       if (!progress.decision) return false;
     } else {
-      decide(typeof approval === 'object' ? approval : { by: by ?? 'nobody was asked' }, true);
+      decide(typeof approval === 'object' ? approval : { by: by ?? 'no approval required' }, true);
     }
     const decision = progress.decision as NonNullable<BatchProgress['decision']>;
     await decideMonitorBatch({ ...step, decision, waited: isWanted });
@@ -133,20 +138,20 @@ export async function batchMonitors(input: BatchMonitorsInput, carried?: BatchSt
         calls: progress.calls + 1,
         lost: progress.lost + (answered ? 0 : 1),
         affected: progress.affected + fresh,
-        message: failures > 0 ? 'the service gives no answer; it is asked again' : null,
+        message: failures > 0 ? 'the service does not answer; the call is retried' : null,
       });
       const then = afterCall(action, effect, idle);
       if (then === 'done') break;
       if (then === 'beyond') {
         throw ApplicationFailure.nonRetryable(
-          `the service deleted ${effect.unplanned} monitor(s) that match only since the plan was made, such as ${effect.stranger}; ` +
-            `stopped after ${progress.calls} calls and ${progress.affected} monitors of the plan, start it again for the rest`,
+          `the service deleted ${effect.unplanned} monitor(s) that are not in the plan, such as ${effect.stranger}; ` +
+            `stopped after ${progress.calls} calls and ${progress.affected} monitors of the plan. Start the batch again for the rest`,
           'PlanChanged',
         );
       }
       if (then === 'stuck') {
         throw ApplicationFailure.nonRetryable(
-          `${idle} calls in a row affected no monitor that was not affected before, and the service says that there are more; ` +
+          `no progress: ${idle} calls in a row affected no further monitor, though the service reports more; ` +
             `stopped after ${progress.calls} calls and ${progress.affected} monitors`,
           'NoProgress',
         );
@@ -168,7 +173,7 @@ export async function batchMonitors(input: BatchMonitorsInput, carried?: BatchSt
   }
 }
 
-/** Where a batch stands, for Temporal's web UI (Markdown). */
+/** The state of a batch for Temporal's web UI (Markdown). */
 function detailsText({ action, filter, phase, plan, affected, calls, message }: BatchProgress): string {
   return [
     `**${action}** monitors: ${phase}`,

@@ -8,20 +8,20 @@ import { publicInput } from '../shared/public-input.js';
 const { makeMonitor } = proxyActivities<Activities>(slicePolicy);
 const { findMadeMonitors } = proxyActivities<Activities>(bulkPolicy);
 
-/** A call without an answer may still be at work at the service: it is looked for at once, and again after these. */
+/** A call without an answer may still have its effect: its monitor is searched for at once, and again after these times. */
 const POLL_AFTER = ['2s', '10s'] as const;
 
 /**
- * `createMonitor`: makes a monitor, once (interface section 4.6). Where the answer is lost the monitor is looked for by a
- * metadata key of ours and adopted; only where there is none it is made again. See `CreateMonitorInput`.
+ * `createMonitor`: creates a monitor once (interface section 4.6). If the answer gets lost, the monitor is searched for by a metadata key
+ * and adopted; it is created again only where there is none. See `CreateMonitorInput`.
  */
-export async function createMonitor(input: CreateMonitorInput): Promise<CreatedMonitorResult> {
-  const step = { ...publicInput('createMonitor', [input]), key: workflowInfo().firstExecutionRunId };
+export async function createMonitor(input: CreateMonitorInput, ...extra: []): Promise<CreatedMonitorResult> {
+  const step = { ...publicInput('createMonitor', [input], { extra }), key: workflowInfo().firstExecutionRunId };
   try {
     for (let lost = 0; ; lost++) {
       const one = await made();
       if (one) {
-        // One that came of a lost call after all must not go unseen.
+        // A lost call may have created another monitor, which must be reported.
         const all = lost === 0 ? [] : await findMadeMonitors(step);
         const others = all.map(({ monitor }) => monitor.id).filter((id) => id !== one.monitor.id);
         return { ...one, adopted: false, others };
@@ -33,7 +33,7 @@ export async function createMonitor(input: CreateMonitorInput): Promise<CreatedM
     throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
   }
 
-  /** Null where no answer came, or none that can be read. */
+  /** Null without an answer, or with an unreadable one. */
   async function made(): Promise<MadeMonitor | null> {
     try {
       return await makeMonitor(step);

@@ -20,17 +20,18 @@ const progressQuery = defineQuery<MonitorExport>(queryNames.progress);
 const { exportMonitors, exportRunSlice } = proxyActivities<Activities>(bulkPolicy);
 
 /**
- * `exportMonitorRuns`: monitors, their runs and what these found, into a warehouse (interface sections 2.6 and 4.6). Reads
- * from the newest run to the last known one, and again the runs that had not come to their end; run again it loads what is
- * new. Start it by name with plain JSON, see `ExportMonitorRunsInput`.
+ * `exportMonitorRuns`: loads monitors, their runs and the results of these into a warehouse (interface sections 2.6 and 4.6). It reads
+ * from the newest run to the last known one, and again the runs that had not ended; a later export loads what is new. Start it by name
+ * with plain JSON, see `ExportMonitorRunsInput`.
  */
-export async function exportMonitorRuns(input?: ExportMonitorRunsInput): Promise<MonitorExport> {
+export async function exportMonitorRuns(input?: ExportMonitorRunsInput, ...extra: []): Promise<MonitorExport> {
   const {
     filter = {},
     into = DEFAULT_MONITOR_WAREHOUSE,
     host,
     origin,
   } = publicInput('exportMonitorRuns', [input ?? {}], {
+    extra,
     also: (checked) => filterProblem(checked.filter ?? {}),
   });
   const step = { ...withoutUndefined({ origin, host }), into, mark: workflowInfo().firstExecutionRunId };
@@ -39,7 +40,7 @@ export async function exportMonitorRuns(input?: ExportMonitorRunsInput): Promise
   try {
     const { monitors } = await exportMonitors({ ...step, filter });
     progress = { ...progress, monitors };
-    // A slice takes a minute: a day of them is a short history.
+    // Slices of a minute keep the history of a whole day short.
     for (let complete = false; !complete; ) {
       const { complete: isComplete, ...counts } = await exportRunSlice(step);
       complete = isComplete;

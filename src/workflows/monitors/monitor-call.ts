@@ -8,9 +8,9 @@ import { publicInput } from '../shared/public-input.js';
 
 const { callMonitor } = proxyActivities<Activities>(slicePolicy);
 
-/** `monitorCall`: one operation on a monitor, under the team's limit, whoever runs the worker. */
-export async function monitorCall(call: MonitorCall): Promise<OperationResult<Json>> {
-  publicInput('monitorCall', [call]);
+/** `monitorCall`: one operation on a monitor, under the team's rate limit. */
+export async function monitorCall(call: MonitorCall, ...extra: []): Promise<OperationResult<Json>> {
+  publicInput('monitorCall', [call], { extra });
   try {
     return await callMonitor(call);
   } catch (error) {

@@ -18,22 +18,22 @@ import { toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy } from '../shared/policies.js';
 import { publicInput } from '../shared/public-input.js';
 
-/** One that is cancelled is over when nothing of it is on its way any more: whoever removes the hours puts back what it did. */
+/** A cancelled turn ends once none of its calls is in flight: removing the quiet hours then unpauses its monitors. */
 const { takeQuietTurn } = proxyActivities<Activities>({
   ...bulkPolicy,
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 });
 
-/** One turn at a time: neither the schedules of the same hours nor those of others with the same memory must meet. */
+/** The wait for another turn: only one turn of a memory runs at a time, also of schedules that share it. */
 const AGAIN_MS = 2000;
 const MOST_AGAIN_MS = 30_000;
 
 /**
- * `quietMonitors`: what the schedules of quiet hours start. It decides by the clock what is to be done, so it does the right thing
- * whichever schedule started it, late or twice. See `QuietInput`.
+ * `quietMonitors`: started by the schedules of quiet hours. It decides by the clock what to do, so late and repeated starts have the
+ * same effect. See `QuietInput`.
  */
-export async function quietMonitors(input: QuietInput): Promise<QuietOutcome> {
-  publicInput('quietMonitors', [input], { also: quietProblem });
+export async function quietMonitors(input: QuietInput, ...extra: []): Promise<QuietOutcome> {
+  publicInput('quietMonitors', [input], { extra, also: quietProblem });
   const workflowId = await turnId(input);
   for (let wait = AGAIN_MS; ; wait = Math.min(2 * wait, MOST_AGAIN_MS)) {
     try {
@@ -50,8 +50,8 @@ export async function quietMonitors(input: QuietInput): Promise<QuietOutcome> {
 }
 
 /**
- * Id of the turns of a memory. It was once made of the address itself: a turn that still runs under such an id is ended first, since it
- * would pause what this one puts back.
+ * Id of the turns of a memory. It used to hold the address itself: a running turn with such an id is ended first, because it would pause
+ * monitors that this one unpauses.
  */
 async function turnId({ origin = '', into }: QuietInput): Promise<string> {
   const oldId = (address: string) => `searchflow-quiet-turn-${origin}-${address}`;
@@ -61,16 +61,16 @@ async function turnId({ origin = '', into }: QuietInput): Promise<string> {
   return `searchflow-quiet-turn-${hash(canonicalJson([origin, memory])).toString(36)}`;
 }
 
-/** Cancels a workflow and waits until it is over; does nothing where none runs. */
+/** Cancels a workflow and waits for its end; does nothing where none runs. */
 async function end(workflowId: string): Promise<void> {
   const turn = getExternalWorkflowHandle(workflowId);
   for (;;) {
     try {
-      // A cancel is answered in the same way by one that is over; a signal is not.
+      // An ended workflow accepts a cancel, but rejects a signal.
       await turn.signal(signalNames.stop);
       await turn.cancel();
     } catch (error) {
-      // This workflow was cancelled itself; else there is nobody to be cancelled.
+      // Either this workflow was cancelled, or the other one has ended.
       if (CancellationScope.current().consideredCancelled) throw error;
       return;
     }
@@ -78,9 +78,9 @@ async function end(workflowId: string): Promise<void> {
   }
 }
 
-/** `quietTurn`: one turn of quiet hours, the only one of its memory at its time. */
-export async function quietTurn(input: QuietInput): Promise<QuietOutcome> {
-  publicInput('quietTurn', [input], { also: quietProblem });
+/** `quietTurn`: one turn of quiet hours, the only one of its memory at a time. */
+export async function quietTurn(input: QuietInput, ...extra: []): Promise<QuietOutcome> {
+  publicInput('quietTurn', [input], { extra, also: quietProblem });
   try {
     return await takeQuietTurn({ ...input, now: input.now ?? Date.now() });
   } catch (error) {

@@ -7,7 +7,7 @@ import { toRanges } from './slice-set.js';
 
 const { stageInput, openJob } = proxyActivities<Activities>(bulkPolicy);
 
-/** Stages the rows where nobody has, and opens the job in its warehouse. `asked` says what was told to the job by then. */
+/** Stages the rows if they are not staged, and opens the job in its warehouse. `asked` returns the signals received by then. */
 export async function planRowJob(
   input: EnrichCsvInput,
   asked: () => Pick<RowJobState, 'paused' | 'maxCostMicros'>,
@@ -19,7 +19,7 @@ export async function planRowJob(
   const { slices, before, carried, adopts = false, ...opened } = await openJob(asksFor);
   return {
     version: 1,
-    // An earlier version answers with neither, and its input had all of it.
+    // Activities of earlier versions return neither; their input had all of it.
     staged: opened.staged ?? (staged as StagedJob),
     freshness: freshness ?? null,
     csv: opened.csv === undefined ? (input.csv ?? null) : opened.csv,
@@ -39,7 +39,7 @@ export async function planRowJob(
 
 async function stageRows(input: EnrichCsvInput): ReturnType<Activities['stageInput']> {
   const found = await stageInput(input);
-  // As the command says it where it stages: whoever starts the job now finds out whether this run is of the same rows.
+  // The same memo as by a command that stages: a later start compares it with its own rows.
   const { generation, host, limit } = found.staged;
   upsertMemo({
     generation,

@@ -15,7 +15,7 @@ import type { Pause } from '../../core/rows/pause.js';
 import { toMicros } from '../../core/text/money.js';
 import type { Ranges } from './slice-set.js';
 
-/** Everything of a row job that outlives a continue-as-new. */
+/** The state of a row job that is kept across continue-as-new. */
 export interface RowJobState {
   readonly version: 1;
   readonly staged: StagedJob;
@@ -29,9 +29,9 @@ export interface RowJobState {
   /** The warehouse held answers when this run of the job began. */
   readonly adopts?: boolean;
   readonly resumedAt: number;
-  /** What had been bought for the job before this run of it. */
+  /** Purchases for the job before this run of it. */
   readonly before: Spent;
-  /** What this run of the job may cost; null or absent: no bound. */
+  /** The cap of this run of the job; null or absent: none. */
   readonly maxCostMicros?: number | null;
   readonly requests: number;
   readonly failed: number;
@@ -39,7 +39,7 @@ export interface RowJobState {
   readonly unknownOutcomes: number;
 }
 
-/** What a slice may cost: what the job had cost when this run of it began, and what the run may cost. */
+/** The cap of a slice: the cost of the job before this run, and the cap of the run. */
 export function capOf({
   staged,
   before,
@@ -50,7 +50,7 @@ export function capOf({
   return { spentBeforeMicros, cap: { bookPrefix: `${staged.job}/`, limitMicros: spentBeforeMicros + maxCostMicros } };
 }
 
-/** How far a job is; `undone`: slices that are not loaded. Until its rows are opened it is called by its workflow's id. */
+/** The progress of a job; `undone`: slices that are not loaded. Until the job is opened, its name is its workflow's id. */
 export function progressOf(
   input: EnrichCsvInput,
   state: RowJobState | null,
@@ -59,7 +59,7 @@ export function progressOf(
 ): Omit<JobProgress, 'phase' | 'message' | 'startedAt'> {
   const staged = state?.staged ?? null;
   const left = undone.reduce((sum, slice) => sum + (staged ? wantedRowsOf(staged, slice) : 0), 0);
-  // Until then a command's own count is shown.
+  // Until the job is opened, the count from the command is shown.
   const { rows: counted = 0, limit } = input.staged ?? {};
   const rows = wantedRows(staged ?? { rows: counted, ...(limit === undefined ? {} : { limit }) });
   const slices = staged ? wantedSlices(staged) : 0;
@@ -77,9 +77,9 @@ export function progressOf(
   };
 }
 
-/** A bound as inputs and signals give it, in micro-dollars; null for none. */
+/** A cap of an input or signal in micro-dollars; null for none. */
 export const boundOf = (dollars: MaxCost | undefined): number | null => toMicros(dollars);
 
-/** Whether it is none or an amount; what is neither must not be taken for none. */
+/** Whether a value is `none` or an amount; anything else must not mean "no cap". */
 export const isBound = (dollars: MaxCost | undefined): boolean =>
   dollars === undefined || dollars === 'none' || boundOf(dollars) !== null;

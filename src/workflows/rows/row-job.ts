@@ -33,9 +33,9 @@ import { SliceQueue } from './slice-set.js';
 export type { RowJobState } from './row-job-state.js';
 export const pauseSignal = defineSignal(signalNames.pause);
 export const resumeSignal = defineSignal<[Resumption?]>(signalNames.resume);
-/** The job ends as `stopped` once paid calls in flight have landed. Carries why, in a few words. */
+/** The job ends as `stopped` once paid calls in flight have landed. Carries the reason in a few words. */
 const stopSignal = defineSignal<[string?]>(signalNames.stop);
-/** Comes before a cancel by whoever starts the job anew: what runs at the service goes on for that one. */
+/** Sent before a cancel by a command that starts the job again: runs at the service are left to the new run. */
 const handOverSignal = defineSignal(signalNames.handOver);
 export const progressQuery = defineQuery<JobProgress>(queryNames.progress);
 
@@ -48,7 +48,7 @@ export async function rowJob(
   carried: RowJobState | undefined,
   again: AnotherRun,
 ): Promise<JobSummary> {
-  // With its state in hand, because a signal may be waiting for its handler.
+  // The state must exist first, because a signal may already be waiting for its handler.
   const job = new RowJob(input, carried, again);
   setHandler(progressQuery, () => job.progress());
   setHandler(pauseSignal, () => job.pause({ reason: 'person', message: 'paused by a person' }));
@@ -61,7 +61,7 @@ export async function rowJob(
 /** Continues the job in a new run of its workflow. */
 export type AnotherRun = (input: EnrichCsvInput, state: RowJobState) => Promise<never>;
 
-/** A cancelled job ends within so long, whatever its runs do; and how long these are given in any case. */
+/** Time for the runs of a cancelled job to end, and the least time that they get. */
 const END_RUNS_MS = 12_000;
 const END_RUNS_LEAST_MS = 3000;
 
@@ -75,18 +75,18 @@ class RowJob {
   #scope = new CancellationScope();
   #fatal: unknown = null;
   #message: string | null = null;
-  /** A pause that came before the plan was made. */
+  /** A pause before the plan was made. */
   #early: RowJobState['paused'] = null;
   #changes = 0;
-  /** The failure that the job waits for. */
+  /** The failure that paused the job. */
   #pausedBy: Failure | null = null;
-  /** What the job has spent is summed up once a pause, when nothing is in flight any more. */
+  /** Whether the cost was summed up in this pause, once nothing was in flight. */
   #summedUp = false;
-  /** Slices that were broken off since what has landed was last loaded. */
+  /** Slices that were interrupted since landed answers were last loaded. */
   readonly #broken = new Set<number>();
   #handedOver = false;
   #stopping = false;
-  /** What the run may cost, until there is a state to keep it. */
+  /** The cap of the run, until there is a state for it. */
   #maxCost: number | null;
 
   constructor(input: EnrichCsvInput, carried: RowJobState | undefined, again: AnotherRun) {
@@ -123,13 +123,13 @@ class RowJob {
     this.#pausedBy = null;
     this.#early = paused;
     this.pause(paused);
-    // A job that is paused already stops for this reason instead.
+    // A job that is already paused stops with this reason instead.
     if (this.#state) this.#set({ paused });
   }
 
   resume(how?: Resumption): void {
     if (this.#stopping) return;
-    // A bound that is no amount must not be taken for none: the job stays as it is.
+    // An invalid cap must not mean "no cap": the signal is ignored.
     if (!isBound(how?.maxCostDollars)) return;
     this.#changes++;
     this.#early = null;
@@ -143,7 +143,7 @@ class RowJob {
     this.#pausedBy = null;
     this.#summedUp = false;
     this.#set({ paused: null, resumedAt: Date.now(), ...(other ? { maxCostMicros: max } : {}) });
-    // Slices that run have the old bound: they land what is in flight, and go on with the new one.
+    // Slices in progress have the old cap: they are interrupted and continue with the new one.
     if (other) this.#scope.cancel();
   }
 
@@ -158,7 +158,7 @@ class RowJob {
       const stopped = await this.#runSlices();
       this.#phase = 'running';
       const { staged, csv, startedAt, before, freshness } = this.#state;
-      // What stopped leaves the CSV of the last whole run.
+      // A stopped run does not replace the CSV of the last complete run.
       const summary = await finishJob({
         ...{ staged, csv: stopped ? null : csv, startedAt, before, stopped, ...(freshness ? { freshness } : {}) },
         ...{ run: workflowInfo().firstExecutionRunId, scheduled: this.#input.scheduled ?? false },
@@ -175,14 +175,14 @@ class RowJob {
     }
   }
 
-  /** What is told to resume; null for a scheduled run, which the next one follows. */
+  /** The name to resume; null for a scheduled run, which the next one continues. */
   get #resumable(): string | null {
     return this.#input.scheduled ? null : (this.#state as RowJobState).staged.job;
   }
 
   /**
-   * Keeps a window of slices in flight until none is left; waits where paused; moves to a new run when the history is long. Answers
-   * with why the job stops early.
+   * Keeps a window of slices in progress until none is left; waits while paused; continues as new when the history is long. Returns why
+   * the job stops early.
    */
   async #runSlices(): Promise<Pause | null> {
     for (;;) {
@@ -213,14 +213,14 @@ class RowJob {
     }
   }
 
-  /** What is in flight lands; what runs on at the service for rows that nobody wants any more is ended. */
+  /** After requests in flight have landed, ends runs at the service for rows of this job. */
   async #endRuns(): Promise<void> {
     const cancelledAt = Date.now();
     await condition(() => this.#running.size === 0);
     const state = this.#state;
     if (!state || this.#handedOver || !canBeEnded(state.staged.operation)) return;
     const { staged, resumedAt, freshness } = state;
-    this.#message = 'cancelled: the runs that go on at the service are being ended';
+    this.#message = 'cancelled: its runs at the service are being ended';
     this.#show();
     try {
       const { runs, left = 0 } = await endRuns({
@@ -228,19 +228,19 @@ class RowJob {
         slices: this.#queue.ranges,
         resumedAt,
         ...(freshness ? { freshness } : {}),
-        // Requests in flight have had their time to land already.
+        // Requests in flight have had their time to land.
         withinMs: Math.max(END_RUNS_LEAST_MS, END_RUNS_MS - (Date.now() - cancelledAt)),
       });
       this.#message =
         left === 0
-          ? `cancelled, and with it ${runs} runs at the service`
-          : `cancelled, and with it ${runs} runs at the service; ${left} more did not end and are left running: see agent list`;
+          ? `cancelled, with ${runs} runs at the service`
+          : `cancelled, with ${runs} runs at the service; ${left} more did not end and are left running: see agent list`;
     } catch (error) {
       this.#message = `cancelled, but not all runs at the service could be ended (${messageOf(error)}): see agent list`;
     }
   }
 
-  /** A person decides by what was really spent: a slice that was refused or killed did not tell what it had bought. */
+  /** Updates costs from the journal, because slices that were refused or killed have not reported theirs. */
   async #sumUp(): Promise<void> {
     this.#summedUp = true;
     const { staged, before, paused, freshness, maxCostMicros = null } = this.#state as RowJobState;
@@ -253,13 +253,13 @@ class RowJob {
         : {}),
     });
     const spent = (now.committedMicros ?? now.costMicros) - (before.committedMicros ?? before.costMicros);
-    const told = this.#pausedBy && pauseOf(this.#pausedBy, this.#resumable, maxCostMicros, spent);
+    const exact = this.#pausedBy && pauseOf(this.#pausedBy, this.#resumable, maxCostMicros, spent);
     this.#set({
       requests: now.requests - before.requests,
       costMicros: now.costMicros - before.costMicros,
       unknownOutcomes: (now.unknownOutcomes ?? 0) - (before.unknownOutcomes ?? 0),
       // A resume may have come meanwhile.
-      ...(told && this.#state?.paused === paused ? { paused: told } : {}),
+      ...(exact && this.#state?.paused === paused ? { paused: exact } : {}),
     });
   }
 
@@ -293,7 +293,7 @@ class RowJob {
         costMicros: now.costMicros + result.costMicros,
         unknownOutcomes: now.unknownOutcomes + result.unknownOutcomes,
       });
-      // A run of an hour must not keep others from being started: its slice goes on when they all have been.
+      // A run of an hour must not delay the start of others: its slice continues after all others have started.
       if (!result.complete) this.#broken.add(slice);
       if (!result.complete && isLongRunning(state.staged.operation) && !now.paused) this.#queue.putLast(slice);
       else if (!result.complete) this.#queue.putBack(slice);
@@ -307,13 +307,13 @@ class RowJob {
     }
   }
 
-  /** `resumedAt` is what the slice was started with. */
+  /** `resumedAt`: the last resume when the slice was started. */
   #failed(error: unknown, resumedAt: number): void {
     const { resumedAt: resumed, maxCostMicros = null } = this.#state as RowJobState;
     const failure = failureOf(error);
     const pause = pauseOf(failure, this.#resumable, maxCostMicros);
     if (pause) {
-      // A refusal from before the last resume has been answered by that resume.
+      // A refusal from before the last resume no longer counts.
       if (resumedAt !== resumed) return;
       if (!this.#state?.paused) this.#pausedBy = failure;
       this.pause(pause);

@@ -5,14 +5,14 @@ import { publicInput } from '../shared/public-input.js';
 import { type RowJobState, rowJob } from './row-job.js';
 
 /**
- * `runAgentRows`: an agent run for every row of a CSV file (interface section 4.7), its output as columns of a warehouse.
+ * `runAgentRows`: an agent run for every row of a CSV file (interface section 4.7), with its output as columns of a warehouse.
  *
- * Start it by name with plain JSON, see `AgentRowsInput`. It is the job that `enrichCsv` runs with `operation: 'agent'`, with the same
- * signals, query and promise; never more runs are in progress than the team has places for. Cancelling it cancels its runs.
- * The second argument is its own, for continuing as new.
+ * Start it by name with plain JSON, see `AgentRowsInput`. It is the job of `enrichCsv` with `operation: 'agent'`, with the same signals,
+ * query and guarantees; it never exceeds the team's slots for runs. Cancelling it cancels its runs. The second argument is internal, for
+ * continuing as new.
  */
-export async function runAgentRows(input: AgentRowsInput, state?: RowJobState): Promise<JobSummary> {
-  const checked = publicInput('runAgentRows', [input], { carried: state });
+export async function runAgentRows(input: AgentRowsInput, state?: RowJobState, ...extra: []): Promise<JobSummary> {
+  const checked = publicInput('runAgentRows', [input], { carried: state, extra });
   return rowJob(toEnrichInput(checked), state, ({ staged }, nextState) =>
     continueAsNew<typeof runAgentRows>(staged ? { ...checked, staged } : checked, nextState),
   );

@@ -1,7 +1,7 @@
-/** Slice numbers in the order they are to be run, as ranges: a million rows are one pair of numbers in the state. */
+/** Slice numbers in the order of their runs, as ranges: for a million rows the state has one pair of numbers. */
 export type Ranges = readonly (readonly [from: number, to: number])[];
 
-/** Packs numbers (each once) into ascending ranges, ends included. */
+/** Packs distinct numbers into ascending ranges with both ends included. */
 export function toRanges(numbers: readonly number[]): [number, number][] {
   const ranges: [number, number][] = [];
   for (const number of [...numbers].sort((a, b) => a - b)) {
@@ -12,7 +12,7 @@ export function toRanges(numbers: readonly number[]): [number, number][] {
   return ranges;
 }
 
-/** Numbers still to run: takes from the front, and takes back what was not finished. */
+/** Numbers that are left: takes from the front, and takes unfinished ones back. */
 export class SliceQueue {
   #ranges: [number, number][];
 
@@ -40,7 +40,7 @@ export class SliceQueue {
     return number;
   }
 
-  /** To be run after all the others. */
+  /** Adds a number at the end. */
   putLast(number: number): void {
     const last = this.#ranges.at(-1);
     if (last && last[1] + 1 === number) last[1] = number;

@@ -11,19 +11,23 @@ const { agentRun, endAgentRun, deleteAgentRun } = proxyActivities<Activities>(sl
 /** Efforts that can be stopped with their output kept (public facts 8.3). */
 const stoppable = ['max', 'ultra'];
 
-/** How long a cancelled workflow waits for its run to end; the run is left running then. */
+/** How long a cancelled workflow waits for the end of its run, in ms; after that the run is left running. */
 const END_MS = 12_000;
 
 /**
- * `runAgent`: one agent run, from its start to its result (interface sections 2.5, 3.1, 4.7). The same request is started once,
- * however often it is asked for: a later workflow takes over the run that goes on, or answers with what landed. Whatever status
- * the run ends with is in the result; the workflow fails only where there is none.
+ * `runAgent`: one agent run, from its start to its result (interface sections 2.5, 3.1, 4.7). Equal requests are started once: a later
+ * workflow takes over the run in progress, or returns what has landed. The result has any status that the run ends with; the workflow
+ * fails only without one.
  *
- * Start it by name with plain JSON: the request, and `RunAgentOptions`. Query `progress`. Cancelling it cancels the run, and the
- * workflow then completes with what that cost.
+ * Start it by name with plain JSON: the request, and `RunAgentOptions`. Query `progress`. Cancelling it cancels the run; the workflow then
+ * completes with the cost of that.
  */
-export async function runAgent(request: AgentRequest, options: RunAgentOptions = {}): Promise<AgentRunResult> {
-  publicInput('runAgent', [request, options]);
+export async function runAgent(
+  request: AgentRequest,
+  options: RunAgentOptions = {},
+  ...extra: []
+): Promise<AgentRunResult> {
+  publicInput('runAgent', [request, options], { extra });
   const { maxDurationSeconds, deleteAfter, ...call } = options ?? {};
   const step = { request, call, askedAt: workflowInfo().startTime.getTime() };
   const most = maxDurationSeconds === undefined ? {} : { untilAgeMs: maxDurationSeconds * 1000 };
@@ -43,13 +47,13 @@ export async function runAgent(request: AgentRequest, options: RunAgentOptions =
         (sliceMs) => agentRun({ ...step, ...most, sliceMs }),
         (snapshot) => timeUp(snapshot?.startedAt),
       )) ?? (await end(stoppable.includes(request.effort ?? '') ? 'stop' : 'cancel'));
-    if (result === null) throw new Error('the run was not there to be ended');
+    if (result === null) throw new Error('the run to end was not found');
     return await finished(result);
   } catch (error) {
     if (!isCancellation(error)) throw asWorkflowFailure(error);
     return CancellationScope.nonCancellable(async () => {
       const ended = await end('cancel', { sliceMs: END_MS });
-      // Nothing was started, or it does not end.
+      // Nothing was started, or the run does not end.
       if (ended === null) throw error;
       return finished(ended);
     });
@@ -60,7 +64,7 @@ export async function runAgent(request: AgentRequest, options: RunAgentOptions =
     try {
       await deleteAgentRun({ id: result.runId });
     } catch (error) {
-      // Gone already.
+      // It is already deleted.
       if (failureOf(error).type !== 'NotFound') throw error;
     }
     return result;

@@ -9,20 +9,21 @@ import { asWorkflowFailure, RunView, runToEnd } from './run-to-end.js';
 const { researchRun } = proxyActivities<Activities>(slicePolicy);
 
 /**
- * `runResearch`: one research task, from its start to its result (interface section 4.5; public facts 6), as `runAgent` does it.
- * The service has no way to end a task: where the workflow is cancelled it goes on, and the same request takes it over.
+ * `runResearch`: one research task, from its start to its result (interface section 4.5; public facts 6), like `runAgent`. The service
+ * can't end a task: after a cancel of the workflow it stays in progress, and the same request takes it over.
  *
  * Start it by name with plain JSON: the request in the form of the variant, and `RunResearchOptions`. Query `progress`.
  */
 export async function runResearch(
   request: { readonly [field: string]: Json },
   options: RunResearchOptions = {},
+  ...extra: []
 ): Promise<ResearchResult> {
-  publicInput('runResearch', [request, options]);
+  publicInput('runResearch', [request, options], { extra });
   const step = { request, call: options ?? {}, askedAt: workflowInfo().startTime.getTime() };
   try {
     const result = await runToEnd(new RunView('Research task'), (sliceMs) => researchRun({ ...step, sliceMs }));
-    // Its time is never up.
+    // Without `until` the result is never null.
     return result as ResearchResult;
   } catch (error) {
     throw asWorkflowFailure(error);

@@ -5,19 +5,19 @@ import { toWorkflowFailure } from '../shared/failures.js';
 
 const progressQuery = defineQuery<RunProgress>(queryNames.progress);
 
-/** How long the activity follows a run before it says where it stands: soon at first, then rarely, for each costs six events. */
+/** How long the activity follows a run before it returns a snapshot: short at first, then long, because each costs six events. */
 const SLICES_MS = [5000, 60_000] as const;
 const SLICE_MS = 15 * 60_000;
 
-/** Where a run stands, for the query and for Temporal's web UI. */
+/** The state of a run, for the query and for Temporal's web UI. */
 export class RunView {
   #snapshot: RunSnapshot | null = null;
   #lookedAt: number | null = null;
   #phase: RunProgress['phase'] = 'running';
-  readonly #what: string;
+  readonly #label: string;
 
-  constructor(what: string) {
-    this.#what = what;
+  constructor(label: string) {
+    this.#label = label;
     setHandler(progressQuery, () => this.progress());
   }
 
@@ -52,7 +52,7 @@ export class RunView {
     const { runId, status, events, costDollars } = this.#snapshot ?? {};
     setCurrentDetails(
       [
-        `**${this.#what}** ${runId ?? ''}: ${this.#phase === 'running' ? (status ?? 'starting') : this.#phase}`,
+        `**${this.#label}** ${runId ?? ''}: ${this.#phase === 'running' ? (status ?? 'starting') : this.#phase}`,
         ...(typeof events === 'number' ? [`${events} events`] : []),
         ...(typeof costDollars === 'number' ? [`$${costDollars} so far`] : []),
       ].join('\n\n'),
@@ -60,7 +60,7 @@ export class RunView {
   }
 }
 
-/** Follows a run, activity after activity, until it has ended; null once `until` says that its time is up. */
+/** Follows a run, activity after activity, until it has ended; null once the time of `until` has passed. */
 export async function runToEnd<R>(
   view: RunView,
   step: (sliceMs: number) => Promise<RunStepResult<R>>,
@@ -79,7 +79,7 @@ export async function runToEnd<R>(
   }
 }
 
-/** A failure of an activity as the workflow's own. */
+/** Turns a failure of an activity into the workflow's own. */
 export function asWorkflowFailure(error: unknown): unknown {
   return error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
 }

@@ -1,7 +1,7 @@
 import type { JobProgress } from '../../core/rows/job.js';
 import { dollars } from '../../core/text/money.js';
 
-/** Where a job stands, for Temporal's web UI (Markdown). */
+/** The state of a job for Temporal's web UI (Markdown). */
 export function detailsText(progress: JobProgress): string {
   const { job, phase, pausedFor, message, rows, rowsDone, slices, slicesDone, unknownOutcomes } = progress;
   const most = typeof progress.maxCostMicros === 'number' ? ` of at most ${dollars(progress.maxCostMicros)}` : '';

@@ -3,43 +3,51 @@ import { startedByUs } from '../../core/rows/job.js';
 import { inputProblems } from '../../core/text/check-input.js';
 import { addressProblem } from '../../core/text/postgres-address.js';
 
-/** Whose histories of before this check had wrong inputs go on with them. */
+/** Histories from before this check continue with wrong inputs. */
 const PATCH = 'strict-inputs';
 
 /**
- * Refuses wrong arguments of a workflow, before anything else of it happens: fails with `BadInput`, a sentence for each
- * problem. Answers with its input. `carried`: what an earlier run of the same workflow hands on, which was checked there; `also`: what
- * the types alone do not tell.
+ * Refuses wrong arguments of a workflow before anything else happens: fails with `BadInput`, one sentence a problem. Returns its input.
+ * `carried`: the state from an earlier run of the same workflow, which checked the input; `extra`: arguments beyond the public and
+ * internal ones; `also`: checks beyond types.
  */
 export function publicInput<I>(
   workflow: string,
   args: readonly [input: I, options?: unknown],
-  { carried, also }: { readonly carried?: unknown; readonly also?: (input: I) => string | null } = {},
+  {
+    carried,
+    extra = [],
+    also,
+  }: {
+    readonly carried?: unknown;
+    readonly extra?: readonly unknown[];
+    readonly also?: (input: I) => string | null;
+  } = {},
 ): I {
   const { continuedFromExecutionRunId } = workflowInfo();
   const input = (args[0] ?? {}) as I;
-  const isGiven = carried !== undefined && carried !== null;
-  if (isGiven && (continuedFromExecutionRunId !== undefined || isOurs())) return input;
-  // First and alone: what is said of other fields may quote them.
+  const isPassed = (value: unknown) => value !== undefined && value !== null;
+  const ours = isOurs();
+  if (isPassed(carried) && (continuedFromExecutionRunId !== undefined || ours)) return input;
+  // Other versions of this program may pass further arguments.
+  const hasExtra = isPassed(carried) || (!ours && extra.some(isPassed));
+  // Checked first and alone: messages about other fields may quote an address.
   const address = addressProblem(input);
   const problems =
     address !== null
       ? [`${address}.`]
-      : isGiven
-        ? [`${workflow} takes one argument; the second is its own, for continuing as new.`]
-        : inputProblems(workflow, args, !isOurs());
+      : hasExtra
+        ? [`${workflow} takes ${args.length === 1 ? 'one argument' : 'two arguments'}; remove the others.`]
+        : inputProblems(workflow, args, !ours);
   const one = problems.length === 0 && also ? also(input) : null;
   const all = one === null ? problems : [one];
   if (all.length > 0 && patched(PATCH)) {
-    throw ApplicationFailure.nonRetryable(
-      `${workflow} was given a wrong input. ${all.join(' ')}`,
-      'BadInput',
-    );
+    throw ApplicationFailure.nonRetryable(`Invalid input of ${workflow}. ${all.join(' ')}`, 'BadInput');
   }
   return input;
 }
 
-/** Whether it was started by another workflow of ours or by a schedule of the command, maybe of another version. */
+/** Whether it was started by a workflow of ours or by a command's schedule, perhaps of another version. */
 function isOurs(): boolean {
   const { memo, searchAttributes } = workflowInfo();
   const [schedule] = (searchAttributes.TemporalScheduledById ?? []) as readonly unknown[];

@@ -42,7 +42,7 @@ it('a workflow whose input holds a password fails before its first activity, and
     expect(error, workflow).toBeInstanceOf(ApplicationFailure);
     expect(error, workflow).toMatchObject({
       type: 'BadInput',
-      message: expect.stringMatching(/was given a wrong input\. (input\.)?into: (?!.*canary)/),
+      message: expect.stringMatching(/^Invalid input of \w+\. (input\.)?into: (?!.*canary)/),
     });
     const { events = [] } = await handle.fetchHistory();
     const said = events?.filter(({ workflowExecutionStartedEventAttributes: started }) => !started);

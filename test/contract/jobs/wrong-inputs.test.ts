@@ -41,7 +41,7 @@ const staged = { job: 'rows-1', generation: 'abc' };
 type Case = readonly [workflow: string, args: readonly unknown[], message: RegExp];
 
 const cases: readonly Case[] = [
-  ['enrichCsv', [], /input is missing: a text that is not empty is needed\./],
+  ['enrichCsv', [], /input is missing; it must be a text that is not empty\./],
   ['enrichCsv', [null], /input is missing/],
   ['enrichCsv', [{}], /input is missing/],
   ['enrichCsv', [5], /The input must be an object \(got 5\)\./],
@@ -174,9 +174,9 @@ const cases: readonly Case[] = [
     /filter\.metdata is not a field of filter; did you mean filter\.metadata\?/,
   ],
   ['exportMonitorRuns', [{ into: ['x'] }], /into must be .* \(got a list\)\./],
-  ['batchMonitors', [null], /action is missing: one of pause, unpause, delete is needed\. filter is missing/],
+  ['batchMonitors', [null], /action is missing; it must be one of pause, unpause, delete\. filter is missing/],
   ['batchMonitors', [{ ...batch, action: 'stop' }], /action must be one of pause, unpause, delete \(got "stop"\)\./],
-  ['batchMonitors', [{ ...batch, filter: {} }], /all monitors at once are never meant/],
+  ['batchMonitors', [{ ...batch, filter: {} }], /a batch never covers all monitors/],
   ['batchMonitors', [{ ...batch, limit: 501 }], /limit must be a whole number from 1 to 500 \(got 501\)\./],
   ['batchMonitors', [{ ...batch, approval: 'maybe' }], /approval must be one of wait, none \(got "maybe"\)\./],
   ['batchMonitors', [{ ...batch, approval: { who: 'Bob' } }], /approval\.by is missing/],
@@ -185,7 +185,7 @@ const cases: readonly Case[] = [
     [{ ...batch, approvalWithinMs: '1 day' }],
     /approvalWithinMs must be a number from 0 to 315360000000 \(got "1 day"\)\./,
   ],
-  ['createMonitor', [{}], /definition is missing: an object is needed\./],
+  ['createMonitor', [{}], /definition is missing; it must be an object\./],
   ['createMonitor', [{ definition: {}, secret_file: 'a' }], /did you mean secretFile\?/],
   ['createMonitor', ['monitor'], /The input must be an object/],
   ['monitorCall', [{}], /operation is missing.*input is missing/],
@@ -198,10 +198,10 @@ const cases: readonly Case[] = [
     [{ ...quiet, hours: { ...hours, days: ['monday'] } }],
     /hours\.days\[0\] must be one of mon, .* \(got "monday"\)\./,
   ],
-  ['quietMonitors', [{ ...quiet, filter: { metadata: {} } }], /all monitors at once/],
+  ['quietMonitors', [{ ...quiet, filter: { metadata: {} } }], /never cover all monitors/],
   ['quietMonitors', [{ ...quiet, restore: 'yes' }], /restore must be one of .* \(got "yes"\)\./],
   ['quietTurn', [{}], /name is missing/],
-  ['scheduledJob', [{}], /workflow is missing: one of enrichCsv, syncEvents, exportMonitorRuns is needed\./],
+  ['scheduledJob', [{}], /workflow is missing; it must be one of enrichCsv, syncEvents, exportMonitorRuns\./],
   [
     'scheduledJob',
     [{ ...scheduled, workflow: 'runAgent' }],
@@ -214,6 +214,21 @@ const cases: readonly Case[] = [
   ],
   ['scheduledJob', [{ ...scheduled, workflowId: '' }], /workflowId must be a text that is not empty/],
   ['workerPresence', [{}], /host is missing.*pid is missing/],
+  // Arguments that no workflow takes.
+  ['enrichCsv', [rows, null, 3], /enrichCsv takes one argument; remove the others\.$/],
+  ['runAgentRows', [agents, null, {}], /runAgentRows takes one argument/],
+  ['runAgent', [{ query: 'q' }, {}, 3], /runAgent takes two arguments; remove the others\.$/],
+  ['runResearch', [{ instructions: 'i' }, null, ['x']], /runResearch takes two arguments/],
+  ['syncEvents', [{ into }, null, 'x'], /syncEvents takes one argument/],
+  ['backfillEvents', [{ into }, null, false], /backfillEvents takes one argument/],
+  ['exportMonitorRuns', [{ into }, { into }], /exportMonitorRuns takes one argument/],
+  ['batchMonitors', [batch, null, 3], /batchMonitors takes one argument/],
+  ['createMonitor', [{ definition: {} }, 3], /createMonitor takes one argument/],
+  ['monitorCall', [{ operation: 'listMonitors', input: {} }, 3], /monitorCall takes one argument/],
+  ['quietMonitors', [quiet, 3], /quietMonitors takes one argument/],
+  ['quietTurn', [quiet, 3], /quietTurn takes one argument/],
+  ['scheduledJob', [scheduled, 3], /scheduledJob takes one argument/],
+  ['workerPresence', [{ host: 'h', pid: 1 }, 3], /workerPresence takes one argument/],
 ];
 
 /** Every file below a folder, with what shows that it was written. */

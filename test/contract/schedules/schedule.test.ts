@@ -97,7 +97,7 @@ it('the same schedule again is changed, not made twice; another job under its na
   await expect.poll(async () => (await control.list()).filter((one) => one.name === name).length, soon).toBe(1);
   await expect(control.put(name, { ...work, workflowId: 'another' }, yearly)).rejects.toThrow(/already, of enrich-/);
   await expect(put({ cron: '99 6 * * *', tz: 'UTC' })).rejects.toThrow(/can't use '99 6/);
-  await expect(put({ everyMs: 1000 })).rejects.toThrow(/a minute is the least/);
+  await expect(put({ everyMs: 1000 })).rejects.toThrow(/must be at least a minute/);
 });
 
 it('is paused, resumed and deleted by its name, and what is not there is said', async () => {
@@ -128,7 +128,7 @@ it('fault 13: a run that is out of budget stops, and the next ones go on with wh
   const first = await run();
   expect(first).toMatchObject({
     phase: 'stopped',
-    message: expect.stringMatching(/the next run goes on with as much$/),
+    message: expect.stringMatching(/The next run continues with the same budget$/),
   });
   expect(first.summary).toMatchObject({ phase: 'stopped', stoppedFor: 'budget', costMicros: 20_000 });
   expect(first.summary.warehouse.missing).toBeGreaterThan(0);
@@ -148,7 +148,7 @@ it('fault 12: a run whose key is refused stops, and the next one goes on with an
   await put();
   expect(await run()).toMatchObject({
     phase: 'stopped',
-    message: expect.stringMatching(/SEARCHFLOW_API_KEY, and the next run goes on$/),
+    message: expect.stringMatching(/SEARCHFLOW_API_KEY; the next run continues$/),
     summary: { stoppedFor: 'key', costMicros: 0 },
   });
   setting.sandbox.setFaults([]);
@@ -169,7 +169,7 @@ it('fault 27: a run is left out while somebody has the job, and then finds that 
   expect(await run()).toMatchObject({
     phase: 'skipped',
     summary: null,
-    message: expect.stringContaining('runs already'),
+    message: expect.stringContaining('is already running'),
   });
   await byHand.signal('resume', { maxCostDollars: 'none' });
   expect(((await byHand.result()) as JobSummary).costMicros).toBe(20_000);
@@ -253,7 +253,7 @@ it('a run of another service is left alone by the worker', async () => {
   await job.terminate();
   await expect
     .poll(async () => (await control.show(name)).runs[0], soon)
-    .toMatchObject({ phase: 'stopped', message: expect.stringContaining('somebody ended') });
+    .toMatchObject({ phase: 'stopped', message: expect.stringContaining('was cancelled or terminated') });
   expect(setting.sandbox.log()).toEqual([]);
 });
 
