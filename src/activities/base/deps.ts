@@ -14,57 +14,54 @@ import type { Purchase } from '../purchase/purchase.js';
 import type { WorkerRuns } from '../runs/runs.js';
 import type { MonitorWarehouses } from './monitor-warehouses.js';
 
-/** Where walks find their warehouses. */
+/** Opens the warehouses of walks. */
 export interface WalkWarehouses {
-  /** The warehouse of a walk; the same one for the same address. Rejects with `SinkBusy` where only another machine can reach it, and with `BadInput` where a worker here may not. */
+  /** Returns the warehouse of a walk, one per address. Rejects with `SinkBusy` where only another machine can open it, and with `BadInput` where this worker may not. */
   warehouse(walk: Pick<Walk, 'into' | 'host'>): Promise<EventWarehouse>;
 }
 
-/** What the activities need, each a small port; put together in `worker`. */
+/** The ports that the activities need; `worker` puts them together. */
 export interface ActivityDeps {
   readonly transport: Transport;
-  /** Part of every key: the base URL, or `sandbox`. */
+  /** The service that keys belong to: its base URL, or `sandbox`. */
   readonly origin: string;
   readonly journal: Journal;
   readonly limiter: Limiter;
   readonly purchase: Purchase;
-  /** What runs at the service after its start. */
+  /** Agent runs and research tasks in progress at the service. */
   readonly runs: WorkerRuns;
-  /** The most that one run of a job may cost here, whatever the run asks for, in micro-dollars; null or absent: no bound. */
+  /** The cap of one run of a job on this worker, in micro-dollars; a run can only lower it. Null or absent: no cap. */
   readonly maxCostPerJobMicros?: number | null;
   /** The prices in force now. */
   prices(): PriceTable;
   readonly sha256: Sha256;
   readonly stages: Stages;
-  /** The warehouse of a job; the same one for the same address. Throws `SinkBusy` where the job is another worker's: of another machine or service. */
+  /** Returns the warehouse of a job, one per address. Throws `SinkBusy` where the job belongs to a worker of another machine or service. */
   sinkFor(staged: Pick<StagedJob, 'into' | 'host'> & Partial<Pick<StagedJob, 'origin'>>): Sink;
-  /** Where a secret goes that the service tells once; null: what needs one refuses before it sends. */
+  /** The store for secrets that the service shows only once. Null: operations that return such a secret are refused before they are sent. */
   readonly secrets: SecretStore | null;
-  /** Warehouses of the walks on events. */
+  /** Warehouses of event walks. */
   readonly events: WalkWarehouses;
-  /**
-   * What was staged under a name, by the worker's own folder or store; only the limit is as the run says. Rejects with `BadInput` where
-   * nothing was.
-   */
+  /** Returns what was staged under a name in the worker's own folder or store; only the limit comes from the run. Rejects with `BadInput` for an unknown name. */
   staged(named: StagedName): Promise<Stage>;
-  /** Where the CSV of a job may go: as its workflow says, or as its command said last. */
+  /** Returns the path of a job's CSV: from its workflow, or from the latest command. */
   csvOf(stage: Stage, csv: string): Promise<string | null>;
-  /** Remembers where the job stands; once it is done, that its content is whole in its warehouse. */
+  /** Records the state of a job; for a finished job also that its warehouse holds all its rows. */
   noteState(staged: StagedJob, state: JobState): Promise<void>;
-  /** Remembers a walk, so that the command finds it by its name, whoever started it. */
+  /** Records a walk, so that commands find it by its name. */
   noteWalk(walk: Walk, workflowId: string): Promise<void>;
-  /** Warehouses and secret files of the workflows for monitors. */
+  /** Warehouses and secret files of the monitor workflows. */
   readonly monitors: MonitorWarehouses;
-  /** Where scratch files may be written. */
+  /** The folder for temporary files. */
   readonly scratchDir: string;
-  /** Reads and stages the input of a job that nobody staged yet. */
+  /** Reads and stages the input of a job that is not staged yet. */
   stage(
     input: EnrichCsvInput,
     workflowId: string,
   ): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }>;
-  /** A call that takes longer than this is given up, in ms. */
+  /** The timeout of one call, in ms. */
   readonly timeoutMs: number;
 }
 
-/** What the activities of a walk need. */
+/** The ports that the activities of a walk need. */
 export type WalkDeps = Pick<ActivityDeps, 'transport' | 'origin' | 'limiter' | 'events'>;

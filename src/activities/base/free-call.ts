@@ -1,18 +1,24 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
 import type { Answer } from '../../api/answer/read-answer.js';
 import type { Input, SendOptions } from '../../api/transport.js';
 import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
 import type { RateCost } from '../../core/limiter/limiter.js';
 import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
-import { blockMs } from '../../core/purchase/backoff.js';
+import { backoffMs, blockMs } from '../../core/purchase/backoff.js';
 import { isApiError, toFailure } from '../call/failure.js';
-import { heartbeatFrom, stopping } from '../purchase/cancellation.js';
+import { stopping, YIELD_AFTER_MS } from '../purchase/cancellation.js';
 import type { ActivityDeps } from './deps.js';
 import { waitForTurn } from './wait-for-turn.js';
+import { heartbeatOfWaits, waitingFor, waitingForAnswer } from './with-heartbeat.js';
+
+/** Attempts before Temporal retries the activity, with longer waits. */
+const MAX_TRIES = 8;
 
 /**
- * Makes one free call that may be repeated, once, in its turn of the team's rate. Rejects with the Temporal failure of the one
- * map: what may pass is retried by Temporal, after the delay that the service asked for.
+ * Makes one attempt at a free, repeatable call in its turn of the team's rate. Long waits are in the activity's heartbeats. Rejects
+ * with the Temporal failure of the one map: Temporal retries it, after the delay that the service asked for.
  */
 export async function sendFree<I, O>(
   deps: Pick<ActivityDeps, 'transport' | 'limiter'>,
@@ -23,17 +29,17 @@ export async function sendFree<I, O>(
   const { transport, limiter } = deps;
   const { info, cancellationSignal } = Context.current();
   const control = stopping({});
-  const heart = heartbeatFrom(() => null);
+  const heart = heartbeatOfWaits();
   let rateCost: RateCost | undefined;
   try {
     transport.check(endpoint, input, options);
     // Checked against the endpoint's types just before.
-    rateCost = rateCostOf(endpoint, input as I);
-    await waitForTurn(limiter, rateCost, { signal: control.stop, first: true });
-    // Nothing is paid for: a cancelled call is cut at once. A change gets the time to land, so that it does not come about behind
-    // the back of whoever goes on.
+    const cost = rateCostOf(endpoint, input as I);
+    rateCost = cost;
+    await waitingFor(null, (waits) => waitForTurn(limiter, cost, { signal: control.stop, first: true, waits }));
+    // A cancelled free call is ended at once. A change gets time to land, so that it does not take effect after the next attempt.
     const signal = endpoint.method === 'PATCH' ? control.cut : control.stop;
-    const answer = await transport.send(endpoint, input, { ...options, signal });
+    const answer = await waitingForAnswer(() => transport.send(endpoint, input, { ...options, signal }));
     if (answer.queued) limiter.queued(rateCost);
     return answer;
   } catch (error) {
@@ -47,5 +53,28 @@ export async function sendFree<I, O>(
   } finally {
     heart.stop();
     control.done();
+  }
+}
+
+/**
+ * Makes a free call in an activity of many calls. Retryable failures are retried here while the wait is short, so that one failure does
+ * not restart an activity of a hundred calls. Rejects with the failure of the one map.
+ */
+export async function sendFreeWithRetries<I, O>(
+  deps: Pick<ActivityDeps, 'transport' | 'limiter'>,
+  endpoint: Endpoint<I, O>,
+  input: Input<NoInfer<I>>,
+): Promise<Answer<O>> {
+  const { cancellationSignal: signal } = Context.current();
+  for (let tries = 1; ; tries++) {
+    try {
+      return await sendFree(deps, endpoint, input);
+    } catch (error) {
+      if (!(error instanceof ApplicationFailure) || error.nonRetryable || tries === MAX_TRIES) throw error;
+      const retryAfterMs = typeof error.nextRetryDelay === 'number' ? error.nextRetryDelay : 0;
+      if (retryAfterMs > YIELD_AFTER_MS) throw error;
+      const ms = Math.max(retryAfterMs, backoffMs(tries - 1, 200, YIELD_AFTER_MS, Math.random()));
+      await waitingFor(error.message, () => delay(ms, undefined, { signal }));
+    }
   }
 }

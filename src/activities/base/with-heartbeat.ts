@@ -1,15 +1,71 @@
 import { Context } from '@temporalio/activity';
 import { toFailure } from '../call/failure.js';
 import { heartbeatFrom } from '../purchase/cancellation.js';
+import { longWaitFor } from '../purchase/purchase-stats.js';
 
-/** Runs an activity's work with a heartbeat from a timer; what goes wrong leaves by the one map. */
+/** One wait of an activity. `reason` is reported at once; without one a request is reported when it takes long. */
+interface ActivityWait {
+  readonly at: number;
+  reason: string | null;
+  readonly request: boolean;
+}
+
+/** Waits in progress by activity. Calls and warehouses enter them; the heartbeats of the activity report them. */
+const waits = new WeakMap<Context, Set<ActivityWait>>();
+
+/** Runs an activity's work with a heartbeat from a timer. Rejects with the Temporal failure of the one map. */
 export async function withHeartbeat<T>(work: () => Promise<T>): Promise<T> {
-  const heart = heartbeatFrom(() => null, 2000);
+  const heart = heartbeatOfWaits(2000);
   try {
     return await work();
   } catch (error) {
     throw toFailure(error, Context.current().info.attempt);
   } finally {
     heart.stop();
+  }
+}
+
+/** Heartbeats with the reason of the activity's wait, `{ waitingFor }`, or null while it does not wait. */
+export function heartbeatOfWaits(everyMs?: number): { stop(): void } {
+  const context = Context.current();
+  return heartbeatFrom(() => {
+    const waitingFor = waitOf(context, Date.now());
+    return waitingFor === null ? null : { waitingFor };
+  }, everyMs);
+}
+
+function waitOf(context: Context, now: number): string | null {
+  const all = [...(waits.get(context) ?? [])];
+  const { reason = null } = all.find((wait) => wait.reason !== null) ?? {};
+  const requests = all.filter(({ request }) => request);
+  return reason ?? longWaitFor(requests, 'request', now);
+}
+
+/** Reports a wait with a reason, which `work` may change: such as a block of the rate, or the warehouse. */
+export async function waitingFor<T>(
+  reason: string | null,
+  work: (because: (reason: string | null) => void) => Promise<T>,
+): Promise<T> {
+  const wait: ActivityWait = { at: Date.now(), reason, request: false };
+  return entered(wait, () =>
+    work((other) => {
+      wait.reason = other;
+    }),
+  );
+}
+
+/** Reports a request in flight, once it takes long. */
+export function waitingForAnswer<T>(send: () => Promise<T>): Promise<T> {
+  return entered({ at: Date.now(), reason: null, request: true }, send);
+}
+
+async function entered<T>(wait: ActivityWait, work: () => Promise<T>): Promise<T> {
+  const context = Context.current();
+  const own = waits.get(context) ?? new Set();
+  waits.set(context, own.add(wait));
+  try {
+    return await work();
+  } finally {
+    own.delete(wait);
   }
 }

@@ -10,26 +10,26 @@ import {
 } from '../../core/events/event-warehouse.js';
 import type { WalkState } from '../../core/events/walk.js';
 
-/** Pages are gathered up to this many bytes before they are loaded: a load has costs that don't depend on its size. */
+/** Bytes of pages that are gathered for one load: a load has costs that don't depend on its size. */
 const ENOUGH = 12 * 1_048_576;
-/** Fewer are enough as long as nothing was loaded, so that the warehouse is at work early. */
+/** Bytes for the first load, so that the warehouse starts early. */
 const ENOUGH_AT_FIRST = 2 * 1_048_576;
-/** Above this nobody may bring more until a load is through. */
+/** Bytes above which callers wait until a load has ended. */
 const FULL = 16 * 1_048_576;
-/** Nor are pages held back longer than this, ms. */
+/** The longest time that a page waits for a load, in ms. */
 const LINGER_MS = 1_000;
 
-/** One window's way into the loads that it shares with the others of its warehouse. */
+/** One window's part in the loads that all windows of a warehouse share. */
 export interface LoadingWindow {
-  /** For pages that are going to be put: whoever loads them gives it back. */
+  /** Memory for pages that will be put; the loader returns it. */
   readonly memory: BodyMemory;
-  /** Hands a page over, and where the walk stands behind it. Waits while too much is on its way. */
+  /** Adds a page and the state of the walk after it. Waits while too many bytes are pending. */
   put(page: RawPage, walk: WalkState): Promise<void>;
-  /** What has landed so far. */
+  /** Counts of the pages that are loaded so far. */
   soFar(): LoadedPages;
-  /** Waits until everything that was put is durable; answers with what came of it. Rejects as a load does. */
+  /** Waits until all pages are durable; returns their counts. Rejects as the load does. */
   landed(): Promise<LoadedPages>;
-  /** Takes part no more. */
+  /** Ends this window's part. */
   leave(): void;
 }
 
@@ -37,7 +37,7 @@ interface Pending {
   readonly key: StreamKey & { readonly window: number; readonly attempt: string };
   pages: RawPage[];
   walk: WalkState | null;
-  /** Pages that were put and are not durable yet. */
+  /** Pages that are put and not durable yet. */
   onTheWay: number;
   sum: LoadedPages;
   error: unknown;
@@ -45,8 +45,8 @@ interface Pending {
 }
 
 /**
- * Brings the pages of many windows into one warehouse, many in a transaction: while one load runs the next is gathered. A page
- * that holds no events fails its own window only.
+ * Loads the pages of many windows into one warehouse, many in a transaction: while one load runs, the next is gathered. A page
+ * without events fails only its own window.
  */
 export class WalkLoader {
   readonly #warehouse: EventWarehouse;
@@ -112,11 +112,11 @@ export class WalkLoader {
     for (const wake of this.#room.splice(0)) wake();
   }
 
-  /** Loads what there is where it is enough, or where nobody could bring more; else soon. */
+  /** Starts a load where enough is gathered, or where all windows wait for one; else starts it soon. */
   #consider(): void {
     if (this.#loading || this.#bytes === 0) return;
-    const everybodyWaits = [...this.#windows].every((one) => one.waiting.length > 0);
-    if (this.#bytes >= this.#enough || everybodyWaits) void this.#load();
+    const allWait = [...this.#windows].every((one) => one.waiting.length > 0);
+    if (this.#bytes >= this.#enough || allWait) void this.#load();
     else this.#timer ??= setTimeout(() => void this.#load(), LINGER_MS);
   }
 

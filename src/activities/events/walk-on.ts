@@ -20,39 +20,39 @@ import { isApiError } from '../call/failure.js';
 import type { LoadingWindow } from './walk-loader.js';
 import { fetchPage } from './walk-page.js';
 
-/** Events a page: the most that the service gives (interface section 8). */
+/** Events a page: the service's maximum (interface section 8). */
 const PAGE_SIZE = 200;
-/** Pages in a row that came before and lead on all the same: they are loaded once more, which changes nothing. */
+/** Consecutive repeated pages that still lead on; they are loaded again, which changes nothing. */
 const MAY_REPEAT = 3;
-/** How often the page is asked for that leads nowhere new: a service may repeat itself by mistake. */
+/** Requests for a page that repeats an earlier cursor: the service may repeat itself by mistake. */
 const TRIES = 4;
-/** How many walks in a row may end in a circle, each over half of the one before, until nobody believes that the next would not. */
+/** Consecutive walks that may end in a pagination loop, each over half the range of the one before. */
 const MAX_CIRCLES = 3;
 
 export interface WalkOptions {
   readonly signal: AbortSignal;
-  /** Reads every envelope whole. */
+  /** Checks every field of every event. */
   readonly careful: boolean;
-  /** Whether a window that its first page shows to be heavy is split. */
+  /** Whether a window is split when its first page shows many events. */
   readonly splits: boolean;
   /** Whether there is time for another page. */
-  goesOn(): boolean;
-  /** Whether to read the times of a page, for people to see how far it is: a page is not parsed otherwise. */
-  looks(): boolean;
-  told(changes: Partial<Pick<WalkHeartbeat, 'pages' | 'waitingFor' | 'coveredMs'>>): void;
+  hasTime(): boolean;
+  /** Whether to read the event times of a page, for the progress; other pages are not parsed. */
+  readsTimes(): boolean;
+  report(changes: Partial<Pick<WalkHeartbeat, 'pages' | 'waitingFor' | 'coveredMs'>>): void;
 }
 
 export interface Walked {
-  /** Where the walk stands behind the last page that was handed over. */
+  /** The state of the walk after the last page that was put. */
   readonly walked: WalkState;
-  /** What the window is to be replaced by, null where it stays; and where the walk of each part begins. */
+  /** The parts that replace the window, null where it stays; and the state in which the walk of each part begins. */
   readonly parts: readonly Span[] | null;
   readonly begin?: WalkState;
 }
 
 /**
- * Walks a window from where it stands, and hands each page over. Ends with its last page, when time is up or it is cancelled;
- * or with the parts of a window that is too heavy, or whose cursor is of no use any more. Rejects when what came has landed.
+ * Walks a window from its state and puts each page. Ends with the last page, when time is up or when cancelled; or with the parts of
+ * a window that has too many events or an unusable cursor. Rejects once all pages have landed.
  */
 export async function walkOn(
   deps: WalkDeps,
@@ -61,10 +61,10 @@ export async function walkOn(
   loading: LoadingWindow,
   options: WalkOptions,
 ): Promise<Walked> {
-  const { signal, careful, told } = options;
+  const { signal, careful, report } = options;
   let state = window.walk;
-  const waits = (waitingFor: string | null) => told({ waitingFor });
-  /** The next page, and where the walk stands behind it. */
+  const waits = (waitingFor: string | null) => report({ waitingFor });
+  /** Returns the next page, and the state of the walk after it. */
   const ask = async (): Promise<[RawList, WalkState]> => {
     for (let tries = 1; ; tries++) {
       const { memory } = loading;
@@ -79,10 +79,10 @@ export async function walkOn(
     }
   };
   try {
-    while (!state.done && options.goesOn()) {
+    while (!state.done && options.hasTime()) {
       const [page, next] = await ask();
       const splits = state.pages === 0 && options.splits;
-      const times = splits || options.looks() ? timesOf(page) : [];
+      const times = splits || options.readsTimes() ? timesOf(page) : [];
       if (splits) {
         const parts = splitSpan(window, { hasMore: page.cursor !== null, times });
         if (parts) return { walked: state, parts, begin: startWalk(null, state.circles) };
@@ -90,36 +90,36 @@ export async function walkOn(
       await loading.put({ page: next.pages, events: page.items }, next);
       state = next;
       const covered = coveredMs(window, times);
-      told({ pages: state.pages, ...(covered === null ? {} : { coveredMs: covered }) });
+      report({ pages: state.pages, ...(covered === null ? {} : { coveredMs: covered }) });
     }
     return { walked: state, parts: null };
   } catch (error) {
     if (signal.aborted) return { walked: state, parts: null };
     await loading.landed();
-    const anew = beginAnew(error, state, window);
-    if (anew === null) throw error;
-    return { walked: state, ...anew };
+    const restart = restartOf(error, state, window);
+    if (restart === null) throw error;
+    return { walked: state, ...restart };
   }
 }
 
-/** The window once more from its beginning, in halves where it can be cut; null where that would mend nothing. */
-function beginAnew(error: unknown, state: WalkState, window: EventWindow): Required<Omit<Walked, 'walked'>> | null {
+/** Restarts the window from its beginning, in halves where possible; null where a restart can't help. */
+function restartOf(error: unknown, state: WalkState, window: EventWindow): Required<Omit<Walked, 'walked'>> | null {
   const problem =
     error instanceof WalkError ? error : isApiError(error) ? expiredCursor(state, error.facts, error) : null;
   if (problem === null) return null;
   const { from, to } = window;
   const parts = halve(window) ?? [{ from, to }];
   const circles = isCircle(problem) ? (state.circles ?? 0) + 1 : 0;
-  // What went wrong from beginning to end in one go, and can't be cut, would go wrong again.
-  const mends = parts.length > 1 || window.walk.pages > 0;
-  if (circles === MAX_CIRCLES || (circles > 0 && !mends)) throw inCircles(problem, window);
-  if (!mends) throw problem;
+  // A window that failed in one pass and can't be split would fail again.
+  const helps = parts.length > 1 || window.walk.pages > 0;
+  if (circles === MAX_CIRCLES || (circles > 0 && !helps)) throw inCircles(problem, window);
+  if (!helps) throw problem;
   return { parts, begin: startWalk(null, circles) };
 }
 
 function inCircles({ problem, pages }: WalkError, { from, to }: Span): WalkError {
   const since = from === null ? '' : `from ${new Date(from).toISOString()} `;
-  const message = `the service’s list of events ${since}to ${new Date(to).toISOString()} goes in a circle: a page or cursor comes again however often the next one is asked for; what came before is loaded, and the same command goes on once the service gives further pages`;
+  const message = `pagination loop in the service's list of events ${since}to ${new Date(to).toISOString()}: the service keeps returning the same page or cursor. Events before it are loaded; run the same command to retry from there`;
   return new WalkError(problem, message, pages);
 }
 
@@ -133,7 +133,7 @@ function queryOf({ types }: Walk, { from, to }: Span, cursor: string | null): Ev
   };
 }
 
-/** As much of each end of a page as tells it apart: an event's id is at its beginning. */
+/** Bytes of each end of a page that identify it: an event's id is at its beginning. */
 const PRINT = 1024;
 
 function factsOf({ items, hasMore, cursor }: RawList): PageFacts {
@@ -148,7 +148,7 @@ function factsOf({ items, hasMore, cursor }: RawList): PageFacts {
   };
 }
 
-/** Times of the events of a page in its order, Unix ms; those that can't be read are left out. What is no list, the warehouse refuses. */
+/** Event times of a page in its order, in Unix ms, without unreadable ones. The warehouse refuses a page that is no list. */
 function timesOf({ items }: RawList): number[] {
   const read = readJson(Buffer.from(items), true);
   const events: unknown = 'value' in read ? read.value : null;

@@ -15,27 +15,27 @@ import { longWaitFor } from '../purchase/purchase-stats.js';
 export interface PageOptions {
   readonly signal: AbortSignal;
   readonly careful: boolean;
-  /** Where the page may be put. */
+  /** The memory for the page. */
   readonly memory: BodyMemory;
-  /** Told what is waited for, and when no more. */
-  waits(what: string | null): void;
+  /** Gets the reason of a wait, and null when the wait is over. */
+  waits(reason: string | null): void;
 }
 
 /**
- * Asks for one page in its turn of the team's rate. What may pass is sat out and asked again, as long as the wait is short; a
- * longer one is Temporal's. Rejects with `ApiError` or the failure to wait.
+ * Requests one page in its turn of the team's rate. Retryable failures are retried here as long as the wait is short; Temporal does
+ * the longer waits. Rejects with `ApiError` or the failure to wait.
  */
 export async function fetchPage(deps: WalkDeps, query: EventFilter, options: PageOptions): Promise<RawList> {
   const { transport, limiter } = deps;
   const rateCost = rateCostOf(listEventsEndpoint, query);
-  /** Answers in a row that were not the service's. */
+  /** Consecutive answers of another server. */
   let unrecognized = 0;
   for (let attempt = 0; ; attempt++) {
-    // Who gets a turn within a second need not look.
+    // A turn usually comes within a second: the block is not checked before it.
     await waitForTurn(limiter, rateCost, { ...options, first: false });
     options.waits(null);
-    const asked = { at: Date.now() };
-    const watch = setInterval(() => options.waits(longWaitFor([asked], 'request', Date.now())), 1000);
+    const request = { at: Date.now() };
+    const watch = setInterval(() => options.waits(longWaitFor([request], 'request', Date.now())), 1000);
     try {
       const page = await transport.sendRawList(listEventsEndpoint, query, options).finally(() => clearInterval(watch));
       options.waits(null);
@@ -47,7 +47,7 @@ export async function fetchPage(deps: WalkDeps, query: EventFilter, options: Pag
       unrecognized = facts.unrecognized ? unrecognized + 1 : 0;
       if (unrecognized === MAX_UNRECOGNIZED) throw new ServiceUnrecognized(error, unrecognized);
       const random = Math.random();
-      // What is counted here must not be handed to Temporal in between.
+      // Temporal would reset this count, so these waits stay short.
       const most = facts.unrecognized ? YIELD_AFTER_MS / 2 : 60_000;
       const restMs =
         facts.retryAfterMs ?? (verdict.blocks ? blockMs(attempt, random) : backoffMs(attempt, 100, most, random));

@@ -16,17 +16,14 @@ import { heartbeatFrom, SLICE_MS } from '../purchase/cancellation.js';
 import { WalkLoader } from './walk-loader.js';
 import { walkOn } from './walk-on.js';
 
-/**
- * Times are read so often, ms, of one page of all windows: it takes as long as a request may be late at most, and at ten requests a
- * second each one's page would be read.
- */
+/** The interval, in ms, at which one page of all windows is parsed for its times: parsing delays a request, so not each page is. */
 const POLL_EVERY_MS = 1000;
 
 const nothing = { pages: 0, events: 0, added: 0, changed: 0, parts: [] as readonly number[], lengthMs: 0, partsMs: 0 };
 
 /**
- * `walkWindow`: walks one window from its last landed cursor; pages are loaded while the next ones are fetched. Ends after a
- * minute with what has landed, and early where it splits a heavy window. Run twice, even at once, nothing is lost or doubled.
+ * `walkWindow`: walks one window from its last landed cursor; pages are loaded while the next ones are fetched. Ends after a minute
+ * with what has landed, and early where it splits a window. Repeated or concurrent attempts lose and double nothing.
  */
 export function createWalkWindow(deps: WalkDeps) {
   const loaders = new WeakMap<EventWarehouse, WalkLoader>();
@@ -36,11 +33,11 @@ export function createWalkWindow(deps: WalkDeps) {
     return loader;
   };
 
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  const looks = (): boolean => {
+  let readAt = Number.NEGATIVE_INFINITY;
+  const readsTimes = (): boolean => {
     const now = performance.now();
-    if (now - lookedAt < POLL_EVERY_MS) return false;
-    lookedAt = now;
+    if (now - readAt < POLL_EVERY_MS) return false;
+    readAt = now;
     return true;
   };
 
@@ -69,9 +66,9 @@ export function createWalkWindow(deps: WalkDeps) {
           signal,
           careful: info.attempt > 1,
           splits,
-          looks,
-          goesOn: () => performance.now() < until && !signal.aborted,
-          told: (changes) => {
+          readsTimes,
+          hasTime: () => performance.now() < until && !signal.aborted,
+          report: (changes) => {
             state = { ...state, ...changes };
           },
         });
@@ -101,14 +98,14 @@ export function createWalkWindow(deps: WalkDeps) {
 }
 
 /**
- * Behind a pause, a cancel or a failure nobody else would make state of what is loaded, for as long as that lasts. Where it can't be
- * made now, whoever goes on does, and tells why not.
+ * Updates the current state after a pause, cancel or failure, because no other run would for as long as that lasts. A failure here is
+ * ignored: the next run repeats it and reports the reason.
  */
 async function foldQuietly(warehouse: EventWarehouse, { origin }: WalkWindowInput['walk']): Promise<void> {
   await warehouse.foldAll(origin).catch(() => undefined);
 }
 
-/** A list that can't be walked on, or holds something else, is a person's business; the latter only when read with care. */
+/** A list that can't be walked needs a person. So does a page of another shape, once its events have been checked field by field. */
 function toWalkFailure(error: unknown, attempt: number): unknown {
   if (error instanceof WalkError) return ApplicationFailure.nonRetryable(error.message, error.name);
   if (error instanceof MisshapenPage && attempt > 1)

@@ -16,61 +16,64 @@ import { OVERLAP_MS, planSync, SETTLE_MS, type Span } from '../../core/events/wa
 import type { ActivityDeps, WalkDeps } from '../base/deps.js';
 import { sendFree } from '../base/free-call.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
-import { withHeartbeat } from '../base/with-heartbeat.js';
+import { waitingFor, withHeartbeat } from '../base/with-heartbeat.js';
 import { localFailures } from '../call/failure.js';
 import { createWalkWindow } from './walk-window.js';
 
-/** What `finishWalk` is told. */
+/** Input of `finishWalk`. */
 export interface FinishWalk {
   readonly walk: Walk;
   readonly startedAt: number;
   readonly before: WalkCounts;
-  /** Why a scheduled run ends early; null: it is through. */
+  /** Why a scheduled run ends early; null: the run is complete. */
   readonly stopped: string | null;
 }
 
-/** What is left of a run, by number, or its summary where nothing is. */
+/** The numbers of the windows that are left, or the summary where none are. */
 export type WalkEnd =
   | { readonly pending: readonly number[]; readonly summary: null }
   | { readonly pending: readonly []; readonly summary: WalkSummary };
+
+/** The wait for a warehouse, in heartbeats. */
+const WAREHOUSE = 'the warehouse';
 
 /** The activities of a page walk. */
 export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWalk'>) {
   return {
     /**
-     * `openWalk`: goes on with what an earlier run left, else begins one: for a sync up to a minute before the service's now, for
-     * a backfill once, or what came since where its end was not over yet. No windows: there is nothing to do.
+     * `openWalk`: continues the pending windows of an earlier run, else begins a run: for a sync up to a minute before the
+     * service's now, for a backfill its range, or what was added since. No windows: there is nothing to do.
      */
     async openWalk(input: WalkInput): Promise<OpenedWalk> {
       return withHeartbeat(async () => {
         onlyFor(deps, input.origin);
         const walk = walkOf(deps, input);
-        // One that can't be leaves no trace.
-        const warehouse = await deps.events.warehouse(walk);
+        // A walk whose warehouse can't be opened leaves no record.
+        const warehouse = await waitingFor(WAREHOUSE, () => deps.events.warehouse(walk));
         await deps.noteWalk(walk, Context.current().info.workflowExecution?.workflowId ?? '');
-        const known = await warehouse.stream(walk);
+        const known = await waitingFor(WAREHOUSE, () => warehouse.stream(walk));
         if (known && known.pending.length > 0) return opened(walk, known, true);
         if (known && isOver(input, known)) return opened(walk, known, false);
         const run = await runOf(deps, input, known);
         if (known && run === null) return opened(walk, known, false);
-        return opened(
-          walk,
-          await warehouse.begin(walk, { ...(run as NonNullable<typeof run>), types: walk.types }),
-          false,
-        );
+        const begun = { ...(run as NonNullable<typeof run>), types: walk.types };
+        return opened(walk, await waitingFor(WAREHOUSE, () => warehouse.begin(walk, begun)), false);
       });
     },
 
     walkWindow: createWalkWindow(deps),
 
-    /** `finishWalk`: looks whether windows are left, whose numbers got lost with a worker, and sums the run up where none are. */
+    /** `finishWalk`: checks for windows whose numbers got lost with a worker, and sums the run up where none are left. */
     async finishWalk({ walk, startedAt, before, stopped }: FinishWalk): Promise<WalkEnd> {
       return withHeartbeat(async () => {
         onlyFor(deps, walk.origin);
-        const warehouse = await deps.events.warehouse(walk);
-        const known = await warehouse.stream(walk);
+        const warehouse = await waitingFor(WAREHOUSE, () => deps.events.warehouse(walk));
+        const known = await waitingFor(WAREHOUSE, () => warehouse.stream(walk));
         if (known && known.pending.length > 0 && stopped === null) return { pending: known.pending, summary: null };
-        await warehouse.foldAll(walk.origin);
+        const verified = await waitingFor(WAREHOUSE, async () => {
+          await warehouse.foldAll(walk.origin);
+          return verifies(walk) && stopped === null ? { verified: await warehouse.verified(walk) } : {};
+        });
         const sum = (name: keyof WalkCounts) => Math.max(0, (known?.[name] ?? 0) - before[name]);
         return {
           pending: [],
@@ -86,7 +89,7 @@ export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWa
             added: sum('added'),
             changed: sum('changed'),
             seconds: (Date.now() - startedAt) / 1000,
-            ...(verifies(walk) && stopped === null ? { verified: await warehouse.verified(walk) } : {}),
+            ...verified,
           },
         };
       });
@@ -106,18 +109,18 @@ function walkOf({ origin }: WalkDeps, input: WalkInput): Walk {
     };
   } catch (error) {
     throw badInput(
-      error instanceof RangeError ? 'from and until are dates such as 2025-01-31T00:00:00Z' : String(error),
+      error instanceof RangeError ? 'from and until must be dates such as 2025-01-31T00:00:00Z' : String(error),
     );
   }
 }
 
-/** Whether there is nothing more to read, ever: a backfill that was read to its end. */
+/** Whether a backfill was read to its end, so that it never has more to read. */
 function isOver(input: WalkInput, { to }: StreamState): boolean {
   if (input.kind !== 'backfill' || input.verify || input.until === undefined) return false;
   return to !== null && to >= Date.parse(input.until);
 }
 
-/** The stretch of a new run, by the service's clock; null where it is too soon for one. */
+/** The range of a new run, by the service's clock; null where it is too soon for one. */
 async function runOf(
   deps: WalkDeps,
   input: WalkInput,
@@ -128,10 +131,10 @@ async function runOf(
   if (input.kind === 'sync') return planSync(known ?? { watermark: null, sweptAt: null }, now);
   const from = input.from === undefined ? null : Date.parse(input.from);
   const to = Math.min(input.until === undefined ? now : Date.parse(input.until), now - SETTLE_MS);
-  // Its end lay ahead, or was open, when it was read last.
+  // Its last run ended before its end, or it has no end.
   if (known?.to != null && !input.verify)
     return to > known.to ? { from: known.to - OVERLAP_MS, to, sweep: false } : null;
-  if (from !== null && from > to) throw badInput('from is later than until, or than a minute ago');
+  if (from !== null && from > to) throw badInput('from must not be later than until, or than a minute ago');
   return { from, to, sweep: false };
 }
 

@@ -12,7 +12,7 @@ import {
   contradiction,
   type Decision,
   filterOfCalls,
-  filterOfLooks,
+  filterWithoutStatus,
   isChanged,
   isDone,
   MAX_BATCH_LIMIT,
@@ -25,17 +25,17 @@ import { type BatchEffect, effectOf, summarizeEffects } from '../../core/monitor
 import type { MonitorFilter } from '../../core/monitors/monitor-filter.js';
 import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
 import type { ActivityDeps } from '../base/deps.js';
+import { sendFreeWithRetries } from '../base/free-call.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
-import { patiently } from '../base/patient-call.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
 import { mapConcurrent } from '../call/map-concurrent.js';
 import type { OperationResult } from '../operations/buy.js';
 import { buyWhole } from '../operations/whole-request.js';
 import { listStates, readState, refusal } from './monitor-list.js';
 
-/** What each activity of a batch is told. */
+/** Input of each activity of a batch. */
 export interface BatchStep extends Omit<BatchRun, 'origin'> {
-  /** The service that is meant. */
+  /** Base URL of the service, or `sandbox`. */
   readonly origin?: string;
   readonly action: MonitorAction;
   readonly filter: MonitorFilter;
@@ -45,9 +45,9 @@ export interface BatchStep extends Omit<BatchRun, 'origin'> {
   readonly host?: string;
 }
 
-/** A call that got no answer, or one that can't be read: what it did is looked at. */
+/** Failures after which the effect of a call is read from the monitors: no answer, or an unreadable one. */
 const lostTypes = new Set(['UnknownOutcome', 'ResponseShape']);
-/** A list and a dry run that contradict each other are asked again: somebody may have acted in between. */
+/** Attempts at a plan while list and dry run differ: monitors may have changed in between. */
 const PLAN_TRIES = 3;
 
 /** The activities of the workflow `batchMonitors` (interface section 4.6). */
@@ -60,7 +60,7 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
   };
 
   return {
-    /** `planMonitorBatch`: lists what matches, holds it against a dry run, and writes the plan into the warehouse. */
+    /** `planMonitorBatch`: lists the matching monitors, compares them with a dry run, and writes the plan into the warehouse. */
     async planMonitorBatch(step: BatchStep & { readonly by: string | null }): Promise<BatchPlan> {
       return withHeartbeat(async () => {
         const { action, filter } = step;
@@ -78,8 +78,8 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
     },
 
     /**
-     * `decideMonitorBatch`: writes the decision down. Behind a wait the plan is looked at again: what has come to match since, or
-     * was changed, was not approved as it is, and ends the batch.
+     * `decideMonitorBatch`: records the decision. After a wait the plan is checked again: monitors that match or changed since then
+     * were not approved, and end the batch.
      */
     async decideMonitorBatch(
       step: BatchStep & {
@@ -97,7 +97,7 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
       });
     },
 
-    /** `affectMonitors`: one call, once, whatever happens to the worker; and what it did, into the audit. */
+    /** `affectMonitors`: makes one call exactly once, also when a worker ends meanwhile, and records its effect in the audit. */
     async affectMonitors(step: BatchStep & { readonly call: number }): Promise<CallEffect> {
       const { action, filter, limit, call } = step;
       onlyFor(deps, step.origin);
@@ -110,8 +110,7 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
       }
       return withHeartbeat(async () => {
         const reported = answer ? readMonitorBatch(answer.data) : null;
-        if (reported?.dryRun === true)
-          throw refusal('the service only told what it would do, though it was asked to do it');
+        if (reported?.dryRun === true) throw refusal('the service made a dry run instead of the requested change');
         const ids = reported?.ids ?? (await seenDone(deps, step, await auditOf(step)));
         const record = { call, requestId: answer?.requestId ?? null, at: Date.now(), answered: answer !== null, ids };
         const { planned, unplanned } = await (await auditOf(step)).record(runOf(step), record);
@@ -125,7 +124,7 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
       });
     },
 
-    /** `finishMonitorBatch`: lists again, and compares with the plan and with what the calls told. */
+    /** `finishMonitorBatch`: lists the monitors again and compares them with the plan and the reported effects. */
     async finishMonitorBatch(step: BatchStep & { readonly phase: BatchPhase }): Promise<BatchEffect | null> {
       return withHeartbeat(async () => {
         const audit = await auditOf(step);
@@ -140,24 +139,24 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
   };
 }
 
-/** The plan, once list and dry run agree. */
+/** Returns the plan once list and dry run agree. */
 async function agreedPlan(deps: ActivityDeps, { action, filter }: BatchStep) {
   for (let tries = 1; ; tries++) {
     const sorted = sortMonitors(action, await listStates(deps, filter));
     const limit = Math.min(MAX_BATCH_LIMIT, Math.max(1, sorted.toDo.length));
     const input = { action, filter: filterOfCalls(action, filter), dry_run: true, limit };
-    const { data } = await patiently(deps, batchMonitorsEndpoint, input);
+    const { data } = await sendFreeWithRetries(deps, batchMonitorsEndpoint, input);
     const reported = readMonitorBatch(data);
     if (reported.dryRun === false)
-      throw refusal('the service did what it was only to tell; look at the monitors', 'PlanDiffers');
+      throw refusal('the service carried out a dry run for real; check the monitors', 'PlanDiffers');
     const differs = contradiction(sorted.toDo, reported);
     if (differs === null) return sorted;
     if (tries === PLAN_TRIES)
-      throw refusal(`the service contradicts itself: ${differs}; nothing was done`, 'PlanDiffers');
+      throw refusal(`the service's answers differ: ${differs}; nothing was changed`, 'PlanDiffers');
   }
 }
 
-/** Throws where monitors match that are not in the plan, or not as they were in it. */
+/** Throws where monitors match that are not in the plan, or that have changed since. */
 async function holdToPlan(
   deps: ActivityDeps,
   { action, filter }: BatchStep,
@@ -165,20 +164,20 @@ async function holdToPlan(
 ): Promise<void> {
   const { toDo } = sortMonitors(action, await listStates(deps, filterOfCalls(action, filter)));
   const known = new Map(planned.map((one) => [one.id, one]));
-  const strange = toDo.filter((now) => {
+  const changed = toDo.filter((now) => {
     const before = known.get(now.id);
     return before === undefined || isChanged(before, now);
   });
-  const [one] = strange;
+  const [one] = changed;
   if (!one) return;
-  const what = known.has(one.id) ? 'was changed since' : 'was not in the plan';
+  const change = known.has(one.id) ? 'has changed since' : 'was not in the plan';
   throw refusal(
-    `${strange.length} monitor(s) match that are not as the plan showed them when it was approved, such as ${one.name ?? one.id}, which ${what}; nothing was done, start it again`,
+    `${changed.length} matching monitor(s) differ from the approved plan, such as ${one.name ?? one.id}, which ${change}; nothing was changed. Start the batch again`,
     'PlanChanged',
   );
 }
 
-/** Of monitors that no plan names, how many the action was done to. One that is gone may never have been. */
+/** The number of unplanned monitors in the state that the action leads to. A missing one may never have existed. */
 async function countDone(deps: ActivityDeps, step: BatchStep, ids: readonly string[]): Promise<number> {
   if (ids.length === 0 || step.action === 'delete') return 0;
   const now = await currentStates(
@@ -189,7 +188,7 @@ async function countDone(deps: ActivityDeps, step: BatchStep, ids: readonly stri
   return ids.filter((id) => isDone(step.action, now(id))).length;
 }
 
-/** An answer itself, also where it was too large to return. */
+/** Returns an answer, also one that was too large to return. */
 async function answerOf(
   { journal }: ActivityDeps,
   result: OperationResult<MonitorBatchResponse>,
@@ -201,7 +200,7 @@ async function answerOf(
   return { data: (record?.result ?? {}) as MonitorBatchResponse, requestId };
 }
 
-/** Monitors of the plan to which the action has been done though no answer says so. */
+/** Returns planned monitors in the state that the action leads to though no answer names them. */
 async function seenDone(deps: ActivityDeps, step: BatchStep, audit: MonitorWarehouse['audit']): Promise<string[]> {
   const pending = await audit.monitors({ origin: deps.origin, job: step.job, run: step.run }, 'pending');
   if (pending.length === 0) return [];
@@ -209,17 +208,17 @@ async function seenDone(deps: ActivityDeps, step: BatchStep, audit: MonitorWareh
   return pending.filter(({ id }) => isDone(step.action, now(id))).map(({ id }) => id);
 }
 
-/** So many are asked for one by one; for more the whole list is read. */
+/** Above this number the whole list is read instead of single monitors. */
 const MAX_SINGLE_POLLS = 10;
 
-/** How monitors are now. One that the filter finds no more may have got another name, unless a call deleted it: it is looked for. */
+/** Returns the present state of monitors. One that the filter no longer finds may have another name, unless a call deleted it. */
 async function currentStates(
   deps: ActivityDeps,
   { action, filter }: BatchStep,
   monitors: readonly { readonly id: string; readonly ours: boolean }[],
 ): Promise<(id: string) => MonitorState | null> {
   const byId = (found: readonly MonitorState[]) => found.map((one) => [one.id, one] as const);
-  const listed = new Map(byId(await listStates(deps, filterOfLooks(filter))));
+  const listed = new Map(byId(await listStates(deps, filterWithoutStatus(filter))));
   const absent = monitors.filter(({ id, ours }) => !listed.has(id) && !(ours && action === 'delete'));
   if (absent.length > MAX_SINGLE_POLLS) {
     const all = new Map(byId(await listStates(deps, {})));

@@ -9,12 +9,12 @@ type Call = (input: MonitorCall['input']) => Promise<OperationResult<Json>>;
 
 /** The activity of the workflow `monitorCall`. */
 export function createMonitorCallActivities(deps: ActivityDeps) {
-  // Each checks its input against the types of its endpoint before it is sent.
+  // Each operation checks its input against the types of its endpoint before it is sent.
   const operations = createOperationActivities(deps) as unknown as {
     readonly [Name in MonitorCall['operation']]: Call;
   };
   return {
-    /** `callMonitor`: an operation on a monitor, on the service that is meant. */
+    /** `callMonitor`: makes one operation on a monitor, at the requested service. */
     async callMonitor({ operation, input, origin }: MonitorCall): Promise<OperationResult<Json>> {
       onlyFor(deps, origin);
       return operations[operation](input);

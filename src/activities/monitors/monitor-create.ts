@@ -9,9 +9,9 @@ import { withoutSecrets } from '../call/without-secrets.js';
 import { createMonitor } from '../operations/create-monitor.js';
 import { pagesOf } from './monitor-list.js';
 
-/** What each activity of a creation is told. */
+/** Input of each activity of a creation. */
 export interface CreateStep extends CreateMonitorInput {
-  /** What this creation puts into the monitor's metadata. */
+  /** The key that this creation puts into the monitor's metadata. */
   readonly key: string;
 }
 
@@ -24,14 +24,14 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
       ? deps.secrets
       : deps.monitors.secrets({ file: secretFile, ...(host === undefined ? {} : { host }) });
 
-  /** What the store has decides, not whether an answer came: it may have told no secret. */
+  /** Reads the store to see which secrets were kept: an answer may have had none. */
   const withSecrets = async (step: CreateStep, monitors: readonly Made[]): Promise<MadeMonitor[]> => {
     const kept = new Set(await (await storeOf(step))?.names());
     return monitors.map((monitor) => ({ monitor, secret: kept.has(`webhook/${monitor.id}`) ? 'kept' : 'missing' }));
   };
 
   return {
-    /** `makeMonitor`: one call, once; the secret goes to its store before anything else. */
+    /** `makeMonitor`: makes one call exactly once; the secret is stored before anything else. */
     async makeMonitor(step: CreateStep): Promise<MadeMonitor> {
       const { definition, key } = step;
       onlyFor(deps, step.origin);
@@ -44,7 +44,7 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
       return withHeartbeat(async () => (await withSecrets(step, [monitor]))[0] as MadeMonitor);
     },
 
-    /** `findMadeMonitors`: what a creation made whose answer was lost, and whether its secret was kept. The latest first. */
+    /** `findMadeMonitors`: returns the monitors of a creation whose answer got lost, the latest first, and whether their secrets were kept. */
     async findMadeMonitors(step: CreateStep): Promise<readonly MadeMonitor[]> {
       return withHeartbeat(async () => {
         onlyFor(deps, step.origin);

@@ -4,25 +4,25 @@ import { getMonitorRunEndpoint, listMonitorRunsEndpoint, listMonitorsEndpoint } 
 import { type MonitorFilter, takesSome } from '../../core/monitors/monitor-filter.js';
 import type { ExportCounts, MonitorRuns, RawRecord } from '../../core/monitors/monitor-warehouse.js';
 import type { ActivityDeps } from '../base/deps.js';
+import { sendFreeWithRetries } from '../base/free-call.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
-import { patiently } from '../base/patient-call.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
 import { mapConcurrent } from '../call/map-concurrent.js';
 import { withoutSecrets } from '../call/without-secrets.js';
 import { SLICE_MS } from '../purchase/cancellation.js';
 import { pagesOf } from './monitor-list.js';
 
-/** What each activity of an export is told. */
+/** Input of each activity of an export. */
 export interface ExportStep {
-  /** The service that is meant. */
+  /** Base URL of the service, or `sandbox`. */
   readonly origin?: string;
   readonly into: string;
   readonly host?: string;
-  /** Tells this export from others. */
+  /** Identifies this export. */
   readonly mark: string;
 }
 
-/** What an export has done by the end of a slice. */
+/** Counts of an export at the end of a slice. */
 export type ExportSlice = ExportCounts & { readonly complete: boolean };
 
 /** Monitors whose runs are read at once. */
@@ -32,7 +32,7 @@ const WIDTH = 5;
 export function createMonitorExportActivities(deps: ActivityDeps) {
   const { origin } = deps;
   return {
-    /** `exportMonitors`: loads the monitors as they are now, and sees which are gone. */
+    /** `exportMonitors`: loads the current monitors and marks those that are gone. */
     async exportMonitors(
       step: ExportStep & { readonly filter: MonitorFilter },
     ): Promise<{ readonly monitors: number }> {
@@ -75,7 +75,7 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
   };
 }
 
-/** Reads the runs of a monitor, the newest first, until one behind which all are known; and again those that went on. */
+/** Reads the runs of a monitor, newest first, until all earlier ones are known; then again those that were still in progress. */
 async function exportRuns(deps: ActivityDeps, runs: MonitorRuns, mark: string, monitor: string): Promise<void> {
   const { origin } = deps;
   const known = new Map((await runs.knownRuns(origin, monitor)).map((run) => [run.id, run]));
@@ -89,7 +89,7 @@ async function exportRuns(deps: ActivityDeps, runs: MonitorRuns, mark: string, m
       for (const run of page) {
         open.delete(run.id);
         if (known.get(run.id)?.over) continue;
-        // A list may tell less of a run than the run itself.
+        // A list may hold less of a run than the run itself.
         const whole = run.status === 'completed' ? await readRun(deps, monitor, run.id) : null;
         records.push({ ...(whole ?? run) });
       }
@@ -97,7 +97,7 @@ async function exportRuns(deps: ActivityDeps, runs: MonitorRuns, mark: string, m
       if (page.some(({ id }) => known.get(id)?.reached)) break;
     }
   } catch (error) {
-    // It was deleted since it was listed: its runs stay as they are.
+    // The monitor was deleted after it was listed: its runs stay as they are.
     if (!isNotFound(error)) throw error;
     return;
   }
@@ -111,7 +111,7 @@ async function exportRuns(deps: ActivityDeps, runs: MonitorRuns, mark: string, m
 
 async function readRun(deps: ActivityDeps, id: string, runId: string): Promise<RawRecord | null> {
   try {
-    const { data } = await patiently(deps, getMonitorRunEndpoint, { id, runId });
+    const { data } = await sendFreeWithRetries(deps, getMonitorRunEndpoint, { id, runId });
     return { ...data };
   } catch (error) {
     if (isNotFound(error)) return null;

@@ -8,19 +8,19 @@ import type { MonitorState } from '../../core/monitors/monitor-batch.js';
 import type { MonitorFilter } from '../../core/monitors/monitor-filter.js';
 import { canonicalJson } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { patiently } from '../base/patient-call.js';
+import { sendFreeWithRetries } from '../base/free-call.js';
 import { localFailures } from '../call/failure.js';
 import { withoutSecrets } from '../call/without-secrets.js';
 
-/** The longest page that the service gives (interface section 8). */
+/** Monitors a page: the service's maximum (interface section 8). */
 const PAGE = 100;
 
-/** Digits of a digest that is held against another one of the same monitor. */
+/** Digits of the digest that identifies a version of a monitor. */
 const DIGEST = 16;
 
 type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'sha256'>;
 
-/** Every page of a list, one after the other. Rejects with `WalkError` where it can't be walked on. */
+/** Yields every page of a list in order. Rejects with `WalkError` where it can't be walked on. */
 export async function* pagesOf<I, T>(
   deps: Deps,
   endpoint: Endpoint<I, PageEnvelope<T>>,
@@ -29,14 +29,14 @@ export async function* pagesOf<I, T>(
   let state = startWalk();
   while (!state.done) {
     const page = { ...input, limit: PAGE, ...(state.cursor === null ? {} : { cursor: state.cursor }) };
-    const { data } = await patiently(deps, endpoint, page);
+    const { data } = await sendFreeWithRetries(deps, endpoint, page);
     const step = next<T>(state, data);
     state = step.state;
     yield step.items;
   }
 }
 
-/** The monitors that match, all pages, each once: the list may shift while it is read. */
+/** Returns the matching monitors of all pages, each once: the list may shift while it is read. */
 export async function listStates(deps: Deps, filter: MonitorFilter): Promise<MonitorState[]> {
   const found = new Map<string, MonitorState>();
   for await (const page of pagesOf(deps, listMonitorsEndpoint, { ...filter })) {
@@ -45,10 +45,10 @@ export async function listStates(deps: Deps, filter: MonitorFilter): Promise<Mon
   return [...found.values()];
 }
 
-/** One monitor as it is now; null where there is none. */
+/** Returns the present state of one monitor; null where there is none. */
 export async function readState(deps: Deps, id: string): Promise<MonitorState | null> {
   try {
-    const { data } = await patiently(deps, getMonitorEndpoint, { id });
+    const { data } = await sendFreeWithRetries(deps, getMonitorEndpoint, { id });
     return stateOf(deps, data);
   } catch (error) {
     if (error instanceof ApplicationFailure && error.type === 'NotFound') return null;
@@ -56,10 +56,10 @@ export async function readState(deps: Deps, id: string): Promise<MonitorState | 
   }
 }
 
-/** Sets the status of a monitor; null where there is none. A second time changes nothing but perhaps `updatedAt`. */
+/** Sets the status of a monitor; null where there is none. Repeating it changes at most `updatedAt`. */
 export async function setStatus(deps: Deps, id: string, status: 'active' | 'paused'): Promise<MonitorState | null> {
   try {
-    const { data } = await patiently(deps, updateMonitorEndpoint, { id, status });
+    const { data } = await sendFreeWithRetries(deps, updateMonitorEndpoint, { id, status });
     return stateOf(deps, data);
   } catch (error) {
     if (error instanceof ApplicationFailure && error.type === 'NotFound') return null;
@@ -75,7 +75,7 @@ function stateOf({ sha256 }: Deps, monitor: Monitor): MonitorState {
   return { id, name, status, updatedAt, definition };
 }
 
-/** A failure that no retry mends, in a sentence. */
+/** A failure that is not retried. */
 export function refusal(message: string, type: string = localFailures.badInput): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, type);
 }

@@ -10,11 +10,11 @@ import { withHeartbeat } from '../base/with-heartbeat.js';
 import { mapConcurrent } from '../call/map-concurrent.js';
 import { listStates, readState, setStatus } from './monitor-list.js';
 
-/** Monitors whose intents are written together, and calls at once: between a look at a monitor and its change lie seconds at most. */
+/** Monitors whose intents are written together, and concurrent calls: a monitor is changed within seconds after it was read. */
 const CHUNK = 25;
 const WIDTH = 5;
 
-/** Input of the activity: the workflow's, with its clock. */
+/** Input of the activity: the workflow's input and its clock. */
 export interface QuietStep extends QuietInput {
   readonly now: number;
 }
@@ -22,7 +22,7 @@ export interface QuietStep extends QuietInput {
 /** The activity of quiet hours (interface section 4.6; status by PATCH, monitor by monitor). */
 export function createMonitorQuietActivities(deps: ActivityDeps) {
   return {
-    /** `takeQuietTurn`: does what is to be done now. Run again it goes on where it was. */
+    /** `takeQuietTurn`: makes the changes that are due now. A retry continues where the attempt before ended. */
     async takeQuietTurn(step: QuietStep): Promise<QuietOutcome> {
       return withHeartbeat(async () => {
         onlyFor(deps, step.origin);
@@ -75,7 +75,7 @@ class Turn {
     const concerned = matching.filter((one) => stepOf(one) !== 'nothing');
     for (const chunk of chunksOf(concerned)) await this.#pause(chunk, known, held, window);
     await this.#memory.setMark(...this.#key, { window, state: 'begun' });
-    // From the memory, because an attempt before this one may have paused some.
+    // Counted from the memory, because an earlier attempt may have paused some.
     const now = await this.#memory.remembered(...this.#key);
     this.#paused = now.filter((one) => one.window === window).length;
   }
@@ -91,12 +91,12 @@ class Turn {
     await this.#withCurrent(chunk, async (now) => {
       const before = known.get(now.id) ?? null;
       const theirs = held.get(now.id) ?? null;
-      const what = beginStep(now, before, window, theirs);
+      const step = beginStep(now, before, window, theirs);
       const { id, name, updatedAt } = now;
-      if (what === 'pause')
+      if (step === 'pause')
         intents.push({ id, name, window, state: 'pausing', before: updatedAt, after: null, keptBy: null });
-      if (what === 'adopt' && before) adopted.push({ ...before, state: 'paused', after: updatedAt });
-      if (what === 'join') {
+      if (step === 'adopt' && before) adopted.push({ ...before, state: 'paused', after: updatedAt });
+      if (step === 'join') {
         const keptBy = theirs?.keptBy ?? null;
         adopted.push({ id, name, window, state: 'paused', before: null, after: updatedAt, keptBy });
       }
@@ -113,7 +113,7 @@ class Turn {
     });
     await this.#memory.remember(...this.#key, paused);
     await this.#memory.forget(...this.#key, gone);
-    // What is not begun stays an intent, and what is known is kept.
+    // Monitors that are not paused yet keep their intents; known results are recorded.
     cancellationSignal.throwIfAborted();
   }
 
@@ -131,21 +131,21 @@ class Turn {
     await mapConcurrent(chunk, WIDTH, async (known) => {
       const { id, name } = known;
       const now = await readState(this.#deps, id);
-      const what = endStep(known, now);
+      const step = endStep(known, now);
       const others = held.get(id);
-      if (what.do === 'unpause' && others) {
+      if (step.do === 'unpause' && others) {
         done.push(id);
-        // No news for the warehouse: it is so each time.
-        this.#left.push({ id, name, what: `quiet hours ${others.schedule} go on` });
+        // Not recorded in the warehouse: it happens each time.
+        this.#left.push({ id, name, what: `quiet hours ${others.schedule} still apply` });
         return;
       }
-      if (what.do === 'unpause') {
-        // A pause of ours whose answer was lost is known only now as it came out.
+      if (step.do === 'unpause') {
+        // The answer to the pause may have got lost, so its time is known only now.
         ours.push({ ...known, state: 'unpausing', after: now?.updatedAt ?? null });
         return;
       }
       done.push(id);
-      if (what.why !== null) left.push({ id, name, what: what.why });
+      if (step.why !== null) left.push({ id, name, what: step.why });
     });
     await this.#memory.report(...this.#key, this.#step.now, left);
     await this.#memory.forget(...this.#key, done);
@@ -161,7 +161,7 @@ class Turn {
     this.#left.push(...left);
   }
 
-  /** Monitors that other quiet hours hold, by id. */
+  /** Returns the monitors that other quiet hours have paused, by id. */
   async #held(): Promise<ReadonlyMap<string, HeldMonitor>> {
     return new Map((await this.#memory.held(...this.#key)).map((one) => [one.id, one]));
   }

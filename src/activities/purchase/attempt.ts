@@ -27,48 +27,48 @@ export interface Asked {
   readonly id: string;
   readonly estimateMicros: number;
   readonly listMicros: number;
-  /** What it takes from what the purchase alone may cost. */
+  /** The amount that it takes from the cap of this purchase. */
   readonly takenMicros: number;
   readonly at: number;
-  /** By when its answer should have come. */
+  /** When its answer is overdue. */
   readonly deadline: number;
 }
 
-/** A start that was answered: what was noted runs on. */
+/** An answered start: the run is noted and in progress. */
 export interface Running {
   readonly asked: Asked;
   readonly facts: RunFacts;
 }
 
-/** A start without an answer: what it may have made is to be looked for. */
+/** A start without an answer: the run that it may have started is searched for. */
 export interface LostStart {
   readonly asked: Asked;
   readonly error: ApiError;
 }
 
 /**
- * How an attempt ended. `blocked`: held back before it was sent. An error of the service is for the caller to weigh.
+ * How an attempt ended. `blocked`: held back before it was sent. The caller handles an error of the service.
  */
 export type AttemptEnd = 'landed' | 'blocked' | Running | LostStart | ApiError | OverBudget;
 
-/** The most that is kept of what came in the place of an answer. */
+/** The most bytes that are kept of an unreadable answer. */
 const MAX_KEPT_BYTES = 65_536;
 
 /** How far an attempt got. */
 interface Course {
   sent: boolean;
-  said: 'succeeded' | 'failed' | 'undecided';
-  /** The answer was not the service's. */
+  result: 'succeeded' | 'failed' | 'undecided';
+  /** Another server answered. */
   unrecognized: boolean;
 }
 
-/** A tier may be any text that a row gives; so much of it tells prices apart. */
+/** The most characters of a tier: it may be any text of a row. */
 const MAX_TIER = 64;
 
-/** What a run of this purchase is told by at the service: the unit's key, and the purchase's own id. */
+/** Identifies a run of this purchase at the service: the unit's key and the intent's id. */
 export const tagOf = (unit: Unit, intentId: string): string => `${unit.key}/${intentId}`;
 
-/** Makes single attempts at requests of one order: a place, a turn, the intent, the call, and what came of it on disk. */
+/** Makes single attempts at a purchase request: slot, turn, intent, call, and the recorded outcome. */
 export class Attempt {
   readonly #deps: PurchaseDeps;
   readonly #purchaseRequest: PurchaseRequest;
@@ -88,15 +88,15 @@ export class Attempt {
   }
 
   /**
-   * One attempt; `granted` is told when the money is taken. `limitMicros` bounds what it may cost, where it can be bounded.
-   * Failures that are not the service's (journal, limiter) are thrown.
+   * Makes one attempt; calls `granted` once the budget is reserved. `limitMicros` bounds the cost of a run that can be bounded.
+   * Local failures (journal, limiter) are thrown.
    */
   async at(batch: readonly Unit[], granted: () => void, limitMicros: number | null = null): Promise<AttemptEnd> {
-    const course: Course = { sent: false, said: 'undecided', unrecognized: false };
+    const course: Course = { sent: false, result: 'undecided', unrecognized: false };
     const { longRunning } = this.#purchaseRequest;
     if (!longRunning) return this.#inFlight(batch, granted, limitMicros, course);
     const { key } = batch[0] as Unit;
-    await this.#place(longRunning.slots, key);
+    await this.#takeSlot(longRunning.slots, key);
     let runs = false;
     try {
       const end = await this.#inFlight(batch, granted, limitMicros, course);
@@ -104,12 +104,12 @@ export class Attempt {
       if (!runs) course.sent = false;
       return end;
     } finally {
-      // What may have been started keeps its place.
+      // A run that may have been started keeps its slot.
       if (!runs && !course.sent) await longRunning.slots.free(key);
     }
   }
 
-  async #place(slots: RunSlots, owner: string): Promise<void> {
+  async #takeSlot(slots: RunSlots, owner: string): Promise<void> {
     this.#stats.queueing++;
     try {
       await slots.take(owner, this.#control.stop);
@@ -131,7 +131,7 @@ export class Attempt {
       try {
         return await this.#inTurn(batch, granted, limitMicros, course);
       } finally {
-        health[course.said](pass, course.unrecognized);
+        health[course.result](pass, course.unrecognized);
       }
     } finally {
       inFlight.leave();
@@ -156,15 +156,15 @@ export class Attempt {
     course.sent = true;
     try {
       const end = await this.#send(asked, batch, limitMicros);
-      course.said = 'succeeded';
+      course.result = 'succeeded';
       return end;
     } catch (error) {
       if (!isApiError(error)) throw error;
-      if (error.verdict.type === 'ServiceUnavailable' && !this.#control.cut.aborted) course.said = 'failed';
+      if (error.verdict.type === 'ServiceUnavailable' && !this.#control.cut.aborted) course.result = 'failed';
       course.unrecognized = error.facts.unrecognized ?? false;
       if (!this.#purchaseRequest.longRunning || error.verdict.charged === 'never')
         return await this.#missed(asked, batch, error);
-      // What was answered is over, whatever it made.
+      // An answered start is no longer in flight.
       const over = error.facts.phase === 'answer';
       return { asked: over ? { ...asked, deadline: Date.now() } : asked, error };
     } finally {
@@ -219,7 +219,7 @@ export class Attempt {
     }
   }
 
-  /** Takes over an intent of an earlier attempt, which is open. */
+  /** Takes over an open intent of an earlier attempt. */
   adopt(unit: Unit, { intentId, at }: Pick<Started, 'intentId' | 'at'>, deadline: number): Asked {
     const price = priceOf(this.#purchaseRequest, [unit], null);
     const takenMicros = price.estimateMicros;
@@ -227,21 +227,21 @@ export class Attempt {
     return { id: intentId, ...price, takenMicros, at, deadline };
   }
 
-  /** Closes an intent without an answer; `came`: what came in its place. */
+  /** Closes an intent without a readable answer; `body` is what came instead. */
   async miss(
     { id, takenMicros }: Asked,
     reason: string,
     charged: 'never' | 'maybe',
-    came: string | null = null,
+    body: string | null = null,
   ): Promise<void> {
-    await this.#deps.journal.miss(id, reason, charged, came === null ? null : firstBytes(came, MAX_KEPT_BYTES));
+    await this.#deps.journal.miss(id, reason, charged, body === null ? null : firstBytes(body, MAX_KEPT_BYTES));
     this.#stats.closed(takenMicros);
     if (charged === 'never') return;
     this.#stats.unknownOutcomes++;
     this.#stats.unknownMicros += takenMicros;
   }
 
-  /** Waits for the grant's moment; false, and the intent taken back, where a block began meanwhile. */
+  /** Waits for the start time of a turn. Returns false, with the intent closed, where a block began meanwhile. */
   async #start(grant: Grant, asked: Asked): Promise<boolean> {
     const { limiter, accountBreaker } = this.#deps;
     let go: boolean;
@@ -256,11 +256,11 @@ export class Attempt {
     return go;
   }
 
-  /** Writes an answer down, its cost split over its units. */
+  /** Lands an answer with its cost split over its units. */
   async land({ id, estimateMicros, listMicros, takenMicros }: Asked, bought: Bought): Promise<void> {
     const total = bought.costMicros ?? estimateMicros;
     const charged = bought.units.filter((unit) => unit.status === 'success').length;
-    // What failed is taken as free, unless nothing succeeded and money was asked all the same.
+    // Failed units count as free, unless all failed and there is a charge.
     const shares = splitMicros(total, charged > 0 ? charged : bought.units.length);
     let share = 0;
     const units = bought.units.map((unit): UnitOutcome => {
@@ -278,7 +278,7 @@ export class Attempt {
     stats.costMicros += total;
   }
 
-  /** Writes a failed call down. An answer that nobody can read was paid for: it lands as it is. */
+  /** Records a failed call. An unreadable answer was paid for, so it lands as it is. */
   async #missed(asked: Asked, batch: readonly Unit[], error: ApiError): Promise<AttemptEnd> {
     const { verdict } = error;
     if (verdict.type === 'ResponseShape') {
@@ -300,7 +300,7 @@ export class Attempt {
   }
 }
 
-/** What a request for these is taken to cost; `limitMicros` is the bound that it is sent with. */
+/** The estimate of a request; `limitMicros` is the bound that it is sent with. */
 export function priceOf(
   purchaseRequest: PurchaseRequest,
   batch: readonly Unit[],
@@ -320,7 +320,7 @@ export function failed(unit: Unit, tag: string, httpStatus: number | null): Omit
   return { ...unit, status: 'error', errorTag: tag, httpStatus, source: null, result: null };
 }
 
-/** An answer in hand must reach the disk: a full one is waited for a while before the answer is given up. */
+/** Writes an answer in hand to the disk, with retries for some seconds: a full disk may get space again. */
 async function persist(write: () => Promise<void>): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {

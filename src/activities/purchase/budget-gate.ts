@@ -5,32 +5,32 @@ import type { AttemptEnd } from './attempt.js';
 import type { PurchaseRequest } from './purchase-request.js';
 import type { Waits } from './waits.js';
 
-/** First and longest wait for money that others have in flight, in ms. Each look takes a start at the rate source. */
+/** The first and the longest wait for the budget of requests in flight, in ms. Each check takes a turn of the rate. */
 const POLL_MS = 500;
 const MAX_POLL_MS = 5000;
-const SHORT = 'its budget: money in flight may come back';
-const UNPROVEN = 'its budget: the first answers tell what a request costs';
+const SHORT = 'the budget: requests in flight may cost less than estimated';
+const UNPROVEN = 'the budget: the first answers show what a request costs';
 
-/** What the purchases under one budget know of it together, in one process. */
+/** The state that all purchases under one budget share in a process. */
 export class BudgetGate {
-  /** While money is short one request at a time asks for it. */
+  /** While the budget is short, one request at a time asks for it. */
   readonly turn = new InFlight(1);
   short: boolean;
   why = SHORT;
-  looking = false;
+  checking = false;
   users = 0;
-  /** Aborted when an attempt has ended: its money may be back. */
+  /** Aborted when an attempt has ended: its reserved amount may be free again. */
   ended = new AbortController();
-  /** Requests in a row that got their money at once. */
+  /** Consecutive requests that fit under the budget at once. */
   #granted = 0;
 
-  /** `bounded`: it is known beforehand that there is a budget, whose first requests may have to wait. */
+  /** `bounded`: there is a budget, so its first requests may have to wait. */
   constructor(bounded: boolean) {
     this.short = bounded;
   }
 
   granted(): void {
-    // As many as may be in flight before the first answer say nothing yet.
+    // Requests that may be in flight before the first answer prove nothing.
     if (++this.#granted > FIRST_REQUESTS) this.short = false;
   }
 
@@ -46,11 +46,11 @@ export class BudgetGate {
   }
 }
 
-/** The gates of one process: one for each job with a budget. */
+/** The gates of one process, one for each job with a budget. */
 export class BudgetGates {
   readonly #gates = new Map<string, BudgetGate>();
 
-  /** The gate of a purchase, which gives it back with `leave`. */
+  /** Returns the gate of a purchase; `leave` releases it. */
   enter({ cap, mostMicros }: Pick<PurchaseRequest, 'cap' | 'mostMicros'>): BudgetGate {
     const name = cap?.bookPrefix;
     const gate = (name !== undefined && this.#gates.get(name)) || new BudgetGate((name ?? mostMicros) !== undefined);
@@ -65,14 +65,14 @@ export class BudgetGates {
 }
 
 /**
- * The money of one purchase. While there is enough nobody notices it. Once a request was refused for want of it, one of the job at a
- * time asks for more, so that a hundred that wait don't use up the rate limit by asking; until a few in a row have got it.
+ * The budget of one purchase. While there is enough, nothing waits. After a refusal one request of the job at a time asks for more,
+ * so that many waiting requests don't use up the rate limit; this ends once a few in a row fit.
  */
 export class PurchaseBudget {
   readonly #waits: Waits;
   readonly #stop: AbortSignal;
   readonly #gate: BudgetGate;
-  /** Requests that wait for money, or for their turn to ask for it. */
+  /** Requests that wait for the budget, or for their turn to ask for it. */
   #waiting = 0;
 
   constructor(waits: Waits, stop: AbortSignal, gate: BudgetGate) {
@@ -81,14 +81,14 @@ export class PurchaseBudget {
     this.#gate = gate;
   }
 
-  /** What it waits for, in words; null where it does not. */
+  /** The reason of a wait; null where there is none. */
   get waitingFor(): string | null {
-    return this.#waiting > 0 && this.#gate.looking ? this.#gate.why : null;
+    return this.#waiting > 0 && this.#gate.checking ? this.#gate.why : null;
   }
 
   /**
-   * Makes an attempt when there is money for it. `attempt` tells `granted` once the money is its own. Where money is in flight
-   * that may come back it is waited for; where none is, `cut` makes the attempt smaller or throws.
+   * Makes an attempt once the budget allows it; the attempt calls `granted` when its amount is reserved. While requests in flight may
+   * free some budget, it waits; otherwise `cut` makes the attempt smaller or throws.
    */
   async pay(
     attempt: (granted: () => void) => Promise<AttemptEnd>,
@@ -105,12 +105,12 @@ export class PurchaseBudget {
     }
   }
 
-  /** What ran on after its attempt has landed: its money may be back. */
+  /** A long-running unit has landed: its reserved amount may be free again. */
   landed(): void {
     this.#gate.attemptEnded();
   }
 
-  /** Null where money is not short any more. */
+  /** Null where the budget is no longer short. */
   async #payInTurn(
     attempt: (granted: () => void) => Promise<AttemptEnd>,
     cut: (over: OverBudget) => void,
@@ -121,11 +121,11 @@ export class PurchaseBudget {
     const leave = () => {
       if (!mine) return;
       mine = false;
-      gate.looking = false;
+      gate.checking = false;
       gate.turn.leave();
     };
     try {
-      for (let look = POLL_MS; gate.short; look = Math.min(MAX_POLL_MS, 2 * look)) {
+      for (let ms = POLL_MS; gate.short; ms = Math.min(MAX_POLL_MS, 2 * ms)) {
         const { signal } = gate.ended;
         const granted = () => {
           if (mine) gate.granted();
@@ -134,8 +134,8 @@ export class PurchaseBudget {
         const end = await this.#made(attempt(granted));
         if (!(end instanceof OverBudget)) return end;
         gate.refused(end);
-        gate.looking = end.openMicros > 0 || end.unproven;
-        if (gate.looking) await this.#nap(look, signal);
+        gate.checking = end.openMicros > 0 || end.unproven;
+        if (gate.checking) await this.#nap(ms, signal);
         else cut(end);
       }
       return null;

@@ -1,16 +1,16 @@
 import { Context } from '@temporalio/activity';
 import type { Control, Progress } from './purchase.js';
 
-/** How long paid calls in flight may take to land once their activity is cancelled. */
+/** Time for paid calls in flight to land after their activity is cancelled, in ms. */
 export const LAND_MS = 10_000;
-/** A durable unit is bounded by time: a slice that takes longer hands its rest back. */
+/** The longest time of one slice, in ms; its rest is left to the next attempt. */
 export const SLICE_MS = 60_000;
-/** Waits above this are Temporal's. */
+/** Temporal does the waits that are longer than this, in ms. */
 export const YIELD_AFTER_MS = 30_000;
 
 /**
- * The signals of one running activity. `stop` fires at its cancellation (a pause, a cancel, the worker's end) or when its time
- * is up; `cut` ten seconds after a cancellation. `done` ends the timers.
+ * The signals of one running activity. `stop` fires at its cancellation (a pause, a cancel, the worker's end) or when its time is up;
+ * `cut` fires ten seconds after a cancellation. `done` clears the timers.
  */
 export function stopping(options: {
   readonly timeUpMs?: number;
@@ -38,7 +38,7 @@ export function stopping(options: {
   };
 }
 
-/** Heartbeats from a timer, so that a long wait or a big load is not taken for death; `details` is asked each time. */
+/** Heartbeats from a timer, so that a long wait or load does not count as dead. `details` is called for each. */
 export function heartbeatFrom(details: () => unknown, everyMs = 1000): { stop(): void } {
   const context = Context.current();
   const beat = () => context.heartbeat(details());

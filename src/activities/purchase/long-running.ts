@@ -6,21 +6,21 @@ import { type Asked, tagOf } from './attempt.js';
 import type { LongRunning, RunFacts, Unit } from './purchase-request.js';
 import { Request, type Shared } from './request.js';
 
-/** What a start without an answer made may have begun so long before its intent, by the service's clock. */
+/** A run may have begun this long before its intent, by the service's clock, in ms. */
 const LOOK_BACK_MS = 5 * 60_000;
-/** How often it is looked for until its answer is overdue, and how long after that once more. */
+/** Time between searches for a run until its answer is overdue, and before the last search, in ms. */
 const POLL_MS = 20_000;
 const LAST_POLL_MS = 3000;
-/** A run that is overdue when it is taken over is followed for so long, to see whether it has ended. */
+/** An overdue run is followed for this long after it is taken over, to see whether it has ended, in ms. */
 const OVERDUE_POLL_MS = 3000;
 /** A longer timer would fire at once. */
 const LONGEST_TIMER_MS = 2_147_483_647;
-/** A run is listed so soon after its start at the latest: before that its absence says nothing. */
+/** A run is listed at most this long after its start, in ms: before that, its absence proves nothing. */
 const LISTED_MS = 15_000;
 
 /**
- * A unit that runs at the service after its start, to its end: taken over where it runs already, looked for where a start got no
- * answer, started where there is none; then followed and landed. A second start is never made blindly.
+ * Follows one unit that runs at the service to its end. A run in progress is taken over, the run of a start without an answer is
+ * searched for, and a missing run is started; then it is followed and landed. No second start is made without a search.
  */
 export class LongRunningUnit {
   readonly #shared: Shared;
@@ -53,7 +53,7 @@ export class LongRunningUnit {
     return 'facts' in end ? this.#follow(end.asked, end.facts) : this.#search(end.asked, end.error.message);
   }
 
-  /** A start of somebody who died: its intent is an unknown outcome until what it made is found. */
+  /** Searches for the run of a start by a dead process: its intent is an unknown outcome until the run is found. */
   async #searchLost({ intentId, at, deadline }: Lost): Promise<void> {
     const { attempt, giveUp } = this.#shared;
     const found = await this.#findRun({ id: intentId, at, deadline }, null);
@@ -66,13 +66,13 @@ export class LongRunningUnit {
     return found === 'none' ? this.#startAgain(asked) : this.#follow(asked, found);
   }
 
-  /** A start without an answer, whose intent is open. `said`: what the service said instead, if it did. */
-  async #search(asked: Asked, said: string | null): Promise<void> {
+  /** Searches for the run of a start whose intent is open. `message`: the service's error, if there was one. */
+  async #search(asked: Asked, message: string | null): Promise<void> {
     const { attempt, giveUp } = this.#shared;
-    const found = await this.#findRun(asked, said);
+    const found = await this.#findRun(asked, message);
     if (found === 'none') return this.#startAgain(asked);
     if (found === null) {
-      await attempt.miss(asked, said ?? 'the process ended before an answer landed', 'maybe');
+      await attempt.miss(asked, message ?? 'the process ended before an answer landed', 'maybe');
       await giveUp([this.#unit]);
       return this.#longRunning.slots.free(this.#unit.key);
     }
@@ -81,11 +81,11 @@ export class LongRunningUnit {
   }
 
   async #startAgain(asked: Asked): Promise<void> {
-    await this.#shared.attempt.miss(asked, 'it started nothing, as the list of runs shows', 'never');
+    await this.#shared.attempt.miss(asked, 'the list of runs shows that nothing was started', 'never');
     return this.#start();
   }
 
-  /** When a run is left, in Unix ms: whoever asks for it again has as much patience again. */
+  /** When following a run ends, in Unix ms. Each request for the unit starts the time again. */
   #overdueAt({ at }: Asked): number {
     const { maxRunMs = Number.POSITIVE_INFINITY } = this.#longRunning;
     return Math.max(at, this.#shared.purchaseRequest.freshness?.retryBefore ?? 0) + maxRunMs;
@@ -96,19 +96,19 @@ export class LongRunningUnit {
     return deps.journal.note(intentId, purchaseRequest.owner, facts);
   }
 
-  /** Looks for what a start made until it is certain that it can't be told. */
+  /** Searches for the run of a start until the result can't change. */
   async #findRun(
     { id, at, deadline }: Pick<Asked, 'id' | 'at' | 'deadline'>,
-    said: string | null,
+    message: string | null,
   ): Promise<RunFacts | 'none' | null> {
-    const { waits, purchaseRequest, stop } = this.#shared;
-    // The start was sent before this moment, whatever its clock said: no wait is longer than from here.
+    const { waits, purchaseRequest, stats, stop } = this.#shared;
+    // The start was sent before this moment, so no wait is longer than from here, also with a wrong clock.
     const begun = performance.now();
     const listed = Math.min(LISTED_MS, purchaseRequest.timeoutMs);
     const left = (until: number, most: number) => Math.min(until - Date.now(), begun + most - performance.now());
-    const sought = { tag: tagOf(this.#unit, id), since: at - LOOK_BACK_MS, said };
+    const sought = { tag: tagOf(this.#unit, id), since: at - LOOK_BACK_MS, message };
     for (let late = 0; ; ) {
-      const found = await this.#longRunning.find(this.#unit, sought, stop);
+      const found = await stats.whileListing(() => this.#longRunning.find(this.#unit, sought, stop));
       if (found !== null && found !== 'none') return found;
       const toAnswer = left(deadline, GRANT_AHEAD_MS + purchaseRequest.timeoutMs);
       if (toAnswer <= 0 && ++late >= 2 && (found === null || left(at + listed, listed) <= 0)) return found;
@@ -123,7 +123,7 @@ export class LongRunningUnit {
     await slots.name(this.#unit.key, facts.run);
     const run = { at: asked.at };
     stats.runs.add(run);
-    // One that is overdue already is looked at before it is left again.
+    // A run that is already overdue is polled once more before it is left.
     const leftMs = Math.max(this.#overdueAt(asked) - Date.now(), maxRunMs === undefined ? 0 : OVERDUE_POLL_MS);
     const overdue = new AbortController();
     const timer = Number.isFinite(leftMs)
@@ -135,14 +135,14 @@ export class LongRunningUnit {
       const bought = await this.#longRunning.follow(this.#unit, facts, followedFrom, until);
       if (bought) await attempt.land(asked, bought);
       else {
-        const why = `the service tells nothing more of the run ${facts.run}`;
+        const why = `the service no longer returns the run ${facts.run}`;
         await attempt.miss(asked, why, 'maybe');
-        await record(this.#unit, 'RUN_GONE', `${why}; what it cost is not known`);
+        await record(this.#unit, 'RUN_GONE', `${why}; its cost is unknown`);
       }
     } catch (error) {
       if (stop.aborted) stats.leftRunning++;
       if (stop.aborted || !overdue.signal.aborted) throw error;
-      // The purchase stays open, and so does its place: the run goes on, and may be taken over.
+      // The purchase and its slot stay taken: the run is still in progress and may be taken over.
       const age = Math.round((Date.now() - asked.at) / 60_000);
       await record(
         this.#unit,
@@ -159,7 +159,7 @@ export class LongRunningUnit {
   }
 }
 
-/** Null where the start was found to have made nothing, and its intent is not closed yet. */
+/** Null where the start is known to have started nothing, and its intent is not closed yet. */
 function readFacts(facts: Json): RunFacts | null {
   const [run, requestId] = [fieldOf(facts, 'run'), fieldOf(facts, 'requestId')];
   if (typeof run !== 'string') return null;

@@ -9,120 +9,121 @@ export interface Unit {
   readonly unit: string;
 }
 
-/** What one request brought, before its cost is split. */
+/** The answer to one request, before its cost is split. */
 export interface Bought {
   readonly requestId: string | null;
-  /** Null where the wire says no cost: the estimate is taken. */
+  /** Null where the answer has no cost: the estimate is used. */
   readonly costMicros: number | null;
-  /** Whether the answer had waited in the service's own queue, where the wire says so. */
+  /** Whether the request waited in the service's own queue, where the answer says so. */
   readonly queued?: boolean | null;
   readonly units: readonly Omit<UnitOutcome, 'costMicros'>[];
 }
 
-/** What is noted of a start that was answered. */
+/** The recorded facts of an answered start. */
 export interface RunFacts {
   readonly run: string;
-  /** Of the request that started it, where known. */
+  /** The id of the request that started it, where known. */
   readonly requestId: string | null;
 }
 
 /** How one start is made. */
 export interface Start {
-  /** Tells this purchase from every other one; what runs is looked for by it where the answer got lost. */
+  /** Identifies this purchase; a run whose start got no answer is found by it. */
   readonly tag: string;
-  /** What the run may cost at most, in micro-dollars; null where nobody bounds it. */
+  /** The bound of the run's cost, in micro-dollars; null where there is none. */
   readonly limitMicros: number | null;
 }
 
-/** A start without an answer, whose run is looked for. */
+/** A start without an answer, whose run is searched for. */
 export interface StartToFind {
   readonly tag: string;
-  /** Unix ms before which it made nothing. */
+  /** The earliest time of the run's start, in Unix ms. */
   readonly since: number;
-  /** What the service said instead of an answer, if it did: it may name a run. */
-  readonly said: string | null;
+  /** The service's error message, if there was one: it may name a run. */
+  readonly message: string | null;
 }
 
-/** Places for runs in progress, as purchase needs them; see the port `Slots`. */
+/** Slots for runs in progress, as purchases need them; see the port `Slots`. */
 export interface RunSlots {
+  /** When the read of the list of runs began that starts wait for, in Unix ms; null or absent: none. */
+  readonly listedSince?: number | null;
   take(owner: string, signal: AbortSignal): Promise<void>;
   name(owner: string, runId: string): Promise<void>;
   free(owner: string): Promise<void>;
-  /** The service said that no place is free. */
+  /** Reports that the service refused a start for want of a slot. */
   refused(): Promise<void>;
 }
 
-/** How something is bought that runs on at the service after its start. A request is for one unit. */
+/** How a long-running unit is bought. Each request is for one unit. */
 export interface LongRunning {
   /** One attempt. Throws `ApiError`. */
   start(unit: Unit, start: Start, signal: AbortSignal): Promise<RunFacts & { readonly queued?: boolean | null }>;
-  /** Waits for the end; null where the service tells nothing more of the run. Rejects with the signal's reason when aborted: the run goes on. */
+  /** Waits for the end; null where the service no longer returns the run. Rejects with the signal's reason when aborted; the run stays in progress. */
   follow(unit: Unit, facts: RunFacts, startedAt: number, signal: AbortSignal): Promise<Bought | null>;
   /**
-   * The run that a start without an answer made; `none` where it can be told by now that there is none, null where it can't be
-   * told.
+   * Returns the run of a start without an answer; `none` where there is certainly none, null where that is not certain.
    */
   find(unit: Unit, start: StartToFind, signal: AbortSignal): Promise<RunFacts | 'none' | null>;
-  /** The most that the run may be let cost where so much is left, in micro-dollars; null where its cost can't be bounded so. */
+  /** The bound of the run's cost for this remaining budget, in micro-dollars; null where the cost can't be bounded. */
   bound(unit: Unit, remainingMicros: number): number | null;
-  /** Only what runs already is followed. */
+  /** Only runs in progress are followed; nothing is started. */
   readonly startsNothing: boolean;
-  /** A run that takes longer (ms) is left running, its unit ends as `RUN_OVERDUE`; absent: it is followed to its end. */
+  /** A run that takes longer (ms) is left running and its unit ends as `RUN_OVERDUE`. Absent: it is followed to its end. */
   readonly maxRunMs?: number | undefined;
   readonly slots: RunSlots;
 }
 
-/** What to buy, and how one request for some of it is made. */
+/** The units to buy, and how a request for some of them is made. */
 export interface PurchaseRequest {
   readonly segment: string;
-  /** Token of this attempt: claims and intents are in its name. */
+  /** The token of this attempt, under which it claims and intends. */
   readonly owner: string;
   readonly operation: string;
   readonly rateCost: RateCost;
   readonly units: readonly Unit[];
   readonly unitsPerRequest: number;
-  /** The most that a request for these may cost; less for fewer units. */
+  /** The most that a request for these units may cost; fewer units cost no more. */
   estimateMicros(units: readonly Unit[]): number;
-  /** What a request for these costs by the price table, where that is less; default the same. */
+  /** The cost of a request for these units by the price table, where it is lower than the estimate. Default: the estimate. */
   listMicros?(units: readonly Unit[]): number;
-  /** What decides the price of a request for these beside the operation; default the empty text. */
+  /** The part of the request that decides the price beside the operation. Default: the empty text. */
   tier?(units: readonly Unit[]): string;
   /** One attempt. Throws `ApiError`. */
   send(units: readonly Unit[], signal: AbortSignal): Promise<Bought>;
-  /** In the place of `send`, for what is answered long after its start. */
+  /** Instead of `send`, for runs at the service. */
   readonly longRunning?: LongRunning | undefined;
   /** After this many milliseconds without an answer the intent is overdue. */
   readonly timeoutMs: number;
   readonly freshness?: Freshness | undefined;
-  /** Answers to these units that were bought though the journal does not know it: taken, not bought again. */
+  /** Answers to these units that were bought without a record in the journal: they are taken and not bought again. */
   readonly known?: ((keys: readonly string[]) => Promise<readonly KnownAnswer[]>) | undefined;
   readonly resumedAt: number;
-  /** A unit that the service refuses: write it down as failed and go on, or fail the whole order. */
+  /** A unit that the service refuses: `record` it as failed and continue, or `throw` for the whole request. */
   readonly refused: 'record' | 'throw';
-  /** How often a lost answer is bought again; default three times. 0 for what starts something. */
+  /** How often a unit with an unknown outcome is bought again. Default: 3. 0 for a start. */
   readonly maxRebuys?: number | undefined;
-  /** What the job may cost, beside the team's own caps. */
+  /** The cap of the job, beside the team's caps. */
   readonly cap?: SpendCap | undefined;
-  /** What this purchase alone may cost, in micro-dollars. */
+  /** The cap of this purchase, in micro-dollars. */
   readonly mostMicros?: number | undefined;
 }
 
 export interface Control {
-  /** Aborted: start nothing more, let what is in flight land. */
+  /** Aborted: send nothing more, let requests in flight land. */
   readonly stop: AbortSignal;
-  /** Aborted: cut what is in flight. */
+  /** Aborted: end requests in flight. */
   readonly cut: AbortSignal;
-  /** Waits longer than this are handed back to the caller as `waitMs`. */
+  /** Longer waits (ms) are returned to the caller as `waitMs`. */
   readonly yieldAfterMs: number;
   progress?(progress: Progress): void;
 }
 
 export interface Progress {
   readonly landed: number;
-  /** Units bought now that ended in an error. */
+  /** Units that this purchase bought and that ended in an error. */
   readonly failed: number;
   readonly costMicros: number;
-  /** Units that run at the service and are followed. */
+  /** Units whose runs are followed. */
   readonly running: number;
   readonly waitingFor: string | null;
 }
@@ -136,9 +137,9 @@ export interface Receipt {
   readonly failed: number;
   readonly costMicros: number;
   readonly unknownOutcomes: number;
-  /** Runs that were followed when the purchase was stopped: they go on at the service. */
+  /** Runs that were followed when the purchase was stopped; they stay in progress at the service. */
   readonly leftRunning: number;
-  /** Where not complete: nothing can go on before this many milliseconds. */
+  /** If not complete: milliseconds before which a retry is useless. */
   readonly waitMs: number;
   readonly waitingFor: string | null;
 }

@@ -9,41 +9,47 @@ import {
   reservedMicros,
 } from '../../core/purchase/spend.js';
 
-/** Whoever waits for longer wants to know for what. */
+const LIST = 'the list of runs';
+const NO_SLOT = "a free slot: the team's limit of concurrent runs is reached";
+
+/** Waits of this length are reported, in ms. */
 const LONG_MS = 6000;
 
-/** Those among things that began at these moments (Unix ms) that take long, in words; null where none does. */
+/** Describes the waits that have lasted long, by their beginnings (Unix ms); null where there is none. `what`: a noun to count, or `the …`. */
 export function longWaitFor(begun: readonly { readonly at: number }[], what: string, now: number): string | null {
   const long = begun.map(({ at }) => now - at).filter((ms) => ms >= LONG_MS);
-  const seconds = Math.round(Math.max(0, ...long) / 1000);
-  return long.length === 0 ? null : `waiting ${seconds} s for ${long.length} ${what}${long.length === 1 ? '' : 's'}`;
+  if (long.length === 0) return null;
+  const things = what.startsWith('the ') ? what : `${long.length} ${what}${long.length === 1 ? '' : 's'}`;
+  return `waiting ${Math.round(Math.max(...long) / 1000)} s for ${things}`;
 }
 
-/** What a purchase has come to so far. */
+/** The counts and costs of a purchase so far. */
 export class PurchaseStats {
-  /** Units that ended, by this purchase or before it. */
+  /** Units that have ended, in this purchase or before it. */
   landed = 0;
   requests = 0;
   bought = 0;
   failed = 0;
   costMicros = 0;
   unknownOutcomes = 0;
-  /** Requests in flight, what they take from the budget, and what those take whose outcome is unknown. */
+  /** Requests in flight, their reserved amount, and the amount of unknown outcomes, in micro-dollars. */
   open = 0;
   openMicros = 0;
   unknownMicros = 0;
-  /** Units that run at the service and are followed, with the moments at which they began, in Unix ms. */
+  /** Runs that are followed, with their beginnings in Unix ms. */
   readonly runs = new Set<{ readonly at: number }>();
-  /** Runs that were no longer followed though they had not ended. */
+  /** Runs that are no longer followed though they have not ended. */
   leftRunning = 0;
-  /** Units that wait for a place to run in. */
+  /** Units that wait for a slot. */
   queueing = 0;
-  /** Requests that were sent and have no answer on disk yet, with the moments at which they were, in Unix ms. */
+  /** Requests that are sent and whose answer is not on disk yet, with the times of sending in Unix ms. */
   readonly requestsSent = new Set<{ readonly at: number }>();
-  /** How often each unit's outcome is unknown. */
+  /** Reads of the service's list of runs, with their beginnings in Unix ms. */
+  readonly #lists = new Set<{ readonly at: number }>();
+  /** The number of unknown outcomes of each unit. */
   readonly unknowns = new Map<string, number>();
 
-  /** What answers of this purchase cost, as multiples of their list price. */
+  /** Costs of this purchase's answers, as multiples of their list price. */
   readonly #multiples: number[] = [];
 
   get running(): number {
@@ -54,14 +60,35 @@ export class PurchaseStats {
     return this.requestsSent.size;
   }
 
-  /** What takes long among requests and runs, in words; null where nothing does. */
+  /** Describes long waits for requests, the list of runs, or runs; null where there is none. */
   longWait(now: number): string | null {
-    return longWaitFor([...this.requestsSent], 'request', now) ?? longWaitFor([...this.runs], 'run', now);
+    return (
+      longWaitFor([...this.requestsSent], 'request', now) ??
+      longWaitFor([...this.#lists], LIST, now) ??
+      longWaitFor([...this.runs], 'run', now)
+    );
+  }
+
+  /** Counts a read of the list of runs while it lasts. */
+  async whileListing<T>(read: () => Promise<T>): Promise<T> {
+    const list = { at: Date.now() };
+    this.#lists.add(list);
+    try {
+      return await read();
+    } finally {
+      this.#lists.delete(list);
+    }
+  }
+
+  /** Describes why units wait for a slot; `listedSince`: when the first read of the list of runs began, null once it has ended. */
+  slotWait(listedSince: number | null, now: number): string | null {
+    if (this.queueing === 0) return null;
+    return listedSince === null ? NO_SLOT : longWaitFor([{ at: listedSince }], LIST, now);
   }
 
   /**
-   * What a request takes from what this purchase alone may cost, by the rule that the journal has for caps; or the refusal of what would
-   * pass it.
+   * Reserves a request under the cap of this purchase, by the journal's rule for caps. Returns the reserved micro-dollars, or the refusal
+   * of a request that would exceed the cap.
    */
   reserve(mostMicros: number | undefined, price: Price): number | OverBudget {
     if (mostMicros === undefined) return price.estimateMicros;
@@ -73,7 +100,7 @@ export class PurchaseStats {
     return new OverBudget('call', mostMicros, left, this.openMicros, null, { multiple, unproven: !over });
   }
 
-  /** A request is in flight that takes so much from the budget. */
+  /** Counts a request in flight with its reserved amount. */
   opened(micros: number): void {
     this.open++;
     this.openMicros += micros;

@@ -24,20 +24,19 @@ export type {
   Unit,
 } from './purchase-request.js';
 
-/** So many single units refused and none bought: it is the request that is wrong, not the units. */
+/** Single units refused, with none bought, after which the request as a whole counts as refused. */
 const REFUSALS_TO_FAIL = 8;
 const TICK_MS = 500;
-const FULL = 'runs in progress to end: no more may run at once';
 
 export type Purchase = (purchaseRequest: PurchaseRequest, control: Control) => Promise<Receipt>;
 
 /**
- * The only way to make a call that costs money. Claims the units, writes each intent down before sending and each answer down
- * before returning, retries as the failure table says, keeps within its budget, and never buys a landed unit again.
+ * The only way to make a call that costs money. It claims the units, writes each intent before sending and each answer before
+ * returning, retries by the failure table, keeps within its budget, and never buys a landed unit again.
  *
- * Rejects with `ApiError` for what no retry mends (bad key, no credits, a request the service refuses as a whole) and with
- * `OverBudget` where not one more unit may be bought, after what is in flight has landed; everything bought until then is in
- * the journal.
+ * Rejects with `ApiError` for failures that no retry helps (bad key, no credits, a request that the service refuses as a whole), and
+ * with `OverBudget` where not one more unit fits under a cap. It rejects after requests in flight have landed; all that was bought
+ * until then is in the journal.
  */
 export function createPurchase(deps: PurchaseDeps): Purchase {
   const gates = new BudgetGates();
@@ -58,7 +57,7 @@ class Run {
   readonly #purchaseRequest: PurchaseRequest;
   readonly #control: Control;
   readonly #byKey: Map<string, Unit>;
-  /** Ends the run early: the caller's stop, a fatal failure, or a wait too long to sit through. */
+  /** Ends the run early: the caller's stop, a fatal failure, or a wait that Temporal does. */
   readonly #halted = new AbortController();
   readonly #stop: AbortSignal;
   readonly #stats = new PurchaseStats();
@@ -66,7 +65,7 @@ class Run {
   readonly #shared: Shared;
   readonly #tasks = new Set<Promise<void>>();
   #fatal: unknown = null;
-  /** Units refused on their own, until it is known that it was not the request as a whole. */
+  /** Units that were refused alone, until it is known whether the request as a whole was. */
   readonly #refusals: { readonly unit: Unit; readonly error: ApiError }[] = [];
   #waitMs = 0;
   #waitingFor: string | null = null;
@@ -77,7 +76,7 @@ class Run {
     this.#control = control;
     this.#byKey = new Map(purchaseRequest.units.map((unit) => [unit.key, unit]));
     this.#stop = AbortSignal.any([control.stop, this.#halted.signal]);
-    // As many listeners as there are requests of the order: no leak.
+    // Each request of the purchase adds a listener, which is no leak.
     setMaxListeners(0, this.#stop, control.cut);
     this.#shared = {
       deps,
@@ -105,7 +104,7 @@ class Run {
       clearInterval(ticker);
     }
     if (this.#fatal) throw this.#fatal;
-    // A service that refused everything may have been the wrong one: then the units are asked for again.
+    // A service that refused everything may have been the wrong one, so those units are asked for again.
     if (this.#stats.requests > 0 || !this.#stop.aborted) await this.#recordRefusals();
     const { landed, requests, bought, failed, costMicros, unknownOutcomes, leftRunning } = this.#stats;
     return {
@@ -121,18 +120,18 @@ class Run {
     };
   }
 
-  /** Claims what can be claimed and buys it, until nothing is left that somebody else is buying. */
+  /** Claims units and buys them until none is left that another attempt is buying. */
   async #claimAll(): Promise<void> {
     let keys: readonly string[] = [...this.#byKey.keys()];
     const { journal } = this.#deps;
     const { owner, freshness, unitsPerRequest, longRunning } = this.#purchaseRequest;
-    // What somebody alive follows is his to end, or to go on with; one that is dead is known to be by then.
+    // Units that a live attempt follows are left to it; a dead attempt is detected within this time.
     const patience = longRunning?.startsNothing ? AbortSignal.timeout(this.#control.yieldAfterMs) : null;
     while (keys.length > 0) {
       this.#stop.throwIfAborted();
       const claim = await journal.claim(keys, owner, freshness);
       this.#stats.landed += claim.landed.length;
-      // Earlier calls got no answer: they must not all be made again before one does.
+      // Earlier calls got no answer: they are not all repeated before one succeeds.
       const { health } = this.#deps;
       if (health.successes === 0 && claim.mine.some(({ unknowns }) => unknowns > 0)) health.suspect();
       const lost: Unit[] = [];
@@ -153,7 +152,7 @@ class Run {
     while (this.#tasks.size > 0) await Promise.all(this.#tasks);
   }
 
-  /** Writes down the answers that are known though the journal lacks them; the rest of the units is to be bought. */
+  /** Records known answers that the journal lacks; returns the units that are left to buy. */
   async #withoutKnown(mine: readonly Claimed[]): Promise<readonly Claimed[]> {
     const { owner, segment, operation, known } = this.#purchaseRequest;
     if (!known || mine.length === 0) return mine;
@@ -163,16 +162,16 @@ class Run {
       const request = `${answer.requestId} ${answer.fetchedAt}`;
       requests.set(request, [...(requests.get(request) ?? []), answer]);
     }
-    for (const together of requests.values()) {
-      const outcomes = together.map(({ outcome }) => outcome);
-      await this.#deps.journal.recordOutcomes(owner, segment, operation, outcomes, together[0]);
+    for (const batch of requests.values()) {
+      const outcomes = batch.map(({ outcome }) => outcome);
+      await this.#deps.journal.recordOutcomes(owner, segment, operation, outcomes, batch[0]);
       this.#stats.landed += outcomes.length;
     }
     const adopted = new Set(answers.map(({ outcome }) => outcome.key));
     return mine.filter(({ key }) => !adopted.has(key));
   }
 
-  /** Waits for what somebody else is buying; false where that takes too long. */
+  /** Waits for units that another attempt is buying; false where that takes too long. */
   async #waitForOthers(theirs: readonly string[], patience: AbortSignal | null): Promise<boolean> {
     try {
       await this.#deps.journal.waitForAny(theirs, patience ? AbortSignal.any([this.#stop, patience]) : this.#stop);
@@ -197,7 +196,7 @@ class Run {
     this.#tasks.add(task);
   }
 
-  /** Remembers the first failure that no retry mends, and lets nothing more start. */
+  /** Records the first failure that no retry helps, and stops sending. */
   #fail(error: unknown): void {
     this.#fatal ??= error;
     this.#halted.abort(error);
@@ -231,22 +230,24 @@ class Run {
     this.#stats.failed += units.length;
   }
 
-  /** Reports progress, and ends the run where all that is left waits too long to sit through. */
+  /** Reports progress. Ends the run where everything left waits so long that Temporal should wait instead. */
   async #tick(): Promise<void> {
     const { blockedUntil, blockReason, heldBy = null } = await this.#deps.limiter.view();
     const blockMs = blockedUntil === null ? 0 : blockedUntil - Date.now();
     let hold = Math.max(blockMs, this.#deps.health.holdMs);
     let why = blockMs > 0 ? blockReason : hold > 0 ? 'the service to recover' : null;
     const first = this.#waits.first;
-    // Who waits behind another purchase of the job can't say how long.
+    // The wait for another purchase of the job has no known end.
     const known = first !== null && Number.isFinite(first.until);
     if (hold === 0 && known && this.#waits.size === this.#tasks.size) {
       hold = first.until - performance.now();
       why = first.why;
     }
-    const { landed, failed, costMicros, sending, running, queueing } = this.#stats;
-    const long = this.#stats.longWait(Date.now());
-    const waitingFor = hold > 0 ? why : (heldBy ?? this.#shared.budget.waitingFor ?? (queueing > 0 ? FULL : long));
+    const { landed, failed, costMicros, sending, running } = this.#stats;
+    const now = Date.now();
+    const slot = this.#stats.slotWait(this.#purchaseRequest.longRunning?.slots.listedSince ?? null, now);
+    const other = heldBy ?? this.#shared.budget.waitingFor ?? slot ?? this.#stats.longWait(now);
+    const waitingFor = hold > 0 ? why : other;
     this.#control.progress?.({ landed, failed, costMicros, running, waitingFor });
     if (hold > this.#control.yieldAfterMs && sending === 0 && !this.#stop.aborted) {
       this.#waitMs = hold;

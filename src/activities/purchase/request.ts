@@ -9,14 +9,14 @@ import type { PurchaseRequest, Unit } from './purchase-request.js';
 import type { PurchaseStats } from './purchase-stats.js';
 import type { Waits } from './waits.js';
 
-/** A unit whose answer got lost this often beyond the first time is given up: tag `UNKNOWN_OUTCOME`. */
+/** Repeat purchases after an unknown outcome; then the unit ends with `UNKNOWN_OUTCOME`. */
 const MAX_REBUYS = 3;
-/** A unit that was asked for so often, each time answered by something that is not the service, is given up. */
+/** Attempts at a unit whose answers all came from another server; then it ends. */
 const MAX_UNRECOGNIZED_TRIES = 3;
-/** Longest wait after the service said that no place is free: who takes it is known from its list. */
+/** Longest wait after a refusal for want of a slot, in ms: the list of runs shows free slots. */
 const MAX_FULL_WAIT_MS = 5000;
 
-/** What a request shares with the others of its purchase. */
+/** The state that the requests of one purchase share. */
 export interface Shared {
   readonly deps: PurchaseDeps;
   readonly purchaseRequest: PurchaseRequest;
@@ -25,34 +25,34 @@ export interface Shared {
   readonly budget: PurchaseBudget;
   readonly stats: PurchaseStats;
   readonly waits: Waits;
-  /** Buys these by a request of their own. */
+  /** Buys these units with a request of their own. */
   readonly spawn: (units: readonly Unit[]) => void;
-  /** The service refuses this unit, or the request as a whole: who knows them all decides. */
+  /** Reports a refused unit; the purchase decides whether the request as a whole is refused. */
   readonly refuse: (unit: Unit, error: ApiError) => void;
   readonly giveUp: (units: readonly Unit[]) => Promise<void>;
-  /** Ends a unit without a purchase of its own. */
+  /** Ends a unit without a purchase. */
   readonly record: (unit: Unit, tag: string, message: string) => Promise<void>;
 }
 
-/** Whether a unit got lost too often to be bought once more. */
+/** Whether a unit had too many unknown outcomes to be bought again. */
 export function hopeless({ purchaseRequest, stats }: Pick<Shared, 'purchaseRequest' | 'stats'>, key: string): boolean {
   return stats.unknownsOf(key) > (purchaseRequest.maxRebuys ?? MAX_REBUYS);
 }
 
-/** Why such a unit is given up, in words. */
+/** The message of such a unit. */
 export function lostTooOften({ maxRebuys = MAX_REBUYS }: PurchaseRequest): string {
-  return `no answer landed in ${maxRebuys + 1} ${maxRebuys === 0 ? 'purchase' : 'purchases'}, perhaps charged all the same`;
+  return `no answer landed in ${maxRebuys + 1} ${maxRebuys === 0 ? 'purchase' : 'purchases'}; it may have been charged`;
 }
 
-/** One request and its attempts, to its end: landed, split, given up, or stopped. */
+/** One request and its attempts until it has landed, was split, was given up or was stopped. */
 export class Request {
   readonly #shared: Shared;
   #batch: readonly Unit[];
-  /** When the last attempt began, in Unix ms. */
+  /** The start of the last attempt, in Unix ms. */
   #askedAt = 0;
-  /** What a run may cost at most, where it is bounded. */
+  /** The bound of a run's cost, where it has one. */
   #limitMicros: number | null;
-  /** Answers of the service, to whomever, when this request last got one that was not the service's. */
+  /** The service's answers to all requests at this request's last answer from another server. */
   #answersThen: number | null = null;
 
   constructor(shared: Shared, batch: readonly Unit[]) {
@@ -67,7 +67,7 @@ export class Request {
     await this.attempts();
   }
 
-  /** Attempts until nothing is left to try. Answers with what runs, or may run, at the service; null where it ended otherwise. */
+  /** Makes attempts until none is left to make. Returns the run that is, or may be, in progress; null where the request has ended. */
   async attempts(): Promise<Running | LostStart | null> {
     const { budget, attempt, waits, stop } = this.#shared;
     for (let tries = 0; ; tries++) {
@@ -84,7 +84,7 @@ export class Request {
         if ('error' in end && end.error.facts.unrecognized) this.#checkService(end.error, false);
         return end;
       }
-      const ms = await this.#weigh(end, tries);
+      const ms = await this.#handle(end, tries);
       if (ms === null) return null;
       if (ms > 0) await waits.sleep(ms, end.verdict.blocks ? 'rate limit' : end.message, stop);
     }
@@ -95,7 +95,7 @@ export class Request {
     return longRunning?.bound(this.#batch[0] as Unit, remainingMicros) ?? null;
   }
 
-  /** Keeps as many units as the budget still pays for, the rest wait for their own end; throws where not one is paid for. */
+  /** Keeps the units that the budget still allows; the others get a request of their own. Throws where it allows none. */
   #cut(over: OverBudget): void {
     const { purchaseRequest, spawn } = this.#shared;
     const { remainingMicros, multiple } = over;
@@ -112,13 +112,13 @@ export class Request {
     this.#batch = this.#batch.slice(0, units);
   }
 
-  /** Decides how a failed request goes on: after so many milliseconds, or not (null). */
-  async #weigh(error: ApiError, tries: number): Promise<number | null> {
+  /** Returns the wait before the next attempt after a failure, in ms; null where there is none. */
+  async #handle(error: ApiError, tries: number): Promise<number | null> {
     const { deps, spawn, giveUp } = this.#shared;
     const { verdict, facts } = error;
     const random = deps.random?.() ?? Math.random();
     if (!verdict.retry) {
-      // A run may name an earlier one that isn't there; without a tag it is the service that isn't.
+      // The missing run may be an earlier one that the request names. A 404 without a tag comes from a missing service.
       const namesMissing =
         verdict.type === 'NotFound' && facts.tag !== null && this.#shared.purchaseRequest.longRunning !== undefined;
       if (verdict.type === 'InvalidRequest' || namesMissing) {
@@ -145,37 +145,38 @@ export class Request {
       }
     }
     const full = verdict.type === 'ConcurrencyLimited';
-    if (full) await this.#shared.purchaseRequest.longRunning?.slots.refused();
+    const { purchaseRequest, stats } = this.#shared;
+    if (full) await stats.whileListing(async () => purchaseRequest.longRunning?.slots.refused());
     return Math.max(facts.retryAfterMs ?? 0, backoffMs(tries, 1000, full ? MAX_FULL_WAIT_MS : 60_000, random));
   }
 
-  /** Whether a unit got lost too often, this time with `error`. */
+  /** Whether a unit had too many unknown outcomes, counting this error. */
   #lost(key: string, { facts }: ApiError): boolean {
     const tries = this.#shared.stats.unknownsOf(key);
     return hopeless(this.#shared, key) || (facts.unrecognized === true && tries >= MAX_UNRECOGNIZED_TRIES);
   }
 
   /**
-   * Throws where it is not this request but the service that nobody reaches: after so many answers that are not its own, or where
-   * a unit is about to be given up and nobody else has got an answer meanwhile. A person decides what its rows come to.
+   * Throws where the service itself is unreachable: after many answers of another server, or where a unit would end and no other
+   * request has got an answer meanwhile. A person decides what happens to its rows.
    */
   #checkService(error: ApiError, givesUp: boolean): void {
     const { deps, purchaseRequest } = this.#shared;
     const { unrecognized, successes } = deps.health;
-    // Calls that were sent before the service went away may be answered behind the first try of this one, hardly behind the second.
-    const nobody = givesUp && successes === (this.#answersThen ?? successes);
+    // Requests that were sent earlier may be answered after this one's first attempt, but hardly after its second.
+    const noAnswers = givesUp && successes === (this.#answersThen ?? successes);
     this.#answersThen = successes;
-    // What acts only once is over: whoever asked for it looks for what it did.
+    // A call that acts once is not repeated: its caller checks what it did.
     const once = purchaseRequest.maxRebuys === 0 && !purchaseRequest.longRunning;
-    if (once || (unrecognized < MAX_UNRECOGNIZED && !nobody)) return;
-    // Whoever resumes sends one call at a time, until there is an answer.
+    if (once || (unrecognized < MAX_UNRECOGNIZED && !noAnswers)) return;
+    // After a resume one call at a time is sent until one succeeds.
     deps.health.suspect();
     const stop = new ServiceUnrecognized(error, unrecognized);
     deps.accountBreaker.trip(stop, this.#askedAt);
     throw stop;
   }
 
-  /** A refused request is split until the refused unit is alone: one bad URL must not cost its ninety-nine neighbours. */
+  /** Splits a refused request until the refused unit is alone: one bad URL must not cost the ninety-nine others. */
   #split(error: ApiError): void {
     const { purchaseRequest, spawn, refuse } = this.#shared;
     const [first] = this.#batch;

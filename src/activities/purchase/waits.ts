@@ -6,7 +6,7 @@ export interface Wait {
   readonly why: string;
 }
 
-/** Who of a purchase waits, until when, and why: for what a person is shown, and to see when all do. */
+/** The waits of a purchase, with their ends and reasons: for the progress, and to detect that everything waits. */
 export class Waits {
   readonly #marks = new Set<Wait>();
 
@@ -14,17 +14,17 @@ export class Waits {
     return this.#marks.size;
   }
 
-  /** The one that ends first. */
+  /** The wait that ends first. */
   get first(): Wait | null {
     return [...this.#marks].reduce<Wait | null>((a, b) => (a !== null && a.until <= b.until ? a : b), null);
   }
 
-  /** Waits so long. Rejects with the signal's reason when aborted. */
+  /** Waits for `ms`. Rejects with the signal's reason when aborted. */
   async sleep(ms: number, why: string, signal: AbortSignal): Promise<void> {
     await this.during(delay(ms, undefined, { signal }), why, performance.now() + ms);
   }
 
-  /** Counts as waiting until the promise settles. */
+  /** Counts as a wait until the promise settles. */
   async during<T>(promise: Promise<T>, why: string, until = Number.POSITIVE_INFINITY): Promise<T> {
     const mark = { until, why };
     this.#marks.add(mark);

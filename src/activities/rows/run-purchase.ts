@@ -13,28 +13,28 @@ import type { Runs } from '../runs/runs.js';
 /** Tag of a unit whose run was cancelled. */
 const RUN_CANCELLED = 'RUN_CANCELLED';
 
-/** A start is answered at once; one that isn't is looked for in the list. */
+/** The timeout of a start, in ms; without an answer by then its run is searched for in the list. */
 const START_MS = 60_000;
 
-/** What is bought by starting something that runs on: agent runs, research tasks. */
+/** One kind of run that is bought: agent runs, research tasks. */
 export interface RunPurchaseKind<I, R> {
   /** Name of the operation in keys and segments. */
   readonly operation: string;
   readonly run: RunKind<R>;
   readonly create: Endpoint<I, R>;
-  /** The request with what tells the purchase, where the service keeps that. */
+  /** The request with the tag of the purchase, where the service keeps one. */
   tagged(input: I, tag: string): I;
   /** The request with a bound of its cost. */
   bounded(input: I, limitMicros: number): I;
-  /** The most that the run may be let cost where so much is left; null where its cost can't be bounded so. */
+  /** The bound of the run's cost for this remaining budget; null where its cost can't be bounded. */
   bound(input: I, remainingMicros: number, prices: PriceTable): number | null;
-  /** Whether a run is the one that was asked for, by its tag or what it echoes of the request; `silent` where it tells nothing. */
+  /** Whether a run belongs to the request, by its tag or the echoed request; `silent` where it shows neither. */
   match(run: R, input: I, tag: string): 'tag' | 'echo' | 'silent' | null;
-  /** Whether a run shows a tag of ours, of whatever purchase. */
+  /** Whether a run shows a tag of ours, of any purchase. */
   isTagged(run: R): boolean;
-  /** The run that a failure of this request names, if it does: it may be the one that was started. */
+  /** The run that an error message of this request names; it may be the one that was started. */
   named(message: string, input: I): string | null;
-  /** How a run that has ended counts. */
+  /** The outcome of a run that has ended. */
   outcome(run: R): {
     readonly status: UnitStatus;
     readonly errorTag: string | null;
@@ -42,25 +42,25 @@ export interface RunPurchaseKind<I, R> {
   };
 }
 
-/** What an order for runs needs beside its kind. */
+/** The fields of a purchase request for runs beside its kind. */
 export interface RunsWanted<I, R>
   extends Pick<PurchaseRequest, 'segment' | 'owner' | 'units' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros'> {
-  /** The request of a unit. The same unit, the same request: it is part of the key. */
+  /** The request of a unit. Equal units have equal requests: the request is part of the key. */
   request(unit: Unit): I;
-  /** A unit that the service refuses: write it down as failed and go on (the default), or fail the whole order. */
+  /** A unit that the service refuses: `record` it as failed and continue (the default), or `throw` for the whole request. */
   readonly refused?: PurchaseRequest['refused'];
-  /** Told of each look at a run that goes on, and at its end; `startedAt` by the clock of who started it, in Unix ms. */
+  /** Gets each polled record of a run; `startedAt` is by the clock of the machine that started it, in Unix ms. */
   readonly onPoll?: (unit: Unit, run: R, startedAt: number) => void;
-  /** Ends what runs; starts nothing. */
+  /** Ends runs in progress; nothing is started. */
   readonly end?: ((id: string, signal: AbortSignal) => Promise<void>) | undefined;
-  /** Tag of a unit whose run was cancelled; default the kind's own. */
+  /** Tag of a unit whose run was cancelled; default: the kind's own. */
   readonly cancelledTag?: string | undefined;
   readonly wire?: SendOptions;
-  /** A run that takes longer (ms) is left running. */
+  /** The age in ms after which a run is left running. */
   readonly maxRunMs?: number | undefined;
 }
 
-/** An order for things that run on after their start; see `Slow`. A unit is a request. */
+/** A purchase request for runs; see `LongRunning`. A unit is a request. */
 export function runPurchase<I, R>(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices'>,
   runs: Runs<R>,
@@ -116,9 +116,9 @@ export function runPurchase<I, R>(
       },
       async find(unit, sought, signal) {
         const input = request(unit);
-        const { tag, since, said } = sought;
+        const { tag, since, message } = sought;
         const match = (record: R) => kind.match(record, input, tag);
-        const reported = said === null ? null : kind.named(said, input);
+        const reported = message === null ? null : kind.named(message, input);
         const named = reported === null ? null : await runs.recent.one(reported, signal);
         const { runs: recent, whole } =
           named !== null && match(named) === 'tag'
@@ -126,16 +126,16 @@ export function runPurchase<I, R>(
             : await runs.recent.since(since, signal);
         const tagged = recent.find((record) => match(record) === 'tag');
         if (tagged !== undefined) return factsOf(tagged);
-        // Without its tag it is taken for ours only where no other run could be, and nobody else claims it.
+        // Without its tag a run is taken only if it is the only candidate and no other purchase claims it.
         const isOfThen = (record: R) => (run.createdAt(record) ?? since) >= since;
         const echoes = recent.filter((record) => isOfThen(record) && match(record) === 'echo');
         const isNamed = named !== null && isOfThen(named) && match(named) !== null;
         const [ours] = isNamed ? [named] : echoes.length === 1 ? echoes : [];
         const facts = ours === undefined ? null : factsOf(ours);
         if (facts !== null && !(await runs.claimed(facts.run, unit.key))) return facts;
-        // A service that shows our tags of other runs would show that of this one.
-        const toldApart = whole && named === null && recent.some((record) => kind.isTagged(record));
-        return toldApart ? 'none' : null;
+        // A service that returns the tags of our other runs would return this one's.
+        const certain = whole && named === null && recent.some((record) => kind.isTagged(record));
+        return certain ? 'none' : null;
       },
     },
   };

@@ -6,9 +6,9 @@ import { isApiError } from '../call/failure.js';
 const EVERY_MS = 2000;
 const PAGE = 100;
 
-/** Counts the stored events of a run while it goes on; a service that lists none is not asked again. */
+/** Counts the stored events of a run in progress; a service without a list of events is not asked again. */
 export class EventCount {
-  /** Null: not known. */
+  /** Null: unknown. */
   count: number | null = null;
   readonly #deps: SendDeps;
   #cursor: string | undefined;
@@ -20,7 +20,7 @@ export class EventCount {
     this.#deps = deps;
   }
 
-  /** Looks, where it is time to. Never rejects: the run does not depend on it. */
+  /** Polls where a poll is due. Never rejects: the run does not depend on it. */
   async poll(runId: string): Promise<void> {
     if (this.#off || performance.now() < this.#next) return;
     this.#next = Number.POSITIVE_INFINITY;

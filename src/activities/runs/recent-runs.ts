@@ -8,18 +8,18 @@ import { POLL_TIMEOUT_MS, type RunKind } from './run-follower.js';
 
 const PAGE = 100;
 const MAX_PAGES = 20;
-/** Tries of a page; who looks may look again. */
+/** Attempts at a page; the caller may search again. */
 const TRIES = 5;
 
-/** What the list showed: at most 2,000 runs, newest first; `whole` where none that was made since is left out. */
+/** The listed runs: at most 2,000, newest first; `whole` where the list has all runs since the requested time. */
 export interface Recent<R> {
   readonly runs: readonly R[];
   readonly whole: boolean;
 }
 
 /**
- * What the service lists of its latest runs, for those who look for a run that a start without an answer may have made. Whoever
- * asks while a reading is about to begin shares it: fifty of them after a crash read the list once.
+ * The service's list of its latest runs, for searches for the run of a start without an answer. Concurrent callers share one read:
+ * fifty of them after a crash read the list once.
  */
 export class RecentRuns<R> {
   readonly #deps: SendDeps;
@@ -34,7 +34,7 @@ export class RecentRuns<R> {
     this.#list = list;
   }
 
-  /** Runs made since then (Unix ms) and perhaps earlier ones. All of them were read after this call. */
+  /** Returns the runs since a time (Unix ms), and perhaps earlier ones, as of a time after this call. */
   async since(since: number, signal: AbortSignal): Promise<Recent<R>> {
     signal.throwIfAborted();
     if (this.#next) this.#next.since = Math.min(this.#next.since, since);
@@ -51,7 +51,7 @@ export class RecentRuns<R> {
     });
   }
 
-  /** One run; null where the service doesn't tell of it. */
+  /** Returns one run; null where the service does not return it. */
   async one(id: string, signal: AbortSignal): Promise<R | null> {
     try {
       return (
@@ -86,7 +86,7 @@ export class RecentRuns<R> {
     try {
       return readPage((await callWithRetries(this.#deps, this.#list, input, options)).data);
     } catch (error) {
-      // A service without a list can't be asked.
+      // The service has no list.
       if (isApiError(error) && error.verdict.type === 'NotFound') return null;
       throw error;
     }

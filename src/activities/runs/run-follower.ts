@@ -8,24 +8,24 @@ import { callInTurn, type SendDeps } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
 import { type Landing, landingOf } from '../call/landing.js';
 
-/** What runs on at the service after its start, and how it is looked at. */
+/** One kind of run at the service, and how it is polled. */
 export interface RunKind<R> {
   readonly one: Endpoint<ById, R>;
-  /** A list of them, newest first, that tells of many at once. */
+  /** A list of runs, newest first, for polling many at once. */
   readonly list: Endpoint<PageRequest, PageEnvelope<R>> | null;
-  /** The form of the operations, where it is not the contract's. */
+  /** The variant of the operations, where it differs from the contract's. */
   readonly options?: SendOptions;
   idOf(run: R): string | null;
   ended(run: R): boolean;
-  /** Unix ms by the service's clock; null where it doesn't say. */
+  /** Unix ms by the service's clock; null where the record has none. */
   createdAt(run: R): number | null;
 }
 
-/** How following ended: the run's last record, or `null` where the service tells nothing more of the run. */
+/** How following ended: the run's last record, or `null` where the service no longer returns the run. */
 export interface FollowedRun<R> {
   readonly run: R | null;
   readonly requestId: string | null;
-  /** The record as it came, where one did. */
+  /** The record byte for byte, where there is one. */
   readonly kept?: Landing;
 }
 
@@ -35,34 +35,34 @@ interface Followed<R> {
   readonly onPoll: ((run: R) => void) | undefined;
   readonly resolve: (end: FollowedRun<R>) => void;
   readonly reject: (error: unknown) => void;
-  /** Unix ms; infinite while it is being looked at. */
+  /** Unix ms; infinite during a poll. */
   due: number;
   failures: number;
   missing: number;
 }
 
-/** A look is due after this part of a run's age. */
+/** The interval between polls, as a part of the run's age. */
 const GAP_OF_AGE = 0.05;
 const MIN_GAP_MS = 500;
 const MAX_GAP_MS = 15_000;
-/** A look costs nothing: one that is not answered so soon is made again. */
+/** The timeout of a poll, which is free and is repeated. */
 export const POLL_TIMEOUT_MS = 15_000;
-/** So many looks at once, and a list is read instead. */
+/** Number of due polls from which the list is read instead. */
 const LIST_FROM = 4;
 const PAGE = 100;
 const MAX_PAGES = 3;
-/** Looks that are due so soon after each other are one. */
+/** Polls that are due within this time are made together, in ms. */
 const TOGETHER_MS = 200;
-/** A run that is not found right after its start may not be visible yet. */
+/** Consecutive polls without the run after which it is gone: right after its start it may not be visible yet. */
 const MAX_MISSING = 3;
-/** So often in a row the service says that the run took too long, and it is given up. */
+/** Consecutive timeouts reported by the service after which the run is given up. */
 const MAX_TIMEOUTS = 8;
-/** An answer that is no run at all may be a proxy's; so many in a row are the service's. */
+/** Consecutive answers that are no run after which they count as the service's; fewer may come from a proxy. */
 const MAX_ODD = 5;
 
 /**
- * Follows runs at the service until they end, many together: one page of the list tells of a hundred. Looks are free of the
- * rate, but wait where the service said so. A look that fails is repeated; only what no repetition mends rejects.
+ * Follows runs at the service until they end, many at once: one page of the list has a hundred. Polls don't count against the rate,
+ * but wait while the service asks for a pause. Failed polls are repeated; only a failure that no retry helps rejects.
  */
 export class RunFollower<R> {
   readonly #deps: SendDeps;
@@ -77,15 +77,15 @@ export class RunFollower<R> {
   }
 
   /**
-   * Resolves when the run has ended or is gone. `startedAt` (Unix ms) sets how often it is looked at. Rejects with the
-   * signal's reason when aborted (the run goes on), and with `ApiError` where looking is refused. One call a run at a time.
+   * Resolves when the run has ended or is gone. `startedAt` (Unix ms) sets the interval of the polls. Rejects with the signal's
+   * reason when aborted (the run stays in progress), and with `ApiError` where polls are refused. One call a run at a time.
    */
   follow(
     id: string,
     options: {
       readonly startedAt: number;
       readonly signal: AbortSignal;
-      /** Told each record that was read. */
+      /** Gets each record that was read. */
       readonly onPoll?: (run: R) => void;
     },
   ): Promise<FollowedRun<R>> {
@@ -119,18 +119,18 @@ export class RunFollower<R> {
       signal.addEventListener('abort', onAbort, { once: true });
       this.#runs.set(id, followed);
       this.#wake.abort();
-      void this.#lookOn();
+      void this.#pollAll();
     });
   }
 
-  async #lookOn(): Promise<void> {
+  async #pollAll(): Promise<void> {
     if (this.#polling) return;
     this.#polling = true;
     try {
       while (this.#runs.size > 0) {
         const now = performance.now();
         const next = Math.min(...[...this.#runs.values()].map((followed) => followed.due));
-        // What is due a little later is looked at together with what is due now.
+        // Polls that are due a little later are made together with those that are due now.
         const at = next + (this.#runs.size >= LIST_FROM ? TOGETHER_MS : 0);
         if (at > now) {
           this.#wake = new AbortController();
@@ -139,23 +139,23 @@ export class RunFollower<R> {
         }
         const due = [...this.#runs.values()].filter((followed) => followed.due <= now);
         for (const followed of due) followed.due = Number.POSITIVE_INFINITY;
-        // A look without an answer keeps nobody else waiting.
-        void this.#lookAtAll(due);
+        // A poll without an answer keeps no other run waiting.
+        void this.#pollDue(due);
       }
     } finally {
       this.#polling = false;
     }
   }
 
-  async #lookAtAll(due: readonly Followed<R>[]): Promise<void> {
-    const rest = due.length >= LIST_FROM && this.#kind.list ? await this.#lookAtList(due) : due;
-    // Those that the list told of are due again, however long the rest takes.
+  async #pollDue(due: readonly Followed<R>[]): Promise<void> {
+    const rest = due.length >= LIST_FROM && this.#kind.list ? await this.#pollList(due) : due;
+    // Runs that the list had are due again, however long the rest takes.
     this.#wake.abort();
     await Promise.all(rest.map((followed) => this.#poll(followed).finally(() => this.#wake.abort())));
   }
 
-  /** Takes what the list says of the runs followed; answers with those that need a look of their own. */
-  async #lookAtList(due: readonly Followed<R>[]): Promise<Followed<R>[]> {
+  /** Polls runs by the list; returns those that need a poll of their own. */
+  async #pollList(due: readonly Followed<R>[]): Promise<Followed<R>[]> {
     const list = this.#kind.list as NonNullable<RunKind<R>['list']>;
     const left = new Set(due);
     const ended: Followed<R>[] = [];
@@ -168,15 +168,15 @@ export class RunFollower<R> {
           const followed = this.#runs.get(this.#kind.idOf(run) ?? '');
           if (!followed) continue;
           left.delete(followed);
-          // Its whole record is read by itself: a list may tell less.
+          // The whole record is read separately: a list may hold less of it.
           if (this.#kind.ended(run)) ended.push(followed);
-          else this.#goesOn(followed, run);
+          else this.#inProgress(followed, run);
         }
         if (!reported?.cursor || reported.items.length === 0) break;
         cursor = reported.cursor;
       }
     } catch (error) {
-      // Without a list each is looked at by itself; what is no failure of the service ends them all.
+      // Without a list each run is polled alone; a local failure ends them all.
       if (!isApiError(error)) {
         for (const followed of due) followed.reject(error);
         return [];
@@ -191,13 +191,13 @@ export class RunFollower<R> {
       const answer = await this.#send(this.#kind.one, { id: followed.id });
       const { data, requestId } = answer;
       if (this.#kind.ended(data)) followed.resolve({ run: data, requestId, kept: landingOf(answer) });
-      else this.#goesOn(followed, data);
+      else this.#inProgress(followed, data);
     } catch (error) {
       this.#failed(followed, error);
     }
   }
 
-  #goesOn(followed: Followed<R>, run: R): void {
+  #inProgress(followed: Followed<R>, run: R): void {
     followed.failures = 0;
     followed.missing = 0;
     followed.due = performance.now() + gap(Date.now() - followed.startedAt);
@@ -210,7 +210,7 @@ export class RunFollower<R> {
       return;
     }
     const { type, retry } = error.verdict;
-    // A run that the service gave up itself (interface section 7) may be told of all the same, for a while.
+    // A run that the service ended itself (interface section 7) may still be returned for a while.
     if (error.facts.tag === 'TIMEOUT' && followed.failures >= MAX_TIMEOUTS) {
       followed.resolve({ run: null, requestId: error.requestId });
       return;

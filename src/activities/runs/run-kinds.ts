@@ -12,19 +12,19 @@ export const agentRunKind: RunKind<AgentRun> = {
   createdAt: ({ createdAt }) => timeOf(createdAt),
 };
 
-const researchGoesOn = new Set(['pending', 'in_progress', 'queued', 'running']);
+const researchInProgress = new Set(['pending', 'in_progress', 'queued', 'running']);
 
-/** Research tasks (interface section 4.5, public facts 6), in the contract's form or an older one. */
+/** Research tasks (interface section 4.5, public facts 6), in the contract's variant or an older one. */
 export function researchKind(variant?: string): RunKind<ResearchTask> {
   return {
     one: getResearchTaskEndpoint,
-    // Its list is not free of the rate.
+    // Its list counts against the rate.
     list: null,
     ...(variant === undefined ? {} : { options: { variant } }),
     idOf: researchIdOf,
-    // Without a status, what has a result or an end is over.
+    // Without a status, a task with a result or an end has ended.
     ended: ({ status, data, output, finishedAt }) =>
-      status ? !researchGoesOn.has(status) : Boolean(data ?? output ?? finishedAt),
+      status ? !researchInProgress.has(status) : Boolean(data ?? output ?? finishedAt),
     createdAt: ({ createdAt }) => timeOf(createdAt),
   };
 }

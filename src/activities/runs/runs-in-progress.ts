@@ -5,31 +5,31 @@ import { isApiError } from '../call/failure.js';
 import { POLL_TIMEOUT_MS, type RunKind } from './run-follower.js';
 
 const PAGE = 100;
-/** At first the list is read as far as runs may still be going on; later only what has come since. */
+/** The first read goes back as far as runs may be in progress; later reads only cover what is new. */
 const LONGEST_RUN_MS = 3 * 3_600_000;
 const FIRST_PAGES = 20;
 const MAX_PAGES = 3;
-/** Clocks differ; what was made so long before the last reading is looked for again. */
+/** Overlap with the last read, because clocks differ. */
 const OVERLAP_MS = 60_000;
-/** A run that newer ones have pushed off the pages is looked at by itself so often. */
+/** Interval of polling a run that newer ones have moved off the read pages. */
 const POLL_MS = 10_000;
-/** … and so many at most: more than a team may have in progress there can't be. */
+/** The most such runs: a team can't have more in progress. */
 const MAX_KNOWN = 200;
 
-/** What the service showed of its runs. */
+/** The state of the service's runs. */
 export interface SeenRuns {
-  /** Unix ms at which reading began. */
+  /** Start of the read, in Unix ms. */
   readonly asOf: number;
   readonly inProgress: readonly string[];
   readonly ended: ReadonlySet<string>;
 }
 
-/** Which runs are in progress at the service (interface section 4.7), whoever started them, and however long ago. */
+/** The runs in progress at the service (interface section 4.7), of all clients and any age. */
 export class RunsInProgress<R> {
   readonly #deps: SendDeps;
   readonly #kind: RunKind<R>;
   readonly #options: SendOptions;
-  /** Runs that nobody here holds, and when each was last seen in progress. */
+  /** Runs without a slot here, and when each was last seen in progress. */
   readonly #known = new Map<string, number>();
   #readAt: number | null = null;
 
@@ -39,7 +39,7 @@ export class RunsInProgress<R> {
     this.#options = { ...kind.options, totalMs: POLL_TIMEOUT_MS };
   }
 
-  /** Null where the service doesn't say. `ours`: runs that are looked at by those who hold their places. */
+  /** Null where the service has no list. `ours`: runs with a slot, which their holders poll. */
   async read(ours: ReadonlySet<string | null>): Promise<SeenRuns | null> {
     const asOf = Date.now();
     try {
@@ -65,7 +65,7 @@ export class RunsInProgress<R> {
     }
   }
 
-  /** Whether a run has ended, or is gone. */
+  /** Whether a run has ended or is gone. */
   async over(id: string): Promise<boolean> {
     try {
       return this.#kind.ended((await callInTurn(this.#deps, this.#kind.one, { id }, this.#options)).data);
@@ -75,7 +75,7 @@ export class RunsInProgress<R> {
     }
   }
 
-  /** The list, newest first, as far back as there may be something new. */
+  /** Reads the list, newest first, as far back as it may have something new. */
   async #list(asOf: number): Promise<{ readonly inProgress: Set<string>; readonly ended: Set<string> } | null> {
     const { list, createdAt, idOf } = this.#kind;
     if (!list) return null;
@@ -96,7 +96,7 @@ export class RunsInProgress<R> {
         else inProgress.add(id);
         oldest = Math.min(oldest, createdAt(run) ?? Number.POSITIVE_INFINITY);
       }
-      // A list without times: behind a page of ended ones there are hardly any that go on.
+      // In a list without times, a page of ended runs is hardly followed by runs in progress.
       const enough = Number.isFinite(oldest) ? oldest < since : inProgress.size === going;
       if (!reported?.cursor || reported.items.length === 0 || enough) break;
       cursor = reported.cursor;

@@ -13,27 +13,27 @@ import { RunFollower, type RunKind } from './run-follower.js';
 import { agentRunKind, researchKind } from './run-kinds.js';
 import { SlotKeeper } from './slot-keeper.js';
 
-/** What all purchases of one kind of run share in a worker process. */
+/** The state that all purchases of one kind of run share in a worker process. */
 export interface Runs<R> {
   readonly follower: RunFollower<R>;
   readonly recent: RecentRuns<R>;
   readonly slots: RunSlots;
-  /** Whether another purchase says that this run is its own. */
+  /** Whether another purchase owns this run. */
   claimed(id: string, key: string): Promise<boolean>;
 }
 
 /** The runs of a worker process, by kind. */
 export interface WorkerRuns {
   readonly agent: Runs<AgentRun>;
-  /** `variant`: form of the operations, where it is not the contract's. */
+  /** `variant`: the variant of the operations, where it differs from the contract's. */
   research(variant?: string): Runs<ResearchTask>;
 }
 
 export interface RunsDeps extends SendDeps {
   readonly journal: Journal;
-  /** The team's places for agent runs. */
+  /** The team's slots for agent runs. */
   readonly slots: Slots;
-  /** This process's places for research tasks. */
+  /** This process's slots for research tasks. */
   readonly researchSlots: Slots;
 }
 

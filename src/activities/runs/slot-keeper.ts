@@ -6,24 +6,25 @@ import type { RunSlots } from '../purchase/purchase-request.js';
 import type { RunKind } from './run-follower.js';
 import { RunsInProgress, type SeenRuns } from './runs-in-progress.js';
 
-/** The list is read so often while somebody waits, and before a start where it was not read for so long. */
+/** Interval of reading the list while a start waits, and the age from which it is read again before a start, in ms. */
 const READ_MS = 3000;
 const STALE_MS = 15_000;
-/** Places of owners that nobody here serves are looked at so often, once they are so old. */
+/** Interval of checking slots that no attempt here holds, and the age from which they are checked, in ms. */
 const RECONCILE_MS = 30_000;
 const MIN_AGE_MS = 30_000;
 
-/** A store that is away is told to whoever needs it: the slots reject those who wait. */
-const unheard = (): void => undefined;
+/** An unavailable store is reported by the slots themselves, which reject every wait. */
+const ignore = (): void => undefined;
 
 /**
- * Hands out places for runs, and keeps the slots true to what the service shows: runs started elsewhere count, and the place of
- * an owner that died comes back once its run has ended.
+ * Assigns slots for runs, and keeps them in line with the service: runs that were started elsewhere count, and the slot of a dead
+ * owner is freed once its run has ended.
  */
 export class SlotKeeper<R> implements RunSlots {
   readonly #runs: RunsInProgress<R>;
   readonly #slots: Slots;
   readonly #journal: Journal;
+  listedSince: number | null = null;
   #waiting = 0;
   #watching = false;
   #reading: Promise<SeenRuns | null> | null = null;
@@ -38,17 +39,21 @@ export class SlotKeeper<R> implements RunSlots {
 
   async take(owner: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    // The first start of this process waits for what runs already; later ones only have it looked at.
+    // The first start of this process waits for the list of runs in progress; later ones read it in the background.
     const first = this.#readAt === Number.NEGATIVE_INFINITY;
     if (performance.now() - this.#readAt > STALE_MS) {
       const read = this.#read();
-      if (first) await read;
-      else read.catch(unheard);
+      if (first) {
+        this.listedSince ??= Date.now();
+        await read.finally(() => {
+          this.listedSince = null;
+        });
+      } else read.catch(ignore);
     }
     this.#waiting++;
     try {
       const taken = this.#slots.take(owner, signal);
-      this.#watch().catch(unheard);
+      this.#watch().catch(ignore);
       await taken;
     } finally {
       this.#waiting--;
@@ -67,7 +72,7 @@ export class SlotKeeper<R> implements RunSlots {
     await this.#read();
   }
 
-  /** Reads on while somebody waits: a run elsewhere may have ended. */
+  /** Reads the list while a start waits: a run that was started elsewhere may have ended. */
   async #watch(): Promise<void> {
     if (this.#watching) return;
     this.#watching = true;
@@ -94,7 +99,7 @@ export class SlotKeeper<R> implements RunSlots {
     return this.#reading;
   }
 
-  /** Null where the service doesn't say: then nothing is known, and nothing is changed. */
+  /** Null where the service has no list: then nothing is known or changed. */
   async #readNow(): Promise<SeenRuns | null> {
     const seen = await this.#runs.read(new Set((await this.#slots.owners()).map(({ runId }) => runId)));
     if (seen === null) return null;
@@ -106,7 +111,7 @@ export class SlotKeeper<R> implements RunSlots {
     return seen;
   }
 
-  /** Frees the places of units that nobody buys any more and whose run has ended, or never was. */
+  /** Frees the slots of units that no attempt buys and whose run has ended, or was never started. */
   async #reconcile({ asOf, ended, inProgress }: SeenRuns): Promise<void> {
     for (const { owner, runId, takenAt } of await this.#slots.owners()) {
       if (takenAt > asOf - MIN_AGE_MS) continue;
@@ -116,11 +121,11 @@ export class SlotKeeper<R> implements RunSlots {
       try {
         const { landed, mine } = await this.#journal.claim([owner], me);
         const [claimed] = mine;
-        // Somebody serves it.
+        // A live attempt holds it.
         if (landed.length === 0 && !claimed) continue;
         const known = fieldOf(claimed?.started?.facts, 'run');
         if (runId === null && typeof known === 'string') await this.#slots.name(owner, known);
-        // A start whose answer may still come has its place until that is overdue.
+        // A start whose answer may still come keeps its slot until the answer is overdue.
         else if (runId !== null || (claimed?.lost?.deadline ?? 0) < asOf) await this.#slots.free(owner);
       } finally {
         await this.#journal.release(me);

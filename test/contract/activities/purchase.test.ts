@@ -139,7 +139,7 @@ describe('purchase', () => {
     expect((await s.journal.read([keyOf('u0')])).get(keyOf('u0'))).toMatchObject({
       status: 'error',
       error_tag: 'UNKNOWN_OUTCOME',
-      result: { error: 'no answer landed in 4 purchases, perhaps charged all the same' },
+      result: { error: 'no answer landed in 4 purchases; it may have been charged' },
     });
   });
 
@@ -149,7 +149,7 @@ describe('purchase', () => {
     expect(await createPurchase(s)(lost, s.control)).toMatchObject({ complete: true, unknownOutcomes: 1 });
     expect(s.sent).toHaveLength(1);
     expect((await s.journal.read([keyOf('u0')])).get(keyOf('u0'))).toMatchObject({
-      result: { error: 'no answer landed in 1 purchase, perhaps charged all the same' },
+      result: { error: 'no answer landed in 1 purchase; it may have been charged' },
     });
   });
 

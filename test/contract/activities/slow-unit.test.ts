@@ -208,7 +208,7 @@ describe('a unit that runs on after its start', () => {
       w.stop.abort(new Error('stopped'));
     };
     expect(await w.buy(['a'], {}, { progress })).toMatchObject({ complete: false, waitMs: 0 });
-    expect(told).toEqual([expect.stringContaining('no more may run at once')]);
+    expect(told).toEqual([expect.stringContaining('limit of concurrent runs')]);
     expect(w.starts).toEqual([]);
   });
 
@@ -300,7 +300,7 @@ describe('a start of somebody who died', () => {
     const find = async () => ({ run: 'found', requestId: 'its own' });
     const stopped = await world({ find, follow: (await world({}, s)).untilStopped }, s);
     expect(await stopped.buy()).toMatchObject({ complete: false });
-    expect(stopped.sought).toMatchObject([{ tag: `${unit('a').key}/${id}`, said: null }]);
+    expect(stopped.sought).toMatchObject([{ tag: `${unit('a').key}/${id}`, message: null }]);
     expect(stopped.course).toEqual(['name found', 'follow found']);
     expect(await stopped.totals()).toMatchObject({ openMicros: 1000, unknown: [] });
     const heir = await world({}, s);
@@ -347,7 +347,7 @@ describe('a start without an answer', () => {
     const start = () => Promise.reject(failure(answered(500, 'INTERNAL_ERROR')));
     const w = await world({ start, find: async () => ({ run: 'found', requestId: null }) });
     expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0, costMicros: 700 });
-    expect(w.sought[0]?.said).toContain('500');
+    expect(w.sought[0]?.message).toContain('500');
     expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [] });
   });
 
@@ -356,7 +356,7 @@ describe('a start without an answer', () => {
     expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0, costMicros: 700 });
     expect(w.course).toEqual(['take', 'start a', 'name found', 'follow found', 'free']);
     const { tag } = w.starts[0] as Start;
-    expect(w.sought).toMatchObject([{ tag, said: expect.any(String) }]);
+    expect(w.sought).toMatchObject([{ tag, message: expect.any(String) }]);
     expect(tag).toMatch(new RegExp(`^${unit('a').key}/.+`));
     // Clocks differ: by five minutes at most.
     expect(Date.now() - (w.sought[0]?.since ?? 0)).toBeGreaterThanOrEqual(300_000);
@@ -393,7 +393,7 @@ describe.concurrent('a start without an answer that is not found', () => {
     expect(w.starts).toHaveLength(1);
     expect(w.course).toEqual(['take', 'start a', 'free']);
     expect(await w.record('a')).toMatchObject({ error_tag: 'UNKNOWN_OUTCOME' });
-    const reason = w.sought[0]?.said;
+    const reason = w.sought[0]?.message;
     expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [{ estimateMicros: 1000, reason }] });
     // Once while its answer may come, once when it is overdue, and once more.
     expect(w.sought.length).toBeLessThanOrEqual(3);

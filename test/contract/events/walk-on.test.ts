@@ -65,8 +65,8 @@ async function walked(
   const told: object[] = [];
   const options = {
     signal: new AbortController().signal,
-    ...{ careful: false, splits: false, looks: () => true, goesOn: () => asked.length < 20 },
-    told: (changes: object) => void told.push(changes),
+    ...{ careful: false, splits: false, readsTimes: () => true, hasTime: () => asked.length < 20 },
+    report: (changes: object) => void told.push(changes),
   };
   const result = await walkOn(deps, walk, window, loading, options).catch((error: unknown) => error);
   await deps.limiter.close();
@@ -163,7 +163,9 @@ it.each([
     }
     const { result } = await walked(answer, begin);
     expect(result).toBeInstanceOf(WalkError);
-    expect(String(result)).toMatch(/from 2025-01-01T12:00:00.000Z .* goes in a circle: .* the same command goes on/);
+    expect(String(result)).toMatch(
+      /^WalkError: pagination loop .* from 2025-01-01T12:00:00.000Z .*; run the same command to retry from there/,
+    );
   },
 );
 

@@ -1,0 +1,138 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Activities, type ActivityDeps, createActivities } from '../../../src/activities/index.js';
+import { ActivitySetting, quiet } from '../../support/activities/activity-setting.js';
+import { type Handler, json, rawServer } from '../../support/api/raw-server.js';
+import { idleLimiter } from '../../support/store/idle-limiter.js';
+
+const silent: Handler = () => undefined;
+const runs = json(200, { object: 'list', data: [], hasMore: false });
+
+let setting: ActivitySetting;
+const closing: (() => Promise<void>)[] = [];
+beforeEach(async () => {
+  setting = await ActivitySetting.open();
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const close of closing.splice(0)) await close();
+  await setting.close();
+});
+
+/** A worker for a service that answers so, and what its heartbeats say while an activity runs. */
+async function begin(
+  handler: Handler,
+  run: (activities: Activities) => Promise<unknown>,
+  change: (deps: ActivityDeps) => Partial<ActivityDeps> = () => ({}),
+) {
+  const server = await rawServer(handler);
+  const deps = setting.worker({ baseUrl: server.url });
+  const environment = quiet();
+  let said: string | null = null;
+  environment.on('heartbeat', (details: { readonly waitingFor?: string | null } | null) => {
+    said = details?.waitingFor ?? null;
+  });
+  vi.useFakeTimers({ toFake: ['Date'] });
+  const ended = environment.run(() => run(createActivities({ ...deps, ...change(deps) }))).catch(() => undefined);
+  closing.push(async () => {
+    environment.cancel();
+    await server.close();
+    await ended;
+  });
+  const waitingFor = () => expect.poll(() => said, { timeout: 10_000 });
+  return {
+    waitingFor,
+    /** Passes half a minute once so many requests have arrived. */
+    async later(requests = 1): Promise<void> {
+      await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(requests);
+      vi.setSystemTime(Date.now() + 34_000);
+    },
+  };
+}
+
+const monitorWarehouse = (deps: ActivityDeps) => ({
+  monitors: { ...deps.monitors, warehouse: async () => ({ audit: {} }) as never },
+});
+const step = { job: 'j', run: 'r', action: 'pause', filter: { name: 'x' }, limit: 10, into: 'm.duckdb' } as const;
+const walk = { kind: 'sync', into: 'e.duckdb' } as const;
+const run = { request: { query: 'q' }, call: {}, askedAt: 0 };
+
+describe('an activity that waits for half a minute says so in its heartbeat', () => {
+  it.each([
+    ['a single monitor call', (a: Activities) => a.callMonitor({ operation: 'getMonitor', input: { id: 'm' } })],
+    ['a list of monitors', (a: Activities) => a.callMonitor({ operation: 'listMonitors', input: {} })],
+    ['a new monitor', (a: Activities) => a.makeMonitor({ definition: { search: { query: 'q' } }, key: 'k' })],
+    ['the search for a made monitor', (a: Activities) => a.findMadeMonitors({ definition: {}, key: 'k' })],
+    ['the plan of a batch', (a: Activities) => a.planMonitorBatch({ ...step, by: null })],
+    ['a call of a batch', (a: Activities) => a.affectMonitors({ ...step, call: 1 })],
+  ])('of %s whose answer does not come', async (_what, start) => {
+    const { waitingFor, later } = await begin(silent, start, monitorWarehouse);
+    await later();
+    await waitingFor().toMatch(/^waiting \d+ s for 1 request$/);
+  });
+
+  it('of the opening of a walk, for the service', async () => {
+    const warehouse = { stream: async () => null };
+    const { waitingFor, later } = await begin(
+      silent,
+      (a) => a.openWalk(walk),
+      () => ({ events: { warehouse: async () => warehouse as never } }),
+    );
+    await later();
+    await waitingFor().toMatch(/^waiting \d+ s for 1 request$/);
+  });
+
+  it('of the opening of a walk, for its warehouse', async () => {
+    let fail: (error: Error) => void = () => undefined;
+    const opened = new Promise((_, reject) => {
+      fail = reject;
+    });
+    const { waitingFor } = await begin(
+      silent,
+      (a) => a.openWalk(walk),
+      () => ({ events: { warehouse: () => opened as never } }),
+    );
+    await waitingFor().toBe('the warehouse');
+    fail(new Error('closed'));
+  });
+
+  it('of a block of the rate, with the reason of the block', async () => {
+    const limiter = idleLimiter();
+    await limiter.block(20_000, 'POST /search: 429');
+    const { waitingFor } = await begin(
+      silent,
+      (a) => a.callMonitor({ operation: 'getMonitor', input: { id: 'm' } }),
+      () => ({ limiter }),
+    );
+    await waitingFor().toBe('POST /search: 429');
+    await limiter.close();
+  });
+
+  it('of the wait before a retry, with the failure before it', async () => {
+    const failing: Handler = (_request, socket) =>
+      socket.write(json(503, { error: 'down for now' }, { 'retry-after': '20' }));
+    const { waitingFor } = await begin(failing, (a) => a.planMonitorBatch({ ...step, by: null }), monitorWarehouse);
+    await waitingFor().toMatch(/^GET \/monitors: 503 .*down for now/);
+  });
+
+  it('of the list of runs before the first start', async () => {
+    const { waitingFor, later } = await begin(silent, (a) => a.agentRun(run));
+    await later();
+    await waitingFor().toMatch(/^waiting \d+ s for the list of runs$/);
+  });
+
+  it('of the list of runs after a start whose answer got lost', async () => {
+    let lists = 0;
+    const handler: Handler = ({ head }, socket) => {
+      if (head.startsWith('POST')) socket.destroy();
+      else if (lists++ === 0) socket.write(runs);
+    };
+    const { waitingFor, later } = await begin(handler, (a) => a.agentRun(run));
+    await later(3);
+    await waitingFor().toMatch(/^waiting \d+ s for the list of runs$/);
+  });
+});
+
+it('an activity that does not wait says nothing in its heartbeat', async () => {
+  const { waitingFor } = await begin(silent, (a) => a.callMonitor({ operation: 'getMonitor', input: { id: 'm' } }));
+  await waitingFor().toBeNull();
+});
