@@ -12,12 +12,11 @@ import type {
 } from '../../core/runs/agent-run.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { toFailure } from '../call/failure.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { agentKeys, agentPurchase } from '../rows/agent-purchase.js';
 import { EventCount } from '../runs/event-count.js';
 import { buyLongRunning, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './long-running-call.js';
-import { sendOptions } from './whole-request.js';
+import { checkRequest, sendOptions } from './whole-request.js';
 
 type Step = RunStep<AgentRequest, RunOptions>;
 
@@ -34,52 +33,44 @@ const nothingYet: RunSnapshot = {
 export function createAgentRunActivities(deps: ActivityDeps) {
   return {
     /**
-     * `agentRun`: starts an agent run, or takes over the one that goes on for the same request, and follows it for `sliceMs`. Safe
-     * to run any number of times, also at once: a request is started once. Heartbeats are `RunLook`s.
+     * `agentRun`: starts an agent run, or takes over the one in progress for the same request, and follows it for `sliceMs`. Any number
+     * of attempts, also concurrent ones, start a request once. Heartbeats are `RunSnapshot`s.
      */
     async agentRun(step: Step): Promise<RunStepResult<AgentRunResult>> {
-      checked(deps, step);
+      checkRequest(deps, createAgentRunEndpoint, step.request as AgentRunRequest, step.call);
       let seen: RunSnapshot = nothingYet;
       const events = new EventCount(deps);
-      const look = (run: AgentRun, startedAt: number) => {
+      const onPoll = (run: AgentRun, startedAt: number) => {
         seen = snapshotOf(run, startedAt);
         if (!isTerminal(run.status)) void events.poll(run.id);
       };
-      const looked = (): RunSnapshot => ({ ...seen, events: events.count });
+      const snapshot = (): RunSnapshot => ({ ...seen, events: events.count });
       const { sliceMs, untilAgeMs } = step;
-      const end = await buyLongRunning(deps, purchaseOf(deps, step, { look }), { sliceMs, untilAgeMs, look: looked });
-      if (end.record === null) return { ended: null, look: end.look };
+      const end = await buyLongRunning(deps, purchaseOf(deps, step, { onPoll }), { sliceMs, untilAgeMs, snapshot });
+      if (end.record === null) return { ended: null, look: end.snapshot };
       return { ended: resultOf(end.record, step.askedAt), look: null };
     },
 
     /**
-     * `endAgentRun`: cancels the run of a request, or stops it so that its output is kept, and answers with how it ended and what
-     * it cost; null where none was started, or where it has not ended within `sliceMs`. A start without an answer is looked for.
+     * `endAgentRun`: cancels the run of a request, or stops it so that its output is kept. Returns its end and cost; null where no run
+     * was started, or where it has not ended within `sliceMs`. A start without an answer is searched for.
      */
     async endAgentRun(step: Step & { readonly how: 'cancel' | 'stop' }): Promise<AgentRunResult | null> {
       let seen: RunSnapshot = nothingYet;
-      const look = (run: AgentRun, startedAt: number) => {
+      const onPoll = (run: AgentRun, startedAt: number) => {
         seen = snapshotOf(run, startedAt);
       };
-      const purchaseRequest = purchaseOf(deps, step, { look, ending: step.how });
-      const { record } = await buyLongRunning(deps, purchaseRequest, { sliceMs: step.sliceMs, look: () => seen });
+      const purchaseRequest = purchaseOf(deps, step, { onPoll, ending: step.how });
+      const { record } = await buyLongRunning(deps, purchaseRequest, { sliceMs: step.sliceMs, snapshot: () => seen });
       return record === null ? null : resultOf(record, step.askedAt);
     },
   };
 }
 
-function checked({ transport }: ActivityDeps, { request, call }: Step): void {
-  try {
-    transport.check(createAgentRunEndpoint, request as AgentRunRequest, sendOptions(call));
-  } catch (error) {
-    throw toFailure(error);
-  }
-}
-
 function purchaseOf(
   deps: ActivityDeps,
   step: Step,
-  { look, ending }: { look(run: AgentRun, startedAt: number): void; readonly ending?: 'cancel' | 'stop' },
+  { onPoll, ending }: { onPoll(run: AgentRun, startedAt: number): void; readonly ending?: 'cancel' | 'stop' },
 ): PurchaseRequest {
   const wire: SendOptions = sendOptions(step.call);
   const unit = canonicalJson(step.request);
@@ -87,13 +78,13 @@ function purchaseOf(
     ...runOrderFields(deps, step),
     units: [{ key: agentKeys(deps, {}, wire)(unit), unit }],
     request: () => step.request as AgentRunRequest,
-    onPoll: (_unit, run, startedAt) => look(run, startedAt),
+    onPoll: (_unit, run, startedAt) => onPoll(run, startedAt),
     wire,
     ...(ending ? { ending } : {}),
   });
 }
 
-/** The service's clock may be another one: how old a run is, is told by ours. */
+/** `startedAt` is of this machine's clock: the service's may differ. */
 function snapshotOf({ id, status, costDollars }: AgentRun, startedAt: number): RunSnapshot {
   return {
     ...nothingYet,
@@ -104,9 +95,9 @@ function snapshotOf({ id, status, costDollars }: AgentRun, startedAt: number): R
   };
 }
 
-function resultOf(given: UnitRecord, askedAt: number): AgentRunResult {
-  const record = failUnlessEnded(given);
-  // What landed was checked against the endpoint's schema when it came.
+function resultOf(landed: UnitRecord, askedAt: number): AgentRunResult {
+  const record = failUnlessEnded(landed);
+  // The answer was checked against the endpoint's schema when it landed.
   const { id, status, stopReason, output, usage, error } = record.result as unknown as AgentRun;
   const leftOutBytes = tooLarge(output ?? null);
   const kept = leftOutBytes === null ? output : null;

@@ -10,14 +10,14 @@ import { toFailure, waiting } from '../call/failure.js';
 import { heartbeatFrom, stopping } from '../purchase/cancellation.js';
 import type { PurchaseRequest } from '../purchase/purchase.js';
 
-/** Results above this many bytes are returned as a reference: Temporal refuses payloads of 2 MB after they were paid for. */
+/** Results above this many bytes are returned as a reference: Temporal refuses payloads of 2 MB, after they were paid for. */
 export const MAX_INLINE_BYTES = 256 * 1024;
 
-/** What an operation's activity returns. Amounts in dollars. */
+/** The result of an operation's activity. Amounts in dollars. */
 export type OperationResult<T> =
   | { readonly data: T; readonly requests: readonly RequestShare[]; readonly costDollars: number }
   | {
-      /** Keys under which the journal holds the answer: `SearchflowPlugin.readLanded` gives it back. */
+      /** Keys of the answer in the journal; `SearchflowPlugin.readLanded` reads it. */
       readonly landed: readonly string[];
       readonly bytes: number;
       /** First characters of the result as JSON. */
@@ -26,17 +26,17 @@ export type OperationResult<T> =
       readonly costDollars: number;
     };
 
-/** One request that a result was put together from. `bought`: paid for by this call; else it had landed before, or is free. */
+/** One request whose answer is part of a result. `bought`: this call paid for it; otherwise it had landed before, or is free. */
 export interface RequestShare {
   readonly requestId: string | null;
   readonly costDollars: number;
   readonly bought: boolean;
 }
 
-/** Options of one call, beside the request. */
+/** Options of one call that are no part of the request. */
 export interface CallOptions {
   /**
-   * An answer that landed longer ago than this (ms) is bought again. Default: a landed answer never expires. 0: always new,
+   * An answer that landed longer ago than this (ms) is bought again. Default: a landed answer never expires. 0: always a new one,
    * though never twice within one activity, however often it is retried.
    */
   readonly refreshAfterMs?: number;
@@ -45,11 +45,11 @@ export interface CallOptions {
   /** Tokens of beta features (interface section 9). */
   readonly beta?: readonly string[];
   readonly extraHeaders?: Readonly<Record<string, string>>;
-  /** The call is not made where it may cost more (by the price table), in dollars; the activity fails with `BudgetExceeded`. */
+  /** The cap of the call, in dollars: a request with a higher estimate is not sent, and the activity fails with `BudgetExceeded`. */
   readonly maxCostDollars?: number;
 }
 
-/** Fields of an order that a lone activity gives by itself: a segment a day, a token for this attempt. */
+/** Purchase fields of an activity of one operation: a segment a day, an owner per attempt. */
 export function lonePurchase(
   options: CallOptions = {},
 ): Pick<PurchaseRequest, 'segment' | 'owner' | 'resumedAt' | 'freshness' | 'mostMicros'> {
@@ -67,16 +67,16 @@ export function lonePurchase(
   };
 }
 
-/** What JSON makes of a number gone wrong is null, which must not be taken for no bound. */
+/** The cap in micro-dollars. JSON turns NaN into null, which must not mean "no cap". */
 function mostOf({ maxCostDollars }: CallOptions): number | undefined {
   if (maxCostDollars === undefined) return undefined;
   const micros = toMicros(maxCostDollars);
   if (micros !== null) return micros;
-  const message = `maxCostDollars: ${String(maxCostDollars)} is no amount of dollars; nothing was sent`;
+  const message = `maxCostDollars must be a non-negative number (got ${String(maxCostDollars)}); nothing was sent`;
   throw ApplicationFailure.nonRetryable(message, 'InvalidRequest');
 }
 
-/** Buys what an activity of one operation needs, and answers with the records in the order of the units. */
+/** Buys the units of one operation and returns their records in the order of the units. */
 export async function buyNow(
   deps: ActivityDeps,
   purchaseRequest: PurchaseRequest,
@@ -92,7 +92,7 @@ export async function buyNow(
   try {
     const receipt = await deps.purchase(purchaseRequest, control);
     if (!receipt.complete) {
-      if (Context.current().cancellationSignal.aborted) throw new CancelledFailure('cancelled before all was bought');
+      if (Context.current().cancellationSignal.aborted) throw new CancelledFailure('cancelled before all units landed');
       throw waiting(receipt.waitMs, receipt.waitingFor);
     }
     const byKey = await deps.journal.read(purchaseRequest.units.map((unit) => unit.key));
@@ -115,7 +115,7 @@ function shares(records: readonly UnitRecord[], startedAt: number): RequestShare
   return [...byRequest].map(([requestId, { micros, bought }]) => ({ requestId, costDollars: micros / 1e6, bought }));
 }
 
-/** Packs a result for Temporal: itself where it is small, a reference to the journal where it is not. */
+/** Packs a result for Temporal: the value where it is small, else a reference to the journal. */
 export function packed<T>(
   data: T,
   purchaseRequest: PurchaseRequest,
@@ -135,19 +135,19 @@ export function packed<T>(
 }
 
 /**
- * A unit that ended without an answer (refused, given up, unreadable) fails the activity: there is nothing to return. `shape` is
- * the failure of an unreadable answer where this very call had it.
+ * Fails the activity where a unit ended without an answer: refused, unknown outcome, unreadable. `shape` is the failure of an
+ * unreadable answer to this call.
  */
 export function failUnlessSuccess(record: UnitRecord | undefined, paid = true, shape: Error | null = null): UnitRecord {
   if (record?.status === 'success') return record;
   const { operation, result, request_id: requestId = null, error_tag: tag = 'UNKNOWN_OUTCOME' } = record ?? {};
-  const anew = paid ? ', or call it with { refreshAfterMs: 0 } to buy it anew' : '; it is not done again by itself';
+  const again = paid ? ', or call it with { refreshAfterMs: 0 } to buy it again' : '; it is not repeated automatically';
   const reported = fieldOf(result, 'error');
   const reason = typeof reported === 'string' ? reported : `ended with ${tag}`;
-  const misread = `${operation}: the answer was not what the interface describes (request id ${requestId})`;
+  const misread = `${operation}: the answer does not match the interface (request id ${requestId})`;
   const failures: Readonly<Record<string, readonly [string, string]>> = {
-    UNKNOWN_OUTCOME: ['UnknownOutcome', `${operation}: ${reason}; look for what it may have done${anew}`],
-    RESPONSE_SHAPE: ['ResponseShape', `${shape?.message ?? misread}; it is kept in the journal: read it there${anew}`],
+    UNKNOWN_OUTCOME: ['UnknownOutcome', `${operation}: ${reason}; check what it has done${again}`],
+    RESPONSE_SHAPE: ['ResponseShape', `${shape?.message ?? misread}; the journal keeps it: read it there${again}`],
   };
   const [type, message] = failures[tag ?? ''] ?? ['InvalidRequest', reason];
   throw ApplicationFailure.create({

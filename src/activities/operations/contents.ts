@@ -8,7 +8,7 @@ import { contentsKeys, contentsPurchase } from '../rows/contents-purchase.js';
 import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, packed } from './buy.js';
 import { buyWhole, sendOptions } from './whole-request.js';
 
-/** Most URLs of one request. */
+/** The most URLs of one request. */
 const PER_REQUEST = 100;
 
 interface Status {
@@ -17,32 +17,34 @@ interface Status {
   readonly [name: string]: unknown;
 }
 
-/** Result of `getContents`: the fields of interface section 4.2, put together in the order asked. */
+/** Result of `getContents`: the fields of interface section 4.2, in the order of the request. */
 export interface ContentsResult {
   readonly results: readonly Json[];
   readonly statuses: readonly Status[];
-  /** What else the answer held, where this call bought all of it with one request. */
+  /** Other fields of the answer, where one request of this call bought all of it. */
   readonly [name: string]: unknown;
 }
 
-/** `getContents`: page contents for a list of URLs (interface section 4.2). What has landed before is not bought again. */
+/** `getContents`: page contents for a list of URLs (interface section 4.2). Landed answers are not bought again. */
 export function createContentsActivity(deps: ActivityDeps) {
   return async function getContents(
     input: ContentsRequest,
     call: CallOptions = {},
   ): Promise<OperationResult<ContentsResult | ContentsResponse>> {
-    const { urls, ids, ...options } = input;
-    if (!urls || ids || options.context || call.variant) return buyWhole(deps, contentsEndpoint, input, call);
+    const { urls, ids, ...options } = input ?? {};
+    // Only a list of texts is bought URL by URL; a request with another type of list is refused as a whole.
+    const byUrl = Array.isArray(urls) && urls.every((url) => typeof url === 'string');
+    if (!byUrl || ids || options.context || call.variant) return buyWhole(deps, contentsEndpoint, input, call);
     const wire = sendOptions(call);
     refuseBad(deps, input, urls, wire);
     const keyOf = contentsKeys(deps, options, wire);
     const units = [...new Set(urls)].map((unit) => ({ key: keyOf(unit), unit }));
     const answers: ContentsResponse[] = [];
     const onAnswer = (answer: ContentsResponse) => void answers.push(answer);
-    const what = { options, wire, units, unitsPerRequest: PER_REQUEST, onAnswer };
-    const purchaseRequest = contentsPurchase(deps, { ...lonePurchase(call), ...what });
+    const request = { options, wire, units, unitsPerRequest: PER_REQUEST, onAnswer };
+    const purchaseRequest = contentsPurchase(deps, { ...lonePurchase(call), ...request });
     const { records, requests } = await buyNow(deps, purchaseRequest);
-    // Where the service answered for none of the URLs, the call as a whole failed.
+    // With no answer for any URL, the call as a whole failed.
     if (records.every(unanswered)) failUnlessSuccess(records[0]);
     const whole = requests.length === 1 && requests[0]?.bought ? answers[0] : undefined;
     const { results: _results, statuses: _statuses, ...rest } = whole ?? {};
@@ -55,7 +57,7 @@ export function createContentsActivity(deps: ActivityDeps) {
   };
 }
 
-/** Refuses the request where not just some of its URLs are wrong: those are told in their statuses. */
+/** Refuses a bad request. Single bad URLs are reported in their statuses instead. */
 function refuseBad(
   { transport }: ActivityDeps,
   input: ContentsRequest,
@@ -71,7 +73,7 @@ function refuseBad(
   }
 }
 
-/** A status as it came: the journal keeps its fields, also those that nobody knows. */
+/** The status of a URL with all fields of the answer, also unknown ones. */
 function statusOf({ unit, status, source, error_tag: tag, http_status: httpStatusCode, told }: UnitRecord): Status {
   return {
     id: unit,
@@ -82,8 +84,8 @@ function statusOf({ unit, status, source, error_tag: tag, http_status: httpStatu
   };
 }
 
-/** What stands in the record is ours, not the service's: refused, unreadable, or lost too often. */
+/** Whether the record holds a failure of ours (refused, unreadable, unknown outcome) instead of the service's status. */
 function unanswered({ status, error_tag: tag, result }: UnitRecord): boolean {
-  const told = typeof result === 'object' && result !== null && 'error' in result;
-  return status === 'error' && (tag === 'UNKNOWN_OUTCOME' || tag === 'RESPONSE_SHAPE' || told);
+  const refused = typeof result === 'object' && result !== null && 'error' in result;
+  return status === 'error' && (tag === 'UNKNOWN_OUTCOME' || tag === 'RESPONSE_SHAPE' || refused);
 }

@@ -8,16 +8,16 @@ import type { SecretStore } from '../../core/text/secret-store.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { withoutSecrets } from '../call/without-secrets.js';
 import type { CallOptions, OperationResult } from './buy.js';
-import { buyWhole } from './whole-request.js';
+import { buyWhole, checkRequest } from './whole-request.js';
 
-/** How often, and how far apart (ms), a secret in hand is offered to its store. */
+/** Attempts at storing a secret, and the time between them in ms. */
 const TRIES = 5;
 const RETRY_MS = 200;
 
 /**
- * `createMonitor` (interface section 4.6): the secret that is told once goes to the secret store before anything else. A store
- * that is missing or can't be written is found out before the monitor is made; one that fails afterwards ends the activity for
- * good, naming the monitor.
+ * `createMonitor` (interface section 4.6): the secret, which the service returns only once, is stored before anything else. A
+ * missing or unwritable store is detected before the monitor is created; a store that fails afterwards ends the activity with a
+ * failure that names the monitor and is not retried.
  */
 export async function createMonitor<I>(
   deps: ActivityDeps,
@@ -25,6 +25,8 @@ export async function createMonitor<I>(
   input: Input<I>,
   call: CallOptions,
 ): Promise<OperationResult<unknown>> {
+  // Before the store: a refused request writes nothing.
+  checkRequest(deps, endpoint, input, call);
   const secrets = await usable(deps.secrets);
   return buyWhole(deps, endpoint, input, call, async (answer) => {
     const secret = fieldOf(answer, 'webhookSecret');
@@ -34,10 +36,10 @@ export async function createMonitor<I>(
 }
 
 async function usable(secrets: SecretStore | null): Promise<SecretStore> {
-  const needed = 'createMonitor needs a secret store for the webhook secret, which the service tells only once';
+  const needed = 'createMonitor needs a secret store for the webhook secret, which the service returns only once';
   if (secrets === null) throw refused(`${needed} (option secretFile); nothing was sent`);
   try {
-    // A change of nothing: it fails as the one that counts would.
+    // A change of nothing: it fails as the later write would.
     await secrets.remove('webhook/');
     return secrets;
   } catch (error) {
@@ -52,7 +54,7 @@ async function keep(secrets: SecretStore, id: string, secret: Secret): Promise<v
     } catch (error) {
       if (attempt === TRIES) {
         throw ApplicationFailure.nonRetryable(
-          `monitor ${id} was made, but its webhook secret could not be kept and is lost: ${messageOf(error)}; mend the store, delete the monitor and make it again`,
+          `monitor ${id} was created, but its webhook secret could not be stored and is lost: ${messageOf(error)}. Fix the store, delete the monitor and create it again`,
           'SecretLost',
         );
       }

@@ -10,7 +10,7 @@ import { heartbeatFrom, stopping } from '../purchase/cancellation.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { failUnlessSuccess, lonePurchase, MAX_INLINE_BYTES } from './buy.js';
 
-/** Fields of an order of one run: what landed since its workflow began is its own. */
+/** Purchase fields of one run: what landed since its workflow began belongs to it. */
 export function runOrderFields(
   { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
   { call, askedAt }: RunStep<unknown, RunOptions>,
@@ -24,7 +24,7 @@ export function runOrderFields(
         : Math.min(maxCostPerJobMicros, lone.mostMicros ?? maxCostPerJobMicros),
     refused: 'throw' as const,
     freshness: {
-      // A run that may have been started is not started anew by itself.
+      // A run that may have been started is not started again without being asked for.
       retryTags: transientTags.filter((tag) => tag !== 'UNKNOWN_OUTCOME'),
       retryBefore: askedAt,
       ...(call.refreshAfterMs === undefined ? {} : { freshAfter: askedAt - call.refreshAfterMs }),
@@ -32,44 +32,44 @@ export function runOrderFields(
   };
 }
 
-/** How long a purchase that runs on is gone on with. */
+/** How long one activity follows a long-running purchase. */
 export interface LongRunningSlice {
   readonly sliceMs: number | undefined;
-  /** No longer than until the run is so old. */
+  /** The age of the run at which the activity ends, in ms. */
   readonly untilAgeMs?: number | undefined;
-  look(): RunSnapshot;
+  snapshot(): RunSnapshot;
 }
 
-/** Goes on with one purchase that runs on, for so long; answers with its record once it has landed, else with where it stands. */
+/** Makes or follows one long-running purchase for a slice. Returns its record once it has landed, else a snapshot of the run. */
 export async function buyLongRunning(
   deps: ActivityDeps,
   purchaseRequest: PurchaseRequest,
-  { sliceMs, untilAgeMs, look }: LongRunningSlice,
-): Promise<{ readonly record: UnitRecord } | { readonly record: null; readonly look: RunSnapshot }> {
+  { sliceMs, untilAgeMs, snapshot }: LongRunningSlice,
+): Promise<{ readonly record: UnitRecord } | { readonly record: null; readonly snapshot: RunSnapshot }> {
   const { cancellationSignal, info } = Context.current();
   let waitingFor: string | null = null;
   let age: NodeJS.Timeout | undefined;
-  const looked = (): RunSnapshot => ({ ...look(), waitingFor });
+  const current = (): RunSnapshot => ({ ...snapshot(), waitingFor });
   const control = stopping({
     ...(sliceMs === undefined ? {} : { timeUpMs: sliceMs }),
     progress: (progress) => {
       waitingFor = progress.waitingFor;
-      const { startedAt } = look();
+      const { startedAt } = snapshot();
       if (untilAgeMs !== undefined && startedAt !== null)
         age ??= setTimeout(control.timeIsUp, startedAt + untilAgeMs - Date.now());
     },
   });
-  const heart = heartbeatFrom(looked);
+  const heart = heartbeatFrom(current);
   try {
     const receipt = await deps.purchase(purchaseRequest, control);
     if (!receipt.complete) {
-      if (cancellationSignal.aborted) throw new CancelledFailure('cancelled; what runs is left to be ended');
+      if (cancellationSignal.aborted) throw new CancelledFailure('cancelled; runs in progress are ended next');
       if (receipt.waitMs > 0) throw waiting(receipt.waitMs, receipt.waitingFor);
-      return { record: null, look: looked() };
+      return { record: null, snapshot: current() };
     }
     const keys = purchaseRequest.units.map(({ key }) => key);
     const record = (await deps.journal.read(keys)).get(keys[0] as string);
-    return record ? { record } : { record: null, look: looked() };
+    return record ? { record } : { record: null, snapshot: current() };
   } catch (error) {
     throw toFailure(reported(deps, error), info.attempt);
   } finally {
@@ -79,17 +79,17 @@ export async function buyLongRunning(
   }
 }
 
-/** Where the worker's own bound refused the run, the failure names that. */
+/** A refusal by the worker's own cap names that cap. */
 function reported({ maxCostPerJobMicros = null }: ActivityDeps, error: unknown): unknown {
   if (!(error instanceof OverBudget) || error.scope !== 'call' || error.capMicros !== maxCostPerJobMicros) return error;
   return new OverBudget('worker', error.capMicros, error.remainingMicros, error.openMicros, null);
 }
 
-/** A record of a run that ended, however; fails where there is none: refused, lost, gone. */
+/** Returns the record of a run that ended in any way; fails where there is none: refused, lost, gone. */
 export function failUnlessEnded(record: UnitRecord): UnitRecord {
   const { error_tag: tag, operation } = record;
   if (tag === 'RUN_GONE') {
-    const message = `${operation}: the service tells nothing more of the run; call it with { refreshAfterMs: 0 } to start another`;
+    const message = `${operation}: the service no longer returns the run; call it with { refreshAfterMs: 0 } to start another`;
     throw ApplicationFailure.create({
       type: 'NotFound',
       message,
@@ -107,7 +107,7 @@ export function requestOf(
   return { requestId, costDollars: micros / 1e6, bought: Date.parse(at) >= askedAt };
 }
 
-/** Bytes of a value where it is too large to be returned to a workflow; null where it isn't. */
+/** The bytes of a value that is too large to be returned to a workflow; null where it isn't. */
 export function tooLarge(value: unknown): number | null {
   const bytes = Buffer.byteLength(JSON.stringify(value) ?? '');
   return bytes > MAX_INLINE_BYTES ? bytes : null;

@@ -15,18 +15,19 @@ import { buyWhole, sendOptions } from './whole-request.js';
 type Fields = { readonly [field: string]: Json };
 type AnyCall = Endpoint<Fields, unknown>;
 
-/** One attempt at an operation, durable: what is paid for is bought once. */
+/** One attempt at an operation, durable: a paid answer is bought once. */
 type Call<E> =
   E extends Endpoint<infer I, infer O> ? (input: Input<I>, call?: CallOptions) => Promise<OperationResult<O>> : never;
 
-/** `getContents` has an activity of its own, for its URLs are units that other requests share. */
+/** `getContents` has an activity of its own, because other requests share its URLs as units. */
 type Special = 'getContents';
 
 export type OperationActivities = { readonly [Name in Exclude<OperationName, Special>]: Call<Operations[Name]> };
 
 /**
- * An activity for every row of the operations table: one attempt of one operation. What is paid for or acts each time goes
- * through `purchase`; a free one that may be repeated takes its start at the rate source and is sent. Their results have the fields of the interface's section that the table names.
+ * An activity for every row of the operations table: one attempt of one operation. Paid operations, and free ones that act each
+ * time, go through `purchase`; other free ones wait for a turn and are sent. Results have the fields of the interface's section
+ * that the table names.
  */
 export function createOperationActivities(deps: ActivityDeps): OperationActivities {
   const rows = Object.entries(operationTable).filter(([name]) => name !== 'getContents');
@@ -44,7 +45,7 @@ function activityOf(deps: ActivityDeps, endpoint: AnyCall) {
     packFree(deps, endpoint, input, await sendFree(deps, endpoint, input, sendOptions(call)));
 }
 
-/** A free answer for Temporal: without secrets, and as a reference to the journal where it is large. */
+/** Packs a free answer for Temporal: without secrets, and as a reference to the journal where it is large. */
 async function packFree(
   deps: ActivityDeps,
   endpoint: AnyCall,

@@ -14,10 +14,9 @@ import type {
 } from '../../core/runs/agent-run.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { toFailure } from '../call/failure.js';
 import { researchKeys, researchPurchase } from '../rows/research-purchase.js';
 import { buyLongRunning, failUnlessEnded, requestOf, runOrderFields, tooLarge } from './long-running-call.js';
-import { sendOptions } from './whole-request.js';
+import { checkRequest } from './whole-request.js';
 
 type Step = RunStep<{ readonly [field: string]: Json }, RunResearchOptions>;
 
@@ -28,11 +27,7 @@ export function createResearchRunActivities(deps: ActivityDeps) {
     async researchRun(step: Step): Promise<RunStepResult<ResearchResult>> {
       const { variant } = step.call;
       const request = step.request as ResearchTaskRequest;
-      try {
-        deps.transport.check(createResearchTaskEndpoint, request, sendOptions({ ...(variant && { variant }) }));
-      } catch (error) {
-        throw toFailure(error);
-      }
+      checkRequest(deps, createResearchTaskEndpoint, request, { ...(variant && { variant }) });
       const unit = canonicalJson(step.request);
       let seen: RunSnapshot = {
         runId: null,
@@ -51,8 +46,8 @@ export function createResearchRunActivities(deps: ActivityDeps) {
         },
         ...(variant === undefined ? {} : { variant }),
       });
-      const end = await buyLongRunning(deps, purchaseRequest, { sliceMs: step.sliceMs, look: () => seen });
-      if (end.record === null) return { ended: null, look: end.look };
+      const end = await buyLongRunning(deps, purchaseRequest, { sliceMs: step.sliceMs, snapshot: () => seen });
+      if (end.record === null) return { ended: null, look: end.snapshot };
       return { ended: resultOf(end.record, step.askedAt), look: null };
     },
   };
@@ -70,9 +65,9 @@ function snapshotOf(task: ResearchTask, startedAt: number): RunSnapshot {
   };
 }
 
-function resultOf(given: UnitRecord, askedAt: number): ResearchResult {
-  const record = failUnlessEnded(given);
-  // What landed was checked against the endpoint's schema when it came.
+function resultOf(landed: UnitRecord, askedAt: number): ResearchResult {
+  const record = failUnlessEnded(landed);
+  // The answer was checked against the endpoint's schema when it landed.
   const task = record.result as unknown as ResearchTask;
   const leftOutBytes = tooLarge(task);
   return {

@@ -12,14 +12,14 @@ import { withoutSecrets } from '../call/without-secrets.js';
 import type { PurchaseRequest } from '../purchase/purchase.js';
 import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, packed } from './buy.js';
 
-/** What of an answer lands; the default is all of it, as it came, but its secrets. */
+/** Returns the part of an answer that lands. Default: the whole answer, byte for byte, without secrets. */
 export type Keep = (answer: unknown) => Promise<Json>;
 
 /**
  * Buys the answer of a whole request: a search, an agent run, contents with `context`. The unit is the request as canonical JSON,
- * so the same one is not bought twice. Of a free call that acts each time the unit is the activity as well: what it does is
- * done once, whatever happens to its worker, and a lost answer is for a person to look at. A request that the service would
- * refuse is refused before anything is written down.
+ * so the same request is not bought twice. For a free call that acts each time, the activity is part of the unit too: it acts once,
+ * also when its worker ends, and a person checks a lost answer. A request that the service would refuse is refused before anything
+ * is written.
  */
 export async function buyWhole<I, O>(
   deps: ActivityDeps,
@@ -29,11 +29,7 @@ export async function buyWhole<I, O>(
   keep?: Keep,
 ): Promise<OperationResult<O>> {
   const send = sendOptions(call);
-  try {
-    deps.transport.check(endpoint, input, send);
-  } catch (error) {
-    throw toFailure(error);
-  }
+  checkRequest(deps, endpoint, input, call);
   let shape: Error | null = null;
   const onFailure = (error: Error): void => {
     shape = error;
@@ -41,11 +37,25 @@ export async function buyWhole<I, O>(
   const purchaseRequest = wholeRequestPurchase(deps, endpoint, input, call, { send, keep, onFailure });
   const { records, requests } = await buyNow(deps, purchaseRequest);
   const { result } = failUnlessSuccess(records[0], endpoint.paid, shape);
-  // What landed was checked against the endpoint's schema when it came, where all of it was kept.
+  // A whole answer was checked against the endpoint's schema when it landed.
   return packed(readLeniently(endpoint, result)?.value ?? (result as O), purchaseRequest, requests);
 }
 
-/** What of a call's options goes on the wire. */
+/** Throws the failure of a request that the service would refuse; sends and writes nothing. */
+export function checkRequest<I, O>(
+  { transport }: Pick<ActivityDeps, 'transport'>,
+  endpoint: Endpoint<I, O>,
+  input: Input<NoInfer<I>>,
+  call: CallOptions,
+): void {
+  try {
+    transport.check(endpoint, input, sendOptions(call));
+  } catch (error) {
+    throw toFailure(error);
+  }
+}
+
+/** The options of a call that are sent. */
 export function sendOptions({ variant, beta, extraHeaders }: CallOptions): SendOptions {
   return { ...(variant && { variant }), ...(beta && { beta }), ...(extraHeaders && { extraHeaders }) };
 }
@@ -58,7 +68,7 @@ function wholeRequestPurchase<I, O>(
   { send, keep, onFailure }: { send: SendOptions; keep: Keep | undefined; onFailure(error: Error): void },
 ): PurchaseRequest {
   const unit = canonicalJson(endpoint.retry === 'look' ? [thisActivity(), input] : input);
-  // Another form, or another beta feature, is another answer.
+  // Another variant or beta feature has another answer.
   const key = unitKeys(deps.sha256, deps.origin, endpoint.name, send)(unit);
   // Checked against the endpoint's types before.
   const known = input as I;
@@ -66,7 +76,7 @@ function wholeRequestPurchase<I, O>(
   const starts = endpoint.retry === 'adopt' || endpoint.retry === 'look';
   return {
     ...lone,
-    // A start whose answer was lost may run: another call doesn't start it anew either, unless it says so by `refreshAfterMs`.
+    // A start whose answer got lost may run: only `refreshAfterMs` starts another.
     ...(starts && {
       freshness: { ...lone.freshness, retryTags: transientTags.filter((tag) => tag !== 'UNKNOWN_OUTCOME') },
     }),
@@ -88,7 +98,7 @@ function wholeRequestPurchase<I, O>(
       return {
         requestId: answer.requestId,
         queued: answer.queued,
-        // A start says nothing yet of what its run will cost: it counts at its most.
+        // The answer to a start has no cost of the run: its estimate counts.
         costMicros: endpoint.paid ? (endpoint.retry === 'adopt' ? null : answer.costMicros) : 0,
         units: units.map((one) => ({
           ...one,
@@ -112,7 +122,7 @@ async function keptOf<I, O>(
   return secrets ? { result: withoutSecrets(answer.data, secrets) } : landingOf(answer);
 }
 
-/** What tells this activity from every other one, the same in all its attempts. */
+/** Identifies this activity in all its attempts. */
 function thisActivity(): Json {
   const { workflowExecution, activityId, scheduledTimestampMs } = Context.current().info;
   return [workflowExecution?.workflowId ?? null, workflowExecution?.runId ?? null, activityId, scheduledTimestampMs];

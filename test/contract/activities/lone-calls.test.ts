@@ -1,4 +1,5 @@
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { CancelledFailure } from '@temporalio/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ActivityDeps, CallOptions } from '../../../src/activities/index.js';
@@ -31,6 +32,14 @@ async function service(handler: Handler) {
     runActivity(deps, name, input, call);
   return { server, deps, run };
 }
+
+/** Every file of a folder, with its size and the time of its last change. */
+const filesIn = (dir: string) =>
+  readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => `${path} ${statSync(path).size} ${statSync(path).mtimeMs}`)
+    .sort();
 
 const replying =
   (status: number, body: unknown, headers: Record<string, string> = {}): Handler =>
@@ -90,6 +99,37 @@ describe('an activity of one operation', () => {
       const { server, run } = await service(replying(200, { results: [] }));
       await expect(run('getContents', input)).rejects.toMatchObject({ type: 'InvalidRequest', nonRetryable: true });
       expect(server.requests).toHaveLength(0);
+    },
+  );
+
+  it.each([
+    ['getContents', { urls: [1, 2] }, /urls\[0\]/],
+    ['getContents', { urls: ['https://a.example', null] }, /urls\[1\]/],
+    ['getContents', { urls: {} }, /urls/],
+    ['getContents', { urls: 'https://a.example' }, /urls/],
+    ['getContents', { ids: [1] }, /ids\[0\]/],
+    ['getContents', undefined, /the request/],
+    ['search', { query: 'q', includeDomains: {} }, /includeDomains/],
+    ['search', { query: 'q', includeText: [1] }, /includeText\[0\]/],
+    ['answer', { query: ['q'] }, /query/],
+    ['findSimilar', { url: ['https://a.example'] }, /url/],
+    ['createAgentRun', { query: 'q', dataSources: {} }, /dataSources/],
+    ['createMonitor', { search: { query: 'q', includeDomains: {} } }, /search\.includeDomains/],
+    ['listEvents', { types: {} }, /types/],
+  ] as const)(
+    'refuses %s of %j, whose list is none, before anything is sent or written',
+    async (name, input, field) => {
+      const { server, deps } = await service(replying(200, examples[name].answer));
+      const before = await deps.journal.totals('');
+      const files = filesIn(setting.folder);
+      await expect(runActivity(deps, name, input as unknown as object)).rejects.toMatchObject({
+        type: 'InvalidRequest',
+        nonRetryable: true,
+        message: expect.stringMatching(field),
+      });
+      expect(server.requests).toHaveLength(0);
+      expect(await deps.journal.totals('')).toEqual(before);
+      expect(filesIn(setting.folder)).toEqual(files);
     },
   );
 
