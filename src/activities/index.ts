@@ -32,7 +32,7 @@ export {
 export { contentsOutcomes } from './rows/contents-purchase.js';
 export { createRuns, type WorkerRuns } from './runs/runs.js';
 
-/** All activities, by the names under which workflows call them. */
+/** All activities, under the names by which workflows call them. */
 export function createActivities(deps: ActivityDeps) {
   return {
     getContents: createContentsActivity(deps),
@@ -51,5 +51,5 @@ export function createActivities(deps: ActivityDeps) {
   };
 }
 
-/** For `proxyActivities<Activities>()` in a workflow. */
+/** The type for `proxyActivities<Activities>()` in a workflow. */
 export type Activities = ReturnType<typeof createActivities>;

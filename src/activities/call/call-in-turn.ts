@@ -12,7 +12,7 @@ export interface SendDeps {
   readonly limiter: Limiter;
 }
 
-/** One attempt at a free call in its turn of the team's rate; everybody holds back where the service says so. */
+/** Makes one attempt at a free call in its turn of the team's rate. Where the service asks for a pause, the whole team pauses. */
 export async function callInTurn<I, O>(
   { transport, limiter }: SendDeps,
   endpoint: Endpoint<I, O>,
@@ -32,7 +32,7 @@ export async function callInTurn<I, O>(
   }
 }
 
-/** The same so many times while the failure may pass. Rejects with the signal's reason when aborted. */
+/** Makes up to `tries` attempts while the failure is retryable. Rejects with the signal's reason when aborted. */
 export async function callWithRetries<I, O>(
   deps: SendDeps,
   endpoint: Endpoint<I, O>,

@@ -1,30 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiError } from '../../api/wire/errors.js';
 
-/** So many failures in a row, and the service counts as unwell. */
+/** Consecutive failures after which the service counts as unhealthy. */
 const UNWELL_AFTER = 8;
 const MAX_HOLD_MS = 300_000;
-/** So many answers in a row that are not the service's, and a person is to look. */
+/** Consecutive answers of another server after which a person must check the connection. */
 export const MAX_UNRECOGNIZED = 10;
 
-/** Somebody else answers in the service's place: nothing more is sent until a person has looked. */
+/** Another server, such as a proxy, answers for the service. Nothing is sent until a person has fixed that. */
 export class ServiceUnrecognized extends Error {
   override readonly name = 'ServiceUnrecognized';
   constructor(last: ApiError, count: number) {
-    const answers = count === 1 ? 'the last answer is' : `the last ${count} answers are`;
-    super(`${answers} not the service's: ${last.message}`, { cause: last });
+    const answers = count === 1 ? 'the last answer does' : `the last ${count} answers do`;
+    super(`${answers} not come from the service: ${last.message}`, { cause: last });
   }
 }
 
 /**
- * Holds paid calls back while the service fails every one of them: an outage must not use up the few second buys that an
- * unknown outcome is allowed. While unwell one call at a time tries; the time between tries doubles.
+ * Holds paid calls back while the service fails all of them: an outage must not use up the few repeat purchases that an unknown
+ * outcome is allowed. While the service is unhealthy, one call at a time probes it, at doubling intervals.
  */
 export class CircuitBreaker {
   #failures = 0;
   #unrecognized = 0;
   #successes = 0;
-  /** Number of tries that failed since the service became unwell, or null while it is well. */
+  /** Failed probes since the service became unhealthy; null while it is healthy. */
   #level: number | null = null;
   #until = 0;
   #trying = false;
@@ -35,27 +35,27 @@ export class CircuitBreaker {
     this.#now = now;
   }
 
-  /** Milliseconds until the next call may try; 0 while well. */
+  /** Milliseconds until the next probe; 0 while healthy. */
   get holdMs(): number {
     return this.#level === null ? 0 : Math.max(0, this.#until - this.#now());
   }
 
-  /** Calls that brought an answer. */
+  /** Calls that got an answer. */
   get successes(): number {
     return this.#successes;
   }
 
-  /** Answers since the last success that were not the service's. */
+  /** Answers of another server since the last success. */
   get unrecognized(): number {
     return this.#unrecognized;
   }
 
-  /** The service may be unwell: until there is an answer one call at a time tries. */
+  /** Treats the service as possibly unhealthy: one call at a time probes it until one succeeds. */
   suspect(): void {
     this.#level ??= 0;
   }
 
-  /** Resolves when a call may be made. `try` must be handed to `succeeded` or `failed` with its outcome. */
+  /** Resolves when a call may be sent. The result must be passed to `succeeded`, `failed` or `undecided`. */
   async pass(signal: AbortSignal): Promise<'well' | 'try'> {
     for (;;) {
       signal.throwIfAborted();
@@ -93,7 +93,7 @@ export class CircuitBreaker {
     this.#until = this.#now() + Math.min(MAX_HOLD_MS, 1000 * 2 ** this.#level);
   }
 
-  /** The try ended without saying anything about the service (stopped before it was sent). */
+  /** The call ended before it was sent, so it says nothing about the service. */
   undecided(pass: 'well' | 'try'): void {
     if (pass === 'try') this.#trying = false;
   }

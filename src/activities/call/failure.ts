@@ -12,7 +12,7 @@ export function isApiError(error: unknown): error is ApiError {
   return error instanceof ApiError;
 }
 
-/** Types of failures that are not the service's. The workflow knows them by these names. */
+/** Types of local failures. Workflows match these names. */
 export const localFailures = {
   sinkBusy: 'SinkBusy',
   sinkUnusable: 'SinkUnusable',
@@ -22,16 +22,16 @@ export const localFailures = {
   waiting: 'Waiting',
 } as const;
 
-/** A failure that no table knows is tried so often, then ends the job with its reason: it must not hang without a word. */
+/** Attempts at an unexpected failure before the job ends with its reason: it must not hang silently. */
 const MAX_UNEXPECTED = 10;
-/** What is wrong with an input stays wrong, but a file that is just being replaced is whole again a moment later. */
+/** Attempts at a bad input: a file that is being replaced is complete a moment later. */
 const MAX_INPUT = 3;
-/** Errors about what a job was given, by their names: whoever reads it throws them, and not all of them may be imported here. */
+/** Names of input errors, matched by name because some of their classes can't be imported here. */
 const ofInput = ['CsvError', 'UsageError'];
 
 /**
- * The one map from what went wrong to a Temporal failure. Details hold facts for machines (status, tag, request id), never a
- * key or a body.
+ * The one map from an error to a Temporal failure. Details hold facts for programs (status, tag, request id), never a key or a
+ * body.
  */
 export function toFailure(error: unknown, attempt = 1): unknown {
   if (error instanceof ServiceUnrecognized) {
@@ -49,7 +49,7 @@ export function toFailure(error: unknown, attempt = 1): unknown {
       type: verdict.type,
       message: error.message,
       nonRetryable: !verdict.retry || tooLong,
-      // A wait that the service asked for is no failure of anybody's.
+      // A requested wait is no failure.
       ...(waits && !tooLong ? { category: ApplicationFailureCategory.BENIGN } : {}),
       ...(verdict.retry && !tooLong && delay !== null ? { nextRetryDelay: Math.min(delay, MAX_BLOCK_MS) } : {}),
       details: [
@@ -85,7 +85,7 @@ export function toFailure(error: unknown, attempt = 1): unknown {
     return ApplicationFailure.create({ type: localFailures.bodiesGone, message: error.message, nonRetryable: true });
   }
   if (isStoreUnusable(error)) {
-    const message = `The database can't be used until somebody mends it (${error.message}); then the same command makes the job go on`;
+    const message = `the database refuses requests: ${error.message}. Fix the database; then run the same command to resume`;
     return ApplicationFailure.create({ type: localFailures.storeUnusable, message, nonRetryable: true });
   }
   if (error instanceof Error && ofInput.includes(error.name)) {
@@ -98,21 +98,21 @@ export function toFailure(error: unknown, attempt = 1): unknown {
   if (error instanceof Error && !(error instanceof TemporalFailure) && attempt >= MAX_UNEXPECTED) {
     return ApplicationFailure.create({
       type: error.name,
-      message: `${error.message} (after ${attempt} attempts; the same command makes the job go on)`,
+      message: `${error.message} (after ${attempt} attempts; run the same command to resume)`,
       nonRetryable: true,
     });
   }
   return error;
 }
 
-/** A database that refuses for good: the login (SQLSTATE 28, 3D), or what a statement needs is gone or forbidden (42). */
+/** Whether a database refuses permanently: a login error (SQLSTATE 28, 3D), or a missing or forbidden object (42). */
 function isStoreUnusable(error: unknown): error is Error {
   if (!(error instanceof Error) || error instanceof TemporalFailure) return false;
   const { code } = error as { readonly code?: unknown };
   return error.name === 'PostgresRefused' || (typeof code === 'string' && /^(28|3D|42)[0-9A-Z]{3}$/.test(code));
 }
 
-/** A wait too long to sit through in the activity: Temporal wakes it again, and the wait counts as no failure. */
+/** The failure that hands a long wait to Temporal; it counts as no failure of the activity. */
 export function waiting(ms: number, why: string | null): ApplicationFailure {
   return ApplicationFailure.create({
     type: localFailures.waiting,

@@ -1,6 +1,6 @@
-/** Bounds how many paid requests one worker process has in flight, first come first served. */
+/** Bounds how many paid requests one worker process has in flight; first come, first served. */
 export class InFlight {
-  /** Requests that were sent and have no answer on disk yet. */
+  /** Requests that are sent and whose answer is not on disk yet. */
   sent = 0;
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -9,7 +9,7 @@ export class InFlight {
     this.#free = limit;
   }
 
-  /** Takes a place; the caller gives it back with `leave`. Rejects with the signal's reason when aborted first. */
+  /** Takes a permit; the caller releases it with `leave`. Rejects with the signal's reason when aborted first. */
   enter(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#free > 0) {

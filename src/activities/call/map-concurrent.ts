@@ -1,4 +1,4 @@
-/** Does work on items, so many at a time. Rejects with the first failure, once those that had begun have ended. */
+/** Does work on items, at most `width` at a time. Rejects with the first failure, once all started work has ended. */
 export async function mapConcurrent<T>(
   items: readonly T[],
   width: number,
@@ -6,7 +6,7 @@ export async function mapConcurrent<T>(
 ): Promise<void> {
   const left = [...items];
   let failed = false;
-  const hand = async (): Promise<void> => {
+  const lane = async (): Promise<void> => {
     for (let item = left.shift(); item !== undefined && !failed; item = left.shift()) {
       try {
         await work(item);
@@ -16,6 +16,6 @@ export async function mapConcurrent<T>(
       }
     }
   };
-  const ends = await Promise.allSettled(Array.from({ length: width }, hand));
+  const ends = await Promise.allSettled(Array.from({ length: width }, lane));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }

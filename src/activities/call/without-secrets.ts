@@ -1,7 +1,7 @@
 import type { Json } from '../../core/text/json.js';
 import { Secret } from '../../core/text/secret.js';
 
-/** An answer without its secrets, wherever in it they are: what may be kept in the journal and in Temporal's history. */
+/** Returns an answer without its secrets at any depth: the form that may be kept in the journal and in Temporal's history. */
 export function withoutSecrets(answer: unknown, names: readonly string[] = []): Json {
   if (names.length === 0 || answer === null || typeof answer !== 'object') return answer as Json;
   if (Array.isArray(answer)) return answer.map((item) => withoutSecrets(item, names));

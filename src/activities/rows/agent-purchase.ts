@@ -22,7 +22,7 @@ export const AGENT = 'agent';
 
 /** Field of a run's metadata that holds our tag. */
 const TAG = 'searchflow';
-/** Efforts whose cost depends on what is used, so that they take a budget; and the least that it may be (public facts 8.1). */
+/** Efforts whose cost depends on usage, so that they take a budget; and the lowest budget (public facts 8.1). */
 const metered: readonly string[] = ['auto', 'max', 'ultra'];
 const MIN_BUDGET_MICROS = 1_000_000;
 const CENT = 10_000;
@@ -45,7 +45,7 @@ export const agentKind: RunPurchaseKind<AgentRunRequest, AgentRun> = {
     const reported = tagIn(run);
     if (reported !== undefined) return reported === tag ? 'tag' : null;
     if (!run.request) return 'silent';
-    // A service that keeps metadata would show ours.
+    // A service that returns metadata would return our tag.
     if (fieldOf(run.request, 'metadata')) return null;
     return echo(run.request) === echo(input) ? 'echo' : null;
   },
@@ -63,21 +63,21 @@ function tagIn(run: AgentRun): unknown {
   return fieldOf(fieldOf(run.request, 'metadata'), TAG) ?? fieldOf(fieldOf(run, 'metadata'), TAG);
 }
 
-/** The tag of a row whose run ended otherwise than completed: `RUN_FAILED`, `RUN_CANCELLED`, or `RUN_` and a status nobody knows. */
+/** The tag of a row whose run has not completed: `RUN_FAILED`, `RUN_CANCELLED`, or `RUN_` and an unknown status. */
 export function runTag(status: string): string {
   const name = status === 'canceled' ? 'cancelled' : status;
   return `RUN_${name.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}`;
 }
 
-/** What a service may put into its echo, or leave out of it, without changing the request: nulls, the default effort, a budget. */
+/** The request as the service echoes it. Nulls, the default effort and budgets may differ without a different request. */
 function echo({ metadata: _tag, budget: _budget, ...request }: { readonly [name: string]: unknown }): string {
-  const said = Object.entries(request).filter(
+  const fields = Object.entries(request).filter(
     ([name, value]) => value !== null && value !== undefined && !(name === 'effort' && value === 'auto'),
   );
-  return canonicalJson(Object.fromEntries(said));
+  return canonicalJson(Object.fromEntries(fields));
 }
 
-/** Key of each unit under these options: `unit` is the canonical JSON of the rest of the request. */
+/** Returns the key function of units under these options: `unit` is the canonical JSON of the rest of the request. */
 export function agentKeys(
   deps: Pick<ActivityDeps, 'origin' | 'sha256'>,
   options: unknown,
@@ -87,11 +87,11 @@ export function agentKeys(
   return unitKeys(deps.sha256, deps.origin, AGENT, plain ? options : [options, wire]);
 }
 
-/** An order for agent runs (interface section 4.7): each is started, followed to its end and landed with its whole record. */
+/** A purchase request for agent runs (interface section 4.7): each run is started, followed to its end and landed with its whole record. */
 export function agentPurchase(
   deps: Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' | 'runs'>,
   wanted: Omit<RunsWanted<AgentRunRequest, AgentRun>, 'end'> & {
-    /** Starts nothing, ends what runs: by cancelling it, or by stopping it so that its output is kept. */
+    /** Starts nothing and ends runs in progress: `cancel` drops their output, `stop` keeps it. */
     readonly ending?: 'cancel' | 'stop';
   },
 ): PurchaseRequest {
@@ -100,7 +100,7 @@ export function agentPurchase(
   return runPurchase(deps, deps.runs.agent, agentKind, { ...rest, end });
 }
 
-/** Cancels or stops a run. What can't be stopped is cancelled; what is gone is left to whoever follows it. */
+/** Cancels or stops a run. A run that can't be stopped is cancelled; a missing run is left to the attempt that follows it. */
 async function endRun(
   deps: Pick<ActivityDeps, 'transport' | 'limiter'>,
   id: string,

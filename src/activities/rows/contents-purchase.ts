@@ -16,7 +16,7 @@ export const CONTENTS = 'contents';
 
 export type ContentsOptions = Omit<ContentsRequest, 'urls' | 'ids'>;
 
-/** Key of each URL under these options. */
+/** Returns the key function of URLs under these options. */
 export function contentsKeys(
   deps: Pick<ActivityDeps, 'origin' | 'sha256'>,
   options: ContentsOptions,
@@ -27,23 +27,23 @@ export function contentsKeys(
 }
 
 /**
- * An order for page contents (interface section 4.2): a unit is one URL, so that equal URLs are bought once whatever request
- * they travel in. With `context` the answer belongs to all its URLs together: then the whole request is the unit, a JSON text.
+ * A purchase request for page contents (interface section 4.2): a unit is one URL, so that equal URLs are bought once in any
+ * request. With `context` the answer belongs to all its URLs: then the whole request is the unit, a JSON text.
  */
 export function contentsPurchase(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices'>,
-  what: Pick<
+  wanted: Pick<
     PurchaseRequest,
     'segment' | 'owner' | 'units' | 'unitsPerRequest' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros'
   > & {
     readonly options: ContentsOptions;
-    /** Beta tokens and headers; part of the keys as well. */
+    /** Beta tokens and headers; part of the keys. */
     readonly wire?: SendOptions;
-    /** Told of each answer as it came, before it lands. */
+    /** Gets each answer before it lands. */
     readonly onAnswer?: (answer: ContentsResponse) => void;
   },
 ): PurchaseRequest {
-  const { options, wire, onAnswer, ...purchaseRequest } = what;
+  const { options, wire, onAnswer, ...purchaseRequest } = wanted;
   const input = (units: readonly Unit[]): ContentsRequest => ({ ...options, urls: units.map((unit) => unit.unit) });
   return {
     ...purchaseRequest,
@@ -65,7 +65,7 @@ export function contentsPurchase(
   };
 }
 
-/** What became of each unit of a contents request. */
+/** Returns the outcome of each unit of a contents request. */
 export function contentsOutcomes(
   units: readonly Unit[],
   answer: Pick<Answer<ContentsResponse>, 'data' | 'misread' | 'raw'>,
@@ -75,7 +75,7 @@ export function contentsOutcomes(
     answer.data,
     { raw: rawResults(answer), misread: answer.misread },
   );
-  // What came for nobody is kept with the first that got nothing: nothing paid for is thrown away.
+  // Results that match no unit are kept with the first unit that has none: nothing paid for is dropped.
   const empty = matched.unmatched.length > 0 ? matched.units.find((match) => match.result === null) : undefined;
   return matched.units.map((match, index) => ({
     key: (units[index] as Unit).key,
@@ -86,7 +86,7 @@ export function contentsOutcomes(
     source: match.source,
     ...(match.told === undefined ? {} : { told: match.told }),
     ...(match.misread === undefined ? {} : { misread: match.misread }),
-    result: match === empty ? unmatchedOf(matched.unmatched) : (match.result ?? toldInstead(match)),
+    result: match === empty ? unmatchedOf(matched.unmatched) : (match.result ?? statusInstead(match)),
   }));
 }
 
@@ -94,7 +94,7 @@ function unmatchedOf(results: readonly (Json | RawJson)[]): RawJson {
   return new RawJson(`{"unmatched":${listOf(results).text}}`);
 }
 
-/** Where there is no result, what nobody knows of a status stands in its place, so that the warehouse has it. */
-function toldInstead({ told }: MatchedUnit): Json {
-  return told === undefined ? null : { status: told };
+/** Without a result, the status with its unknown fields is kept in its place, so that the warehouse has it. */
+function statusInstead({ told: status }: MatchedUnit): Json {
+  return status === undefined ? null : { status };
 }

@@ -10,24 +10,24 @@ import { unitsOf } from './enrich-slice.js';
 import { rowPurchase } from './row-purchases.js';
 import { sliceSegment } from './slice-loads.js';
 
-/** Slices looked at side by side; most have nothing that runs. */
+/** Concurrent slices; most have no run in progress. */
 const WIDTH = 8;
 
-/** How long the runs of a slice are given in any case. */
+/** The least time for the runs of a slice, in ms. */
 const LEAST_MS = 1500;
 
-/** What was ended, and what it cost until then. */
+/** The ended runs and their cost. */
 export interface EndedRuns {
   readonly runs: number;
   readonly costMicros: number;
-  /** Runs that had not ended in time and are left running. Absent from the first version. */
+  /** Runs that had not ended in time and are left running. Absent in the first version. */
   readonly left?: number;
 }
 
 /**
- * `endRuns`: cancels the agent runs that go on for slices of a job (interface section 4.7), those whose start got no answer too, and
- * lands what they cost. Those that do not end in time are left to the next run of the job. Runs of rows that another job asks for, too,
- * stay. Safe to run any number of times.
+ * `endRuns`: cancels the agent runs in progress for slices of a job (interface section 4.7), also those whose start got no answer, and
+ * lands their costs. Runs that do not end in time are left to the next run of the job. Runs that another job asked for too are kept.
+ * Any number of attempts is safe.
  */
 export function createEndRuns(deps: ActivityDeps) {
   return async function endRuns(input: EndRunsInput): Promise<EndedRuns> {
@@ -37,7 +37,7 @@ export function createEndRuns(deps: ActivityDeps) {
     const sums = { runs: 0, costMicros: 0, left: 0 };
     const heart = heartbeatFrom(() => sums);
     const end = async (staged: StagedJob, slice: number): Promise<void> => {
-      // A slice that is looked at late still has its runs cancelled.
+      // Late slices still get time to cancel their runs.
       const control = stopping(until === null ? {} : { timeUpMs: Math.max(LEAST_MS, until - Date.now()) });
       try {
         await endIn(staged, slice, control);

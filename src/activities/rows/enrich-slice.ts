@@ -13,20 +13,20 @@ import { CONTENTS } from './contents-purchase.js';
 import { rowPurchase } from './row-purchases.js';
 import { loadFromJournal, sliceSegment, withSliceRows } from './slice-loads.js';
 
-/** Slices of whole requests, of which a second buys few, and of runs, which go on for minutes, have longer: they are fewer activities. */
+/** The longest time of a slice of whole requests or runs, in ms: few of them end in a second, so a slice gets more time. */
 const WHOLE_REQUESTS_MS = 600_000;
 
-/** How long a run of a row may take before it is left running. */
+/** The default time after which a run of a row is left running, in ms. */
 const MAX_RUN_MS = 6 * 3_600_000;
 
 /**
- * `enrichSlice`: brings one slice from staged rows to loaded rows. Buys the units the warehouse lacks, then loads slice and
- * ledger line in one transaction. Ends early when its time is up with `complete: false`; run it again for the rest. Safe to run any
- * number of times, also at once.
+ * `enrichSlice`: buys the units of one slice that the warehouse lacks, then loads the slice and its ledger line in one transaction.
+ * When its time is up it ends with `complete: false` and is run again for the rest. Any number of attempts is safe, also concurrent
+ * ones.
  */
 export function createEnrichSlice(deps: ActivityDeps) {
   const noted = new Map<string, number>();
-  /** What is remembered of a job that waited no longer holds; once for each time that it begins or is resumed. */
+  /** Records a job as running, once for each start and resume: an earlier state may say that it waits. */
   const noteRuns = async (staged: SliceInput['staged'], since = 0) => {
     if (noted.get(staged.job) === since) return;
     await deps.noteState(staged, { phase: 'running', since });
@@ -55,7 +55,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
       await noteRuns(staged, resumedAt);
       const sink = deps.sinkFor(staged);
       return await withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, partial }) => {
-        // A warehouse that held nothing of the job when it was opened lacks whatever the ledger doesn't name.
+        // A warehouse without rows of the job at its opening lacks all that the ledger doesn't name.
         const wanted = input.carried
           ? new Set(await sink.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))
           : null;
@@ -85,7 +85,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
           unknownOutcomes: receipt.unknownOutcomes,
         };
         if (!receipt.complete) {
-          // Cancelled (a pause, a cancel, the worker's end) the slice still says what it bought, and hands back the rest.
+          // A cancelled slice (a pause, a cancel, the worker's end) returns its counts and leaves the rest to the next attempt.
           const { aborted } = Context.current().cancellationSignal;
           if (receipt.waitMs > 0 && !aborted) throw waiting(receipt.waitMs, receipt.waitingFor);
           return { ...result, complete: false, rows: 0 };
@@ -103,13 +103,13 @@ export function createEnrichSlice(deps: ActivityDeps) {
   };
 }
 
-/** The lower of what the run of the job and what the worker allows; `told` names the worker's where that is the one. */
+/** Returns the lower of the run's and the worker's cap; `reported` names the worker's in a refusal by it. */
 function boundBy(
   { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
   { staged, cap, spentBeforeMicros }: SliceInput,
 ): { readonly cap: SliceInput['cap']; reported(error: unknown): unknown } {
   const asked = { cap, reported: (error: unknown) => error };
-  // A workflow of before there was this bound does not say what the job had cost.
+  // Workflows of the first version don't pass the earlier cost.
   if (maxCostPerJobMicros === null || spentBeforeMicros === undefined) return asked;
   const limitMicros = spentBeforeMicros + maxCostPerJobMicros;
   if (cap && cap.limitMicros <= limitMicros) return asked;
@@ -122,7 +122,7 @@ function boundBy(
   };
 }
 
-/** Answers in the warehouse to units that the journal has never heard of. A person who says `--rebuy` wants them bought. */
+/** Returns answers in the warehouse to units that the journal lacks. With `--rebuy` none are taken. */
 async function adoptable(
   sink: Sink,
   job: string,
@@ -132,14 +132,14 @@ async function adoptable(
   if (freshness?.rebuyBefore !== undefined) return [];
   const answers = await sink.answers(keys, freshness);
   if (answers.length > 0)
-    log.warn('The warehouse has answers that the journal does not know; they are not bought again', {
+    log.warn('The warehouse has answers that the journal lacks; they are not bought again', {
       job,
       answers: answers.length,
     });
   return answers;
 }
 
-/** The distinct units of a slice that are wanted (null: all) up to a row, in the order of its rows. */
+/** Returns the distinct units of a slice that are wanted (null: all) up to a row, in the order of its rows. */
 export async function unitsOf(
   rowsFile: string,
   wanted: Set<string> | null,

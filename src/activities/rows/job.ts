@@ -16,54 +16,54 @@ import { onlyFor } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
 import { jobRecord, loadLanded, loadMissing } from './slice-loads.js';
 
-/** Requests answered and what they cost, in micro-dollars. */
+/** Answered requests and their cost, in micro-dollars. */
 export interface Spent {
   readonly requests: number;
   readonly costMicros: number;
-  /** Their price by the price table. Absent where an older worker counted. */
+  /** Their price by the price table. Absent from older workers. */
   readonly listMicros?: number;
-  /** The same with what is in flight or unknown, at the estimates: what a budget counts. Absent from the first version. */
+  /** The cost with requests in flight and unknown outcomes at their estimates: the amount that counts against a budget. Absent in the first version. */
   readonly committedMicros?: number;
-  /** Absent from the first version. */
+  /** Absent in the first version. */
   readonly unknownOutcomes?: number;
 }
 
-/** What `openJob` answers: the slices that still have rows to load, and what was bought for the job in earlier runs. */
+/** Result of `openJob`: the slices that still have rows to load, and the purchases of earlier runs of the job. */
 export interface OpenedJob {
   readonly slices: readonly number[];
   readonly before: Spent;
-  /** The warehouse held rows of the job already: each slice asks it which of its own are missing. */
+  /** The warehouse held rows of the job already: each slice asks it which of its rows are missing. */
   readonly carried: boolean;
-  /** The warehouse held answers already: each slice asks it for those that the journal lacks. Absent from the first version. */
+  /** The warehouse held answers already: each slice asks it for answers that the journal lacks. Absent in the first version. */
   readonly adopts?: boolean;
-  /** The job as its folder or store knows it. Absent from earlier versions. */
+  /** The job as its folder or store has it. Absent in earlier versions. */
   readonly staged?: StagedJob;
-  /** Where its CSV goes; absent from earlier versions. */
+  /** The path of its CSV; absent in earlier versions. */
   readonly csv?: string | null;
 }
 
-/** A job that pauses, with nothing in flight. */
+/** A job that pauses, with no request in flight. */
 export interface PausedJob {
   readonly staged: StagedJob;
-  /** Slices that the pause broke off. */
+  /** Slices that the pause interrupted. */
   readonly slices: readonly number[];
   readonly freshness?: Freshness;
   readonly why: Pause;
-  /** Since when it is paused, Unix ms. */
+  /** The beginning of the pause, in Unix ms. */
   readonly since: number;
 }
 
-/** What `finishJob` is told. */
+/** Input of `finishJob`. */
 export interface FinishInput {
   readonly staged: StagedJob;
   readonly csv: string | null;
   readonly startedAt: number;
-  /** What had been bought for the job before this run of it, which bought the rest; null: all of it. */
+  /** Purchases for the job before this run; null: none, all of them belong to this run. */
   readonly before: Spent | null;
-  /** Id of the run; absent: nothing is written down of it. */
+  /** Id of the run; absent: the run is not recorded. */
   readonly run?: string;
   readonly scheduled?: boolean;
-  /** Why a scheduled run ends early; absent or null: it is through. */
+  /** Why a scheduled run ends early; absent or null: the run is complete. */
   readonly stopped?: Pause | null;
   readonly freshness?: Freshness;
 }
@@ -71,7 +71,7 @@ export interface FinishInput {
 /** The activities around the slices of a row job. */
 export function createJobActivities(deps: ActivityDeps) {
   return {
-    /** `stageInput`: reads, checks and slices the input of a job that nobody staged yet. */
+    /** `stageInput`: reads, checks and slices the input of a job that is not staged yet. */
     async stageInput(input: EnrichCsvInput): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }> {
       const { workflowExecution } = Context.current().info;
       return withHeartbeat(async () => {
@@ -80,7 +80,7 @@ export function createJobActivities(deps: ActivityDeps) {
       });
     },
 
-    /** `openJob`: records the job in its warehouse and finds out which slices are to be loaded. */
+    /** `openJob`: records the job in its warehouse and returns the slices to load. */
     async openJob(input: {
       readonly staged: StagedName;
       readonly freshness?: Freshness;
@@ -110,17 +110,17 @@ export function createJobActivities(deps: ActivityDeps) {
     },
 
     /**
-     * `jobSpent`: what was bought for a job so far, whoever bought it and however that ended. Of a job that pauses it also loads what
-     * has landed, and writes down that the job waits.
+     * `jobSpent`: returns all purchases for a job so far, in any run and with any outcome. For a job that pauses it also loads landed
+     * answers and records the pause.
      */
     async jobSpent({ job, paused }: { readonly job: string; readonly paused?: PausedJob }): Promise<Spent> {
       return withHeartbeat(async () => {
         if (paused) {
           const { slices, freshness, why, since } = paused;
           const { staged } = await deps.staged(paused.staged);
-          // A pause must not wait for a warehouse: the rows are loaded later.
+          // A pause does not wait for a warehouse: the rows are loaded later.
           await loadLanded(deps, staged, slices, freshness).catch((error: unknown) =>
-            log.warn('What has landed is not loaded yet', { job, reason: String(error) }),
+            log.warn('Landed answers are not loaded yet', { job, reason: String(error) }),
           );
           await deps.noteState(staged, { phase: 'paused', ...why, since });
         }
@@ -128,7 +128,7 @@ export function createJobActivities(deps: ActivityDeps) {
       });
     },
 
-    /** `finishJob`: loads what the warehouse has lost since it was loaded, writes down the unknown outcomes, the CSV where asked for, and sums the job up. */
+    /** `finishJob`: loads rows that the warehouse has lost, records unknown outcomes, writes the CSV where asked for, and sums the job up. */
     async finishJob(input: FinishInput): Promise<JobSummary> {
       return withHeartbeat(async () => {
         const { stopped, freshness, csv } = input;
@@ -150,7 +150,7 @@ async function spentOn({ journal }: Pick<ActivityDeps, 'journal'>, job: string):
   return { requests, costMicros, listMicros, committedMicros, unknownOutcomes: unknown.length };
 }
 
-/** Sums a job up from its warehouse and the journal; also records what is unknown, and exports. */
+/** Sums a job up from its warehouse and the journal; also records unknown outcomes and exports. */
 export async function summarize(
   deps: Pick<ActivityDeps, 'journal' | 'sinkFor'>,
   input: FinishInput,
@@ -158,7 +158,7 @@ export async function summarize(
   const { staged, csv, stopped = null } = input;
   const sink = deps.sinkFor(staged);
   const totals = await deps.journal.totals(`${staged.job}/`);
-  // By the journal, not by what the slices reported: a slice that was killed or refused bought something, too.
+  // Counted from the journal: killed and refused slices report nothing, but may have bought something.
   const before = input.before ?? totals;
   await sink.recordUnknown(staged.job, totals.unknown);
   const warehouse = await sink.summary(staged.job);

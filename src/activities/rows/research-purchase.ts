@@ -21,7 +21,7 @@ function kindOf(variant: string | undefined): RunPurchaseKind<ResearchTaskReques
     operation: RESEARCH,
     run: researchKind(variant),
     create: createResearchTaskEndpoint,
-    // A task keeps nothing of its own that could tell it, and takes no budget.
+    // A task has no metadata for a tag and takes no budget.
     tagged: (input) => input,
     bounded: (input) => input,
     bound: () => null,
@@ -48,7 +48,7 @@ function echoOfRequest({ input, output, instructions, outputSchema }: ResearchTa
   return echoOf(input?.instructions ?? instructions, fieldOf(output, 'schema') ?? outputSchema);
 }
 
-/** Key of each unit under these options: `unit` is the canonical JSON of the rest of the request. */
+/** Returns the key function of units under these options: `unit` is the canonical JSON of the rest of the request. */
 export function researchKeys(
   deps: Pick<ActivityDeps, 'origin' | 'sha256'>,
   options: unknown,
@@ -57,7 +57,7 @@ export function researchKeys(
   return unitKeys(deps.sha256, deps.origin, RESEARCH, variant === undefined ? options : [options, { variant }]);
 }
 
-/** An order for research tasks (interface section 4.5, public facts 6). There is no way to end one early. */
+/** A purchase request for research tasks (interface section 4.5, public facts 6). A task can't be ended early. */
 export function researchPurchase(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices' | 'runs'>,
   wanted: Omit<RunsWanted<ResearchTaskRequest, ResearchTask>, 'end' | 'wire'> & { readonly variant?: string },

@@ -10,18 +10,18 @@ import { type RowRequests, rowRequests } from './row-requests.js';
 
 type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' | 'origin' | 'sha256' | 'runs'>;
 
-/** What a slice gives each order, whatever is bought. */
+/** The fields of a purchase request that come from a slice, for all operations. */
 export type SlicePurchase = Pick<
   PurchaseRequest,
   'segment' | 'owner' | 'units' | 'freshness' | 'known' | 'resumedAt' | 'cap'
 > & {
-  /** Of agent runs: starts nothing, cancels what runs. */
+  /** For agent runs: starts nothing and cancels runs in progress. */
   readonly ending?: 'cancel';
-  /** Of runs: one that takes longer (ms) is left running. */
+  /** For runs: the age in ms after which one is left running. */
   readonly maxRunMs?: number;
 };
 
-/** The order for some units of a row job, by the job's operation. */
+/** Returns the purchase request for units of a row job, by the job's operation. */
 export function rowPurchase(
   deps: Deps,
   staged: StagedJob,
@@ -46,7 +46,7 @@ export function rowPurchase(
   return contentsPurchase(deps, { ...slice, unitsPerRequest: batch, options: options as ContentsOptions });
 }
 
-/** An order of whole requests (interface sections 4.1, 4.3, 4.4): a unit is one, and its answer is the unit's result as it came. */
+/** A purchase request for whole requests (interface sections 4.1, 4.3, 4.4): each is a unit, and its answer is the result, byte for byte. */
 function requestPurchase(deps: Deps, requests: RowRequests, slice: SlicePurchase): PurchaseRequest {
   return {
     ...slice,
@@ -73,8 +73,8 @@ function requestPurchase(deps: Deps, requests: RowRequests, slice: SlicePurchase
   };
 }
 
-/** Where a template gives rows different types of search, all draw as the narrowest: `search.deep` counts against `search`, too. */
-function narrowest(draws: readonly RateCost[]): RateCost {
-  const [first = { rateClass: 'default', weight: 1 }, ...rest] = draws;
+/** The rate cost of rows with different types of search: the narrowest class, because `search.deep` counts against `search`, too. */
+function narrowest(costs: readonly RateCost[]): RateCost {
+  const [first = { rateClass: 'default', weight: 1 }, ...rest] = costs;
   return rest.reduce((a, b) => (b.rateClass.length > a.rateClass.length ? b : a), first);
 }

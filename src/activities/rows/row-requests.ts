@@ -16,30 +16,30 @@ import type { Bought } from '../purchase/purchase.js';
 import { agentKeys } from './agent-purchase.js';
 import { researchKeys } from './research-purchase.js';
 
-/** What makes the requests of a job of whole requests. */
+/** The facts of a job from which its requests are made. */
 export type RowRequestFacts = Pick<StagedJob, 'operation' | 'options' | 'unitColumn' | 'variant'>;
 
-/** The requests of a job whose every unit is a request: what is rendered for its row, beside what all share. */
+/** The requests of a job whose units are requests: the rendered fields of a row and the options that all share. */
 export interface RowRequests {
-  /** Name of the operation in keys and segments: that of a lone call, whose answer to the same request serves as well. */
+  /** Name of the operation in keys and segments. It is that of a single call, so that equal requests share their answer. */
   readonly name: string;
   /** The whole request as canonical JSON. */
   requestOf(unit: string): string;
-  /** Key of a unit: it holds the whole request, so that only equal requests are one. */
+  /** Key of a unit: it covers the whole request, so that only equal requests share it. */
   keyOf(unit: string): string;
   rateCost(unit: string): RateCost;
-  /** The most that it may cost. */
+  /** The most that it may cost, in micro-dollars. */
   estimateMicros(unit: string, prices: PriceTable): number;
-  /** What it costs by the list, where that is less. */
+  /** Its cost by the price table, where that is lower, in micro-dollars. */
   listMicros(unit: string, prices: PriceTable): number;
   /** See `Endpoint.tier`. */
   tier(unit: string): string;
-  /** Throws `ApiError` where the service would refuse it; sends nothing. */
+  /** Throws `ApiError` for a request that the service would refuse; sends nothing. */
   check(transport: Pick<Transport, 'check'>, unit: string): void;
   send(transport: Pick<Transport, 'send'>, unit: string, signal: AbortSignal): Promise<Omit<Bought, 'units'> & Landing>;
 }
 
-/** Binds a job's operation. Null for contents, whose units are URLs. */
+/** Returns the requests of a job's operation. Null for contents, whose units are URLs. */
 export function rowRequests(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, facts: RowRequestFacts): RowRequests | null {
   switch (facts.operation) {
     case 'search':
@@ -57,7 +57,7 @@ export function rowRequests(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, facts
   }
 }
 
-/** Keys of an operation that answers at once, under its own name. */
+/** The key function of an operation that answers at once, under its own name. */
 function keysOf({ origin, sha256 }: Pick<ActivityDeps, 'origin' | 'sha256'>, { name }: { readonly name: string }) {
   return unitKeys(sha256, origin, name, {});
 }

@@ -8,7 +8,7 @@ import { type JobRecord, type LoadBatch, SinkUnusable } from '../../core/rows/si
 import { cutRows, readSlice } from '../../rows/index.js';
 import type { ActivityDeps } from '../base/deps.js';
 
-/** Book of a slice: named by job, content and number, so that every attempt finds what the others bought. */
+/** Segment of a slice: named by job, generation and number, so that every attempt finds what others bought. */
 export function sliceSegment(job: string, generation: string, slice: number): string {
   return `${job}/${generation}/${String(slice).padStart(6, '0')}`;
 }
@@ -16,13 +16,13 @@ export function sliceSegment(job: string, generation: string, slice: number): st
 /** The rows of a slice that are wanted. */
 interface SliceRows {
   readonly rowsFile: string;
-  /** Of the last slice that is asked for the rest stays unasked: these rows have no line in the ledger. */
+  /** Whether rows of the slice are beyond the limit: then it gets no line in the ledger. */
   readonly partial: boolean;
-  /** Path for further rows that are cut out of these; removed with them. */
+  /** Path for a file of fewer rows; removed afterwards. */
   readonly cutFile: string;
 }
 
-/** Does something with the staged rows of a slice. Files that it takes are gone afterwards. */
+/** Calls `work` with the staged rows of a slice; removes their temporary files afterwards. */
 export async function withSliceRows<T>(
   deps: ActivityDeps,
   { staged, slice, attempt }: { readonly staged: StagedJob; readonly slice: number; readonly attempt: string },
@@ -43,13 +43,13 @@ export async function withSliceRows<T>(
   }
 }
 
-/** What is loaded of a slice. */
+/** A slice to load. */
 interface SliceToLoad extends Pick<LoadBatch, 'slice' | 'attempt' | 'rowsFile' | 'partial'> {
   readonly keys: readonly string[];
   readonly freshness: Freshness | undefined;
 }
 
-/** Loads a slice whose units, by their keys, have all landed in the journal. */
+/** Loads a slice whose units have all landed in the journal. */
 export async function loadFromJournal(
   deps: ActivityDeps,
   staged: StagedJob,
@@ -67,8 +67,8 @@ export async function loadFromJournal(
 }
 
 /**
- * Compares a job that is through with its warehouse, which may have gone back in time since its slices were loaded (an older copy, a
- * lost end of its log), and loads what is missing from the journal. Buys nothing.
+ * Compares a complete job with its warehouse, which may have lost rows since they were loaded (a restored copy, a lost end of its
+ * log), and loads missing rows from the journal. Buys nothing.
  */
 export async function loadMissing(
   deps: ActivityDeps,
@@ -81,7 +81,7 @@ export async function loadMissing(
     (slice) => slice < wantedSlices(staged),
   );
   if (slices.length === 0) return;
-  log.warn('The warehouse no longer has all rows that were loaded; loading them again from the journal', {
+  log.warn('The warehouse has lost rows that were loaded; they are loaded again from the journal', {
     job,
     slices: slices.length,
   });
@@ -89,7 +89,7 @@ export async function loadMissing(
     const attempt = randomUUID();
     await withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, partial }) => {
       const keys = await sink.pendingKeys(job, generation, slice, rowsFile, freshness);
-      // A slice of which only the first rows were asked for never has a line in the ledger.
+      // A slice with rows beyond the limit has no line in the ledger.
       if (partial && keys.length === 0) return;
       const lost = keys.length - (await deps.journal.lookup(keys)).length;
       if (lost > 0) {
@@ -103,8 +103,8 @@ export async function loadMissing(
 }
 
 /**
- * Loads what has landed of slices that a pause broke off, without their lines in the ledger: a person sees what was paid for while
- * the job waits. Buys nothing.
+ * Loads the landed answers of slices that a pause interrupted, without lines in the ledger: their rows are visible while the job is
+ * paused. Buys nothing.
  */
 export async function loadLanded(
   deps: ActivityDeps,
@@ -135,7 +135,7 @@ export function jobRecord(staged: StagedJob): JobRecord {
   return { job, name, origin, operation, input, columns, generation, options, ...request, rows, slices };
 }
 
-/** Whether rows share an answer that has an object for each: without a schema it is a text for all of them. */
+/** Whether an answer has one object for each of its rows: without a schema it is one text for all. */
 function sharesAnswers({ rowsPerRun = 1, options }: StagedJob): boolean {
   return rowsPerRun > 1 && Boolean(options.outputSchema);
 }
