@@ -30,9 +30,13 @@ export function pausedData(progress: JobProgress): object {
   };
 }
 
-/** Returns the reason of a pause without the command at its end, which another command replaces. */
+/**
+ * Returns the reason of a pause without its last clause, which says to resume: the typed command follows. Messages of earlier versions
+ * name a command there.
+ */
 export function withoutCommand(message: string | null): string | null {
-  return message === null ? null : message.replace(/[,;.:]?\s*[^,;.:]*:\s*searchflow resume [^\s,;]+$/, '.');
+  if (message === null) return null;
+  return message.replace(/, then resume \S+$/, '.').replace(/[,;.:]?\s*[^,;.:]*:\s*searchflow resume [^\s,;]+$/, '.');
 }
 
 /** Returns a sentence with its commands as they are typed in a clone, where npm runs them. */

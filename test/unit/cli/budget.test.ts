@@ -151,10 +151,13 @@ describe('a job that waits for a person', () => {
   it('names one command: the one that was typed, unless only another bound helps', () => {
     const failure = { type: 'Unauthorized', message: 'POST /contents: 401, INVALID_API_KEY', details: null };
     const { message = '' } = pauseOf(failure, 'brands-1', null) ?? {};
-    expect(message).toContain('searchflow resume brands-1');
-    const text = pausedText({ ...paused, pausedFor: 'key', message }, ['enrich', 'x.csv'], {});
-    expect(text).toMatch(/^Paused \(key\): POST \/contents: 401, INVALID_API_KEY: .*SEARCHFLOW_API_KEY\.\n/);
-    expect(text.match(/searchflow \w+/g)).toEqual(['searchflow enrich']);
+    const earlier = `${failure.message}: the key is refused. Set SEARCHFLOW_API_KEY, and go on: searchflow resume brands-1`;
+    for (const one of [message, earlier]) {
+      const text = pausedText({ ...paused, pausedFor: 'key', message: one }, ['enrich', 'x.csv'], {});
+      expect(text).toMatch(/^Paused \(key\): POST \/contents: 401, INVALID_API_KEY: .*SEARCHFLOW_API_KEY\.\n/);
+      expect(text).not.toContain('brands-1');
+      expect(text.match(/searchflow \w+/g)).toEqual(['searchflow enrich']);
+    }
   });
 
   it('ends the command with 5 where the budget is used up', async () => {
