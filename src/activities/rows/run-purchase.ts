@@ -120,14 +120,18 @@ export function runPurchase<I, R>(
         const match = (record: R) => kind.match(record, input, tag);
         const reported = message === null ? null : kind.named(message, input);
         const named = reported === null ? null : await runs.recent.one(reported, signal);
-        const { runs: recent, whole } =
-          named !== null && match(named) === 'tag'
-            ? { runs: [named], whole: false }
-            : await runs.recent.since(since, signal);
+        const {
+          runs: recent,
+          whole,
+          clockAheadMs,
+        } = named !== null && match(named) === 'tag'
+          ? { runs: [named], whole: false, clockAheadMs: 0 }
+          : await runs.recent.since(since, signal);
         const tagged = recent.find((record) => match(record) === 'tag');
         if (tagged !== undefined) return factsOf(tagged);
         // Without its tag a run is taken only if it is the only candidate and no other purchase claims it.
-        const isOfThen = (record: R) => (run.createdAt(record) ?? since) >= since;
+        const from = since + clockAheadMs;
+        const isOfThen = (record: R) => (run.createdAt(record) ?? from) >= from;
         const echoes = recent.filter((record) => isOfThen(record) && match(record) === 'echo');
         const isNamed = named !== null && isOfThen(named) && match(named) !== null;
         const [ours] = isNamed ? [named] : echoes.length === 1 ? echoes : [];

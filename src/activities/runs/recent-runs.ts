@@ -15,6 +15,8 @@ const TRIES = 5;
 export interface Recent<R> {
   readonly runs: readonly R[];
   readonly whole: boolean;
+  /** The service's clock minus this process's, in ms, within a second; 0 where the service does not send its time. */
+  readonly clockAheadMs: number;
 }
 
 /**
@@ -68,23 +70,27 @@ export class RecentRuns<R> {
     this.#next = null;
     const runs: R[] = [];
     const options = { ...this.#kind.options, totalMs: POLL_TIMEOUT_MS, tries: TRIES };
+    let clockAheadMs = 0;
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page++) {
       const input = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
       const reported = await this.#page(input, options);
-      if (reported === null) return { runs, whole: false };
+      if (reported === null) return { runs, whole: false, clockAheadMs };
+      clockAheadMs = reported.clockAheadMs;
       runs.push(...reported.items);
       const times = reported.items.map((run) => this.#kind.createdAt(run)).filter((at) => at !== null);
-      const older = times.length > 0 && Math.min(...times) < since;
-      if (!reported.cursor || reported.items.length === 0 || older) return { runs, whole: true };
+      const older = times.length > 0 && Math.min(...times) < since + clockAheadMs;
+      if (!reported.cursor || reported.items.length === 0 || older) return { runs, whole: true, clockAheadMs };
       cursor = reported.cursor;
     }
-    return { runs, whole: false };
+    return { runs, whole: false, clockAheadMs };
   }
 
   async #page(input: PageRequest, options: SendOptions & { readonly tries: number }) {
     try {
-      return readPage((await callWithRetries(this.#deps, this.#list, input, options)).data);
+      const { data, date } = await callWithRetries(this.#deps, this.#list, input, options);
+      const page = readPage(data);
+      return page && { ...page, clockAheadMs: date === null ? 0 : date - Date.now() };
     } catch (error) {
       // The service has no list.
       if (isApiError(error) && error.verdict.type === 'NotFound') return null;

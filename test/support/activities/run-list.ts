@@ -14,8 +14,8 @@ export interface Run {
 
 export const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
 
-/** A service with a list of runs, newest first, and the way to it. */
-export async function openRunList(runs: readonly Run[]) {
+/** A service with a list of runs, newest first, whose clock is ahead of ours by so many ms, and the way to it. */
+export async function openRunList(runs: readonly Run[], clockAheadMs = 0) {
   const asked: string[] = [];
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://service');
@@ -28,7 +28,10 @@ export async function openRunList(runs: readonly Run[]) {
     const body = id
       ? (found ?? { error: { code: 'RUN_NOT_FOUND', message: 'no such run' } })
       : { object: 'list', data: runs.slice(from, to), hasMore: more, nextCursor: more ? String(to) : null };
-    response.writeHead(id && !found ? 404 : 200, { 'content-type': 'application/json' });
+    response.writeHead(id && !found ? 404 : 200, {
+      'content-type': 'application/json',
+      date: new Date(Date.now() + clockAheadMs).toUTCString(),
+    });
     response.end(JSON.stringify(body));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
