@@ -9,19 +9,19 @@ import { type LockWait, withLock } from './process-lock.js';
 import { realPath } from './same-file.js';
 import { ASIDE, moveDurably } from './write-durably.js';
 
-/** The mark: a file in each draft folder that says whose it is. */
+/** Name of the marker file in each draft folder: it names the target and the process. */
 const MARK = 'searchflow-draft.json';
 
-/** A draft of another machine, whose processes can't be seen from here, is abandoned after this. */
+/** Age after which a draft of another machine counts as abandoned: its process can't be checked from here. */
 const ABANDONED_MS = 86_400_000;
 
-/** Locks don't work in this folder, or not for this user: then only the random names keep two writers apart. */
+/** Errors of folders where locks don't work, or not for this user: there only the random names keep two writers apart. */
 const noLocks = ['EACCES', 'EPERM', 'EROFS', 'ENOLCK', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL', 'ENOSYS', 'ELOOP'];
 
 /**
- * Runs `work` with a folder for drafts beside a target, one at a time for each target: in this process, on this machine, and on every
- * machine that shares the folder where its file system has locks. The folder has a random name, a mark and mode 0700, and is removed at
- * the end. What killed processes left for this target is removed first. Throws `LockBusy` where the wait is over.
+ * Runs `work` with a folder for drafts beside a target, one call at a time for each target: in this process, on this machine, and on all
+ * machines that share the folder if its file system has locks. The folder has a random name, a marker file and mode 0700, and is
+ * removed at the end. Drafts of killed processes for this target are removed first. Throws `LockBusy` when the wait times out.
  */
 export async function withDraftFolder<T>(
   target: string,
@@ -29,25 +29,25 @@ export async function withDraftFolder<T>(
   wait: LockWait,
 ): Promise<T> {
   makeFolder(dirname(target), 0o777);
-  // Whatever links lead there, the place is one.
-  const place = join(realPath(dirname(target)), basename(target));
-  const prefix = prefixOf(place);
+  // Two links to one folder must give one lock.
+  const path = join(realPath(dirname(target)), basename(target));
+  const prefix = prefixOf(path);
   let begun = false;
   const run = async (alone: boolean): Promise<T> => {
     begun = true;
-    await removeAbandoned(place, prefix, alone);
-    const folder = join(dirname(place), `${prefix}${randomBytes(8).toString('hex')}`);
+    await removeAbandoned(path, prefix, alone);
+    const folder = join(dirname(path), `${prefix}${randomBytes(8).toString('hex')}`);
     await mkdir(folder, { mode: 0o700 });
     try {
-      const mark: Mark = { target: basename(place), host: hostname(), ...ownIdentity() };
+      const mark: Mark = { target: basename(path), host: hostname(), ...ownIdentity() };
       await writeFile(join(folder, MARK), `${JSON.stringify(mark)}\n`, { flag: 'wx', mode: 0o600 });
       return await work(folder);
     } finally {
       await removeFolder(folder);
     }
   };
-  const lock = join(dirname(place), `${prefix}lock`);
-  // A lock would empty what it opens: anything but a file of that name is not a lock of ours.
+  const lock = join(dirname(path), `${prefix}lock`);
+  // Taking a lock empties its file, so anything but a regular file of that name is left alone.
   if (!(statIfThere(lock)?.isFile() ?? true)) return run(false);
   try {
     return await withLock(lock, () => run(true), { ...wait, what: target, passing: true });
@@ -57,31 +57,31 @@ export async function withDraftFolder<T>(
   }
 }
 
-/** Contents of the mark. */
+/** Contents of the marker file. */
 interface Mark extends ProcessIdentity {
   readonly target: string;
   readonly host: string;
 }
 
-/** Names tell of which target a draft is, however long its own name is. */
-function prefixOf(place: string): string {
-  return `.searchflow-draft-${createHash('sha256').update(basename(place)).digest('hex').slice(0, 12)}-`;
+/** Prefix of the drafts of a target: a hash, because the target's own name may be too long. */
+function prefixOf(path: string): string {
+  return `.searchflow-draft-${createHash('sha256').update(basename(path)).digest('hex').slice(0, 12)}-`;
 }
 
-/** Removes the folders of processes that were killed; a folder that one of them had just moved aside gets its name back. */
-async function removeAbandoned(place: string, prefix: string, alone: boolean): Promise<void> {
-  for (const name of await readdir(dirname(place))) {
-    const folder = join(dirname(place), name);
+/** Removes the drafts of killed processes; a folder that one of them had moved aside gets its name back. */
+async function removeAbandoned(path: string, prefix: string, alone: boolean): Promise<void> {
+  for (const name of await readdir(dirname(path))) {
+    const folder = join(dirname(path), name);
     const ours = name.startsWith(prefix) && /^[0-9a-f]{16}$/.test(name.slice(prefix.length));
     if (!ours || !statIfThere(folder)?.isDirectory()) continue;
-    if (!(await isAbandoned(folder, basename(place))) && !(alone && (await isUnmarked(folder)))) continue;
+    if (!(await isAbandoned(folder, basename(path))) && !(alone && (await isUnmarked(folder)))) continue;
     const old = join(folder, ASIDE);
-    if (existsSync(old) && !statIfThere(place)) await moveDurably(old, place);
+    if (existsSync(old) && !statIfThere(path)) await moveDurably(old, path);
     await removeFolder(folder);
   }
 }
 
-/** The mark goes last: what is left where this is cut short is still known as ours. */
+/** Removes the marker file last, so that an interrupted removal leaves a folder that is still recognized. */
 async function removeFolder(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (name !== MARK) await rm(join(folder, name), { recursive: true, force: true });
@@ -89,7 +89,7 @@ async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** Killed before it had its mark, or after it: nothing else is in it. */
+/** Whether the process was killed before it wrote the marker file: nothing else is in the folder. */
 async function isUnmarked(folder: string): Promise<boolean> {
   const names = await readdir(folder);
   return names.length === 0 || (names.length === 1 && statIfThere(join(folder, MARK))?.size === 0);
@@ -106,7 +106,7 @@ async function isAbandoned(folder: string, target: string): Promise<boolean> {
     if (mark.host !== hostname()) return Date.now() - stats.mtimeMs > ABANDONED_MS;
     return !isAlive(process.pid, process.startTime);
   } catch {
-    // No mark, or none of ours: somebody else's folder.
+    // Without a readable marker file the folder is not ours to remove.
     return false;
   }
 }

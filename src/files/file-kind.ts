@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 
-/** How files of a kind begin: the bytes and where they stand. */
+/** First bytes of each kind of file, with their offset. */
 const kinds = [
   { kind: 'DuckDB database', at: 8, magic: 'DUCK' },
   { kind: 'SQLite database', at: 0, magic: 'SQLite format 3\0' },
@@ -11,10 +11,10 @@ const kinds = [
 
 export type FileKind = (typeof kinds)[number]['kind'];
 
-/** Databases that were looked at, each by one file that stays open: to close it would end the locks that this process may hold. */
+/** Open files of the databases that were checked. They stay open, because closing one would end the locks of this process on it. */
 const databases = new Map<string, number>();
 
-/** What a file is by its first bytes; null for text and everything else. Throws the system's error where it can't be read. */
+/** The kind of a file by its first bytes; null for text and everything else. Throws the system's error if it can't be read. */
 export function fileKind(path: string): FileKind | null {
   const open = databases.get(identityOf(statSync(path, { bigint: true })));
   if (open !== undefined) return kindOf(open);

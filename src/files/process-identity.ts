@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** A process for good: its number alone is given to another one after its end. */
+/** Identifies a process for ever: the PID alone is reused after its end. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** See {@link processStartTime}; null where the system does not tell. */
+  /** See {@link processStartTime}; null if the system does not report it. */
   readonly startTime: string | null;
 }
 
@@ -14,8 +14,8 @@ export function ownIdentity(): ProcessIdentity {
 }
 
 /**
- * A text that two processes of one number never share: boot and clock ticks on Linux, the date of the start elsewhere.
- * Null where there is no such process, where it is dead and only not reaped yet, or where the system does not tell.
+ * A text that two processes with one PID never share: boot id and clock ticks on Linux, the start date elsewhere.
+ * Null if there is no such process, if it is a zombie, or if the system does not report it.
  */
 export function processStartTime(pid: number): string | null {
   if (process.platform === 'linux') return linuxStartTime(pid);
@@ -27,7 +27,7 @@ export function processStartTime(pid: number): string | null {
       .split(/\s+/);
     return state === undefined || state.startsWith('Z') ? null : started.join(' ') || null;
   } catch {
-    // ps ends with 1 where there is no such process.
+    // ps exits with 1 if there is no such process.
     return null;
   }
 }
@@ -35,18 +35,18 @@ export function processStartTime(pid: number): string | null {
 function linuxStartTime(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
+    // The second field is the program's name in parentheses, which may contain spaces and parentheses itself.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const [state, ticks] = [fields[0], fields[19]];
     if (state === undefined || ticks === undefined || state === 'Z' || state === 'X') return null;
-    // Ticks count from the boot, and state files outlive it.
+    // Ticks count from the boot, and state files survive a reboot.
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8)}:${ticks}`;
   } catch {
     return null;
   }
 }
 
-/** Whether this very process still runs; another one that was given its number does not count. */
+/** Whether this process is still running; another process with the same PID does not count. */
 export function isAlive(pid: number, startTime: string | null): boolean {
   if (!Number.isSafeInteger(pid) || pid <= 0) return false;
   if (process.platform === 'linux' || startTime !== null) {
@@ -61,7 +61,7 @@ export function isAlive(pid: number, startTime: string | null): boolean {
   }
 }
 
-/** Reads an identity out of parsed JSON; null where it is none. */
+/** Reads an identity from parsed JSON; null if it is none. */
 export function toIdentity(value: unknown): ProcessIdentity | null {
   const { pid, startTime } = (value ?? {}) as { pid?: unknown; startTime?: unknown };
   if (typeof pid !== 'number') return null;

@@ -21,27 +21,27 @@ interface NativeLocks {
   tryLock(fd: number, offset: number, length: number): boolean;
 }
 
-// Beyond any content: Windows keeps others from reading the bytes that are locked.
+// An offset after any content, because Windows does not let other processes read locked bytes.
 const LOCKED_BYTE = 0x4000_0000;
 const POLL_MS = 75;
 const QUIET_WAIT_MS = 1_000;
 
-/** A lock of the operating system that this process holds; it ends with the process, however that dies. */
+/** A lock of the operating system that this process holds; it ends with the process, even on `kill -9`. */
 export interface ProcessLock {
-  /** The open lock. A child process that inherits it (as `stdio`) holds the lock too, until the last of them is gone. */
+  /** File descriptor of the lock. A child process that inherits it (as `stdio`) holds the lock too. */
   readonly fd: number;
-  /** Gives the lock back. */
+  /** Releases the lock. */
   release(): void;
-  /** Lets go of it here after a child inherited it: it is the child's now. Not on Windows, where locks are not inherited. */
+  /** Leaves the lock to a child process that inherited it. Not on Windows, where locks are not inherited. */
   handOver(pid: number): void;
 }
 
-/** The lock was not given back in time. */
+/** The lock was not released in time. */
 export class LockBusy extends Error {
   override readonly name = 'LockBusy';
   constructor(
     message: string,
-    /** Process that holds it, where known. */
+    /** PID of the process that holds it, if known. */
     readonly pid: number | null,
   ) {
     super(message);
@@ -49,9 +49,9 @@ export class LockBusy extends Error {
 }
 
 /**
- * Takes the lock of this path, or answers null where somebody holds it, this process included. The file stays when the lock is
- * given back, with mode 0600; missing folders are made with mode 0700. Throws the system's error where the file can't be written, and
- * one with the code `ELOOP` where the path is a link.
+ * Takes the lock of this path; returns null if a process holds it, this one included. The file (mode 0600) remains when the lock is
+ * released; missing folders are made with mode 0700. Throws the system's error if the file can't be written, and an error with the
+ * code `ELOOP` if the path is a link.
  */
 export function tryLock(path: string): ProcessLock | null {
   makeFolder(dirname(path));
@@ -67,7 +67,7 @@ export function tryLock(path: string): ProcessLock | null {
     throw error;
   }
   let held = true;
-  const letGo = (last: () => void) => {
+  const close = (last: () => void) => {
     if (!held) return;
     held = false;
     last();
@@ -75,18 +75,18 @@ export function tryLock(path: string): ProcessLock | null {
   };
   return {
     fd,
-    release: () => letGo(() => ftruncateSync(fd)),
-    handOver: (pid) => letGo(() => nameHolder(fd, { pid, startTime: processStartTime(pid) })),
+    release: () => close(() => ftruncateSync(fd)),
+    handOver: (pid) => close(() => nameHolder(fd, { pid, startTime: processStartTime(pid) })),
   };
 }
 
-/** A lock is emptied and written to, so that a link of its name must lead to no other file. */
+/** Opens the file of a lock. Links are refused: a lock is emptied and written to, which must not reach another file. */
 function openOwnFile(path: string): number {
   const refuse = (cause?: unknown) =>
-    Object.assign(new Error(`${path} is a link or no file, and not a lock: remove it`, { cause }), { code: 'ELOOP' });
+    Object.assign(new Error(`${path} can't be a lock file: it is a link or not a regular file. Remove it`, { cause }), { code: 'ELOOP' });
   let fd: number;
   try {
-    // Windows knows no such flag, and lets only administrators make links.
+    // Windows lacks O_NOFOLLOW, but only administrators can make links there.
     const { O_RDWR, O_CREAT, O_APPEND, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
     fd = openSync(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0o600);
   } catch (error) {
@@ -98,18 +98,18 @@ function openOwnFile(path: string): number {
   throw refuse();
 }
 
-/** Who holds the lock of this path, for messages; null where nobody does or it can't be told. Only {@link tryLock} decides. */
+/** The process that holds the lock of this path, for messages; null if none is known. Only {@link tryLock} decides. */
 export function lockHolder(path: string): { readonly pid: number } | null {
   try {
     const holder = toIdentity(JSON.parse(readFileSync(path, 'utf8')));
     return holder !== null && isAlive(holder.pid, holder.startTime) ? { pid: holder.pid } : null;
   } catch {
-    // No file, or just being written: nobody can be named.
+    // The file is missing or is being written.
     return null;
   }
 }
 
-/** Whether a process holds the lock of this path, this one included; null where there is no such file. */
+/** Whether a process holds the lock of this path, this one included; null if there is no such file. */
 export function isLocked(path: string): boolean | null {
   if (!existsSync(path)) return null;
   const lock = tryLock(path);
@@ -121,23 +121,23 @@ export function isLocked(path: string): boolean | null {
 export interface LockWait {
   /** Milliseconds after which {@link LockBusy} is thrown. */
   readonly waitMs: number;
-  /** Told once, after a second, who is waited for. */
+  /** Called once, after a second, with a sentence that names the holder. */
   readonly say?: (sentence: string) => void;
   readonly signal?: AbortSignal;
-  /** What is locked, for messages; default: the path. */
+  /** Name of the locked thing, for messages; default: the path. */
   readonly what?: string;
-  /** The file is removed when the lock is given back. All who take this lock must say so. */
+  /** Removes the file when the lock is released. All callers of one lock must agree on this. */
   readonly passing?: boolean;
 }
 
-/** Runs `fn` while holding the lock of this path, waiting for it as told. */
+/** Runs `fn` while holding the lock of this path. Throws {@link LockBusy} after `wait.waitMs` milliseconds. */
 export async function withLock<T>(path: string, fn: () => T | Promise<T>, wait: LockWait): Promise<T> {
   const started = performance.now();
   let said = false;
   for (;;) {
     const lock = tryLock(path);
     if (lock !== null && wait.passing && !isAt(path, lock.fd)) {
-      // Its last holder removed the file while it was being opened here: that lock keeps nobody out.
+      // The last holder removed the file while it was being opened here, so this lock would exclude no other process.
       lock.release();
       continue;
     }
@@ -153,11 +153,11 @@ export async function withLock<T>(path: string, fn: () => T | Promise<T>, wait: 
     const pid = lockHolder(path)?.pid ?? null;
     const who = pid === null ? 'another process' : `PID ${pid}`;
     if (waited >= wait.waitMs) {
-      throw new LockBusy(`${wait.what ?? path} is still held by ${who} after ${Math.round(waited / 1000)} s.`, pid);
+      throw new LockBusy(`${wait.what ?? path} is still locked by ${who} after ${Math.round(waited / 1000)} s.`, pid);
     }
     if (!said && waited >= QUIET_WAIT_MS) {
       said = true;
-      wait.say?.(`Waiting for ${who}, which holds ${wait.what ?? path}.`);
+      wait.say?.(`Waiting for ${who}, which has locked ${wait.what ?? path}.`);
     }
     await delay(Math.min(POLL_MS, wait.waitMs - waited), undefined, { signal: wait.signal });
   }
@@ -173,7 +173,7 @@ function nameHolder(fd: number, holder: ProcessIdentity): void {
   writeSync(fd, `${JSON.stringify(holder)}\n`);
 }
 
-// Loaded on first use: a platform without a prebuilt binary can still use what needs no lock.
+// Loaded on first use, so that a platform without a prebuilt binary can still use everything that needs no lock.
 function native(): NativeLocks {
   try {
     return createRequire(import.meta.url)('fs-native-extensions') as NativeLocks;

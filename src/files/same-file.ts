@@ -1,17 +1,17 @@
 import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
-/** More than any system follows. */
+/** Longest chain of links that is followed; no system follows more. */
 const MAX_LINKS = 64;
 
-/** Whether two paths lead to one file or folder: by device and inode where both exist, else by where they would be made. */
+/** Whether two paths name one file or folder: by device and inode if both exist, else by their real paths. */
 export function isSameFile(one: string, other: string): boolean {
   const [a, b] = [one, other].map((path) => ifThere(() => statSync(path, { bigint: true })));
   if (a && b) return a.dev === b.dev && a.ino === b.ino;
   return !a && !b && realPath(one) === realPath(other);
 }
 
-/** The path without links, also of what does not exist yet. */
+/** The path without links, also of a file that does not exist yet. */
 export function realPath(path: string, links = 0): string {
   const absolute = resolve(path);
   try {
@@ -28,7 +28,7 @@ function ifThere<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch {
-    // What can't be looked at is told by whoever opens it.
+    // The caller that opens the file reports the error.
     return undefined;
   }
 }

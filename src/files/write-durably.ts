@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Writes a file whole or not at all: into a draft beside it, on the disk before it takes its name, its name on the disk before this
- * resolves. The draft is made exclusively under a random name, so that no other file is ever written to. `mode` defaults to 0600.
+ * Writes a file whole or not at all: writes a draft beside it, syncs it, renames it and syncs the folder. The draft has a random name
+ * and is created exclusively, so that no other file is ever overwritten. `mode` defaults to 0600.
  */
 export async function writeDurably(
   path: string,
@@ -31,19 +31,19 @@ export async function writeDurably(
   await syncFolder(dirname(path));
 }
 
-/** Gives a finished file or folder a name on its file system, durably. Replaces a file; of folders, only an empty one. */
+/** Renames a finished file or folder on its file system, durably. Replaces an existing file, or an empty folder. */
 export async function moveDurably(from: string, to: string): Promise<void> {
   await ((await stat(from)).isDirectory() ? syncFolder(from) : sync(from));
   await rename(from, to);
   await syncFolder(dirname(to));
 }
 
-/** Name beside a draft of the folder that it replaces, while it does. */
+/** Name, beside a draft, of the folder that is being replaced. */
 export const ASIDE = 'aside';
 
 /**
- * Puts a finished folder in the place of another, durably; the other one then has the name of the first. In one step where the file
- * system can exchange names; else the other one is moved aside for a moment (see {@link ASIDE}).
+ * Exchanges the names of a finished folder and an existing one, durably. This is one step if the file system can exchange names;
+ * otherwise the existing folder is moved aside for a moment (see {@link ASIDE}).
  */
 export async function swapFolders(from: string, to: string): Promise<void> {
   await syncFolder(from);
@@ -75,7 +75,7 @@ interface NativeSwap {
   swap(from: string, to: string): Promise<void>;
 }
 
-/** Makes renames in a folder durable, where the system can: Windows can't open folders, and some file systems can't sync them. */
+/** Makes renames in a folder durable, if the system can: Windows can't open folders, and some file systems can't sync them. */
 export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   try {
@@ -86,7 +86,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Removes what a killed process left of `writeDurably` to this path. Only for a caller that keeps other writers of the path out. */
+/** Removes drafts that killed processes left beside this path. The caller must exclude other writers of the path. */
 export async function removeDrafts(path: string): Promise<void> {
   const folder = dirname(path);
   for (const name of await readdir(folder)) {
@@ -94,12 +94,12 @@ export async function removeDrafts(path: string): Promise<void> {
   }
 }
 
-/** A new name beside a file for what is to become it. */
+/** A new path for a draft, beside the file that it replaces. */
 export function draftOf(path: string): string {
   return join(dirname(path), `${draftPrefix(path)}${randomBytes(8).toString('hex')}.draft`);
 }
 
-/** Names of drafts tell of which file they are, however long its own name is. */
+/** Prefix of the drafts of a file: a hash, because the file's own name may be too long. */
 function draftPrefix(path: string): string {
   return `.searchflow-${createHash('sha256').update(basename(path)).digest('hex').slice(0, 12)}-`;
 }
