@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder, and those above it that are missing, with this mode. Throws the system's error. Node's own `recursive` never ends
- * where a folder exists and takes none, as in `/proc`.
+ * Makes a folder and its missing parents with this mode. Throws the system's error. Node's own `recursive` never returns if a parent
+ * exists but can't hold folders, such as `/proc`.
  */
 export function makeFolder(dir: string, mode = 0o700): void {
   if (isFolder(dir)) return;
@@ -11,7 +11,7 @@ export function makeFolder(dir: string, mode = 0o700): void {
   try {
     mkdirSync(dir, { mode });
   } catch (error) {
-    // Another process may have made it meanwhile.
+    // Another process may have made it in the meantime.
     if (!isFolder(dir)) throw error;
   }
 }

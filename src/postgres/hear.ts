@@ -4,12 +4,12 @@ import { identifier } from './identifier.js';
 import { type SilenceWatch, sever } from './silence.js';
 
 const WAIT_MS = 250;
-/** Nothing comes over the connection for hours: it is asked for a sign of life so often. */
+/** Interval of the pings that show whether the idle connection still works. */
 const PING_MS = 15_000;
-/** How long an answer may take. */
+/** Longest wait for the answer to a ping. */
 const ANSWER_MS = 5000;
 
-/** `LISTEN` over a connection that is made anew whenever it breaks, until the answer is called. */
+/** Runs `LISTEN` over a connection that is reopened whenever it breaks. Returns a function that ends it. */
 export async function hear(
   connect: () => Client,
   watch: SilenceWatch,
@@ -39,7 +39,7 @@ export async function hear(
           await client.query('SELECT 1');
         }
       } catch {
-        // Away: whoever asks the database itself says so.
+        // The database is away; the next statement reports it.
       }
       current = null;
       watched.end();
@@ -54,7 +54,7 @@ export async function hear(
   };
 }
 
-/** Resolves with false after so many ms, or when the signal is aborted. */
+/** Resolves with false after this many ms, or when the signal is aborted. */
 async function pause(ms: number, signal: AbortSignal): Promise<false> {
   await delay(ms, undefined, { signal }).catch(() => undefined);
   return false;

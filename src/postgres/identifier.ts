@@ -1,4 +1,4 @@
-/** A name as SQL writes it, whatever characters it holds. */
+/** Quotes a name for SQL. */
 export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

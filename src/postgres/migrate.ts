@@ -2,20 +2,20 @@ import { MIGRATIONS_TABLE, migrationsComments } from '../core/text/migrations-ta
 import { identifier } from './identifier.js';
 import type { PgTransaction, Postgres } from './postgres.js';
 
-/** Tables of a large warehouse take long to be changed. */
+/** Limit of one migration: changing the tables of a large warehouse takes long. */
 const MIGRATION_MS = 3_600_000;
 
-/** A step of a schema, never changed once it was released. */
+/** One step of a schema. A released step is never changed. */
 export interface Migration {
   /** Numbered: `0001-journal`. */
   readonly name: string;
-  /** The statements; `schema` is quoted already. */
+  /** Returns the statements; `schema` is already quoted. */
   sql(schema: string): string;
 }
 
 /**
- * Brings a schema to where these migrations say, once for all processes that ask at the same time. The schema is made where
- * it is missing. Migrations that this version doesn't know (a newer one was here) are left alone.
+ * Applies the migrations that a schema lacks, under a lock that keeps other processes out. Makes the schema if it is missing. Migrations
+ * that this version does not know (applied by a newer one) are left alone.
  */
 export async function migrate(postgres: Postgres, migrations: readonly Migration[]): Promise<void> {
   const schema = identifier(postgres.address.schema);
@@ -27,9 +27,9 @@ export async function migrate(postgres: Postgres, migrations: readonly Migration
     async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`searchflow migrations ${schema}`]);
       const present = await tx.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [postgres.address.schema]);
-      // Asked first, because CREATE … IF NOT EXISTS wants the right to create even where nothing is to be made.
+      // Checked first, because CREATE … IF NOT EXISTS needs the CREATE privilege even if the schema exists.
       if (present.length === 0) await tx.query(`CREATE SCHEMA ${schema}`);
-      // Only its owner may comment on it.
+      // Only the owner of a table may comment on it.
       if (!(await hasTable(tx, schema))) {
         await tx.query(`
         CREATE TABLE ${schema}.${MIGRATIONS_TABLE} (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());

@@ -7,39 +7,39 @@ import { hear } from './hear.js';
 import { PostgresAway, PostgresRefused, PostgresSilent, poolerProblem, problemOf } from './problem.js';
 import { SilenceWatch, sever, type Watched } from './silence.js';
 
-/** What a statement needs of a connection. */
+/** The part of a transaction that runs statements. */
 export interface PgTransaction {
   query<R = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<R[]>;
-  /** The driver's connection, for what has no statement of its own: COPY, cursors. */
+  /** The driver's connection, for COPY and cursors. */
   readonly client: ClientBase;
-  /** How long each statement from here on may take, in ms, for the server and for this side. */
+  /** Sets the limit of each following statement, in ms, on the server and on this side. */
   allow(statementMs: number): Promise<void>;
 }
 
-/** How long work with a database may take. */
+/** Time limits of work with a database. */
 export interface PgLimits {
-  /** Aborting it ends the connection that the work is done over, and so the work. */
+  /** Aborting it closes the connection and so ends the work. */
   readonly signal?: AbortSignal;
-  /** How long one statement may take, in ms. */
+  /** Limit of one statement, in ms. */
   readonly statementMs?: number;
 }
 
 /**
- * A database that is waited for: while it is away (restarting, unreachable, out of connections) work is tried again. So
- * everything handed to it must be safe to run twice: the answer to a COMMIT may be lost on the way.
+ * A database that is waited for: while it is away (restarting, unreachable, out of connections) work is retried. All work must be safe
+ * to run twice, because the answer to a COMMIT may be lost.
  */
 export interface Postgres {
   readonly address: PostgresAddress;
-  /** One statement; default limit a minute. */
+  /** Runs one statement; default limit one minute. */
   query<R = Record<string, unknown>>(text: string, values?: readonly unknown[], limits?: PgLimits): Promise<R[]>;
   /**
-   * Work in one transaction, run whole again after a lost connection, a deadlock or a serialization failure; default limit of each
-   * statement ten minutes.
+   * Runs work in one transaction. The whole transaction is retried after a lost connection, a deadlock or a serialization failure. Default
+   * limit of each statement: ten minutes.
    */
   transaction<T>(work: (tx: PgTransaction) => Promise<T>, limits?: PgLimits): Promise<T>;
   /**
-   * Hears a channel over a connection of its own, made anew whenever it breaks. `onBack` is called each time it is there
-   * (again), since what was said meanwhile is lost.
+   * Listens to a channel over a connection of its own, which is reopened whenever it breaks. `onBack` is called each time it is
+   * connected, because notifications sent in between are lost.
    */
   listen(channel: string, onMessage: (payload: string) => void, onBack: () => void): Promise<() => Promise<void>>;
   close(): Promise<void>;
@@ -48,48 +48,48 @@ export interface Postgres {
 export interface PostgresOptions {
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
-  /** Connections at most; default 8. */
+  /** Most connections; default 8. */
   readonly max?: number;
-  /** How long work waits for a database that is away, in ms; default 5 minutes. */
+  /** Longest wait for a database that is away, in ms; default 5 minutes. */
   readonly patienceMs?: number;
-  /** Told in a sentence when the database is away and when it is back. */
+  /** Called with a sentence when the database is away and when it is back. */
   readonly say?: (sentence: string) => void;
 }
 
 const PATIENCE_MS = 300_000;
 const CONNECT_MS = 5000;
-/** A sign of life, or a look at a limit: whoever asks comes again soon. */
+/** Limit, in ms, of statements that are repeated soon anyway: heartbeats and reads of a limit. */
 export const BRIEF_MS = 5000;
 const STATEMENT_MS = 60_000;
 const TRANSACTION_MS = 600_000;
-/** The server, which knows more, ends a statement of a transaction before this side does. */
+/** Extra time on this side, so that the server, which knows more, ends a statement first. */
 const SLACK_MS = 10_000;
-/** A transaction whose process says nothing for so long keeps its locks no longer. */
+/** Idle time after which the server ends a transaction and frees its locks. */
 const IDLE_MS = 60_000;
-/** Silence after which the system looks whether the other machine is still there. */
+/** Silence after which TCP checks whether the other machine is still there. */
 const KEEP_ALIVE_MS = 10_000;
-/** How long closing waits for the server's goodbye. */
+/** Longest wait, on closing, for the server to close its side. */
 const GOODBYE_MS = 1000;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 1000;
-/** An absence shorter than this is nobody's business. */
+/** Shorter absences are not reported. */
 const SAID_AFTER_MS = 300;
 
 /**
- * Opens a pool; connects with the first use. Rejects with `PostgresRefused` where the address would send a password in plain text to
- * another host, or names a certificate that can't be read.
+ * Opens a pool that connects on first use. Rejects with `PostgresRefused` if the address would send a password in plain text to another
+ * host, or names a certificate that can't be read.
  */
 export async function openPostgres(address: PostgresAddress, options: PostgresOptions): Promise<Postgres> {
   const { default: pg } = await import('pg');
   const settings = settingsOf(address, options.applicationName);
   const pool = new pg.Pool({ ...settings, max: options.max ?? 8, idleTimeoutMillis: 30_000 });
   const clients = new Set<ClientBase>();
-  // An idle connection that breaks is simply replaced.
+  // The pool replaces an idle connection that breaks.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => {
     clients.add(client);
     client.on('end', () => clients.delete(client));
-    // One that breaks in the moment it is handed out has no listener yet, and would end the process; its next statement says so.
+    // A connection that breaks while it is handed out has no other listener and would end the process. Its next statement fails anyway.
     client.on('error', () => undefined);
   });
   const watch = new SilenceWatch(
@@ -97,8 +97,8 @@ export async function openPostgres(address: PostgresAddress, options: PostgresOp
     (reason) => options.say?.(`Waiting for the database ${address.shown}: ${reason}`),
   );
   const absence = new Absence(address, options);
-  const given = Number(address.parameters.statement_timeout ?? 0);
-  const lower = (statementMs: number) => (given > 0 ? Math.min(given, statementMs) : statementMs);
+  const configuredMs = Number(address.parameters.statement_timeout ?? 0);
+  const lower = (statementMs: number) => (configuredMs > 0 ? Math.min(configuredMs, statementMs) : statementMs);
   const listeners = new Set<() => Promise<void>>();
   return {
     address,
@@ -134,17 +134,17 @@ export async function openPostgres(address: PostgresAddress, options: PostgresOp
   };
 }
 
-/** The address in the driver's words. What it does not say is said here, so that no variable of the environment leads elsewhere. */
+/** The address as options of the driver. All options are set, so that no variable of the environment changes the target. */
 function settingsOf(address: PostgresAddress, applicationName: string): ClientConfig {
-  const refuse = (what: string, options?: ErrorOptions) =>
-    new PostgresRefused(`The database ${address.shown} ${what}`, null, options);
+  const refuse = (problem: string, options?: ErrorOptions) =>
+    new PostgresRefused(`The database ${address.shown} ${problem}`, null, options);
   const why = whyPlain(address);
   if (why !== null) throw refuse(why);
   const read = (parameter: string, file: string): string => {
     try {
       return readFileSync(file, 'utf8');
     } catch (error) {
-      throw refuse(`can't be connected to: its ${parameter} can't be read (${reasonOf(error)})`, { cause: error });
+      throw refuse(`can't be used: the file of its ${parameter} can't be read (${reasonOf(error)})`, { cause: error });
     }
   };
   const { host, port, database, user, password, parameters } = address;
@@ -153,7 +153,7 @@ function settingsOf(address: PostgresAddress, applicationName: string): ClientCo
   const identity = sslcert && sslkey ? { cert: read('sslcert', sslcert), key: read('sslkey', sslkey) } : {};
   const named = sslmode === 'verify-full' ? {} : { checkServerIdentity: () => undefined };
   const verified = ca === null && sslmode === 'require' ? { rejectUnauthorized: false } : named;
-  // Nothing crosses a network there, and no server encrypts it.
+  // A socket crosses no network, and servers don't encrypt it.
   const isPlain = sslmode === undefined || sslmode === 'disable' || host.startsWith('/');
   return {
     application_name: applicationName,
@@ -168,7 +168,7 @@ function settingsOf(address: PostgresAddress, applicationName: string): ClientCo
   };
 }
 
-/** Work over a connection of the pool, which ends with the signal and where the server falls silent. */
+/** Runs work over a connection of the pool; ends it if the signal is aborted or the server falls silent. */
 async function using<T>(
   pool: Pool,
   watch: SilenceWatch,
@@ -178,12 +178,12 @@ async function using<T>(
 ): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
-  // A connection may break between two statements: the next one says so, this only keeps it from ending the process.
+  // A connection may break between two statements. The next one fails; this listener only keeps the process alive.
   const onError = (error: Error) => {
     broken = error;
   };
   const onAbort = () => {
-    broken = new Error('given up');
+    broken = new Error('aborted');
     sever(client);
   };
   client.on('error', onError);
@@ -233,7 +233,7 @@ async function inTransaction<T>(
   }
 }
 
-/** Does work again while the database is away, and tells when it is away and when it is back. */
+/** Retries work while the database is away, and reports when it is away and when it is back. */
 class Absence {
   readonly #address: PostgresAddress;
   readonly #options: PostgresOptions;
@@ -262,14 +262,14 @@ class Absence {
         const reason = reasonOf(error);
         if (problem === 'refused') {
           const code = (error as { code?: string }).code ?? null;
-          throw new PostgresRefused(`The database ${shown} refuses: ${reason}`, code, { cause: error });
+          throw new PostgresRefused(`The database ${shown} refused: ${reason}`, code, { cause: error });
         }
         if (!this.#said && problem === 'away' && Date.now() - began >= SAID_AFTER_MS) {
           this.#said = true;
           this.#options.say?.(`Waiting for the database ${shown}: ${reason}`);
         }
         if (Date.now() > until) {
-          const sentence = `The database ${shown} can't be reached: ${reason}; start it, or correct its address`;
+          const sentence = `The database ${shown} can't be reached: ${reason}. Start it, or correct its address`;
           throw new PostgresAway(sentence, { cause: error });
         }
         const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);
@@ -279,11 +279,11 @@ class Absence {
   }
 }
 
-/** The server's or the system's own words, which name hosts and users but no password. */
+/** The message of the server or the system, which names hosts and users but no password. */
 function reasonOf(error: unknown): string {
   const reported = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error;
   if (!(reported instanceof Error)) return String(reported);
-  // The driver names its timer.
+  // The driver's message names its timer.
   if (/timeout (exceeded|expired)|connection timeout/i.test(reported.message)) return 'no connection in time';
   const pooler = poolerProblem(reported.message);
   return pooler === null ? reported.message : `${reported.message}; ${pooler}`;

@@ -1,9 +1,9 @@
-/** The database can't be reached now: wait, then try again. */
+/** The database can't be reached now; retry later. */
 export class PostgresAway extends Error {
   override readonly name = 'PostgresAway';
 }
 
-/** The server accepted a connection and then said nothing. */
+/** The server accepted a connection and then did not answer. */
 export class PostgresSilent extends Error {
   override readonly name = 'PostgresSilent';
   constructor(silentMs: number) {
@@ -11,12 +11,12 @@ export class PostgresSilent extends Error {
   }
 }
 
-/** The database refuses until a person changes something: password, permission, a name that is missing. */
+/** The database refuses until a person changes something: a password, a permission, a missing name. */
 export class PostgresRefused extends Error {
   override readonly name = 'PostgresRefused';
   constructor(
     message: string,
-    /** SQLSTATE, where the server gave one. */
+    /** SQLSTATE, if the server sent one. */
     readonly code: string | null,
     options?: ErrorOptions,
   ) {
@@ -24,7 +24,7 @@ export class PostgresRefused extends Error {
   }
 }
 
-/** What a failure calls for: `away` the same again later, `again` the transaction again at once, `other` neither. */
+/** How to handle a failure: `away` retry later, `again` retry the transaction now, `refused` and `other` don't retry. */
 export type Problem = 'away' | 'again' | 'refused' | 'other';
 
 const lost = new Set([
@@ -38,15 +38,15 @@ const lost = new Set([
   'EAI_AGAIN',
   'ENOENT',
 ]);
-/** Sentences of the driver about a connection that broke; it gives these no code. */
+/** Messages of the driver about a broken connection; these errors have no code. */
 const lostSaid =
   /connection terminated|connection ended|client has encountered a connection error|timeout (exceeded|expired)/i;
 
-/** A server without TLS, or a certificate that is not to be believed. */
+/** Error codes of a server without TLS, or of a certificate that can't be verified. */
 const untrusted = /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 const untrustedSaid = /does not support SSL/i;
 
-/** Sorts a failure of the driver or the server by what to do about it. */
+/** Classifies a failure of the driver or the server by how to handle it. */
 export function problemOf(error: unknown): Problem {
   if (!(error instanceof Error)) return 'other';
   const code = (error as { code?: unknown }).code;
@@ -59,9 +59,9 @@ export function problemOf(error: unknown): Problem {
   }
   if (untrusted.test(code)) return 'refused';
   if (lost.has(code)) return 'away';
-  // Shutting down, starting up, too many connections, a standby that was promoted away: classes 08, 53, 57P.
+  // Shutting down, starting up, too many connections, read-only after a failover: classes 08, 53, 57P.
   if (/^(08|53[034]|57P)/.test(code) || code === '25006') return 'away';
-  // The server ended a transaction that had stopped: this process was asleep, or out of touch.
+  // The server ended an idle transaction: this process was suspended or disconnected.
   if (code === '25P03' || code === '25P04') return 'away';
   // Serialization failure, deadlock, lock wait, and a statement that a timeout or a person cancelled.
   if (code === '40001' || code === '40P01' || code === '55P03' || code === '57014') return 'again';
@@ -69,10 +69,10 @@ export function problemOf(error: unknown): Problem {
   return 'other';
 }
 
-/** What to change about a pooler that says so, or null where it is none. */
+/** How to change the configuration of the pooler that sent this message; null for other messages. */
 export function poolerProblem(message: string): string | null {
-  if (/statement pooling mode/i.test(message)) return 'set pool_mode of the pooler to session or transaction';
+  if (/statement pooling mode/i.test(message)) return "set the pooler's pool_mode to session or transaction";
   if (/unsupported startup parameter/i.test(message))
-    return 'leave that parameter out of the address, or name it in ignore_startup_parameters of the pooler';
+    return "remove that parameter from the address, or add it to the pooler's ignore_startup_parameters";
   return null;
 }

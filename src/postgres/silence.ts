@@ -1,23 +1,23 @@
 import type { Client, ClientBase } from 'pg';
 import { PostgresSilent } from './problem.js';
 
-/** After so much silence the server is asked, over another connection, whether it still works on the statement. */
+/** Silence after which the server is asked, over another connection, whether it still runs the statement. */
 const ASK_AFTER_MS = 4000;
-/** How long that answer may take: both together are below the 10 s after which a person wants to know. */
+/** Longest wait for that answer. Both together stay below the 10 s after which a wait must be reported. */
 const ANSWER_MS = 3000;
-/** How often it is asked again. */
+/** Interval of further requests. */
 const ASK_EVERY_MS = 5000;
-/** A statement that takes longer than this is told. */
-const TELL_AFTER_MS = 8000;
-/** After so much silence a statement that the server does not know of is lost; a slow line may still be sending it before. */
+/** Duration after which a statement is reported. */
+const REPORT_AFTER_MS = 8000;
+/** Silence after which a statement that the server does not run counts as lost. Before that, a slow line may still be sending it. */
 const LOST_MS = 60_000;
-/** How long one value may take to be sent. */
+/** Longest time to send one value. */
 const SENDING_MS = 600_000;
 const TICK_MS = 500;
 
 /** A connection that is in use. */
 export interface Watched {
-  /** Changes how long the server may be silent during one statement, in ms. */
+  /** Changes the longest silence of the server during one statement, in ms. */
   within(limitMs: number): void;
   end(): void;
 }
@@ -27,7 +27,7 @@ interface Use {
   limitMs: number;
   silentMs: number;
   askAtMs: number;
-  /** Bytes that had come and gone when it was last looked at. */
+  /** Bytes received and sent at the last check. */
   moved: number;
 }
 
@@ -38,29 +38,29 @@ interface Activity {
 }
 
 /**
- * Ends connections whose server accepts and falls silent: such a connection never breaks by itself. Any byte either way is a sign of
- * life. A long statement has none, so the server is asked for it, over a connection of its own.
+ * Closes connections whose server has fallen silent, because such a connection never breaks by itself. Any byte in either direction is
+ * a sign of life. A long statement sends none, so the server is asked about it over another connection.
  */
 export class SilenceWatch {
   readonly #connect: () => Client;
-  readonly #tell: (reason: string) => void;
+  readonly #report: (reason: string) => void;
   readonly #uses = new Set<Use>();
   #timer: NodeJS.Timeout | undefined;
-  #lookedAt = 0;
+  #checkedAt = 0;
   #asking = false;
   #reported = false;
 
-  /** `connect` makes a client that is not connected yet; `tell` is given why a statement takes long. */
-  constructor(connect: () => Client, tell: (reason: string) => void) {
+  /** `connect` makes a client that is not connected yet; `report` is called with the reason why a statement takes long. */
+  constructor(connect: () => Client, report: (reason: string) => void) {
     this.#connect = connect;
-    this.#tell = tell;
+    this.#report = report;
   }
 
   watch(client: ClientBase, limitMs: number): Watched {
     const use: Use = { client, limitMs, silentMs: 0, askAtMs: ASK_AFTER_MS, moved: movedBy(client) };
     this.#uses.add(use);
     if (this.#timer === undefined) {
-      this.#lookedAt = performance.now();
+      this.#checkedAt = performance.now();
       this.#timer = setInterval(() => this.#check(), TICK_MS).unref();
     }
     return {
@@ -78,9 +78,9 @@ export class SilenceWatch {
 
   #check(): void {
     const now = performance.now();
-    // A process that was stopped itself heard nothing either.
-    const passed = Math.min(now - this.#lookedAt, 2 * TICK_MS);
-    this.#lookedAt = now;
+    // A process that was suspended itself received nothing either.
+    const passed = Math.min(now - this.#checkedAt, 2 * TICK_MS);
+    this.#checkedAt = now;
     for (const use of this.#uses) {
       const moved = movedBy(use.client);
       if (!isPending(use.client) || moved !== use.moved) {
@@ -100,7 +100,7 @@ export class SilenceWatch {
     }
   }
 
-  /** Asks the server what it does for the connections that are silent, and ends those that it does nothing for. */
+  /** Asks the server what it runs for the silent connections, and closes those that it runs nothing for. */
   async #ask(): Promise<void> {
     const silent = [...this.#uses].filter((use) => use.silentMs >= ASK_AFTER_MS);
     for (const use of silent) use.askAtMs = use.silentMs + ASK_EVERY_MS;
@@ -110,22 +110,22 @@ export class SilenceWatch {
     for (const [index, use] of silent.entries()) {
       if (!this.#uses.has(use) || use.silentMs < ASK_AFTER_MS) continue;
       if (activities === null) silence(use);
-      // A pooler gives a connection another number than the server knows it by: then it may take as long as its limit says.
+      // Behind a pooler the server knows a connection by another PID: then only the limit of the statement counts.
       const activity = activities?.find(({ pid }) => pid === pids[index]);
       const isLost = activity?.state && activity.state !== 'active' && !isSending(use.client);
       if (isLost && use.silentMs >= LOST_MS) silence(use);
-      if (use.silentMs >= TELL_AFTER_MS)
+      if (use.silentMs >= REPORT_AFTER_MS)
         long.push(
           activity?.waits_for === 'Lock'
             ? 'a transaction of another session holds a lock'
             : `a statement has taken ${Math.round(use.silentMs / 1000)} s`,
         );
     }
-    if (activities !== null && long[0] !== undefined && !this.#reported) this.#tell(long[0]);
+    if (activities !== null && long[0] !== undefined && !this.#reported) this.#report(long[0]);
     this.#reported = long.length > 0;
   }
 
-  /** What the server does for these connections; null where it does not say. One that refuses to say is there. */
+  /** What the server runs for these connections; null if it does not answer. An error of the server counts as an answer. */
   async #activities(pids: readonly number[]): Promise<readonly Activity[] | null> {
     const client = this.#connect();
     client.on('error', () => undefined);
@@ -138,7 +138,7 @@ export class SilenceWatch {
       );
       return rows;
     } catch (error) {
-      // An answer in words, such as one of too many connections, is an answer.
+      // An error with a SQLSTATE, such as "too many connections", comes from a server that works.
       return /^[0-9A-Z]{5}$/.test(String((error as { code?: unknown }).code)) ? [] : null;
     } finally {
       clearTimeout(late);
@@ -147,7 +147,7 @@ export class SilenceWatch {
   }
 }
 
-/** Ends a connection at once, whatever it does: what it is asked fails with `why`. */
+/** Closes a connection at once; its pending statements fail with `why`. */
 export function sever(client: ClientBase, why?: Error): void {
   streamOf(client).destroy(why);
 }
@@ -167,18 +167,18 @@ function streamOf(client: ClientBase): Stream {
   return (client as ClientBase & { readonly connection: { readonly stream: Stream } }).connection.stream;
 }
 
-/** Bytes that came, and those that went to the system. */
+/** Bytes received, and bytes handed to the system. */
 function movedBy(client: ClientBase): number {
   const { bytesRead, bytesWritten, writableLength } = streamOf(client);
   return bytesRead + bytesWritten - writableLength;
 }
 
-/** Whether a statement, or COPY, is not answered yet. */
+/** Whether a statement or COPY has no answer yet. */
 function isPending(client: ClientBase): boolean {
   return (client as ClientBase & { readonly readyForQuery: boolean }).readyForQuery === false;
 }
 
-/** Whether bytes of ours still wait for the line. */
+/** Whether bytes are still waiting to be sent. */
 function isSending(client: ClientBase): boolean {
   return streamOf(client).writableLength > 0;
 }
