@@ -8,24 +8,25 @@ import type { Allowed, JobEntries } from '../../core/rows/job-entries.js';
 import { realPath } from '../../files/same-file.js';
 import { isPostgresUrl, isRemote, type PostgresAddress, parseAddress, rankOf, sslModes } from '../../postgres/index.js';
 import type { RuntimeConfig } from './runtime-types.js';
+import { POSTGRES_FORM, whyNoWarehouse } from './why-unwritable.js';
 
-/** The fields of a workflow's input that name a file, or a database. */
+/** The fields of a workflow's input that name a file or a database. */
 const fields = ['input', 'into', 'csv', 'secretFile'] as const;
 type Field = (typeof fields)[number];
 export type Names = { readonly [name in Field]?: string | null | undefined };
 
-/** What a server of `hosts` must be asked for at least, where its entry does not say so: the password is never sent in plain text. */
+/** Weakest `sslmode` for a server of `hosts` whose entry names none, so that no password is sent in plain text. */
 const DEFAULT_LEAST = 'require';
-const ASKS = '?sslmode=';
+const SSLMODE = '?sslmode=';
 
-/** Longer ones no system takes. */
-const MOST_OF_A_PATH = 4096;
-/** Files that the address of a database names. */
+/** No system accepts longer paths. */
+const MAX_PATH_CHARACTERS = 4096;
+/** Parameters of a database's address that name files. */
 const fileParameters = ['sslrootcert', 'sslcert', 'sslkey'] as const;
 
 /**
- * What the input of a workflow may name on this worker: files below the folders of its setting `paths`, database servers of its setting
- * `hosts`, and what a person typed in a command of the same folder or store.
+ * The files and databases that the input of a workflow may name on this worker: files below the folders of its setting `paths`, database
+ * servers of its setting `hosts`, and names that a person typed in a command of the same folder or store.
  */
 export class Allowlist {
   readonly #config: Pick<RuntimeConfig, 'paths' | 'hosts' | 'warehouse' | 'stateDir'>;
@@ -39,13 +40,13 @@ export class Allowlist {
     this.#entries = entries;
   }
 
-  /** Throws `BadInput`, which is not tried again, where a name is not allowed. Looks only. */
+  /** Throws `BadInput`, which is not retried, if a name is not allowed. Changes nothing. */
   async check(names: Names): Promise<void> {
     const why = await this.whyRefused(names);
     if (why !== null) throw ApplicationFailure.nonRetryable(why, localFailures.badInput);
   }
 
-  /** Why the first name that is not allowed is refused, in a sentence; null where all are allowed. */
+  /** Why the first refused name is refused, in a sentence; null if all are allowed. */
   async whyRefused(names: Names): Promise<string | null> {
     const refused = fields.flatMap((field) => {
       const value = names[field];
@@ -56,35 +57,39 @@ export class Allowlist {
     return refused.find(({ named }) => named === null || !typed.has(keyOf(named)))?.why ?? null;
   }
 
-  /** What the settings alone don't allow. */
+  /** Names that the settings alone don't allow. */
   #refusals(field: Field, value: string): Refusal[] {
-    const unfit = whyUnfit(value);
-    if (unfit !== null) return [{ named: null, why: `${field}: ${unfit}.` }];
+    const invalid = whyInvalid(value);
+    if (invalid !== null) return [{ named: null, why: `${field}: ${invalid}.` }];
+    const mistyped = field === 'into' ? whyNoWarehouse(value) : null;
+    if (mistyped !== null) return [{ named: null, why: `${field}: the value (not shown) ${mistyped}.` }];
     if (field !== 'into' || !isPostgresUrl(value)) {
       if (/^(file:|[a-z][a-z0-9+.-]*:\/\/)/i.test(value))
         return [{ named: null, why: `${field}: this is a URL; give the path of a file.` }];
       if (value === '-')
-        return [{ named: null, why: `${field}: - is the standard input of a command; give the path of a file.` }];
-      return this.#isOwnDefault(field, value) ? [] : this.#ofFile(field, value);
+        return [{ named: null, why: `${field}: a workflow can't read standard input (-); give the path of a file.` }];
+      if (this.#isOwnDefault(field, value)) return [];
+      return [...this.#ofFile(field, value), ...(field === 'csv' ? otherThanCsv(value) : [])];
     }
     const address = parsed(value);
-    if (address === null) return [{ named: null, why: `${field}: this is no address of a PostgreSQL database.` }];
+    if (address === null)
+      return [{ named: null, why: `${field}: this is not the address of a PostgreSQL database (${POSTGRES_FORM}).` }];
     const server = serverOf(address);
     const others = filesOf(address).flatMap((file) => (this.#isOwnFile(file) ? [] : this.#ofFile(field, file)));
     const named = { field, what: withPlainMark(address), host: null };
     const known = this.#servers().find((one) => one.server === server);
     if (known === undefined) {
       const why =
-        `${field}: this worker connects workflows to no database of ${server}. To allow it, add ${server} to SEARCHFLOW_HOSTS ` +
-        `(option hosts of SearchflowPlugin), or give that database in SEARCHFLOW_WAREHOUSE_URL (option warehouseUrl).`;
+        `${field}: workflows of this worker may not connect to ${server}. To allow it, add ${server} to SEARCHFLOW_HOSTS ` +
+        `(option hosts of SearchflowPlugin), or set SEARCHFLOW_WAREHOUSE_URL (option warehouseUrl) to that database.`;
       return [{ named, why }, ...others];
     }
     const { sslmode } = address.parameters;
-    // Without one the connection itself is refused, see `whyPlain`.
+    // An address without sslmode is refused when it is connected to, see `whyPlain`.
     if (!isRemote(address) || sslmode === undefined || rankOf(sslmode) >= rankOf(known.least)) return others;
     const why =
-      `${field}: this worker connects to ${server} with sslmode=${known.least} or stricter (got ${sslmode}). To allow less, write ` +
-      `${server}${ASKS}${sslmode} in SEARCHFLOW_HOSTS (option hosts of SearchflowPlugin).`;
+      `${field}: the connection to ${server} must use sslmode=${known.least} or stricter (got ${sslmode}). To allow ${sslmode}, ` +
+      `add ${server}${SSLMODE}${sslmode} to SEARCHFLOW_HOSTS (option hosts of SearchflowPlugin).`;
     return [{ named, why }, ...others];
   }
 
@@ -92,16 +97,16 @@ export class Allowlist {
     const real = realPath(path);
     const roots = (this.#config.paths ?? [process.cwd()]).map((root) => realPath(root));
     const state = realPath(this.#config.stateDir);
-    // What workers believe is there, unless somebody named a folder in it.
+    // Workers trust the contents of the state folder, so it stays closed unless `paths` names a folder in it.
     const isOpen = (root: string) => isWithin(state, root) || !isWithin(state, real);
     if (roots.some((root) => isOpen(root) && isOpenlyWithin(root, real))) return [];
     const why =
-      `${field}: ${path} is not below a folder that this worker lets workflows name. To allow it, add its folder to SEARCHFLOW_PATHS ` +
-      '(option paths of SearchflowPlugin); links count as what they lead to, and hidden folders must be named themselves.';
+      `${field}: workflows of this worker may not use ${path}. To allow it, add its folder to SEARCHFLOW_PATHS (option paths of ` +
+      'SearchflowPlugin). Links are resolved first, and a hidden folder must be named itself.';
     return [{ named: { field, what: real, host: hostname() }, why }];
   }
 
-  /** Where events and monitors go if nobody says where. */
+  /** Whether it is the default warehouse of events or monitors. */
   #isOwnDefault(field: Field, path: string): boolean {
     return field === 'into' && [DEFAULT_EVENT_WAREHOUSE, DEFAULT_MONITOR_WAREHOUSE].includes(path);
   }
@@ -110,14 +115,14 @@ export class Allowlist {
   #servers(): readonly { readonly server: string; readonly least: string }[] {
     const own = this.#ownAddress();
     const hosts = (this.#config.hosts ?? []).map((host) => {
-      const [server = host, least = DEFAULT_LEAST] = host.split(ASKS);
+      const [server = host, least = DEFAULT_LEAST] = host.split(SSLMODE);
       return { server, least };
     });
-    // Whoever connects to the server of the warehouse takes the stricter of both addresses.
+    // Connections to the server of the warehouse use the stricter of both addresses.
     return [...(own ? [{ server: serverOf(own), least: 'disable' }] : []), ...hosts];
   }
 
-  /** A file that the address of the settings names, too. */
+  /** Whether the address in the settings names this file too. */
   #isOwnFile(file: string): boolean {
     const own = this.#ownAddress();
     return own !== null && filesOf(own).includes(file);
@@ -128,7 +133,7 @@ export class Allowlist {
     return warehouse ? parsed(warehouse.url.reveal()) : null;
   }
 
-  /** What commands entered, and what is remembered of jobs and walks: these were typed, or checked here when they began. */
+  /** Names that commands recorded, and those of jobs and walks, which were typed or were checked here when they began. */
   async #typed(): Promise<readonly Allowed[]> {
     const [entered, jobs, walks] = await Promise.all([
       this.#entries.allowed(),
@@ -149,16 +154,24 @@ export class Allowlist {
 }
 
 interface Refusal {
-  /** What a person may have typed; null: nobody can allow it. */
+  /** The name as a command records it; null if no setting can allow it. */
   readonly named: Allowed | null;
   readonly why: string;
 }
 
-/** What a command enters for the names that a person gave it. Names that nobody can allow are left out. */
+/** A CSV has cells that the caller chooses, so under another name it could become the code or the settings of a program. */
+function otherThanCsv(path: string): Refusal[] {
+  const real = realPath(path);
+  if (/\.csv$/i.test(real)) return [];
+  const why = `csv: ${path} does not end with .csv. Name a .csv file, or give another name in a command (--csv).`;
+  return [{ named: { field: 'csv', what: real, host: hostname() }, why }];
+}
+
+/** The entries that a command records for the names that a person typed. Names that can't be allowed are left out. */
 export function allowedBy(names: Names): readonly Allowed[] {
   return fields.flatMap((field): Allowed[] => {
     const value = names[field];
-    if (value === undefined || value === null || value === '-' || whyUnfit(value) !== null) return [];
+    if (value === undefined || value === null || value === '-' || whyInvalid(value) !== null) return [];
     if (!isPostgresUrl(value)) return [{ field, what: realPath(value), host: hostname() }];
     const address = parsed(value);
     if (address === null) return [];
@@ -168,15 +181,15 @@ export function allowedBy(names: Names): readonly Allowed[] {
   });
 }
 
-/** A database server as settings, messages and entries write it: `host:port`, `[address]:port`, or `/folder:port` of a socket. */
+/** A database server as settings, messages and entries name it: `host:port`, `[address]:port`, or `/folder:port` for a socket. */
 export function serverOf({ host, port }: Pick<PostgresAddress, 'host' | 'port'>): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** The server; marked where its connection would carry the password in plain text over a network. */
+/** The server, with a mark if the connection would send the password in plain text over a network. */
 function withPlainMark(address: PostgresAddress): string {
   const plain = isRemote(address) && address.parameters.sslmode === 'disable';
-  return plain ? `${serverOf(address)}${ASKS}disable` : serverOf(address);
+  return plain ? `${serverOf(address)}${SSLMODE}disable` : serverOf(address);
 }
 
 function filesOf({ parameters }: PostgresAddress): readonly string[] {
@@ -194,10 +207,10 @@ function parsed(address: string): PostgresAddress | null {
   }
 }
 
-function whyUnfit(value: unknown): string | null {
+function whyInvalid(value: unknown): string | null {
   if (typeof value !== 'string' || value === '') return 'give a path or an address';
-  if (value.includes('\0')) return 'a path or address holds no NUL';
-  return value.length > MOST_OF_A_PATH ? `it is longer than ${MOST_OF_A_PATH} characters` : null;
+  if (value.includes('\0')) return 'it contains a NUL character';
+  return value.length > MAX_PATH_CHARACTERS ? `it is longer than ${MAX_PATH_CHARACTERS} characters` : null;
 }
 
 function isWithin(folder: string, path: string): boolean {
@@ -205,7 +218,7 @@ function isWithin(folder: string, path: string): boolean {
   return rest === '' || !(rest === '..' || rest.startsWith(`..${sep}`) || isAbsolute(rest));
 }
 
-/** Whether a path is below a folder without a hidden one on the way, such as `.git` or `.ssh`. */
+/** Whether a path is below a folder, with no hidden folder such as `.git` or `.ssh` in between. */
 function isOpenlyWithin(folder: string, path: string): boolean {
   const rest = relative(folder, path);
   return isWithin(folder, path) && rest !== '' && !rest.split(sep).some((name) => name.startsWith('.'));
@@ -219,25 +232,25 @@ export function pathsOf(paths: readonly string[] | undefined, cwd: string): read
 }
 
 /**
- * Server of the setting `hosts`: a host, or host and port, with `?sslmode=` for the weakest encryption that workflows may ask for there.
- * Throws an `Error` for what is none.
+ * Parses a server of the setting `hosts`: a host, or host and port, with `?sslmode=` for the weakest `sslmode` that workflows may use
+ * there. Throws an `Error` for any other text.
  */
 export function parseServer(text: string): string {
-  const [server = '', ...rest] = text.split(ASKS);
+  const [server = '', ...rest] = text.split(SSLMODE);
   const [least] = rest;
   if (rest.length > 1 || (least !== undefined && rankOf(least) < 0))
-    throw new Error(`needs one of ${sslModes.join(', ')}`);
+    throw new Error(`sslmode must be one of ${sslModes.join(', ')}`);
   const socket = /^(\/[^:]*)(?::(\d+))?$/.exec(server);
   const url = socket
     ? `postgres:///x?host=${encodeURIComponent(socket[1] as string)}${socket[2] ? `&port=${socket[2]}` : ''}`
     : `postgres://${server}/x`;
   const address = parseAddress(url, '');
   if (address.user !== null || address.password !== null || address.database !== 'x' || server.includes('?'))
-    throw new Error('is no host');
-  return least === undefined ? serverOf(address) : `${serverOf(address)}${ASKS}${least}`;
+    throw new Error('is not a host');
+  return least === undefined ? serverOf(address) : `${serverOf(address)}${SSLMODE}${least}`;
 }
 
-/** Whether two addresses are of databases on one server. */
+/** Whether two addresses name databases on the same server. */
 export function isSameServer(one: string, other: string): boolean {
   const [a, b] = [parsed(one), parsed(other)];
   return a !== null && b !== null && serverOf(a) === serverOf(b);

@@ -16,19 +16,19 @@ import { type Environment, type Found, SettingsReader } from './settings-reader.
 import { readStore } from './store-setting.js';
 import { hostPort, readTemporal, temporalName } from './temporal-setting.js';
 
-/** A week: long enough to notice that a warehouse was deleted. */
+/** One week, which is long enough to notice that a warehouse was deleted. */
 export const DEFAULT_KEEP_LANDING_MS = 7 * 86_400_000;
 
-/** What a command line says of the settings; texts as typed, so that all mistakes are reported together. */
+/** Settings from the command line, as typed, so that all mistakes are reported together. */
 export interface ConfigFlags {
   readonly qps?: string;
   readonly rateProfile?: string;
   readonly concurrency?: string;
-  /** Of a command that loads: a database's address may hold its credentials. */
+  /** Warehouse of a command that loads; a database's address may hold credentials. */
   readonly into?: string;
   /** Days. */
   readonly keepLanding?: string;
-  /** `sandbox` ignores key and base URL, `live` demands a key; by default the key decides. */
+  /** `sandbox` ignores key and base URL, `live` needs a key; default: live if there is a key. */
   readonly service?: 'live' | 'sandbox';
 }
 
@@ -59,18 +59,18 @@ const listOfServers = z.string().transform((text, context) => {
   }
 });
 const anAmount = 'an amount of dollars such as 5 or 0.50';
-/** Purchases up to this amount are not asked about unless SEARCHFLOW_ASK_ABOVE says otherwise. */
+/** Default of SEARCHFLOW_ASK_ABOVE: purchases up to this amount need no confirmation. */
 const DEFAULT_ASK_ABOVE_MICROS = 10_000_000;
 const MAX_QPS = 10_000;
 const MAX_CONCURRENCY = 256;
 const aRate = `a whole number of requests a second from 1 to ${MAX_QPS}`;
 
 /**
- * Makes the one configuration from flags and environment; flags win. Throws a {@link UsageError} that names every
- * mistake, a line each, with the value and where it was found; never a key. Touches neither network nor disk, but for
- * files that are named: a rate profile, price tables, or Temporal's own configuration by `TEMPORAL_CONFIG_FILE` or `TEMPORAL_PROFILE`.
+ * Makes the configuration from flags and environment; flags win. Throws a {@link UsageError} with one line for each mistake, its value and
+ * its source, but never a key. Uses no network, and reads only the files that a setting names: a rate profile, price tables, or
+ * Temporal's own configuration (`TEMPORAL_CONFIG_FILE`, `TEMPORAL_PROFILE`).
  *
- * Without a key the service is the sandbox; `baseUrl` is a place where nothing listens until whoever starts it fills it in.
+ * Without a key the service is the sandbox. Nothing listens at its `baseUrl` until the command that starts the sandbox sets it.
  */
 export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConfig {
   const reader = new SettingsReader(env);
@@ -87,7 +87,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
   const taskQueue = reader.check(
     reader.variable('SEARCHFLOW_TASK_QUEUE'),
     temporalName,
-    'the name of a task queue (no white space, at most 200 characters)',
+    'a task queue name (no white space, at most 200 characters)',
   );
   const keepDays = reader.check(
     reader.flag(flags.keepLanding, '--keep-landing') ?? reader.variable('SEARCHFLOW_KEEP_LANDING_DAYS'),
@@ -159,7 +159,7 @@ function readRate(reader: SettingsReader, flags: ConfigFlags, cwd: string): Runt
     const profile = readProfile(reader, profileFound, cwd);
     if (qpsFound !== null && profileFound !== null) {
       reader.mistakes.push(
-        `${qpsFound.name} and ${profileFound.name} (${qpsFound.where}) contradict each other; give one.`,
+        `${qpsFound.name} and ${profileFound.name} (${qpsFound.where}) can't be combined; give one of them.`,
       );
     }
     if (profile !== null) return { profile };
@@ -172,12 +172,12 @@ function readRate(reader: SettingsReader, flags: ConfigFlags, cwd: string): Runt
 function readProfile(reader: SettingsReader, found: Found | null, cwd: string): string | RateProfile | null {
   const known = Object.keys(rateProfiles);
   if (!found?.text.endsWith('.json')) {
-    return reader.check(found, z.enum(known), `a rate profile; there are ${known.join(', ')}, or name a .json file`);
+    return reader.check(found, z.enum(known), `a rate profile; use ${known.join(', ')} or a .json file`);
   }
   return readFile(reader, found, cwd, readRateFile);
 }
 
-/** What a file holds that a setting names; null where it can't be used, which is a mistake. */
+/** Reads the file that a setting names; records a mistake and returns null if it can't be used. */
 function readFile<T>(reader: SettingsReader, found: Found | null, cwd: string, read: (path: string) => T): T | null {
   if (found === null) return null;
   try {
@@ -188,13 +188,13 @@ function readFile<T>(reader: SettingsReader, found: Found | null, cwd: string, r
   }
 }
 
-/** Requests for page contents a second that this rate allows. */
+/** Number of requests for page contents that this rate allows per second. */
 export function contentsQps(rate: RuntimeConfig['rate']): number {
-  const mine = bucketsFor(rateProfileOf({ rate, keyQps: null }), 'contents');
-  return Math.min(...mine.map((bucket) => bucket.qps), MAX_QPS);
+  const buckets = bucketsFor(rateProfileOf({ rate, keyQps: null }), 'contents');
+  return Math.min(...buckets.map((bucket) => bucket.qps), MAX_QPS);
 }
 
-/** The user's directory for state that outlives a project, by the XDG rules: relative paths in the variable are ignored. */
+/** The user's folder for state of all projects, by the XDG rules: a relative path in the variable is ignored. */
 function userStateDir(env: Environment): string {
   const xdg = env.XDG_STATE_HOME;
   return join(xdg && isAbsolute(xdg) ? xdg : join(env.HOME || homedir(), '.local', 'state'), 'searchflow');

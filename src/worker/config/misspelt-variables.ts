@@ -1,6 +1,6 @@
 import { nearest } from '../../core/text/nearest.js';
 
-/** Variables that mean something; another one that begins with `SEARCHFLOW_` is warned of. */
+/** All variables of searchflow. Any other variable that begins with `SEARCHFLOW_` gives a warning. */
 export const knownVariables = [
   'SEARCHFLOW_API_KEY',
   'SEARCHFLOW_BASE_URL',
@@ -26,14 +26,14 @@ export const knownVariables = [
   'SEARCHFLOW_DEBUG',
 ] as const;
 
-/** A sentence for each variable that begins with `SEARCHFLOW_` and means nothing, with the closest one that does. */
+/** A warning for each unknown variable that begins with `SEARCHFLOW_`, with the closest known one. */
 export function misspeltVariables(env: Readonly<Record<string, string | undefined>>): string[] {
   return Object.keys(env)
     .filter((found) => found.startsWith('SEARCHFLOW_') && !(knownVariables as readonly string[]).includes(found))
     .map((found) => {
       const near = nearest(found, knownVariables);
-      const hint = near === null ? `; there are ${knownVariables.join(', ')}.` : `; did you mean ${near}?`;
+      const hint = near === null ? `. Known variables: ${knownVariables.join(', ')}.` : `; did you mean ${near}?`;
       const shown = found.replace(/[^\w]/g, '?').slice(0, 80);
-      return `Warning: the variable ${shown} is not known and has no effect${hint}`;
+      return `Warning: the variable ${shown} is unknown and has no effect${hint}`;
     });
 }

@@ -9,10 +9,10 @@ const bands = z.union([
     .array(z.tuple([z.int().min(0).nullable(), dollars]))
     .min(1)
     .refine((all) => all.every(([most], index) => (most === null) === (index === all.length - 1)), {
-      error: 'only the last band is without a bound: [[25, 0.005], [null, 1]]',
+      error: 'the last band, and only it, must have the bound null: [[25, 0.005], [null, 1]]',
     })
     .refine((all) => all.every(([most], index) => most === null || index === 0 || most > (all[index - 1]?.[0] ?? 0)), {
-      error: 'the bounds of the bands must rise',
+      error: 'the bounds of the bands must be in ascending order',
     }),
 ]);
 
@@ -31,19 +31,19 @@ const tableSchema = z.strictObject({
     .partial()
     .optional(),
 });
-type Given = z.infer<typeof tableSchema>;
+type FileTable = z.infer<typeof tableSchema>;
 
 const fileSchema = z
   .array(tableSchema)
   .min(1)
   .refine((tables) => new Set(tables.map(({ since }) => since)).size === tables.length, {
-    error: 'two tables begin on one day',
+    error: 'two tables have the same "since"',
   });
 
 /**
- * Reads price tables from a JSON file: `[{ "since": "2026-12-01", "contentsPage": 0.002, "search": { "auto": 0.008 } }]`, in
- * dollars, days of UTC. What a table doesn't say is as in the one before it, the first one's as in the newest built in. From the
- * first of them on those built in don't count. Throws an `Error` that says in a line what is wrong.
+ * Reads price tables from a JSON file: `[{ "since": "2026-12-01", "contentsPage": 0.002, "search": { "auto": 0.008 } }]`, prices in
+ * dollars, dates in UTC. Prices that a table omits are those of the table before it, or of the newest built-in table. From the first date
+ * of the file on, built-in tables are not used. Throws an `Error` with one line that says what is wrong.
  */
 export function readPriceFile(path: string): readonly PriceTable[] {
   let value: unknown;
@@ -54,29 +54,29 @@ export function readPriceFile(path: string): readonly PriceTable[] {
   }
   const read = fileSchema.safeParse(value);
   if (!read.success) {
-    const problems = read.error.issues.map(({ path: at, message }) => `${at.join('.') || 'the whole'}: ${message}`);
-    throw new Error(`holds no price tables: ${problems.join('; ')}`);
+    const problems = read.error.issues.map(({ path: at, message }) => `${at.join('.') || 'the file'}: ${message}`);
+    throw new Error(`is not a list of price tables: ${problems.join('; ')}`);
   }
-  const given = [...read.data].sort((a, b) => a.since.localeCompare(b.since));
+  const inOrder = [...read.data].sort((a, b) => a.since.localeCompare(b.since));
   let before = priceTables.at(-1) as PriceTable;
-  const tables = given.map((one) => {
+  const tables = inOrder.map((one) => {
     before = changed(before, one);
     return before;
   });
   return [...priceTables.filter(({ since }) => since < (tables[0]?.since ?? '')), ...tables];
 }
 
-function changed(before: PriceTable, given: Given): PriceTable {
-  const { search = {}, searchPage, agentRun, agentUse, ...plain } = given;
+function changed(before: PriceTable, table: FileTable): PriceTable {
+  const { search = {}, searchPage, agentRun, agentUse, ...plain } = table;
   const searches = Object.entries(search).map(([type, price]) => [
     type,
     typeof price === 'number' ? ([[null, price]] as const) : price,
   ]);
-  const said = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined)) as typeof plain;
+  const set = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined)) as typeof plain;
   return {
     ...before,
-    ...(said as Partial<PriceTable>),
-    since: given.since,
+    ...(set as Partial<PriceTable>),
+    since: table.since,
     search: { ...before.search, ...Object.fromEntries(searches) },
     searchPage: { ...before.searchPage, ...(searchPage as Partial<PriceTable['searchPage']>) },
     agentRun: { ...before.agentRun, ...agentRun },

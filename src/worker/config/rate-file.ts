@@ -14,13 +14,13 @@ const profile = z.strictObject({
   buckets: z
     .array(bucket)
     .min(1)
-    .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'two buckets have one name')
-    .refine((all) => all[0]?.of !== 'key', 'the first bucket, for classes that none names, must be the team’s'),
+    .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'two buckets have the same name')
+    .refine((all) => all[0]?.of !== 'key', 'the first bucket, which is used for all other classes, must be of the team'),
 });
 
 /**
  * Reads a rate profile from a JSON file: `{ "name": "ours", "buckets": [{ "name": "all", "qps": 40, "classes": ["*"] }] }`.
- * Throws an `Error` that says in a line what is wrong with it.
+ * Throws an `Error` with one line that says what is wrong.
  */
 export function readRateFile(path: string): RateProfile {
   let value: unknown;
@@ -31,6 +31,6 @@ export function readRateFile(path: string): RateProfile {
   }
   const read = profile.safeParse(value);
   if (read.success) return read.data;
-  const problems = read.error.issues.map(({ path: at, message }) => `${at.join('.') || 'the whole'}: ${message}`);
-  throw new Error(`is no rate profile: ${problems.join('; ')}`);
+  const problems = read.error.issues.map(({ path: at, message }) => `${at.join('.') || 'the file'}: ${message}`);
+  throw new Error(`is not a rate profile: ${problems.join('; ')}`);
 }

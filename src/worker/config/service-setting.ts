@@ -3,10 +3,10 @@ import { Secret } from '../../core/text/secret.js';
 import { DEFAULT_BASE_URL } from '../../core/text/service.js';
 import type { Found, SettingsReader } from './settings-reader.js';
 
-/** Port 1 of this machine: a command that plans without a sandbox must not meet another service by accident. */
+/** Port 1 of this machine, where nothing listens: a plan without a running sandbox must not reach another service by accident. */
 const NOWHERE = 'http://127.0.0.1:1';
 
-/** Which service is worked on, with what key. */
+/** The service and its key. */
 export interface ServiceSetting {
   readonly service: 'live' | 'sandbox';
   readonly origin: string;
@@ -14,7 +14,7 @@ export interface ServiceSetting {
   readonly apiKey: Secret | null;
 }
 
-/** Reads key and base URL. `wanted` is what the command line says; by default the key decides. */
+/** Reads key and base URL. `wanted` comes from the command line; undefined: live if there is a key, else the sandbox. */
 export function readService(reader: SettingsReader, wanted: 'live' | 'sandbox' | undefined): ServiceSetting {
   const key = reader.variable('SEARCHFLOW_API_KEY') ?? reader.variable('EXA_API_KEY');
   const base = reader.variable('SEARCHFLOW_BASE_URL');
@@ -22,17 +22,17 @@ export function readService(reader: SettingsReader, wanted: 'live' | 'sandbox' |
   if (wanted !== 'sandbox') {
     if (key !== null && !/^[\x21-\x7e]+$/.test(key.text)) {
       reader.mistakes.push(
-        `${key.name}: the key (environment, not shown) holds white space, a control character or a character ` +
-          'outside ASCII; copy it again without quotes or line ends.',
+        `${key.name}: the key (environment, not shown) contains white space, a control character or a character ` +
+          'outside ASCII. Copy it again without quotes or line breaks.',
       );
     }
     if (base !== null && key === null) {
       reader.mistakes.push(
-        'SEARCHFLOW_BASE_URL is set but there is no key: SEARCHFLOW_API_KEY and EXA_API_KEY were looked for in the ' +
-          'environment. Set one, or unset SEARCHFLOW_BASE_URL to work on the sandbox.',
+        'SEARCHFLOW_BASE_URL is set without an API key. Set SEARCHFLOW_API_KEY (or EXA_API_KEY) in the environment, or unset ' +
+          'SEARCHFLOW_BASE_URL to use the sandbox.',
       );
     } else if (live && key === null) {
-      reader.mistakes.push('No API key: SEARCHFLOW_API_KEY and EXA_API_KEY were looked for in the environment.');
+      reader.mistakes.push('There is no API key. Set SEARCHFLOW_API_KEY (or EXA_API_KEY) in the environment.');
     }
   }
   const baseUrl = wanted === 'sandbox' || base === null ? DEFAULT_BASE_URL : readBaseUrl(reader, base);
@@ -48,13 +48,13 @@ function readBaseUrl(reader: SettingsReader, found: Found): string {
   };
   const url = URL.canParse(found.text) ? new URL(found.text) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
-    return wrong('is not an http or https address.', url?.password ? 'the value' : undefined);
+    return wrong('is not an http or https address.', url?.password ? 'the value (not shown)' : undefined);
   if (url.username !== '' || url.password !== '') {
-    return wrong('holds a user name or password; the key belongs in SEARCHFLOW_API_KEY.', 'the value (not shown)');
+    return wrong('contains a user name or password. Give the key in SEARCHFLOW_API_KEY.', 'the value (not shown)');
   }
   if (url.search !== '' || url.hash !== '')
-    return wrong('has a query or fragment; give the address alone.', 'the value (not shown)');
+    return wrong('has a query or fragment. Give the address without it.', 'the value (not shown)');
   if (url.protocol === 'http:' && !isLoopback(url.hostname))
-    return wrong('must begin with https: the key would cross the network unencrypted.');
+    return wrong('must begin with https, because http would send the key unencrypted.');
   return url.href.replace(/\/+$/, '');
 }

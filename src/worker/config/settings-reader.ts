@@ -2,7 +2,7 @@ import type { z } from 'zod';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A setting as it was given, and where. */
+/** A setting as it was typed, with its name and its source. */
 export interface Found {
   readonly text: string;
   readonly name: string;
@@ -12,7 +12,7 @@ export interface Found {
 /** Variables whose whole value is a secret. */
 const secretVariables = ['SEARCHFLOW_API_KEY', 'EXA_API_KEY', 'TEMPORAL_API_KEY', 'PGPASSWORD'];
 
-/** Reads settings and collects what is wrong with them, a sentence each, so that all mistakes are reported together. */
+/** Reads settings and collects their mistakes, one sentence each, so that all are reported together. */
 export class SettingsReader {
   readonly mistakes: string[] = [];
   readonly #env: Environment;
@@ -21,7 +21,7 @@ export class SettingsReader {
     this.#env = env;
   }
 
-  /** A variable; an empty one counts as not set. */
+  /** A variable of the environment; an empty one counts as unset. */
   variable(name: string): Found | null {
     const text = this.#env[name];
     return text === undefined || text === '' ? null : { text, name, where: 'environment' };
@@ -31,7 +31,7 @@ export class SettingsReader {
     return text === undefined ? null : { text, name, where: 'command line' };
   }
 
-  /** The value, or null where there is none or it is not what is `wanted`: then that is a mistake. */
+  /** The parsed value; null if there is none, or if it is invalid, which is recorded as a mistake. `wanted` completes "is not …". */
   check<T>(found: Found | null, schema: z.ZodType<T, string>, wanted: string): T | null {
     if (found === null) return null;
     const result = schema.safeParse(found.text);
@@ -40,15 +40,15 @@ export class SettingsReader {
     return null;
   }
 
-  /** Writes down what is wrong with a setting. `value`: what to show of it, by default the value itself where it is no secret. */
-  wrong({ text, name, where }: Found, what: string, value = this.shown(text)): void {
-    this.mistakes.push(`${name}: ${value} (${where}) ${what}`);
+  /** Records a mistake in a setting. `problem` follows the value. `value`: text to show for it; default: the value, unless it is a secret. */
+  wrong({ text, name, where }: Found, problem: string, value = this.shown(text)): void {
+    this.mistakes.push(`${name}: ${value} (${where}) ${problem}`);
   }
 
-  /** A value as a message may show it: short, printable, and never one that holds a key. */
+  /** A value as a message may show it: short, printable, and without any key. */
   shown(text: string): string {
     const secrets = secretVariables.map((key) => this.#env[key]?.trim());
-    if (secrets.some((secret) => secret && text.includes(secret))) return 'the value (not shown, it holds a key)';
+    if (secrets.some((secret) => secret && text.includes(secret))) return 'the value (not shown, it contains a key)';
     const flat = text.replace(/[\p{Cc}\p{Cf}]/gu, '?');
     return `'${flat.length > 80 ? `${flat.slice(0, 80)}…` : flat}'`;
   }

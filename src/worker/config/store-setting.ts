@@ -5,10 +5,11 @@ import { isPostgresUrl, type PostgresAddress, parseAddress, strictest, whyPlain 
 import { DEAD_AFTER_MS } from '../../store/postgres/journal/presence.js';
 import { STORE_SCHEMA } from '../../store/postgres/open-store.js';
 import { WAREHOUSE_SCHEMA, warehouseAddress, warehouseIdentity, whyNoDatabase } from '../../warehouse/index.js';
-import type { DatabaseAddress, RuntimeConfig } from './runtime-types.js';
+import { type DatabaseAddress, type RuntimeConfig, UsageError } from './runtime-types.js';
 import type { Found, SettingsReader } from './settings-reader.js';
+import { WAREHOUSE_FORMS, whyNoWarehouse } from './why-unwritable.js';
 
-/** Where many workers meet, and who they are there. */
+/** The settings that workers of a store share. */
 export type StoreSetting = Required<Pick<RuntimeConfig, 'store' | 'team' | 'warehouse' | 'deadAfterMs'>>;
 
 export function readStore(reader: SettingsReader, into: string | undefined, cwd: string): StoreSetting {
@@ -32,7 +33,7 @@ export function readStore(reader: SettingsReader, into: string | undefined, cwd:
   if (storeFound && store && warehouse && schemaOf(store, STORE_SCHEMA) === schemaOf(warehouse, WAREHOUSE_SCHEMA)) {
     reader.wrong(
       storeFound,
-      'is the very schema of the warehouse; give one of the two another (?schema=name).',
+      'is the same schema as the warehouse. Give one of them another schema (?schema=name).',
       store.shown,
     );
   }
@@ -44,21 +45,26 @@ export function readStore(reader: SettingsReader, into: string | undefined, cwd:
   };
 }
 
-/** Database and schema, written out. */
+/** Identity of a database and schema. */
 function schemaOf({ url }: DatabaseAddress, defaultSchema: string): string {
   const { shown, schema } = parseAddress(url.reveal(), defaultSchema);
   return JSON.stringify([shown.split('?', 1)[0], schema]);
 }
 
-/** What `--into` names, with the credentials of the environment where it has none of its own and they are for the same database. */
+/** The warehouse of `--into`, with the credentials of the environment if it has none and both name the same database. */
 function readWarehouse(reader: SettingsReader, into: string | undefined, cwd: string): DatabaseAddress | null {
   const configured = readDatabase(reader, reader.variable('SEARCHFLOW_WAREHOUSE_URL'), databaseWarehouse);
   const flag = reader.flag(into, '--into');
   if (flag?.text.trim() === '')
-    reader.wrong(flag, 'is no warehouse; give the path of a DuckDB file, or postgres://host/database.');
+    reader.wrong(flag, `is not a warehouse; give ${WAREHOUSE_FORMS}.`);
   if (flag === null || into === undefined) return configured;
+  const mistyped = whyNoWarehouse(into);
+  if (mistyped !== null) {
+    reader.wrong(flag, `${mistyped}.`, 'the value (not shown)');
+    return configured;
+  }
   if (!isPostgresUrl(into)) {
-    const why = into.trim() === '' ? null : unfit(resolve(cwd, into));
+    const why = into.trim() === '' ? null : whyUnusable(resolve(cwd, into));
     if (why !== null) reader.wrong(flag, `${why}.`);
     return configured;
   }
@@ -70,8 +76,8 @@ function readWarehouse(reader: SettingsReader, into: string | undefined, cwd: st
 }
 
 /**
- * The warehouse that an input names, as jobs hold it: what it says, else the one of the settings, else `usual`. A database of the
- * settings is named with their parameters, so that other workers connect in the same way.
+ * The warehouse of a job, without credentials: the one that the input names, else that of the settings, else `usual`. A database of the
+ * settings keeps its parameters, so that other workers connect in the same way. Throws `UsageError` for a mistyped address.
  */
 export function warehouseOf(
   { warehouse }: { readonly warehouse?: DatabaseAddress | null },
@@ -81,13 +87,15 @@ export function warehouseOf(
 ): string {
   const own = warehouse?.url.reveal();
   if (into === null || into === undefined) return warehouseAddress(own ?? usual, cwd);
+  const mistyped = whyNoWarehouse(into);
+  if (mistyped !== null) throw new UsageError(`--into: the value (not shown) ${mistyped}.`);
   const asked = warehouseAddress(into, cwd);
   return own !== undefined && warehouse && isSameWarehouse(asked, warehouse.shown)
     ? warehouseAddress(strictest(own, asked), cwd)
     : asked;
 }
 
-/** Whether two addresses are of one warehouse, whatever the way to connect. What is no address is only itself. */
+/** Whether two addresses name the same warehouse, regardless of connection parameters. Invalid addresses are compared as texts. */
 export function isSameWarehouse(one: string, other: string): boolean {
   try {
     return warehouseIdentity(one) === warehouseIdentity(other);
@@ -96,32 +104,32 @@ export function isSameWarehouse(one: string, other: string): boolean {
   }
 }
 
-function unfit(file: string): string | null {
+function whyUnusable(file: string): string | null {
   try {
     return whyNoDatabase(file);
   } catch {
-    // A file that can't be read is told by whoever opens it.
+    // The code that opens the file reports that it can't be read.
     return null;
   }
 }
 
-/** What `--into` means without its credentials: a path as it is, a database by its address. */
+/** The value of `--into` without credentials: a path as it is, a database by its address. */
 export function intoShown(into: string): string {
   if (!isPostgresUrl(into)) return into;
   try {
     return warehouseAddress(into);
   } catch {
-    // What is wrong with it is told with the other mistakes of the configuration.
+    // The configuration reports the mistake.
     return 'postgres://';
   }
 }
 
-/** The address of a store. Throws an `Error` that says what is wrong with it and does not quote it. */
+/** The address of a store. Throws an `Error` that says what is wrong without quoting the address. */
 export function storeAddress(url: string): DatabaseAddress {
   return databaseAddress(url, parseAddress(url, STORE_SCHEMA));
 }
 
-/** The same for a PostgreSQL warehouse. */
+/** The address of a PostgreSQL warehouse. Throws an `Error` that says what is wrong without quoting the address. */
 export function databaseWarehouse(url: string): DatabaseAddress {
   return databaseAddress(url, parseAddress(url, WAREHOUSE_SCHEMA));
 }
@@ -132,7 +140,7 @@ function databaseAddress(url: string, address: PostgresAddress): DatabaseAddress
   return { url: new Secret(url), shown: address.shown };
 }
 
-/** A mistake about an address never quotes it: it may hold a password. */
+/** Reads a database's address. Mistakes never quote it, because it may hold a password. */
 function readDatabase(
   reader: SettingsReader,
   found: Found | null,

@@ -2,16 +2,16 @@ import { loadClientConfigProfile } from '@temporalio/envconfig';
 import { z } from 'zod';
 import type { Environment, Found, SettingsReader } from './settings-reader.js';
 
-/** `host:port`, as Temporal and Prometheus endpoints are given. */
+/** `host:port` of a Temporal or Prometheus endpoint. */
 export const hostPort = z
   .string()
   .regex(/^(\[[0-9a-f:.]+\]|[^\s:/@]+):\d{1,5}$/i)
   .refine((text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535);
 
-/** A name on Temporal's side: a task queue, a namespace. */
+/** Name of a task queue or namespace in Temporal. */
 export const temporalName = z.string().regex(/^[^\s\p{Cc}]{1,200}$/u);
 
-/** Address and namespace of Temporal, by its own environment configuration; null: the embedded server. */
+/** Address and namespace of Temporal from its own environment configuration; address null: the embedded server. */
 export function readTemporal(
   reader: SettingsReader,
   env: Environment,
@@ -29,13 +29,13 @@ export function readTemporal(
       if (profile.address) address = { text: profile.address, name: 'Temporal address', where };
       if (profile.namespace) namespace = { text: profile.namespace, name: 'Temporal namespace', where };
     } catch (error) {
-      // Only the first line: a parser's second one may quote the file, which may hold a Temporal key.
+      // Only the first line, because the second may quote the file, which may hold a Temporal key.
       const reason = String(error instanceof Error ? error.message : error).split('\n', 1)[0];
       reader.wrong(asked, `can't be used: ${reason}`);
     }
   }
   return {
     address: reader.check(address, hostPort, 'an address such as localhost:7233'),
-    namespace: reader.check(namespace, temporalName, 'the name of a namespace') ?? 'default',
+    namespace: reader.check(namespace, temporalName, 'a namespace name') ?? 'default',
   };
 }

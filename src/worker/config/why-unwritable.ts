@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { isPostgresUrl } from '../../postgres/index.js';
 import { whyNoDatabase } from '../../warehouse/index.js';
 
-/** Why the file of a warehouse can't be made or changed here; null where it can, and for a database. Leaves nothing behind. */
+/** Why the file of a warehouse can't be created or changed here; null if it can, and for a database. Leaves no files. */
 export function whyUnwritable(file: string): string | null {
   if (isPostgresUrl(file)) return null;
   try {
@@ -17,7 +17,33 @@ export function whyUnwritable(file: string): string | null {
   }
 }
 
-/** Folders that are missing are made by whoever writes the file. */
+/** The nearest existing folder: missing ones are made when the file is written. */
 function nearestThere(folder: string): string {
   return existsSync(folder) ? folder : nearestThere(dirname(folder));
+}
+
+/** How a PostgreSQL warehouse is named. */
+export const POSTGRES_FORM = 'postgres://host:5432/database';
+/** How a warehouse is named. */
+export const WAREHOUSE_FORMS = `the path of a DuckDB file, or ${POSTGRES_FORM}`;
+
+/** Schemes that are never the beginning of a file's name. */
+const schemes = ['postgres', 'postgresql', 'mysql', 'mariadb', 'sqlite', 'duckdb', 'md', 'motherduck', 'snowflake', 'bigquery', 'jdbc'];
+const urls = ['file', 'http', 'https', 's3', 'gs', 'gcs', 'az', 'abfss'];
+
+/**
+ * Why a text is a mistyped address and not a warehouse, in words that follow its name; null for a path and a PostgreSQL address. Without
+ * this check DuckDB would create a file of that name. Never quotes the text, which may hold a password.
+ */
+export function whyNoWarehouse(into: string): string | null {
+  const text = into.trim();
+  const scheme = /^([a-z][a-z0-9+.-]+):(\/?)/i.exec(text);
+  const name = scheme?.[1]?.toLowerCase() ?? '';
+  if (text === ':memory:') return `is a database in memory, which would be lost; give ${WAREHOUSE_FORMS}`;
+  if (scheme === null || !(scheme[2] === '/' || schemes.includes(name) || urls.includes(name))) return null;
+  if (text !== into) return 'begins or ends with white space; remove it';
+  if (isPostgresUrl(text)) return null;
+  return name.startsWith('postgres')
+    ? `is not an address of PostgreSQL; write ${POSTGRES_FORM}`
+    : `is not a warehouse: ${name}: is not supported; give ${WAREHOUSE_FORMS}`;
 }

@@ -36,11 +36,6 @@ export interface EventTarget {
 
 /** Where the events of a command go: what it says, else the warehouse of the settings, else a file of their own. */
 export function eventTarget(config: Pick<RuntimeConfig, 'warehouse'>, into: string | undefined, cwd: string): string {
-  const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(into ?? '');
-  if (scheme && !isPostgresUrl(into ?? ''))
-    throw new UsageError(
-      `--into: ${scheme[1]}: is no kind of warehouse; give the path of a DuckDB file, or postgres://host/database`,
-    );
   return warehouseOf(config, into, DEFAULT_EVENT_WAREHOUSE, cwd);
 }
 
