@@ -27,115 +27,115 @@ import type { UrlCells } from '../../rows/index.js';
 export { UsageError } from '../../core/rows/exit-codes.js';
 export type { UrlCells } from '../../rows/index.js';
 
-/** A way to workflows that are no jobs of rows. */
+/** Access to the workflows for walks, monitors, agents and schedules. */
 export interface WorkflowAccess {
   readonly client: Client;
-  /** Lets workflows name the files and the database of an input, which a person typed. */
+  /** Adds the files and the database of an input, which a person typed, to the allowlist. */
   allow(input: object): Promise<void>;
   readonly config: RuntimeConfig;
   /** Workers on several machines share a store. */
   readonly shared: boolean;
 }
 
-/** Address of a database. `shown` names host, port, database and schema; user and password are in `url` alone. */
+/** Address of a database. `shown` names host, port, database and schema; only `url` has user and password. */
 export interface DatabaseAddress {
   readonly url: Secret;
   readonly shown: string;
 }
 
-/** Everything the runtime needs to know, validated and frozen; made by `readConfig` from flags and environment. */
+/** The validated, frozen settings of the runtime; made by `readConfig` from flags and environment. */
 export interface RuntimeConfig {
-  /** `sandbox`: the local stand-in, its data never passes for real. */
+  /** `sandbox`: the local stand-in, whose data is kept apart from real data. */
   readonly service: 'live' | 'sandbox';
   /** Part of every key: the base URL of the service, or `sandbox`. */
   readonly origin: string;
   /** Where requests go. */
   readonly baseUrl: string;
   readonly apiKey: Secret | null;
-  /** Absolute; journal, stages, job registry, locks and the embedded server's database live here. Default `.searchflow`. */
+  /** State folder, absolute, with journal, stages, job entries, locks and the embedded server's database. Default `.searchflow`. */
   readonly stateDir: string;
-  /** PostgreSQL that journal, limit, slots, stages and job entries are in, shared by many workers; none: the folder holds them. */
+  /** PostgreSQL with journal, limit, slots, stages and job entries, shared by many workers; none: the state folder holds them. */
   readonly store?: DatabaseAddress | null;
   /** Name that joins the keys of a team; none: each key is a team of its own. */
   readonly team?: string | null;
-  /** A process of the store that was not heard of for so many ms is dead; default 15 s. */
+  /** Silence, in ms, after which a process of the store counts as dead; default 15 s. */
   readonly deadAfterMs?: number;
   /** A PostgreSQL warehouse with the credentials that jobs and histories don't hold. */
   readonly warehouse?: DatabaseAddress | null;
   /** Folders whose files the inputs of workflows may name, absolute; default the working folder. */
   readonly paths?: readonly string[];
-  /** Database servers that they may name, as `host:port`, beside that of `warehouse`. */
+  /** Database servers that they may name in addition to that of `warehouse`, as `host:port`. */
   readonly hosts?: readonly string[];
-  /** `host:port` where Prometheus finds the metrics; none: nowhere. */
+  /** `host:port` that serves metrics for Prometheus; none: no metrics. */
   readonly metricsAddress?: string | null;
   /**
-   * Where the user's limiters meet: a lock and the running block for each origin and key, so that two folders on one machine
-   * don't own one limit twice. Absolute.
+   * Folder of the user, absolute, with a lock and the current block for each origin and key, so that two state folders on one machine
+   * never use one limit twice.
    */
   readonly userStateDir: string;
-  /** Units a second of the team's limit, or a profile: one of `core/rate.ts` by its name, or itself. */
+  /** The team's limit in requests per second, or a rate profile or its name. */
   readonly rate: { readonly qps: number } | { readonly profile: string | RateProfile };
-  /** Units a second that this key alone may use of the team's limit; none: all of it. */
+  /** Requests per second that this key may use of the team's limit; none: all of them. */
   readonly keyQps?: number | null;
-  /** The rate was given for this process by name (`--qps`): a share beside others is meant. */
+  /** The rate is a share for this process alone (`--qps`). */
   readonly rateIsShare: boolean;
-  /** Paid requests in flight at most; default enough to fill the limit at 5 s latency, at most 256. */
+  /** Most paid requests in flight; default: enough to use the limit at 5 s latency, at most 256. */
   readonly concurrency: number;
-  /** Bodies of answers stay in the journal for so many ms after the warehouse holds their rows (`--keep-landing`, 7 days). */
+  /** How long, in ms, answers stay in the journal after the warehouse has their rows (`--keep-landing`); default 7 days. */
   readonly keepLandingMs: number;
   /** Agent runs that the team may have in progress; default 50 (interface section 8). */
   readonly agentSlots?: number;
-  /** Price tables in the place of those built in. */
+  /** Price tables that replace the built-in ones. */
   readonly prices?: readonly PriceTable[];
-  /** A command asks before it buys for more than this, in micro-dollars; none: it never asks. */
+  /** Amount, in micro-dollars, above which a command asks for confirmation; none: it never asks. */
   readonly askAboveMicros?: number;
-  /** The most that one run of a job may cost on a worker with this configuration, in micro-dollars, whatever the run asks for; none: no bound. */
+  /** Cap of each run of a job on this worker, in micro-dollars, also if the run's own cap is higher; none: no cap. */
   readonly maxCostPerJobMicros?: number | null;
-  /** File of secrets that the service tells once, mode 0600; none: operations that need it refuse. Absolute. */
+  /** File, absolute, mode 0600, for secrets that the service returns only once; none: operations that need it are refused. */
   readonly secretFile?: string | null;
-  /** How requests stand on the wire and which limits they are checked against, where not by the defaults. */
+  /** Options of the wire: authentication, headers and the limits that requests are checked against. */
   readonly wire?: WireOptions;
   /** Null: the embedded server, or what the Temporal environment configuration names. */
   readonly temporalAddress: string | null;
-  /** Port of the embedded server's web UI; none: it has none. */
+  /** Port of the embedded server's web UI; none: no web UI. */
   readonly temporalUi?: number | null;
   readonly namespace: string;
   readonly taskQueue: string;
-  /** Told in a sentence what takes long (starting the server, waiting for a lock). */
+  /** Called with a sentence about warnings and long waits, such as starting the server or waiting for a lock. */
   readonly say: (sentence: string) => void;
 }
 
-/** What a person asks of `searchflow enrich`. */
+/** Arguments of `searchflow enrich` and `agent rows`. */
 export interface EnrichRequest {
   /** Path of a CSV or `.csv.gz`, or `-` for standard input (then `job` is needed). */
   readonly input: string;
-  /** What is bought for each row; default `contents`. */
+  /** Operation that is bought for each row; default `contents`. */
   readonly operation?: RowOperation;
   /** The part of the request that is made of each row, for the other operations. */
   readonly template?: Json;
   /** Rows that an agent run gets together; default 1. */
   readonly rowsPerRun?: number;
   readonly urlColumn: string | null;
-  /** Scheme for URLs that have none; absent: as in the job's last run. */
+  /** Scheme for URLs without one; absent: that of the job's last run. */
   readonly defaultScheme?: DefaultScheme;
   readonly delimiter: string | null;
   readonly job: string | null;
   readonly into: string | null;
   readonly csv: string | null;
-  /** What all rows ask for alike, as it reaches the service; for contents empty means `{ text: true }`. */
+  /** Options of the request that all rows share; empty means `{ text: true }` for contents. */
   readonly options: StagedJob['options'];
   readonly batch: number;
-  /** Ask for the first rows alone; absent: for all. */
+  /** Number of first rows to ask for; absent: all. */
   readonly limit?: number;
-  /** Buy again what is older than this many milliseconds. */
+  /** Age in ms above which answers are bought again. */
   readonly refreshAfterMs: number | null;
   readonly retryFailed: boolean;
   readonly rebuy: boolean;
-  /** Buy nothing: read what was paid for and not understood again. */
+  /** Buy nothing, and parse again the answers that were paid for and could not be parsed. */
   readonly reparse?: boolean;
-  /** What the run may cost; `none` lifts the bound of a run that has one, absent leaves it. */
+  /** Cap of the run in dollars; `none` removes the cap of a running job, absent keeps it. */
   readonly maxCostDollars?: MaxCost;
-  /** A run of a row that takes longer is left running; absent: 6 hours. */
+  /** Seconds after which an agent run is left running and its row fails; absent: 6 hours. */
   readonly maxRunSeconds?: number;
 }
 
@@ -146,7 +146,7 @@ export interface BadRow {
   readonly message: string;
 }
 
-/** The rows of a job that its limit leaves unasked, and what is to be bought for them. */
+/** The rows of a job beyond its limit, and the cost of buying them. */
 export interface RestPlan {
   readonly rows: number;
   readonly toBuy: number;
@@ -154,38 +154,38 @@ export interface RestPlan {
   readonly estimateMicros: number;
 }
 
-/** What a run of the job would do. Nothing was bought to make it. Amounts in micro-dollars. */
+/** Preview of a run, made without any purchase. Amounts in micro-dollars. */
 export interface JobPlan {
   readonly staged: StagedJob;
   readonly request: EnrichRequest;
-  /** `new`, or where the job stands. `complete`: nothing to buy, nothing to load. */
+  /** State of the job before the run. `complete`: nothing to buy and nothing to load. */
   readonly status: 'new' | 'unfinished' | 'changed' | 'complete';
   readonly alreadyBought: number;
   readonly toBuy: number;
   readonly requests: number;
   readonly estimateMicros: number;
-  /** The price is metered: the estimate is the most that it may come to. */
+  /** The price is metered, so the estimate is an upper bound. */
   readonly estimateIsMost: boolean;
-  /** Seconds at the configured limit; for what runs on at the service as many minutes as fifty at a time take, a minute each. */
+  /** Duration in seconds at the configured limit; for runs at the service one minute for each fifty runs. */
   readonly seconds: number;
-  /** Requests a second that the configured limit allows. */
+  /** Requests per second that the configured limit allows. */
   readonly perSecond: number;
   readonly badRows: readonly BadRow[];
-  /** What is in the column of URLs, and how that was found; null or absent where there is none. */
+  /** The contents of the URL column, and how it was found; null or absent without one. */
   readonly urlCells?: UrlCells | null;
-  /** Bad rows among those that a limit asks for; absent where all rows are asked for. */
+  /** Bad rows within the limit; absent without a limit. */
   readonly limitedBadRows?: number;
-  /** What the rows beyond `limit` would cost; null or absent where all rows are asked for. */
+  /** Cost of the rows beyond the limit; null or absent without a limit. */
   readonly rest?: RestPlan | null;
-  /** What the worker allows a run of a job, in micro-dollars (`maxCostPerJobMicros`); null or absent: no bound. */
+  /** The worker's cap for a run of a job, in micro-dollars (`maxCostPerJobMicros`); null or absent: no cap. */
   readonly allowedMicros?: number | null;
-  /** Sentences a person should read: other options, pruned bodies, a locked warehouse. */
+  /** Sentences for a person, such as changed options, pruned answers or a locked warehouse. */
   readonly notes: readonly string[];
 }
 
-/** What reading answers again came to. */
+/** Result of parsing answers again. */
 export interface Reparsed {
-  /** Answers that were not understood, wholly or in part; how many of them are now; rows that were updated. */
+  /** Number of answers that could not be parsed, wholly or in part; of those that now can; and of updated rows. */
   readonly answers: number;
   readonly understood: number;
   readonly rows: number;
@@ -194,49 +194,49 @@ export interface Reparsed {
 export interface JobHandle {
   readonly job: string;
   readonly workflowId: string;
-  /** From the workflow, with the running slices' heartbeats. */
+  /** Progress from the workflow, with the heartbeats of its running slices. */
   progress(): Promise<{ readonly progress: JobProgress; readonly running: readonly SliceHeartbeat[] }>;
   pause(): Promise<void>;
-  /** May raise, lower or lift what the run may cost. */
+  /** Resumes the job; may change or remove its cap. */
   resume(how?: Resumption): Promise<void>;
-  /** Agent runs in progress are cancelled, too, unless handed over: another run of the job takes them. */
+  /** Cancels the job and its agent runs. `handOver`: keeps them for the next run of the job. */
   cancel(how?: { readonly handOver?: boolean }): Promise<void>;
-  /** Waits for the end. A failed job rejects with `JobFailed`, one that was stopped by force with `JobStopped`. */
+  /** Waits for the end. Rejects with `JobFailed` for a failed or cancelled job, with `JobStopped` for a terminated one. */
   result(): Promise<JobSummary>;
-  /** How its last run ended, and why, where it failed or was stopped; null where it goes on, or ended otherwise. Needs no worker. */
+  /** How and why its last run failed or was stopped; null if it is running or ended otherwise. Needs no worker. */
   ending(): Promise<{ readonly phase: 'failed' | 'stopped'; readonly message: string } | null>;
 }
 
-/** The job ended without success; the message is one sentence with the way out. */
+/** The job failed or was cancelled; the message says what to do. */
 export class JobFailed extends Error {
   override readonly name = 'JobFailed';
 }
 
-/** Whether something ended because it was cancelled. */
+/** Whether the failure is a cancellation. */
 export function wasCancelled({ cause }: JobFailed): boolean {
   return cause instanceof Error && cause.name === 'CancelledFailure';
 }
 
-/** Work was stopped, and the way it was stopped left no summary; the message is one sentence with the way out. */
+/** Work was terminated and left no summary; the message says what to do. */
 export class JobStopped extends Error {
   override readonly name = 'JobStopped';
 }
 
-/** Where a job stands, as far as can be told within a second. */
+/** Status of a job, as far as it can be found within a second. */
 export interface JobStatus {
   readonly job: string;
   readonly name: string;
-  /** `waiting`: it goes on once a worker runs. */
+  /** `waiting`: it needs a worker. */
   readonly phase: JobPhase | 'waiting';
-  /** Why, in a sentence; null where there is nothing to say. */
+  /** The reason, in a sentence; null without one. */
   readonly message: string | null;
-  /** Since when, Unix ms; null where nobody wrote it down. */
+  /** Unix ms since when; null if it was not recorded. */
   readonly since: number | null;
-  /** What its workflow answers, where it goes on and a worker lives. */
+  /** Answer of its workflow, if it is running and a worker is alive. */
   readonly shown: Awaited<ReturnType<JobHandle['progress']>> | null;
 }
 
-/** A job, or a walk on events, that this folder or its store knows. */
+/** A job, or a walk on events, of this folder or its store. */
 export interface KnownJob {
   readonly job: string;
   readonly name: string;
@@ -245,43 +245,43 @@ export interface KnownJob {
   readonly into: string;
 }
 
-/** The same with where it stands. */
+/** A job with its status. */
 export interface JobListing extends KnownJob {
-  /** Null of a walk on events. */
+  /** Null for a walk on events. */
   readonly rows: number | null;
-  /** Null of a walk that neither Temporal nor its warehouse knows now. */
+  /** Null for a walk that neither Temporal nor its warehouse knows now. */
   readonly phase: JobStatus['phase'] | null;
   /** Unix ms. */
   readonly since: number | null;
-  /** What all its runs have cost; null of a walk, which is free. */
+  /** Cost of all its runs in micro-dollars; null for a walk, which is free. */
   readonly costMicros: number | null;
 }
 
 export interface Runtime {
-  /** Workers elsewhere share the store, and may go on when this process ends. */
+  /** Other workers share the store, and keep running when this process ends. */
   readonly shared: boolean;
-  /** True where another process of this folder runs the worker and this one is a client only. */
+  /** Another process of this folder runs the worker, and this one is only a client. */
   readonly clientOnly: boolean;
-  /** Reads and stages the input, and says what a run would do. Starts no Temporal server, buys nothing. */
+  /** Reads and stages the input, and returns a preview of a run. Starts no Temporal server and buys nothing. */
   plan(request: EnrichRequest): Promise<JobPlan>;
-  /** Makes the job go on: starts it, or resumes it where paused, or attaches to it where it runs. Starts server and worker as needed. */
+  /** Starts a job, resumes it if it is paused, or attaches to it if it is running. Starts server and worker as needed. */
   start(plan: JobPlan): Promise<JobHandle>;
   /**
-   * Makes a job go on: resumes it where it is paused, starts it again where it was stopped, cancelled or failed. This command owns it
-   * then, unless another one does.
+   * Resumes a job: continues a paused one, and starts again one that was stopped, cancelled or failed. This command then owns it, unless
+   * another one does.
    */
   resume(job: string, how: Resumption): Promise<JobHandle>;
-  /** Makes this command the owner of work that it is about to start, or one that watches it; runs the worker here. */
+  /** Makes this command the owner of work that it is about to start, or a watcher if another command owns it; runs the worker here. */
   own(work: Work): Promise<void>;
-  /** The work that this command owns: it ends with the command. */
+  /** The work that this command owns, which ends with the command. */
   owned(): Promise<readonly Work[]>;
-  /** Leaves work to the workers: it waits for a person. */
+  /** Leaves work to the workers, because it waits for a person. */
   release(workflowId: string): Promise<void>;
-  /** Ends the work that this command owns in the phase `stopped`; what has not ended when `until` resolves is cut off. */
+  /** Stops the work that this command owns; work that has not stopped when `until` resolves is terminated. */
   stop(until: Promise<unknown>): Promise<void>;
-  /** A job by id or by name (where only one has it), for status, pause and cancel. */
+  /** A job by its id, or by its name if that is unique, for status, pause and cancel. Throws `UsageError` if there is none. */
   attach(job: string): Promise<JobHandle>;
-  /** Throws `UsageError` where an export of the job must not write to one of these paths. Looks only. */
+  /** Throws `UsageError` if an export of the job must not write to one of these paths. Changes nothing. */
   checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void>;
   /** Writes the enriched CSV of a job from its warehouse, without Temporal. */
   export(job: string, csv: string): Promise<{ readonly rows: number; readonly bytes: number; readonly file: string }>;
@@ -290,43 +290,43 @@ export interface Runtime {
     job: string,
     dir: string,
   ): Promise<{ readonly rows: number; readonly files: number; readonly bytes: number; readonly folder: string }>;
-  /** Reads the plan's answers again that were paid for and not understood, in its warehouse; buys nothing. */
+  /** Parses again the answers in the plan's warehouse that could not be parsed; buys nothing. */
   reparse(plan: JobPlan): Promise<Reparsed>;
-  /** Summary from warehouse and journal, without Temporal: for a job that is complete. */
+  /** Summary of a complete job from warehouse and journal, without Temporal. */
   summary(job: string): Promise<JobSummary>;
-  /** Where a job stands. Starts no server; asks the one that runs. */
+  /** Status of a job. Starts no server, but asks a running one. */
   status(job: string): Promise<JobStatus>;
   /** The jobs of this folder, or of its store, newest first, without Temporal. */
   known(): Promise<readonly KnownJob[]>;
-  /** The same with where they stand. Starts no server; asks the one that runs. */
+  /** The jobs with their status. Starts no server, but asks a running one. */
   jobs(): Promise<readonly JobListing[]>;
-  /** Walks on events that ran in this folder, or in its store, newest first, without Temporal. They are among the jobs, too. */
+  /** Walks on events of this folder, or of its store, newest first, without Temporal. They are also among the jobs. */
   walks(): Promise<readonly WalkEntry[]>;
-  /** Paid requests of this process that were sent and have no answer yet. */
+  /** Number of paid requests of this process that have no answer yet. */
   inFlight(): number;
   unknownOutcomes(job: string): Promise<readonly UnknownOutcome[]>;
   limits(): Promise<LimiterView>;
-  /** The process whose worker has this folder's store, and alone knows what is in use; null where none has, or all can tell. */
+  /** PID of the process whose worker holds this folder's store and alone knows what is in use; null without one, and for a shared store. */
   workerElsewhere(): number | null;
-  /** Workers beside those of the team that keep to a limit of their own. */
+  /** Other workers on the same task queue with a rate limit of their own. */
   otherLimits(): Promise<readonly OtherLimit[]>;
-  /** Places for what runs on at the service. */
+  /** Slots for runs at the service. */
   slots(): Promise<SlotsView>;
-  /** What the team has spent, and its caps. */
+  /** The team's spending and caps. */
   spend(): Promise<Spend>;
   /**
-   * Runs the worker until closed (`searchflow worker`, `searchflow dev`); `running` is told once nothing keeps it from its work, `tell`
-   * of each run that starts or ends.
+   * Runs the worker until closed (`searchflow worker`, `searchflow dev`). `running` is called once the worker is ready, `report` for each
+   * run that starts or ends.
    */
-  runWorker(running: () => void, tell: (run: WatchedRun) => void): Promise<void>;
+  runWorker(running: () => void, report: (run: WatchedRun) => void): Promise<void>;
   /**
-   * Where this process is a client only: runs the worker here once the process that had the place is gone; false while it has it.
-   * Throws where the place is free but the worker can't be run; it may be tried again.
+   * For a process that is only a client: runs the worker here once the other process has ended; false until then. Throws if the worker
+   * can't be run, after which the call may be repeated.
    */
   takeOver(): Promise<boolean>;
-  /** A way to the workflows for monitors. `worker: true` also runs the worker here. */
+  /** Access to the other workflows. `worker: true` also runs the worker here. */
   workflows(options?: { readonly worker?: boolean }): Promise<WorkflowAccess>;
-  /** `drain`: stop starting, let paid requests in flight land (10 s at most), give everything back. `now`: cut. */
+  /** `drain`: starts nothing more, lets paid requests in flight land (10 s at most) and releases everything. `now`: closes at once. */
   close(mode: 'drain' | 'now'): Promise<void>;
 }
 

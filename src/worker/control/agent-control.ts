@@ -18,7 +18,7 @@ import { blockFile } from '../store/limit-owner.js';
 import { startedByCommand } from './work-owners.js';
 import { WorkflowHandle } from './workflow-handle.js';
 
-/** Id of the workflow of an agent run, made from what is asked. */
+/** Workflow id of an agent run, a hash of its request. */
 export function agentRunId(
   { origin }: Pick<RuntimeConfig, 'origin'>,
   request: AgentRequest,
@@ -28,7 +28,7 @@ export function agentRunId(
   return `searchflow-agent-${agentKeys({ origin, sha256 }, {}, wire)(canonicalJson(request)).slice(0, 12)}`;
 }
 
-/** Starts the workflow of an agent run, or attaches to the one of the same request that runs. */
+/** Starts the workflow of an agent run, or attaches to a running one of the same request. */
 export async function startAgentRun(
   { client, config }: WorkflowAccess,
   request: AgentRequest,
@@ -45,7 +45,7 @@ export async function startAgentRun(
   return new AgentRunHandle(client, workflowId);
 }
 
-/** An agent run that a workflow goes on with. */
+/** Handle of the workflow of an agent run. */
 export class AgentRunHandle extends WorkflowHandle<RunProgress, AgentRunResult> {
   readonly #temporal: Client;
 
@@ -54,7 +54,7 @@ export class AgentRunHandle extends WorkflowHandle<RunProgress, AgentRunResult> 
     this.#temporal = client;
   }
 
-  /** Where it stands now, by the heartbeat of the activity that follows it; null while nobody does. */
+  /** Its current state, from the heartbeat of the activity that follows it; null if none does. */
   async snapshot(): Promise<RunSnapshot | null> {
     const { raw } = await this.#temporal.workflow.getHandle(this.workflowId).describe();
     const following = raw.pendingActivities?.find(({ activityType }) => activityType?.name === 'agentRun');
@@ -63,7 +63,7 @@ export class AgentRunHandle extends WorkflowHandle<RunProgress, AgentRunResult> 
   }
 }
 
-/** Makes free calls about agent runs, with the service's own client; a block that is known of is obeyed. */
+/** Makes free calls about agent runs with a client of the service; waits while the team is blocked. */
 export async function withAgentCalls<T>(
   config: RuntimeConfig,
   work: (client: Pick<ServiceClient, 'listAgentRuns' | 'cancelAgentRun' | 'listAgentRunEvents'>) => Promise<T>,

@@ -28,23 +28,23 @@ import { waitsFor } from './waits-for.js';
 import { startedByCommand } from './work-owners.js';
 import { WorkflowHandle } from './workflow-handle.js';
 
-/** Where events go, and where their files are; addresses have no credentials. */
+/** A warehouse of events: its address without credentials, and for a file the host that has it. */
 export interface EventTarget {
   readonly into: string;
   readonly host?: string;
 }
 
-/** Where the events of a command go: what it says, else the warehouse of the settings, else a file of their own. */
+/** The warehouse of a command on events: `into`, else the warehouse of the settings, else a default file. */
 export function eventTarget(config: Pick<RuntimeConfig, 'warehouse'>, into: string | undefined, cwd: string): string {
   return warehouseOf(config, into, DEFAULT_EVENT_WAREHOUSE, cwd);
 }
 
-/** Whether a place is a file that nobody has made. A database may be asked. */
+/** Whether a warehouse is a file that does not exist. */
 export function isMissingFile(into: string): boolean {
   return !isPostgresUrl(into) && !existsSync(into);
 }
 
-/** The walks on events, as the command uses them. */
+/** Starts and resumes walks on events for commands. */
 export class EventControl {
   readonly #access: WorkflowAccess;
   readonly #cwd: string;
@@ -54,14 +54,14 @@ export class EventControl {
     this.#cwd = cwd;
   }
 
-  /** Where a warehouse is, and which machine has it. */
+  /** The address of a warehouse, and for a file of a shared store its host. */
   place(into: string | undefined): EventTarget {
     const { config, shared } = this.#access;
     const address = eventTarget(config, into, this.#cwd);
     return { into: address, ...(shared && !isPostgresUrl(address) ? { host: hostname() } : {}) };
   }
 
-  /** Name and id of a walk: one at a time for a stream, a warehouse and a service, whoever starts it. */
+  /** Name and workflow id of a walk, which allow one walk at a time for a stream, a warehouse and a service. */
   work<Input extends WalkInput & EventTarget>(
     input: Input,
   ): { readonly job: string; readonly workflowId: string; readonly input: Input & { readonly origin: string } } {
@@ -72,14 +72,14 @@ export class EventControl {
     return { job, workflowId: workflowIdOf(job), input: { ...input, origin } };
   }
 
-  /** Starts a walk, or makes the same one go on where it runs: `joined`. */
+  /** Starts a walk; resumes it if it is already running (`joined`). */
   async start(walk: WalkInput & EventTarget): Promise<{ readonly handle: WalkHandle; readonly joined: boolean }> {
     const { job, workflowId, input } = this.work(walk);
     await this.#access.allow(input);
     return this.#start({ job, workflowId }, input);
   }
 
-  /** Makes a walk go on: where it runs, or from what its warehouse knows of it. */
+  /** Resumes a running walk, or starts it again from its position in the warehouse. */
   async resume(walk: WalkEntry): Promise<WalkHandle> {
     const { stream, into, host, origin } = walk;
     const input = { ...inputOfStream(stream), into, origin, ...(host === undefined ? {} : { host }) };
@@ -102,19 +102,19 @@ export class EventControl {
       return { handle, joined: false };
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      // The same command always means: make it go on.
+      // Running the same command again resumes the walk.
       await handle.resume();
       return { handle, joined: true };
     }
   }
 
-  /** A walk that ran. */
+  /** The handle of a walk that was started before. */
   attach({ job, workflowId }: Pick<WalkEntry, 'job' | 'workflowId'>): WalkHandle {
     return new WalkHandle(this.#access.client, job, workflowId);
   }
 }
 
-/** A walk that runs or ran. */
+/** Handle of the workflow of a walk. */
 export class WalkHandle extends WorkflowHandle<WalkProgress, WalkSummary> {
   readonly #handle: TemporalHandle;
 
@@ -135,14 +135,14 @@ export class WalkHandle extends WorkflowHandle<WalkProgress, WalkSummary> {
     return this.signal(signalNames.resume);
   }
 
-  /** What its activities do now, and why those that wait for their next attempt do. */
+  /** Heartbeats of its activities, and the reasons of those that wait for their next attempt. */
   async running(): Promise<readonly WalkHeartbeat[]> {
     const { raw } = await this.#handle.describe();
     const now = Date.now();
     return (raw.pendingActivities ?? []).map((activity) => {
       const payload = activity.heartbeatDetails?.payloads?.[0];
       const beat = payload ? defaultPayloadConverter.fromPayload<WalkHeartbeat | null>(payload) : null;
-      // What an attempt that ended had loaded is in no sum, but in the warehouse: shown until the next one tells its own.
+      // The counts of a failed attempt are in no sum, so they are shown until the next attempt reports its own.
       return { ...(beat ?? { window: 0, pages: 0 }), waitingFor: waitsFor(activity, now) ?? beat?.waitingFor ?? null };
     });
   }

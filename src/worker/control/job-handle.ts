@@ -12,20 +12,20 @@ import { JobFailed, type JobHandle, JobStopped, UsageError } from '../config/run
 import { waitsFor } from './waits-for.js';
 import { cancelLive, resultOf } from './workflow-handle.js';
 
-/** How a workflow ended that ended badly. A cancelled one was told to. */
+/** Statuses of a workflow that ended without success; cancelled ones are not among them. */
 const badEnds = ['FAILED', 'TERMINATED', 'TIMED_OUT'];
 
-/** What an activity that is no slice shows while it waits: of the job's rows nothing. */
+/** Heartbeat shown for a waiting activity that is not a slice. */
 const noSlice: SliceHeartbeat = { slice: 0, units: 0, landed: 0, failed: 0, costMicros: 0, waitingFor: null };
 
-const CANCELLED = 'the job was cancelled; the same command makes it go on';
-/** How long a cancelled job is asked for what it left. */
+const CANCELLED = 'the job was cancelled. Run the same command to resume it';
+/** Longest wait for the answer of a cancelled job about its agent runs. */
 const LEFT_MS = 2000;
 
-/** A living worker answers a query within this time. */
+/** Longest wait for the answer of a worker. */
 const ANSWER_MS = 10_000;
 
-/** What a person may do with a job that a workflow runs. */
+/** Handle of a job's workflow. */
 export function jobHandle(client: Client, job: string, workflowId = workflowIdOf(job)): JobHandle {
   const handle: WorkflowHandle = client.workflow.getHandle(workflowId);
   const result = () =>
@@ -35,7 +35,7 @@ export function jobHandle(client: Client, job: string, workflowId = workflowIdOf
     workflowId,
     progress: async () => {
       const deadline = Date.now() + ANSWER_MS;
-      // In this order: a slice that ends in between is missing for a moment, but never counted twice.
+      // In this order, a slice that ends in between is missing for a moment but never counted twice.
       const progress = await client.withDeadline(deadline, () => handle.query<JobProgress>(queryNames.progress));
       const running = await client.withDeadline(deadline, () => heartbeats(handle));
       return { progress, running };
@@ -55,7 +55,7 @@ export function jobHandle(client: Client, job: string, workflowId = workflowIdOf
       const { status } = await handle.describe();
       if (status.name !== 'COMPLETED' && !badEnds.includes(status.name)) return null;
       return result().then(
-        ({ phase, message }) => (phase === 'stopped' ? { phase, message: message ?? 'no reason was given' } : null),
+        ({ phase, message }) => (phase === 'stopped' ? { phase, message: message ?? 'no reason was recorded' } : null),
         (error: unknown) => ({
           phase: error instanceof JobStopped ? ('stopped' as const) : ('failed' as const),
           message: error instanceof Error ? error.message : String(error),
@@ -65,7 +65,7 @@ export function jobHandle(client: Client, job: string, workflowId = workflowIdOf
   };
 }
 
-/** A job that was cancelled says which of its runs did not end; without a worker it can't. */
+/** Adds to the error of a cancelled job which of its agent runs are left running; needs a worker. */
 async function withRunsLeft(client: Client, handle: WorkflowHandle, error: unknown): Promise<never> {
   if (!(error instanceof JobFailed && error.message === CANCELLED)) throw error;
   const { message } = await client
@@ -74,19 +74,19 @@ async function withRunsLeft(client: Client, handle: WorkflowHandle, error: unkno
   throw message?.includes('left running') ? new JobFailed(`${message}. ${CANCELLED}`, { cause: error.cause }) : error;
 }
 
-/** A signal to a job that has ended, or was never started on this server, is a person's mistake with a way out. */
+/** Turns "workflow not found" into a `UsageError`: the job has ended, or was never started on this server. */
 async function whileItRuns(job: string, work: () => Promise<unknown>): Promise<void> {
   try {
     await work();
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
     throw new UsageError(
-      `${job} does not run now (it is done, stopped, cancelled or failed); its enrich command makes it go on`,
+      `${job} is not running (it is done, stopped, cancelled or failed). Run its command again to resume it`,
     );
   }
 }
 
-/** Heartbeats of the slices that run now, and why activities that wait for their next attempt do: what the workflow can't see. */
+/** Heartbeats of the running slices, and the reasons of activities that wait for their next attempt; the workflow itself sees neither. */
 async function heartbeats(handle: WorkflowHandle): Promise<SliceHeartbeat[]> {
   const { raw } = await handle.describe();
   const beats: SliceHeartbeat[] = [];

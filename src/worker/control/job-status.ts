@@ -5,14 +5,14 @@ import { type JobStatus, JobStopped } from '../config/runtime-types.js';
 import { WalkHandle } from './event-control.js';
 import { jobHandle } from './job-handle.js';
 
-/** A server answers within milliseconds, and so does a worker that lives; who asks waits no longer than this for either. */
+/** Longest wait for the server or a worker; both answer within milliseconds. */
 const ANSWER_MS = 500;
-/** A worker that is busy may not answer in time; its activities tell that it lives, by heartbeats that are no older than this. */
+/** Age up to which a heartbeat proves that a worker is alive, if it is too busy to answer. */
 const FRESH_BEAT_MS = 15_000;
 
 /**
- * Where a job stands: what its workflow answers where a worker lives, else what Temporal knows of its end, else what was written
- * down when it last changed. `client`: null where no server can be asked. Takes less than a second.
+ * Status of a job: from its workflow if a worker is alive, else from Temporal, else from the state that was recorded last. `client`: null
+ * if no server can be asked. Takes less than a second.
  */
 export async function jobStatus(
   entry: JobEntry,
@@ -25,7 +25,7 @@ export async function jobStatus(
   const abandoned = owned?.living.length === 0;
   const reported = client && (await askTemporal(client, entry, workflowId, abandoned));
   if (reported) return { ...known, ...reported };
-  // Without its server a job can't run: what its command, or its workflow, wrote down last holds.
+  // Without its server a job can't run, so the state that was recorded last is still true.
   if (state && state.phase !== 'running') return { ...known, message: null, ...state };
   if (abandoned) return { ...known, ...orphaned(state, null) };
   if (completed === staged.generation) return { ...known, phase: 'done' };
@@ -34,14 +34,14 @@ export async function jobStatus(
 
 type Reported = Partial<JobStatus> & Pick<JobStatus, 'phase'>;
 
-/** Work whose command is gone, since its last sign of life. What is known of a pause is kept: the next command begins with it. */
+/** Status of work whose command is dead, since its last heartbeat. */
 function orphaned(state: JobEntry['state'], lastBeat: number | null): Reported {
   return { phase: 'stopped', message: 'its command ended', since: lastBeat ?? state?.since ?? null };
 }
 
 /**
- * Null where the server does not answer in time, or knows nothing of the job. `abandoned`: the command that the work belongs to has
- * ended, so that no heartbeat of a moment ago means that it runs.
+ * Null if the server does not answer in time, or does not know the job. `abandoned`: the command that owns the work is dead, so a recent
+ * heartbeat does not mean that the work is running.
  */
 async function askTemporal(
   client: Client,

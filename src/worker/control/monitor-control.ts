@@ -22,7 +22,7 @@ import { ReportedResults } from './reported-results.js';
 import { startedByCommand } from './work-owners.js';
 import { WorkflowHandle } from './workflow-handle.js';
 
-/** The workflows for monitors, as the command uses them. */
+/** Starts the workflows for monitors for commands. */
 export class MonitorControl {
   readonly quiet: QuietControl;
   readonly #access: WorkflowAccess;
@@ -36,21 +36,21 @@ export class MonitorControl {
     this.quiet = new QuietControl(access);
   }
 
-  /** Where a warehouse is, and which machine has it; a database's address without its credentials. */
+  /** The address of a warehouse without credentials, and for a file of a shared store its host. */
   place(into: string | undefined): { readonly into: string; readonly host?: string } {
     const { config, shared } = this.#access;
     const address = warehouseOf(config, into, DEFAULT_MONITOR_WAREHOUSE, this.#cwd);
     return { into: address, ...(shared && !isPostgresUrl(address) ? { host: hostname() } : {}) };
   }
 
-  /** Name and id of a batch: one at a time for an action, a filter and a warehouse. */
+  /** Name and workflow id of a batch, which allow one batch at a time for an action, a filter and a warehouse. */
   batchWork({ action, filter, into }: BatchMonitorsInput): Work {
     const { origin } = this.#access.config;
     const job = `monitors-${action}-${sha256(canonicalJson([action, filter, identityOf(into), origin])).slice(0, 6)}`;
     return { job, workflowId: workflowIdOf(job) };
   }
 
-  /** Starts a batch, or attaches to the same one where it runs. One that waits for somebody's approval is the workers'. */
+  /** Starts a batch, or attaches to it if it is already running. A batch that waits for an approval belongs to the workers (`owned: false`). */
   async startBatch(input: BatchMonitorsInput, { owned }: { readonly owned: boolean }): Promise<BatchHandle> {
     const { origin } = this.#access.config;
     const handle = this.batch(this.batchWork(input).job);
@@ -58,12 +58,12 @@ export class MonitorControl {
     return handle;
   }
 
-  /** A batch by the name that its start gave. */
+  /** A batch by its name. */
   batch(job: string): BatchHandle {
     return new BatchHandle(this.#access.client, job);
   }
 
-  /** One operation on a monitor. */
+  /** Runs one operation on a monitor and returns its answer. */
   async call(call: MonitorCall): Promise<Json> {
     const handle = await this.#start(monitorWorkflows.monitorCall, this.#once(call.operation), {
       ...call,
@@ -74,8 +74,8 @@ export class MonitorControl {
   }
 
   /**
-   * Makes a monitor; the same definition again while it is being made attaches to it. What was made before for a command that ended
-   * before it could tell is told now (`before`), and nothing is made.
+   * Creates a monitor, or attaches to a running creation of the same definition. If a killed command has created it and not reported it,
+   * that monitor is returned (`before`) and none is created. Throws `UsageError` if the secret file can't be written.
    */
   async create(
     definition: { readonly [field: string]: Json },
@@ -86,7 +86,7 @@ export class MonitorControl {
     const { origin } = this.#access.config;
     const input = { definition, secretFile: file, origin, ...(this.#access.shared ? { host: hostname() } : {}) };
     const id = `searchflow-monitors-create-${sha256(canonicalJson([definition, file, origin])).slice(0, 6)}`;
-    const before = await this.#isUntold(id);
+    const before = await this.#isUnreported(id);
     const handle = before
       ? new WorkflowHandle<never, CreatedMonitorResult>(this.#access.client, id)
       : await this.#start<never, CreatedMonitorResult>(monitorWorkflows.createMonitor, id, input);
@@ -96,13 +96,13 @@ export class MonitorControl {
     return { made, before };
   }
 
-  /** Exports runs; the same export attaches where it runs. */
+  /** Starts an export of runs, or attaches to it if it is already running. */
   async export(input: ExportMonitorRunsInput): Promise<WorkflowHandle<MonitorExport, MonitorExport>> {
     const { workflow, workflowId, input: named } = this.exportWork(input).work;
     return this.#start(workflow, workflowId, named, true);
   }
 
-  /** What a schedule of an export runs, and the name that it has where nobody gives it one. */
+  /** The work of a schedule of an export, and the default name of that schedule. */
   exportWork(input: ExportMonitorRunsInput): { readonly name: string; readonly work: ScheduledWork } {
     const { origin } = this.#access.config;
     const workflowId = exportId(input, origin);
@@ -112,9 +112,9 @@ export class MonitorControl {
     };
   }
 
-  /** Whether a workflow has come to its end in this folder, and no command has said so. */
-  async #isUntold(workflowId: string): Promise<boolean> {
-    // Others' workflows are others' to tell.
+  /** Whether a workflow of this folder is complete and no command has reported its result. */
+  async #isUnreported(workflowId: string): Promise<boolean> {
+    // In a shared store the workflow may belong to another command.
     if (this.#access.shared) return false;
     try {
       const { status, runId } = await this.#access.client.workflow.getHandle(workflowId).describe();
@@ -143,13 +143,13 @@ export class MonitorControl {
     return new WorkflowHandle<P, R>(client, workflowId);
   }
 
-  /** An id for what is done each time it is asked for. */
-  #once(what: string): string {
-    return `searchflow-${what}-${Date.now().toString(36)}-${process.pid}`;
+  /** Workflow id of an operation that runs each time it is asked for. */
+  #once(operation: string): string {
+    return `searchflow-${operation}-${Date.now().toString(36)}-${process.pid}`;
   }
 }
 
-/** A batch of monitors that runs or ran. */
+/** Handle of the workflow of a batch. */
 export class BatchHandle extends WorkflowHandle<BatchProgress, BatchSummary> {
   constructor(
     client: Client,
@@ -158,23 +158,23 @@ export class BatchHandle extends WorkflowHandle<BatchProgress, BatchSummary> {
     super(client, workflowIdOf(job));
   }
 
-  /** Decides over a batch that waits for it; rejects with a `UsageError` where it doesn't. */
+  /** Approves or rejects a batch; rejects with a `UsageError` if the batch does not wait for that. */
   decide(how: keyof typeof monitorUpdates, by: string, why: string | undefined): Promise<BatchProgress> {
     return this.update(monitorUpdates[how], { by, ...(why === undefined ? {} : { why }) });
   }
 }
 
-/** A change of nothing: a file that can't be written is better known before anything waits for it. Throws `UsageError`. */
+/** Writes the secret file without a change, so that an unwritable one is found before anything is sent. Throws `UsageError`. */
 async function checkWritable(secretFile: string): Promise<void> {
   try {
     await new FileSecrets(secretFile).remove('webhook/');
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`--secret-file: ${secretFile} can't be written, nothing was sent: ${why}`);
+    throw new UsageError(`--secret-file: ${secretFile} can't be written: ${why}. Nothing was sent`);
   }
 }
 
-/** Of a database, what does not change with the way to connect; no warehouse named is none. */
+/** Identity of a warehouse without its connection parameters; undefined if none is named. */
 function identityOf(into: string | undefined): string | undefined {
   return into === undefined ? undefined : warehouseIdentity(into);
 }
