@@ -29,7 +29,7 @@ import { JobFailed, JobStopped, UsageError, wasCancelled } from './config/runtim
 import { walkName } from './control/find-walk.js';
 import { jobHandle } from './control/job-handle.js';
 import { jobStatus, walkState } from './control/job-status.js';
-import { runningFor, whyAnew } from './control/running-job.js';
+import { runningFor, startReason } from './control/running-job.js';
 import { startedByCommand, WorkOwners } from './control/work-owners.js';
 import { folderTaken, openTransport } from './host/parts.js';
 import { WorkerHere } from './host/worker-here.js';
@@ -155,7 +155,7 @@ class StoreRuntime implements Runtime {
     const { client } = await this.#connect();
     const maxCost = request.maxCostDollars === undefined ? {} : { maxCostDollars: request.maxCostDollars };
     const freshness = freshnessOf(request, Date.now());
-    const why = await whyAnew({
+    const why = await startReason({
       client,
       handle,
       staged,

@@ -10,43 +10,44 @@ import type { TakeElsewhere } from '../store/limit-owner.js';
 import { teamOf } from '../store/team.js';
 import { grpcCode } from '../temporal-server/server-health.js';
 
-/** A living worker answers within this time. */
+/** Longest wait for the answer of a worker. */
 const ANSWER_MS = 5000;
-/** gRPC: cut short by our deadline (the SDK's native connection says cancelled), or the server knows that nobody polls. */
+/** gRPC codes of a query without an answer: our deadline (cancelled on the SDK's native connection), or no worker polls. */
 const UNANSWERED = [1, 4, 9];
 
-/** Something that only one worker may have, or all those of one store together. */
+/** A lock that one worker holds, or all workers of one store together. */
 export interface QueueLock {
-  /** Workflow id of its presence. */
+  /** Workflow id of the presence that holds it. */
   readonly id: string;
-  /** What another worker does that has it, and what to do then. */
-  readonly taken: string;
-  readonly wayOut: string;
+  /** Verb phrase for a worker that holds it, for messages. */
+  readonly held: string;
+  /** How to resolve the conflict, for messages. */
+  readonly remedy: string;
 }
 
 type Whose = Pick<RuntimeConfig, 'taskQueue' | 'origin' | 'team' | 'apiKey'>;
 
-const share = 'let both share a PostgreSQL (the same SEARCHFLOW_STORE=postgres://…)';
+const share = 'let both share a PostgreSQL store (SEARCHFLOW_STORE=postgres://…)';
 
 /** Workflow id of the presence on a task queue. */
 const queueLockId = (taskQueue: string) => `searchflow-worker-of-${taskQueue}`;
 
-/** The place of a worker while it runs: its task queue. */
+/** The lock of a task queue, which its worker holds while it runs. */
 export function queueLockOf({ taskQueue }: Pick<Whose, 'taskQueue'>): QueueLock {
   return {
     id: queueLockId(taskQueue),
-    taken: `works on the task queue ${taskQueue}, and two with a journal each would buy the same rows twice`,
-    wayOut: `End that one, give this one a queue of its own (SEARCHFLOW_TASK_QUEUE), or ${share}`,
+    held: `is running on the task queue ${taskQueue}. Two workers with separate journals would buy the same rows twice`,
+    remedy: `Stop the other worker, give this one another task queue (SEARCHFLOW_TASK_QUEUE), or ${share}`,
   };
 }
 
-/** Takes the team's whole rate limit among the workers of a Temporal server: the place of a worker while it sends. */
+/** Takes the team's whole rate limit among the workers of a Temporal server, which a worker holds while it sends. */
 export function limitAmongWorkers(client: Client, config: Whose): TakeElsewhere {
   const limit: QueueLock = {
-    // A hash: the id of a workflow is for everybody to see.
+    // A hash, because workflow ids are visible to all users of the server.
     id: `searchflow-limit-of-${sha256(teamOf(config)).slice(0, 24)}`,
-    taken: `sends with the whole rate limit of this key at ${config.origin}`,
-    wayOut: `Give each its share with --qps, or ${share}`,
+    held: `is using the whole rate limit of this key at ${config.origin}`,
+    remedy: `Give each worker a share with --qps, or ${share}`,
   };
   return async () => {
     try {
@@ -54,7 +55,7 @@ export function limitAmongWorkers(client: Client, config: Whose): TakeElsewhere 
       return () => leave().catch(() => undefined);
     } catch (error) {
       if (error instanceof UsageError) return { heldBy: `the rate limit: ${error.message}` };
-      // A server that is away keeps nobody from what this machine agrees on.
+      // Without a server, the lock on this machine is enough.
       if (grpcCode(error) !== null) return async () => undefined;
       throw error;
     }
@@ -62,9 +63,9 @@ export function limitAmongWorkers(client: Client, config: Whose): TakeElsewhere 
 }
 
 /**
- * Takes places for this worker; `store` is the one it shares, if any. Throws a `UsageError` that names the other where a living one
- * has one of them, unless both share the store; what a dead one left is taken over. Call it right before the worker runs on
- * `taskQueue`, because it is the running worker that answers for it.
+ * Takes queue locks for this worker; `store` is the store that it shares, if any. Throws a `UsageError` that names the holder if a living
+ * worker with another store holds one; locks of dead workers are taken over. Call it right before the worker runs on `taskQueue`, because
+ * the running worker answers for its locks.
  */
 export async function takeQueueLocks(
   client: Client,
@@ -73,12 +74,12 @@ export async function takeQueueLocks(
   store: string | null,
 ): Promise<{ leave(): Promise<void> }> {
   const me: WorkerHolder = { host: hostname(), ...ownIdentity(), since: Date.now(), store };
-  const taken: (() => Promise<void>)[] = [];
+  const releases: (() => Promise<void>)[] = [];
   const leave = async () => {
-    for (const end of taken.splice(0)) await end();
+    for (const release of releases.splice(0)) await release();
   };
   try {
-    for (const lock of locks) taken.push(await take(client, taskQueue, lock, me));
+    for (const lock of locks) releases.push(await take(client, taskQueue, lock, me));
   } catch (error) {
     await leave();
     throw error;
@@ -86,7 +87,7 @@ export async function takeQueueLocks(
   return { leave };
 }
 
-/** The worker that is on a task queue and alive, or one of them; null where none is. */
+/** A living worker of a task queue; null if there is none. */
 export async function workerOn(client: Client, taskQueue: string): Promise<WorkerHolder | null> {
   const id = queueLockId(taskQueue);
   const there = await holderOf(client, id);
@@ -99,7 +100,7 @@ async function take(
   lock: QueueLock,
   me: WorkerHolder,
 ): Promise<() => Promise<void>> {
-  // What a store's workers have is theirs until none of them answers: no single one of them ends it.
+  // Workers of a store hold a lock together until none of them answers, so no single one releases it.
   const kept = async () => undefined;
   for (;;) {
     try {
@@ -119,10 +120,10 @@ async function take(
     if (me.store && other.holder.store === me.store) return kept;
     if (await lives(client, lock.id, other.holder)) {
       const { pid, host, since, store } = other.holder;
-      const who = `PID ${pid} on ${host}, since ${new Date(since).toISOString()}, with ${store ?? 'a folder of its own'}`;
-      throw new UsageError(`Another worker (${who}) ${lock.taken}. ${lock.wayOut}`);
+      const who = `PID ${pid} on ${host}, since ${new Date(since).toISOString()}, with ${store ?? 'its own folder'}`;
+      throw new UsageError(`Another worker (${who}) ${lock.held}. ${lock.remedy}`);
     }
-    await end(client, lock.id, other.runId, 'its worker is gone; another takes its place');
+    await end(client, lock.id, other.runId, 'its worker is dead; another one takes over');
   }
 }
 
@@ -138,7 +139,7 @@ async function holderOf(client: Client, workflowId: string): Promise<{ runId: st
 
 async function lives(client: Client, workflowId: string, holder: WorkerHolder): Promise<boolean> {
   const { host, pid, startTime, store } = holder;
-  // On this machine its process can be looked for: after a crash nobody waits for an answer that can't come.
+  // On this machine the process can be checked, so that a start after a crash does not wait for an answer.
   if (!store && host === hostname() && !isAlive(pid, startTime)) return false;
   try {
     const handle = client.workflow.getHandle(workflowId);
@@ -146,7 +147,7 @@ async function lives(client: Client, workflowId: string, holder: WorkerHolder): 
     return true;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return false;
-    // One that knows no such query answers, too.
+    // This error comes from a worker, so one is alive.
     if (error instanceof QueryNotRegisteredError) return true;
     if (UNANSWERED.includes(grpcCode(error) ?? 0)) return false;
     throw error;

@@ -11,7 +11,7 @@ const PREFIX = 'searchflow-quiet-';
 const edges = ['begin', 'end'] as const;
 type Edge = (typeof edges)[number];
 
-/** Turns missed while nothing ran are made up for this long, a week and a day: longer than any hours and any gap between them. */
+/** Catch-up window for missed turns: longer than any quiet hours and any gap between them. */
 const CATCH_UP_MS = 8 * 24 * 3_600_000;
 
 /** Temporal's names of the days. */
@@ -26,14 +26,14 @@ const dayNames = {
 } as const satisfies Record<Weekday, string>;
 const order = Object.keys(dayNames) as Weekday[];
 
-/** Quiet hours as they are set. */
+/** Quiet hours with their next turns. */
 export interface QuietListing {
   readonly input: QuietInput;
   /** Next turns, Unix ms. */
   readonly next: readonly number[];
 }
 
-/** Quiet hours: two schedules each, one that begins and one that ends them. */
+/** Sets and removes quiet hours. Each has two schedules, one for its beginning and one for its end. */
 export class QuietControl {
   readonly #client: Client;
   readonly #config: RuntimeConfig;
@@ -46,12 +46,12 @@ export class QuietControl {
   }
 
   /**
-   * Makes the schedules. The answer takes a first turn: the hours may have begun, and pausing takes its time. Throws `UsageError` for
-   * a name that is taken.
+   * Creates the schedules. Returns a function that runs the first turn, because the hours may have begun already. Throws `UsageError` if
+   * the name is in use.
    */
   async add(input: QuietInput): Promise<() => Promise<QuietOutcome>> {
-    const meant = { ...input, origin: this.#config.origin };
-    await this.#allow(meant);
+    const withOrigin = { ...input, origin: this.#config.origin };
+    await this.#allow(withOrigin);
     for (const edge of edges) {
       try {
         await this.#client.schedule.create({
@@ -62,40 +62,40 @@ export class QuietControl {
             workflowType: monitorWorkflows.quietMonitors,
             workflowId: idOf(input.name, edge),
             taskQueue: this.#config.taskQueue,
-            args: [meant],
+            args: [withOrigin],
           },
           policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: CATCH_UP_MS },
-          memo: { quiet: meant },
+          memo: { quiet: withOrigin },
         });
       } catch (error) {
-        // The other half of what was begun before, and broken off, is no other quiet hours.
+        // An earlier command that was interrupted may have created one of the two schedules.
         if (!(error instanceof ScheduleAlreadyRunning)) throw error;
         const there = await this.#inputOf(idOf(input.name, edge));
-        if (JSON.stringify(there) !== JSON.stringify(meant)) {
+        if (JSON.stringify(there) !== JSON.stringify(withOrigin)) {
           throw new UsageError(
-            `There are quiet hours called ${input.name} already; remove them first, or give these another --as NAME`,
+            `Quiet hours named ${input.name} already exist. Remove them first, or use another name (--as NAME)`,
           );
         }
-        // It may stand still since a removal that was broken off.
+        // An interrupted removal may have paused it.
         await this.#client.schedule.getHandle(idOf(input.name, edge)).unpause();
       }
     }
-    return () => this.#turn(meant);
+    return () => this.#turn(withOrigin);
   }
 
   /**
-   * Ends the schedules, and a turn that goes on; the answer puts back what is paused. Throws `UsageError` where there are none.
+   * Ends the schedules and a running turn. Returns a function that restores the paused monitors. Throws `UsageError` if there are none.
    */
   async remove(name: string): Promise<() => Promise<QuietOutcome>> {
     const input = (await this.#inputOf(idOf(name, 'begin'))) ?? (await this.#inputOf(idOf(name, 'end')));
     if (!input)
       throw new UsageError(
-        `There are no quiet hours called ${name}; searchflow monitors quiet list shows what there is`,
+        `There are no quiet hours named ${name}. To list them: searchflow monitors quiet list`,
       );
-    // A turn that waits for another one, or pauses what it finds, must not come behind the last one.
+    // A turn that is waiting or running must not pause monitors after they are restored.
     for (const edge of edges) await haltSchedule(this.#client, idOf(name, edge));
     await cancelRunning(this.#client, turnId(input));
-    // The one that ends goes last: what fails in between can be removed once more.
+    // The schedule of the end is deleted last, so that an interrupted removal can be repeated.
     await deleteSchedule(this.#client, idOf(name, 'begin'));
     return async () => {
       const outcome = await this.#turn({ ...input, restore: true });
@@ -133,7 +133,7 @@ export class QuietControl {
   }
 }
 
-/** Id of the turn that the command takes itself. */
+/** Workflow id of the turn that the command runs itself. */
 function turnId({ name, restore }: QuietInput): string {
   return `${PREFIX}now-${name}-${restore ? 'restore' : 'turn'}`;
 }
@@ -143,8 +143,8 @@ function idOf(name: string, edge: Edge): string {
 }
 
 /**
- * The turns of one edge: at its time, and an hour later. Where the clock is put forward over a time Temporal leaves it out; an
- * hour later is then the moment that it would have been. Otherwise the second turn finds nothing to do.
+ * The turns of one edge: at its time, and an hour later. When clocks go forward, Temporal skips a time that does not exist; the second
+ * turn then comes at the right moment. On all other days the second turn has nothing to do.
  */
 export function specOf(hours: QuietHours, edge: Edge): ScheduleSpec {
   const begins = minutesOf(hours.from) ?? 0;

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { makeFolder } from '../../files/make-folder.js';
 
 /**
- * Which results of workflows a command of this folder has told, by the ids of their runs. A command that is killed leaves its
- * workflow to the next one's worker, and then nobody has heard what came of it.
+ * The run ids of workflows whose result a command of this folder has reported. The workflow of a killed command may complete on the next
+ * worker, and then its result still has to be reported.
  */
 export class ReportedResults {
   readonly #folder: string;

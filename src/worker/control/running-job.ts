@@ -3,39 +3,39 @@ import type { StagedJob } from '../../core/rows/job.js';
 import type { Sink } from '../../core/rows/sink.js';
 import type { JobHandle } from '../config/runtime-types.js';
 
-/** What is looked at to tell whether a job's running workflow may go on. */
+/** Facts that decide whether a job's running workflow may continue. */
 export interface RunningJob {
   readonly client: Client;
   readonly handle: JobHandle;
   readonly staged: StagedJob;
-  /** The person asks for what the running workflow was not told: fresh answers, failed ones again. */
+  /** The new request also asks for fresh answers or for retries of failed ones. */
   readonly asksMore: boolean;
-  /** Other processes may be making the warehouse just now. */
+  /** Other processes may be creating the warehouse at this moment. */
   readonly shared: boolean;
-  /** Null where another process works on the folder's jobs, and its warehouses are not ours to judge. */
+  /** The job's warehouse; null if another process runs the folder's worker. */
   sink(): Sink | null;
 }
 
 /**
- * Why the job is to be started: a sentence that says why its running workflow is ended first, '' where none runs; null where the
- * one that runs goes on.
+ * Why the job must be started: a sentence with the reason for ending its running workflow first, '' if none is running; null if the
+ * running workflow continues.
  */
-export async function whyAnew(job: RunningJob): Promise<string | null> {
+export async function startReason(job: RunningJob): Promise<string | null> {
   const { staged, asksMore } = job;
   const running = await runningFor(job.client, job.handle);
   if (running === null) return '';
   if (running.host !== (staged.host ?? null))
-    return `An earlier run of this job loads a file on ${running.host}; it is ended first, what it bought stays bought`;
+    return `Ending an earlier run of this job first, because its warehouse is a file on ${running.host}. Paid results are kept`;
   if (await warehouseGone(job))
-    return 'The warehouse of this job is gone: it is made anew from the journal, what was bought stays bought';
+    return 'The warehouse of this job is missing. Rebuilding it from the journal; paid results are not bought again';
   if (running.limit !== (staged.limit ?? null))
-    return 'An earlier run of this job with another --limit is ended first; what it bought stays bought';
+    return 'Ending an earlier run of this job first, because its --limit differs. Paid results are kept';
   if (asksMore || running.generation !== staged.generation)
-    return 'An earlier run of this job with other contents or options is ended first; what it bought stays bought';
+    return 'Ending an earlier run of this job first, because its rows or options differ. Paid results are kept';
   return null;
 }
 
-/** What the run that goes on now was started for, or null. */
+/** Generation, host and limit of the running workflow; null if none is running. */
 export async function runningFor(
   client: Client,
   handle: Pick<JobHandle, 'workflowId'>,
@@ -59,7 +59,7 @@ async function warehouseGone({ handle, staged, shared, sink }: RunningJob): Prom
     if (shared && (await handle.progress()).progress.phase === 'planning') return false;
     return (await warehouse.loadedSlices(staged.job, staged.generation)) === null;
   } catch {
-    // Busy or unusable is not gone; the job itself says what is wrong.
+    // A busy or unusable warehouse is not missing; the job itself reports the problem.
     return false;
   }
 }

@@ -5,7 +5,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 
-/** A schedule of the Temporal server, or null. */
+/** A schedule of the Temporal server; null if there is none. */
 export async function describeSchedule(client: Client, scheduleId: string): Promise<ScheduleDescription | null> {
   try {
     return await client.schedule.getHandle(scheduleId).describe();
@@ -15,7 +15,7 @@ export async function describeSchedule(client: Client, scheduleId: string): Prom
   }
 }
 
-/** All whose id begins so. What is made or deleted in the last second may be missing, or there. */
+/** All schedules whose id has this prefix. Changes of the last second may not be visible yet. */
 export async function schedulesOf(client: Client, prefix: string): Promise<ScheduleDescription[]> {
   const found: ScheduleDescription[] = [];
   for await (const { scheduleId } of client.schedule.list()) {
@@ -25,7 +25,7 @@ export async function schedulesOf(client: Client, prefix: string): Promise<Sched
   return found;
 }
 
-/** Lets a schedule start nothing any more, and cancels what it started. Where there is none it does nothing. */
+/** Pauses a schedule and cancels its running workflows. Does nothing if there is no such schedule. */
 export async function haltSchedule(client: Client, scheduleId: string): Promise<void> {
   try {
     await client.schedule.getHandle(scheduleId).pause('it is being removed');
@@ -37,7 +37,7 @@ export async function haltSchedule(client: Client, scheduleId: string): Promise<
   for (const { workflow } of about?.info.runningActions ?? []) await cancelRunning(client, workflow.workflowId);
 }
 
-/** Cancels a workflow where it runs. */
+/** Cancels a workflow if it is running. */
 export async function cancelRunning(client: Client, workflowId: string): Promise<void> {
   try {
     await client.workflow.getHandle(workflowId).cancel();
@@ -46,7 +46,7 @@ export async function cancelRunning(client: Client, workflowId: string): Promise
   }
 }
 
-/** False where there is none. */
+/** Deletes a schedule; false if there is none. */
 export async function deleteSchedule(client: Client, scheduleId: string): Promise<boolean> {
   try {
     await client.schedule.getHandle(scheduleId).delete();

@@ -4,17 +4,17 @@ type PendingActivity = NonNullable<DescribeWorkflowExecutionResponse['pendingAct
 
 /** State of an activity that waits for its next attempt, in Temporal's API. */
 const SCHEDULED = 1;
-/** Shorter waits are over before they are read. */
+/** Shorter waits are not reported. */
 const LONG_SECONDS = 10;
 
-/** Why an activity waits for its next attempt, and how much longer from `now` (Unix ms); null where it does not. */
+/** Why an activity waits for its next attempt, and how many seconds from `now` (Unix ms); null if it does not wait. */
 export function waitsFor(
   { state, lastFailure, nextAttemptScheduleTime, scheduledTime }: PendingActivity,
   now: number,
 ): string | null {
   const message = lastFailure?.message;
   if (state !== SCHEDULED || !message) return null;
-  // How long it was to be when it began, the failure says.
+  // The failure has the duration from its beginning, which is replaced by the time that is left.
   const why = message.replace(/^waiting \d+ s: /, '').replace(/, retry in \d+ s(?=\)$)/, '');
   const at = nextAttemptScheduleTime ?? scheduledTime;
   const seconds = Math.ceil((at?.seconds?.toNumber() ?? 0) - now / 1000);

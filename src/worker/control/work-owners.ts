@@ -11,24 +11,24 @@ import { noteState } from '../staging/find-job.js';
 import { costOfRest } from '../staging/plan.js';
 import type { Store } from '../store/store.js';
 
-/** A command works for itself; a worker (`worker`, `dev`, the plugin) also takes over the work of dead commands. */
+/** A command runs its own work; a worker (`worker`, `dev`, the plugin) also takes over the work of dead commands. */
 export type Role = 'command' | 'worker';
 
-/** In the memo of a workflow that a command started: without it a workflow belongs to the workers, also while a command watches it. */
+/** Memo of a workflow that a command started. A workflow without it belongs to the workers, even while a command watches it. */
 export const startedByCommand = { startedBy: 'command' } as const;
 
-/** How often a process that works times for work whose owner has died. */
+/** Interval at which a worker process checks for work whose owner is dead. */
 const POLL_MS = 2000;
-/** Looks after which a command ends such work: a worker of the store that takes it over times as often, and comes first. */
+/** Number of checks after which a command stops such work, so that a worker of the store can take it over first. */
 const COMMAND_POLLS = 2;
-/** How long a workflow may take to stop: what is in flight lands, then it sums up and writes its line. */
+/** Time for a workflow to stop: requests in flight land, then it writes its summary. */
 const STOP_MS = 15_000;
 
-/** Before the reason of a workflow that was terminated because it could not stop by itself. */
+/** Prefix of the reason of a workflow that was terminated because it could not stop by itself. */
 export const STOPPED = 'stopped: ';
 const COMMAND_ENDED = 'its command ended';
 
-/** Workflows that end as `stopped` by a signal; a batch is cancelled, so that its audit is written. Others hold nothing, and are terminated. */
+/** Workflows that stop by a signal. A batch is cancelled, so that its audit is written. All others hold nothing and are terminated. */
 const bySignal: readonly string[] = [
   workflowNames.enrichCsv,
   workflowNames.runAgentRows,
@@ -36,7 +36,7 @@ const bySignal: readonly string[] = [
   workflowNames.backfillEvents,
 ];
 const byCancel: readonly string[] = [monitorWorkflows.batchMonitors];
-/** What goes on for long and belongs to the workers where no command owns it. */
+/** Types of long workflows, which belong to the workers if no command owns them. */
 const named: readonly string[] = [
   ...bySignal,
   ...byCancel,
@@ -46,7 +46,7 @@ const named: readonly string[] = [
 ];
 const MOST_NAMED = 5;
 
-/** Which work this process owns or watches, and what becomes of work whose owner has died. See `docs/decisions/0019`. */
+/** The work that this process owns or watches, and the handling of work whose owner is dead. See `docs/decisions/0019`. */
 export class WorkOwners {
   readonly #config: RuntimeConfig;
   readonly #store: Store;
@@ -63,8 +63,8 @@ export class WorkOwners {
   }
 
   /**
-   * Makes this process the owner of work, or one that watches it where a living one owns it. `decide` may refuse by throwing, and
-   * say what becomes of the job's entry, in the same step.
+   * Makes this process the owner of work, or a watcher if a living process owns it. In the same step, `decide` may throw to refuse, and
+   * returns the new entry of the job.
    */
   async claim<More extends Pick<Claimed, 'entry'>>(
     work: Work,
@@ -72,7 +72,7 @@ export class WorkOwners {
   ): Promise<More & { readonly owner: Owner | null }> {
     this.check();
     const { entries, shared } = this.#store;
-    // It is by its journal that a process is heard of.
+    // Opening the journal registers this process in the store.
     if (shared) await this.#store.journal();
     const me = entries.owner();
     const claimed = await entries.claim(work.workflowId, (claim) => {
@@ -85,14 +85,14 @@ export class WorkOwners {
     return claimed;
   }
 
-  /** Leaves work that goes on and was started by a schedule or an SDK: this process only watches it. */
+  /** Releases running work that a schedule or an SDK started: this process only watches it. */
   async leaveToWorkers({ workflowId }: Pick<Work, 'workflowId'>): Promise<void> {
     const about = await this.#describe(workflowId);
     if (about?.status.name === 'RUNNING' && about.memo?.startedBy !== startedByCommand.startedBy)
       await this.release(workflowId);
   }
 
-  /** Leaves work to those who watch it, or else to the workers. */
+  /** Passes work on to its watchers, or else to the workers. */
   async release(workflowId: string): Promise<void> {
     this.#mine.delete(workflowId);
     const { id } = this.#store.entries.owner();
@@ -110,37 +110,37 @@ export class WorkOwners {
     return all.filter(({ workflowId, living }) => this.#mine.has(workflowId) && living[0]?.id === id);
   }
 
-  /** Stops the work that this process owns, by a worker that still runs; what has not ended when `until` resolves is terminated. */
+  /** Stops the work that this process owns, while its worker is running. Work that has not stopped when `until` resolves is terminated. */
   async stop(why: string, until: Promise<unknown>): Promise<void> {
     this.#stopped = true;
     const client = await this.#client();
-    // What is being started just now is still this process's when it closes.
+    // Work that is being started at this moment stays with this process until it closes.
     for (const { workflowId } of await this.owned())
       if (await stopWorkflow(client, workflowId, why, until)) await this.release(workflowId);
   }
 
-  /** Throws once this process is stopping: what it started then would run without an owner. */
+  /** Throws if this process is stopping, because work that it starts would run without an owner. */
   check(): void {
-    if (this.#stopped) throw new Error('The command was stopped');
+    if (this.#stopped) throw new Error('This command is stopping');
   }
 
   /**
-   * Decides over work whose owner has died, before this process works. A worker takes it over; a command ends it, but for what it
-   * watched itself. A command also names what runs here for the workers.
+   * Handles work whose owner is dead, before this process runs any work. A worker takes it over; a command stops it, except for work that
+   * it watched itself. A command also reports work that is running here for the workers.
    */
   async resolveOrphans(role: Role): Promise<void> {
     for (const orphan of await this.#orphans()) await this.#resolve(orphan, role, null);
     if (role === 'command') await this.#nameOthers();
   }
 
-  /** Goes on doing so while this process works. */
+  /** Keeps handling such work while this process runs. */
   watch(role: Role): void {
     this.#watching = this.#watchOrphans(role);
   }
 
   /**
-   * Leaves what has ended, or what others own. Work that goes on stays this process's, which is dead then: it must not pass to
-   * the workers because its command failed.
+   * Releases work that has ended or that others own. Running work stays with this process, which is then dead: work must not pass to the
+   * workers because its command failed.
    */
   async close(): Promise<void> {
     this.#closed.abort();
@@ -167,12 +167,12 @@ export class WorkOwners {
             await this.#resolve(orphan, role, delay(STOP_MS, undefined, { ref: false }));
         }
       } catch {
-        // The store or the server is away: there is a next look.
+        // The store or the server is away; the next check tries again.
       }
     }
   }
 
-  /** Work whose owners are all dead, and what this process watched and owns by now. */
+  /** Work whose owners are all dead, and work that this process watched and now owns. */
   async #orphans(): Promise<readonly OwnedWork[]> {
     const all = await this.#store.entries.owned();
     const { id } = this.#store.entries.owner();
@@ -181,13 +181,13 @@ export class WorkOwners {
     );
   }
 
-  /** `until`: null before this process works, when nothing could stop by itself. */
+  /** `until`: null before this process runs its worker, when no workflow could stop by itself. */
   async #resolve(orphan: OwnedWork, role: Role, until: Promise<unknown> | null): Promise<void> {
     const { workflowId, job } = orphan;
     const { entries } = this.#store;
     const me = entries.owner();
     const watched = this.#mine.has(workflowId);
-    // One process settles it; should that die in between, it is its orphan.
+    // One process wins the work; if it dies before the end, the work is orphaned again.
     const { won } = await entries.claim(workflowId, ({ owned, lives }) => {
       const living = (owned?.owners ?? []).filter((owner) => lives(owner));
       const isMine = owned !== null && (living.length === 0 || living[0]?.id === me.id);
@@ -213,7 +213,7 @@ export class WorkOwners {
       );
   }
 
-  /** What a job has cost, and what its rest costs; '' for what is no job of rows. */
+  /** The cost of a job so far, and with `rest` that of its remaining rows; '' for other work. */
   async #costText(job: string, rest: boolean): Promise<string> {
     const entry: JobEntry | null = (await this.#store.entries.all()).find(({ staged }) => staged.job === job) ?? null;
     if (entry === null) return '';
@@ -230,12 +230,12 @@ export class WorkOwners {
       const most = typeof asked?.maxCostDollars === 'number' ? ` (--max-cost ${asked.maxCostDollars})` : '';
       return `${spent}, about ${dollars(left)} is left${most}`;
     } catch {
-      // Its rows are on another machine.
+      // Its staged rows are on another machine.
       return spent;
     }
   }
 
-  /** Jobs of a schedule or an SDK: they go on beside the command's own. */
+  /** Reports running jobs of a schedule or an SDK, which continue beside the command's own. */
   async #nameOthers(): Promise<void> {
     try {
       const { taskQueue } = this.#config;
@@ -258,12 +258,12 @@ export class WorkOwners {
         `Also running here, for schedules or other clients: ${found.slice(0, MOST_NAMED).join(', ')}${more}.`,
       );
     } catch {
-      // A server without that list: the names are only information.
+      // The server can't list workflows, and the names are only information.
     }
   }
 
   async #runs(workflowId: string): Promise<boolean> {
-    // What can't be looked at may run.
+    // If it can't be checked, it may be running.
     const about = await this.#describe(workflowId).catch(() => undefined);
     return about === undefined || about?.status.name === 'RUNNING';
   }
@@ -286,8 +286,8 @@ export class WorkOwners {
 }
 
 /**
- * Ends a workflow for its owner: as it ends by itself where `until` leaves it time, else by force. False where it had ended. What it
- * bought is in the journal either way.
+ * Stops a workflow for its owner, or terminates it if `until` resolves first. False if it had already ended. Paid answers are in the
+ * journal in both cases.
  */
 async function stopWorkflow(
   client: Client,

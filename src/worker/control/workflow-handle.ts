@@ -13,16 +13,16 @@ import { JobFailed, JobStopped, UsageError } from '../config/runtime-types.js';
 import { grpcCode } from '../temporal-server/server-health.js';
 import { STOPPED } from './work-owners.js';
 
-/** A living worker answers within this time. */
+/** Longest wait for the answer of a worker. */
 const ANSWER_MS = 10_000;
 
-/** How long a result is waited for while the server does not answer: it may be restarting. */
+/** Longest wait for a server that does not answer, because it may be restarting. */
 const SERVER_AWAY_MS = 300_000;
 const ASK_AGAIN_MS = 1000;
 /** gRPC codes of a server that is away, starting or busy: cancelled, unknown, deadline, exhausted, aborted, internal, unavailable. */
 const AWAY = [1, 2, 4, 8, 10, 13, 14];
 
-/** Cancels a workflow that runs. One that has ended is not found, as by a signal: Temporal takes its cancel without a word. */
+/** Cancels a running workflow. Throws `WorkflowNotFoundError` if it has ended; Temporal itself accepts such a cancel silently. */
 export async function cancelLive(handle: TemporalHandle): Promise<void> {
   const { status } = await handle.describe();
   if (status.name !== 'RUNNING') throw new WorkflowNotFoundError('it has ended', handle.workflowId, undefined);
@@ -30,8 +30,8 @@ export async function cancelLive(handle: TemporalHandle): Promise<void> {
 }
 
 /**
- * The result of a workflow; one that failed, or was `cancelled`, rejects with `JobFailed`, one stopped by force with `JobStopped`. A
- * server that is away is asked again for five minutes.
+ * The result of a workflow. Rejects with `JobFailed` if it failed or was cancelled (message `cancelled`), with `JobStopped` if it was
+ * terminated by its owner. Retries for five minutes if the server is away.
  */
 export async function resultOf<Result>(handle: TemporalHandle, cancelled: string): Promise<Result> {
   try {
@@ -54,7 +54,7 @@ async function awaitResult(handle: TemporalHandle): Promise<unknown> {
       return await handle.result();
     } catch (error) {
       if (!AWAY.includes(grpcCode(error) ?? 0)) throw error;
-      // A request that the server held for long was answered meanwhile: it is away since its end.
+      // A request that the server held for long shows that it was reachable until that request failed.
       const now = performance.now();
       awaySince = awaySince === null || now - askedAt > SERVER_AWAY_MS / 2 ? now : awaySince;
       if (now - awaySince > SERVER_AWAY_MS) {
@@ -68,7 +68,7 @@ async function awaitResult(handle: TemporalHandle): Promise<unknown> {
   }
 }
 
-/** A workflow that runs or ran, with its progress and its result. Failures leave as `JobFailed`, mistakes as `UsageError`. */
+/** Handle of a workflow. Failures reject with `JobFailed`, mistakes of the user with `UsageError`. */
 export class WorkflowHandle<Progress, Result> {
   readonly workflowId: string;
   readonly #client: Client;
@@ -86,7 +86,7 @@ export class WorkflowHandle<Progress, Result> {
     );
   }
 
-  /** Whether it runs, as its server says without a worker; null where that knows nothing of it. */
+  /** Whether it is running, according to the server; null if the server does not know it. Needs no worker. */
   async runs(): Promise<boolean | null> {
     try {
       const { status } = await this.#handle.describe();
@@ -101,7 +101,7 @@ export class WorkflowHandle<Progress, Result> {
     return this.#known(() => resultOf<Result>(this.#handle, 'it was cancelled'));
   }
 
-  /** Sends an Update and waits for its answer; a refused one is a mistake, in its own words. */
+  /** Sends an Update and waits for its answer. A refused Update rejects with `UsageError`. */
   async update<Answer>(name: string, argument: object): Promise<Answer> {
     try {
       return await this.#known(() => this.#handle.executeUpdate<Answer, [object]>(name, { args: [argument] }));
@@ -124,7 +124,7 @@ export class WorkflowHandle<Progress, Result> {
       return await work();
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
-      throw new UsageError(`There is no ${jobOfWorkflow(this.workflowId)} here that runs`);
+      throw new UsageError(`${jobOfWorkflow(this.workflowId)} is not running`);
     }
   }
 }
