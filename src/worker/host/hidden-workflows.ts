@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import { workflowNames } from '../../core/rows/job.js';
 
-/** What is used here of webpack, which bundles the workflows. */
+/** The part of webpack's interface that is used here. */
 interface Module {
   readonly resource?: string;
   readonly buildMeta?: { readonly exportsType?: string };
@@ -28,8 +28,8 @@ interface Compiler {
 const names = [...Object.values(workflowNames), ...Object.values(monitorWorkflows)];
 
 /**
- * Plugin of webpack that tells which workflows of searchflow a workflows file does not export, or hides behind one of its own with
- * the same name: `export *` gives way to it without a word. Only for ES modules; what CommonJS exports shows when it runs.
+ * Webpack plugin that warns if a workflows file does not export searchflow's workflows, or exports its own under the same name, which
+ * silently takes precedence over `export *`. For ES modules only, because the exports of CommonJS are known only at run time.
  */
 export class HiddenWorkflows {
   readonly #path: string;
@@ -41,10 +41,10 @@ export class HiddenWorkflows {
   }
 
   apply(compiler: object): void {
-    (compiler as Compiler).hooks.done.tap('searchflow', ({ compilation }) => this.#tell(compilation));
+    (compiler as Compiler).hooks.done.tap('searchflow', ({ compilation }) => this.#check(compilation));
   }
 
-  #tell({ modules, moduleGraph }: Compilation): void {
+  #check({ modules, moduleGraph }: Compilation): void {
     const uses = [...modules].flatMap(({ dependencies }) => dependencies);
     const entry = uses.find(({ request }) => request === this.#path);
     const module = entry && moduleGraph.getModule(entry);
@@ -57,12 +57,12 @@ export class HiddenWorkflows {
     });
     if (hidden.length > 0) {
       this.#warn(
-        `${this.#path} exports ${hidden.join(', ')} of its own, in place of the workflows of searchflow. Rename yours.`,
+        `${this.#path} exports its own ${hidden.join(', ')}, which replaces searchflow's workflow of the same name. Rename yours.`,
       );
     }
     if (moduleGraph.getExportInfo(module, workflowNames.workerPresence).provided === false) {
       this.#warn(
-        `${this.#path} does not export workerPresence: other workers can't tell whether this one is alive. Write: export * from 'searchflow/workflows';`,
+        `${this.#path} does not export workerPresence, so other workers can't check whether this one is alive. Add this line:\nexport * from 'searchflow/workflows';`,
       );
     }
   }

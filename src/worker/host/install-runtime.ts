@@ -8,13 +8,13 @@ import { histogramBuckets } from './metrics.js';
 const MAX_LOG_BYTES = 10_000_000;
 
 /**
- * Sets the SDK up, once a process and before any worker: its log goes to a file (a person's terminal is for the progress of the
- * job), its metrics and ours to where Prometheus finds them, if anywhere. Throws `UsageError` where that address can't be used.
+ * Installs the SDK's runtime, once per process and before any worker. Its log goes to a file, because the terminal shows the job's
+ * progress; all metrics are served at `metricsAddress`, if set. Throws `UsageError` if that address can't be used.
  */
 export function installRuntime({ stateDir, metricsAddress }: Pick<RuntimeConfig, 'stateDir' | 'metricsAddress'>): void {
   const options: RuntimeOptions = {
     logger: fileLogger(stateDir),
-    // Signals are the command's: it drains, and says what it does.
+    // The command handles signals itself.
     shutdownSignals: [],
     telemetryOptions: {
       logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } },
@@ -24,11 +24,11 @@ export function installRuntime({ stateDir, metricsAddress }: Pick<RuntimeConfig,
   try {
     Runtime.install(options);
   } catch (error) {
-    // This process has a runtime already: an earlier worker's, with the same log, or its owner's, with theirs.
+    // This process already has a runtime: of an earlier worker, with the same log, or of the program that embeds this one.
     if (error instanceof IllegalStateError) return;
     if (!metricsAddress || !(error instanceof Error)) throw error;
     const reason = error.message.replace(/^.*exporter: /s, '');
-    throw new UsageError(`SEARCHFLOW_METRICS: no metrics can be shown at ${metricsAddress}: ${reason}`, {
+    throw new UsageError(`SEARCHFLOW_METRICS: metrics can't be served at ${metricsAddress}: ${reason}`, {
       cause: error,
     });
   }
@@ -38,7 +38,7 @@ function prometheus(address: string) {
   return {
     attachServiceName: false,
     prometheus: {
-      // The SDK wants the number.
+      // The SDK needs an IP address.
       bindAddress: address.replace(/^localhost:/i, '127.0.0.1:'),
       countersTotalSuffix: true,
       histogramBucketOverrides: histogramBuckets,

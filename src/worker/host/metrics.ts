@@ -10,10 +10,10 @@ export const histogramBuckets: Readonly<Record<string, number[]>> = {
   searchflow_request_seconds: [0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 120],
 };
 
-/** How often the gauges are set: a look at a shared limit is a statement. */
+/** Interval of the gauges; reading a shared limit takes a statement. */
 const GAUGES_MS = 5000;
 
-/** The same ports, counted. */
+/** The ports of a worker, with metrics. */
 export interface Metered {
   readonly transport: Transport;
   readonly working: WorkerStore;
@@ -21,8 +21,8 @@ export interface Metered {
 }
 
 /**
- * Counts what goes through the ports of a worker, for whatever exporter the SDK's runtime has; without one it costs next to
- * nothing. Labels are names of operations, outcomes and rate classes, never a key, URL or job. Documented in docs/operating.md.
+ * Adds metrics to the ports of a worker, for the exporter of the SDK's runtime. Labels are names of operations, outcomes and rate classes,
+ * never a key, URL or job. The metrics are documented in docs/operating.md.
  */
 export function metered(meter: MetricMeter, transport: Transport, working: WorkerStore): Metered {
   const limit = meteredLimiter(meter, working.limiter);
@@ -34,9 +34,9 @@ export function metered(meter: MetricMeter, transport: Transport, working: Worke
 }
 
 function meteredTransport(meter: MetricMeter, transport: Transport): Transport {
-  const requests = meter.createCounter('searchflow_requests', '', 'Requests sent to the service, by how they ended');
+  const requests = meter.createCounter('searchflow_requests', '', 'Requests sent to the service, by outcome');
   const refused = meter.createCounter('searchflow_rate_limited', '', 'Answers 429');
-  const seconds = meter.createHistogram('searchflow_request_seconds', 'float', 's', 'From sending to the whole answer');
+  const seconds = meter.createHistogram('searchflow_request_seconds', 'float', 's', 'Time from sending a request to its complete answer');
   const counted = async <T>(operation: string, call: () => Promise<T>): Promise<T> => {
     const startedAt = performance.now();
     const ended = (outcome: string) => {
@@ -48,7 +48,7 @@ function meteredTransport(meter: MetricMeter, transport: Transport): Transport {
       ended('ok');
       return answer;
     } catch (error) {
-      // What was refused before sending is no request.
+      // A call that was refused before it was sent is not a request.
       if (!(error instanceof ApiError) || error.facts.phase === 'refused') throw error;
       ended(error.verdict.type);
       if (error.facts.status === 429) refused.add(1, { operation });
@@ -68,18 +68,18 @@ function meteredLimiter(meter: MetricMeter, limiter: Limiter): { readonly limite
     'searchflow_grant_wait_seconds',
     'float',
     's',
-    'Waiting for a place on the limit',
+    'Time spent waiting for the rate limit',
   );
   const units = meter.createCounter('searchflow_rate_units', '', 'Units of the rate limit that this process used');
-  const limit = meter.createGauge('searchflow_rate_limit', 'float', '1/s', 'Units a second, as configured');
-  const effective = meter.createGauge('searchflow_rate_limit_effective', 'float', '1/s', 'The same after margins');
+  const limit = meter.createGauge('searchflow_rate_limit', 'float', '1/s', 'Configured units per second');
+  const effective = meter.createGauge('searchflow_rate_limit_effective', 'float', '1/s', 'Units per second after margins');
   const utilisation = meter.createGauge(
     'searchflow_rate_utilisation',
     'float',
     '',
-    'Share of it used in the last second',
+    'Share of the limit used in the last second',
   );
-  const blocked = meter.createGauge('searchflow_blocked_seconds', 'float', 's', 'Until the current block ends');
+  const blocked = meter.createGauge('searchflow_blocked_seconds', 'float', 's', 'Time until the current block ends');
   const gauge = async () => {
     const { buckets, blockedUntil } = await limiter.view();
     for (const bucket of buckets) {
@@ -112,7 +112,7 @@ function meteredLimiter(meter: MetricMeter, limiter: Limiter): { readonly limite
 function meteredJournal(meter: MetricMeter, journal: PurchaseJournal): PurchaseJournal {
   const spent = meter.createCounter('searchflow_spent_microdollars', '', 'Landed purchases, in millionths of a dollar');
   const unknown = meter.createCounter('searchflow_unknown_outcomes', '', 'Purchases whose answer was lost');
-  const risked = meter.createCounter('searchflow_unknown_microdollars', '', 'What these may have cost at most');
+  const risked = meter.createCounter('searchflow_unknown_microdollars', '', 'Most that these purchases may have cost, in millionths of a dollar');
   const open = new Map<string, { readonly operation: string; readonly estimateMicros: number }>();
   const closed = (id: string) => {
     const intent = open.get(id);
@@ -141,7 +141,7 @@ function meteredJournal(meter: MetricMeter, journal: PurchaseJournal): PurchaseJ
   });
 }
 
-/** `target` with some of its methods replaced; the others run on the target itself, whose private parts they need. */
+/** `target` with some methods replaced. The others run on the target itself, because they use its private fields. */
 function over<T extends object>(target: T, methods: Partial<T>): T {
   return new Proxy(target, {
     get(found, name) {

@@ -31,10 +31,10 @@ import { openWarehouses } from '../warehouse/warehouses.js';
 import { metered } from './metrics.js';
 import { warnInActivity } from './warn-in-activity.js';
 
-/** Research tasks in progress at most (public facts 6). Each process holds to it for itself. */
+/** Most research tasks in progress, for each process (public facts 6). */
 const RESEARCH_TASKS = 15;
 
-/** The parts a worker process is made of, and how to take it apart again. */
+/** The parts of a worker process, with a function that closes them. */
 export interface Parts {
   readonly deps: ActivityDeps;
   readonly transport: Transport;
@@ -53,7 +53,7 @@ export function openTransport(config: RuntimeConfig): Transport {
 }
 
 /**
- * The parts of a worker with a store of its own. Throws `UsageError` where another worker has the folder.
+ * Opens the store and the parts of a worker. Throws `UsageError` if another worker has the folder.
  */
 export async function openParts(config: RuntimeConfig): Promise<Parts & { readonly store: Store }> {
   const store = await openStore(config);
@@ -75,17 +75,17 @@ export async function openParts(config: RuntimeConfig): Promise<Parts & { readon
   }
 }
 
-/** What to tell a worker that finds another one of its folder. */
+/** Message for a worker whose folder another worker holds. */
 export function folderTaken({ stateDir }: RuntimeConfig, store: Store): string {
   return (
-    `A worker runs in ${stateDir} already (PID ${store.holder() ?? 'unknown'}), and two with a journal of their own would buy ` +
-    'the same rows twice. Give each its own folder and a share of the limit, or let them share a PostgreSQL (SEARCHFLOW_STORE=postgres://…)'
+    `Another worker is running in ${stateDir} (PID ${store.holder() ?? 'unknown'}). Two workers would buy the same rows twice. ` +
+    'Give each its own folder and a share of the limit (--qps), or let both share a PostgreSQL store (SEARCHFLOW_STORE=postgres://…)'
   );
 }
 
-/** Puts a worker's parts together: the one place where ports meet what implements them. */
+/** Assembles the parts of a worker. This is the only place where ports meet their implementations. */
 export async function assembleParts(config: RuntimeConfig, store: Store, held: WorkerStore): Promise<Parts> {
-  // Half a second of loading that a command without a worker does without.
+  // Loading takes half a second, which a command without a worker can save.
   const { Runtime } = await import('@temporalio/worker');
   const scratchDir = join(config.stateDir, 'scratch');
   mkdirSync(scratchDir, { recursive: true, mode: 0o700 });
@@ -115,8 +115,8 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     stages: store.stages,
     sinkFor: (staged) => {
       if (staged.origin === undefined || staged.origin === config.origin) return warehouses.of(staged);
-      // Its keys and pages would pass for those of another service.
-      throw new SinkBusy(`The job is one of ${staged.origin}, a worker here works on ${config.origin}`, null);
+      // Its keys and pages would be taken for those of another service.
+      throw new SinkBusy(`The job belongs to ${staged.origin}, and this worker uses ${config.origin}`, null);
     },
     secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,
     events: warehouses.events,
@@ -125,16 +125,16 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
       const stage = entry && stageOf(entry, generation);
       if (!stage)
         throw ApplicationFailure.nonRetryable(
-          `staged: nothing of this name was staged in the folder or store of this worker; run the job's command again`,
+          `staged: this worker's folder or store has no staged rows of that name. Run the job's command again`,
           'BadInput',
         );
       const { limit: _, ...staged } = stage.staged;
       return { ...stage, staged: limit === undefined ? staged : { ...staged, limit } };
     },
     csvOf: async (stage, csv) => {
-      // Where it may not, its command has named another one since.
-      const isFine = csv === stage.csv || (await allowlist.whyRefused({ csv })) === null;
-      return isFine ? csv : stage.csv;
+      // If it is not allowed, the job's command has named another file in the meantime.
+      const isAllowed = csv === stage.csv || (await allowlist.whyRefused({ csv })) === null;
+      return isAllowed ? csv : stage.csv;
     },
     noteState: (staged, state) => noteState(store.entries, staged, state),
     noteWalk: (walk, workflowId) => noteWalk(store.entries, walk, workflowId),
@@ -143,18 +143,18 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     timeoutMs: defaultTimeouts.totalMs,
     stage: async (input, workflowId) => {
       if (input.host !== undefined && input.host !== hostname())
-        throw new SinkBusy(`The file ${input.input} is on ${input.host}, where a worker must run for it`, null);
+        throw new SinkBusy(`The file ${input.input} is on ${input.host}. Run a worker there`, null);
       const { input: file, into, csv } = input;
       await allowlist.check({ input: file, into, csv });
       const jobs = () => store.entries.all();
       const context = { ...config, shared: store.shared, cwd: process.cwd(), transport, jobs };
       const request = toStageRequest(input);
       const refused = whyPathsRefused(context, request);
-      // It stays wrong however often it is tried.
+      // A retry would fail in the same way.
       if (refused !== null) throw ApplicationFailure.nonRetryable(refused, 'BadInput');
       const { staged, before } = await stageEnrichment(context, request);
       await store.stages.share(staged);
-      // Whoever started it, its pauses name commands that must find it.
+      // Messages of a paused job name commands, which must find the job by its entry.
       const named = input.job !== undefined;
       await store.entries.claim(workflowId, ({ owned, jobs }) => {
         refuseOtherUse(staged, named, jobs);

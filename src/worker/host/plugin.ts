@@ -29,61 +29,63 @@ import { openParts, type Parts } from './parts.js';
 import { workerDefaults } from './worker-host.js';
 
 export interface SearchflowPluginOptions extends WireOptions {
-  /** Key of the service. Read it from your own configuration; it is sent to the service and goes nowhere else. */
+  /** Key of the service, from your own configuration. It is sent only to the service. */
   readonly apiKey: string;
   /** Default: the public service. */
   readonly baseUrl?: string;
-  /** Part of every purchase's key. Default: the base URL; `sandbox` for a stand-in, whose address may change. */
+  /** Name of the service in every purchase's key. Default: the base URL. Use `sandbox` for a stand-in, whose address may change. */
   readonly origin?: string;
   /**
-   * PostgreSQL that many workers share: `postgres://user:password@host/database?sslmode=verify-full`, with `schema=` if not `searchflow_store`. Journal,
-   * rate limit, budgets and staged rows are in it. Default: the folder `stateDir`, for one worker.
+   * PostgreSQL that many workers share, with journal, rate limit, budgets and staged rows:
+   * `postgres://user:password@host/database?sslmode=verify-full`, with `schema=` if not `searchflow_store`. Default: the folder `stateDir`,
+   * for one worker.
    */
   readonly store?: string;
-  /** Name that joins several keys to one team in the store. Default: each key is a team of its own. */
+  /** Name that joins several keys into one team in the store. Default: each key is its own team. */
   readonly team?: string;
-  /** A PostgreSQL warehouse with its credentials, which workflow inputs must not hold. */
+  /** PostgreSQL warehouse with credentials, which workflow inputs must not contain. */
   readonly warehouseUrl?: string;
   /**
-   * Folders whose files the inputs of workflows may name: rows, DuckDB warehouses, CSVs, secret files. Default: the working folder. Hidden
-   * folders in them (`.git`) and `stateDir` stay closed unless they are named themselves.
+   * Folders whose files the inputs of workflows may name: rows, DuckDB warehouses, CSV files, secret files. Default: the working folder.
+   * Hidden folders in them (`.git`) and `stateDir` stay closed unless they are named themselves.
    */
   readonly paths?: readonly string[];
-  /** Database servers that they may name, such as `db.internal` or `db.internal:6432`, beside that of `warehouseUrl`. Default: none. */
+  /** Database servers that they may name in addition to that of `warehouseUrl`, such as `db.internal:6432`. Default: none. */
   readonly hosts?: readonly string[];
-  /** Folder of journal and stages. One worker process at a time owns it, unless there is a store. Default `.searchflow`. */
+  /** Folder of journal and stages. Without a store, one worker process at a time owns it. Default `.searchflow`. */
   readonly stateDir?: string;
-  /** Takes a `stateDir` that belongs to another user, or that others may write. Default: it is refused. */
+  /** Accepts a `stateDir` that belongs to another user, or that other users may write or replace. Default: it is refused. */
   readonly trustStateDir?: boolean;
-  /** Units a second of your team's limit that this worker may use, or a named profile. Default: the contract's 10. */
+  /** Requests per second of your team's limit that this worker may use. Default: 10. */
   readonly qps?: number;
+  /** Rate profile or its name, instead of `qps`. */
   readonly rateProfile?: string | RateProfile;
-  /** Price tables in the place of those built in, for estimates and where the wire says no cost. */
+  /** Price tables that replace the built-in ones, for estimates and for answers without a cost. */
   readonly prices?: readonly PriceTable[];
-  /** Units a second that this key alone may use of the team's limit. */
+  /** Requests per second that this key may use of the team's limit. Default: all of them. */
   readonly keyQps?: number;
-  /** Paid requests in flight at most. Default: enough to fill the limit at 5 s latency, at most 256. */
+  /** Most paid requests in flight. Default: enough to use the limit at 5 s latency, at most 256. */
   readonly concurrency?: number;
   /**
-   * The most that one run of a job may cost, in dollars: of `enrichCsv`, `runAgentRows`, `runAgent` and `runResearch`. It holds where
-   * the input names no `maxCostDollars`, or a higher one. Default: no bound.
+   * Cap in dollars for each run of `enrichCsv`, `runAgentRows`, `runAgent` and `runResearch`. It applies if the input has no
+   * `maxCostDollars`, or a higher one. Default: no cap.
    */
   readonly maxCostPerJob?: number;
-  /** File (mode 0600) for secrets that the service tells once, such as a monitor's webhook secret; `createMonitor` needs it. */
+  /** File (mode 0600) for secrets that the service returns only once, such as a monitor's webhook secret. `createMonitor` needs it. */
   readonly secretFile?: string;
   /**
-   * Whether the activities of single operations (`search`, `answer`, …) are registered for workflows of your own. Default true;
-   * false: only what the workflows of searchflow use, so that those names are yours.
+   * Whether the activities of single operations (`search`, `answer`, …) are registered for your own workflows. Default: true. With false,
+   * only the activities of searchflow's workflows are registered, so that you can use the other names.
    */
   readonly operations?: boolean;
-  /** Told what takes long, in a sentence. Default: nobody. */
+  /** Called with a sentence about warnings and long waits. Default: warnings go to the SDK's logger. */
   readonly say?: (sentence: string) => void;
 }
 
 /**
- * searchflow in your own worker: `Worker.create({ plugins: [new SearchflowPlugin({ apiKey })], … })` adds the activities, opens
- * journal, limiter and warehouse when the worker runs and closes them when it has stopped. Plugins can't ship workflows: your
- * workflow file says `export * from 'searchflow/workflows'`.
+ * searchflow in your own worker: `Worker.create({ plugins: [new SearchflowPlugin({ apiKey })], … })` adds the activities. Journal, limiter
+ * and warehouse are opened when the worker runs and closed when it has stopped. Plugins can't contain workflows, so your workflows file
+ * needs `export * from 'searchflow/workflows'`. Throws `UsageError` for invalid options.
  */
 export class SearchflowPlugin extends SimplePlugin {
   readonly #opened: Opened;
@@ -100,7 +102,7 @@ export class SearchflowPlugin extends SimplePlugin {
       runContext: async (next) => {
         const parts = await openParts({ ...config, taskQueue: opened.worker?.taskQueue ?? config.taskQueue });
         try {
-          const places = opened.worker && (await ownQueueLocks(config, parts, opened.worker, this.#warn));
+          const locks = opened.worker && (await ownQueueLocks(config, parts, opened.worker, this.#warn));
           try {
             opened.activities = createActivities(parts.deps);
             opened.journal = parts.deps.journal;
@@ -108,7 +110,7 @@ export class SearchflowPlugin extends SimplePlugin {
           } finally {
             opened.activities = null;
             opened.journal = null;
-            await places?.leave();
+            await locks?.leave();
           }
         } finally {
           await parts.close();
@@ -121,8 +123,8 @@ export class SearchflowPlugin extends SimplePlugin {
   }
 
   /**
-   * Answers that were too large for a workflow's history, by the keys of their reference (`landed`). For activities of your own
-   * in the same worker; rejects while it does not run.
+   * Reads answers that were too large for a workflow's history, by the keys of their reference (`landed`). For your own activities in the
+   * same worker. Unknown keys are left out. Rejects if the worker is not running.
    */
   async readLanded(keys: readonly string[]): Promise<readonly UnitRecord[]> {
     if (!this.#opened.journal) throw new Error('the worker is not running');
@@ -130,7 +132,7 @@ export class SearchflowPlugin extends SimplePlugin {
     return keys.flatMap((key) => found.get(key) ?? []);
   }
 
-  /** Fills in what the worker's owner left open; what they chose stays. Throws `UsageError` where both have an activity of one name. */
+  /** Adds defaults to the options of the worker. Throws `UsageError` if one of its activities has the name of an activity of the plugin. */
   override configureWorker(options: WorkerOptions): WorkerOptions {
     refuseSameNames(Object.keys(options.activities ?? {}), this.#operations);
     this.#opened.worker = options;
@@ -143,7 +145,7 @@ export class SearchflowPlugin extends SimplePlugin {
     });
   }
 
-  /** Where the plugin refuses, the worker is ended too: else its connection and its threads would stay. */
+  /** Runs the worker. If the plugin refuses, it also ends the worker, whose connection and threads would otherwise remain. */
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
     try {
       await super.runWorker(worker, next);
@@ -153,7 +155,7 @@ export class SearchflowPlugin extends SimplePlugin {
     }
   }
 
-  /** Tells of workflows of the owner's that hide those of searchflow. */
+  /** Adds a check that warns of workflows that replace those of searchflow. */
   override configureBundler(options: BundleOptions): BundleOptions {
     const { webpackConfigHook = (config) => config, ...others } = super.configureBundler(options);
     return {
@@ -166,7 +168,7 @@ export class SearchflowPlugin extends SimplePlugin {
   }
 }
 
-/** Only a worker that has run can be ended. It is shut down in the same moment. */
+/** Starts a worker and shuts it down at once, because only a worker that has run can be ended. */
 async function endUnrun(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
   let isOver = false;
   const ended = next(worker)
@@ -174,21 +176,21 @@ async function endUnrun(worker: Worker, next: (worker: Worker) => Promise<void>)
     .finally(() => {
       isOver = true;
     });
-  // Other plugins may do something first.
+  // Other plugins may run first.
   while (!isOver && worker.getState() === 'INITIALIZED') await setImmediate();
   if (worker.getState() === 'RUNNING') worker.shutdown();
   await ended;
 }
 
-/** What exists only while the worker runs. */
+/** State that exists only while the worker runs. */
 interface Opened {
   activities: Activities | null;
   journal: Journal | null;
-  /** What its owner gave the worker. */
+  /** Options of the worker. */
   worker: WorkerOptions | null;
 }
 
-/** Takes the task queue, and the limit unless it is shared, for this worker; and the work of commands that have died. */
+/** Takes the lock of the task queue and, unless it is shared, of the limit; takes over the work of dead commands. */
 async function ownQueueLocks(
   config: RuntimeConfig,
   { store, reservation }: Pick<Parts, 'reservation'> & { readonly store: Store },
@@ -224,7 +226,7 @@ async function ownQueueLocks(
   return { leave: leaveAll };
 }
 
-/** What the workflows of searchflow use: the activities beside those of the operations, in a record so that none is forgotten. */
+/** Activities of searchflow's workflows. The type of this record checks that none is missing. */
 const ownActivities: Readonly<Record<Exclude<keyof Activities, OperationName> | 'deleteAgentRun', true>> = {
   enrichSlice: true,
   stageInput: true,
@@ -257,19 +259,19 @@ export function activityNames(operations: boolean): readonly (keyof Activities)[
   return [...names] as (keyof Activities)[];
 }
 
-/** Of two activities with one name the plugin's would be registered, and the owner's never called. */
+/** Throws `UsageError` if activities of the worker have names of the plugin's, because they would never be called. */
 function refuseSameNames(names: readonly string[], operations: boolean): void {
   const ours: readonly string[] = activityNames(operations);
   const same = names.filter((name) => ours.includes(name));
   if (same.length === 0) return;
-  const [one, their] = same.length === 1 ? ['an activity', 'it'] : ['activities', 'them'];
-  const isMended = same.every((name) => !(name in ownActivities));
+  const them = same.length === 1 ? 'it' : 'them';
+  const isOptional = same.every((name) => !(name in ownActivities));
   throw new UsageError(
-    `This worker has ${one} with a name of searchflow: ${same.join(', ')}. Rename ${their}${isMended ? ', or pass operations: false to SearchflowPlugin' : ''}.`,
+    `Activities of this worker have the same names as searchflow's: ${same.join(', ')}. Rename ${them}${isOptional ? ', or pass operations: false to SearchflowPlugin' : ''}.`,
   );
 }
 
-/** Activities under their names before the parts exist: a worker is told them when it is made, and opens them when it runs. */
+/** Activities that forward to the real ones, because a worker needs them when it is created, before the parts are opened. */
 function forwarded(
   opened: Readonly<Opened>,
   names: readonly (keyof Activities)[],
@@ -330,7 +332,7 @@ function serverOption(host: string): string {
     return parseServer(host);
   } catch {
     throw new UsageError(
-      `hosts: ${JSON.stringify(host)} is no database server such as db.internal or db.internal:6432.`,
+      `hosts: ${JSON.stringify(host)} is not a database server such as db.internal or db.internal:6432.`,
     );
   }
 }
@@ -343,7 +345,7 @@ function addressed(option: string, url: string, parse: (url: string) => Database
   }
 }
 
-/** The options of the wire among them, those that were given. */
+/** The options of the wire that are set. */
 function wireOf({ auth, headers, beta, betaHeader, profile }: WireOptions): WireOptions {
   return {
     ...(auth && { auth }),

@@ -5,17 +5,17 @@ import { jobOfWorkflow } from '../../core/rows/job.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import { awaitEnd } from '../schedules/schedule-view.js';
 
-/** Each is a request that waits at the server. Of more the start alone is told. */
+/** Most runs whose end is awaited, each by a request that waits at the server. Of further runs only the start is reported. */
 const MOST_FOLLOWED = 100;
 
-/** Tells of each run once it has its first activity here, and of its end, whichever worker brings that about. */
+/** Reports each run when its first activity runs here, and its end, even if that happens on another worker. */
 export function runWatch(client: Client, report: (run: WatchedRun) => void): ActivityInterceptorsFactory {
   const known = new Set<string>();
   let followed = 0;
   const watch = async ({ workflowExecution, workflowType }: Info): Promise<void> => {
     if (!workflowExecution || !workflowType) return;
     const { workflowId, runId } = workflowExecution;
-    // A run that continues as new keeps its id.
+    // A run that continues as new keeps its workflow id.
     if (known.has(workflowId)) return;
     known.add(workflowId);
     const run = { job: jobOfWorkflow(workflowId), workflowType };
@@ -32,7 +32,7 @@ export function runWatch(client: Client, report: (run: WatchedRun) => void): Act
   return ({ info }) => ({
     inbound: {
       execute: (input, next) => {
-        // A server that is away tells of no end; the run itself goes on.
+        // If the server is away, the end is not reported; the run itself continues.
         watch(info).catch(() => undefined);
         return next(input);
       },

@@ -1,6 +1,6 @@
 import { asyncLocalStorage } from '@temporalio/activity';
 
-/** Writes a warning to the log of the activity that runs, if one does. */
+/** Writes a warning to the log of the current activity, if there is one. */
 export function warnInActivity(message: string): void {
   asyncLocalStorage.getStore()?.log.warn(message);
 }

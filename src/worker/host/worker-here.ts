@@ -12,7 +12,7 @@ import { assembleParts, type Parts } from './parts.js';
 import { runWatch } from './run-watch.js';
 import type { RunningWorker } from './worker-host.js';
 
-/** The worker of this process, once it runs one. */
+/** The worker of this process. */
 export class WorkerHere {
   readonly #config: RuntimeConfig;
   readonly #store: Store;
@@ -22,7 +22,7 @@ export class WorkerHere {
   #report: ((run: WatchedRun) => void) | null = null;
   #parts: Parts | null = null;
   #worker: RunningWorker | null = null;
-  #places: ReturnType<typeof takeQueueLocks> | null = null;
+  #locks: ReturnType<typeof takeQueueLocks> | null = null;
   #refused = false;
   #starting: Promise<void> | null = null;
   #takesOver = false;
@@ -35,7 +35,7 @@ export class WorkerHere {
     this.#owners = owners;
   }
 
-  /** Another process of the folder has the only place, so that this one is a client only. */
+  /** Another process of the folder runs the worker, and this one is only a client. */
   get refused(): boolean {
     return this.#refused;
   }
@@ -44,24 +44,24 @@ export class WorkerHere {
     return this.#parts;
   }
 
-  /** Resolves when the worker has ended; null where none runs here. */
+  /** Resolves when the worker has ended; null if none runs here. */
   get ended(): Promise<void> | null {
     return this.#worker?.ended ?? null;
   }
 
-  /** Runs the worker, unless another process has the only place. Throws `UsageError` where one elsewhere has the queue. */
+  /** Runs the worker, unless another process of the folder does. Throws `UsageError` if another worker holds the task queue. */
   async run(role: Role = 'command', report: ((run: WatchedRun) => void) | null = null): Promise<void> {
     if (this.#worker) return;
     this.#role = role;
     this.#report = report;
-    // The server takes a second to start: meanwhile the journal is read.
+    // The server takes a second to start, and the journal is read in the meantime.
     this.#connect().catch(() => undefined);
     await this.#startOnce();
   }
 
   /**
-   * Runs the worker once the process that had the only place is gone, ended or killed; false while it has it. Throws where the
-   * place is free but the worker can't be run: the place is given back, for another try or another process.
+   * Runs the worker once the process that ran it has ended; false until then. Throws if the worker can't be run, after releasing its lock
+   * for another attempt or another process.
    */
   async takeOver(): Promise<boolean> {
     if (!this.#refused || this.#closing) return false;
@@ -70,7 +70,7 @@ export class WorkerHere {
       await this.#startOnce();
     } catch (error) {
       this.#refused = true;
-      await this.#giveBack();
+      await this.#release();
       throw error;
     } finally {
       this.#takesOver = false;
@@ -78,7 +78,7 @@ export class WorkerHere {
     return this.#worker !== null;
   }
 
-  /** One start at a time: a second one would find the place taken by the first. */
+  /** Allows one start at a time, because a second one would find the lock held by the first. */
   #startOnce(): Promise<void> {
     this.#starting ??= this.#start().finally(() => {
       this.#starting = null;
@@ -94,7 +94,7 @@ export class WorkerHere {
     installRuntime(this.#config);
     const parts = await assembleParts(this.#config, this.#store, working);
     this.#parts = parts;
-    // A service that can't be reached at all is told before a job waits for it.
+    // A service that can't be reached is reported before a job waits for it.
     await parts.transport.warm(Math.min(8, this.#config.concurrency));
     const pruning = this.#prune(parts, this.#store.entries);
     // A warehouse that can't be reached would hold a shared store's worker up for long, and there many may be looked at.
@@ -102,12 +102,12 @@ export class WorkerHere {
     else await pruning;
     const temporal = await this.#connect();
     const native = await temporal.nativeConnection();
-    this.#goOn();
+    this.#throwIfClosing();
     await this.#takeQueueLocks(temporal);
-    this.#goOn();
-    // What a command left behind is decided on before this worker can be given any of it.
+    this.#throwIfClosing();
+    // Work of dead commands is handled before this worker can receive any of it.
     await this.#owners.resolveOrphans(this.#role);
-    this.#goOn();
+    this.#throwIfClosing();
     const { startWorker } = await import('./worker-host.js');
     this.#worker = await startWorker(
       this.#config,
@@ -121,39 +121,39 @@ export class WorkerHere {
     if (warning !== null) this.#config.say(warning);
   }
 
-  /** Lets what is in flight land, and gives everything back. */
+  /** Lets requests in flight land, and releases everything. */
   async drain(): Promise<void> {
     this.#closing = true;
-    // A first start may take minutes, and is left behind.
+    // A first start may take minutes and is not awaited.
     if (this.#takesOver) await this.#starting?.catch(() => undefined);
     // A worker that failed by itself has nothing left to drain.
     await this.#worker?.stop().catch(() => undefined);
-    await this.#giveBack();
+    await this.#release();
   }
 
-  #goOn(): void {
+  #throwIfClosing(): void {
     if (this.#closing) throw new Error('The worker was stopped while it started');
   }
 
-  async #giveBack(): Promise<void> {
-    const [places, parts] = [this.#places, this.#parts];
-    this.#places = null;
+  async #release(): Promise<void> {
+    const [locks, parts] = [this.#locks, this.#parts];
+    this.#locks = null;
     this.#parts = null;
     await parts?.reservation?.alsoTake(null).catch(() => undefined);
-    // Those that are being taken, too: Temporal may have given one already, and would keep it for a worker that never ran.
-    await places?.then(({ leave }) => leave()).catch(() => undefined);
+    // Locks that are still being taken are awaited too, because Temporal would keep them for a worker that never ran.
+    await locks?.then(({ leave }) => leave()).catch(() => undefined);
     await parts?.close();
   }
 
   async #takeQueueLocks({ client }: Temporal): Promise<void> {
     const { taskQueue, store, temporalAddress } = this.#config;
-    this.#places = takeQueueLocks(client, taskQueue, [queueLockOf(this.#config)], store?.shown ?? null);
-    await this.#places;
-    // An embedded server is the folder's own: nobody else asks there.
+    this.#locks = takeQueueLocks(client, taskQueue, [queueLockOf(this.#config)], store?.shown ?? null);
+    await this.#locks;
+    // An embedded server serves this folder alone.
     if (temporalAddress !== null) await this.#parts?.reservation?.alsoTake(limitAmongWorkers(client, this.#config));
   }
 
-  /** Asks each database that a job here loads into, so that one that refuses this worker's login is named before it has work for it. */
+  /** Asks the database of each job that is not done, so that a refused login is reported before there is work for it. */
   async #tryWarehouses({ deps }: Parts): Promise<void> {
     const jobs = (await this.#store.entries.all()).filter(({ staged, completed }) => completed !== staged.generation);
     const each = new Map(jobs.map(({ staged }) => [staged.into, staged]));

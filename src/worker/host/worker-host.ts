@@ -10,14 +10,14 @@ import {
 import { type ActivityDeps, createActivities } from '../../activities/index.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 
-/** Worker options that fit these activities: heartbeats every second, a small workflow cache, a short wait for a worker that died, a drain longer than a landing. */
+/** Worker options for these activities: heartbeats every second, a small workflow cache, and a shutdown that is longer than a landing. */
 export const workerDefaults = {
   maxHeartbeatThrottleInterval: '1s',
   defaultHeartbeatThrottleInterval: '1s',
   maxConcurrentActivityTaskExecutions: 500,
   maxCachedWorkflows: 100,
   workflowThreadPoolSize: 1,
-  // How long a workflow waits for the worker that knows it, which may be dead, before another reads its history.
+  // How long a workflow task waits for the worker that has the workflow cached, which may be dead.
   stickyQueueScheduleToStartTimeout: '5s',
   shutdownGraceTime: 0,
   shutdownForceTime: '20s',
@@ -26,8 +26,8 @@ export const workerDefaults = {
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
 /**
- * The workflows: the bundle made at build time, where it was made with the SDK that is installed; else bundled when the worker starts, in
- * seconds. A bundle holds a part of the SDK, which another version of the worker does not understand.
+ * The workflow code: the bundle from build time if it was made with the installed SDK; else the sources, which are bundled in seconds when
+ * the worker starts. A bundle contains a part of the SDK and needs a worker of the same version.
  */
 export function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
   const bundle = here('../workflow-bundle.js');
@@ -38,9 +38,9 @@ export function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workfl
     : { workflowsPath: here('../../workflows/index.js') };
 }
 
-/** A worker that runs; `stop` drains it. */
+/** A running worker; `stop` drains it. */
 export interface RunningWorker {
-  /** Resolves when it has stopped; rejects when it failed. */
+  /** Resolves when it has stopped; rejects if it failed. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
@@ -61,7 +61,7 @@ export async function startWorker(
     ...(watch ? { interceptors: { activity: [watch] } } : {}),
   });
   const ended = worker.run();
-  // Whoever waits for `ended` sees the failure; nobody waiting must not be an unhandled rejection.
+  // The failure is reported to callers that await `ended`; without one it must not be an unhandled rejection.
   ended.catch(() => undefined);
   return {
     ended,
