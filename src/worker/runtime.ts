@@ -44,8 +44,8 @@ import { loadedStates, type WalkState } from './warehouse/event-status.js';
 import { openWarehouses, type Warehouses } from './warehouse/warehouses.js';
 
 /**
- * Opens the runtime of a folder: what the command, and nothing else, uses. Nothing but the store is opened before it is needed;
- * `plan`, `export` and `summary` need no Temporal server at all.
+ * Opens the runtime of a folder, for commands. All parts but the store are opened when they are needed; `plan`, `export` and `summary` need
+ * no Temporal server.
  */
 export const openRuntime: OpenRuntime = async (config) => new StoreRuntime(config, await openStore(config));
 
@@ -119,7 +119,7 @@ class StoreRuntime implements Runtime {
       forgetEarlierStages(staged);
       return await this.#startOwned(plan, handle, claimed.before);
     } catch (error) {
-      // Nothing runs under the entry that this command made. Whose the job is by now is decided when this command closes.
+      // Nothing runs under the entry that this command made, so the earlier one is restored.
       const entry = { job: staged.job, now: claimed.before };
       if (claimed.owner === null)
         await this.#store.entries.claim(work.workflowId, ({ owned }) => ({ owned, entry })).catch(() => undefined);
@@ -127,7 +127,7 @@ class StoreRuntime implements Runtime {
     }
   }
 
-  /** Takes the job for this command, entry and all, in one step; or watches the command that has it. */
+  /** Makes this command the owner of the job and writes its entry, in one step; or a watcher if another command owns it. */
   #claimJob(work: Work, { staged, request }: JobPlan) {
     const csv = request.csv === null ? null : resolve(request.csv);
     const freshness = freshnessOf(request, Date.now());
@@ -170,7 +170,7 @@ class StoreRuntime implements Runtime {
     }
     if (why !== '') {
       this.#config.say(why);
-      // Of rows that stay as they are, what runs goes on; what was asked for otherwise nobody takes over.
+      // Agent runs of unchanged requests are handed over; those of changed requests are cancelled.
       await handle.cancel({ handOver: before !== null && requestText(before.staged) === requestText(staged) });
       await handle.result().catch(() => undefined);
     }
@@ -195,7 +195,7 @@ class StoreRuntime implements Runtime {
       input: staged.input,
       urlColumn: staged.unitColumn ?? '',
       staged,
-      // Any worker of a shared store may end the job, and would write the file on its own machine.
+      // In a shared store any worker may end the job and would write the file on its own machine.
       ...(csv === null || this.#store.shared ? {} : { csv }),
       ...asked,
     };
@@ -212,7 +212,7 @@ class StoreRuntime implements Runtime {
         },
       });
     } catch (error) {
-      // A schedule was faster: then this command watches it.
+      // A schedule has started the job first, so this command watches it.
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
       await this.#owners.leaveToWorkers({ workflowId });
     }
@@ -234,9 +234,9 @@ class StoreRuntime implements Runtime {
       await this.#owners.leaveToWorkers(handle);
       await handle.resume(how);
     } else if (completed === staged.generation)
-      throw new UsageError(`${staged.job} is done. Run its enrich command to buy what has changed since`);
+      throw new UsageError(`${staged.job} is done. Run its command again to buy changed rows`);
     else if (owner === null) await this.#startWorkflow(workflowId, staged, { ...asked, ...how }, csv);
-    else throw new UsageError(`${staged.job} is being started by another command (PID ${owner.pid} on ${owner.host})`);
+    else throw new UsageError(`Another command (PID ${owner.pid} on ${owner.host}) is starting ${staged.job}`);
     return this.#withCsv(handle, staged);
   }
 
@@ -304,11 +304,11 @@ class StoreRuntime implements Runtime {
 
   async #statuses(entries: readonly JobEntry[]): Promise<readonly JobStatus[]> {
     this.#connectedIfRunning ??= connectIfRunning(this.#config, process.env);
-    const [reached, owned] = await Promise.all([this.#connectedIfRunning, this.#store.entries.owned()]);
+    const [connected, owned] = await Promise.all([this.#connectedIfRunning, this.#store.entries.owned()]);
     const ask = (entry: JobEntry) => {
       const workflowId = entry.workflowId ?? workflowIdOf(entry.staged.job);
       const owners = owned.find((one) => one.workflowId === workflowId) ?? null;
-      return jobStatus(entry, workflowId, reached?.client ?? null, owners);
+      return jobStatus(entry, workflowId, connected?.client ?? null, owners);
     };
     return Promise.all(entries.map(ask));
   }
@@ -405,8 +405,8 @@ class StoreRuntime implements Runtime {
     return this.#here.takeOver();
   }
 
-  async runWorker(running: () => void, tell: (run: WatchedRun) => void): Promise<void> {
-    await this.#here.run('worker', tell);
+  async runWorker(running: () => void, report: (run: WatchedRun) => void): Promise<void> {
+    await this.#here.run('worker', report);
     if (!this.#here.ended) throw new UsageError(folderTaken(this.#config, this.#store));
     running();
     await this.#here.ended;
@@ -414,7 +414,7 @@ class StoreRuntime implements Runtime {
 
   async close(mode: 'drain' | 'now'): Promise<void> {
     if (mode === 'drain') await this.#here.drain();
-    // What can't be asked now stays this command's.
+    // If the owners can't be read now, the work stays with this command.
     if (mode === 'drain') await this.#owners.close().catch(() => undefined);
     await (await this.#connectedIfRunning)?.close().catch(() => undefined);
     const temporal = await this.#temporal?.catch(() => null);
@@ -428,13 +428,13 @@ class StoreRuntime implements Runtime {
     return this.#temporal;
   }
 
-  /** Writes the CSV that no worker could write. */
+  /** Adds to a handle that its result records the end of the job and writes the CSV, if no worker has done so. */
   #withCsv(handle: JobHandle, staged: StagedJob): JobHandle {
     return {
       ...handle,
       result: async () => {
         const summary = await handle.result().catch(async (error: unknown) => {
-          // No activity of it can write this down any more.
+          // The job has no activity left that could record this.
           if (error instanceof JobFailed || error instanceof JobStopped)
             await noteState(this.#store.entries, staged, {
               phase: error instanceof JobStopped ? 'stopped' : wasCancelled(error) ? 'cancelled' : 'failed',
@@ -449,32 +449,32 @@ class StoreRuntime implements Runtime {
     };
   }
 
-  /** Workers of a shared store may be elsewhere: whoever watches the job's end writes its CSV, if the folder for it is here. */
+  /** Writes the CSV of a job of a shared store, whose workers may be on other machines, if its folder exists here. */
   async #csvHere(staged: StagedJob, csv: string | null): Promise<string | null> {
     if (csv === null || !this.#store.shared || !existsSync(dirname(csv))) return null;
     const { rows, file } = await this.export(staged.job, csv);
     if (rows >= staged.rows) return file;
     throw new Error(
-      `${file} has ${rows} of ${staged.rows} rows: the warehouse has lost some; run the same command again`,
+      `${file} has ${rows} of ${staged.rows} rows, because the warehouse has lost some. Run the same command again`,
     );
   }
 }
 
 const oneMachine =
-  'The warehouse is a file: only workers on this machine can load it. For workers on several, give a database (--into postgres://…).';
+  'The warehouse is a file, so only workers on this machine can load it. For workers on several machines, use a database (--into postgres://…).';
 
 const knownJob = ({ job, name, origin, input, into }: StagedJob): KnownJob => ({ job, name, origin, input, into });
 
-/** How often a command that watches times whether the other one has started the job. */
+/** Interval at which a watching command checks whether the other one has started the job. */
 const START_POLL_MS = 250;
 
 const watchText = ({ job }: StagedJob, { pid, host }: Owner): string =>
-  `Another command (PID ${pid} on ${host}) is working on ${job}. Watching it; it continues here if that command dies.`;
+  `Another command (PID ${pid} on ${host}) is running ${job}. Watching it; this command takes over if that one dies.`;
 
 const otherUseText = ({ job }: StagedJob, { pid, host }: Owner): string =>
-  `Another command (PID ${pid} on ${host}) is working on ${job} with other rows or options. Wait until it ends, or stop it there`;
+  `Another command (PID ${pid} on ${host}) is running ${job} with other rows or options. Wait until it ends, or stop it`;
 
-/** What a run of a job is bounded by. */
+/** The limits of a run of a job. */
 function boundsOf({
   maxCostDollars,
   maxRunSeconds,

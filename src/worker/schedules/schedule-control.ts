@@ -21,12 +21,12 @@ import { inputOf, queuedOf, type ScheduleView, viewOf } from './schedule-view.js
 
 const PREFIX = 'searchflow-schedule-';
 const SHOWN_RUNS = 10;
-/** More is rather a mistyped year than meant. */
+/** More runs are probably a mistyped year. */
 const MOST_BACKFILLED = 1000;
-/** Temporal lists a thousand times an answer. */
+/** Pages that are counted; each has a thousand times. */
 const COUNTED_PAGES = 100;
 
-/** Schedules of jobs, on the Temporal server: each run is the workflow `scheduledJob`. */
+/** Schedules of jobs on the Temporal server. Each run is a workflow `scheduledJob`. */
 export class ScheduleControl {
   readonly #access: WorkflowAccess;
 
@@ -35,8 +35,8 @@ export class ScheduleControl {
   }
 
   /**
-   * Makes the schedule, or brings the one of its name up to date; a paused one stays paused. Throws `UsageError` for a bad timing, and
-   * for a name that another job has.
+   * Creates a schedule, or updates the existing one of that name; a paused one stays paused. Throws `UsageError` for an invalid timing, and
+   * if another job uses the name.
    */
   async put(
     name: string,
@@ -49,7 +49,7 @@ export class ScheduleControl {
     await this.#access.allow(work.input);
     const scheduleId = PREFIX + name;
     const input: ScheduledJobInput = { ...work, schedule: name, when: timingText(timing) };
-    const order = {
+    const options = {
       spec: {
         ...('cron' in timing
           ? { cronExpressions: [timing.cron], timezone: timing.tz }
@@ -67,7 +67,7 @@ export class ScheduleControl {
     };
     const made = await this.#spelled(timing, async () => {
       try {
-        await client.schedule.create({ ...order, scheduleId });
+        await client.schedule.create({ ...options, scheduleId });
         return true;
       } catch (error) {
         if (!(error instanceof ScheduleAlreadyRunning)) throw error;
@@ -75,17 +75,17 @@ export class ScheduleControl {
         const other = there && inputOf(there);
         if (other && other.workflowId !== work.workflowId) {
           throw new UsageError(
-            `There is a schedule ${name} already, of ${jobOfWorkflow(other.workflowId)}; give this one another name with --schedule-name`,
+            `The schedule ${name} already exists for ${jobOfWorkflow(other.workflowId)}. Use another name (--schedule-name)`,
           );
         }
-        await client.schedule.getHandle(scheduleId).update(({ state }) => ({ ...order, state }));
+        await client.schedule.getHandle(scheduleId).update(({ state }) => ({ ...options, state }));
         return false;
       }
     });
     return { view: await this.show(name), made };
   }
 
-  /** Those of all jobs, by name, with the last run of each. */
+  /** All schedules, sorted by name, each with its last run. */
   async list(): Promise<ScheduleView[]> {
     const { client } = this.#access;
     const [all, worked] = await Promise.all([schedulesOf(client, PREFIX), this.worked()]);
@@ -93,7 +93,7 @@ export class ScheduleControl {
     return views.filter((view) => view !== null).sort((a, b) => a.name.localeCompare(b.name));
   }
 
-  /** One with its last runs. Throws `UsageError` where there is none of the name, as all below do. */
+  /** A schedule with its last runs. Throws `UsageError` if there is none of that name, as all methods below do. */
   async show(name: string): Promise<ScheduleView> {
     const { client } = this.#access;
     const [about, worked] = await Promise.all([this.#about(await this.named(name)), this.worked()]);
@@ -103,8 +103,8 @@ export class ScheduleControl {
   }
 
   /**
-   * The whole name of a schedule: `contents-small-0d4790` also by `contents-small` or `small`, where only one is called so. Throws
-   * `UsageError` where there is none.
+   * The full name of a schedule, such as `contents-small-0d4790`, from a short form that is unique, such as `contents-small` or `small`.
+   * Throws `UsageError` if none or several match.
    */
   async named(name: string): Promise<string> {
     const { client } = this.#access;
@@ -112,12 +112,12 @@ export class ScheduleControl {
     const found = (await schedulesOf(client, PREFIX)).flatMap((about) => inputOf(about)?.schedule ?? []);
     const short = found.filter((one) => `-${one.replace(/-[0-9a-f]{6}$/, '')}`.endsWith(`-${name}`));
     if (short.length > 1)
-      throw new UsageError(`More than one schedule is called ${name}: ${short.join(', ')}. Give one of these`);
+      throw new UsageError(`${name} matches several schedules: ${short.join(', ')}. Give one of these names`);
     if (short[0] === undefined) throw unknownSchedule(name);
     return short[0];
   }
 
-  /** One that is paused already keeps its reason, which is the answer; else null. */
+  /** Pauses a schedule and returns null. If it is already paused, returns its note and changes nothing. */
   async pause(name: string, note: string): Promise<string | null> {
     const { state } = await this.#about(name);
     if (state.paused) return state.note ?? '';
@@ -129,7 +129,7 @@ export class ScheduleControl {
     return this.#known(name, (handle) => handle.unpause());
   }
 
-  /** Runs it now, or right after the run that goes on; not where others (`queued`) do so already: one more would find nothing. */
+  /** Runs it now, or after the current run (`goesOn`). Does nothing if runs are `queued` already, because one more would find no work. */
   async trigger(name: string): Promise<{ readonly goesOn: boolean; readonly queued: number }> {
     const about = await this.#about(name);
     const goesOn = about.info.runningActions.length > 0;
@@ -139,8 +139,8 @@ export class ScheduleControl {
   }
 
   /**
-   * Runs it for each of its times between two moments (Unix ms), one after the other: each finds what the one before left. Answers with
-   * how many those are; throws a `UsageError` where there is none, or too many.
+   * Starts a run for each time of the schedule between two moments (Unix ms), one after the other. Returns their number. Throws
+   * `UsageError` if there is none, or if there are too many.
    */
   async backfill(name: string, from: number, until: number): Promise<number> {
     await this.#about(name);
@@ -148,7 +148,7 @@ export class ScheduleControl {
     await this.#known(name, async (handle) => {
       times = await this.#timesBetween(name, from, until);
       if (times === 0)
-        throw new UsageError(`The schedule ${name} has no time in that range, so no run was missed in it`);
+        throw new UsageError(`The schedule ${name} has no run in that range`);
       if (times > MOST_BACKFILLED) throw new UsageError(tooMany(name, times));
       await handle.backfill({
         start: new Date(from),
@@ -159,12 +159,12 @@ export class ScheduleControl {
     return times;
   }
 
-  /** Both ends included, as a backfill has them; of very many not all are counted. */
+  /** Number of times in a range, both ends included, as in a backfill. Counting stops at a large number. */
   async #timesBetween(name: string, from: number, until: number): Promise<number> {
     const { client } = this.#access;
     const where = { namespace: client.options.namespace, scheduleId: PREFIX + name, endTime: msNumberToTs(until) };
     let times = 0;
-    // The start itself is not listed: so a page begins with the last time of the one before.
+    // The start is exclusive, so each page starts at the last time of the page before.
     let after: ReturnType<typeof msNumberToTs> | undefined = msNumberToTs(from - 1);
     for (let page = 0; after !== undefined && page < COUNTED_PAGES; page++) {
       const { startTime } = await client.workflowService.listScheduleMatchingTimes({ ...where, startTime: after });
@@ -174,12 +174,12 @@ export class ScheduleControl {
     return times;
   }
 
-  /** The run that goes on is not ended by it. */
+  /** Deletes a schedule; its current run continues. */
   async remove(name: string): Promise<void> {
     if (!(await deleteSchedule(this.#access.client, PREFIX + name))) throw unknownSchedule(name);
   }
 
-  /** Whether a worker is there for the runs. */
+  /** Whether a worker is running for the schedules. */
   async worked(): Promise<boolean> {
     return (await workerOn(this.#access.client, this.#access.config.taskQueue)) !== null;
   }
@@ -202,14 +202,14 @@ export class ScheduleControl {
     }
   }
 
-  /** What the server says of a cron that it can't read is a person's mistake. */
+  /** Turns the server's error about a cron expression into a `UsageError`. */
   async #spelled<T>(timing: ScheduleTiming, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      // So the client tells of an argument that the server refuses.
+      // The client throws a TypeError for an argument that the server refuses.
       if (!('cron' in timing) || !(error instanceof TypeError)) throw error;
-      throw new UsageError(`--cron: the Temporal server can't use '${timing.cron}': ${error.message}`);
+      throw new UsageError(`--cron: the Temporal server refused '${timing.cron}': ${error.message}`);
     }
   }
 }
@@ -217,9 +217,9 @@ export class ScheduleControl {
 function tooMany(name: string, times: number): string {
   const [found, most] = [times, MOST_BACKFILLED].map((amount) => amount.toLocaleString('en-US'));
   const more = times < COUNTED_PAGES * 1000 ? '' : ' at least';
-  return `The schedule ${name} has${more} ${found} times in that range, and a backfill starts ${most} runs at most: give a shorter stretch with --from and --until`;
+  return `The schedule ${name} has${more} ${found} runs in that range, and a backfill starts at most ${most}. Give a shorter range with --from and --until`;
 }
 
 function unknownSchedule(name: string): UsageError {
-  return new UsageError(`There is no schedule ${name}; searchflow schedule list shows what there is`);
+  return new UsageError(`There is no schedule ${name}. To list them: searchflow schedule list`);
 }

@@ -6,22 +6,22 @@ import { isPostgresUrl } from '../../postgres/index.js';
 import { type JobPlan, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
 
 /**
- * What a schedule of a job of rows runs: it is staged, planned and bought anew each time, from the file as it is then, by a worker on
- * this machine. Throws `UsageError` for what makes sense once, or only where the command itself runs.
+ * The work of a schedule of a job of rows. Each run stages the file as it is then, on a worker of this machine. Throws `UsageError` for
+ * options that are for single runs only.
  */
 export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess, 'config' | 'shared'>): ScheduledWork {
   const { staged, request } = plan;
   if (request.input === '-')
-    throw new UsageError('A schedule reads its file each time: standard input can be read once.');
+    throw new UsageError('A schedule needs a file, because each run reads its input again. Standard input can be read only once.');
   if (request.reparse)
-    throw new UsageError('--reparse reads what was bought; it is for one command, not for a schedule.');
+    throw new UsageError("--reparse can't be scheduled. Run it as a single command.");
   if (request.rebuy)
-    throw new UsageError('--rebuy is for one run; a schedule buys what is new, or older than --refresh-after.');
+    throw new UsageError("--rebuy can't be scheduled. To buy old answers again, use --refresh-after.");
   if (request.limit !== undefined)
-    throw new UsageError('--limit tries the first rows once; a schedule reads all rows of its file.');
+    throw new UsageError("--limit can't be scheduled. A schedule asks for all rows of its file.");
   if (request.csv !== null && shared && isPostgresUrl(staged.into)) {
     throw new UsageError(
-      '--csv: a run ends on any machine of the store, which would write the file there; write it with searchflow export',
+      "--csv can't be scheduled with a shared store, because a run may end on any machine. To write the file: searchflow export",
     );
   }
   const {

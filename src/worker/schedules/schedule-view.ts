@@ -8,23 +8,23 @@ import {
 import { jobOfWorkflow } from '../../core/rows/job.js';
 import type { ScheduledJobInput, ScheduledOutcome, ScheduledRun } from '../../core/schedules/schedule.js';
 
-/** A schedule as it is now. Times in Unix ms. */
+/** A schedule with its state. Times in Unix ms. */
 export interface ScheduleView {
   readonly name: string;
-  /** What it runs, by the job's name: that of its workflow's id. */
+  /** Name of the job that it runs. */
   readonly job: string;
   readonly work: ScheduledJobInput;
   readonly when: string;
   readonly paused: boolean;
   readonly note: string | null;
   readonly next: readonly number[];
-  /** Runs of a trigger or backfill that begin after the one that goes on, even while paused. A long backfill is queued bit by bit. */
+  /** Runs of a trigger or backfill that start after the current run, even while paused. A long backfill is queued in parts. */
   readonly queued: number;
   /** The newest first; at most ten. */
   readonly runs: readonly ScheduledRun[];
 }
 
-/** The view of a schedule, with so many of its last runs. `worked`: a worker is there for them. */
+/** A schedule with up to `runs` of its last runs; null for one that is not ours. `worked`: a worker is running. */
 export async function viewOf(
   client: Client,
   about: ScheduleDescription,
@@ -53,7 +53,7 @@ export async function viewOf(
   };
 }
 
-/** What a run answered: a scheduled one, a job, a walk or an export; of others, that it is done. */
+/** Outcome of the result of a run: a scheduled run, a job, a walk or an export; `done` for others. */
 function outcomeOf(result: unknown): RunEnd {
   const done = { phase: 'done' as const, message: null, summary: null };
   if (typeof result !== 'object' || result === null) return done;
@@ -71,7 +71,7 @@ export function queuedOf({ raw }: ScheduleDescription): number {
   return Number(raw.info?.bufferSize ?? 0);
 }
 
-/** What the runs of a schedule are told; null for one that is not of ours. */
+/** Input of the runs of a schedule; null for one that is not ours. */
 export function inputOf({ action }: ScheduleDescription): ScheduledJobInput | null {
   const [input] = action.args ?? [];
   return typeof input === 'object' && input !== null && 'schedule' in input ? (input as ScheduledJobInput) : null;
@@ -90,7 +90,7 @@ async function endOf(client: Client, workflowId: string, runId: string): Promise
   return awaitEnd(handle);
 }
 
-/** How a run ends: waits for it. */
+/** Waits for the end of a run and returns its outcome. */
 export async function awaitEnd(handle: Pick<WorkflowHandle, 'result'>): Promise<RunEnd> {
   try {
     return outcomeOf(await handle.result());

@@ -2,23 +2,23 @@ import { type StagedJob, workflowIdOf } from '../../core/rows/job.js';
 import type { JobEntries, JobEntry, JobState } from '../../core/rows/job-entries.js';
 import { UsageError } from '../config/runtime-types.js';
 
-/** A job by id, or by name where only one job has it; else a `UsageError` that says which there are. */
+/** A job by its id, or by its name if that is unique. Throws a `UsageError` that lists the jobs if none or several match. */
 export async function findJob(entries: JobEntries, job: string): Promise<JobEntry> {
-  // Throws where its entry is damaged: the list would leave it out.
+  // Throws if the entry is damaged; the list would leave it out.
   await entries.get(job);
   const all = await entries.all();
   const found = all.filter((entry) => entry.staged.job === job || entry.staged.name === job);
   if (found.length === 1) return found[0] as JobEntry;
   const ids = (some: readonly JobEntry[]) => some.map((entry) => entry.staged.job).join(', ');
   if (found.length > 1) {
-    throw new UsageError(`More than one job is called ${job}: ${ids(found)}. Give one of these`);
+    throw new UsageError(`${job} matches several jobs: ${ids(found)}. Give one of these ids`);
   }
-  throw new UsageError(`There is no job ${job} here${all.length > 0 ? `; there are ${ids(all)}` : ''}`);
+  throw new UsageError(`There is no job ${job} here${all.length > 0 ? `. Jobs: ${ids(all)}` : ''}`);
 }
 
 /**
- * One name, one thing: a job named by `--job` keeps its file and its operation, in whatever warehouse. Throws `UsageError` where one
- * of these jobs has the name for something else.
+ * A job named by `--job` keeps its file and its operation, in all warehouses. Throws `UsageError` if one of these jobs uses the name for
+ * another file or operation.
  */
 export function refuseOtherUse(
   staged: Pick<StagedJob, 'name' | 'origin' | 'operation' | 'input'>,
@@ -30,19 +30,19 @@ export function refuseOtherUse(
     if (!isNamed || before.name !== staged.name || before.origin !== staged.origin) continue;
     if (before.operation !== staged.operation) {
       throw new UsageError(
-        `The job ${staged.name} buys ${before.operation}; ${staged.operation} is another thing. Give it a name of its own with --job`,
+        `The job ${staged.name} already exists for the operation ${before.operation}. Use another --job name for ${staged.operation}`,
       );
     }
     if (before.input === staged.input || staged.input === '-') continue;
     throw new UsageError(
-      `The job ${staged.name} is of ${before.input}; ${staged.input} is another file. Give it a name of its own with --job`,
+      `The job ${staged.name} already exists for ${before.input}. Use another --job name for ${staged.input}`,
     );
   }
 }
 
 /**
- * Remembers where a job stands, for a look without a worker. That it runs takes back only what was before. Of rows that were
- * staged anew meanwhile it says nothing.
+ * Records the state of a job, for a status without a worker. `running` replaces only an older state. Does nothing if the rows were staged
+ * again in the meantime.
  */
 export async function noteState(entries: JobEntries, staged: StagedJob, state: JobState): Promise<void> {
   const found = await entries.get(staged.job);

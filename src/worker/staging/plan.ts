@@ -14,10 +14,10 @@ import type { EnrichRequest, JobPlan, RestPlan } from '../config/runtime-types.j
 import { type Quote, quote } from './quote.js';
 import { teamBudgetNote } from './team-budget-note.js';
 
-/** An answer that nobody could read was paid for: only who says so buys it again. */
+/** Failures that `--retry-failed` buys again; among them answers that were paid for and could not be parsed. */
 const retriedTags: readonly string[] = [...transientTags, 'RESPONSE_SHAPE'];
 
-/** What is asked of answers that have landed already. */
+/** Rules for answers that have landed already; undefined if all of them are used. `now`: Unix ms. */
 export function freshnessOf(
   request: Pick<EnrichRequest, 'refreshAfterMs' | 'retryFailed' | 'rebuy'>,
   now: number,
@@ -34,7 +34,7 @@ interface PlanParts {
   readonly staged: StagedJob;
   readonly manifest: StageManifest;
   readonly asked: EnrichRequest;
-  /** The same with what it kept of the job's last run. */
+  /** The request with the options that it keeps from the job's last run. */
   readonly request: EnrichRequest;
   readonly journal: Journal & Spend;
   readonly sink: Sink;
@@ -45,7 +45,7 @@ interface PlanParts {
   readonly now: number;
 }
 
-/** Says what a run of the job would do, from stage, journal and (where it can be read) warehouse. */
+/** Makes the preview of a run from stage, journal and warehouse (if that can be read). Amounts in micro-dollars. */
 export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   const { staged, manifest, request, before, now } = parts;
   const notes = [...keptNotes(parts), ...optionNotes(staged, before), ...schemeNotes(manifest)];
@@ -54,7 +54,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   const limited = staged.limit !== undefined;
   const wanted = wantedSlices(staged);
   const whole = loaded !== null && loaded.filter((slice) => slice < wanted).length === wanted;
-  // A try of the first rows is no whole job that its entry could name.
+  // The entry records only complete jobs, so a limited one is judged by its slices.
   const known = limited || before?.completed === staged.generation;
   const complete = whole && known && (freshness === undefined || onlyRebuy(freshness));
   const costs = quote(staged, parts.prices, parts.rate);
@@ -66,8 +66,8 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
       : await countUnits(parts, { costs, restCosts, freshness, skip });
   if (count.gone > 0) {
     notes.push(
-      `${count.gone} answers were bought before, but neither journal nor warehouse holds them any more; ` +
-        'give --rebuy to buy them once more.',
+      `${count.gone} answers were bought before, and neither the journal nor the warehouse has them any more. ` +
+        'Pass --rebuy to buy them again.',
     );
   }
   if (count.left > 0) notes.push(leftNote(count.left));
@@ -85,7 +85,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   const mostMicros = Math.min(askedMicros, allowedMicros ?? Number.POSITIVE_INFINITY);
   if (allowedMicros !== null && allowedMicros < Math.min(askedMicros, estimateMicros)) {
     notes.push(
-      `The worker allows a run of a job ${dollars(allowedMicros)} (SEARCHFLOW_MAX_COST_PER_JOB): there the job will pause.`,
+      `The job will pause at ${dollars(allowedMicros)}, the worker's cap for a run (SEARCHFLOW_MAX_COST_PER_JOB).`,
     );
   }
   const team = await teamBudgetNote(parts.journal, Math.min(estimateMicros, mostMicros));
@@ -109,7 +109,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   };
 }
 
-/** What the wanted units of a staged job that have not landed cost, in micro-dollars. `file`: path of a slice on this machine. */
+/** Cost, in micro-dollars, of the wanted units of a job that have not landed. `file`: returns the path of a slice on this machine. */
 export async function costOfRest(parts: {
   readonly staged: StagedJob;
   readonly journal: Journal;
@@ -140,7 +140,7 @@ async function loadedSlices({ sink, staged }: PlanParts, notes: string[]): Promi
     return await sink.loadedSlices(staged.job, staged.generation);
   } catch (error) {
     if (!(error instanceof SinkBusy)) throw error;
-    notes.push(`${error.message}; planned from the journal alone`);
+    notes.push(`${error.message}. This plan uses the journal alone`);
     return null;
   }
 }
@@ -152,24 +152,24 @@ function restOf(staged: StagedJob, toBuy: number, costs: Quote): RestPlan {
 
 interface Counting {
   readonly costs: Quote;
-  /** Of the rows beyond the limit. */
+  /** Costs of the rows beyond the limit. */
   readonly restCosts: Quote;
   readonly freshness: Freshness | undefined;
-  /** Slices that are known to be whole. */
+  /** Slices that are known to be complete. */
   readonly skip: ReadonlySet<number>;
 }
 
-/** Units that the warehouse is asked for at once. */
+/** Number of units in one query of the warehouse. */
 const UNITS_AT_ONCE = 50_000;
 
-/** Distinct units by whether they have landed. `known`: the warehouse has their answers, the journal does not. */
+/** Counts of distinct units. `landed` ones are in the journal; `known` ones are only in the warehouse. */
 interface UnitCounts {
   readonly toBuy: number;
   readonly landed: number;
   readonly gone: number;
-  /** Of the landed ones: left running at the service, and followed again without a purchase. */
+  /** Landed units that are left running at the service and are followed again without a purchase. */
   readonly left: number;
-  /** Beyond the limit, not landed. */
+  /** Units beyond the limit that have not landed. */
   readonly restToBuy: number;
   /** Bad rows within the limit. */
   readonly bad: number;
@@ -177,7 +177,7 @@ interface UnitCounts {
   readonly knownMicros: number;
 }
 
-/** Counts the distinct units of the staged rows by whether they have landed; of those beyond the limit the ones that have not. */
+/** Counts the distinct units of the staged rows. */
 async function countUnits(
   { staged, journal, sink, request, now }: PlanParts,
   { costs, restCosts, freshness, skip }: Counting,
@@ -189,7 +189,7 @@ async function countUnits(
   let unbought = new Map<string, string>();
   const decide = async () => {
     const known = asks ? await sink.known([...unbought.keys()], freshness) : new Map<string, number>();
-    // Bodies that are gone are bought again, too, but the journal knows of them.
+    // Units in the journal whose answers are gone are counted there.
     if (request.rebuy) for (const { key } of await journal.lookup([...known.keys()])) known.delete(key);
     for (const [key, micros] of known) {
       sums.known++;
@@ -252,34 +252,34 @@ async function holdsAnswers(sink: Sink): Promise<boolean> {
   try {
     return await sink.holdsAnswers();
   } catch (error) {
-    // Said where its slices were asked for.
+    // `loadedSlices` has added the note.
     if (error instanceof SinkBusy) return false;
     throw error;
   }
 }
 
-/** Answers of the warehouse that the journal lacks. */
+/** Note about answers that the warehouse has and the journal lacks. */
 function knownNote({ known, knownMicros }: UnitCounts, rebuy: boolean): string {
-  const what =
-    `The warehouse has ${known} answers, bought for $${knownMicros / 1e6}, that the journal does not know: ` +
-    'the state folder was deleted or is another one, or the store was restored from an older backup';
+  const found =
+    `The warehouse has ${known} answers, bought for $${knownMicros / 1e6}, that are not in the journal. The state folder was deleted or ` +
+    'is another one, or the store was restored from an older backup';
   return rebuy
-    ? `${what}. They are bought again, as --rebuy says.`
-    : `${what}. They are taken from the warehouse and not bought again; pass --rebuy to buy them again.`;
+    ? `${found}. They are bought again (--rebuy).`
+    : `${found}. They are reused and not bought again. To buy them again, pass --rebuy.`;
 }
 
-/** What a job asks for beside its rows. */
+/** The options and template of a job as a text, for comparison. */
 export function requestText({ options, template }: Pick<StagedJob, 'options' | 'template'>): string {
   return canonicalJson(template === undefined ? options : { ...options, template });
 }
 
-/** What a request kept that it did not name, where that is not what it would be without. */
+/** Note about options that a request keeps from the job's last run, if they differ from the defaults. */
 function keptNotes({ asked, request, staged }: PlanParts): string[] {
   const kept = [
     ...(asked.options === request.options || isDefault(staged) ? [] : [`options ${canonicalJson(request.options)}`]),
     ...(asked.defaultScheme === request.defaultScheme ? [] : [`--default-scheme ${request.defaultScheme}`]),
   ];
-  return kept.length === 0 ? [] : [`Kept from the job's last run: ${kept.join(', ')}. Name others to change them.`];
+  return kept.length === 0 ? [] : [`Kept from the job's last run: ${kept.join(', ')}. Pass other options to change them.`];
 }
 
 function isDefault({ operation, options }: StagedJob): boolean {
@@ -290,7 +290,7 @@ function schemeNotes({ urlCells }: StageManifest): string[] {
   const { withoutScheme = 0 } = urlCells ?? {};
   if (withoutScheme === 0) return [];
   const cells = withoutScheme === 1 ? '1 bad row has a URL' : `${withoutScheme} bad rows have URLs`;
-  return [`${cells} without http:// or https://; --default-scheme https takes them.`];
+  return [`${cells} without http:// or https://. To include them: --default-scheme https.`];
 }
 
 function optionNotes(staged: StagedJob, before: JobEntry | null): string[] {
@@ -298,6 +298,6 @@ function optionNotes(staged: StagedJob, before: JobEntry | null): string[] {
   const [was, is] = [requestText(before.staged), requestText(staged)];
   if (was === is) return [];
   return [
-    `The options differ from those of the last run (${was} then, ${is} now): its answers don't serve, every row is bought anew.`,
+    `The options differ from those of the last run (${was} then, ${is} now), so every row is bought again.`,
   ];
 }

@@ -5,27 +5,27 @@ import type { StagedJob } from '../../core/rows/job.js';
 import { isLongRunning } from '../../core/rows/row-operation.js';
 import { sha256 } from '../config/sha256.js';
 
-/** Runs in progress of a team (interface section 8), and how long one is taken to go on, in seconds. */
-const PLACES = 50;
+/** Slots of a team (interface section 8), and the assumed duration of a run at the service, in seconds. */
+const SLOTS = 50;
 const RUN_SECONDS = 60;
 
-/** Sums up what units of a job will cost and how long that takes. */
+/** Sums up the cost and the duration of buying units of a job. */
 export interface Quote {
-  /** Units of one slice that are to be bought. */
+  /** Adds units of one slice. */
   add(units: readonly string[]): void;
   total(): {
     readonly requests: number;
-    /** By the price list. */
+    /** Price by the price table, in micro-dollars. */
     readonly micros: number;
-    /** The price is metered: `micros` is the most. */
+    /** The price is metered, so `micros` is an upper bound. */
     readonly isMost: boolean;
     readonly seconds: number;
-    /** Requests a second that the rate allows. */
+    /** Requests per second that the rate allows. */
     readonly perSecond: number;
   };
 }
 
-/** What the units of a job cost by these prices, and how fast this rate lets them be bought. */
+/** A quote for units of a job, by these prices and this rate. */
 export function quote(staged: StagedJob, prices: PriceTable, rate: RateProfile): Quote {
   const requests = rowRequests({ origin: staged.origin, sha256 }, staged);
   let [sent, micros] = [0, 0];
@@ -42,7 +42,7 @@ export function quote(staged: StagedJob, prices: PriceTable, rate: RateProfile):
     total() {
       const qps = Math.min(...bucketsFor(rate, rateCost.rateClass).map((bucket) => bucket.qps));
       const perSecond = qps / Math.max(1, rateCost.weight);
-      const running = isLongRunning(staged.operation) && sent > 0 ? Math.ceil(sent / PLACES) * RUN_SECONDS : 0;
+      const running = isLongRunning(staged.operation) && sent > 0 ? Math.ceil(sent / SLOTS) * RUN_SECONDS : 0;
       return {
         requests: sent,
         micros,

@@ -11,11 +11,11 @@ import type { Reparsed } from '../config/runtime-types.js';
 
 type Outcome = Omit<UnitOutcome, 'costMicros'>;
 
-const UNREADABLE = 'this answer was paid for, and what is kept of it cannot be read; --retry-failed buys it again';
+const UNREADABLE = "this answer was paid for, and the kept part of it can't be parsed. To buy it again: --retry-failed";
 
 /**
- * Reads the answers of a job again that were not understood, without buying any. A warehouse holds all that the journal has of a loaded
- * answer, and for longer: it is read from there.
+ * Parses again the answers of a job that could not be parsed, without buying any. The answers are read from the warehouse, which keeps
+ * them longer than the journal.
  */
 export async function reparse(sink: Sink, staged: StagedJob, scratchDir: string): Promise<Reparsed> {
   const answers = await sink.misreadAnswers(staged.job);
@@ -36,7 +36,7 @@ export async function reparse(sink: Sink, staged: StagedJob, scratchDir: string)
   }
 }
 
-/** Answers that nothing was understood of, by the request that they came with; each other by itself. */
+/** Groups answers that could not be parsed at all by their request; each other answer is a group of its own. */
 function byRequest(answers: readonly MisreadAnswer[]): Iterable<readonly MisreadAnswer[]> {
   const requests = new Map<string, MisreadAnswer[]>();
   for (const answer of answers) {
@@ -64,7 +64,7 @@ function readRequest(
   });
 }
 
-/** The text that came: of an answer that nothing was understood of it is in one of its units. */
+/** The text of an answer. If it could not be parsed at all, one of its units has it. */
 function bodyOf({ status, response }: MisreadAnswer): string | null {
   if (response === null || status === 'success') return response;
   const kept = JSON.parse(response) as { readonly body?: unknown } | null;
@@ -97,7 +97,7 @@ function outcomesOf(
 
 const success = { status: 'success', errorTag: null, httpStatus: null, source: null } as const;
 
-/** The path of a field of the only result, as the row tells it. */
+/** The path of a field, relative to the only result. */
 const ofResult = <M extends { readonly path: readonly PropertyKey[] }>(misread: M): M => ({
   ...misread,
   path: misread.path.slice(2),

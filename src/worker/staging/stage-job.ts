@@ -17,19 +17,19 @@ import { whyUnwritable } from '../config/why-unwritable.js';
 import { refuseOtherUse } from './find-job.js';
 import { type OperationRequest, stageOperation } from './stage-operation.js';
 
-/** Contents of a file that stay staged, newest first: a run that is still going may read them. */
+/** Number of older stages that are kept, because a current run may still read them. */
 const KEEP_GENERATIONS = 3;
 
-/** What staging needs to know of the process. */
+/** The parts of the process that staging uses. */
 export interface StageContext {
   readonly stateDir: string;
   readonly origin: string;
   readonly cwd: string;
   readonly concurrency: number;
   readonly transport: Pick<Transport, 'check'>;
-  /** The jobs that are remembered; absent: none. */
+  /** The entries of all jobs; absent: none. */
   jobs?(): Promise<readonly JobEntry[]>;
-  /** The store is one that workers on other machines use, too. */
+  /** Workers on other machines use the same store. */
   readonly shared: boolean;
   readonly warehouse?: DatabaseAddress | null;
 }
@@ -40,20 +40,20 @@ export interface StageRequest extends OperationRequest {
   readonly job: string | null;
   readonly into: string | null;
   readonly limit?: number;
-  /** The enriched CSV, where one is written at the end. */
+  /** Path of the enriched CSV; null or absent: none is written. */
   readonly csv?: string | null;
 }
 
-/** What staging made of a request. */
+/** Result of staging. */
 export interface Staging {
   readonly staged: StagedJob;
   readonly manifest: StageManifest;
-  /** The request with what it kept of the job's last run. */
+  /** The request with the options that it keeps from the job's last run. */
   readonly request: StageRequest;
   readonly before: JobEntry | null;
 }
 
-/** Reads, checks and slices the input of an enrichment. Bad options and bad files are told before anything costs. */
+/** Reads, checks and slices the input of a job. Throws for invalid options and files, before anything is bought. */
 export async function stageEnrichment(context: StageContext, asked: StageRequest): Promise<Staging> {
   const { operation = 'contents' } = asked;
   const jobs = (await context.jobs?.()) ?? [];
@@ -78,7 +78,7 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
       outDir: draft,
     });
     const { operation: _, options, batch, ...others } = how.facts;
-    // Contents are told by these alone, as they were before there was anything else.
+    // Generations of contents keep the hash of earlier versions, which had no other operation.
     const facts = [manifest.contentHash, options, manifest.unitColumn, request.delimiter, batch];
     if (operation !== 'contents') facts.push(operation, others);
     else if (Object.keys(others).length > 0) facts.push(others);
@@ -113,8 +113,8 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
 }
 
 /**
- * What a request does not name is as in the job's last run: the column of URLs, their scheme, and the options where none is named at all.
- * Else a command without its flags would buy every row again, with other options.
+ * Adds to a request what it omits, from the job's last run: the URL column, its scheme, and the options if the request has none. Without
+ * this, the same command without its flags would buy every row again with other options.
  */
 function keeping(request: StageRequest, before: StagedJob | undefined): StageRequest {
   const { operation = 'contents', options, template, defaultScheme } = request;
@@ -129,12 +129,12 @@ function keeping(request: StageRequest, before: StagedJob | undefined): StageReq
 }
 
 /**
- * Why a job must not load into, or write to, the files that it names or has by default, in a sentence; null where it may. Looks only.
+ * Why a job must not use its warehouse or write its CSV, in a sentence; null if it may. Changes nothing.
  */
 export function whyPathsRefused(context: Pick<StageContext, 'cwd' | 'origin' | 'warehouse'>, request: StageRequest) {
   const { input, into } = identify(context, request);
   const why = whyUnwritable(into);
-  if (why !== null) return `${into} can't be the warehouse: ${why}.`;
+  if (why !== null) return `${into} can't be used as the warehouse: ${why}.`;
   const { csv = null } = request;
   const wrong = csv === null ? null : whyNoTarget('csv', resolve(context.cwd, csv), { into, input });
   return wrong === null ? null : `The CSV can't be written: ${wrong}.`;
@@ -147,16 +147,16 @@ function identify(
   jobs: readonly JobEntry[] = [],
 ): Pick<StagedJob, 'job' | 'name' | 'input' | 'into'> {
   if (request.input === '-' && request.job === null) {
-    throw new UsageError('Standard input has no name: give the job one with --job NAME');
+    throw new UsageError('A job that reads standard input needs a name. Pass --job NAME');
   }
   const input = request.input === '-' ? '-' : resolve(context.cwd, request.input);
   const name = request.job ?? basename(input).replace(/(\.(csv|tsv|txt|gz))+$/i, '');
   const into = warehouseOf(context, request.into, join('out', `${safe(name)}.duckdb`), context.cwd);
-  // A name is a job's whatever it buys, so that another operation under it is noticed.
+  // The id of a named job does not depend on its operation, so that another operation under the same name is noticed.
   const [operation, source] =
     request.job === null ? [request.operation ?? 'contents', input] : ['contents', `job ${name}`];
   const what = canonicalJson([operation, source, warehouseIdentity(into), context.origin]);
-  // The id of a job from when hosts were compared with their case stays.
+  // A job from the time when host names were compared with case keeps its id.
   const before = jobs.find(
     ({ named, staged }) =>
       named === (request.job !== null) &&
@@ -169,7 +169,7 @@ function identify(
   return { job: before?.staged.job ?? `${safe(name)}-${sha256(what).slice(0, 6)}`, name, input, into };
 }
 
-/** Names a draft for what it holds. Whoever staged the same content before, or at the same time, has made the same files. */
+/** Renames a draft to its stage. If the stage exists already, it has the same content. */
 async function moveWhole(draft: string, stageDir: string): Promise<void> {
   if (existsSync(join(stageDir, 'manifest.json'))) return;
   try {
@@ -189,8 +189,7 @@ function safe(name: string): string {
 }
 
 /**
- * Removes the staged rows of earlier contents of a job. Call it once the job is this command's: until then another one may run on
- * what it staged.
+ * Removes older stages of a job. Call it once this command owns the job: until then another command may use its stage.
  */
 export function forgetEarlierStages({ stageDir }: Pick<StagedJob, 'stageDir'>): void {
   const stages = dirname(stageDir);
@@ -201,7 +200,7 @@ export function forgetEarlierStages({ stageDir }: Pick<StagedJob, 'stageDir'>): 
   for (const { path } of others.slice(KEEP_GENERATIONS)) rmSync(path, { recursive: true, force: true });
 }
 
-/** For the activity: the same, from the workflow's plain input. */
+/** The stage request of a workflow's input. */
 export function toStageRequest(input: EnrichCsvInput): StageRequest {
   return {
     input: input.input,

@@ -10,35 +10,35 @@ import type { SliceSizes, UnitCheck, UnitSource } from '../../rows/index.js';
 import { UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 
-/** Requests of a slice: a durable unit of about two seconds at ten a second. */
+/** Requests of a slice, which takes about two seconds at ten requests per second. */
 const REQUESTS_PER_SLICE = { large: 20, small: 2 };
-/** Rows of a slice where each is a request of its own; of large answers fewer, since a slice is loaded as a whole. */
+/** Rows of a slice if each row is a request. Large answers get fewer rows, because a slice is loaded as a whole. */
 const WHOLE_REQUESTS_PER_SLICE = { large: 1000, small: 50 };
 const LARGE_ANSWERS_PER_SLICE = { large: 250, small: 50 };
-/** Runs of a slice where they go on for minutes. */
+/** Runs at the service of a slice, which take minutes each. */
 const RUNS_PER_SLICE = 25;
-/** Slices in flight of these: when most of their runs have ended the others still hold enough to fill fifty places. */
-const SLOW_WINDOW = 8;
+/** Slices of long-running operations in progress at once: enough to fill fifty slots when most runs of a slice have ended. */
+const LONG_RUNNING_WINDOW = 8;
 const MAX_ROWS_PER_RUN = 100;
 
 type Fields = { readonly [name: string]: Json };
 
-/** What of a request to stage depends on its operation. */
+/** The part of a stage request that depends on the operation. */
 export interface OperationRequest {
   /** Default `contents`. */
   readonly operation?: RowOperation;
   readonly options: StagedJob['options'];
-  /** The part of the request that is made of each row. */
+  /** The part of the request that is rendered for each row. */
   readonly template?: Json;
   readonly urlColumn: string | null;
-  /** The column of the job's last run, where none is named. */
+  /** The URL column of the job's last run, used if `urlColumn` is null. */
   readonly keptColumn?: string | null;
   /** Default `none`. */
   readonly defaultScheme?: DefaultScheme;
   /** Default 1. */
   readonly rowsPerRun?: number;
   readonly variant?: string;
-  /** URLs a request, of contents. */
+  /** URLs per request of contents. */
   readonly batch: number;
 }
 
@@ -47,9 +47,9 @@ export interface OperationStage {
   readonly units: UnitSource;
   readonly keyOf: (unit: string) => string;
   readonly rowsPerSlice: SliceSizes;
-  /** Slices in flight at once, where slices have so many rows and so many paid requests may be in flight. */
+  /** Number of slices in progress at once, for slices of this many rows and this many paid requests in flight. */
   window(rowsPerSlice: number, concurrency: number): number;
-  /** What the staged job says of it. */
+  /** Fields of the staged job. */
   readonly facts: Pick<
     StagedJob,
     'operation' | 'options' | 'template' | 'rowsPerRun' | 'variant' | 'batch' | 'defaultScheme'
@@ -61,7 +61,7 @@ interface Context {
   readonly transport: Pick<Transport, 'check'>;
 }
 
-/** Says how the rows are staged; throws for a request that the service would refuse for every row, before a row is read. */
+/** How the rows are staged. Throws for a request that the service would refuse for every row, before a row is read. */
 export function stageOperation(context: Context, request: OperationRequest): OperationStage {
   return (request.operation ?? 'contents') === 'contents'
     ? stageContents(context, request)
@@ -70,8 +70,8 @@ export function stageOperation(context: Context, request: OperationRequest): Ope
 
 function stageContents({ origin, transport }: Context, request: OperationRequest): OperationStage {
   const { batch, template, rowsPerRun = 1 } = request;
-  if (template !== undefined) throw new UsageError('Contents are of a column of URLs: they take no template.');
-  if (rowsPerRun !== 1) throw new UsageError('Only agent runs take several rows together.');
+  if (template !== undefined) throw new UsageError('The operation contents takes a URL column and no template.');
+  if (rowsPerRun !== 1) throw new UsageError('Only agent runs can share a request between rows.');
   const options = Object.keys(request.options).length > 0 ? request.options : { text: true };
   transport.check(contentsEndpoint, { ...options, urls: ['https://example.com/'] });
   return {
@@ -100,7 +100,7 @@ function stageRequests({ origin, transport }: Context, request: OperationRequest
   const unitColumn = operation === 'findSimilar' && template === null ? (urlColumn ?? '') : null;
   if (template === null && unitColumn === null && !together) {
     throw new UsageError(
-      `${operation}: nothing in the request names a column, so that every row would ask the same; write one in double braces, such as {{name}}.`,
+      `${operation}: the request names no column, so every row would send the same request. Name a column in double braces, such as {{name}}.`,
     );
   }
   const facts = {
@@ -113,13 +113,13 @@ function stageRequests({ origin, transport }: Context, request: OperationRequest
     batch: 1,
   };
   const requests = rowRequests({ origin, sha256 }, { ...facts, unitColumn });
-  if (requests === null) throw new UsageError(`There is no operation ${operation} for rows.`);
+  if (requests === null) throw new UsageError(`The operation ${operation} is not available for rows.`);
   const check: UnitCheck = (unit) => {
     try {
       requests.check(transport, unit);
       return null;
     } catch (error) {
-      // What a row was not asked about is wrong for all of them.
+      // A mistake in a field that no row fills in concerns all rows.
       const field = error instanceof ApiError ? /^\w+/.exec(error.field ?? '')?.[0] : undefined;
       if (field === undefined || !(field in ownFields(template, unitColumn))) throw error;
       return (error as ApiError).message;
@@ -135,12 +135,12 @@ function stageRequests({ origin, transport }: Context, request: OperationRequest
           : { kind: 'template', template, check },
     keyOf: requests.keyOf,
     rowsPerSlice: rows === null ? sizesOf(options) : { large: rows, small: rows },
-    window: (perSlice, concurrency) => (rows === null ? fill(concurrency, perSlice) : SLOW_WINDOW),
+    window: (perSlice, concurrency) => (rows === null ? fill(concurrency, perSlice) : LONG_RUNNING_WINDOW),
     facts,
   };
 }
 
-/** An answer with the contents of its pages is large. */
+/** Sizes of slices: answers with page contents are large. */
 function sizesOf({ contents, text }: Fields): SliceSizes {
   return contents === undefined && text === undefined ? WHOLE_REQUESTS_PER_SLICE : LARGE_ANSWERS_PER_SLICE;
 }
@@ -150,19 +150,19 @@ function fill(concurrency: number, requestsPerSlice: number): number {
 }
 
 function checkRowsPerRun(operation: RowOperation, rowsPerRun: number): void {
-  if (rowsPerRun !== 1 && operation !== 'agent') throw new UsageError('Only agent runs take several rows together.');
+  if (rowsPerRun !== 1 && operation !== 'agent') throw new UsageError('Only agent runs can share a request between rows.');
   if (!Number.isInteger(rowsPerRun) || rowsPerRun < 1 || rowsPerRun > MAX_ROWS_PER_RUN)
-    throw new UsageError(`Rows a run: ${rowsPerRun} is not a whole number from 1 to ${MAX_ROWS_PER_RUN}.`);
+    throw new UsageError(`Rows per run must be a whole number from 1 to ${MAX_ROWS_PER_RUN} (got ${rowsPerRun}).`);
 }
 
-/** The fields of the request with something to render, or null; and those that all rows share. */
+/** Splits a request into the fields to render for each row (null without any) and those that all rows share. */
 function splitRequest({ template, options }: OperationRequest): { template: Json | null; options: Fields } {
   if (template === undefined) return { template: null, options };
   if (typeof template !== 'object' || template === null || Array.isArray(template))
-    throw new UsageError('The template of a request is a JSON object, such as {"query": "{{name}} official site"}.');
+    throw new UsageError('The template of a request must be a JSON object, such as {"query": "{{name}} official site"}.');
   const both = Object.keys(template).filter((name) => name in options);
   if (both.length > 0)
-    throw new UsageError(`${both.join(', ')}: given for each row and for all of them; give it once.`);
+    throw new UsageError(`${both.join(', ')}: set both in the template and in the options. Set it once.`);
   const parts = Object.entries(template).map((field) => ({ field, rendered: /\{[{%]/.test(JSON.stringify(field[1])) }));
   const fieldsOf = (wanted: boolean) =>
     Object.fromEntries(parts.filter(({ rendered }) => rendered === wanted).map(({ field }) => field));
@@ -178,7 +178,7 @@ function ownFields(template: Json | null, unitColumn: string | null): object {
   return template === null ? { input: true } : (template as object);
 }
 
-/** What each row of a shared run is made of: the one template object of `input.data`; null: all its cells. */
+/** The template of each row of a shared run, the only object of `input.data`; null: all cells. */
 function rowTemplate(template: Json | null): Json | null {
   if (template === null) return null;
   const { input, ...others } = template as Fields;
@@ -187,11 +187,11 @@ function rowTemplate(template: Json | null): Json | null {
   const plain = Object.keys(others).length === 0 && Object.keys(rest).length === 0 && more.length === 0;
   if (plain && typeof row === 'object' && row !== null && !Array.isArray(row)) return row;
   throw new UsageError(
-    'Several rows share a run: its query is for all of them and can name no column. Each row is sent with all its cells, or with what the one object of input.data makes of it.',
+    'Several rows share a run, so its query can name no column. Each row is sent with all its cells, or as the only object of input.data defines it.',
   );
 }
 
-/** The options of a run for several rows: the schema of one row's output becomes that of a list of them, each with its id. */
+/** The options of a run for several rows: the output schema of one row becomes that of a list of rows, each with its id. */
 function forRows(options: Fields): Fields {
   const { outputSchema } = options;
   if (outputSchema === undefined) return options;
