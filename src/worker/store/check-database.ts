@@ -2,12 +2,12 @@ import { openPostgres, PostgresAway, PostgresRefused, parseAddress } from '../..
 import { WAREHOUSE_SCHEMA } from '../../warehouse/index.js';
 import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js';
 
-/** A restart of a database takes seconds; an address that never worked is told before a person gives up. */
+/** Longest wait for a database: longer than a restart, and short enough for a person who has mistyped an address. */
 const PATIENCE_MS = 30_000;
 
 /**
- * Why a warehouse's database can't be reached, after waiting a little for it, or null where it can. One that refuses is there: what is
- * wrong with the login, whoever loads tells with the way out.
+ * Why a warehouse's database can't be reached, after waiting up to `patienceMs`; null if it can. A refused login counts as reachable: the
+ * worker that loads reports it.
  */
 export async function whyAway(
   database: DatabaseAddress,
@@ -18,7 +18,7 @@ export async function whyAway(
   return problem instanceof PostgresAway ? problem.message : null;
 }
 
-/** Why a warehouse's database refuses the login that is known here, or null where it doesn't, or is away. */
+/** Why a warehouse's database refuses the login; null if it accepts it, or if it is away. */
 export async function whyRefused(database: DatabaseAddress, say: RuntimeConfig['say']): Promise<string | null> {
   const problem = await problemWith(database, say, PATIENCE_MS);
   return problem instanceof PostgresRefused ? problem.message : null;

@@ -19,18 +19,18 @@ import { OwnerLocks } from '../../store/process/owner-locks.js';
 import { UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 
-/** How long a claim waits for another one, which takes milliseconds. */
+/** Longest wait for another claim; each takes milliseconds. */
 const CLAIM_MS = 30_000;
 
-/** The jobs of a folder: a small JSON file each. */
+/** The job entries of a state folder, a small JSON file each. */
 export class FolderJobs implements JobEntries {
   readonly #dir: string;
-  /** Beside the jobs: who owns what, and the locks of the owners. */
+  /** Folder, beside that of the jobs, with the owners of work and their locks. */
   readonly #ownedDir: string;
   readonly #locks: OwnerLocks;
   readonly #kept: KeptEntries;
 
-  /** `say` is told of damaged files, which are left out. */
+  /** `say` is called for each damaged file, which is left out. */
   constructor(dir: string, say: (sentence: string) => void = () => undefined) {
     this.#dir = dir;
     this.#kept = new KeptEntries(say);
@@ -51,14 +51,14 @@ export class FolderJobs implements JobEntries {
     return entries.filter((entry) => entry !== null);
   }
 
-  /** Null where there is none. Throws `EntryDamaged`. */
+  /** Null if there is none. Throws `EntryDamaged`. */
   #read(file: string): JobEntry | null {
     const path = join(this.#dir, file);
     if (!existsSync(path)) return null;
     return this.#kept.job(() => readFileSync(path, 'utf8'), path, 'Remove it');
   }
 
-  /** In a folder of their own, under names of our own: ids of workflows are whatever their client likes. */
+  /** Walks have their own folder and hashed file names, because workflow ids may contain any characters. */
   async putWalk(entry: WalkEntry): Promise<void> {
     await write(this.#walks, join(this.#walks, `${sha256(entry.job).slice(0, 16)}.json`), entry);
   }
@@ -82,7 +82,7 @@ export class FolderJobs implements JobEntries {
           lives: (owner) => this.#lives(owner),
         });
         if (claimed.entry?.now) {
-          // What a damaged entry said of the job is no longer known: a person removes it.
+          // A damaged entry throws here, because only a person may remove it.
           await this.get(claimed.entry.job);
           await this.put(claimed.entry.now);
         } else if (claimed.entry) rmSync(this.#path(claimed.entry.job), { force: true });
@@ -125,7 +125,7 @@ export class FolderJobs implements JobEntries {
     this.#locks.close();
   }
 
-  /** An owner without a lock has closed it, or its folder was copied. */
+  /** Without a lock the owner has ended, or its folder was copied. */
   #lives(owner: Owner): boolean {
     if (this.#locks.lives(owner)) return true;
     this.#locks.forget(owner);
@@ -149,7 +149,7 @@ export class FolderJobs implements JobEntries {
   }
 
   #path(job: string): string {
-    if (!isJobId(job)) throw new UsageError(`"${job}" can't be the id of a job`);
+    if (!isJobId(job)) throw new UsageError(`"${job}" is not a valid job id`);
     return join(this.#dir, `${job}.json`);
   }
 }
@@ -159,13 +159,13 @@ async function write(dir: string, path: string, entry: object): Promise<void> {
   await writeDurably(path, JSON.stringify(entry, null, 2));
 }
 
-/** Longest untouched first. */
+/** Oldest change first. */
 function filesIn(dir: string): string[] {
   if (!existsSync(dir)) return [];
   return (
     readdirSync(dir)
       .filter((file) => file.endsWith('.json'))
-      // One that was removed meanwhile is none.
+      // A file that was removed in the meantime has no date.
       .map((file) => ({ file, at: statSync(join(dir, file), { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
       .sort((a, b) => a.at - b.at)
       .map(({ file }) => file)

@@ -14,7 +14,7 @@ import { blockFile, reserveLimit } from './limit-owner.js';
 import type { PurchaseJournal, Store, WorkerStore } from './store.js';
 import { teamOf } from './team.js';
 
-/** The store of one folder: one worker process at a time, by the lock of the folder; any number of readers. */
+/** The store of a state folder, for one worker process at a time (by a lock) and any number of readers. */
 export class FolderStore implements Store {
   readonly shared = false;
   readonly stages = folderStages;
@@ -32,7 +32,7 @@ export class FolderStore implements Store {
     this.#journalDir = join(config.stateDir, 'journal');
   }
 
-  /** The worker's of this process; else a reading one. */
+  /** The journal of this process's worker; without one, a journal for reading. */
   async journal(): Promise<PurchaseJournal> {
     if (this.#working) return this.#working.journal;
     this.#reading ??= this.#openJournal({ writes: false, alone: lockHolder(this.#lockPath) === null });
@@ -53,9 +53,9 @@ export class FolderStore implements Store {
       for (const one of releases.splice(0).reverse()) one();
     };
     try {
-      // Every sandbox is a service of its own: there is no team to share a limit with.
+      // Each sandbox has its own limit, so there is no team to share one with.
       const teams = this.#config.origin !== 'sandbox';
-      // The reading journal's index is not needed beside the writing one's.
+      // The index of the reading journal is no longer needed.
       this.#reading = null;
       const journal = await this.#openJournal({ writes: true });
       const own = new MemoryLimiter(rateProfileOf(this.#config), teams ? blockFile(this.#config) : null);
@@ -100,7 +100,7 @@ export class FolderStore implements Store {
     return (this.#working?.slots ?? new MemorySlots(this.#config.agentSlots)).view();
   }
 
-  /** There is one worker. */
+  /** Always empty, because a folder has one worker. */
   async otherLimits() {
     return [];
   }

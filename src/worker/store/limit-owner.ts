@@ -12,20 +12,21 @@ import { teamOf } from './team.js';
 
 type Whose = Pick<RuntimeConfig, 'userStateDir' | 'origin' | 'team' | 'apiKey' | 'rateIsShare'>;
 
-/** Takes the limit for workers on other machines, too; answers with the way to give it back, or with who has it. */
+/** Takes the limit on other machines too. Returns a function that releases it, or who holds it. */
 export type TakeElsewhere = () => Promise<(() => Promise<void>) | { readonly heldBy: string }>;
 
 /**
- * The limit of a team, which the processes of one user on a machine have one at a time, each while it sends; through Temporal those of
- * other machines, too. Null where this process has a share of its own.
+ * The reservation of a team's limit, which one process of a user on a machine holds at a time while it sends, and through Temporal one
+ * process of all machines. Null if this process has its own share.
  */
 export function reserveLimit(whose: Whose): LimitReservation | null {
   return whose.rateIsShare ? null : new LimitReservation(whose);
 }
 
-/** Temporal is asked so often whether the limit is free there. */
+/** Interval at which Temporal is asked whether the limit is free. */
 const ELSEWHERE_EVERY_MS = 2000;
 
+/** The right of this process to use a team's whole rate limit. */
 export class LimitReservation implements Reservation {
   readonly #whose: Whose;
   readonly #path: string;
@@ -40,7 +41,7 @@ export class LimitReservation implements Reservation {
     this.#path = limitPath(whose);
   }
 
-  /** From now on the limit is taken there as well; null: no longer, and what was taken there is given back. */
+  /** From now on also takes the limit elsewhere; null: no longer, and releases it. */
   async alsoTake(elsewhere: TakeElsewhere | null): Promise<void> {
     this.#elsewhere = elsewhere;
     if (elsewhere === null) await this.release();
@@ -70,7 +71,7 @@ export class LimitReservation implements Reservation {
   }
 
   async release(): Promise<void> {
-    // The lock last: whoever has it asks Temporal next.
+    // The lock is released last, because its next holder asks Temporal.
     for (const release of this.#releases.splice(0).reverse()) await release();
   }
 
@@ -92,13 +93,13 @@ export class LimitReservation implements Reservation {
 
   #who(pid: number | undefined): string {
     return (
-      `the rate limit of this key at ${this.#whose.origin}: another process of yours${pid === undefined ? '' : ` (PID ${pid})`} sends ` +
-      'with it from another folder. --qps gives each its share; SEARCHFLOW_STORE=postgres://… lets both share one'
+      `the rate limit of this key at ${this.#whose.origin}, which another process${pid === undefined ? '' : ` (PID ${pid})`} uses from ` +
+      'another folder. Give each a share with --qps, or let both share a store (SEARCHFLOW_STORE=postgres://…)'
     );
   }
 }
 
-/** A team's block, which outlives the process that met it. */
+/** A file with the block of a team, which outlives the process that was blocked. */
 export function blockFile(whose: Whose): BlockMemory {
   const path = `${limitPath(whose)}.block.json`;
   let last: Promise<unknown> = Promise.resolve();
@@ -108,16 +109,16 @@ export function blockFile(whose: Whose): BlockMemory {
         const kept = JSON.parse(readFileSync(path, 'utf8')) as { until?: unknown; at?: unknown; reason?: unknown };
         const { until, at, reason } = kept;
         if (typeof until !== 'number') return null;
-        // Where the clock went back meanwhile, the block is no longer than it was.
+        // If the clock was set back, the block must not become longer.
         const most = typeof at === 'number' ? Date.now() + until - at : until;
         return { until: Math.min(until, most), reason: String(reason) };
       } catch {
-        // No file, or none of ours: then there is no block to keep.
+        // Without a readable file there is no block.
         return null;
       }
     },
     save(until, reason) {
-      // One after the other: the latest block is the one that is kept.
+      // Writes are serialized, so that the latest block is kept.
       const write = () => writeDurably(path, JSON.stringify({ until, at: Date.now(), reason }));
       const saved = last.then(write, write);
       last = saved.catch(() => undefined);

@@ -4,7 +4,7 @@ import { FolderStore } from './folder-store.js';
 import { PostgresStore } from './postgres-store.js';
 import type { Store } from './store.js';
 
-/** The store that a configuration names: a PostgreSQL for many workers, else the folder's own files. */
+/** Opens the store of a configuration: PostgreSQL for many workers, else the state folder. Throws `UsageError` if PostgreSQL refuses or is away. */
 export async function openStore(config: RuntimeConfig): Promise<Store> {
   if (!config.store) return new FolderStore(config);
   try {

@@ -12,10 +12,10 @@ import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js'
 import type { Store, WorkerStore } from './store.js';
 import { fingerprint, teamOf } from './team.js';
 
-/** Connections of a process: claims, purchases and grants side by side. */
+/** Connections of a process, for parallel claims, purchases and grants. */
 const CONNECTIONS = 8;
 
-/** The store of many workers: a schema of a PostgreSQL database. */
+/** The store of many workers, in a schema of a PostgreSQL database. */
 export class PostgresStore implements Store {
   readonly shared = true;
   readonly entries: PgJobEntries;
@@ -36,13 +36,13 @@ export class PostgresStore implements Store {
     this.#slots = new PgSlots({ postgres, team, ...(config.agentSlots ? { limit: config.agentSlots } : {}) });
   }
 
-  /** Connects; makes the schema or brings it up to date. Throws where the database can't be used. */
+  /** Connects, and creates or migrates the schema. Throws if the database can't be used. */
   static async open(config: RuntimeConfig, address: DatabaseAddress): Promise<PostgresStore> {
     const options = { applicationName: 'searchflow store', max: CONNECTIONS, say: config.say };
     return new PostgresStore(config, await openStore(address.url.reveal(), options));
   }
 
-  /** Opened when first asked for: it makes this process one of the store. */
+  /** Opened on first use, because it registers this process in the store. */
   journal(): Promise<PgJournal> {
     const { deadAfterMs } = this.#config;
     this.#journal ??= PgJournal.open(this.#postgres, {
@@ -55,7 +55,7 @@ export class PostgresStore implements Store {
   async work(): Promise<WorkerStore> {
     const journal = await this.journal();
     await journal.works(this.#config.taskQueue);
-    // What it holds is the process's own, and is closed with the store.
+    // These parts belong to the process and are closed with the store.
     return { journal, limiter: this.#limiter, slots: this.#slots, close: async () => undefined };
   }
 

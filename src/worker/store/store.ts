@@ -7,35 +7,35 @@ import type { Stages } from '../../core/rows/stages.js';
 import type { OtherLimit } from '../../core/text/presence.js';
 import type { LimitReservation } from './limit-owner.js';
 
-/** The truth about purchases, and its sums. */
+/** The journal with the sums of its spending. */
 export type PurchaseJournal = Journal & Spend;
 
-/** What a worker process holds of a store while it works. */
+/** The parts of a store that a worker process holds while it runs. */
 export interface WorkerStore {
   readonly journal: PurchaseJournal;
   readonly limiter: Limiter;
   readonly slots: Slots;
-  /** Where the limit is not shared by a store: the right to use it, taken while something is to be sent. */
+  /** Reservation of the rate limit, if no store shares it; taken only while there is something to send. */
   readonly reservation?: LimitReservation | null;
   close(): Promise<void>;
 }
 
-/** Where the truths that outlive a process are: in a folder, for one worker process, or in PostgreSQL, for many. */
+/** The durable state: in a folder, for one worker process, or in PostgreSQL, for many. */
 export interface Store {
-  /** Workers on several machines may work at once. */
+  /** Workers on several machines may run at once. */
   readonly shared: boolean;
   readonly entries: JobEntries;
   readonly stages: Stages;
-  /** For looking things up and for caps; claims nothing. */
+  /** The journal, for lookups and caps; claims nothing. */
   journal(): Promise<PurchaseJournal>;
-  /** What a worker holds; null where another process of this folder has the only place. */
+  /** Opens the parts for a worker; null if another process of this folder runs one. */
   work(): Promise<WorkerStore | null>;
-  /** The process that has the only place, where known. */
+  /** PID of the process that runs the folder's worker, if known. */
   holder(): number | null;
-  /** The team's limit as it is now. */
+  /** The current state of the team's limit. */
   limits(): Promise<LimiterView>;
   slots(): Promise<SlotsView>;
-  /** Workers on the same task queue and service that keep to a limit of their own, because they have another key and team. */
+  /** Workers on the same task queue and service that have another key and team, and so another limit. */
   otherLimits(): Promise<readonly OtherLimit[]>;
   close(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import { bareEnvironment } from './server-process.js';
 const inherits = process.platform !== 'win32';
 const INHERITED_FD = 3;
 
-/** Starts the watcher of a folder where none runs. Call it under the folder's lock, and before the server is started. */
+/** Starts the watcher of a folder if none is running. Call it while holding the folder's lock, before the server is started. */
 export function keepWatcher(
   files: ServerFiles,
   lingerMs: number,
@@ -21,12 +21,12 @@ export function keepWatcher(
     const lockFd = inherits ? String(INHERITED_FD) : 'none';
     const child = spawn(process.execPath, [watcherScript(), files.stateDir, String(lingerMs), lockFd], {
       detached: true,
-      // What would end the watcher, which is never expected, stands in the server's log.
+      // An unexpected error of the watcher goes to the server's log.
       stdio: ['ignore', 'ignore', log, inherits ? lock.fd : 'ignore'],
       env: bareEnvironment(env),
       windowsHide: true,
     });
-    // Without a watcher the server lives on until the next command of the folder starts one.
+    // Without a watcher the server runs until the next command of the folder starts one.
     child.once('error', () => undefined);
     if (child.pid !== undefined && inherits) lock.handOver(child.pid);
     child.unref();
@@ -36,7 +36,7 @@ export function keepWatcher(
   }
 }
 
-/** Node runs the compiled watcher; where this file runs from its sources, in tests, the built one is beside them. */
+/** Path of the compiled watcher. Tests run this file from its sources and use the one in `dist`. */
 function watcherScript(): string {
   const beside = fileURLToPath(new URL('./server-watcher.js', import.meta.url));
   return existsSync(beside)

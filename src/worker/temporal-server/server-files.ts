@@ -3,26 +3,26 @@ import { join } from 'node:path';
 import { isAlive, ownIdentity, type ProcessIdentity, toIdentity } from '../../files/process-identity.js';
 import { writeDurably } from '../../files/write-durably.js';
 
-/** Where the embedded server of a state directory keeps what. */
+/** Paths of the embedded server's files. */
 export interface ServerFiles {
   readonly stateDir: string;
   /** SQLite database of the Temporal server. */
   readonly database: string;
-  /** Stands while the database is being made: with it, there is nothing in the database yet. */
+  /** Marker that exists while the database is being created and is still empty. */
   readonly unfinished: string;
   readonly log: string;
   readonly record: string;
-  /** A file for each process that needs the server. */
+  /** Folder with a file for each process that uses the server. */
   readonly users: string;
-  /** Held while the server is looked for, started or ended. */
+  /** Held while the server is being found, started or ended. */
   readonly lock: string;
-  /** Held by the server itself, which inherits it: two servers on one database start without complaint and ruin it. */
+  /** Held by the server, which inherits it, because two servers on one database would start and corrupt it. */
   readonly databaseLock: string;
   /** Held by the watcher, which inherits it. */
   readonly watcherLock: string;
 }
 
-/** The files of the embedded server under a state directory. */
+/** Paths of the embedded server's files in a state folder. */
 export function serverFiles(stateDir: string): ServerFiles {
   return {
     stateDir,
@@ -37,16 +37,16 @@ export function serverFiles(stateDir: string): ServerFiles {
   };
 }
 
-/** What `server.json` says of the server that was started last. */
+/** Contents of `server.json`: the server that was started last. */
 export interface ServerRecord extends ProcessIdentity {
   readonly port: number;
   readonly uiPort: number | null;
   readonly version: string;
-  /** The program, so that the watcher can start it again. */
+  /** Path of the program, for a restart by the watcher. */
   readonly binary: string;
 }
 
-/** The record, or null where there is none or it can't be read. */
+/** The record; null if there is none or it can't be read. */
 export function readRecord(files: ServerFiles): ServerRecord | null {
   const found = readJson(files.record);
   const identity = toIdentity(found);
@@ -63,11 +63,11 @@ export function removeRecord(files: ServerFiles): void {
   rmSync(files.record, { force: true });
 }
 
-/** Writes down that this process needs the server. The answer takes it back, at once and as often as called. */
+/** Records that this process uses the server. Returns a function that removes the record. */
 export function enrol(files: ServerFiles): () => void {
   mkdirSync(files.users, { recursive: true, mode: 0o700 });
   const content = `${JSON.stringify(ownIdentity())}\n`;
-  // One process may need it several times; a file left by a dead process of our number is simply passed by.
+  // A process may use the server several times, and a dead process with the same PID may have left a file.
   for (let n = 0; ; n++) {
     const path = join(files.users, n === 0 ? `${process.pid}.json` : `${process.pid}-${n}.json`);
     try {
@@ -79,20 +79,20 @@ export function enrol(files: ServerFiles): () => void {
   }
 }
 
-/** Whether a living process needs the server. Files of dead ones are removed. */
+/** Whether a living process uses the server. Files of dead processes are removed. */
 export function inUse(files: ServerFiles): boolean {
   let names: string[] = [];
   try {
     names = readdirSync(files.users);
   } catch {
-    // The folder is gone: nobody needs the server.
+    // The folder is gone, so no process uses the server.
   }
   return names.filter((name) => stillUsing(join(files.users, name))).length > 0;
 }
 
 function stillUsing(path: string): boolean {
   const user = toIdentity(readJson(path));
-  // A file without content is just being written: its process decides at the next look.
+  // An empty file is being written and counts at the next check.
   if (user === null || isAlive(user.pid, user.startTime)) return user !== null;
   rmSync(path, { force: true });
   return false;

@@ -2,35 +2,36 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection, isGrpcServiceError, ServiceError } from '@temporalio/client';
 
-/** How long finished workflows can be looked at. The dev server's own default is one day. */
+/** Retention of finished workflows. The default of the dev server is one day. */
 const RETENTION_SECONDS = 7 * 24 * 3600;
 const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
 
-/** The gRPC status code of an error of the client, which may wrap it; null for other errors. */
+/** The gRPC status code of an error of the client, also if it is wrapped; null for other errors. */
 export function grpcCode(error: unknown): number | null {
   const status = error instanceof ServiceError ? error.cause : error;
   return isGrpcServiceError(status) ? (status.code as number) : null;
 }
 
+/** Arguments of {@link awaitServer}. */
 export interface HealthCheck {
   /** Host and port of the server. */
   readonly address: string;
   readonly namespace: string;
   readonly withinMs: number;
-  /** Ends the check early: why the server's process is gone, null while it runs. */
+  /** Why the server's process has ended, which ends the check; null while it is running. */
   readonly gone: () => string | null;
 }
 
 /**
- * Waits until a Temporal server answers and has the namespace, which is made where it is missing. Null when all is well, else
- * the reason in words.
+ * Waits until a Temporal server answers and has the namespace, which is created if it is missing. Returns null on success, else the
+ * reason in words.
  */
 export async function awaitServer({ address, namespace, withinMs, gone }: HealthCheck): Promise<string | null> {
   const until = performance.now() + withinMs;
   let reason = `no answer at ${address}`;
   while (performance.now() < until && gone() === null) {
-    // gRPC itself waits a second after a refused connection; a bare socket tells within a millisecond.
+    // gRPC waits a second after a refused connection; a plain socket needs a millisecond.
     if (await accepts(address)) {
       try {
         return await prepareNamespace(address, namespace, until);
@@ -58,8 +59,8 @@ async function prepareNamespace(address: string, namespace: string, until: numbe
         await service.registerNamespace({ namespace, workflowExecutionRetentionPeriod }).catch((error: unknown) => {
           if (grpcCode(error) !== ALREADY_EXISTS) throw error;
         });
-        // The server learns of a new namespace with a delay: healthy is when it knows it.
-        throw new Error(`the namespace ${namespace} is being made`);
+        // The server knows a new namespace only after a delay.
+        throw new Error(`the namespace ${namespace} is being created`);
       }
       if (Number(found.config?.workflowExecutionRetentionTtl?.seconds ?? 0) < RETENTION_SECONDS) {
         const config = { workflowExecutionRetentionTtl: workflowExecutionRetentionPeriod };
@@ -74,11 +75,11 @@ async function prepareNamespace(address: string, namespace: string, until: numbe
 
 function accepts(address: string): Promise<boolean> {
   const colon = address.lastIndexOf(':');
-  return new Promise((tell) => {
+  return new Promise((resolve) => {
     const socket = connect({ host: address.slice(0, colon), port: Number(address.slice(colon + 1)), timeout: 1_000 });
     const end = (open: boolean) => {
       socket.destroy();
-      tell(open);
+      resolve(open);
     };
     socket.once('connect', () => end(true));
     socket.once('error', () => end(false));

@@ -7,23 +7,23 @@ import { boundLog, databaseHolder, endProcess, endServer, startServer } from './
 
 const POLL_MS = 2_000;
 const LOCK_WAIT_MS = 10 * 60_000;
-/** A server that can't live, on a damaged database for one, is not started for ever. */
+/** Most restarts in {@link RESTART_WINDOW_MS}; a server on a damaged database, for example, never stays alive. */
 const MOST_RESTARTS = 5;
 const RESTART_WINDOW_MS = 5 * 60_000;
 
-/** What a watcher is told. */
+/** Arguments of a watcher. */
 export interface Watch {
   readonly files: ServerFiles;
-  /** Milliseconds between the end of the last user and that of the server. */
+  /** Milliseconds from the end of the last user to the end of the server. */
   readonly lingerMs: number;
-  /** The inherited lock that says there is a watcher; null where locks are not inherited. */
+  /** File descriptor of the inherited lock that shows that a watcher is running; null if locks are not inherited. */
   readonly lockFd: number | null;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * Holds the embedded server of a folder: starts it again, at the same port, when it dies while somebody uses it, and ends it a
- * while after the last user is gone, killed or not. Resolves when nothing of it is left.
+ * Watches the embedded server of a folder: restarts it on the same port if it dies while processes use it, and ends it `lingerMs` after
+ * the last user has ended. Resolves when the server has ended.
  */
 export async function watchServer({ files, lingerMs, lockFd, env }: Watch): Promise<void> {
   const pollMs = Math.min(POLL_MS, Math.max(50, lingerMs / 4));
@@ -35,7 +35,7 @@ export async function watchServer({ files, lingerMs, lockFd, env }: Watch): Prom
     while (restarts[0] !== undefined && restarts[0] < now - RESTART_WINDOW_MS) restarts.shift();
     if (restarts.length >= MOST_RESTARTS) return;
     const dead = readRecord(files);
-    // Gone, replaced or alive by now: whoever held the lock has seen to it.
+    // The last holder of the lock has ended, replaced or restarted it.
     if (dead === null || isAlive(dead.pid, dead.startTime) || !inUse(files)) return;
     restarts.push(now);
     const { binary, version, port, uiPort } = dead;
@@ -44,7 +44,7 @@ export async function watchServer({ files, lingerMs, lockFd, env }: Watch): Prom
 
   for (;;) {
     await delay(pollMs);
-    // The folder was deleted: the server works on a file that nobody will ever find again.
+    // The folder was deleted, and the server's database with it.
     if (!existsSync(files.stateDir)) {
       for (const lost of [known, databaseHolder(files)]) if (lost !== null) await endProcess(lost);
       return;
@@ -57,7 +57,7 @@ export async function watchServer({ files, lingerMs, lockFd, env }: Watch): Prom
       idleSince = null;
       boundLog(files);
       if (record !== null && !isAlive(record.pid, record.startTime)) {
-        await orSay(withLock(files.lock, () => startAgain(now), { waitMs: 0 }));
+        await orLog(withLock(files.lock, () => startAgain(now), { waitMs: 0 }));
       }
       continue;
     }
@@ -74,13 +74,13 @@ async function endUnused(files: ServerFiles, lockFd: number | null): Promise<boo
   if (record !== null) await endProcess(record);
   await endServer(files);
   removeRecord(files);
-  // Given back under the folder's lock: whoever comes next sees that there is no watcher and starts one.
+  // Released while the folder's lock is held, so that the next process sees that no watcher is running and starts one.
   if (lockFd !== null) closeSync(lockFd);
   return true;
 }
 
-/** A failed start is no reason to leave the folder without a watcher; its reason goes to the server's log. */
-async function orSay(work: Promise<void>): Promise<void> {
+/** Logs a failed restart, so that the watcher keeps running. */
+async function orLog(work: Promise<void>): Promise<void> {
   try {
     await work;
   } catch (error) {

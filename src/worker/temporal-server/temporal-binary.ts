@@ -10,26 +10,27 @@ import { installTemporal, type TemporalBinary } from './temporal-install.js';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const ANSWER_MS = 20_000;
-/** A wait that is longer than this is told. */
+/** Longer waits are reported. */
 const SAID_AFTER_MS = 5000;
 
 const program = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
 
+/** Arguments of {@link findTemporalBinary}. */
 export interface BinaryLookup {
   readonly env: Environment;
   readonly say: (sentence: string) => void;
-  /** The user's cache, which later clones find; by default where the platform keeps caches. */
+  /** Folder of installed programs; default: the user's cache folder on this platform. */
   readonly cacheDir?: string;
-  /** How long a program may take to say which one it is, in ms; 20 s by default. */
+  /** Longest wait for the answer to `--version`, in ms; default 20 s. */
   readonly answerMs?: number;
-  /** Whether it may be installed where it isn't found; true by default. */
+  /** Whether a missing program may be installed; default true. */
   readonly allowDownload?: boolean;
 }
 
 /**
- * Finds Temporal's command line program, which holds the server: `TEMPORAL_CLI`, `temporal` on PATH, the user's cache, Go's folders;
- * else it is installed into the user's cache, once, by Go or by download, whichever answers. A state folder is never looked into: it may
- * have come with somebody's archive. Throws a {@link UsageError} that names all of these ways.
+ * Finds Temporal's command line program, which contains the server: `TEMPORAL_CLI`, `temporal` on PATH, the user's cache, Go's folders. If
+ * there is none, it is installed once into the user's cache, built by Go or downloaded. State folders are not searched, because they may
+ * come from another user. Throws a {@link UsageError} that lists all of these ways.
  */
 export async function findTemporalBinary(lookup: BinaryLookup): Promise<TemporalBinary> {
   const { env, say } = lookup;
@@ -38,18 +39,18 @@ export async function findTemporalBinary(lookup: BinaryLookup): Promise<Temporal
   const found = await firstOf([...pathDirs(env), cache, ...goDirs(env)], lookup);
   if (found !== null) return found;
   const ways = waysOut(cache);
-  if (lookup.allowDownload === false) throw new UsageError(`There is no Temporal server on this machine. ${ways}`);
+  if (lookup.allowDownload === false) throw new UsageError(`No Temporal server is installed on this machine. ${ways}`);
   try {
     return await installTemporal({ dir: cache, program, env, say, check: checkBinary });
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`The Temporal server could not be installed: ${problem}. ${ways}`);
+    throw new UsageError(`The Temporal server can't be installed: ${problem}. ${ways}`);
   }
 }
 
 /**
- * The program at this path if it runs and is Temporal's, else null. It may be anything: no key of ours is in its environment. Throws
- * {@link NoAnswer} where it does not answer: it may be stopped, or the machine is busy.
+ * The program at this path if it runs and is Temporal's, else null. It may be any program, so its environment has no key of ours. Throws
+ * {@link NoAnswer} if it does not answer in time.
  */
 export async function checkBinary(
   path: string,
@@ -60,7 +61,7 @@ export async function checkBinary(
     accessSync(path, constants.X_OK);
     if (!statSync(path).isFile()) return null;
     const env = bareEnvironment(process.env);
-    // A stopped process heeds no other signal.
+    // A stopped process reacts to no other signal.
     const limits = { timeout: answerMs, killSignal: 'SIGKILL', windowsHide: true } as const;
     const { stdout } = await promisify(execFile)(path, ['--version'], { env, ...limits });
     return /^temporal version/.test(stdout) ? { path, version: stdout.trim() } : null;
@@ -72,11 +73,11 @@ export async function checkBinary(
   }
 }
 
-/** A program that was not given the time to answer: no mistake of whoever named it. */
+/** A program did not answer in time. This is not a mistake in the configuration. */
 class NoAnswer extends Error {
   constructor(path: string, answerMs: number) {
     super(
-      `${path} --version did not answer within ${answerMs / 1000} s: it is stopped, or this machine is busy. Run the same command again`,
+      `${path} --version did not answer within ${answerMs / 1000} s. The program is stopped, or this machine is busy. Run the same command again`,
     );
   }
 }
@@ -84,7 +85,7 @@ class NoAnswer extends Error {
 async function named(path: string, lookup: BinaryLookup): Promise<TemporalBinary> {
   const found = await checkBinary(path, lookup);
   if (found === null)
-    throw new UsageError(`TEMPORAL_CLI names ${path}, which is not Temporal's program or does not run.`);
+    throw new UsageError(`TEMPORAL_CLI: ${path} is not Temporal's program, or does not run.`);
   return found;
 }
 
@@ -96,12 +97,12 @@ async function firstOf(dirs: readonly string[], lookup: BinaryLookup): Promise<T
     try {
       const found = await checkBinary(path, lookup);
       if (found !== null) return found;
-      lookup.say(`${path} does not run or is not Temporal's program: it is passed by.`);
+      lookup.say(`Ignoring ${path}: it is not Temporal's program, or does not run.`);
     } catch (error) {
       silent ??= error;
     }
   }
-  // A program that is there and slow is no reason to install another one.
+  // If a program exists and is slow, no other one is installed.
   if (silent !== null) throw silent;
   return null;
 }
@@ -126,12 +127,12 @@ function userCache(env: Environment): string {
 
 function waysOut(cache: string): string {
   return [
-    'Each of these helps:',
-    '- TEMPORAL_ADDRESS=host:port, a Temporal server that runs elsewhere;',
-    "- TEMPORAL_CLI, the path of Temporal's program (https://docs.temporal.io/cli);",
-    '- the program `temporal` on PATH;',
-    `- the program in ${cache};`,
-    '- Go on PATH with access to its modules, which builds it;',
-    '- access to https://temporal.download, from where it is fetched.',
+    'Do one of these:',
+    '- set TEMPORAL_ADDRESS=host:port to the address of a running Temporal server;',
+    "- set TEMPORAL_CLI to the path of Temporal's program (https://docs.temporal.io/cli);",
+    '- put the program `temporal` on PATH;',
+    `- put the program into ${cache};`,
+    '- put Go on PATH, with access to its modules, to build it;',
+    '- allow access to https://temporal.download, to download it.',
   ].join('\n');
 }

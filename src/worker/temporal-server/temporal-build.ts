@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { bareEnvironment } from './server-process.js';
 
-/** What both ways of installing are given. */
+/** Arguments of both ways of installing. */
 export interface InstallStep {
   /** An empty folder on the cache's file system. */
   readonly dir: string;
@@ -17,7 +17,7 @@ export interface InstallStep {
 
 const MODULE = 'github.com/temporalio/cli/cmd/temporal';
 
-/** What Go needs beside what any program does: its own settings, proxies and certificates. No key of ours. */
+/** The environment for Go: that of any program, with Go's own settings, proxies and certificates. It has no key of ours. */
 function goEnvironment(env: InstallStep['env']): Record<string, string | undefined> {
   const own = Object.entries(env).filter(([name]) =>
     /^(GO|CGO_|GIT_|SSL_|XDG_|LOCALAPPDATA$|https?_proxy$|no_proxy$)/i.test(name),
@@ -25,18 +25,18 @@ function goEnvironment(env: InstallStep['env']): Record<string, string | undefin
   return { ...bareEnvironment(env), ...Object.fromEntries(own) };
 }
 
-/** Builds Temporal's program with Go, where Go is on PATH: minutes. Answers with the path; throws Go's last words. */
+/** Builds Temporal's program with Go in some minutes. Returns its path; throws the last lines of Go's output. */
 export async function buildTemporal({ dir, version, program, env, signal }: InstallStep): Promise<string> {
   const child = spawn('go', ['install', `${MODULE}@${version}`], {
-    // Wherever the command was called: no go.mod of somebody's may have a say.
+    // A folder without a go.mod, which would otherwise change the build.
     cwd: dir,
     env: { ...goEnvironment(env), GOBIN: dir },
     stdio: ['ignore', 'ignore', 'pipe'],
     windowsHide: true,
   });
-  let said = '';
+  let output = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said = (said + text).slice(-2_000);
+    output = (output + text).slice(-2_000);
   });
   // Interrupted, Go ends its compilers and removes its temporary files.
   const stop = () => child.kill('SIGINT');
@@ -51,5 +51,5 @@ export async function buildTemporal({ dir, version, program, env, signal }: Inst
     signal.removeEventListener('abort', stop);
   }
   const words = said.trim().split('\n').slice(-3).join(' / ');
-  throw new Error(`go install ${MODULE}@${version}: ${words || 'it failed without a word'}`);
+  throw new Error(`go install ${MODULE}@${version}: ${words || 'it failed without a message'}`);
 }

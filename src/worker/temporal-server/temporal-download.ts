@@ -17,8 +17,8 @@ const platforms: Readonly<Record<string, string>> = { linux: 'linux', darwin: 'd
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
 /**
- * SHA-256 of the archives of version 1.5.1. Each is pinned alike in two public repositories that do not depend on each other:
- * cashapp/hermit-packages and zph/hermit-packages. Where there are no two, nothing is downloaded.
+ * SHA-256 of the archives of version 1.5.1. Two independent public repositories have the same values: cashapp/hermit-packages and
+ * zph/hermit-packages. Without two sources for a platform, nothing is downloaded.
  */
 const archiveSums: Readonly<Record<string, string>> = {
   'linux amd64': 'ddc95e08b0b076efd4ea9733a3f488eb7d2be875f8834e616cd2a37358b4852d',
@@ -26,18 +26,18 @@ const archiveSums: Readonly<Record<string, string>> = {
   'darwin arm64': 'cca01b7ea35ad56e2a328d9ae596bf716bd22313ef63c7a761c88354457c2415',
 };
 
-/** What the download service answers: the address of an archive, and the name of the program in it. */
+/** Answer of the download service: the address of an archive, and the name of the program in it. */
 const answerShape = z.object({ archiveUrl: z.url(), fileToExtract: z.string().regex(/^[\w.-]+$/) });
 
 /**
- * Downloads Temporal's program from where its SDKs do, in the same way, but so that it can be stopped and has no server started
- * along with it. An archive that is not the known one is not opened. Ten seconds to the first byte, thirty without one. Answers with the path.
+ * Downloads Temporal's program from the same source as its SDKs, but can be aborted and starts no server. An archive with another checksum
+ * is not opened. Limits: ten seconds to the first byte, thirty seconds without data. Returns the path; throws the reason.
  */
 export async function downloadTemporal(step: InstallStep): Promise<string> {
   const { dir, version, source, env, signal } = step;
   const platform = platforms[process.platform];
   const arch = architectures[process.arch];
-  if (!platform || !arch) throw new Error(`download: there is no program for ${process.platform} ${process.arch}`);
+  if (!platform || !arch) throw new Error(`download: no program is available for ${process.platform} ${process.arch}`);
   const sum = step.archiveSum ?? archiveSums[`${platform} ${arch}`];
   if (sum === undefined) throw new Error(`download: no checksum is known for ${platform} ${arch}`);
   const windows = platform === 'windows';
@@ -62,8 +62,8 @@ export async function downloadTemporal(step: InstallStep): Promise<string> {
     const { body } = await get(archiveUrl);
     const hash = createHash('sha256');
     await pipeline(Readable.fromWeb(body), atMost(MAX_BYTES, hash), createWriteStream(archive), { signal });
-    if (hash.digest('hex') !== sum) throw new Error('what came is not the known archive (its SHA-256 differs)');
-    // tar comes with Linux, macOS and Windows, and reads zip where that is what is published.
+    if (hash.digest('hex') !== sum) throw new Error('the archive has an unexpected SHA-256');
+    // tar is part of Linux, macOS and Windows, where it also reads zip.
     await promisify(execFile)('tar', ['-xf', archive, '-C', dir, fileToExtract], {
       env: bareEnvironment(env),
       signal,
@@ -82,14 +82,14 @@ function atMost(limit: number, hash: Hash) {
     let bytes = 0;
     for await (const chunk of chunks) {
       bytes += chunk.length;
-      if (bytes > limit) throw new Error(`more than ${limit} bytes came`);
+      if (bytes > limit) throw new Error(`the archive is larger than ${limit} bytes`);
       hash.update(chunk);
       yield chunk;
     }
   };
 }
 
-/** fetch hides the reason one level down. */
+/** fetch has the reason in `cause`. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message || error.cause.name : error.message;

@@ -8,33 +8,34 @@ import { downloadTemporal } from './temporal-download.js';
 /** The Temporal program. */
 export interface TemporalBinary {
   readonly path: string;
-  /** What `--version` answers. */
+  /** Output of `--version`. */
   readonly version: string;
 }
 
-/** Later tags of the program can't be installed by `go install`; another one needs other checksums in `temporal-download`. */
+/** `go install` can't install later tags. Another version needs other checksums in `temporal-download`. */
 const TEMPORAL_VERSION = 'v1.5.1';
 const LOCK_WAIT_MS = 30 * 60_000;
 const PROGRESS_MS = 15_000;
 const DRAFT = '.install-';
 
+/** Arguments of {@link installTemporal}. */
 export interface Installation {
-  /** The cache: the program is put here. */
+  /** Folder that the program is installed into. */
   readonly dir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly say: (sentence: string) => void;
-  /** The program's file name. */
+  /** File name of the program. */
   readonly program: string;
   readonly check: (path: string) => Promise<TemporalBinary | null>;
-  /** Where Temporal publishes its program; another one in tests. */
+  /** Address of Temporal's downloads; tests use another one. */
   readonly source?: string;
-  /** SHA-256 of its archive, of another one in tests. */
+  /** SHA-256 of the archive, for tests. */
   readonly archiveSum?: string;
 }
 
 /**
- * Puts Temporal's program into a cache: Go builds it while it is also downloaded, and the first to succeed wins. Several
- * processes at once install it once. Throws naming what failed on each way.
+ * Installs Temporal's program into a folder: it is built by Go and downloaded at the same time, and the first to succeed is used. A lock
+ * makes parallel processes install it once. Throws an `Error` with the reasons of both failures.
  */
 export async function installTemporal(installation: Installation): Promise<TemporalBinary> {
   const { dir, program, say, check } = installation;
@@ -45,12 +46,12 @@ export async function installTemporal(installation: Installation): Promise<Tempo
     async () => {
       const present = await check(target);
       if (present !== null) return present;
-      // Under the lock, what is left here is of a process that was killed.
+      // While the lock is held, existing drafts are those of killed processes.
       for (const name of readdirSync(dir)) if (name.startsWith(DRAFT)) discard(join(dir, name));
       const started = performance.now();
-      say(`Getting the Temporal server ${TEMPORAL_VERSION} into ${dir}, once; this can take some minutes.`);
+      say(`Installing the Temporal server ${TEMPORAL_VERSION} into ${dir}. This is done once and can take some minutes.`);
       const progress = setInterval(() => {
-        say(`Still getting the Temporal server (${Math.round((performance.now() - started) / 1000)} s).`);
+        say(`Still installing the Temporal server (${Math.round((performance.now() - started) / 1000)} s).`);
       }, PROGRESS_MS);
       try {
         await moveDurably(await firstBuilt(installation), target);
@@ -75,7 +76,7 @@ async function firstBuilt({ dir, program, env, source, archiveSum, check }: Inst
     const step = { dir: own, version: TEMPORAL_VERSION, program, env, signal: stop.signal, ...sum };
     const made = await run({ ...step, source: source ?? 'https://temporal.download' });
     chmodSync(made, 0o755);
-    if ((await check(made)) === null) throw new Error(`${name}: what came does not run here`);
+    if ((await check(made)) === null) throw new Error(`${name}: the program does not run here`);
     return made;
   };
   const attempts = [attempt('download', downloadTemporal), attempt('build', buildTemporal)];
@@ -88,12 +89,12 @@ async function firstBuilt({ dir, program, env, source, archiveSum, check }: Inst
     });
   } finally {
     stop.abort();
-    // The slower one cleans up before its folder goes.
+    // The slower one must clean up before its folder is removed.
     await Promise.allSettled(attempts);
   }
 }
 
-/** A folder that can't be removed now is in nobody's way and goes with the next installation. */
+/** Removes a draft. If that fails, the next installation removes it. */
 function discard(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });

@@ -9,52 +9,53 @@ import { endProcess, startServer } from './server-process.js';
 import { findTemporalBinary } from './temporal-binary.js';
 
 const REUSE_WITHIN_MS = 10_000;
-/** One that does not answer will hardly end in order; its database survives a kill. */
+/** Time for a server that does not answer to end by itself; its database survives a kill. */
 const HUNG_GRACE_MS = 2_000;
 const START_WITHIN_MS = 30_000;
-/** A wait that is longer than this is told. */
+/** Longer waits are reported. */
 const SAID_AFTER_MS = 5000;
-/** Somebody else may be building the server: minutes, once. */
+/** Another process may be installing the server, which takes minutes. */
 const LOCK_WAIT_MS = 30 * 60_000;
 const LINGER_MS = 30_000;
 const ATTEMPTS = 3;
 
+/** Arguments of {@link ensureTemporalServer}. */
 export interface TemporalServerOptions {
-  /** Absolute; the server's database, log and record live here. */
+  /** Absolute path of the folder for the server's database, log and record. */
   readonly stateDir: string;
-  /** Where `TEMPORAL_CLI`, `PATH` and, for tests, `SEARCHFLOW_SERVER_LINGER_MS` are read. */
+  /** Environment with `TEMPORAL_CLI`, `PATH` and, for tests, `SEARCHFLOW_SERVER_LINGER_MS`. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly say: (sentence: string) => void;
   readonly namespace?: string;
-  /** Port of Temporal's web UI; by default there is none. A server that runs already keeps its own. */
+  /** Port of Temporal's web UI; default: no web UI. A running server keeps its own port. */
   readonly ui?: number | null;
 }
 
-/** The embedded Temporal server, running. */
+/** A running embedded Temporal server. */
 export interface EmbeddedServer {
   readonly address: string;
   readonly pid: number;
-  /** It ran already. */
+  /** It was already running. */
   readonly reused: boolean;
   readonly uiUrl: string | null;
-  /** This process needs it no longer: done before the call returns. It ends 30 s after its last user. */
+  /** Records, before it returns, that this process no longer uses the server. The server ends 30 s after its last user. */
   detach(): Promise<void>;
 }
 
-/** The embedded server can't be had; the message names the reason and the way out. */
+/** The embedded server can't be started; the message has the reason and says what to do. */
 export class TemporalServerFailed extends Error {
   override readonly name = 'TemporalServerFailed';
 }
 
 /**
- * The Temporal server of a state directory: the one that runs, if it answers, else a new one on the same database. Two
- * processes that ask at once get the same. A watcher ends it when no process uses it any more. Throws
- * {@link TemporalServerFailed}, or a usage error where no Temporal program can be had.
+ * The Temporal server of a state folder: the running one if it answers, else a new one on the same database. Parallel callers get the same
+ * server. A watcher ends it when no process uses it any more. Throws {@link TemporalServerFailed}, or a `UsageError` if no Temporal program
+ * can be installed.
  */
 export async function ensureTemporalServer(options: TemporalServerOptions): Promise<EmbeddedServer> {
   const files = serverFiles(options.stateDir);
   mkdirSync(files.stateDir, { recursive: true, mode: 0o700 });
-  // First of all: from here on no watcher ends a server that we may be about to reuse.
+  // Done first, so that no watcher ends a server that is about to be reused.
   const leave = enrol(files);
   try {
     const { record, reused } = await withLock(files.lock, () => reuseOrStart(files, options), {
@@ -74,7 +75,7 @@ export async function ensureTemporalServer(options: TemporalServerOptions): Prom
   }
 }
 
-/** Address of the server of a state directory, where its process lives. */
+/** Address of the server of a state folder; null if its process is not alive. */
 export function runningServer(stateDir: string): string | null {
   const record = readRecord(serverFiles(stateDir));
   return record !== null && isAlive(record.pid, record.startTime) ? addressOf(record) : null;
@@ -97,7 +98,7 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
       keepWatcher(files, lingerMs, env);
       return { record: found, reused: true };
     }
-    say(`The Temporal server of ${files.stateDir} (PID ${found.pid}) is replaced: ${wrong}.`);
+    say(`Replacing the Temporal server of ${files.stateDir} (PID ${found.pid}): ${wrong}.`);
     await endProcess(found, HUNG_GRACE_MS);
   }
   removeRecord(files);
@@ -108,7 +109,7 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
     const logged = statSync(files.log, { throwIfNoEntry: false })?.size ?? 0;
     const { record, end } = await startServer(files, { binary, version, port: await freePort(), uiPort }, env);
     const address = addressOf(record);
-    const wrong = await saying(say, record, awaitServer({ address, namespace, withinMs: START_WITHIN_MS, gone: end }));
+    const wrong = await reportingWait(say, record, awaitServer({ address, namespace, withinMs: START_WITHIN_MS, gone: end }));
     if (wrong === null) {
       databaseIsMade(files);
       return { record, reused: false };
@@ -116,18 +117,18 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
     const hasEnded = end() !== null;
     await endProcess(record, HUNG_GRACE_MS);
     removeRecord(files);
-    const said = lastWords(files.log, logged);
-    // Somebody took the port between our look and the server's start, or killed it: the next try may have better luck.
-    if (hasEnded && !isDamage(said) && attempt < ATTEMPTS) {
-      say(`The Temporal server is started once more: ${said === '' ? wrong : `${wrong} (${said})`}.`);
+    const output = lastMessages(files.log, logged);
+    // Another process may have taken the port or killed the server, so another attempt may succeed.
+    if (hasEnded && !isDamage(output) && attempt < ATTEMPTS) {
+      say(`Starting the Temporal server again: ${output === '' ? wrong : `${wrong} (${output})`}.`);
       continue;
     }
-    throw new TemporalServerFailed(hasEnded || said !== '' ? failure(files, wrong, said) : silence(files, wrong));
+    throw new TemporalServerFailed(hasEnded || output !== '' ? failure(files, wrong, output) : silence(files, wrong));
   }
 }
 
-/** Tells who is waited for where it takes long. */
-async function saying<T>(
+/** Runs work, and reports the process that is waited for if it takes long. */
+async function reportingWait<T>(
   say: TemporalServerOptions['say'],
   { pid }: Pick<ServerRecord, 'pid'>,
   work: Promise<T>,
@@ -143,7 +144,7 @@ async function saying<T>(
   }
 }
 
-/** Before anybody is given the server: from now on its database holds something. */
+/** Records, before the server is used, that its database is complete. */
 function databaseIsMade(files: ServerFiles): void {
   chmodSync(files.database, 0o600);
   rmSync(files.unfinished, { force: true });
@@ -151,27 +152,27 @@ function databaseIsMade(files: ServerFiles): void {
 
 const addressOf = (record: ServerRecord) => `127.0.0.1:${record.port}`;
 
-const isDamage = (said: string) => /not a database|malformed|corrupt|disk image|no such table/i.test(said);
+const isDamage = (output: string) => /not a database|malformed|corrupt|disk image|no such table/i.test(output);
 
-/** Of a server that neither answered nor ended. */
+/** Message about a server that neither answered nor ended. */
 function silence(files: ServerFiles, wrong: string): string {
   return (
-    `The embedded Temporal server did not start: ${wrong}, and it said nothing (log: ${files.log}). It was stopped, or this machine is ` +
-    'busy. Run the same command again.'
+    `The embedded Temporal server did not start: ${wrong}. Its log is empty (${files.log}). The server is stopped, or this machine is busy. ` +
+    'Run the same command again.'
   );
 }
 
-function failure(files: ServerFiles, wrong: string, said: string): string {
-  const damaged = isDamage(said);
-  const wayOut = `${damaged ? 'Its database' : 'If its database'} ${files.database} is damaged${damaged ? '; move' : ', move'} the file away`;
+function failure(files: ServerFiles, wrong: string, output: string): string {
+  const damaged = isDamage(output);
+  const remedy = `${damaged ? 'Its database' : 'If its database'} ${files.database} is damaged${damaged ? '. Move' : ', move'} the file away`;
   return (
-    `The embedded Temporal server does not start (${wrong}). ${said === '' ? 'It said nothing' : `Its last words: ${said}`} ` +
-    `(log: ${files.log}). ${wayOut} and run the same command again: what was bought is in the journal and is not bought twice.`
+    `The embedded Temporal server did not start: ${wrong}. ${output === '' ? 'Its log is empty' : `Its last messages: ${output}`} ` +
+    `(${files.log}). ${remedy} and run the same command again. Paid results are in the journal and are not bought twice.`
   );
 }
 
-/** The last messages that the server logged since it was started, in one line. */
-function lastWords(log: string, from: number): string {
+/** The last messages in the log since the server was started, in one line. */
+function lastMessages(log: string, from: number): string {
   const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
   if (size === 0) return '';
   const lines = readFileSync(log)

@@ -15,23 +15,23 @@ import { ensureTemporalServer, runningServer } from './temporal-server.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A server that is there takes a connection within this time. */
+/** Longest wait for a server to accept a connection. */
 const CONNECT_MS = 2000;
 
-/** A call that is repeated later than this is left behind when its connection closes. */
-const LEFT_BEHIND_MS = 2000;
+/** Longest wait, on closing, for the next retry of a call. */
+const RETRY_WAIT_MS = 2000;
 
 interface OpenedClient {
   readonly client: Client;
-  /** What it was opened with, for a worker's connection. */
+  /** The options of its connection, for a worker's connection. */
   readonly options: ConnectionOptions & { readonly address: string };
-  /** Closes it once no repeated call waits; where one waits for longer, the end of the process does. */
+  /** Closes it after the next retry of a call. If that is too far in the future, the connection ends with the process. */
   close(): Promise<void>;
 }
 
 /**
- * A client of this address, with what the environment says of a server that is not embedded. It repeats calls as by default, but for
- * a connection that closes: a repeat on a closed one would end the process.
+ * A client of this address, with Temporal's environment configuration if the server is not embedded. Calls are retried as by default, but
+ * not while the connection closes, because a retry on a closed connection would end the process.
  */
 async function openClient(
   { temporalAddress, namespace }: Pick<RuntimeConfig, 'temporalAddress' | 'namespace'>,
@@ -43,12 +43,12 @@ async function openClient(
   const options = { ...loaded?.connectionOptions, address };
   const usual = defaultGrpcRetryOptions();
   let isClosing = false;
-  let nextRepeatAt = 0;
+  let nextRetryAt = 0;
   const interceptor = makeGrpcRetryInterceptor({
     retryableDecider: (attempt, status) => !isClosing && usual.retryableDecider(attempt, status),
     delayFunction: (attempt, status) => {
       const ms = usual.delayFunction(attempt, status);
-      nextRepeatAt = Math.max(nextRepeatAt, performance.now() + ms);
+      nextRetryAt = Math.max(nextRetryAt, performance.now() + ms);
       return ms;
     },
   });
@@ -58,15 +58,15 @@ async function openClient(
     options,
     close: async () => {
       isClosing = true;
-      const left = nextRepeatAt - performance.now();
-      if (left > LEFT_BEHIND_MS) return;
+      const left = nextRetryAt - performance.now();
+      if (left > RETRY_WAIT_MS) return;
       if (left > 0) await delay(left + 50);
       await connection.close();
     },
   };
 }
 
-/** A way to Temporal: a client, a worker's connection on demand, and the end of both. */
+/** A connection to Temporal: a client, and a worker's connection on demand. */
 export interface Temporal {
   readonly client: Client;
   readonly address: string;
@@ -74,7 +74,7 @@ export interface Temporal {
   close(): Promise<void>;
 }
 
-/** Connects to the address of the configuration, or to the embedded server, which is started where it does not run. */
+/** Connects to the configured address, or to the embedded server, which is started if needed. Throws `UsageError` if no server answers. */
 export async function connectTemporal(config: RuntimeConfig, env: Environment): Promise<Temporal> {
   const { say, stateDir, namespace, temporalUi: ui = null } = config;
   const embedded =
@@ -82,7 +82,7 @@ export async function connectTemporal(config: RuntimeConfig, env: Environment): 
   if (embedded && ui !== null)
     say(
       embedded.uiUrl === null
-        ? 'The Temporal server runs already, without its web UI; it starts with it once its commands and workers have ended.'
+        ? 'The Temporal server is already running without its web UI. To start it with the web UI, end its commands and workers first.'
         : `Temporal's web UI: ${embedded.uiUrl}`,
     );
   const address = embedded?.address ?? (config.temporalAddress as string);
@@ -95,7 +95,7 @@ export async function connectTemporal(config: RuntimeConfig, env: Environment): 
     client: opened.client,
     address,
     nativeConnection: async () => {
-      // Half a second of loading that a client does without.
+      // Loading takes half a second, which a client can save.
       const { NativeConnection } = await import('@temporalio/worker');
       const made = await NativeConnection.connect(opened.options as Parameters<typeof NativeConnection.connect>[0]);
       native.push(made);
@@ -109,7 +109,7 @@ export async function connectTemporal(config: RuntimeConfig, env: Environment): 
   };
 }
 
-/** A client of the server of the configuration, where that answers; starts none. */
+/** A client of the configured or running embedded server; null if it does not answer. Starts no server. */
 export async function connectIfRunning(
   config: RuntimeConfig,
   env: Environment,
@@ -119,7 +119,7 @@ export async function connectIfRunning(
   return openClient(config, env, address, '3s').catch(() => null);
 }
 
-/** A client of Temporal goes on trying for seconds where nothing listens. */
+/** Whether the address accepts connections. Temporal's own client would retry for seconds. */
 async function takesConnections(address: string): Promise<boolean> {
   const { hostname, port } = new URL(`tcp://${address}`);
   const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 7233) });

@@ -6,20 +6,20 @@ import { isPostgresUrl } from '../../core/text/postgres-address.js';
 import type { JobListing, RuntimeConfig } from '../config/runtime-types.js';
 import { openWarehouses, type Warehouses } from './warehouses.js';
 
-/** What a warehouse holds of a service's events. */
+/** The events of a service in a warehouse. */
 export interface EventStatus {
   readonly streams: readonly StreamListing[];
   readonly types: readonly TypeCount[];
 }
 
-/** A worker closes its file a quarter of a second after its last load; one that loads all the time doesn't. */
+/** Longest wait for a worker to close its DuckDB file, which it does a quarter of a second after its last load. */
 const PATIENCE_MS = 8000;
 const AGAIN_MS = 100;
 /** A database that answers nothing for so long is silent. */
 const SILENT_MS = 3000;
 
 /**
- * Reads the marks of a warehouse itself, without Temporal. Rejects with `SinkBusy` if another process keeps the file for `patienceMs`,
+ * Reads watermarks and counts from a warehouse, without Temporal. Rejects with `SinkBusy` if another process keeps the file for `patienceMs`,
  * or if the database does not answer within 3 s.
  */
 export async function readEventStatus(

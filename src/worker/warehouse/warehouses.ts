@@ -11,7 +11,7 @@ import { type Allowlist, isSameServer } from '../config/allowlist.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { isSameWarehouse } from '../config/store-setting.js';
 
-/** The warehouses of a process, as jobs, walks and the workflows for monitors name them; and their secret files. */
+/** The warehouses of a process, for jobs, walks and monitors, and the secret files. */
 export interface Warehouses {
   of(staged: Pick<StagedJob, 'into' | 'host'>): Sink;
   readonly events: WalkWarehouses;
@@ -20,9 +20,9 @@ export interface Warehouses {
 }
 
 /**
- * Opens warehouses with the credentials of the configuration, which jobs don't hold. A file of another machine is `SinkBusy`: its
- * activities are tried again until a worker there gets them. `allowlist`: what events and monitors may name. `oneOfMany`: so is for jobs a database that this worker may not log in
- * to, since another may.
+ * Opens warehouses with the credentials of the configuration, which jobs don't contain. A file of another machine gives `SinkBusy`, so that
+ * its activities are retried until a worker there gets them. `allowlist`: names that events and monitors may use. `oneOfMany`: a database
+ * that refuses this worker's login also gives `SinkBusy` for jobs, because another worker may log in.
  */
 export function openWarehouses(
   { say, warehouse }: Pick<RuntimeConfig, 'say' | 'warehouse'>,
@@ -35,7 +35,7 @@ export function openWarehouses(
       if (!warehouse) return null;
       const own = warehouse.url.reveal();
       if (isSameWarehouse(address, warehouse.shown)) return new Secret(strictest(own, address));
-      // Another database of the same server is sent the same password of the environment.
+      // Another database of the same server gets the same credentials.
       return isSameServer(address, own) ? new Secret(strictest(address, own)) : null;
     },
   });
@@ -44,16 +44,16 @@ export function openWarehouses(
     onlyHere(`The warehouse ${into}`, host);
     return warehouses.open(into);
   };
-  const allowed = async (place: WarehouseRef): Promise<OpenedWarehouse> => {
-    onlyHere(`The warehouse ${place.into}`, place.host);
-    await allowlist?.check({ into: place.into });
-    return at(place);
+  const allowed = async (ref: WarehouseRef): Promise<OpenedWarehouse> => {
+    onlyHere(`The warehouse ${ref.into}`, ref.host);
+    await allowlist?.check({ into: ref.into });
+    return at(ref);
   };
   return {
     of: (staged) => (oneOfMany ? leftToOthers(at(staged).rows, { into: staged.into, refusals, say }) : at(staged).rows),
-    events: { warehouse: async (place) => (await allowed(place)).events },
+    events: { warehouse: async (ref) => (await allowed(ref)).events },
     monitors: {
-      warehouse: async (place) => (await allowed(place)).monitors,
+      warehouse: async (ref) => (await allowed(ref)).monitors,
       async secrets({ file, host }) {
         onlyHere(`The secret file ${file}`, host);
         await allowlist?.check({ secretFile: file });
@@ -66,15 +66,15 @@ export function openWarehouses(
 
 type WarehouseRef = Pick<StagedJob, 'into' | 'host'>;
 
-function onlyHere(what: string, host: string | undefined): void {
+function onlyHere(subject: string, host: string | undefined): void {
   if (host !== undefined && host !== hostname())
-    throw new SinkBusy(`${what} is a file on ${host}, where a worker must run for it`, null);
+    throw new SinkBusy(`${subject} is a file on ${host}. Run a worker there`, null);
 }
 
-/** Databases that refused the login of this worker, by their addresses: what was said of each, and when it may be asked again. */
+/** Refused logins by address: the message, and the time (`performance.now()`) after which the login is tried again. */
 type Refusals = Map<string, { readonly sentence: string; readonly until: number }>;
 
-/** A worker without credentials is offered a slice every few seconds: not each of them is worth a login. */
+/** Interval of login attempts, because a worker without credentials receives a slice every few seconds. */
 const ASK_AGAIN_MS = 60_000;
 
 interface Refusing extends Pick<RuntimeConfig, 'say'> {
@@ -82,7 +82,7 @@ interface Refusing extends Pick<RuntimeConfig, 'say'> {
   readonly refusals: Refusals;
 }
 
-/** The same warehouse; being refused to log in is said once, and left to a worker that is not. */
+/** The same warehouse. A refused login is reported once and gives `SinkBusy`, so that another worker takes the slice. */
 function leftToOthers(sink: Sink, { into, refusals, say }: Refusing): Sink {
   const reported = (error: unknown): unknown => {
     const cause = error instanceof SinkUnusable ? error.cause : null;
