@@ -38,7 +38,7 @@ export async function buildTemporal({ dir, version, program, env, signal }: Inst
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     output = (output + text).slice(-2_000);
   });
-  // Interrupted, Go ends its compilers and removes its temporary files.
+  // On SIGINT, Go ends its compilers and removes its temporary files.
   const stop = () => child.kill('SIGINT');
   signal.addEventListener('abort', stop, { once: true });
   try {
@@ -50,6 +50,6 @@ export async function buildTemporal({ dir, version, program, env, signal }: Inst
   } finally {
     signal.removeEventListener('abort', stop);
   }
-  const words = said.trim().split('\n').slice(-3).join(' / ');
+  const words = output.trim().split('\n').slice(-3).join(' / ');
   throw new Error(`go install ${MODULE}@${version}: ${words || 'it failed without a message'}`);
 }

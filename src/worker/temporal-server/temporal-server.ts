@@ -88,7 +88,7 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
   const found = readRecord(files);
   if (found !== null && isAlive(found.pid, found.startTime)) {
     const gone = () => (isAlive(found.pid, found.startTime) ? null : 'it ended');
-    const wrong = await saying(
+    const wrong = await reportingWait(
       say,
       found,
       awaitServer({ address: addressOf(found), namespace, withinMs: REUSE_WITHIN_MS, gone }),
