@@ -1,4 +1,4 @@
-/** Who buys which units now, in one process: each key has one owner at a time. */
+/** The claims of units in one process: each key has one owner at a time. */
 export class Claims {
   readonly #owners = new Map<string, string>();
   readonly #keys = new Map<string, Set<string>>();
@@ -22,8 +22,8 @@ export class Claims {
     return [...(this.#keys.get(owner) ?? [])];
   }
 
-  /** Takes these from their owner, and wakes who waits for any of them. */
-  giveBack(owner: string, keys: readonly string[]): void {
+  /** Releases these keys of an owner, and wakes callers that wait for any of them. */
+  release(owner: string, keys: readonly string[]): void {
     const owned = this.#keys.get(owner);
     for (const key of keys) {
       if (this.#owners.get(key) === owner) this.#owners.delete(key);
@@ -33,7 +33,7 @@ export class Claims {
     for (const check of [...this.#watchers]) check();
   }
 
-  /** Resolves when any of these keys has no owner; at once where there are none. */
+  /** Resolves when any of these keys has no owner; at once if `keys` is empty. */
   waitForAny(keys: readonly string[], signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const done = () => {

@@ -35,19 +35,19 @@ import { unitLine } from './unit-record.js';
 const ORPHANED = 'the process ended before an answer landed';
 
 export interface FileJournalOptions {
-  /** The caller holds the folder's lock: every open intent is of a dead process, and is written down as an unknown outcome. */
+  /** The caller holds the folder's lock, so open intents are of dead processes and are recorded as unknown outcomes. */
   readonly writes: boolean;
-  /** The caller only reads, but nobody holds the lock: open intents count as unknown. Else they are somebody's calls in flight. */
+  /** For a caller that only reads: no process holds the lock, so open intents count as unknown outcomes and not as calls in flight. */
   readonly alone?: boolean;
-  /** Whose money is spent: caps and usage are this team's, others' purchases in the folder never count. */
+  /** The team whose caps and usage are counted; purchases of other teams in the folder are not. */
   readonly team?: string;
-  /** Unix ms; days and months of caps are told by it. */
+  /** Clock, Unix ms, that defines the days and months of caps. */
   readonly now?: () => number;
 }
 
 /**
- * The journal of one machine: a folder of segments, each an append-only file of checked lines and a file of bodies. One process
- * writes (whoever opens it holds the lock of the folder); others may read.
+ * The journal of one machine: a folder of segments, each an append-only file of lines with checksums and a file of bodies. One process
+ * writes, holding the lock of the folder; others may read.
  */
 export class FileJournal implements Journal, Spend {
   readonly #team: string;
@@ -57,13 +57,13 @@ export class FileJournal implements Journal, Spend {
   readonly #units = new LandedUnits();
   readonly #segments: SegmentStore;
   readonly #bodies: UnitBodies;
-  /** Of a journal that writes. */
+  /** Only for a journal that writes. */
   readonly #reserve: Reserve | null;
   readonly #claims = new Claims();
   readonly #pending = new PendingOutcomes();
-  /** Open intents that may still land. The owner of one that nobody follows now is ''. */
+  /** Open intents that may still land. The owner is '' if no process follows the intent now. */
   readonly #intents = new Map<string, { readonly segment: string; readonly owner: string }>();
-  /** What was damaged when the journal was read. */
+  /** Damage that was found when the journal was read. */
   damage: readonly JournalDamage[] = [];
 
   private constructor(dir: string, { writes, team = '', now = Date.now }: FileJournalOptions) {
@@ -114,7 +114,7 @@ export class FileJournal implements Journal, Spend {
     const estimateMicros = reserve(this.#sums, this.#caps.get(team), team, intent, at);
     if (estimateMicros instanceof OverBudget) throw estimateMicros;
     const id = randomUUID();
-    // Counted before it is written: what is asked meanwhile must find this money taken.
+    // Counted before it is written, so that parallel intents see this amount as reserved.
     this.#sums.opened(id, { team, segment, operation, tier, at, estimateMicros, listMicros });
     this.#intents.set(id, { segment, owner });
     try {
@@ -153,7 +153,7 @@ export class FileJournal implements Journal, Spend {
       units: entries,
     }));
     this.#intents.delete(intentId);
-    this.#claims.giveBack(
+    this.#claims.release(
       intent.owner,
       answer.units.map((unit) => unit.key),
     );
@@ -190,7 +190,7 @@ export class FileJournal implements Journal, Spend {
     const at = answer?.fetchedAt ?? this.#now();
     const lines = units.map((outcome) => toLine(outcome, operation, answer?.requestId ?? null, at));
     await this.#segments.append(segment, lines, (entries) => ({ t: 'settle', at, op: operation, units: entries }));
-    this.#claims.giveBack(
+    this.#claims.release(
       owner,
       units.map((unit) => unit.key),
     );
@@ -204,7 +204,7 @@ export class FileJournal implements Journal, Spend {
         else await this.miss(id, 'given up before an answer landed', 'maybe');
       }
     } finally {
-      this.#claims.giveBack(owner, this.#claims.of(owner));
+      this.#claims.release(owner, this.#claims.of(owner));
     }
   }
 
@@ -275,7 +275,7 @@ export class FileJournal implements Journal, Spend {
     await this.#reserve?.close();
   }
 
-  /** Writes what became of an intent, for which there is room. */
+  /** Writes the outcome of an intent, into the room that was kept for it. */
   async #write(
     segment: string,
     units: readonly UnitLine[],
@@ -287,7 +287,7 @@ export class FileJournal implements Journal, Spend {
     await this.#reserve.into(bytes, append);
   }
 
-  /** Takes in again what damaged lines had said; whoever writes keeps a copy of the file and mends it. */
+  /** Recovers the contents of damaged lines. A journal that writes also repairs the file and keeps a copy. */
   async #mend(segments: readonly DamagedSegment[], { writes }: FileJournalOptions): Promise<JournalDamage[]> {
     const damage: JournalDamage[] = [];
     for (const { segment, damaged, ends } of segments) {
@@ -302,7 +302,7 @@ export class FileJournal implements Journal, Spend {
     return damage;
   }
 
-  /** What a process that is gone left open: noted purchases run on, of the others nobody knows how they ended. */
+  /** Handles intents that a dead process left open: noted ones continue at the service, all others become unknown outcomes. */
   async #takeOver(segment: Segment, { writes, alone }: FileJournalOptions): Promise<void> {
     if (this.#segments.hasUnits(segment) && !existsSync(this.#segments.unitFile(segment.name)))
       this.#units.prune(segment.number);

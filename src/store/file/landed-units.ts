@@ -3,18 +3,18 @@ import { eachBody } from './segment-bodies.js';
 import type { UnitEntry } from './segment-lines.js';
 import { type IndexEntry, UnitIndex } from './unit-index.js';
 
-/** What has landed, where its bodies are, and which of these are gone. */
+/** The landed units, the positions of their bodies, and which bodies are missing. */
 export class LandedUnits {
   readonly #index = new UnitIndex();
   readonly #damaged = new Set<string>();
-  /** Numbers of segments whose bodies are gone. */
+  /** Numbers of segments whose bodies were removed. */
   readonly #pruned = new Set<number>();
 
   get(key: string): IndexEntry | undefined {
     return this.#index.get(key);
   }
 
-  /** A unit that landed and still counts. */
+  /** A landed unit that satisfies the freshness rules. */
   find(key: string, freshness: Freshness | undefined): Landed | undefined {
     const entry = this.#index.get(key);
     if (!entry || entry.tag === ENDED_WITH_JOB || (freshness && !this.#isFresh(key, entry, freshness)))
@@ -24,17 +24,17 @@ export class LandedUnits {
 
   add([key, offset, length, crc, status, tag]: UnitEntry, segment: number, at: number): void {
     this.#index.set(key, { at, segment, offset, length, crc, status, tag });
-    // A body of no bytes was lost with a damaged line.
+    // A body of zero bytes was lost with a damaged line.
     if (length === 0) this.#damaged.add(key);
     else this.#damaged.delete(key);
   }
 
-  /** The bodies of a segment are gone. */
+  /** Records that the bodies of a segment were removed. */
   prune(segment: number): void {
     this.#pruned.add(segment);
   }
 
-  /** Hands over the bodies of these units, checked. Rejects where any is missing or damaged, after all the others. */
+  /** Calls `each` with the verified bodies of these units. Rejects with `BodiesGone` at the end if any is missing or damaged. */
   async eachBody(
     units: readonly (readonly [key: string, entry: IndexEntry])[],
     unitFile: (segment: number) => string,

@@ -7,15 +7,15 @@ import { type DamagedStretch, readSegment, type Segment } from './segment.js';
 import { encodeLine, type SegmentLine, type UnitEntry } from './segment-lines.js';
 import type { SegmentEnds } from './segment-writer.js';
 
-/** What was damaged in a file of the journal, and what became of it. */
+/** Damage in a file of the journal, and its repair. */
 export interface JournalDamage {
   readonly file: string;
-  /** The file as it was; null where it was only read. */
+  /** Path of a copy of the damaged file; null if the journal was only read. */
   readonly copy: string | null;
   readonly lines: number;
-  /** Answers whose line was damaged and whose bodies are whole: they are landed as before. */
+  /** Number of recovered answers: their line was damaged and their bodies are complete. */
   readonly adopted: number;
-  /** Answers that were bought and can't be read: bought again only when told. */
+  /** Number of answers that were bought and can't be read. They are bought again only with `--rebuy`. */
   readonly gone: number;
 }
 
@@ -25,11 +25,11 @@ interface SegmentFiles {
 }
 
 interface Recovered {
-  /** Lines that say again what the damaged ones had said. */
+  /** New lines with the contents of the damaged ones. */
   readonly lines: readonly SegmentLine[];
   readonly adopted: number;
   readonly gone: number;
-  /** Where the adopted bodies end. */
+  /** Offset of the end of the recovered bodies. */
   readonly unitsEnd: number;
 }
 
@@ -41,8 +41,8 @@ interface FoundBody {
 type IntentLine = Extract<SegmentLine, { t: 'intent' }>;
 
 /**
- * Finds out what damaged lines had said: answers by the bodies that no whole line accounts for. An answer whose bodies can't be
- * read either is remembered with no bytes, so that it counts as bought.
+ * Recovers the contents of damaged lines: answers from the bodies that no complete line names. An answer whose bodies can't be read either
+ * is recorded with zero bytes, so that it counts as bought.
  */
 export function recover(segment: Segment, files: SegmentFiles, damaged: readonly DamagedStretch[]): Recovered {
   const lines: SegmentLine[] = [];
@@ -51,7 +51,7 @@ export function recover(segment: Segment, files: SegmentFiles, damaged: readonly
   const lost = (intent: IntentLine, known: readonly string[]): UnitEntry[] => {
     const keys = intent.keys.filter((key) => !known.includes(key));
     gone += keys.length;
-    // The wrong checksum of no bytes.
+    // The checksum 1 is wrong for zero bytes, so the body counts as damaged.
     return keys.map((key) => [key, 0, 0, 1, 'success', null, Math.round(intent.est / intent.keys.length)]);
   };
   const bodies = strayBodies(files, damaged);
@@ -88,17 +88,17 @@ export function recover(segment: Segment, files: SegmentFiles, damaged: readonly
   return { lines, adopted: bodies.length, gone, unitsEnd };
 }
 
-/** What only lines of other kinds say: several things each, so that one of them is legible. */
+/** Texts that only lines of other kinds contain; each kind has several, so that one of them is legible. */
 const noAnswer = /"t":"(intent|note|miss|settle)"|"(owner|keys|est|deadline|facts|why|charged)":/;
 
-/** Open intents that a damaged line may have been the answer of: the one it names, or else any. */
+/** Open intents that a damaged line may have answered: the one that it names, or else all. */
 function answeredBy(text: string, open: readonly IntentLine[]): readonly IntentLine[] {
   if (noAnswer.test(text)) return [];
   const named = open.filter(({ id, keys }) => text.includes(id) || keys.some((key) => text.includes(key)));
   return named.length > 0 || /"id":"[0-9a-f-]{36}"/.test(text) ? named : open;
 }
 
-/** Bodies in the unit file that no whole line accounts for, and that can be read. */
+/** Readable bodies in the unit file that no complete line names. */
 function strayBodies(files: SegmentFiles, damaged: readonly DamagedStretch[]): readonly FoundBody[] {
   if (!existsSync(files.units)) return [];
   const data = readFileSync(files.units);
@@ -107,7 +107,7 @@ function strayBodies(files: SegmentFiles, damaged: readonly DamagedStretch[]): r
     if (line.t === 'answer' || line.t === 'settle')
       for (const [, offset, length] of line.units) known.push([offset, offset + length]);
   });
-  // Behind the last whole answer there may be bodies of a write that was torn; they are told apart only where a line is damaged.
+  // After the last complete answer there may be bodies of an interrupted write. They count only if the last line is damaged.
   known.push(damaged.at(-1)?.to === ends.lines ? [data.length, data.length] : [ends.units, data.length]);
   known.sort(([a], [b]) => a - b);
   const found: FoundBody[] = [];
@@ -154,7 +154,7 @@ interface Group {
   readonly bodies: FoundBody[];
 }
 
-/** Bodies of one answer each: of the newest open intent with their key, or else of the same request. */
+/** Groups bodies by answer: by the newest open intent with their key, or else by request. */
 function groups(bodies: readonly FoundBody[], open: readonly IntentLine[]): readonly Group[] {
   const found = new Map<string, Group>();
   for (const body of bodies) {
@@ -170,8 +170,8 @@ function groups(bodies: readonly FoundBody[], open: readonly IntentLine[]): read
 }
 
 /**
- * Keeps a copy of a damaged file, and replaces it by one without the damage: whole lines as they were, what was legible where it
- * stood, what was recovered behind them.
+ * Copies a damaged file and replaces it with a repaired one: complete lines unchanged, legible lines in their position, recovered lines at
+ * the end. Returns the path of the copy and the new ends of the segment.
  */
 export async function rewrite(
   files: SegmentFiles,
@@ -197,20 +197,20 @@ export async function rewrite(
   return { copy, ends: { lines: mended.length, units } };
 }
 
-/** The writer cuts off what lies behind the last answer: it may be what is left of a damaged one. */
+/** Copies the bodies after the last answer, which the writer will cut off, because they may belong to a damaged answer. */
 async function keepTail(file: string, from: number, copy: string): Promise<void> {
   if (!existsSync(file)) return;
   const tail = readFileSync(file).subarray(from);
   if (tail.length > 0) await writeDurably(copy, tail);
 }
 
-/** What happened to a file of the journal, for a person. */
+/** Message about a damaged file of the journal. */
 export function damageText({ file, copy, lines, adopted, gone }: JournalDamage): string {
   const answers = [
-    ...(adopted > 0 ? [`${adopted} paid answer(s) were recovered from it`] : []),
-    ...(gone > 0 ? [`${gone} paid answer(s) can't be read any more: pass --rebuy to buy them again`] : []),
-    ...(adopted + gone === 0 ? ['no paid answer is affected'] : []),
+    ...(adopted > 0 ? [`${adopted} paid answer(s) were recovered`] : []),
+    ...(gone > 0 ? [`${gone} paid answer(s) can't be read any more. To buy them again, pass --rebuy`] : []),
+    ...(adopted + gone === 0 ? ['No paid answer is affected'] : []),
   ];
-  const kept = copy === null ? 'The next worker keeps a copy and repairs it' : `It is repaired; a copy is ${copy}`;
-  return `The journal file ${file} is damaged in ${lines} place(s): ${answers.join(', ')}. ${kept}`;
+  const repair = copy === null ? 'The next worker repairs the file and keeps a copy' : `The file is repaired; a copy is ${copy}`;
+  return `The journal file ${file} has ${lines} damaged line(s). ${answers.join('. ')}. ${repair}`;
 }

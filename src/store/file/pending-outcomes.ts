@@ -1,22 +1,23 @@
 import type { Claimed } from '../../core/purchase/journal.js';
 import type { Segment } from './segment.js';
 
-interface Place {
+/** The intent of a purchase. */
+interface IntentRef {
   readonly segment: Segment;
   readonly id: string;
 }
 
-/** What is known of units that were bought and have not landed: answers that got lost, and what runs at the service. */
+/** Units that were bought and have not landed: lost answers, and runs at the service. */
 export class PendingOutcomes {
-  readonly #lost = new Map<string, Place & { readonly times: number }>();
-  /** May name intents that have ended since: the segment knows. */
-  readonly #started = new Map<string, Place>();
+  readonly #lost = new Map<string, IntentRef & { readonly times: number }>();
+  /** May contain intents that have ended in the meantime; the segment has the current state. */
+  readonly #started = new Map<string, IntentRef>();
 
   lost(keys: readonly string[], segment: Segment, id: string): void {
     for (const key of keys) this.#lost.set(key, { segment, id, times: (this.#lost.get(key)?.times ?? 0) + 1 });
   }
 
-  /** `found`: it had been lost. */
+  /** Records purchases that run at the service. `found`: their outcome had been unknown. */
   noted(keys: readonly string[], found: boolean, segment: Segment, id: string): void {
     for (const key of keys) {
       this.#started.set(key, { segment, id });
@@ -27,7 +28,7 @@ export class PendingOutcomes {
     }
   }
 
-  /** A run that is given up for a while is still one, whatever its row has come to: whoever wants the row takes it over. */
+  /** Records that a unit has landed. A run at the service that is still open stays, and the next claim of the unit takes it over. */
   landed(key: string): void {
     this.#lost.delete(key);
     const running = this.#started.get(key);
@@ -35,10 +36,10 @@ export class PendingOutcomes {
   }
 
   of(key: string): Claimed {
-    const [place, running] = [this.#lost.get(key), this.#started.get(key)];
-    const lost = place?.segment.lost(place.id) ?? null;
+    const [ref, running] = [this.#lost.get(key), this.#started.get(key)];
+    const lost = ref?.segment.lost(ref.id) ?? null;
     const started = running?.segment.started(running.id) ?? null;
     if (running && !started) this.#started.delete(key);
-    return { key, unknowns: place?.times ?? 0, ...(lost && { lost }), ...(started && { started }) };
+    return { key, unknowns: ref?.times ?? 0, ...(lost && { lost }), ...(started && { started }) };
   }
 }

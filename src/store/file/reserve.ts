@@ -4,19 +4,19 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 const BLOCK_BYTES = 1_048_576;
-/** An answer is taken to be no larger than this until some have landed. */
+/** Assumed size of an answer until one has landed. */
 const FIRST_ANSWER_BYTES = 1_048_576;
 const SMALLEST_ANSWER_BYTES = 65_536;
-/** Answers are of uneven size: so much more than the largest so far is kept for each. */
+/** Factor on the largest answer so far, because sizes vary. */
 const MARGIN = 1.5;
-/** More is never kept, however many requests are in flight. */
+/** Largest reserve, for any number of requests in flight. */
 const MOST_BYTES = 268_435_456;
-/** Beside the bodies of an answer its line needs room, and the file system for its metadata. */
+/** Room for the line of an answer and for metadata of the file system. */
 const LINE_BYTES = 65_536;
 
 /**
- * Room on the disk for the answers of requests in flight: a file that takes it, and gives it back when the disk is full. Without it an
- * intent, which is small, still fits where the answer that it pays for does not.
+ * Disk space for the answers of requests in flight: a file that occupies it, and shrinks when the disk is full. Without it, a small intent
+ * could still be written when there is no room for the answer that it pays for.
  */
 export class Reserve {
   readonly #path: string;
@@ -26,17 +26,17 @@ export class Reserve {
   #largest = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** What a process that was killed kept there is free again. */
+  /** Frees the reserve of a killed process. */
   constructor(path: string) {
     this.#path = path;
     try {
       rmSync(path, { force: true });
     } catch {
-      // A folder that is none is said by whoever writes first.
+      // The first write reports an unusable folder.
     }
   }
 
-  /** Keeps room for the answers of so many requests; rejects where the disk has none: then nothing may be sent. */
+  /** Keeps room for the answers of this many requests. Rejects if the disk has none: then nothing may be sent. */
   keep(requests: number): Promise<void> {
     return this.#inTurn(async () => {
       const each =
@@ -50,14 +50,14 @@ export class Reserve {
         await this.#shrink(before).catch(() => undefined);
         if (!isFull(error)) throw error;
         throw new Error(
-          `The disk of ${dirname(this.#path)} has no room for the answers of ${requests} request(s) in flight; nothing was sent. Free ${Math.ceil((wanted - before) / 1e6)} MB and run the same command again`,
+          `The disk of ${dirname(this.#path)} has no room for the answers of ${requests} request(s) in flight. Nothing was sent. Free ${Math.ceil((wanted - before) / 1e6)} MB and run the same command again`,
           { cause: error },
         );
       }
     });
   }
 
-  /** Writes an answer of so many bytes, into the room kept for it where there is no other. */
+  /** Writes an answer of this many bytes, and uses the reserve if the disk is full. */
   async into(bytes: number, write: () => Promise<void>): Promise<void> {
     for (;;) {
       try {
@@ -85,11 +85,11 @@ export class Reserve {
   async #grow(to: number): Promise<void> {
     await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
     if (this.#file === null) {
-      // What a killed process left, or a link of that name, which leads to a file that is not ours.
+      // Removes the file of a killed process, or a link of that name, whose target is not ours.
       rmSync(this.#path, { force: true });
       this.#file = await open(this.#path, 'wx', 0o600);
     }
-    // No zeros: some file systems keep no room for them.
+    // Random bytes, because some file systems allocate no space for zeros.
     const block = randomFillSync(Buffer.alloc(Math.min(BLOCK_BYTES, to - this.#size)));
     while (this.#size < to) {
       const { bytesWritten } = await this.#file.write(block, 0, Math.min(block.length, to - this.#size), this.#size);

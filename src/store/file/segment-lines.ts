@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { UnitStatus } from '../../core/purchase/journal.js';
 import type { Json } from '../../core/text/json.js';
 
-/** One unit's place in the segment's unit file: key, offset, bytes, CRC-32 of the bytes, status, error tag, cost in micro-dollars. */
+/** Entry of a unit in a line: key, offset and length of its body in the unit file, CRC-32, status, error tag, cost in micro-dollars. */
 export type UnitEntry = readonly [
   key: string,
   offset: number,
@@ -14,8 +14,8 @@ export type UnitEntry = readonly [
 ];
 
 /**
- * The lines of a segment. `intent`: about to buy; `note`: started, and what runs since then; `answer`: bought, and where the bodies
- * are; `miss`: no answer came; `settle`: ended without a purchase.
+ * The lines of a segment. `intent`: a purchase is about to be made; `note`: it runs at the service; `answer`: it has landed, with the
+ * positions of its bodies; `miss`: no answer came; `settle`: units ended without a purchase.
  */
 export type SegmentLine =
   | {
@@ -25,14 +25,14 @@ export type SegmentLine =
       readonly owner: string;
       readonly op: string;
       readonly keys: readonly string[];
-      /** What it takes from a cap. */
+      /** Amount that it takes from a cap, in micro-dollars. */
       readonly est: number;
-      /** Its list price; absent where that is the same, and in lines of the first version. */
+      /** Its list price; absent if equal to `est`, and in lines of the first version. */
       readonly list?: number;
-      /** Absent where it is the empty text. */
+      /** Absent if it is the empty text. */
       readonly tier?: string;
       readonly deadline: number;
-      /** Whose money it is; absent in lines of the first version, and where nobody said. */
+      /** The team that pays; absent in lines of the first version, and without a team. */
       readonly team?: string;
     }
   | { readonly t: 'note'; readonly id: string; readonly at: number; readonly facts: Json }
@@ -49,7 +49,7 @@ export type SegmentLine =
       readonly at: number;
       readonly why: string;
       readonly charged: 'never' | 'maybe';
-      /** What came in the place of an answer; absent where nothing did, and from the first version. */
+      /** Text that came instead of an answer; absent if none came, and in lines of the first version. */
       readonly came?: string;
     }
   | { readonly t: 'settle'; readonly at: number; readonly op: string; readonly units: readonly UnitEntry[] };
@@ -58,13 +58,13 @@ const CRC_DIGITS = 8;
 
 const checksum = (json: string): string => crc32(json).toString(16).padStart(CRC_DIGITS, '0');
 
-/** A line as it stands in the file: checksum, space, JSON, newline. */
+/** A line in the format of the file: checksum, space, JSON, newline. */
 export function encodeLine(line: SegmentLine): string {
   const json = JSON.stringify(line);
   return `${checksum(json)} ${json}\n`;
 }
 
-/** The line, or `null` where it is torn or its checksum is wrong. Takes the text without its newline. */
+/** Parses a line without its newline; null if it is incomplete or its checksum is wrong. */
 export function decodeLine(text: string): SegmentLine | null {
   if (text.length < CRC_DIGITS + 3 || text[CRC_DIGITS] !== ' ') return null;
   const json = text.slice(CRC_DIGITS + 1);
@@ -72,7 +72,7 @@ export function decodeLine(text: string): SegmentLine | null {
   return JSON.parse(json) as SegmentLine;
 }
 
-/** What is to be read of damaged text: whole lines whose line feed was damaged, or one line whose facts are beyond doubt. */
+/** Lines that can be read from damaged text: complete lines with a damaged line feed, or one line whose contents are certain. */
 export function legibleLines(text: string): readonly SegmentLine[] {
   const starts = [...text.matchAll(/[0-9a-f]{8} \{"t":"/g)].map(({ index }) => index);
   const lines = starts.flatMap((start, at) => {
@@ -84,7 +84,7 @@ export function legibleLines(text: string): readonly SegmentLine[] {
   return line ? [line] : [];
 }
 
-/** An intent that is whole but for its checksum, or a miss: where either is off by a bit, no answer is lost by it. */
+/** An intent or a miss that is complete except for its checksum. A wrong bit in one of these loses no answer. */
 function parsed(json: string): SegmentLine | null {
   let line: SegmentLine;
   try {

@@ -9,14 +9,14 @@ import { type SegmentEnds, SegmentWriter, type UnitLine } from './segment-writer
 
 const LINES = '.journal';
 const UNITS = '.units.jsonl';
-/** Books kept open for writing; the longest idle one is closed beyond it. */
+/** Most segments open for writing; above this, the one that was idle longest is closed. */
 const MAX_WRITERS = 32;
 
 export interface DamagedSegment extends SegmentContents {
   readonly segment: Segment;
 }
 
-/** The segments of a folder: read once, then appended to. Each line, read or written, goes to `take`. */
+/** The segments of a folder, which are read once and then appended to. Each line that is read or written is passed to `take`. */
 export class SegmentStore {
   readonly #dir: string;
   readonly #sums: SpendSums;
@@ -32,7 +32,7 @@ export class SegmentStore {
     this.#take = take;
   }
 
-  /** Reads all segments; answers with those that are damaged. */
+  /** Reads all segments and returns the damaged ones. */
   async read(): Promise<readonly DamagedSegment[]> {
     const damagedSegments: DamagedSegment[] = [];
     for (const path of segmentPaths(this.#dir)) {
@@ -41,13 +41,13 @@ export class SegmentStore {
       const { ends, damaged } = readSegment(path, (line) => this.#take(segment, line));
       this.#ends.set(name, ends);
       if (damaged.length > 0) damagedSegments.push({ segment, ends, damaged });
-      // A big journal must not hold up the process's signals while it is read.
+      // Lets signals of the process be handled while a large journal is read.
       await new Promise(setImmediate);
     }
     return damagedSegments;
   }
 
-  /** A segment's files were mended, and end here. */
+  /** Records the new ends of a repaired segment. */
   mended({ name }: Segment, ends: SegmentEnds): void {
     this.#ends.set(name, ends);
   }
@@ -64,7 +64,7 @@ export class SegmentStore {
     return this.#byNumber[number] as Segment;
   }
 
-  /** Whether a line of the segment says that its unit file holds something. */
+  /** Whether a line of the segment names bodies in its unit file. */
   hasUnits({ name }: Segment): boolean {
     return (this.#ends.get(name)?.units ?? 0) > 0;
   }
@@ -83,7 +83,7 @@ export class SegmentStore {
     return this.#path(name, UNITS);
   }
 
-  /** Writes a line, after the units that it acknowledges; returns when both are durable and taken. */
+  /** Writes units, and then the line that names them. Resolves when both are durable and passed to `take`. */
   async append(
     name: string,
     units: readonly UnitLine[],
@@ -97,7 +97,7 @@ export class SegmentStore {
       writer = new SegmentWriter(this.#path(name, LINES), this.#path(name, UNITS), ends ?? { lines: 0, units: 0 });
       this.#closeIdle();
     }
-    // The last used stands last, so that the longest idle one is found first.
+    // The writer that was used last comes last, so that the one that was idle longest is found first.
     this.#writers.delete(name);
     this.#writers.set(name, writer);
     this.#take(segment, await writer.append(units, line));
@@ -130,7 +130,7 @@ export class SegmentStore {
 
   #path(segment: string, ending: string): string {
     const parts = segment.split('/');
-    if (!parts.every(isJobId)) throw new UsageError(`"${segment}" can't be the name of a segment of the journal`);
+    if (!parts.every(isJobId)) throw new UsageError(`"${segment}" is not a valid name of a journal segment`);
     return join(this.#dir, ...parts) + ending;
   }
 }

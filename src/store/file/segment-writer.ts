@@ -6,7 +6,7 @@ import { encodeLine, type SegmentLine, type UnitEntry } from './segment-lines.js
 
 const NEWLINE = 10;
 
-/** A unit's outcome and the line of JSON that the unit file gets for it (without newline). */
+/** A unit's outcome, and its line of JSON for the unit file (without newline). */
 export interface UnitLine {
   readonly outcome: UnitOutcome;
   readonly json: string;
@@ -19,15 +19,15 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** Where a segment's two files end with whole, acknowledged lines. */
+/** Lengths in bytes of the complete contents of a segment's two files. */
 export interface SegmentEnds {
   readonly lines: number;
   readonly units: number;
 }
 
 /**
- * Appends to one segment: bodies to the unit file, then the line that acknowledges them. Whatever waits is written together,
- * so that many requests share one flush to disk. Nothing is reported written before it is durable.
+ * Appends to one segment: bodies to the unit file, then the line that names them. Waiting appends are written together, so that many
+ * requests share one sync to disk. An append resolves when it is durable.
  */
 export class SegmentWriter {
   readonly #linesPath: string;
@@ -44,7 +44,7 @@ export class SegmentWriter {
     this.#ends = ends;
   }
 
-  /** Where the files end; final once the writer is closed. */
+  /** Lengths of the files; final once the writer is closed. */
   get ends(): SegmentEnds {
     return this.#ends;
   }
@@ -71,7 +71,7 @@ export class SegmentWriter {
   }
 
   async #flush(): Promise<void> {
-    // One turn of the loop: requests that were answered together are written together.
+    // Waits one turn of the event loop, so that requests that were answered together are written together.
     await new Promise(setImmediate);
     while (this.#pending.length > 0) {
       const batch = this.#pending;
@@ -80,7 +80,7 @@ export class SegmentWriter {
         const lines = await this.#write(batch);
         for (const [index, item] of batch.entries()) item.resolve(lines[index] as SegmentLine);
       } catch (error) {
-        // What was half written is cut off when the files are opened again.
+        // Incomplete contents are cut off when the files are opened again.
         const files = this.#files;
         this.#files = null;
         await Promise.allSettled([files?.lines.close(), files?.units.close()]);
@@ -93,7 +93,7 @@ export class SegmentWriter {
     this.#files ??= await this.#open();
     let room = 0;
     for (const item of batch) for (const unit of item.units) room += Buffer.byteLength(unit.json) + 1;
-    // Kept from write to write: a fresh one of this size is new memory from the kernel each time.
+    // The buffer is reused, because a new one of this size is allocated by the kernel each time.
     if (this.#bodies.length < room) this.#bodies = Buffer.allocUnsafeSlow(room);
     const bodies = this.#bodies;
     let used = 0;
@@ -127,7 +127,7 @@ export class SegmentWriter {
     return lines;
   }
 
-  /** Opens both files and cuts off what no line acknowledges: the torn tail of a process that was killed. */
+  /** Opens both files and cuts off incomplete contents of a killed process. */
   async #open(): Promise<{ lines: FileHandle; units: FileHandle }> {
     await mkdir(dirname(this.#linesPath), { recursive: true, mode: 0o700 });
     const lines = await openForWriting(this.#linesPath);

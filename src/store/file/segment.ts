@@ -7,12 +7,12 @@ import type { SegmentEnds } from './segment-writer.js';
 
 type IntentLine = Extract<SegmentLine, { t: 'intent' }>;
 
-/** What a line did to its segment. */
+/** Effect of a line on its segment. */
 interface Taken {
   readonly landed: readonly UnitEntry[];
-  /** Keys whose outcome it made unknown. */
+  /** Keys whose outcome became unknown. */
   readonly unknown: readonly string[];
-  /** Keys of a purchase that runs at the service, as it says; `found`: its outcome had been unknown. */
+  /** Keys of a purchase that runs at the service; `found`: its outcome had been unknown. */
   readonly noted: { readonly keys: readonly string[]; readonly found: boolean } | null;
 }
 
@@ -20,7 +20,7 @@ const listOf = ({ list, est }: IntentLine): number => list ?? est;
 
 const nothing: Taken = { landed: [], unknown: [], noted: null };
 
-/** What one segment says so far: sums, open intents, unknown outcomes. Fed line by line, by the reader and by the writer alike. */
+/** The state of one segment: sums, open intents, unknown outcomes. It is updated line by line, by the reader and by the writer. */
 export class Segment {
   readonly name: string;
   readonly number: number;
@@ -30,12 +30,12 @@ export class Segment {
   /** List price of the requests that were answered. */
   listMicros = 0;
   readonly open = new Map<string, IntentLine>();
-  /** All its bodies were written by this process, and need no second look. */
+  /** All its bodies were written by this process and need no verification. */
   writtenHere = false;
   readonly #sums: SpendSums;
   readonly #notes = new Map<string, Json>();
   readonly #lost = new Map<string, { readonly intent: IntentLine; readonly reason: string }>();
-  /** Team of the newest intent: an answer whose own intent can't be read is taken for its. */
+  /** Team of the newest intent, which is also used for an answer whose own intent can't be read. */
   #team = '';
 
   constructor(name: string, number: number, sums: SpendSums) {
@@ -44,7 +44,7 @@ export class Segment {
     this.#sums = sums;
   }
 
-  /** Takes a line in. */
+  /** Applies a line. */
   take(line: SegmentLine): Taken {
     switch (line.t) {
       case 'intent':
@@ -88,7 +88,7 @@ export class Segment {
     }
   }
 
-  /** Purchases whose answer never came. */
+  /** Purchases without an answer. */
   get unknown(): readonly UnknownOutcome[] {
     return [...this.#lost.values()].map(({ intent, reason }) => ({
       book: this.name,
@@ -100,14 +100,14 @@ export class Segment {
     }));
   }
 
-  /** What was noted of an open intent, or null. */
+  /** The note of an open intent; null if there is none. */
   started(id: string): Started | null {
     const intent = this.open.get(id);
     const facts = this.#notes.get(id);
     return intent && facts !== undefined ? { intentId: id, facts, at: intent.at } : null;
   }
 
-  /** The intent of an unknown outcome, or null. */
+  /** The intent of an unknown outcome; null if there is none. */
   lost(id: string): Lost | null {
     const found = this.#lost.get(id);
     return found ? { intentId: id, at: found.intent.at, deadline: found.intent.deadline } : null;
@@ -144,7 +144,7 @@ export class Segment {
     return intent;
   }
 
-  /** Answers with what the units cost. */
+  /** Counts units and returns their cost in micro-dollars. */
   #count(units: readonly UnitEntry[]): number {
     const micros = units.reduce((sum, unit) => sum + unit[6], 0);
     this.unitsLanded += units.length;
@@ -153,13 +153,13 @@ export class Segment {
   }
 }
 
-/** A stretch of a segment's file that is no whole line, though whole lines follow it or it ends with a line feed. */
+/** A range of a segment's file that is not a complete line, although complete lines follow it or it ends with a line feed. */
 export interface DamagedStretch {
-  /** Bytes of the file. */
+  /** Offset in the file, in bytes. */
   readonly from: number;
   readonly to: number;
   readonly text: string;
-  /** Lines that could be read in it all the same. */
+  /** Lines in it that can be read. */
   readonly legible: readonly SegmentLine[];
 }
 
@@ -169,8 +169,8 @@ export interface SegmentContents {
 }
 
 /**
- * Reads a segment's lines up to its last whole one. What follows that one without a line feed is the torn end of a write, and is left
- * out. A line with a wrong checksum (a flipped bit) is damage: see `mend-segment`.
+ * Reads a segment's lines up to the last complete one. Text after it without a line feed comes from an interrupted write and is ignored. A
+ * line with a wrong checksum (a flipped bit) is damage: see `mend-segment`.
  */
 export function readSegment(path: string, each: (line: SegmentLine) => void): SegmentContents {
   const data = readFileSync(path);
@@ -188,7 +188,7 @@ export function readSegment(path: string, each: (line: SegmentLine) => void): Se
     const text = data.toString('utf8', from, end < 0 ? data.length : end);
     const line = decodeLine(text);
     const to = end < 0 ? data.length : end + 1;
-    // The last line feed may be what was damaged.
+    // The last line feed may be damaged.
     const legible = line ? [] : legibleLines(text);
     if (end < 0 && legible.length === 0) break;
     if (line) take(line);
@@ -199,7 +199,7 @@ export function readSegment(path: string, each: (line: SegmentLine) => void): Se
     from = to;
     if (end < 0) break;
   }
-  // Blocks of zeros at the end are what a power cut leaves of a write.
+  // A power cut during a write leaves blocks of zeros at the end.
   while (damaged.at(-1)?.to === from && damaged.at(-1)?.text.includes('\0\0'))
     from = (damaged.pop() as DamagedStretch).from;
   return { ends: { lines: from, units }, damaged };

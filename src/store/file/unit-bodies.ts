@@ -7,7 +7,7 @@ import type { IndexEntry } from './unit-index.js';
 
 type Found = readonly [key: string, entry: IndexEntry];
 
-/** The bodies of landed units, from the unit files of their segments. Damaged and missing ones reject. */
+/** Reads the bodies of landed units from the unit files of their segments. Rejects with `BodiesGone` if one is damaged or missing. */
 export class UnitBodies {
   readonly #units: LandedUnits;
   readonly #segments: SegmentStore;
@@ -17,7 +17,7 @@ export class UnitBodies {
     this.#segments = segments;
   }
 
-  /** See `Journal.unitFiles`: the segment's own file where it holds any, the others' bodies in `scratch`. */
+  /** See `Journal.unitFiles`: the segment's own file if it has any of the units; bodies of other segments are copied to `scratch`. */
   async files(segment: string, keys: readonly string[], scratch: string): Promise<readonly string[]> {
     const own: Found[] = [];
     const elsewhere: Found[] = [];
@@ -43,7 +43,7 @@ export class UnitBodies {
     return files;
   }
 
-  /** The records of those that have landed, by key. */
+  /** The records of landed units, by key; other keys are left out. */
   async read(keys: readonly string[]): Promise<ReadonlyMap<string, UnitRecord>> {
     const records = new Map<string, UnitRecord>();
     const found: Found[] = [];

@@ -12,7 +12,7 @@ interface Chunk {
   readonly tag: Uint16Array;
 }
 
-/** Where a landed unit's body is, and how it ended. */
+/** Position of a landed unit's body, and its outcome. */
 export interface IndexEntry {
   readonly at: number;
   readonly segment: number;
@@ -23,11 +23,11 @@ export interface IndexEntry {
   readonly tag: string | null;
 }
 
-/** Every landed unit in some 50 bytes: typed arrays in chunks, so that growing copies nothing. */
+/** Index of landed units with about 50 bytes each, in chunks of typed arrays, so that growing copies nothing. */
 export class UnitIndex {
   readonly #numbers = new DigestMap();
   readonly #chunks: Chunk[] = [];
-  /** 0: success; tag + status are one small number per distinct pair. */
+  /** Distinct pairs of status and tag; an entry stores their index. 0: success. */
   readonly #tags: { status: UnitStatus; tag: string | null }[] = [{ status: 'success', tag: null }];
   #size = 0;
 
@@ -52,7 +52,7 @@ export class UnitIndex {
     };
   }
 
-  /** Newer answers replace older ones, whatever order the segments are read in. */
+  /** Adds an entry unless a newer one exists, because segments are read in any order. */
   set(key: string, entry: IndexEntry): void {
     let number = this.#numbers.get(key);
     if (number === undefined) {
@@ -75,7 +75,7 @@ export class UnitIndex {
   #tagNumber(status: UnitStatus, tag: string | null): number {
     const known = this.#tags.findIndex((other) => other.status === status && other.tag === tag);
     if (known >= 0) return known;
-    // Tags are an open set, but a hostile service must not grow the table for ever.
+    // Tags are an open set, so the table is bounded against a hostile service.
     if (this.#tags.length >= 1000) return this.#tagNumber('error', 'OTHER');
     return this.#tags.push({ status, tag }) - 1;
   }

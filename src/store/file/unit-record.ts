@@ -2,9 +2,9 @@ import type { UnitOutcome } from '../../core/purchase/journal.js';
 import { jsonText } from '../../core/text/json.js';
 
 /**
- * The line (without its end) of a unit that ended, as every journal keeps it and every sink loads it: a `UnitRecord`. The result stands
- * last, as it came: a sink that keeps texts cuts it out behind the first `,"result":`, and `v` says that it can. What is told beside
- * it is a text for the same reason. `at`: Unix ms.
+ * The line of a unit's outcome, without newline, as journals keep it and warehouses load it: a `UnitRecord`. The result comes last and
+ * unchanged, so that a warehouse can take its text after the first `,"result":` (`v` is 2). `told` is a text for the same reason. `at`:
+ * Unix ms.
  */
 export function unitLine(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): string {
   const { misread, told } = outcome;

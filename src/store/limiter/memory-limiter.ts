@@ -6,15 +6,15 @@ import { late } from '../../core/limiter/ring.js';
 import { QueuedLimiter } from './queued-limiter.js';
 import type { Block, GrantedStart, RateSource, Wanted } from './rate-source.js';
 
-/** Keeps a block over a restart of the process; the times are Unix ms. */
+/** Keeps a block across restarts of the process; times in Unix ms. */
 export interface BlockMemory {
   load(): { readonly until: number; readonly reason: string } | null;
   save(until: number, reason: string): void | Promise<void>;
 }
 
 /**
- * The limiter of one worker process. It starts with full rings, since whoever ran a moment ago may have used the whole
- * window, and keeps its block where `memory` says.
+ * The limiter of one worker process. It starts with full rings, because an earlier process may have used the whole window. `memory` keeps
+ * its block.
  */
 export class MemoryLimiter extends QueuedLimiter {
   readonly #source: MemoryRateSource;
@@ -25,7 +25,7 @@ export class MemoryLimiter extends QueuedLimiter {
     this.#source = source;
   }
 
-  /** Takes the last second for used, and the block as it was kept: another process had the limit. */
+  /** Counts the last second as used and loads the kept block, because another process has used the limit. */
   refill(): void {
     this.#source.refill();
   }

@@ -11,16 +11,16 @@ interface Waiter {
   reject(reason: unknown): void;
 }
 
-/** The slots of one worker process: what it holds is forgotten with it. */
+/** The slots of one worker process, which end with the process. */
 export class MemorySlots implements Slots {
   readonly #limit: number;
   readonly #held = new Map<string, Held>();
-  /** When we gave back the place of a run: a list that was read before may still show it. */
+  /** When the slot of a run was freed. A list that was read before that may still contain the run. */
   readonly #freed = new Map<string, number>();
   #noted: { readonly runs: readonly string[]; readonly asOf: number } = { runs: [], asOf: Number.NEGATIVE_INFINITY };
   #queue: Waiter[] = [];
 
-  /** `limit`: places in all; interface section 8 gives a team 50. */
+  /** `limit`: number of slots; a team has 50 (interface section 8). */
   constructor(limit = 50) {
     this.#limit = limit;
   }
@@ -32,15 +32,15 @@ export class MemorySlots implements Slots {
         this.#queue = this.#queue.filter((other) => other !== waiter);
         reject(signal?.reason);
       };
-      const settled = () => signal?.removeEventListener('abort', onAbort);
+      const stopListening = () => signal?.removeEventListener('abort', onAbort);
       const waiter: Waiter = {
         owner,
         resolve: () => {
-          settled();
+          stopListening();
           resolve();
         },
         reject: (reason) => {
-          settled();
+          stopListening();
           reject(reason);
         },
       };
@@ -87,7 +87,7 @@ export class MemorySlots implements Slots {
     return this.#noted.runs.filter((runId) => !ours.has(runId) && !this.#freed.has(runId)).length;
   }
 
-  /** Gives places to whoever waits longest. An owner that holds one already has it. */
+  /** Gives free slots to waiting owners in the order of asking. An owner that holds a slot keeps it. */
   #serve(): void {
     const taken = this.#elsewhere();
     this.#queue = this.#queue.filter(({ owner, resolve }) => {

@@ -4,14 +4,14 @@ import type { Grant, Limiter, LimiterView, RateCost } from '../../core/limiter/l
 import type { RateSource } from './rate-source.js';
 import { WaitQueue } from './wait-queue.js';
 
-/** A start later than planned by more than this is written back into the ring. */
+/** Lateness above which a start is corrected in the ring. */
 const LATE_MS = 3;
-/** A start missed by more than this is given up for a new one: others may have been granted what follows it. */
+/** Lateness above which a new start is requested, because others may use the time after the old one. */
 const MISSED_MS = 250;
 
 /**
- * A limiter in front of a rate source: calls wait in queues of one kind each, so that a few heavy or rare ones never stand behind
- * hundreds of others. Its clock is monotonic: a step of the wall clock changes nothing.
+ * A limiter on top of a rate source. Calls wait in one queue for each kind, so that a few heavy or rare calls never wait for hundreds of
+ * others. Its clock is monotonic, so steps of the wall clock have no effect.
  */
 export class QueuedLimiter implements Limiter {
   readonly #source: RateSource;
@@ -30,15 +30,15 @@ export class QueuedLimiter implements Limiter {
   }
 
   async start(grant: Grant, signal?: AbortSignal): Promise<'go' | 'blocked'> {
-    for (let mine = grant; ; mine = await this.#queue(grant.rateCost).wait(signal, true)) {
-      for (let left = mine.startAt - performance.now(); left > 0; left = mine.startAt - performance.now()) {
+    for (let current = grant; ; current = await this.#queue(grant.rateCost).wait(signal, true)) {
+      for (let left = current.startAt - performance.now(); left > 0; left = current.startAt - performance.now()) {
         await delay(Math.ceil(left), undefined, { signal });
       }
       signal?.throwIfAborted();
       const now = performance.now();
       if ((this.#source.block?.until ?? 0) > now) return 'blocked';
-      if (now - mine.startAt > MISSED_MS) continue;
-      if (mine.rateCost.weight > 0) this.#account(mine, now);
+      if (now - current.startAt > MISSED_MS) continue;
+      if (current.rateCost.weight > 0) this.#account(current, now);
       return 'go';
     }
   }

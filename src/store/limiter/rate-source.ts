@@ -1,19 +1,20 @@
 import type { BucketView, Grant, RateCost } from '../../core/limiter/limiter.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
 
-/** A granted start, in this process's clock (`performance.now()`) and in the rate source's own. */
+/** A granted start, in this process's clock (`performance.now()`) and in that of the rate source. */
 export type GrantedStart = Pick<Grant, 'startAt' | 'bookedAt'>;
 
-/** What a queue of waiting calls asks for; see `ask` in `core/limiter/rate-queue`. */
+/** Request of a queue of waiting calls; see `ask` in `core/limiter/rate-queue`. */
 export interface Wanted {
   readonly rateCost: RateCost;
-  /** Name of the queue, the same each time it asks. */
+  /** Name of the queue, the same in each request. */
   readonly queue: string;
   readonly count: number;
   readonly margin: number;
   readonly queued: number;
 }
 
+/** A block of the team. */
 export interface Block {
   /** In this process's clock. */
   readonly until: number;
@@ -21,21 +22,21 @@ export interface Block {
 }
 
 /**
- * Whoever keeps the team's rings and its block: this process's memory, or a database. All times that go in and out are of this
- * process's monotonic clock, save `bookedAt`.
+ * Keeps the team's rings and its block, in this process's memory or in a database. All times but `bookedAt` are of this process's monotonic
+ * clock.
  */
 export interface RateSource {
   readonly profile: RateProfile;
-  /** The block as it is known here, over or not. */
+  /** The last known block, which may be over. */
   readonly block: Block | null;
   ask(wanted: Wanted): Promise<{ readonly starts: readonly GrantedStart[]; readonly comeAt: number }>;
-  /** Writes back that a call started later than it was booked. */
+  /** Records that a call started later than it was booked. */
   late(grant: Grant, startedAt: number): void;
-  /** Writes down that a call was refused for its rate; see `refused` in `core/limiter/rate-queue`. */
+  /** Records that a call was refused for its rate; see `refused` in `core/limiter/rate-queue`. */
   refused(rateCost: RateCost): void;
-  /** Blocks the team; known here at once, durable when this resolves. */
+  /** Blocks the team: in this process at once, durably when this resolves. */
   hold(block: Block): Promise<void>;
-  /** The rings now, and the calls that wait in other processes. Brings `block` up to date. */
+  /** Reads the rings and the number of calls that wait in other processes. Updates `block`. */
   poll(): Promise<{ readonly buckets: readonly BucketView[]; readonly waiting: number }>;
   close(): Promise<void>;
 }

@@ -2,20 +2,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Grant, Limiter, LimiterView, RateCost } from '../../core/limiter/limiter.js';
 import type { MemoryLimiter } from './memory-limiter.js';
 
-/** The right to use a limit, which one process has at a time. */
+/** The right to use a limit, which one process holds at a time. */
 export interface Reservation {
-  /** Takes it. `usedByOthers`: somebody else has had it since. `heldBy`: somebody else has it now, in a sentence. */
+  /** Takes it. `usedByOthers`: another process has held it in the meantime. `heldBy`: another process holds it now, in words. */
   take(): Promise<{ readonly usedByOthers: boolean } | { readonly heldBy: string }>;
   release(): Promise<void>;
 }
 
-/** The limit is given back so long after its last use: a job sends more often than that. */
+/** Idle time after which the limit is released; a running job sends more often. */
 const IDLE_MS = 2000;
 const ASK_MS = 200;
-/** A wait that is longer than this is told. */
+/** Longer waits are reported. */
 const SAID_AFTER_MS = 3000;
 
-/** A limiter that has its limit only while something is to be sent; whoever waits meanwhile is told for whom. */
+/** A limiter that holds its limit only while there is something to send, and reports which process it waits for. */
 export class ReservedLimiter implements Limiter {
   readonly #limiter: MemoryLimiter;
   readonly #reservation: Reservation;
@@ -34,7 +34,7 @@ export class ReservedLimiter implements Limiter {
   }
 
   acquire(rateCost: RateCost, signal?: AbortSignal): Promise<Grant> {
-    // What draws nothing needs no limit.
+    // A call without a rate cost needs no limit.
     if (rateCost.weight === 0) return this.#limiter.acquire(rateCost, signal);
     return this.#using(signal, () => this.#limiter.acquire(rateCost, signal));
   }
@@ -60,7 +60,7 @@ export class ReservedLimiter implements Limiter {
     this.#closed.abort(new Error('The limiter was closed'));
     clearTimeout(this.#idle);
     await this.#limiter.close();
-    await this.#inTurn(() => this.#giveBack());
+    await this.#inTurn(() => this.#release());
   }
 
   async #using<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
@@ -84,7 +84,7 @@ export class ReservedLimiter implements Limiter {
 
   #rest(): void {
     void this.#inTurn(async () => {
-      if (this.#users === 0) await this.#giveBack();
+      if (this.#users === 0) await this.#release();
     });
   }
 
@@ -119,14 +119,14 @@ export class ReservedLimiter implements Limiter {
     }
   }
 
-  async #giveBack(): Promise<void> {
+  async #release(): Promise<void> {
     if (!this.#held) return;
     this.#held = false;
     await this.#reservation.release();
   }
 }
 
-/** Whoever gives up does not wait for those before him. */
+/** Waits for work unless the signal is aborted. */
 async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   const listening = new AbortController();
   const aborted = new Promise<never>((_, reject) => {

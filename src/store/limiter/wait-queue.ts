@@ -8,10 +8,10 @@ interface Waiter {
   reject(reason: unknown): void;
 }
 
-/** the rate source is asked again at least so often: it shows others how many wait, and its clock may have been set meanwhile. */
+/** Longest pause between two requests: they show others how many calls wait, and the source's clock may have been set. */
 const LONGEST_SLEEP_MS = 2000;
 
-/** Calls of one kind that wait for places, first come first served. Asks the rate source for all of them at once. */
+/** Calls of one kind that wait for their turn, first come first served. One request to the rate source covers all of them. */
 export class WaitQueue {
   readonly #source: RateSource;
   readonly #rateCost: RateCost;
@@ -33,23 +33,23 @@ export class WaitQueue {
     return this.#queue.length;
   }
 
-  /** An answer had waited in the service's own queue; the rate source hears of it with the next call. */
+  /** Records that a call waited in the service's own queue; the next request reports it. */
   noteQueued(): void {
     this.#queued++;
   }
 
-  /** Waits for a place; `first`: before everybody else, because this call had one already. */
+  /** Waits for a turn; `first`: before all others, because this call had a turn already. */
   wait(signal?: AbortSignal, first = false): Promise<Grant> {
     signal?.throwIfAborted();
     return new Promise((resolve, reject) => {
-      const settled = () => signal?.removeEventListener('abort', onAbort);
+      const stopListening = () => signal?.removeEventListener('abort', onAbort);
       const waiter: Waiter = {
         resolve: (grant) => {
-          settled();
+          stopListening();
           resolve(grant);
         },
         reject: (reason) => {
-          settled();
+          stopListening();
           reject(reason);
         },
       };
@@ -63,12 +63,12 @@ export class WaitQueue {
       else this.#queue.push(waiter);
       if (this.#running) return;
       this.#running = true;
-      // Calls that come together ask together.
+      // Calls of the same moment share one request.
       queueMicrotask(() => void this.#run());
     });
   }
 
-  /** Lets nobody wait any longer. */
+  /** Rejects all waiting calls. */
   close(reason: unknown): void {
     for (const waiter of this.#queue.splice(0)) waiter.reject(reason);
     this.#sleep.abort();
@@ -86,8 +86,8 @@ export class WaitQueue {
           margin: this.#margin(),
           queued,
         });
-        // Whoever left meanwhile leaves a place unused: it is at most 250 ms ahead.
-        for (const place of starts) this.#queue.shift()?.resolve({ rateCost: this.#rateCost, ...place });
+        // A call that was aborted in the meantime leaves its start unused, at most 250 ms ahead.
+        for (const start of starts) this.#queue.shift()?.resolve({ rateCost: this.#rateCost, ...start });
         if (this.#queue.length > 0) await this.#sleepUntil(comeAt);
       }
     } catch (error) {
