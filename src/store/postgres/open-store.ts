@@ -5,8 +5,8 @@ import { storeMigrations } from './migrations.js';
 export const STORE_SCHEMA = 'searchflow_store';
 
 /**
- * Connects to a store and brings its schema up to date. `url` as `SEARCHFLOW_STORE` gives it. Throws `PostgresRefused`,
- * `PostgresAway`, or an `Error` in a sentence where the database is not fit to be one.
+ * Connects to a store and migrates its schema. `url`: value of `SEARCHFLOW_STORE`. Throws `PostgresRefused`, `PostgresAway`, or an `Error`
+ * if the database can't be used as a store.
  */
 export async function openStore(url: string, options: PostgresOptions): Promise<Postgres> {
   const postgres = await openPostgres(parseAddress(url, STORE_SCHEMA), options);
@@ -16,13 +16,13 @@ export async function openStore(url: string, options: PostgresOptions): Promise<
          current_setting('server_version_num') AS version`,
     );
     const { shown } = postgres.address;
-    if (Number(settings?.version) < 140_000) throw new Error(`The store ${shown} is older than PostgreSQL 14`);
+    if (Number(settings?.version) < 140_000) throw new Error(`The store ${shown} runs on a PostgreSQL older than 14. Use PostgreSQL 14 or newer`);
     if (settings?.encoding !== 'UTF8')
-      throw new Error(`The store ${shown} has the encoding ${settings?.encoding}, not UTF8`);
-    // A statement that waited for another process must see what that one wrote.
+      throw new Error(`The store ${shown} has the encoding ${settings?.encoding}. Use a database with the encoding UTF8`);
+    // A statement that waited for another process must see the rows which that process wrote.
     if (settings.isolation !== 'read committed')
       throw new Error(
-        `The store ${shown} has default_transaction_isolation = ${settings.isolation}; read committed is needed`,
+        `The store ${shown} has default_transaction_isolation = ${settings.isolation}. Set it to read committed`,
       );
     await migrate(postgres, storeMigrations);
     return postgres;

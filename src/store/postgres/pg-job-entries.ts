@@ -3,7 +3,7 @@ import { identifier, type Postgres } from '../../postgres/index.js';
 import { KeptEntries } from '../process/kept-entries.js';
 import { OwnerLocks } from '../process/owner-locks.js';
 
-/** The jobs of a store, for every command that uses it, from whatever folder. */
+/** The job entries of a store, for all commands that use it, from any folder. */
 export class PgJobEntries implements JobEntries {
   readonly #postgres: Postgres;
   readonly #jobs: string;
@@ -11,7 +11,7 @@ export class PgJobEntries implements JobEntries {
   readonly #locks: OwnerLocks;
   readonly #kept: KeptEntries;
 
-  /** `locksDir`: where the processes of this machine have their locks as owners. `say` is told of damaged entries, which are left out. */
+  /** `locksDir`: folder with the locks of owners on this machine. `say` is called for each damaged entry, which is left out. */
   constructor(postgres: Postgres, locksDir: string, say: (sentence: string) => void = () => undefined) {
     this.#postgres = postgres;
     this.#schema = identifier(postgres.address.schema);
@@ -57,7 +57,7 @@ export class PgJobEntries implements JobEntries {
       const owned = row ? this.#kept.owned(() => row.owned) : null;
       const claimed = decide({ owned, jobs, lives: await this.#living(tx) });
       const { entry } = claimed;
-      // What a damaged entry said of the job is no longer known: a person removes it.
+      // A damaged entry throws here, because only a person may remove it.
       if (entry?.now) await this.#get(entry.job, tx);
       if (entry?.now) await this.#put(entry.job, entry.now, tx);
       else if (entry) await tx.query(`DELETE FROM ${this.#jobs} WHERE job = $1`, [entry.job]);
@@ -99,14 +99,14 @@ export class PgJobEntries implements JobEntries {
     this.#locks.close();
   }
 
-  /** By its lock where that is on this machine, else by the register of processes, as long as that hears of it. */
+  /** Checks owners by their locks if these are on this machine, else by the heartbeats of their processes. */
   async #living(db: Pick<Postgres, 'query'>): Promise<(owner: Owner) => boolean> {
     const rows = await db.query<{ host: string; pid: number }>(
       `SELECT host, pid FROM ${this.#schema}.processes
        WHERE clock_timestamp() - greatest(seen_at, pg_postmaster_start_time()) <= dead_after`,
     );
-    const heard = new Set(rows.map(({ host, pid }) => `${pid} ${host}`));
-    return (owner) => this.#locks.lives(owner) ?? heard.has(`${owner.pid} ${owner.host}`);
+    const alive = new Set(rows.map(({ host, pid }) => `${pid} ${host}`));
+    return (owner) => this.#locks.lives(owner) ?? alive.has(`${owner.pid} ${owner.host}`);
   }
 
   async #put(job: string, entry: Kept, db: Pick<Postgres, 'query'> = this.#postgres): Promise<void> {
@@ -129,19 +129,19 @@ export class PgJobEntries implements JobEntries {
   }
 
   #job(row: Row): JobEntry {
-    return this.#kept.job(() => row.entry, this.#place(row), this.#way(row));
+    return this.#kept.job(() => row.entry, this.#nameOf(row), this.#remedyFor(row));
   }
 
   #walk(row: Row): WalkEntry {
     const walk = () => JSON.stringify((JSON.parse(row.entry) as { walk?: unknown }).walk);
-    return this.#kept.walk(walk, this.#place(row), this.#way(row));
+    return this.#kept.walk(walk, this.#nameOf(row), this.#remedyFor(row));
   }
 
-  #place({ job }: Row): string {
+  #nameOf({ job }: Row): string {
     return `The entry ${job} in ${this.#jobs}`;
   }
 
-  #way({ job }: Row): string {
+  #remedyFor({ job }: Row): string {
     return `Remove it (DELETE FROM ${this.#jobs} WHERE job = '${job.replaceAll("'", "''")}')`;
   }
 }
@@ -154,5 +154,5 @@ interface Row {
 
 type Kept = JobEntry | { readonly walk: WalkEntry };
 
-/** Before the id of a walk, which is no job's. */
+/** Prefix of walks in the column `job`. */
 const WALK = 'walk ';

@@ -6,17 +6,18 @@ import type { StagedRows, Stages } from '../../core/rows/stages.js';
 import { writeDurably } from '../../files/write-durably.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
 
-/** Contents of one job that are kept, newest first: a run that is still going may read an older one. */
+/** Number of stages that are kept for a job, because a current run may read an older one. */
 const KEEP_GENERATIONS = 4;
 
+/** Arguments of {@link PgStages}. */
 export interface PgStagesOptions {
-  /** Where slices that were staged on another machine are put on this one. */
+  /** Folder on this machine for slices that were staged on another one. */
   readonly cacheDir: string;
-  /** Path of a slice in a directory of slices. */
+  /** Returns the path of a slice in a folder of slices. */
   readonly sliceFile: (stageDir: string, slice: number) => string;
 }
 
-/** Staged rows in a store: shared by whoever staged them, brought to a file where a worker is given a slice of them. */
+/** Staged rows in a store: written by the process that staged them, and copied to a file on each worker that needs a slice. */
 export class PgStages implements Stages {
   readonly #postgres: Postgres;
   readonly #schema: string;
@@ -47,7 +48,7 @@ export class PgStages implements Stages {
         [job, generation, slice, rows],
       );
     }
-    // Written last: what it names is there.
+    // Written last, so that all slices of a recorded stage exist.
     await this.#postgres.query(
       `INSERT INTO ${this.#schema}.stages (job, generation, slices) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
       [job, generation, slices],
@@ -58,7 +59,7 @@ export class PgStages implements Stages {
   async slice(staged: StagedRows, slice: number): Promise<string> {
     const { job, generation, stageDir } = staged;
     const { cacheDir, sliceFile } = this.#options;
-    // A generation is the hash of its content: whoever has such a file has the same one.
+    // A generation is the hash of its content, so an existing file has the right content.
     const own = sliceFile(stageDir, slice);
     if (existsSync(own)) return own;
     const path = sliceFile(join(cacheDir, fileName(job), fileName(generation)), slice);
@@ -69,7 +70,7 @@ export class PgStages implements Stages {
     );
     if (!found) {
       throw new Error(
-        `Slice ${slice} of the staged rows of ${job} is not in the store; the job's command stages them again (nothing is bought twice)`,
+        `The store has no slice ${slice} of the staged rows of ${job}. Run the job's command again to stage them; nothing is bought twice`,
       );
     }
     await putFile(path, found.rows);
@@ -88,13 +89,13 @@ export class PgStages implements Stages {
   }
 }
 
-/** Ids of jobs and generations are made by us, but come by way of workflow inputs. */
+/** Checks an id of a job or a generation, because workflow inputs contain them. */
 function fileName(id: string): string {
-  if (!isJobId(id)) throw new Error(`"${id}" can't be the id of staged rows`);
+  if (!isJobId(id)) throw new Error(`"${id}" is not a valid id of staged rows`);
   return id;
 }
 
-/** Writes a file whole or not at all. The first of a folder makes room: folders beside it that are old are removed. */
+/** Writes a file whole or not at all. The first file of a folder also removes old folders beside it. */
 async function putFile(path: string, data: Buffer): Promise<void> {
   const folder = dirname(path);
   if (await mkdir(folder, { recursive: true, mode: 0o700 })) await removeOld(dirname(folder));

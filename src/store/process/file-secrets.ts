@@ -7,19 +7,19 @@ import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
 import { removeDrafts, writeDurably } from '../../files/write-durably.js';
 
-/** What a process waits for another one that writes the same file. */
+/** Longest wait for another process that writes the same file. */
 const LOCK_MS = 10_000;
 
 /**
- * Secrets in one JSON file of mode 0600, replaced as a whole by each change: a crash leaves the old file or the new one.
- * Processes take turns. A file that others may read is refused, never repaired: it may have been read already.
+ * Secrets in one JSON file of mode 0600. Each change replaces the whole file under a lock, so a crash leaves the old file or the new one. A
+ * file that other users may read is refused and not repaired, because it may have been read already.
  */
 export class FileSecrets implements SecretStore {
   readonly #file: string;
-  /** One change at a time in this process; the lock keeps the others out. */
+  /** Serializes the changes of this process; the lock excludes other processes. */
   #last: Promise<unknown> = Promise.resolve();
 
-  /** `file` is made with the first secret; folders that are missing get mode 0700. */
+  /** The first secret creates `file`; missing folders get mode 0700. */
   constructor(file: string) {
     this.#file = resolve(file);
   }
@@ -64,7 +64,7 @@ export class FileSecrets implements SecretStore {
     const handle = await open(this.#file, O_RDONLY | O_NOFOLLOW).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return null;
       if (error.code === 'ELOOP')
-        throw new SecretStoreUnusable(`the secret file ${this.#file} is a link: name the file itself`);
+        throw new SecretStoreUnusable(`the secret file ${this.#file} is a link. Name the file itself`);
       throw new SecretStoreUnusable(`the secret file ${this.#file} can't be read [${error.code ?? error.name}]`);
     });
     if (handle === null) return new Map();
@@ -73,7 +73,7 @@ export class FileSecrets implements SecretStore {
       if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
         const found = (mode & 0o777).toString(8);
         throw new SecretStoreUnusable(
-          `the secret file ${this.#file} has mode ${found}, so others may read it: run chmod 600 on it`,
+          `the secret file ${this.#file} has mode ${found}, so other users may read it. Run: chmod 600 ${this.#file}`,
         );
       }
       return parse(await handle.readFile('utf8'), this.#file);
@@ -84,15 +84,15 @@ export class FileSecrets implements SecretStore {
 
   async #write(secrets: ReadonlyMap<string, string>): Promise<void> {
     makeFolder(dirname(this.#file));
-    // What a crash left would keep secrets that were removed since; the lock keeps other writers out.
+    // Drafts of a crashed process may contain secrets that were removed later.
     await removeDrafts(this.#file);
     await writeDurably(this.#file, `${JSON.stringify({ v: 1, secrets: Object.fromEntries(secrets) }, null, 2)}\n`);
   }
 }
 
-/** Never says what the file holds, however damaged. */
+/** Parses the file. Errors never quote its contents. */
 function parse(text: string, file: string): Map<string, string> {
-  const damaged = new SecretStoreUnusable(`the secret file ${file} is damaged: move it away or restore it`);
+  const damaged = new SecretStoreUnusable(`the secret file ${file} is damaged. Move it away or restore it`);
   let value: unknown;
   try {
     value = JSON.parse(text);

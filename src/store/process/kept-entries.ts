@@ -37,10 +37,10 @@ const owned = z.object({
 
 const allowed = z.array(z.object({ field: z.string(), what: z.string(), host: z.string().nullable() }));
 
-/** An entry that can't be read. Its job or walk is left alone, the others are listed. */
+/** An entry can't be read. Its job or walk is left alone; all others are listed. */
 export class EntryDamaged extends UsageError {}
 
-/** Reads what is remembered of jobs and walks, wherever it is kept; names each damaged entry once. */
+/** Parses the entries of jobs and walks; reports each damaged entry once. */
 export class KeptEntries {
   readonly #say: (sentence: string) => void;
   readonly #reported = new Set<string>();
@@ -49,16 +49,17 @@ export class KeptEntries {
     this.#say = say;
   }
 
-  /** `place` names the entry, `way` says how to remove it. Throws `EntryDamaged`. */
-  job(read: () => string, place: string, way: string): JobEntry {
-    return parsed(job, read, `${place} is damaged. ${way} and run the job's command again (nothing is bought twice).`);
+  /** Parses the entry of a job. `name` names the entry, `remedy` says how to remove it. Throws `EntryDamaged`. */
+  job(read: () => string, name: string, remedy: string): JobEntry {
+    return parsed(job, read, `${name} is damaged. ${remedy} and run the job's command again (nothing is bought twice).`);
   }
 
-  walk(read: () => string, place: string, way: string): WalkEntry {
-    return parsed(walk, read, `${place} is damaged. ${way}; the next run of its events command writes it again.`);
+  /** Parses the entry of a walk, as `job`. */
+  walk(read: () => string, name: string, remedy: string): WalkEntry {
+    return parsed(walk, read, `${name} is damaged. ${remedy}; the next run of its events command writes it again.`);
   }
 
-  /** Null for what can't be read: the work then has no owner, and the next claim writes it again. */
+  /** The owners of work; null if the entry can't be read. The work then has no owner, and the next claim writes the entry again. */
   owned(read: () => string): OwnedWork | null {
     try {
       return parsed(owned, read, '');
@@ -67,7 +68,7 @@ export class KeptEntries {
     }
   }
 
-  /** Nothing where it can't be read: the commands that name these things write it again. */
+  /** The recorded names; none if they can't be read. Commands write them again. */
   allowed(text: string): readonly Allowed[] {
     try {
       return parsed(allowed, () => text, '');
@@ -76,7 +77,7 @@ export class KeptEntries {
     }
   }
 
-  /** What `read` answers; null for a damaged entry, which is named once. */
+  /** The result of `read`; null for a damaged entry, which is reported once. */
   unlessDamaged<T>(read: () => T): T | null {
     try {
       return read();

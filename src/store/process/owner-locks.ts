@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Owner } from '../../core/rows/job-entries.js';
 import { isLocked, type ProcessLock, tryLock } from '../../files/process-lock.js';
 
-/** Locks that say which owners of work live on this machine: a file each, which the system unlocks however its process dies. */
+/** Locks of the living owners of work on this machine: one file each, which the system unlocks when its process dies. */
 export class OwnerLocks {
   readonly #dir: string;
   #mine: { readonly owner: Owner; readonly lock: ProcessLock | null } | null = null;
@@ -14,7 +14,7 @@ export class OwnerLocks {
     this.#dir = dir;
   }
 
-  /** This process, with a lock from the first call on. */
+  /** This process as an owner. The first call takes its lock. */
   owner(): Owner {
     if (this.#mine === null) {
       const id = randomUUID();
@@ -23,12 +23,12 @@ export class OwnerLocks {
     return this.#mine.owner;
   }
 
-  /** Whether an owner lives; null where its lock is not on this machine. */
+  /** Whether an owner is alive; null if its lock is not on this machine. */
   lives({ id }: Owner): boolean | null {
     return isLocked(this.#path(id));
   }
 
-  /** Removes the lock of an owner that is dead. */
+  /** Removes the lock of a dead owner. */
   forget({ id }: Owner): void {
     rmSync(this.#path(id), { force: true });
   }

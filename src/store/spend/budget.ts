@@ -10,9 +10,9 @@ import {
 import { type Amounts, committed, endOfDay, endOfMonth, jobOf, type SpendSums } from './spend-sums.js';
 
 /**
- * What a purchase takes from its bounds, in micro-dollars; or the bound that it would pass now, the one that leaves least where there
- * are several. Under a bound it takes what answers have cost, where that is more than its estimate, and waits while the first
- * requests of its kind are in flight.
+ * The amount in micro-dollars that a purchase takes from its caps, or the cap that it would exceed (the one with the least left). Under a
+ * cap, a purchase takes the observed cost of such answers if that is higher than its estimate, and waits while the first requests of its
+ * kind are in flight. `now`: Unix ms.
  */
 export function reserve(
   sums: SpendSums,

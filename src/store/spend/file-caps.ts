@@ -7,19 +7,19 @@ import { writeDurably } from '../../files/write-durably.js';
 const none: SpendCaps = { dayMicros: null, monthMicros: null };
 
 /**
- * The teams' caps in a small JSON file. Any process of the folder may set them; whoever buys looks at the file before each
- * purchase, so that a new cap counts from the next one on.
+ * The teams' caps in a small JSON file. Any process of the folder may set them. The file is checked before each purchase, so a new cap
+ * applies from the next purchase on.
  */
 export class FileCaps {
   readonly #path: string;
-  /** What the file said when it was last read, and how to tell that it is another. */
+  /** The contents of the file when it was last read, and a mark that changes with the file. */
   #known: { readonly mark: string; readonly caps: Readonly<Record<string, SpendCaps>> } = { mark: '', caps: {} };
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** Throws where the file is damaged: money is not spent on a guess. */
+  /** The caps of a team. Throws if the file is damaged, so that nothing is bought without its caps. */
   get(team: string): SpendCaps {
     return this.#read()[team] ?? none;
   }
@@ -50,7 +50,7 @@ export class FileCaps {
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw new Error(
-        `${this.#path}, which holds the team's budgets, is damaged (${why}): mend it, or remove it and set them again`,
+        `The file of the team's caps is damaged: ${this.#path} (${why}). Repair it, or remove it and set the caps again with searchflow limits set`,
         {
           cause: error,
         },
@@ -61,5 +61,5 @@ export class FileCaps {
 
 function amount(value: unknown): number | null {
   if (value === null || (Number.isSafeInteger(value) && (value as number) >= 0)) return value as number | null;
-  throw new Error(`${JSON.stringify(value)} is no amount of micro-dollars`);
+  throw new Error(`${JSON.stringify(value)} is not an amount of micro-dollars`);
 }

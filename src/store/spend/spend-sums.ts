@@ -6,19 +6,19 @@ import {
   type UsageLine,
 } from '../../core/purchase/spend.js';
 
-/** What is known of a purchase once it is intended. */
+/** Facts of an intended purchase. */
 export interface Asked {
   readonly team: string;
   readonly segment: string;
   readonly operation: string;
   readonly tier: string;
-  /** Unix ms; the purchase counts for this day of UTC, whenever its answer lands. */
+  /** Unix ms. The purchase counts for this UTC day, regardless of when its answer lands. */
   readonly at: number;
   readonly estimateMicros: number;
   readonly listMicros: number;
 }
 
-/** An answer as it counts: `charged` of its `units` succeeded. */
+/** Facts of an answer: `charged` of its `units` succeeded. */
 interface Answered {
   readonly costMicros: number;
   readonly units: number;
@@ -35,27 +35,27 @@ export interface Amounts {
   unknownMicros: number;
 }
 
-/** A job, an operation and a day of one team: what every usage is put together from. */
+/** Sums of a team for one job, operation and day. All usage is made from these. */
 interface Cell extends Amounts {
   readonly team: string;
   readonly job: string;
   readonly operation: string;
-  /** Unix ms of the day's beginning in UTC. */
+  /** Start of the UTC day, Unix ms. */
   readonly day: number;
-  /** What the newest answers of each tier cost, as multiples of their list price. */
+  /** Costs of the newest answers of each tier, as multiples of their list price. */
   readonly multiples: Map<string, number[]>;
 }
 
-/** Money that can't be spent a second time: landed, in flight, and perhaps charged. */
+/** Amount that is not available any more: landed, in flight, and possibly charged. */
 export const committed = ({ landedMicros, openMicros, unknownMicros }: Omit<PeriodSpend, 'since'>): number =>
   landedMicros + openMicros + unknownMicros;
 
-/** The job that a segment is of: its name up to the first `/`; `calls` for those of lone calls. */
+/** The job of a segment: its name up to the first `/`; `calls` for single calls. */
 export const jobOf = (segment: string): string => segment.split('/', 1)[0] as string;
 
 /**
- * What was spent by job, day and month, kept while purchases open and close: no look at what a team has left reads anything.
- * A few numbers for each job, operation and day.
+ * Spending by job, day and month, which is updated with each purchase, so that reading a team's rest needs no file. It keeps a few numbers
+ * for each job, operation and day.
  */
 export class SpendSums {
   readonly #open = new Map<string, Asked>();
@@ -64,7 +64,7 @@ export class SpendSums {
   readonly #days = new Map<string, Amounts>();
   readonly #months = new Map<string, Amounts>();
 
-  /** A purchase is about to be made; the same id again changes nothing. */
+  /** Adds a purchase that is about to be made. A known id changes nothing. */
   opened(id: string, asked: Asked): void {
     if (this.#open.has(id)) return;
     this.#open.set(id, asked);
@@ -73,7 +73,7 @@ export class SpendSums {
     });
   }
 
-  /** Its answer came. `stray` stands in for an intent that can't be read any more. */
+  /** Records the answer of a purchase. `stray` replaces an intent that can't be read any more. */
   landed(id: string, answered: Answered, stray: Asked): void {
     const asked = this.#close(id) ?? stray;
     const { costMicros, units } = answered;
@@ -89,12 +89,12 @@ export class SpendSums {
     if (multiples.length > ANSWERS_KEPT) multiples.shift();
   }
 
-  /** What the job's answers of the same operation and tier that were asked for on this day have cost, as multiples of their list price. */
+  /** Costs of this day's answers of the same job, operation and tier, as multiples of their list price. */
   multiples(asked: Omit<Asked, 'estimateMicros' | 'listMicros'>): readonly number[] {
     return this.#cells.get(cellName(asked))?.multiples.get(asked.tier) ?? [];
   }
 
-  /** How many of the same job, operation and tier are in flight. One that was asked for more than a day ago is taken for lost. */
+  /** Number of purchases of the same job, operation and tier in flight. Those older than a day count as lost. */
   inFlight({ team, segment, operation, tier, at }: Omit<Asked, 'estimateMicros' | 'listMicros'>): number {
     let count = 0;
     for (const open of this.#open.values()) {
@@ -104,7 +104,7 @@ export class SpendSums {
     return count;
   }
 
-  /** No answer came. `maybe`: the estimate counts as spent. */
+  /** Records that no answer came. `maybe`: the estimate counts as spent. */
   missed(id: string, charged: 'never' | 'maybe'): void {
     const asked = this.#close(id);
     if (!asked || charged === 'never') return;
@@ -114,7 +114,7 @@ export class SpendSums {
     });
   }
 
-  /** Its answer, thought lost, will come after all: it is open again. */
+  /** Opens a purchase again whose answer was considered lost. */
   found(id: string, asked: Asked): void {
     if (this.#open.has(id)) return;
     this.#each(asked, (sum) => {
@@ -124,12 +124,12 @@ export class SpendSums {
     this.opened(id, asked);
   }
 
-  /** All that was ever asked for a job, by whatever team. */
+  /** Sums of all purchases of a job, by all teams. */
   job(job: string): Amounts {
     return this.#jobs.get(job) ?? nothing();
   }
 
-  /** The day that holds this moment (Unix ms). */
+  /** Spending on the UTC day of this moment (Unix ms). */
   day(team: string, at: number): PeriodSpend {
     return period(startOfDay(at), this.#days.get(`${startOfDay(at)} ${team}`));
   }
@@ -167,7 +167,7 @@ export class SpendSums {
     return asked;
   }
 
-  /** Does the same to every sum that a purchase is part of. */
+  /** Applies a change to all sums of a purchase. */
   #each(asked: Asked, change: (sum: Amounts) => void): void {
     const { team, segment, at } = asked;
     const day = startOfDay(at);

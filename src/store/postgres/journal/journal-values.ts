@@ -9,7 +9,7 @@ import {
 import type { Json } from '../../../core/text/json.js';
 import { unitLine } from '../../file/unit-record.js';
 
-/** A landed unit as the journal's functions answer. */
+/** A landed unit, as the journal's SQL functions return it. */
 export interface LandedRow {
   readonly key: string;
   readonly fetched_ms: number;
@@ -17,7 +17,7 @@ export interface LandedRow {
   readonly error_tag: string | null;
 }
 
-/** A unit as `claim_units` answers: landed, or the caller's. */
+/** A unit, as `claim_units` returns it: landed, or claimed by the caller. */
 export type ClaimRow = LandedRow | ClaimedRow;
 
 interface ClaimedRow {
@@ -44,7 +44,7 @@ export function toClaimed(row: ClaimedRow): Claimed {
   };
 }
 
-/** Keys as everybody else writes them. */
+/** A key in hex without dashes. */
 export const hex = (uuid: string): string => uuid.replaceAll('-', '');
 
 export const toLanded = ({ key, fetched_ms, status, error_tag }: LandedRow): Landed => ({
@@ -54,22 +54,22 @@ export const toLanded = ({ key, fetched_ms, status, error_tag }: LandedRow): Lan
   errorTag: error_tag,
 });
 
-/** Text that a column takes: PostgreSQL has no NUL. Bodies need none of it, JSON escapes theirs. */
+/** Text without NUL, which PostgreSQL can't store. Bodies don't need this, because JSON escapes NUL. */
 export const storable = (text: string | null): string | null => text?.replaceAll('\0', '\ufffd') ?? null;
 
 /** Sum of the units' costs, in micro-dollars. */
 export const costOf = (units: readonly UnitOutcome[]): number => units.reduce((sum, unit) => sum + unit.costMicros, 0);
 
-/** The arguments of `claim` and `landed` behind the keys. */
+/** The arguments of `claim` and `landed` after the keys. */
 export function freshnessArgs(freshness: Freshness = {}): unknown[] {
   const { freshAfter, retryTags, retryBefore, rebuyBefore } = freshness;
-  // What ended with its job is to be bought again whenever it landed.
+  // Units that ended with their job are bought again, regardless of their age.
   const [tags, before] =
     retryTags && retryBefore !== undefined ? [retryTags, retryBefore] : [[], Number.POSITIVE_INFINITY];
   return [freshAfter ?? null, [...tags, ENDED_WITH_JOB].map(storable), before, rebuyBefore ?? null];
 }
 
-/** The arguments of `land` and `settle` that are their units. */
+/** The arguments of `land` and `settle` for their units. */
 export function unitArgs(
   units: readonly UnitOutcome[],
   operation: string,
@@ -80,7 +80,7 @@ export function unitArgs(
     units.map((unit) => unit.key),
     units.map((unit) => unit.status),
     units.map((unit) => storable(unit.errorTag)),
-    // One text of lines: an array of texts would be escaped here and unescaped there, megabytes of quotes.
+    // One text of lines, because an array of texts would need megabytes of escapes.
     units.map((unit) => unitLine(unit, operation, requestId, at)).join('\n'),
   ];
 }

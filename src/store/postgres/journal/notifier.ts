@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import type { Postgres } from '../../../postgres/index.js';
 
-/** News within so many ms are one piece: a notification a request would be one commit after another for the whole server. */
+/** Notifications within this time are sent as one, because each is a commit, and the server handles them one after the other. */
 const GATHER_MS = 50;
-/** Whoever waits looks again after so many ms, whatever was heard: a notification may be lost, a pooler may keep them back. */
+/** Interval of checks without a notification, which may be lost or held back by a pooler. */
 const FALLBACK_MS = 500;
-/** News that can't be told for so long are old: the others have looked. */
-const TELL_MS = 2000;
+/** Longest attempt to send a notification; after that, all others have checked by themselves. */
+const NOTIFY_MS = 2000;
 
 /**
- * Tells every process of a store that something was given back. It says that, not what: who waits looks for itself. Told
- * outside of the transactions that give back, which must not wait for each other.
+ * Notifies all processes of a store that units were released, without naming them: waiting processes check by themselves. Notifications
+ * are sent outside of the releasing transactions, which must not wait for each other.
  */
 export class Notifier {
   readonly #postgres: Postgres;
@@ -19,29 +19,29 @@ export class Notifier {
   readonly #heard = new EventEmitter().setMaxListeners(0);
   #count = 0;
   #timer: NodeJS.Timeout | undefined;
-  #toTell = false;
-  #telling: Promise<unknown> = Promise.resolve();
+  #isDue = false;
+  #sending: Promise<unknown> = Promise.resolve();
   #listening: Promise<() => Promise<void>> | null = null;
 
   constructor(postgres: Postgres) {
     this.#postgres = postgres;
-    // Channels are the database's, not the schema's, and their names are short.
+    // Channels belong to the database and not to the schema, and their names must be short.
     const schema = createHash('sha256').update(postgres.address.schema).digest('hex').slice(0, 16);
     this.#channel = `searchflow_given_${schema}`;
   }
 
-  /** Changes with all news: read before looking, it tells `next` that something came while one looked. */
+  /** Number of notifications. Read it before a check, so that `next` notices one that came during the check. */
   get count(): number {
     return this.#count;
   }
 
-  /** Says that something was given back. */
-  tell(): void {
-    this.#toTell = true;
+  /** Notifies all processes that units were released. */
+  notify(): void {
+    this.#isDue = true;
     this.#gather();
   }
 
-  /** Resolves with the next news after `seen`, or after half a second. Rejects with the signal's reason when aborted. */
+  /** Resolves at the next notification after `seen`, or after half a second. Rejects with the signal's reason if it is aborted. */
   async next(seen: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     this.#listening ??= this.#postgres.listen(
@@ -57,7 +57,7 @@ export class Notifier {
 
   async close(): Promise<void> {
     if (this.#timer !== undefined) this.#pass();
-    await this.#telling;
+    await this.#sending;
     await (await this.#listening)?.();
   }
 
@@ -70,10 +70,10 @@ export class Notifier {
     this.#timer = undefined;
     this.#count++;
     this.#heard.emit('news');
-    if (!this.#toTell) return;
-    this.#toTell = false;
-    this.#telling = this.#postgres
-      .query('SELECT pg_notify($1, $2)', [this.#channel, ''], { signal: AbortSignal.timeout(TELL_MS) })
+    if (!this.#isDue) return;
+    this.#isDue = false;
+    this.#sending = this.#postgres
+      .query('SELECT pg_notify($1, $2)', [this.#channel, ''], { signal: AbortSignal.timeout(NOTIFY_MS) })
       .catch(() => undefined);
   }
 }

@@ -33,13 +33,14 @@ import { createPgSpend } from './pg-spend.js';
 import { isUnregistered, Presence } from './presence.js';
 import { eachBody, writeBodies } from './unit-bodies.js';
 
-/** SQLSTATE of the journal's functions: the owner does not hold the units. */
+/** SQLSTATE of the journal's functions: the owner has not claimed the units. */
 const CLAIM_LOST = 'SF002';
 
+/** Arguments of {@link PgJournal.open}. */
 export interface PgJournalOptions {
-  /** Whose money is spent: caps and usage are this team's. */
+  /** The team that pays, whose caps and usage are counted. */
   readonly team: string;
-  /** Silence after which others take this process for dead, in ms; default 15 s. */
+  /** Silence in ms after which this process counts as dead; default 15 s. */
   readonly deadAfterMs?: number;
 }
 
@@ -54,9 +55,9 @@ interface BoundRow {
 }
 
 /**
- * The journal of many machines: tables of a PostgreSQL schema (see `storeMigrations`), each operation one statement. Whoever
- * opens one is a process of the store; what a dead process had claimed lapses, what it had in flight becomes an unknown
- * outcome. An answer that lands after that still counts, as money and as units.
+ * The journal of many machines: tables of a PostgreSQL schema (see `storeMigrations`), with one statement for each operation. Opening it
+ * registers this process in the store. Claims of a dead process end, and its requests in flight become unknown outcomes. An answer that
+ * lands after that still counts, with its cost and its units.
  */
 export class PgJournal implements Journal, Spend {
   readonly #postgres: Postgres;
@@ -77,17 +78,17 @@ export class PgJournal implements Journal, Spend {
     this.#notifier = new Notifier(postgres);
   }
 
-  /** `postgres` is the caller's to close, after the journal. */
+  /** Opens the journal. The caller closes `postgres` after the journal. */
   static async open(postgres: Postgres, { team, deadAfterMs }: PgJournalOptions): Promise<PgJournal> {
     return new PgJournal(postgres, team, await Presence.enter(postgres, deadAfterMs));
   }
 
-  /** Says that this process works on a task queue, with the limit of its team. */
+  /** Records that this process is a worker of a task queue, with the limit of its team. */
   works(queue: string): Promise<void> {
     return this.#presence.works({ team: this.#team, queue });
   }
 
-  /** The other workers on a task queue, and whose limit each keeps to. */
+  /** The other living workers of a task queue, with their teams. */
   workersOn(queue: string): ReturnType<Presence['workersOn']> {
     return this.#presence.workersOn(queue);
   }
@@ -139,7 +140,7 @@ export class PgJournal implements Journal, Spend {
     );
     if (row?.given == null) throw new Error(`no intent ${intentId}`);
     this.#operations.delete(intentId);
-    this.#tell(row.given);
+    this.#notify(row.given);
   }
 
   async note(intentId: string, owner: string, facts: Json): Promise<void> {
@@ -174,12 +175,12 @@ export class PgJournal implements Journal, Spend {
         'given',
       ),
     );
-    this.#tell(row?.given ?? 0);
+    this.#notify(row?.given ?? 0);
   }
 
   async release(owner: string): Promise<void> {
     const [row] = await this.#call<{ given: number }>('release', [owner], 'given');
-    this.#tell(row?.given ?? 0);
+    this.#notify(row?.given ?? 0);
   }
 
   async waitForAny(keys: readonly string[], signal?: AbortSignal): Promise<void> {
@@ -231,16 +232,16 @@ export class PgJournal implements Journal, Spend {
 
   async close(): Promise<void> {
     await this.#presence.leave();
-    this.#notifier.tell();
+    this.#notifier.notify();
     await this.#notifier.close();
   }
 
   #call<R>(name: string, args: readonly unknown[], as = name): Promise<R[]> {
-    const places = args.map((_, index) => `$${index + 1}`).join(', ');
-    return this.#postgres.query<R>(`SELECT * FROM ${this.#schema}.${name}(${places}) AS ${as}`, args);
+    const parameters = args.map((_, index) => `$${index + 1}`).join(', ');
+    return this.#postgres.query<R>(`SELECT * FROM ${this.#schema}.${name}(${parameters}) AS ${as}`, args);
   }
 
-  /** Work for which an owner of this process must hold its units. */
+  /** Runs work that needs the claims of an owner. Throws `ClaimLost` if the claims have ended. */
   async #holding<T>(work: (process: string) => Promise<T>): Promise<T> {
     try {
       return await this.#presence.as(work);
@@ -259,7 +260,7 @@ export class PgJournal implements Journal, Spend {
     return row.operation;
   }
 
-  #tell(given: number): void {
-    if (given > 0) this.#notifier.tell();
+  #notify(released: number): void {
+    if (released > 0) this.#notifier.notify();
   }
 }

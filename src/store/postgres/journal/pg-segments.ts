@@ -3,7 +3,7 @@ import { identifier, type Postgres } from '../../../postgres/index.js';
 import { jobOf } from '../../spend/spend-sums.js';
 import { hex } from './journal-values.js';
 
-/** See `Journal.prune`. Books with something in flight are left alone. */
+/** See `Journal.prune`. Segments with requests in flight are left alone. */
 export async function pruneSegments(postgres: Postgres, bookPrefix: string, before: number): Promise<number> {
   const schema = identifier(postgres.address.schema);
   const books = await postgres.query<{ book: string }>(
@@ -22,10 +22,10 @@ export async function pruneSegments(postgres: Postgres, bookPrefix: string, befo
   return books.length;
 }
 
-/** See `Journal.totals`. What was bought twice is listed too, at no further cost: its own is known. */
+/** See `Journal.totals`. Purchases that were bought twice are listed too, with an estimate of 0, because their cost is known. */
 export async function totalsOf(postgres: Postgres, bookPrefix: string): Promise<JournalTotals> {
   const schema = identifier(postgres.address.schema);
-  // A prefix that names a whole job is found by index.
+  // A prefix that names a job uses the index.
   const values = [bookPrefix.includes('/') ? jobOf(bookPrefix) : null, bookPrefix];
   const from = `FROM ${schema}.purchases WHERE ($1::text IS NULL OR job = $1) AND starts_with(book, $2)`;
   const [sums] = await postgres.query<Omit<JournalTotals, 'unknown'>>(

@@ -10,7 +10,7 @@ const groups: Readonly<Record<UsageGroup, string>> = {
 
 const dayOf = (at: number): string => new Date(startOfDay(at)).toISOString().slice(0, 10);
 
-/** What one team spent, read from the sums that the journal keeps in the transactions of its purchases. */
+/** The spending and caps of a team, from sums that the journal updates in the transactions of its purchases. */
 export function createPgSpend(postgres: Postgres, team: string): Spend {
   const schema = identifier(postgres.address.schema);
 

@@ -4,25 +4,25 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkerHolder } from '../../../core/text/presence.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../../postgres/index.js';
 
-/** A process that was not heard of for so long is dead, by the database's clock; what the database slept through doesn't count. */
+/** Silence, by the database's clock, after which a process counts as dead. Downtime of the database does not count. */
 export const DEAD_AFTER_MS = 15_000;
-/** Beats in the time after which silence is death. */
+/** Number of heartbeats in that time. */
 const BEATS = 7.5;
-/** How long leaving waits for a database that is away: it will notice the silence. */
+/** Longest wait, on leaving, for a database that is away. */
 const LEAVE_MS = 2000;
 
-/** SQLSTATE of the journal's functions: the process is not registered (any more). */
+/** SQLSTATE of the journal's functions: the process is not registered, or no longer. */
 const UNREGISTERED = 'SF001';
 
-/** Whose limit a worker keeps to, and the task queue that it works on. */
+/** The team of a worker, and its task queue. */
 export interface WorkerOf {
   readonly team: string;
   readonly queue: string;
 }
 
 /**
- * This process in the store, with a sign of life from a timer. One that was stopped for long may find itself taken for dead: it
- * comes in anew under another id, and holds nothing of what it held.
+ * The registration of this process in the store, with heartbeats from a timer. A process that was suspended for long may count as dead. It
+ * then registers again under another id and has lost its claims.
  */
 export class Presence {
   readonly #postgres: Postgres;
@@ -47,7 +47,7 @@ export class Presence {
     return presence;
   }
 
-  /** Does work in the name of this process; once more under a new one where it was taken for dead. */
+  /** Runs work with the id of this process; registers again and repeats the work if the process counts as dead. */
   async as<T>(work: (id: string) => Promise<T>): Promise<T> {
     const id = this.#id;
     try {
@@ -59,13 +59,13 @@ export class Presence {
     }
   }
 
-  /** Says that the process is a worker, and whose limit it keeps to. */
+  /** Records that the process is a worker, with its team and task queue. */
   async works(as: WorkerOf): Promise<void> {
     this.#works = as;
-    await this.#sayWorks();
+    await this.#recordWorks();
   }
 
-  /** Workers on a task queue, other than this process, that are alive. */
+  /** The other living workers of a task queue. */
   async workersOn(queue: string): Promise<readonly (Pick<WorkerHolder, 'host' | 'pid'> & { readonly team: string })[]> {
     return this.#postgres.query(
       `SELECT host, pid, team FROM ${this.#schema}.processes
@@ -75,7 +75,7 @@ export class Presence {
     );
   }
 
-  async #sayWorks(): Promise<void> {
+  async #recordWorks(): Promise<void> {
     if (this.#works === null) return;
     const { team, queue } = this.#works;
     await this.#postgres.query(`UPDATE ${this.#schema}.processes SET team = $2, queue = $3 WHERE id = $1`, [
@@ -85,11 +85,11 @@ export class Presence {
     ]);
   }
 
-  /** Gives up all that the process holds. */
+  /** Ends the registration and all claims of this process. */
   async leave(): Promise<void> {
     this.#left.abort();
     await this.#beating;
-    // Away: the others will notice the silence.
+    // If the database is away, the others notice the missing heartbeats.
     await this.#postgres
       .query(`SELECT ${this.#schema}.end_process($1)`, [this.#id], { signal: AbortSignal.timeout(LEAVE_MS) })
       .catch(() => undefined);
@@ -106,12 +106,12 @@ export class Presence {
             signal,
             statementMs: BRIEF_MS,
           })
-          // Away for longer than anybody waits: whoever needs the database says so.
+          // The database is away; the statements that need it report that.
           .catch(() => []);
         if (row?.known === false) await this.#renew(id).catch(() => undefined);
       }
     } catch {
-      // Left.
+      // `leave` has aborted the wait.
     }
   }
 
@@ -131,7 +131,7 @@ export class Presence {
       this.#deadAfterMs,
     ]);
     this.#id = id;
-    await this.#sayWorks();
+    await this.#recordWorks();
   }
 }
 

@@ -3,10 +3,10 @@ import { finished } from 'node:stream/promises';
 import { BodiesGone } from '../../../core/purchase/journal.js';
 import { identifier, type Postgres } from '../../../postgres/index.js';
 
-/** Bodies that are in memory at once: so many bytes, or a single one. */
+/** Size of a batch of bodies in memory; a larger body is a batch of its own. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 
-/** Hands over the bodies of landed units (a line of JSON each), a few MB at a time; unknown keys are left out or refused. */
+/** Calls `each` with the bodies of landed units (one line of JSON each), in batches of a few MB. Unknown keys are skipped or refused. */
 export async function eachBody(
   postgres: Postgres,
   keys: readonly string[],
@@ -33,7 +33,7 @@ export async function eachBody(
       [batch],
     );
     for (const { key, body } of rows) {
-      // Pruned between the two looks.
+      // The body was pruned between the two queries.
       if (body === null) throw new BodiesGone([key]);
       await each(body);
     }
@@ -48,7 +48,7 @@ export async function eachBody(
   if (batch.length > 0) await flush();
 }
 
-/** Writes the bodies of these units to a file of JSON lines (mode 0600), replacing it. */
+/** Writes the bodies of these units to a file of JSON lines (mode 0600), replacing an existing file. */
 export async function writeBodies(postgres: Postgres, keys: readonly string[], path: string): Promise<void> {
   const out = createWriteStream(path, { mode: 0o600 });
   const done = finished(out);

@@ -1,10 +1,10 @@
-/** Differences below this are jitter of reading two clocks, not a step of one. */
+/** Smaller differences come from reading two clocks and are not a step of one. */
 const SLOP_MS = 2;
 
 /**
- * The database's clock (Unix ms) told in this process's monotonic one. Every answer says what time it was at the database, some
- * time between asking and hearing: the answer that came fastest tells it best. One that contradicts it is believed: then a clock
- * was set, or drifted.
+ * Converts between the database's clock (Unix ms) and this process's monotonic one. Each answer contains the database's time at a moment
+ * between request and answer, so the fastest answer gives the most exact offset. An answer that contradicts the offset replaces it,
+ * because a clock was set or drifted.
  */
 export class LimiterClock {
   #offset = 0;

@@ -12,7 +12,7 @@ export interface BucketRow extends Omit<BucketState, 'turns' | 'backpressure' | 
   readonly turns: readonly QueueEntry[];
 }
 
-/** What rows say of the buckets of a profile; one that is not there yet is as good as unused. */
+/** View of a bucket from its row; a bucket without a row is unused. */
 export function viewOf(rows: readonly BucketRow[], bucket: RateBucket, scope: string, now: number): BucketView {
   const row = rows.find((one) => one.scope === scope && one.name === bucket.name);
   if (row)
@@ -24,7 +24,7 @@ export function viewOf(rows: readonly BucketRow[], bucket: RateBucket, scope: st
   return { name: bucket.name, qps: bucket.qps, effectiveQps: limitOf(bucket), used: 0 };
 }
 
-/** Calls that wait in other processes than this one. Whoever waits on two buckets is counted once. */
+/** Number of calls that wait in other processes. A queue that waits for two buckets is counted once. */
 export function waitingElsewhere(rows: readonly BucketRow[], me: string, now: number): number {
   const others = rows
     .flatMap(({ turns }) => turns)

@@ -8,31 +8,31 @@ import type { Block, GrantedStart, RateSource, Wanted } from '../../limiter/rate
 import { LimiterClock } from './limiter-clock.js';
 import { type BucketRow, viewOf, waitingElsewhere } from './limiter-view.js';
 
-/** While a place waits for its moment the database is asked for a block at least so often: a notification may get lost. */
+/** Interval at which the database is asked for a block while a granted call waits for its start, because a notification may be lost. */
 const POLL_MS = 120;
-/** A look at the limit waits no longer than this; then what is known must do. */
+/** Longest wait of a view; after that, it returns the last known state. */
 const VIEW_WAIT_MS = 1000;
-/** Who looks more often sees the same again. */
+/** Age up to which a view is reused. */
 const VIEW_AGE_MS = 200;
 
-/** Which limit is whose. */
+/** Arguments of the limiter. */
 export interface PgLimiterOptions {
   readonly postgres: Postgres;
-  /** Whose limit it is: all who name the same team share it. Names the service too: the same key at another origin is another team. */
+  /** Id of the team, which all its processes share. It contains the service, because a key at another origin is another team. */
   readonly team: string;
-  /** Which of the team's keys this process uses, by a name that says nothing about it; for limits of one key. */
+  /** Fingerprint of this process's key, for limits of a single key. */
   readonly key: string;
   readonly profile: RateProfile;
 }
 
-/** What every answer of the limiter's functions says beside its own. */
-interface Said {
+/** Columns that all of the limiter's functions return. */
+interface Answer {
   readonly now_ms: number;
   readonly blocked_until: number | null;
   readonly block_reason: string | null;
 }
 
-/** The team's rings in PostgreSQL, by the database's clock. While the database is away calls wait, none passes. */
+/** The team's rings in PostgreSQL, by the database's clock. While the database is away, all calls wait. */
 export class PgRateSource implements RateSource {
   readonly profile: RateProfile;
   readonly #postgres: Postgres;
@@ -47,7 +47,7 @@ export class PgRateSource implements RateSource {
   #heardAt = Number.NEGATIVE_INFINITY;
   #listening: Promise<() => Promise<void>> | null = null;
   /** Until when a place given out may still wait for its moment. */
-  #placedUntil = 0;
+  #grantedUntil = 0;
   #poll: NodeJS.Timeout | undefined;
   #viewed: { at: number; buckets: readonly BucketView[]; waiting: number };
   #viewing: Promise<void> | null = null;
@@ -83,12 +83,12 @@ export class PgRateSource implements RateSource {
   late({ rateCost, bookedAt }: Grant, startedAt: number): void {
     const { scopes, names } = this.#address(bucketsFor(this.profile, rateCost.rateClass));
     const values = [scopes, names, bookedAt, this.#clock.toDatabase(startedAt), rateCost.weight];
-    this.#tell('late($1::text[], $2::text[], $3, $4, $5)', values);
+    this.#runInBackground('late($1::text[], $2::text[], $3, $4, $5)', values);
   }
 
   refused(rateCost: RateCost): void {
     const { scopes, names, limits } = this.#address(bucketsFor(this.profile, rateCost.rateClass));
-    this.#tell('refused($1::text[], $2::text[], $3::integer[])', [scopes, names, limits]);
+    this.#runInBackground('refused($1::text[], $2::text[], $3::integer[])', [scopes, names, limits]);
   }
 
   async hold(block: Block): Promise<void> {
@@ -121,7 +121,7 @@ export class PgRateSource implements RateSource {
     await unlisten?.();
   }
 
-  /** The buckets as the database names them, in the order in which everybody locks them. */
+  /** The buckets by their names in the database, in the order in which all processes lock them. */
   #address(buckets: readonly RateBucket[]) {
     const sorted = buckets
       .map((bucket) => ({ scope: this.#scopeOf(bucket), name: bucket.name, limit: limitOf(bucket) }))
@@ -155,12 +155,12 @@ export class PgRateSource implements RateSource {
     return this.#postgres.listen('searchflow_limiter', (team) => team === this.#team && refresh(), refresh);
   }
 
-  /** Asks for a block again and again until this moment has passed. */
+  /** Polls for a block until this moment. */
   #watch(until: number): void {
-    this.#placedUntil = Math.max(this.#placedUntil, until);
+    this.#grantedUntil = Math.max(this.#grantedUntil, until);
     this.#poll ??= setInterval(() => {
       const now = performance.now();
-      if (now > this.#placedUntil) {
+      if (now > this.#grantedUntil) {
         clearInterval(this.#poll);
         this.#poll = undefined;
       } else if (now - this.#heardAt > POLL_MS / 2) {
@@ -169,7 +169,7 @@ export class PgRateSource implements RateSource {
     }, POLL_MS);
   }
 
-  /** Brings the block up to date, in its own time: where it fails, the next ask says why. */
+  /** Updates the block in the background. If that fails, the next request reports the reason. */
   #hear(): void {
     void this.#refresh().catch(() => undefined);
   }
@@ -178,22 +178,22 @@ export class PgRateSource implements RateSource {
     await this.#call('look($1)', [this.#team]);
   }
 
-  /** Nobody waits for it, and where it fails the database is away: until it is back all of the ring is history. */
-  #tell(call: string, values: readonly unknown[]): void {
+  /** Runs a statement in the background. If it fails, the database is away, and its rings are outdated when it is back. */
+  #runInBackground(call: string, values: readonly unknown[]): void {
     this.#postgres.query(`SELECT ${this.#schema}.limiter_${call}`, values, this.#limits).catch(() => undefined);
   }
 
-  async #call<R>(call: string, values: readonly unknown[]): Promise<R & Said> {
+  async #call<R>(call: string, values: readonly unknown[]): Promise<R & Answer> {
     const askedAt = performance.now();
     const text = `SELECT * FROM ${this.#schema}.limiter_${call}`;
-    const [said] = await this.#postgres.query<R & Said>(text, values, this.#limits);
-    if (!said) throw new Error('The limiter got no answer from PostgreSQL');
+    const [answer] = await this.#postgres.query<R & Said>(text, values, this.#limits);
+    if (!answer) throw new Error('The limiter got no answer from PostgreSQL');
     this.#heardAt = performance.now();
-    this.#clock.heard(askedAt, this.#heardAt, said.now_ms);
-    if (said.blocked_until !== null) {
-      const until = this.#clock.toLocal(said.blocked_until);
-      if (until > (this.#block?.until ?? 0)) this.#block = { until, reason: said.block_reason ?? '' };
+    this.#clock.heard(askedAt, this.#heardAt, answer.now_ms);
+    if (answer.blocked_until !== null) {
+      const until = this.#clock.toLocal(answer.blocked_until);
+      if (until > (this.#block?.until ?? 0)) this.#block = { until, reason: answer.block_reason ?? '' };
     }
-    return said;
+    return answer;
   }
 }

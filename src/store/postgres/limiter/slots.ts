@@ -3,11 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Slots, SlotsView } from '../../../core/limiter/slots.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../../postgres/index.js';
 
+/** Arguments of {@link PgSlots}. */
 export interface PgSlotsOptions {
   readonly postgres: Postgres;
-  /** Whose slots they are: all who name the same team share them. */
+  /** Id of the team, which all its processes share. */
   readonly team: string;
-  /** Places in all; default 50 (interface section 8). */
+  /** Number of slots; default 50 (interface section 8). */
   readonly limit?: number;
 }
 
@@ -17,10 +18,10 @@ interface Waiter {
   reject(reason: unknown): void;
 }
 
-/** A notification may get lost; and whoever doesn't ask for 5 s loses its rank. */
+/** Interval of requests, because a notification may be lost, and a process that does not ask for 5 s loses its rank. */
 const ASK_MS = 1000;
 
-/** The team's slots for many processes. A place outlives the process that took it. */
+/** The team's slots for many processes. A slot outlives the process that took it. */
 export class PgSlots implements Slots {
   readonly #postgres: Postgres;
   readonly #schema: string;
@@ -31,7 +32,7 @@ export class PgSlots implements Slots {
   readonly #limits = { signal: this.#closed.signal, statementMs: BRIEF_MS };
   #queue: Waiter[] = [];
   #asking = false;
-  /** The queue changed, or a place may be free. */
+  /** The queue has changed, or a slot may be free. */
   #changed = false;
   #wake = new AbortController();
   #listening: Promise<() => Promise<void>> | null = null;
@@ -51,15 +52,15 @@ export class PgSlots implements Slots {
         reject(signal?.reason);
         this.#ask();
       };
-      const settled = () => signal?.removeEventListener('abort', onAbort);
+      const stopListening = () => signal?.removeEventListener('abort', onAbort);
       const waiter: Waiter = {
         owner,
         resolve: () => {
-          settled();
+          stopListening();
           resolve();
         },
         reject: (reason) => {
-          settled();
+          stopListening();
           reject(reason);
         },
       };
@@ -86,7 +87,7 @@ export class PgSlots implements Slots {
   }
 
   async note(inProgress: readonly string[], asOf: number): Promise<void> {
-    // As an age: the clocks of two machines may be minutes apart.
+    // Sent as an age, because the clocks of two machines may differ by minutes.
     await this.#call('slots_note($1, $2::text[], $3)', [this.#team, inProgress, Math.max(0, Date.now() - asOf)]);
   }
 
@@ -114,7 +115,7 @@ export class PgSlots implements Slots {
     return this.#postgres.query<R>(`SELECT * FROM ${this.#schema}.${call}`, values, this.#limits);
   }
 
-  /** Asks for all who wait, now and again until nobody does. */
+  /** Asks for slots for all waiting owners, and repeats this until none waits. */
   #ask(): void {
     this.#changed = true;
     this.#wake.abort();
@@ -125,12 +126,12 @@ export class PgSlots implements Slots {
       (team) => team === this.#team && this.#queue.length > 0 && this.#ask(),
       () => this.#queue.length > 0 && this.#ask(),
     );
-    void this.#askOn().finally(() => {
+    void this.#askWhileWaiting().finally(() => {
       this.#asking = false;
     });
   }
 
-  async #askOn(): Promise<void> {
+  async #askWhileWaiting(): Promise<void> {
     try {
       while (this.#changed || this.#queue.length > 0) {
         this.#changed = false;
@@ -155,7 +156,7 @@ export class PgSlots implements Slots {
     ];
     this.#queue = others;
     for (const waiter of mine) waiter.resolve();
-    // Whoever it was for has left meanwhile.
+    // The owner has stopped waiting.
     if (mine.length === 0 && fresh) await this.free(owner);
   }
 }
